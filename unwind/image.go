@@ -1,0 +1,50 @@
+package unwind
+
+// ImageID names an image between host and strategies. The host chooses it; it
+// is never used twice in a session.
+type ImageID uint32
+
+// Image is a program or library in the target's address space, or an area of
+// code that no file backs.
+type Image struct {
+	ID ImageID
+	// Base is what is added to an address in the file to get one in the target:
+	// the load bias for ELF (address of vaddr 0), the slide for Mach-O.
+	Base uint64
+	// Path is a hint; a strategy may read that file only if its build ID is
+	// BuildID.
+	Path    string
+	BuildID []byte
+	// Executable lists the executable ranges in the target's address space.
+	Executable []Range
+	// Sections holds the sections that the strategy asked for in its
+	// description, as far as the image has them.
+	Sections []Section
+}
+
+// Section is a named piece of an image's contents.
+type Section struct {
+	Name string // ".eh_frame", "__TEXT,__unwind_info"
+	Addr uint64 // in the target's address space; 0 if not loaded there
+	Data []byte
+}
+
+// ImageDelta is what changed in a target's images since the last one.
+type ImageDelta struct {
+	Arch    Arch
+	OS      string
+	Added   []Image
+	Removed []ImageID
+	// PACMask has the bits set that pointer authentication uses in a return
+	// address (R11); 0 where there is none.
+	PACMask uint64
+}
+
+// ImageReport is a strategy's answer about one added image. Problem is not
+// empty where the image's unwind information cannot be used (in whole or
+// part); that is for the user to see, not an error.
+type ImageReport struct {
+	ID       ImageID
+	Coverage RangeSet
+	Problem  string
+}

@@ -1,0 +1,84 @@
+package unwind
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Memory reads a target's memory. ReadMemory fills p whole or returns an error
+// (a [*MemoryError]); it never gives zeros for what cannot be read.
+type Memory interface {
+	ReadMemory(addr uint64, p []byte) error
+}
+
+// MemoryError says which address could not be read.
+type MemoryError struct {
+	Addr uint64
+	Size int
+	Err  error // the cause, may be nil
+}
+
+// Error says what could not be read.
+func (e *MemoryError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("cannot read %d bytes of memory at %#x: %v", e.Size, e.Addr, e.Err)
+	}
+	return fmt.Sprintf("cannot read %d bytes of memory at %#x", e.Size, e.Addr)
+}
+
+// Unwrap gives the cause.
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// Window is a piece of memory that was read at one stop.
+type Window struct {
+	Addr uint64
+	Data []byte
+}
+
+// Contains says whether n bytes from addr lie within the window.
+func (w Window) Contains(addr uint64, n int) bool {
+	if n < 0 || addr < w.Addr {
+		return false
+	}
+	off := addr - w.Addr
+	return off <= uint64(len(w.Data)) && uint64(n) <= uint64(len(w.Data))-off
+}
+
+// Windows is memory made of windows. Reads across two windows fail unless one
+// window holds all of it.
+type Windows []Window
+
+// ReadMemory implements [Memory].
+func (ws Windows) ReadMemory(addr uint64, p []byte) error {
+	for _, w := range ws {
+		if w.Contains(addr, len(p)) {
+			copy(p, w.Data[addr-w.Addr:])
+			return nil
+		}
+	}
+	return &MemoryError{Addr: addr, Size: len(p)}
+}
+
+// Word reads one 8-byte word without allocating; ok is false where no window
+// holds it.
+func (ws Windows) Word(addr uint64, order binary.ByteOrder) (v uint64, ok bool) {
+	for i := range ws {
+		if ws[i].Contains(addr, 8) {
+			off := addr - ws[i].Addr
+			return order.Uint64(ws[i].Data[off : off+8]), true
+		}
+	}
+	return 0, false
+}
+
+// ReadWord reads one word of the architecture's size.
+func ReadWord(m Memory, addr uint64, size int, order binary.ByteOrder) (uint64, error) {
+	var buf [8]byte
+	if err := m.ReadMemory(addr, buf[:size]); err != nil {
+		return 0, err
+	}
+	if size == 4 {
+		return uint64(order.Uint32(buf[:4])), nil
+	}
+	return order.Uint64(buf[:8]), nil
+}

@@ -1,0 +1,63 @@
+package unwind
+
+import "sort"
+
+// Range is [Start, End) in the target's address space.
+type Range struct{ Start, End uint64 }
+
+// Contains says whether addr lies in the range.
+func (r Range) Contains(addr uint64) bool { return addr >= r.Start && addr < r.End }
+
+// RangeSet is a sorted set of ranges that neither overlap nor touch. Build one
+// with [NewRangeSet].
+type RangeSet []Range
+
+// NewRangeSet sorts and joins ranges; empty and inverted ones are left out.
+func NewRangeSet(ranges ...Range) RangeSet {
+	set := make(RangeSet, 0, len(ranges))
+	for _, r := range ranges {
+		if r.Start < r.End {
+			set = append(set, r)
+		}
+	}
+	sort.Slice(set, func(i, j int) bool { return set[i].Start < set[j].Start })
+	out := set[:0]
+	for _, r := range set {
+		if n := len(out); n > 0 && r.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, r.End)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Contains says whether addr lies in one of the ranges.
+func (s RangeSet) Contains(addr uint64) bool {
+	_, ok := s.Find(addr)
+	return ok
+}
+
+// Find gives the range that addr lies in.
+func (s RangeSet) Find(addr uint64) (Range, bool) {
+	i := sort.Search(len(s), func(i int) bool { return s[i].End > addr })
+	if i < len(s) && s[i].Start <= addr {
+		return s[i], true
+	}
+	return Range{}, false
+}
+
+// Size is the number of bytes in the set.
+func (s RangeSet) Size() uint64 {
+	var n uint64
+	for _, r := range s {
+		n += r.End - r.Start
+	}
+	return n
+}
+
+// Union is the set of addresses in s or in t.
+func (s RangeSet) Union(t RangeSet) RangeSet {
+	all := make([]Range, 0, len(s)+len(t))
+	return NewRangeSet(append(append(all, s...), t...)...)
+}

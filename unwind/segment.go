@@ -1,0 +1,45 @@
+package unwind
+
+import "fmt"
+
+// SegmentKind says what a stack segment is used for.
+type SegmentKind uint8
+
+// The kinds of stack segments (R14).
+const (
+	SegmentThread    SegmentKind = iota // a thread's own stack
+	SegmentGoroutine                    // a goroutine's stack, which may be copied when it grows
+	SegmentG0                           // the system stack of a Go thread
+	SegmentSignal                       // a signal handler's stack
+)
+
+var segmentNames = [...]string{"thread", "goroutine", "g0", "signal"}
+
+// String gives the kind's name in snapshots.
+func (k SegmentKind) String() string {
+	if int(k) < len(segmentNames) {
+		return segmentNames[k]
+	}
+	return fmt.Sprintf("segment(%d)", uint8(k))
+}
+
+// ParseSegmentKind reads what [SegmentKind.String] writes.
+func ParseSegmentKind(s string) (SegmentKind, error) {
+	for i, n := range segmentNames {
+		if n == s {
+			return SegmentKind(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown kind of stack segment %q (known: thread, goroutine, g0, signal)", s)
+}
+
+// Segment is one stack: memory in [Low, High) that frames of one thread of
+// control lie in. SP order holds within a segment only (R14).
+type Segment struct {
+	Low, High uint64
+	Kind      SegmentKind
+}
+
+// Contains says whether addr may be a stack pointer or CFA in the segment.
+// High itself may: an empty stack's SP points just past its memory.
+func (s Segment) Contains(addr uint64) bool { return addr >= s.Low && addr <= s.High }
