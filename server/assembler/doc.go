@@ -1,0 +1,26 @@
+// Package assembler builds stacks: it ranks strategies for every frame, runs
+// the best one, judges every step that comes back, falls to the next strategy
+// where a step is refused, and follows Go's stack switches from one stack
+// segment to the next.
+//
+// It is pure: what it knows of the target comes as values and through two
+// narrow interfaces (memory at one stop, and the code map). The same input
+// gives the same stack, live or from a snapshot.
+//
+// # One walk
+//
+// The innermost frame is the thread's registers. Then, until the stack ends:
+//
+//  1. A known outermost function ends the stack cleanly (R8).
+//  2. A frame in Go code is left by Go's own tables (strategy gopclntab), at a
+//     stack switch by the frame pointer that the runtime keeps across it (R14).
+//  3. Any other frame goes to the strategies that cover its lookup address, by
+//     rank, in runs: one call for many frames.
+//  4. Every step is judged (R3, judge.go). The first refused one cuts the run;
+//     the refusal is kept for the user to see, and the next strategy tries.
+//  5. If nobody knows the caller, what Delve believes is tried, judged alike.
+//  6. If that fails too, the stack is truncated, with the reasons.
+//
+// A CFA must be above every CFA seen before in its segment, so no walk can
+// visit a frame twice: every walk ends.
+package assembler

@@ -1,0 +1,151 @@
+package assembler
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Rules for Go frames on amd64, as equations. See "Go on amd64" in the
+// internal ABI document (abi-internal.md, "Architecture specifics") and rule
+// R13: the tables give SP's distance from its value at entry, exactly, for
+// every PC; the frame pointer is saved right below the return address.
+const (
+	ruleGoSwitch = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
+	fpSaved      = "[cfa-16]"
+	fpUnchanged  = "unchanged"
+)
+
+// stackSwitches are the runtime's functions that change SP to another stack and
+// keep rbp pointing at their own frame on the stack they came from, so that
+// the chain of frame pointers crosses the switch (R14; runtime/asm_amd64.s, Go
+// 1.21 and later, "The original frame pointer is stored in BP, which is useful
+// for stack unwinding"). Their SP deltas do not describe the code behind the
+// switch.
+var stackSwitches = map[string]bool{
+	"runtime.asmcgocall":       true, // goroutine -> g0
+	"runtime.cgocallback":      true, // g0 or thread -> goroutine
+	"runtime.systemstack":      true, // goroutine -> g0
+	"runtime.asmcgocall.abi0":  true,
+	"runtime.cgocallback.abi0": true,
+	"runtime.systemstack.abi0": true,
+}
+
+// outermost are the functions at which a stack ends cleanly (R8). Go's tables
+// mark them too (FuncFlag TopFrame); the names serve where they do not.
+var outermost = map[string]string{
+	"runtime.goexit": "goroutine's start",
+	"runtime.rt0_go": "program's start",
+	"runtime.mstart": "Go thread's start",
+	"runtime.mcall":  "scheduler's stack begins here",
+	"_start":         "program's start",
+	"clone":          "thread's start",
+	"clone3":         "thread's start",
+	"__clone":        "thread's start",
+	"__clone3":       "thread's start",
+	"start_thread":   "thread's start",
+	"thread_start":   "thread's start",
+}
+
+// endReason says that fn is a known outermost function, "" if not. A frame that
+// stopped inside mstart's or mcall's own first instructions is on the caller's
+// stack still, so for these only a return address counts.
+func endReason(fn Function, kind unwind.PCKind) string {
+	if fn.Outermost && kind == unwind.KindReturn {
+		return fn.Name
+	}
+	if why, ok := outermost[fn.Name]; ok && kind == unwind.KindReturn {
+		return fn.Name + ": " + why
+	}
+	return ""
+}
+
+// stepGo leaves a Go frame by Go's tables. mayswitch is set when the rule is
+// that of a stack switch. Only amd64 has a rule; elsewhere the other strategies
+// and Delve's claims serve.
+func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind) (step unwind.Step, mayswitch bool, err error) {
+	if t.Arch != unwind.AMD64 {
+		return step, false, fmt.Errorf("no rule for Go frames on %s", t.Arch)
+	}
+	sp, ok := regs.SP(t.Arch)
+	if !ok {
+		return step, false, fmt.Errorf("stack pointer unknown")
+	}
+	bp, haveBP := regs.FP(t.Arch)
+	if stackSwitches[fn.Name] && (kind == unwind.KindReturn || haveBP && pastPrologue(fn)) {
+		if !haveBP {
+			return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
+		}
+		step, err = t.stepRecord(regs, bp+16, bp, true)
+		step.Rule = ruleGoSwitch
+		return step, true, err
+	}
+	if !fn.HasSPDelta {
+		return step, false, fmt.Errorf("Go's tables have no stack size for %s at this address", fn.Name)
+	}
+	cfa := sp + uint64(fn.SPDelta) + 8
+	saved, where := false, fpUnchanged
+	if fn.SPDelta >= 8 && haveBP {
+		saved = t.framePointerSaved(cfa, bp, sp, kind)
+	}
+	if saved {
+		where = fpSaved
+	}
+	step, err = t.stepRecord(regs, cfa, cfa-16, saved)
+	step.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, where)
+	return step, false, err
+}
+
+// pastPrologue says that a stop inside a switching function lies behind its
+// "push rbp; mov rbp, rsp": from there on rbp is its own frame's.
+func pastPrologue(fn Function) bool { return fn.HasSPDelta && fn.SPDelta > 8 }
+
+// framePointerSaved decides whether the frame with this CFA has saved its
+// caller's frame pointer at CFA-16.
+//
+// Situation: Go code saves rbp there in every function with a frame, but an
+// assembly function marked NOFRAME may move SP without saving it, and one with
+// a frame may use rbp as scratch afterwards (crypto code does). Example: in
+// sha256.blockAMD64 rbp holds data; in a NOFRAME function that pushed its
+// arguments rbp is the caller's still. What decides: rbp == CFA-16 is the
+// ordinary frame; [CFA-16] == rbp is the moment between push and mov; an rbp
+// that points into the stack above the CFA is the caller's, untouched; any
+// other rbp is scratch, and the saved one counts. Test: TestR13.
+func (t *Target) framePointerSaved(cfa, bp, sp uint64, kind unwind.PCKind) bool {
+	if bp == cfa-16 {
+		return true
+	}
+	saved, err := t.word(cfa - 16)
+	if err != nil {
+		return false
+	}
+	if saved == bp {
+		return false
+	}
+	untouched := bp >= cfa && bp%8 == 0
+	return !untouched && kind == unwind.KindInstruction && saved > sp
+}
+
+// stepRecord makes the step out of a frame whose return address lies right
+// below its CFA; saved says that the caller's frame pointer is at fpSlot.
+func (t *Target) stepRecord(regs *unwind.Registers, cfa, fpSlot uint64, saved bool) (unwind.Step, error) {
+	step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
+	ra, err := t.word(cfa - 8)
+	if err != nil {
+		return step, err
+	}
+	step.Caller.Set(t.Arch.PC(), ra)
+	step.Caller.Set(t.Arch.SP(), cfa)
+	// Go's ABI has no callee-saved registers but rbp: all others are lost.
+	switch bp, ok := regs.FP(t.Arch); {
+	case saved:
+		v, err := t.word(fpSlot)
+		if err != nil {
+			return step, err
+		}
+		step.Caller.Set(t.Arch.FP(), v)
+	case ok:
+		step.Caller.Set(t.Arch.FP(), bp)
+	}
+	return step, nil
+}

@@ -1,0 +1,128 @@
+package assembler
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Bounds that rule R3 and R4 give for code addresses.
+const (
+	lowestPC       = 4096                  // R8: below it is no code; the proper end of a chain
+	amd64UserEnd   = 0x0000_7fff_ffff_ffff // R4: between these two no address is canonical
+	amd64KernelLow = 0xffff_8000_0000_0000
+	arm64LastPC    = 0x000f_ffff_ffff_ffff // R6
+)
+
+// judge applies the common checks (R3) to every step, whoever made it, and
+// keeps what they need: how far each stack segment has been used.
+type judge struct {
+	target   *Target
+	segments []unwind.Segment
+	// floor is, by segment, what the next CFA must be above; the last element
+	// is for a stack whose segments are unknown.
+	floor []uint64
+	// fresh is set until the first step was accepted: only then may a CFA equal
+	// the SP (R3: an arm64 leaf).
+	fresh bool
+}
+
+// newJudge starts a walk at sp. located is false where segments are known and
+// sp lies in none of them.
+func newJudge(t *Target, segments []unwind.Segment, sp uint64) (j *judge, located bool) {
+	j = &judge{target: t, segments: segments, floor: make([]uint64, len(segments)+1), fresh: true}
+	at := j.segmentOf(sp)
+	if at < 0 {
+		if len(segments) > 0 {
+			return j, false
+		}
+		at = len(segments)
+	}
+	j.floor[at] = sp
+	return j, true
+}
+
+// segmentOf gives the smallest segment that addr lies in, -1 for none. (A g0
+// stack may lie within the mapping of its thread's stack.)
+func (j *judge) segmentOf(addr uint64) int {
+	best := -1
+	for i, s := range j.segments {
+		if s.Contains(addr) && (best < 0 || s.High-s.Low < j.segments[best].High-j.segments[best].Low) {
+			best = i
+		}
+	}
+	return best
+}
+
+// segment gives the bounds of the stack that addr lies on, zero if unknown.
+func (j *judge) segment(addr uint64) unwind.Segment {
+	if i := j.segmentOf(addr); i >= 0 {
+		return j.segments[i]
+	}
+	return unwind.Segment{}
+}
+
+// accept checks a step from the frame with stack pointer sp and program counter
+// pc. mayswitch allows that the caller lies on another stack (R14). It returns
+// an empty string and remembers the step, or the reason against it.
+func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string {
+	arch := j.target.Arch
+	callerPC, ok := step.Caller.PC(arch)
+	if !ok {
+		return "no return address"
+	}
+	callerSP, ok := step.Caller.SP(arch)
+	if !ok {
+		return "no stack pointer for the caller"
+	}
+	if reason := j.checkPC(callerPC); reason != "" {
+		return reason
+	}
+	if callerSP%arch.StackAlignment() != 0 {
+		return fmt.Sprintf("the caller's stack pointer %#x is not aligned to %d bytes", callerSP, arch.StackAlignment())
+	}
+	from, to := j.segmentOf(sp), j.segmentOf(callerSP)
+	if len(j.segments) > 0 {
+		if to < 0 {
+			return fmt.Sprintf("the caller's stack pointer %#x lies outside the thread's stacks", callerSP)
+		}
+		if from != to && !mayswitch {
+			return fmt.Sprintf("the caller's stack pointer %#x lies on another stack (%s), and this code does not switch stacks",
+				callerSP, j.segments[to].Kind)
+		}
+	} else {
+		from, to = 0, 0
+	}
+	floor := j.floor[to]
+	// R3: strictly above, but for a leaf whose caller has the same SP: there the
+	// PC must change (R10).
+	leaf := j.fresh && arch.LR() != unwind.NoRegister && callerSP == floor && callerPC != pc
+	if callerSP <= floor && floor != 0 && !leaf {
+		return fmt.Sprintf("the caller's stack pointer %#x is not above %#x, which the stack has reached already", callerSP, floor)
+	}
+	j.floor[to] = callerSP
+	j.fresh = false
+	return ""
+}
+
+// checkPC says what is wrong with a return address, "" if nothing.
+func (j *judge) checkPC(pc uint64) string {
+	arch := j.target.Arch
+	switch {
+	case pc < lowestPC:
+		return fmt.Sprintf("return address %#x is below %d", pc, lowestPC)
+	case arch == unwind.AMD64 && pc > amd64UserEnd && pc < amd64KernelLow:
+		return fmt.Sprintf("return address %#x is not canonical", pc)
+	case arch == unwind.ARM64 && pc > arm64LastPC:
+		return fmt.Sprintf("return address %#x is above the user address space", pc)
+	case arch.PointerSize() == 4 && pc > 0xffff_ffff:
+		return fmt.Sprintf("return address %#x has more than 32 bits", pc)
+	}
+	if j.target.Executable != nil {
+		at := uint64(unwind.ReturnAddr(pc).Lookup(arch))
+		if !j.target.Executable.Contains(at) {
+			return fmt.Sprintf("return address %#x lies outside every executable mapping", pc)
+		}
+	}
+	return ""
+}

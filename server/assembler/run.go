@@ -1,0 +1,223 @@
+package assembler
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// outcome is what asking one strategy came to.
+type outcome int
+
+const (
+	nothing    outcome = iota // the next strategy's turn
+	progressed                // at least one frame more
+	reachedEnd                // the stack is complete, or as deep as it may be
+)
+
+// run asks one strategy to leave the last frame and as many more as it can, and
+// judges what comes back.
+func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) outcome {
+	req := w.request(s, fn, known)
+	result, err := w.ask(ctx, s, &req)
+	if err != nil {
+		w.fail(s, err)
+		return nothing
+	}
+	switch taken, end := w.takeAll(ctx, s, &req, &result); {
+	case end:
+		return reachedEnd
+	case taken > 0:
+		if taken == len(result.Steps) && result.Stop == unwind.StopEnd {
+			return w.endBy(s, &result)
+		}
+		return progressed
+	case len(result.Steps) > 0:
+		return nothing // the first step was refused; take has kept why
+	}
+	switch result.Stop {
+	case unwind.StopEnd:
+		return w.endBy(s, &result)
+	case unwind.StopBroken:
+		w.refuse(s.Description.Name, result.Reason, result.PC, result.CFA)
+	case unwind.StopMemory:
+		w.refuse(s.Description.Name, fmt.Sprintf("memory at %#x cannot be read", result.Need.Start), 0, 0)
+	default:
+		w.reasons = append(w.reasons, s.Description.Name+": "+orElse(result.Reason, result.Stop.String()))
+	}
+	return nothing
+}
+
+// endBy believes a strategy's word that the stack ends here, unless this is the
+// innermost frame and the word rests on a frame pointer: a register that is 0
+// there may just be unused by code that keeps no frame pointer.
+func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
+	if len(w.stack.Frames) == 1 && s.Description.Trust <= unwind.TrustFramePointer {
+		w.refuse(s.Description.Name, result.Reason+", but nothing shows that the innermost frame uses it", 0, 0)
+		return nothing
+	}
+	w.stack.Stop = unwind.End
+	w.stack.Reason = orElse(result.Reason, s.Description.Name)
+	return reachedEnd
+}
+
+// fail notes that a strategy itself failed; it is not asked again in this walk.
+func (w *walker) fail(s *Strategy, err error) {
+	name := s.Description.Name
+	w.down[name] = true
+	w.reasons = append(w.reasons, name+" failed: "+err.Error())
+	w.stack.Notes = append(w.stack.Notes, fmt.Sprintf("%s failed and was left out: %v", name, err))
+}
+
+// takeAll judges the steps of a run in order, and stops at the first that is
+// refused, at the stack's end, or at the depth limit.
+func (w *walker) takeAll(ctx context.Context, s *Strategy, req *unwind.WalkRequest, result *unwind.WalkResult) (taken int, end bool) {
+	for i := range result.Steps {
+		if i > 0 {
+			if w.ended() || w.full() {
+				return i, true
+			}
+			if w.cuts(s) {
+				w.complete(ctx, s, req, i)
+				return i, false
+			}
+		}
+		before := len(w.last().Rejected)
+		if !w.take(s.Description.Name, &result.Steps[i], false) {
+			if i > 0 {
+				// The next turn asks again from this frame, with its code: what is
+				// refused then is kept.
+				f := w.last()
+				f.Rejected = f.Rejected[:before]
+				w.complete(ctx, s, req, i)
+			}
+			return i, false
+		}
+	}
+	return len(result.Steps), false
+}
+
+// cuts says that the last frame, in the middle of a run, belongs to somebody
+// else: to Go's tables, or to a strategy of higher rank. The strategy should
+// have stopped there by itself; the host does not rely on it.
+func (w *walker) cuts(s *Strategy) bool {
+	at := w.last().PC.Lookup(w.target.Arch)
+	if fn, ok := w.function(at); ok && fn.Go {
+		return true
+	}
+	for i := range w.asm.Strategies {
+		higher := &w.asm.Strategies[i]
+		if higher == s {
+			return false
+		}
+		if !w.down[higher.Description.Name] && higher.serves(w.target.Arch, at) && !higher.Description.Anywhere {
+			return true
+		}
+	}
+	return false
+}
+
+// complete fetches all registers of the frame that a run was cut at: runs carry
+// them only for their last step. Where that fails the frame keeps what it has.
+func (w *walker) complete(ctx context.Context, s *Strategy, req *unwind.WalkRequest, steps int) {
+	if req.AllRegisters {
+		return
+	}
+	again := *req
+	again.MaxFrames = steps
+	result, err := w.ask(ctx, s, &again)
+	if err != nil || len(result.Steps) != steps {
+		return
+	}
+	f := w.last()
+	if pc, _ := result.Steps[steps-1].Caller.PC(w.target.Arch); pc == f.PC.Raw() {
+		f.Registers = result.Steps[steps-1].Caller
+	}
+}
+
+// request makes the request to leave the last frame.
+func (w *walker) request(s *Strategy, fn Function, known bool) unwind.WalkRequest {
+	f := w.last()
+	sp, _ := f.Registers.SP(w.target.Arch)
+	req := unwind.WalkRequest{
+		Arch: w.target.Arch, Registers: f.Registers, Kind: f.PC.Kind(),
+		Segment: w.judge.segment(sp), MaxFrames: maxRun, AllRegisters: w.opts.AllRegisters,
+	}
+	if w.opts.MaxFrames > 0 {
+		req.MaxFrames = min(req.MaxFrames, w.opts.MaxFrames-len(w.stack.Frames))
+	}
+	if s.Description.WantsCode && known {
+		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code(fn, f.PC.Raw())}
+	}
+	return req
+}
+
+// code gives the original bytes of a function, as far as they are known. They
+// reach beyond the PC, so that an epilogue can be recognised.
+func (w *walker) code(fn Function, pc uint64) []byte {
+	end := fn.End
+	if end <= fn.Start {
+		end = pc + 256
+	}
+	return w.target.Code.Bytes(fn.Start, int(min(end-fn.Start, maxCode)))
+}
+
+// ask sends a request and gives the strategy the memory that it asks for, until
+// it answers or memory cannot be had.
+func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) (unwind.WalkResult, error) {
+	sp, _ := req.Registers.SP(w.target.Arch)
+	high := req.Segment.High
+	if high == 0 {
+		high = ^uint64(0)
+	}
+	size := w.window
+	stack := unwind.Window{Addr: sp, Data: readUpTo(w.target.Memory, sp, high, size)}
+	var extra unwind.Windows
+	for {
+		req.Stack = append(unwind.Windows{stack}, extra...)
+		results, err := s.Unwinder.Walk(ctx, []unwind.WalkRequest{*req})
+		if err != nil {
+			return unwind.WalkResult{}, err
+		}
+		if len(results) != 1 {
+			return unwind.WalkResult{}, fmt.Errorf("answered %d results to one request", len(results))
+		}
+		r := results[0]
+		if r.Stop != unwind.StopMemory || len(r.Steps) > 0 {
+			if r.Stop == unwind.StopMemory {
+				w.window = min(2*w.window, lastWindow) // a deep stack: fewer, larger requests
+			}
+			return r, nil
+		}
+		need := r.Need
+		if need.End <= need.Start || need.End-need.Start > maxNeed {
+			return unwind.WalkResult{}, fmt.Errorf("asked for memory [%#x, %#x)", need.Start, need.End)
+		}
+		if need.Start >= sp && need.End <= high && need.End-sp <= lastWindow && size < lastWindow {
+			for size < lastWindow && uint64(size) < need.End-sp {
+				size *= 2
+			}
+			grown := readUpTo(w.target.Memory, sp, high, size)
+			if len(grown) > len(stack.Data) && need.End-sp <= uint64(len(grown)) {
+				stack.Data = grown
+				continue
+			}
+		}
+		if len(extra) >= maxExtra {
+			return r, nil
+		}
+		data := readUpTo(w.target.Memory, need.Start, 0, int(need.End-need.Start))
+		if uint64(len(data)) < need.End-need.Start {
+			return r, nil // unreadable: the caller says so
+		}
+		extra = append(extra, unwind.Window{Addr: need.Start, Data: data})
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,59 @@
+package assembler
+
+import "github.com/clewdbg/clew/unwind"
+
+// matchClaim finds the physical frame of Delve's with that PC and SP, -1 if
+// there is none.
+func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
+	for i := range claims {
+		c := &claims[i]
+		if c.Inlined || c.PC.Raw() != pc {
+			continue
+		}
+		if csp, ok := c.Registers.SP(arch); ok && csp == sp {
+			return i
+		}
+	}
+	return -1
+}
+
+// stitch gives every frame that Delve knows too its index in Delve's stack, and
+// puts the inlined frames, which only Delve sees, where they belong. A frame of
+// Delve's and one of ours are the same activation when PC and CFA agree (R15).
+// Delve's frames that match none of ours are not believed and do not appear.
+func stitch(stack *unwind.Stack, claims []unwind.Frame) {
+	if len(claims) == 0 {
+		return
+	}
+	type key struct{ pc, cfa uint64 }
+	index := make(map[key]int, len(claims))
+	for i := len(claims) - 1; i >= 0; i-- {
+		if c := &claims[i]; !c.Inlined && c.CFA != 0 {
+			index[key{c.PC.Raw(), c.CFA}] = i
+		}
+	}
+	out := make([]unwind.Frame, 0, len(stack.Frames)+len(claims)/4)
+	for _, f := range stack.Frames {
+		i, ok := index[key{f.PC.Raw(), f.CFA}]
+		if !ok {
+			out = append(out, f)
+			continue
+		}
+		first := i
+		for first > 0 && claims[first-1].Inlined && claims[first-1].CFA == claims[i].CFA {
+			first--
+		}
+		for j := first; j < i; j++ {
+			in := claims[j]
+			in.PC, in.Registers, in.CFA, in.Segment = f.PC, f.Registers, f.CFA, f.Segment
+			in.Strategy, in.Trust, in.DelveFrame = f.Strategy, f.Trust, j // R1: the trust of the frame it lies in
+			out = append(out, in)
+		}
+		f.DelveFrame = i
+		if c := &claims[i]; c.Function != "" {
+			f.Function, f.File, f.Line = c.Function, c.File, c.Line
+		}
+		out = append(out, f)
+	}
+	stack.Frames = out
+}

@@ -1,0 +1,106 @@
+package assembler
+
+import (
+	"encoding/binary"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Target is what is known of a stopped process at one stop.
+type Target struct {
+	Arch unwind.Arch
+	OS   string // GOOS
+	// Order is the target's byte order; nil means the architecture's default.
+	Order  binary.ByteOrder
+	Memory unwind.Memory
+	// Executable holds every executable mapping; nil where mappings are unknown,
+	// and then no PC is refused for lying outside of them (R3, R5).
+	Executable unwind.RangeSet
+	Code       CodeMap
+	// PACMask has the bits set that pointer authentication uses in return
+	// addresses (R11).
+	PACMask uint64
+}
+
+func (t *Target) order() binary.ByteOrder {
+	if t.Order != nil {
+		return t.Order
+	}
+	return t.Arch.ByteOrder()
+}
+
+func (t *Target) word(addr uint64) (uint64, error) {
+	return unwind.ReadWord(t.Memory, addr, t.Arch.PointerSize(), t.order())
+}
+
+// CodeMap knows the target's code: which function an address lies in, and the
+// original bytes of it (breakpoints removed).
+type CodeMap interface {
+	// Function gives the function that the address lies in.
+	Function(at unwind.LookupAddr) (Function, bool)
+	// Bytes gives up to n original bytes of code from addr on: as many as are
+	// known without a gap, possibly none.
+	Bytes(addr uint64, n int) []byte
+}
+
+// Function is a function of the target, at one address in it.
+type Function struct {
+	Name       string
+	Start, End uint64 // End is 0 where unknown
+	// Exact is false where Start is only the nearest symbol below.
+	Exact bool
+	// Go says that the function is in Go's own tables. SPDelta is then, where
+	// HasSPDelta, the number of bytes that SP is below its value at entry, at
+	// the address asked about. Outermost marks functions at which the runtime's
+	// own tracebacks stop (FuncFlag TopFrame).
+	Go         bool
+	SPDelta    int64
+	HasSPDelta bool
+	Outermost  bool
+}
+
+// Thread is one thread of control to unwind: a stopped thread, or a goroutine
+// that is parked.
+type Thread struct {
+	ID        uint64 // thread ID, 0 where there is none
+	Goroutine uint64 // 0 where there is none
+	Registers unwind.Registers
+	FirstPC   unwind.PCKind
+	// Segments are the stacks that its frames can lie on; none where unknown.
+	Segments []unwind.Segment
+	// Claims are Delve's frames, innermost first.
+	Claims []unwind.Frame
+}
+
+// Options bound one walk.
+type Options struct {
+	// MaxFrames bounds the number of physical frames; 0 is no bound.
+	MaxFrames int
+	// AllRegisters keeps every recovered register of every frame.
+	AllRegisters bool
+}
+
+// Strategy is an unwinder at its rank.
+type Strategy struct {
+	Description unwind.Description
+	Unwinder    unwind.Unwinder
+	// Coverage is what the strategy covers of the target's images.
+	Coverage unwind.RangeSet
+}
+
+func (s *Strategy) serves(arch unwind.Arch, at unwind.LookupAddr) bool {
+	if !s.Description.Anywhere && !s.Coverage.Contains(uint64(at)) {
+		return false
+	}
+	for _, a := range s.Description.Arches {
+		if a == arch {
+			return true
+		}
+	}
+	return false
+}
+
+// Assembler builds stacks with strategies, best ranked first.
+type Assembler struct {
+	Strategies []Strategy
+}

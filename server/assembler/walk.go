@@ -1,0 +1,221 @@
+package assembler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// maxRun bounds the steps asked for in one call.
+const maxRun = 4096
+
+// maxCode bounds the original bytes sent with a request: functions are
+// rarely larger, and a prologue never.
+const maxCode = 64 << 10
+
+// Stack assembles the stack of one thread of control. It never fails: what is
+// wrong with a stack is said in it.
+func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Options) unwind.Stack {
+	w := &walker{
+		asm: a, target: t, thread: th, opts: opts,
+		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine},
+		cache: make(map[unwind.LookupAddr]found),
+		down:  make(map[string]bool), window: firstWindow,
+	}
+	w.walk(ctx)
+	stitch(&w.stack, th.Claims)
+	return w.stack
+}
+
+// walker is one walk.
+type walker struct {
+	asm    *Assembler
+	target *Target
+	thread *Thread
+	opts   Options
+	stack  unwind.Stack
+	judge  *judge
+	cache  map[unwind.LookupAddr]found
+	// down names the strategies that failed (not: refused a frame) in this walk.
+	down map[string]bool
+	// window is the size of the stack window to send; it grows with the stack.
+	window int
+	// reasons collects why nobody could leave the current frame.
+	reasons []string
+}
+
+type found struct {
+	fn Function
+	ok bool
+}
+
+func (w *walker) walk(ctx context.Context) {
+	arch := w.target.Arch
+	regs := w.thread.Registers
+	pc, okPC := regs.PC(arch)
+	sp, okSP := regs.SP(arch)
+	if !okPC || !okSP {
+		w.truncate("the thread's registers have no program counter or no stack pointer")
+		return
+	}
+	var located bool
+	w.judge, located = newJudge(w.target, w.thread.Segments, sp)
+	w.stack.Frames = append(w.stack.Frames, unwind.Frame{
+		PC: unwind.Code(pc, w.thread.FirstPC), Strategy: unwind.StrategyRegisters, Trust: unwind.TrustContext,
+		Registers: regs, Segment: w.judge.segmentOf(sp), DelveFrame: -1,
+	})
+	if !located {
+		w.truncate(fmt.Sprintf("the stack pointer %#x lies outside the thread's stacks", sp))
+		return
+	}
+	for w.next(ctx) {
+	}
+}
+
+// last is the frame to leave.
+func (w *walker) last() *unwind.Frame { return &w.stack.Frames[len(w.stack.Frames)-1] }
+
+func (w *walker) truncate(reason string) { w.stack.Stop, w.stack.Reason = unwind.Truncated, reason }
+
+// function looks a function up once per address: recursion asks again and again.
+func (w *walker) function(at unwind.LookupAddr) (Function, bool) {
+	f, ok := w.cache[at]
+	if !ok {
+		f.fn, f.ok = w.target.Code.Function(at)
+		w.cache[at] = f
+	}
+	return f.fn, f.ok
+}
+
+// ended sets the end where the last frame is a known outermost one (R8).
+func (w *walker) ended() bool {
+	f := w.last()
+	fn, ok := w.function(f.PC.Lookup(w.target.Arch))
+	if !ok {
+		return false
+	}
+	why := endReason(fn, f.PC.Kind())
+	if why == "" {
+		return false
+	}
+	w.stack.Stop, w.stack.Reason = unwind.End, why
+	return true
+}
+
+// full says that the walk has as many frames as it may, and marks the stack.
+func (w *walker) full() bool {
+	if w.opts.MaxFrames <= 0 || len(w.stack.Frames) < w.opts.MaxFrames {
+		return false
+	}
+	w.truncate(fmt.Sprintf("depth limit of %d frames", w.opts.MaxFrames))
+	w.stack.DepthLimited = true
+	return true
+}
+
+// next leaves the last frame, possibly many; false when the stack has ended.
+func (w *walker) next(ctx context.Context) bool {
+	if w.ended() || w.full() {
+		return false
+	}
+	if err := ctx.Err(); err != nil {
+		w.truncate("cancelled: " + err.Error())
+		return false
+	}
+	w.reasons = w.reasons[:0]
+	at := w.last().PC.Lookup(w.target.Arch)
+	fn, known := w.function(at)
+	if known && fn.Go && w.stepGo(fn) {
+		return true
+	}
+	for i := range w.asm.Strategies {
+		s := &w.asm.Strategies[i]
+		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
+			continue
+		}
+		switch w.run(ctx, s, fn, known) {
+		case progressed:
+			return true
+		case reachedEnd:
+			return false
+		}
+	}
+	if w.stepClaim(fn) {
+		return true
+	}
+	if len(w.reasons) == 0 {
+		w.reasons = append(w.reasons, "no strategy covers this code")
+	}
+	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), strings.Join(w.reasons, "; ")))
+	return false
+}
+
+// stepGo leaves a Go frame by Go's own tables.
+func (w *walker) stepGo(fn Function) bool {
+	f := w.last()
+	step, mayswitch, err := w.target.stepGo(&f.Registers, fn, f.PC.Kind())
+	if err != nil {
+		w.refuse(unwind.StrategyGopclntab, err.Error(), 0, step.CFA)
+		return false
+	}
+	return w.take(unwind.StrategyGopclntab, &step, mayswitch)
+}
+
+// take judges a step out of the last frame and appends the caller.
+func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
+	arch, f := w.target.Arch, w.last()
+	sp, _ := f.Registers.SP(arch)
+	pc, _ := step.Caller.PC(arch)
+	if reason := w.judge.accept(f.PC.Raw(), sp, step, mayswitch); reason != "" {
+		w.refuse(strategy, reason, pc, step.CFA)
+		return false
+	}
+	f.CFA, f.Rule = step.CFA, step.Rule
+	callerSP, _ := step.Caller.SP(arch)
+	caller := unwind.Frame{
+		PC: unwind.Code(pc, step.CallerKind), Strategy: strategy, Trust: step.Trust,
+		Registers: step.Caller, Segment: w.judge.segmentOf(callerSP), DelveFrame: -1,
+	}
+	if step.Note != "" {
+		caller.Notes = []string{step.Note}
+	}
+	w.stack.Frames = append(w.stack.Frames, caller)
+	return true
+}
+
+// refuse keeps a candidate that was not believed.
+func (w *walker) refuse(strategy, reason string, pc, cfa uint64) {
+	f := w.last()
+	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
+	w.reasons = append(w.reasons, strategy+": "+reason)
+}
+
+// stepClaim leaves the last frame as Delve believes, judged like any other
+// candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
+// in C code its claims come last and have no more trust than a frame pointer.
+func (w *walker) stepClaim(fn Function) bool {
+	arch, f := w.target.Arch, w.last()
+	sp, _ := f.Registers.SP(arch)
+	i := matchClaim(w.thread.Claims, f.PC.Raw(), sp, arch)
+	if i < 0 || w.thread.Claims[i].CFA == 0 {
+		return false
+	}
+	for j := i + 1; j < len(w.thread.Claims); j++ {
+		c := &w.thread.Claims[j]
+		if c.Inlined {
+			continue
+		}
+		trust := unwind.TrustFramePointer
+		if fn.Go {
+			trust = unwind.TrustCFI
+		}
+		step := unwind.Step{CFA: w.thread.Claims[i].CFA, Caller: c.Registers, CallerKind: unwind.KindReturn, Trust: trust}
+		step.Caller.Set(arch.PC(), c.PC.Raw())
+		if _, ok := step.Caller.SP(arch); !ok {
+			step.Caller.Set(arch.SP(), step.CFA)
+		}
+		return w.take(unwind.StrategyDelve, &step, fn.Go && stackSwitches[fn.Name])
+	}
+	return false
+}
