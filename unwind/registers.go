@@ -3,6 +3,7 @@ package unwind
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // Register is a register by its DWARF number on its architecture: amd64 0..16
@@ -224,21 +225,33 @@ func (a Arch) RegisterName(r Register) string {
 	return fmt.Sprintf("reg%d", r)
 }
 
-// ParseRegister reads what [Arch.RegisterName] writes, and the aliases fp and
-// lr on ARM64.
+// registersByName has the registers that each architecture names, by name.
+var registersByName = func() (byArch [len(archNames)]map[string]Register) {
+	for a := range byArch {
+		byArch[a] = make(map[string]Register, numSlots)
+		for i := range numSlots {
+			r := slotRegister(i)
+			// "reg17" is what RegisterName calls a register that this
+			// architecture does not have.
+			if name := Arch(a).RegisterName(r); !strings.HasPrefix(name, "reg") {
+				byArch[a][name] = r
+			}
+		}
+	}
+	byArch[ARM64]["fp"] = ARM64FP
+	byArch[ARM64]["lr"] = ARM64LR
+	return byArch
+}()
+
+// ParseRegister gives the register of that name, which is one that
+// [Registers] keeps and the architecture has; fp and lr are aliases on ARM64.
 func (a Arch) ParseRegister(name string) (Register, bool) {
-	if a == ARM64 {
-		switch name {
-		case "fp":
-			return ARM64FP, true
-		case "lr":
-			return ARM64LR, true
-		}
+	if int(a) >= len(registersByName) {
+		return NoRegister, false
 	}
-	for i := range numSlots {
-		if r := slotRegister(i); a.RegisterName(r) == name {
-			return r, true
-		}
+	r, ok := registersByName[a][name]
+	if !ok {
+		return NoRegister, false
 	}
-	return NoRegister, false
+	return r, true
 }
