@@ -1,0 +1,121 @@
+package delve
+
+import (
+	"io"
+	"sync"
+
+	"github.com/go-delve/delve/pkg/logflags"
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// A breakpoint instruction that the program itself contains stops it under
+// Delve only in functions that Delve knows; anywhere else (C code without
+// DWARF, a stripped library, JIT code) it is passed over silently, and a
+// program that reports its own trouble with int3 runs on.
+//
+// Delve has no callback between a stop and its decision to run on, but it logs
+// there, through a logger that an embedder may supply: "callInjection protocol
+// on:" comes once per stop, with every thread stopped and before Delve looks
+// for such instructions itself (proc.(*TargetGroup).Continue). The hook uses
+// that moment to mark the threads as Delve would, had it known the function.
+// The state it sets is public API (proc.Thread.Breakpoint).
+// Test: integration TestInt3InUnknownCode.
+type hook struct {
+	mu    sync.Mutex
+	group *proc.TargetGroup
+}
+
+const (
+	stopMoment = "callInjection protocol on:"
+	// hardcodedID is the logical ID that Delve gives to such stops; it forgets
+	// them by this ID when the target goes on.
+	hardcodedID = -3
+	int3        = 0xcc
+)
+
+var theHook = sync.OnceValue(func() *hook {
+	h := &hook{}
+	logflags.SetLoggerFactory(h.logger)
+	// The moment is logged only while the debugger layer logs. What is logged
+	// goes nowhere: the factory's loggers drop it.
+	_ = logflags.Setup(true, "debugger", "")
+	return h
+})
+
+func installHook() *hook { return theHook() }
+
+func (h *hook) watch(group *proc.TargetGroup) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.group = group
+}
+
+func (h *hook) logger(_ bool, fields logflags.Fields, _ io.Writer) logflags.Logger {
+	return hookLogger{h: h, debugger: fields["layer"] == "debugger"}
+}
+
+// stopped runs on Delve's own goroutine, which holds the target's lock.
+func (h *hook) stopped() {
+	h.mu.Lock()
+	group := h.group
+	h.mu.Unlock()
+	if group == nil {
+		return
+	}
+	for _, target := range group.Targets() {
+		if valid, _ := target.Valid(); !valid {
+			continue
+		}
+		for _, thread := range target.ThreadList() {
+			markHardcoded(target, thread)
+		}
+	}
+}
+
+// markHardcoded marks a thread that has just executed a breakpoint instruction
+// of the program's own in code of no known function.
+func markHardcoded(target *proc.Target, thread proc.Thread) {
+	state := thread.Breakpoint()
+	if state.Breakpoint != nil || !thread.SoftExc() || !target.BinInfo().Arch.BreakInstrMovesPC() {
+		return
+	}
+	loc, err := proc.ThreadLocation(thread)
+	if err != nil || loc.Fn != nil {
+		return // Delve handles functions that it knows
+	}
+	var code [1]byte
+	if n, err := thread.ProcessMemory().ReadMemory(code[:], loc.PC-1); n != 1 || err != nil || code[0] != int3 {
+		return
+	}
+	for _, bp := range target.Breakpoints().M {
+		if bp.Addr == loc.PC-1 {
+			return
+		}
+	}
+	state.Active = true
+	state.Breakpoint = &proc.Breakpoint{
+		Addr:      loc.PC,
+		Logical:   &proc.LogicalBreakpoint{Name: proc.HardcodedBreakpoint},
+		Breaklets: []*proc.Breaklet{{Kind: proc.UserBreakpoint, LogicalID: hardcodedID}},
+	}
+	target.StopReason = proc.StopHardcodedBreakpoint
+}
+
+// hookLogger drops what is logged, and tells the hook of the moment.
+type hookLogger struct {
+	h        *hook
+	debugger bool
+}
+
+func (l hookLogger) Debugf(format string, _ ...any) {
+	if l.debugger && format == stopMoment {
+		l.h.stopped()
+	}
+}
+func (hookLogger) Infof(string, ...any)  {}
+func (hookLogger) Warnf(string, ...any)  {}
+func (hookLogger) Errorf(string, ...any) {}
+func (hookLogger) Debug(...any)          {}
+func (hookLogger) Info(...any)           {}
+func (hookLogger) Warn(...any)           {}
+func (hookLogger) Error(...any)          {}

@@ -1,0 +1,97 @@
+package delve
+
+import (
+	"fmt"
+
+	"github.com/go-delve/delve/pkg/dwarf/godwarf"
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// layout holds byte offsets of fields in runtime.g and runtime.m, read from the
+// program's own DWARF and not from a Go version number.
+type layout struct {
+	gStackLo, gStackHi                int64
+	gM, gGoid, gStatus                int64
+	gSchedSP, gSchedPC, gSchedBP      int64
+	gSyscallSP, gSyscallPC, gSyscallB int64
+	mG0, mGsignal, mCurg              int64
+	gSize                             int64
+}
+
+// readLayout reads the layout; an error means that there is no DWARF or that
+// the runtime has changed beyond recognition.
+func readLayout(bi *proc.BinaryInfo) (*layout, error) {
+	g, err := structType(bi, "runtime.g")
+	if err != nil {
+		return nil, err
+	}
+	m, err := structType(bi, "runtime.m")
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{gSize: g.ByteSize}
+	for _, f := range []struct {
+		in   *godwarf.StructType
+		path []string
+		to   *int64
+	}{
+		{g, []string{"stack", "lo"}, &l.gStackLo},
+		{g, []string{"stack", "hi"}, &l.gStackHi},
+		{g, []string{"m"}, &l.gM},
+		{g, []string{"goid"}, &l.gGoid},
+		{g, []string{"atomicstatus"}, &l.gStatus},
+		{g, []string{"sched", "sp"}, &l.gSchedSP},
+		{g, []string{"sched", "pc"}, &l.gSchedPC},
+		{g, []string{"sched", "bp"}, &l.gSchedBP},
+		{g, []string{"syscallsp"}, &l.gSyscallSP},
+		{g, []string{"syscallpc"}, &l.gSyscallPC},
+		{m, []string{"g0"}, &l.mG0},
+		{m, []string{"gsignal"}, &l.mGsignal},
+		{m, []string{"curg"}, &l.mCurg},
+	} {
+		if *f.to, err = fieldOffset(f.in, f.path...); err != nil {
+			return nil, err
+		}
+	}
+	// Go 1.23 and later; before, the frame pointer of a system call is unknown.
+	if l.gSyscallB, err = fieldOffset(g, "syscallbp"); err != nil {
+		l.gSyscallB = -1
+	}
+	return l, nil
+}
+
+func structType(bi *proc.BinaryInfo, name string) (*godwarf.StructType, error) {
+	t, err := bi.FindType(name)
+	if err != nil {
+		return nil, fmt.Errorf("type %s: %w", name, err)
+	}
+	st, ok := godwarf.ResolveTypedef(t).(*godwarf.StructType)
+	if !ok {
+		return nil, fmt.Errorf("type %s is not a structure", name)
+	}
+	return st, nil
+}
+
+func fieldOffset(st *godwarf.StructType, path ...string) (int64, error) {
+	var off int64
+	for i, name := range path {
+		var field *godwarf.StructField
+		for _, f := range st.Field {
+			if f.Name == name {
+				field = f
+			}
+		}
+		if field == nil {
+			return 0, fmt.Errorf("%s has no field %s", st.StructName, name)
+		}
+		off += field.ByteOffset
+		if i+1 < len(path) {
+			inner, ok := godwarf.ResolveTypedef(field.Type).(*godwarf.StructType)
+			if !ok {
+				return 0, fmt.Errorf("field %s of %s is not a structure", name, st.StructName)
+			}
+			st = inner
+		}
+	}
+	return off, nil
+}

@@ -1,0 +1,65 @@
+package delve
+
+import (
+	"debug/elf"
+	"errors"
+
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Memory reads the stopped target's memory as the program itself would see it:
+// the breakpoint instructions that Delve wrote are replaced by what was there.
+func (s *Session) Memory() unwind.Memory { return memory{s} }
+
+type memory struct{ s *Session }
+
+var errShort = errors.New("short read")
+
+// ReadMemory implements [unwind.Memory].
+func (m memory) ReadMemory(addr uint64, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	group, unlock := m.s.dbg.LockTargetGroup()
+	defer unlock()
+	t := group.Selected
+	// On Linux a read may be short without an error.
+	n, err := t.Memory().ReadMemory(p, addr)
+	if err == nil && n != len(p) {
+		err = errShort
+	}
+	if err != nil {
+		return &unwind.MemoryError{Addr: addr, Size: len(p), Err: err}
+	}
+	overlay(t, addr, p)
+	return nil
+}
+
+// overlay puts the original bytes back where software breakpoints are.
+func overlay(t *proc.Target, addr uint64, p []byte) {
+	for _, bp := range t.Breakpoints().M {
+		for i, b := range bp.OriginalData {
+			at := bp.Addr + uint64(i)
+			if bp.WatchType == 0 && at >= addr && at-addr < uint64(len(p)) {
+				p[at-addr] = b
+			}
+		}
+	}
+}
+
+// hasSection says whether the ELF file has a section of one of these names.
+func hasSection(path string, names ...string) bool {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for _, name := range names {
+		if f.Section(name) != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package delve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
+)
+
+// StopReason says why the target stopped.
+type StopReason string
+
+// The reasons that [Session.Continue] gives.
+const (
+	StopBreakpoint StopReason = "breakpoint"
+	StopHardcoded  StopReason = "breakpoint instruction in the program"
+	StopPanic      StopReason = "unrecovered panic"
+	StopFatal      StopReason = "fatal error"
+	StopManual     StopReason = "interrupted"
+	StopExited     StopReason = "exited"
+	StopOther      StopReason = "stopped"
+)
+
+// Stop describes a stop of the target.
+type Stop struct {
+	Reason     StopReason
+	Breakpoint int // ID of the breakpoint that was hit, 0 if none
+	ExitStatus int // where Reason is StopExited
+}
+
+// Names that Delve gives to its own breakpoints.
+const fatalThrow = "runtime-fatal-throw"
+
+// Continue lets the target run until it stops or ctx ends, which halts it.
+func (s *Session) Continue(ctx context.Context) (Stop, error) {
+	done := make(chan struct{})
+	watcher := make(chan struct{})
+	go func() {
+		defer close(watcher)
+		select {
+		case <-ctx.Done():
+			_, _ = s.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
+		case <-done:
+		}
+	}()
+	state, err := s.dbg.Command(&api.DebuggerCommand{Name: api.Continue}, nil, nil, nil)
+	close(done)
+	<-watcher
+	if err != nil {
+		var exited proc.ErrProcessExited
+		if errors.As(err, &exited) {
+			return Stop{Reason: StopExited, ExitStatus: exited.Status}, nil
+		}
+		return Stop{}, fmt.Errorf("continue: %w", oneLine(err))
+	}
+	return s.describe(state), nil
+}
+
+func (s *Session) describe(state *api.DebuggerState) Stop {
+	if state.Exited {
+		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
+	}
+	if th := state.CurrentThread; th != nil && th.Breakpoint != nil {
+		switch th.Breakpoint.Name {
+		case proc.UnrecoveredPanic:
+			return Stop{Reason: StopPanic}
+		case fatalThrow:
+			return Stop{Reason: StopFatal}
+		case proc.HardcodedBreakpoint:
+			return Stop{Reason: StopHardcoded}
+		}
+		return Stop{Reason: StopBreakpoint, Breakpoint: th.Breakpoint.ID}
+	}
+	switch s.target().StopReason {
+	case proc.StopHardcodedBreakpoint:
+		return Stop{Reason: StopHardcoded}
+	case proc.StopManual:
+		return Stop{Reason: StopManual}
+	}
+	return Stop{Reason: StopOther}
+}
+
+// BreakAt sets a breakpoint at addresses and returns its ID.
+func (s *Session) BreakAt(addrs ...uint64) (int, error) {
+	bp, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: pids(s.Pid(), len(addrs))}, "", nil, false)
+	if err != nil {
+		return 0, oneLine(err)
+	}
+	return bp.ID, nil
+}
+
+func pids(pid, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = pid
+	}
+	return out
+}
+
+// ClearBreak removes a breakpoint.
+func (s *Session) ClearBreak(id int) error {
+	_, err := s.dbg.ClearBreakpoint(&api.Breakpoint{ID: id})
+	return err
+}
+
+// ErrNoLocation says that Delve finds no code at a location.
+var ErrNoLocation = errors.New("no such location")
+
+// Locate finds the addresses of a location in Delve's notation (a function,
+// FILE:LINE, *ADDRESS), in what is loaded now and has DWARF. The error wraps
+// [ErrNoLocation].
+func (s *Session) Locate(loc string) ([]uint64, error) {
+	locs, _, err := s.dbg.FindLocation(-1, 0, 0, loc, false, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNoLocation, oneLine(err))
+	}
+	var addrs []uint64
+	for _, l := range locs {
+		if l.PC != 0 {
+			addrs = append(addrs, l.PC)
+		}
+	}
+	if len(addrs) == 0 {
+		return nil, fmt.Errorf("%w: no code there", ErrNoLocation)
+	}
+	return addrs, nil
+}

@@ -1,0 +1,130 @@
+package delve
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/debugger"
+)
+
+// Session is a local process under Delve's control. Its methods must not be
+// called while the target runs, [Session.Halt] apart; they are not safe for
+// concurrent use.
+type Session struct {
+	dbg      *debugger.Debugger
+	group    *proc.TargetGroup
+	launched bool
+	layout   *layout // of the runtime's structures; nil where there is no DWARF
+}
+
+// LaunchConfig says what to launch.
+type LaunchConfig struct {
+	Args       []string // the executable and its arguments
+	WorkingDir string
+	// Stdout of the program; empty Path and nil File inherit ours. A caller whose
+	// own standard output is data redirects the program's elsewhere.
+	Stdout, Stderr *os.File
+	// NoStdin keeps the program from reading our standard input.
+	NoStdin bool
+}
+
+// Launch starts a program, stopped before its first instruction.
+func Launch(cfg LaunchConfig) (*Session, error) {
+	c := &debugger.Config{
+		WorkingDir: cfg.WorkingDir, Backend: "default", Foreground: !cfg.NoStdin, ExecuteKind: debugger.ExecutingExistingFile,
+		Stdout: proc.OutputRedirect{File: cfg.Stdout}, Stderr: proc.OutputRedirect{File: cfg.Stderr},
+	}
+	if cfg.NoStdin {
+		c.Stdin = os.DevNull
+	}
+	s, err := open(c, cfg.Args)
+	if err != nil {
+		return nil, &LaunchError{Path: cfg.Args[0], Err: oneLine(err)}
+	}
+	s.launched = true
+	return s, nil
+}
+
+// Attach stops a running process and holds it.
+func Attach(pid int) (*Session, error) {
+	if err := checkAttachable(pid); err != nil {
+		return nil, err
+	}
+	s, err := open(&debugger.Config{AttachPid: pid, Backend: "default"}, nil)
+	if err != nil {
+		return nil, attachError(pid, oneLine(err))
+	}
+	return s, nil
+}
+
+func open(c *debugger.Config, args []string) (*Session, error) {
+	hook := installHook()
+	dbg, err := debugger.New(c, args)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{dbg: dbg}
+	group, unlock := dbg.LockTargetGroup()
+	s.group = group
+	unlock()
+	hook.watch(group)
+	if !s.isGo() {
+		path := "the program"
+		if imgs := s.target().BinInfo().Images; len(imgs) > 0 {
+			path = imgs[0].Path
+		}
+		s.Close()
+		return nil, fmt.Errorf("%s is not a Go program (no Go build information in it)", path)
+	}
+	return s, nil
+}
+
+func (s *Session) isGo() bool { return s.target().BinInfo().HasGoImage() || hasGoTable(s.target()) }
+
+func (s *Session) target() *proc.Target { return s.group.Selected }
+
+// Pid is the process's ID.
+func (s *Session) Pid() int { return s.target().Pid() }
+
+// Launched says whether we started the process.
+func (s *Session) Launched() bool { return s.launched }
+
+// Close leaves the process: one that we launched is killed, one that we
+// attached to goes on.
+func (s *Session) Close() error {
+	err := s.dbg.Detach(s.launched)
+	var exited proc.ErrProcessExited
+	if errors.As(err, &exited) {
+		return nil
+	}
+	return err
+}
+
+// LaunchError says that a program could not be started.
+type LaunchError struct {
+	Path string
+	Err  error
+}
+
+// Error names the program and the cause.
+func (e *LaunchError) Error() string { return fmt.Sprintf("cannot launch %s: %v", e.Path, e.Err) }
+
+// Unwrap gives the cause.
+func (e *LaunchError) Unwrap() error { return e.Err }
+
+// oneLine folds Delve's longer explanations into one line.
+func oneLine(err error) error {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	return &foldedError{text: strings.TrimPrefix(text, "could not launch process: "), err: err}
+}
+
+type foldedError struct {
+	text string
+	err  error
+}
+
+func (e *foldedError) Error() string { return e.text }
+func (e *foldedError) Unwrap() error { return e.err }
