@@ -1,0 +1,146 @@
+package testneed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// LeftOut begins the line in which a test says that it was left out, and why.
+const LeftOut = "LEFT OUT: "
+
+// InCI reports whether leaving a test out is a failure.
+func InCI() bool { return os.Getenv("CI") == "true" }
+
+// LeaveOut ends the test: skipped with its reason, or failed in CI. The reason
+// is one line that says what the machine lacks.
+func LeaveOut(t testing.TB, format string, args ...any) {
+	t.Helper()
+	reason := fmt.Sprintf(format, args...)
+	if InCI() {
+		t.Fatalf("CI leaves no test out, but: %s", reason)
+	}
+	t.Skip(LeftOut + reason)
+}
+
+// A Need is something that a test asks of the machine.
+type Need struct {
+	Name     string   // as in messages, and as Tool takes it
+	Programs []string // any of them will do; the first found is taken
+	Env      string   // an environment variable that may name the program; "" for none
+	Debian   []string // the Debian packages that hold it
+}
+
+// Needs lists every program that tests ask for.
+var Needs = []Need{
+	compiler,
+	{Name: "readelf", Programs: []string{"readelf"}, Debian: []string{"binutils"}},
+	{Name: "objcopy", Programs: []string{"objcopy"}, Debian: []string{"binutils"}},
+	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
+}
+
+var compiler = Need{
+	Name:     "C compiler",
+	Programs: []string{"gcc", "clang", "cc"},
+	Env:      "CC",
+	Debian:   []string{"gcc", "libc6-dev"},
+}
+
+// Find returns the program's path.
+func (n Need) Find() (string, error) {
+	programs := n.Programs
+	if n.Env != "" && os.Getenv(n.Env) != "" {
+		programs = []string{os.Getenv(n.Env)}
+	}
+	for _, program := range programs {
+		if path, err := exec.LookPath(program); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", fmt.Errorf("no %s on this machine (looked for %s; Debian: %s)",
+		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "))
+}
+
+// CC returns the path of a C compiler: $CC, or gcc, clang or cc. Give it to go
+// build as CC, which looks for gcc alone.
+func CC(t testing.TB) string {
+	t.Helper()
+	return find(t, compiler)
+}
+
+// Tool returns the path of the program that Needs lists under name. A name
+// that is not there fails the test on every machine, because nobody would
+// install the program.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(Needs, func(n Need) bool { return n.Name == name })
+	if i < 0 {
+		t.Fatalf("testneed.Needs does not list %q: add it there, with its Debian package", name)
+	}
+	return find(t, Needs[i])
+}
+
+func find(t testing.TB, n Need) string {
+	t.Helper()
+	path, err := n.Find()
+	if err != nil {
+		LeaveOut(t, "%v", err)
+	}
+	return path
+}
+
+// Platform asks for one of the platforms, written as "linux/amd64".
+func Platform(t testing.TB, platforms ...string) {
+	t.Helper()
+	if here := runtime.GOOS + "/" + runtime.GOARCH; !slices.Contains(platforms, here) {
+		LeaveOut(t, "this is %s; the test is for %s", here, strings.Join(platforms, ", "))
+	}
+}
+
+// Ptrace asks for leave to trace a child process, which containers and Yama
+// may refuse.
+func Ptrace(t testing.TB) {
+	t.Helper()
+	if err := CanPtrace(); err != nil {
+		LeaveOut(t, "%v", err)
+	}
+}
+
+// CanPtrace tries once whether this process may trace a child.
+var CanPtrace = sync.OnceValue(tryPtrace)
+
+// Toolchain asks for a Go toolchain by its full version, as "go1.24.6", which
+// the go command downloads where it is not there yet. It returns the
+// environment entry that makes the go command use it.
+func Toolchain(t testing.TB, version string) string {
+	t.Helper()
+	env := "GOTOOLCHAIN=" + version
+	cmd := exec.Command("go", "env", "GOVERSION")
+	cmd.Env = append(os.Environ(), env)
+	cmd.Dir = t.TempDir() // outside the module, whose go line may ask for more
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = errors.New(lastLine(exit.Stderr))
+		}
+		LeaveOut(t, "no Go toolchain %s: %v", version, err)
+	}
+	if got := strings.TrimSpace(string(out)); got != version {
+		t.Fatalf("asked for Go toolchain %s, got %s", version, got)
+	}
+	return env
+}
+
+// lastLine returns the last line of a command's error output.
+func lastLine(out []byte) string {
+	text := strings.TrimSpace(string(out))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
