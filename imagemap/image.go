@@ -1,0 +1,111 @@
+package imagemap
+
+import (
+	"bytes"
+	"debug/elf"
+	"slices"
+	"strings"
+)
+
+// WordSize is the size of the machine words of a process, in bits: 16, 32 or 64.
+// The zero value is not valid.
+type WordSize uint8
+
+// The word sizes that version 0 can express.
+const (
+	Word16 WordSize = 16
+	Word32 WordSize = 32
+	Word64 WordSize = 64
+)
+
+// Valid reports whether the word size is one that CIF can express.
+func (w WordSize) Valid() bool { return w == Word16 || w == Word32 || w == Word64 }
+
+// Max is the largest address of this word size, 2^w-1.
+func (w WordSize) Max() uint64 { return ^uint64(0) >> (64 - uint(w)) }
+
+// Image is one executable or library in the address space of a process.
+type Image struct {
+	// Base is the address of the image's lowest byte: for ELF, the start of the
+	// mapping of its first loadable segment.
+	Base uint64
+	// EndOfText is the address after the last byte of its code, above Base.
+	// [Base, EndOfText) is what the image covers.
+	EndOfText uint64
+	// BuildID identifies the build (ELF: the GNU build ID; Mach-O: the UUID).
+	// Empty when the image has none, at most MaxBuildID bytes.
+	BuildID []byte
+	// Name is the last element of Path. It follows from the path and is not
+	// stored in CIF.
+	Name string
+	// Path is the image's file, "[vdso]" for the kernel's own library, empty
+	// when unknown, at most MaxPath bytes. It is bytes as the system has them:
+	// UTF-8 by custom, not by rule.
+	Path string
+
+	// Loaded is what a capture of a live process knows beyond CIF, nil
+	// otherwise.
+	Loaded *Loaded
+}
+
+// Contains reports whether the address is in [Base, EndOfText).
+func (i *Image) Contains(address uint64) bool { return i.Base <= address && address < i.EndOfText }
+
+// Range is the addresses Start to End, without End.
+type Range struct{ Start, End uint64 }
+
+// Loaded is how an image lies in a live process.
+type Loaded struct {
+	// Bias is the address of the image's virtual address 0: what is to be added
+	// to an address in the file. Valid if HasBias.
+	Bias    uint64
+	HasBias bool
+	// Executable are the executable mappings of the image, in order.
+	Executable []Range
+	// Machine and Class are of the ELF header; zero if it could not be read.
+	Machine elf.Machine
+	Class   elf.Class
+	// File says what has become of the file at Path.
+	File FileState
+}
+
+// FileState says whether the file at an image's path is what the process runs.
+type FileState uint8
+
+const (
+	// FileUnknown: the path could not be looked at.
+	FileUnknown FileState = iota
+	// FilePresent: the file at the path is the one that is mapped.
+	FilePresent
+	// FileDeleted: there is no file at the path any more.
+	FileDeleted
+	// FileReplaced: there is another file at the path now. Its symbols and
+	// tables do not describe the process.
+	FileReplaced
+	// FileNone: there never was a file (the vdso).
+	FileNone
+)
+
+// String is the state in lower case.
+func (s FileState) String() string {
+	if int(s) >= len(fileStates) {
+		return "invalid"
+	}
+	return fileStates[s]
+}
+
+var fileStates = [...]string{"unknown", "present", "deleted", "replaced", "none"}
+
+// BaseName is the last element of a path: what follows the last / or \.
+func BaseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// clone is a copy that shares nothing with the original.
+func (i Image) clone() Image {
+	i.BuildID = bytes.Clone(i.BuildID)
+	if i.Loaded != nil {
+		loaded := *i.Loaded
+		loaded.Executable = slices.Clone(loaded.Executable)
+		i.Loaded = &loaded
+	}
+	return i
+}

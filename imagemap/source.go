@@ -1,0 +1,347 @@
+package imagemap
+
+import (
+	"bytes"
+	"cmp"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Source is where a capture gets its bytes from. [Capture] fills it for a live
+// process.
+//
+// # Which mappings are images
+//
+// Every ELF file of which some part is mapped executable, and the vdso. A file that
+// is only mapped to be read (a debugger's view of a library) is none, nor is
+// executable memory that is not ELF (JIT code, even with a file behind it).
+//
+// A mapping of bytes at offset o of the file, within a PT_LOAD segment that lies at
+// offset p.Off, stands for the virtual address o - p.Off + p.Vaddr; the difference
+// to where it is mapped is the load bias. Executable mappings of one file that
+// agree in it are one image; a file loaded twice (dlmopen) gives two. Base is the
+// start of the mapping of the lowest PT_LOAD segment, end of text the highest end
+// (p.Vaddr + p.Memsz) of an executable one: so does Swift, but for executables
+// with a fixed address, to which it adds the base twice.
+//
+// # Which file
+//
+// The kernel names the mapped file by device and inode, and adds " (deleted)" to
+// the path of one that has no name any more. If the file at the path has the same
+// device and inode, it is the one (also one whose real name ends so). If not, the
+// headers are read from OpenMapped, else from Memory; and the file at the path
+// counts as the mapped one only if both have the same build ID. The last rule is
+// for btrfs and overlayfs, where a file can have another device number in stat
+// than in maps. With neither OpenMapped nor Memory, a file with the same inode and
+// another device is accepted, for the same reason.
+type Source struct {
+	// Maps is the text of /proc/PID/maps.
+	Maps io.Reader
+	// Open opens the file at a path as the process sees it. Errors that wrap
+	// fs.ErrNotExist are expected; nil means no file can be looked at.
+	Open func(path string) (*File, error)
+	// OpenMapped opens the file behind a mapping, whatever has become of its
+	// name. May be nil.
+	OpenMapped func(Mapping) (*File, error)
+	// Memory is the memory of the process, the address as the offset. May be
+	// nil: then the vdso is missing.
+	Memory io.ReaderAt
+	// Platform goes into the map.
+	Platform string
+}
+
+// File is an open file and what the system calls it.
+type File struct {
+	io.ReaderAt
+	io.Closer
+	Dev   Device
+	Inode uint64
+}
+
+// CaptureError is an image of which something could not be found out. It is in the
+// map nevertheless, with what is known: the addresses from the mappings, the path.
+type CaptureError struct {
+	Path  string
+	Start uint64 // of the file's lowest mapping
+	Err   error
+}
+
+func (e *CaptureError) Error() string {
+	return fmt.Sprintf("imagemap: %s at %#x: %v", e.Path, e.Start, e.Err)
+}
+
+// Unwrap is the reason.
+func (e *CaptureError) Unwrap() error { return e.Err }
+
+var (
+	// ErrNoMappings: the process has no memory; it has exited, or is a kernel
+	// thread.
+	ErrNoMappings = errors.New("no mappings: the process has exited or is a kernel thread")
+	errNoBytes    = errors.New("the mapped file is gone and its memory cannot be read")
+	errNoFiles    = errors.New("files cannot be looked at")
+	errNoSegment  = errors.New("an executable mapping belongs to no segment of the file")
+)
+
+const (
+	vdsoPath      = "[vdso]"
+	deletedSuffix = " (deleted)"
+)
+
+// Capture makes the image map. When something about images is missing the map
+// comes with an error that wraps a [*CaptureError] for each; without a map the
+// error is fatal.
+func (s *Source) Capture() (*ImageMap, error) {
+	maps, err := ParseMaps(s.Maps)
+	if err != nil {
+		return nil, err
+	}
+	if len(maps) == 0 {
+		return nil, ErrNoMappings
+	}
+	c := capture{Source: s}
+	for _, file := range groupByFile(maps) {
+		c.addFile(file)
+	}
+	m, err := newMap(c.wordSize(maps), s.Platform, c.images)
+	if err != nil {
+		return nil, err
+	}
+	return m, errors.Join(c.errs...)
+}
+
+// groupByFile gives the mappings of each file that may be an image, in the order
+// of their first mappings.
+func groupByFile(maps []Mapping) [][]Mapping {
+	type identity struct {
+		dev   Device
+		inode uint64
+		path  string
+	}
+	index := make(map[identity]int)
+	var files [][]Mapping
+	for _, m := range maps {
+		if m.Inode == 0 && m.Path != vdsoPath {
+			continue
+		}
+		id := identity{m.Dev, m.Inode, m.Path}
+		i, ok := index[id]
+		if !ok {
+			i = len(files)
+			index[id] = i
+			files = append(files, nil)
+		}
+		files[i] = append(files[i], m)
+	}
+	return slices.DeleteFunc(files, func(ms []Mapping) bool {
+		return !slices.ContainsFunc(ms, func(m Mapping) bool { return m.Executable() })
+	})
+}
+
+type capture struct {
+	*Source
+	images []Image
+	errs   []error
+}
+
+// wordSize is 32 bits only if all that is known of the process says so.
+func (c *capture) wordSize(maps []Mapping) WordSize {
+	narrow := false
+	for i := range c.images {
+		switch c.images[i].Loaded.Class {
+		case elf.ELFCLASS64:
+			return Word64
+		case elf.ELFCLASS32:
+			narrow = true
+		}
+	}
+	if narrow && maps[len(maps)-1].End <= 1<<32 {
+		return Word32
+	}
+	return Word64
+}
+
+func (c *capture) addFile(maps []Mapping) {
+	path, state, image, err := c.identify(maps)
+	if errors.Is(err, ErrNotELF) || (maps[0].Path == vdsoPath && c.Memory == nil) {
+		return
+	}
+	report := func(err error) {
+		c.errs = append(c.errs, &CaptureError{Path: path, Start: maps[0].Start, Err: err})
+	}
+	if err == nil && image.notesErr != nil {
+		report(fmt.Errorf("build ID: %w", image.notesErr))
+	}
+	var loose []Range // executable mappings that no segment explains
+	byBias := make(map[uint64][]Range)
+	for _, m := range maps {
+		if !m.Executable() {
+			continue
+		}
+		if bias, ok := image.bias(m); ok {
+			byBias[bias] = append(byBias[bias], Range{m.Start, m.End})
+		} else {
+			loose = append(loose, Range{m.Start, m.End})
+		}
+	}
+	for bias, ranges := range byBias {
+		img := image.at(bias, maps, ranges)
+		img.Path, img.Loaded.File = path, state
+		c.images = append(c.images, img)
+	}
+	if len(loose) == 0 {
+		return
+	}
+	if err == nil {
+		err = errNoSegment
+	}
+	report(err)
+	// What the mappings alone tell.
+	base := loose[0].Start
+	if len(byBias) == 0 {
+		base = maps[0].Start
+	}
+	loaded := &Loaded{Executable: loose, File: state}
+	img := Image{Base: base, EndOfText: loose[len(loose)-1].End, Path: path, Loaded: loaded}
+	if image != nil {
+		img.BuildID, loaded.Class, loaded.Machine = image.buildID, image.class, image.machine
+	}
+	c.images = append(c.images, img)
+}
+
+// identify finds the headers of a mapped file, and what has become of the file
+// at its path: the rules are in the comment of Source. A nil image comes with an
+// error.
+func (c *capture) identify(maps []Mapping) (path string, state FileState, image *elfImage, err error) {
+	m := maps[0]
+	if m.Path == vdsoPath {
+		image, err = c.fromMemory(maps)
+		return m.Path, FileNone, image, err
+	}
+	path = m.Path
+	atPath, openErr := c.open(path)
+	if openErr != nil || !atPath.is(m) {
+		if name, deleted := strings.CutSuffix(path, deletedSuffix); deleted {
+			atPath.close()
+			path = name
+			atPath, openErr = c.open(path)
+		}
+	}
+	defer func() { atPath.close() }()
+
+	if openErr == nil && atPath.is(m) {
+		image, err = readELF(atPath)
+		return path, FilePresent, image, err
+	}
+	switch {
+	case openErr == nil:
+		state = FileReplaced
+	case errors.Is(openErr, fs.ErrNotExist):
+		state = FileDeleted
+	}
+	image, err = c.mapped(maps)
+	if err == nil && openErr == nil {
+		if other, e := readELF(atPath); e == nil && len(other.buildID) > 0 && bytes.Equal(other.buildID, image.buildID) {
+			state = FilePresent
+		}
+	}
+	if errors.Is(err, errNoBytes) && openErr == nil && atPath.Inode == m.Inode {
+		image, err = readELF(atPath)
+		return path, FilePresent, image, err
+	}
+	if err != nil && openErr != nil && !errors.Is(openErr, fs.ErrNotExist) {
+		err = errors.Join(err, openErr)
+	}
+	return path, state, image, err
+}
+
+// mapped reads the headers of what is mapped, not of what is at the path.
+func (c *capture) mapped(maps []Mapping) (*elfImage, error) {
+	if c.OpenMapped != nil {
+		if f, err := c.OpenMapped(maps[0]); err == nil {
+			defer f.close()
+			return readELF(f)
+		}
+	}
+	if c.Memory == nil {
+		return nil, errNoBytes
+	}
+	return c.fromMemory(maps)
+}
+
+func (c *capture) fromMemory(maps []Mapping) (*elfImage, error) {
+	if c.Memory == nil {
+		return nil, errNoBytes
+	}
+	return readELF(mappedFile{c.Memory, maps})
+}
+
+func (c *capture) open(path string) (*File, error) {
+	if c.Open == nil {
+		return nil, errNoFiles
+	}
+	return c.Open(path)
+}
+
+// is reports whether it is the file of the mapping.
+func (f *File) is(m Mapping) bool { return f.Dev == m.Dev && f.Inode == m.Inode }
+
+func (f *File) close() {
+	if f != nil && f.Closer != nil {
+		_ = f.Close() // was only read
+	}
+}
+
+// bias finds the load bias that a mapping of the file implies. Where segments
+// share a page of the file, the one with most bytes in the mapping counts, an
+// executable one before others.
+func (i *elfImage) bias(m Mapping) (bias uint64, ok bool) {
+	if i == nil {
+		return 0, false
+	}
+	best, bestExecutable := uint64(0), false
+	for _, p := range i.loads {
+		low, high := max(p.Off, m.Offset), min(p.Off+p.Filesz, m.Offset+(m.End-m.Start))
+		executable := p.Flags&elf.PF_X != 0
+		if low >= high || (bestExecutable && !executable) {
+			continue
+		}
+		if n := high - low; n > best || executable && !bestExecutable {
+			best, bestExecutable = n, executable
+			bias, ok = m.Start-(m.Offset-p.Off+p.Vaddr), true
+		}
+	}
+	return bias, ok
+}
+
+// at is the image as loaded with this bias and these executable mappings.
+func (i *elfImage) at(bias uint64, maps []Mapping, executable []Range) Image {
+	first := slices.MinFunc(i.loads, func(a, b elf.ProgHeader) int { return cmp.Compare(a.Vaddr, b.Vaddr) })
+	img := Image{
+		Base:      executable[0].Start,
+		EndOfText: executable[len(executable)-1].End,
+		BuildID:   i.buildID,
+		Loaded:    &Loaded{Bias: bias, HasBias: true, Executable: executable, Machine: i.machine, Class: i.class},
+	}
+	// A damaged header must take neither end outside of what is mapped.
+	for _, m := range maps {
+		if low := bias + first.Vaddr; m.Start <= low && low < m.End {
+			img.Base = min(img.Base, m.Start)
+		}
+	}
+	end := uint64(0)
+	for _, p := range i.loads {
+		start := bias + p.Vaddr
+		if p.Flags&elf.PF_X != 0 && start <= img.EndOfText && p.Memsz <= img.EndOfText-start {
+			end = max(end, start+p.Memsz)
+		}
+	}
+	if end > executable[len(executable)-1].Start {
+		img.EndOfText = end
+	}
+	return img
+}
