@@ -100,3 +100,22 @@ func TestIterator(t *testing.T) {
 		t.Errorf("after the error: complete %v, trailing %d, offset %d", d.Complete(), d.Trailing(), d.Offset())
 	}
 }
+
+// The texts reach the user as they are.
+func TestTexts(t *testing.T) {
+	_, err := cbf.Decode([]byte{2, 0x28, 7, 0x23, 1, 2}, cbf.DecodeOptions{})
+	if got, want := err.Error(), "cbf: offset 3: data ends too early: operand of 4 bytes, 2 left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	_, err = cbf.AppendFrames(nil, cbf.Word16, []cbf.Frame{pc(1), ra(0x10000)}, cbf.EndNone, cbf.EncodeOptions{})
+	if got, want := err.Error(), `frame 1: cbf: frame "ra 0x10000": address exceeds the machine word`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for f, want := range map[cbf.Frame]string{
+		pc(0): "pc 0x0", async(16): "async 0x10", omit(3): "omit 3", truncated: "truncated", {Kind: 9}: "kind(9)",
+	} {
+		if f.String() != want {
+			t.Errorf("%q, want %q", f, want)
+		}
+	}
+}

@@ -299,3 +299,20 @@ func TestDecodePrefixTable(t *testing.T) {
 		t.Errorf("%q", img.Path)
 	}
 }
+
+// The texts reach the user as they are.
+func TestTexts(t *testing.T) {
+	_, err := imagemap.Decode([]byte("\x02\x00\x02\x00\x10\x01\x00\x8c\x00\x40"), imagemap.DecodeOptions{})
+	want := "imagemap: offset 7: path of image 0 at 0x10: undefined path prefix: code 12 is reserved\n" +
+		"imagemap: offset 9, image 1: invalid image header 0x40"
+	if err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	_, err = imagemap.New(imagemap.Word16, "", []imagemap.Image{{Base: 1, EndOfText: 1, Path: "/a"}})
+	if want := `imagemap: image 0 ("/a" at 0x1): end of text is not above the base: 0x1`; err.Error() != want {
+		t.Errorf("%q, want %q", err, want)
+	}
+	if got := imagemap.FileReplaced.String() + imagemap.FileState(99).String(); got != "replacedinvalid" {
+		t.Errorf("%q", got)
+	}
+}
