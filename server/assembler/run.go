@@ -103,7 +103,7 @@ func (w *walker) takeAll(ctx context.Context, s *Strategy, req *unwind.WalkReque
 // have stopped there by itself; the host does not rely on it.
 func (w *walker) cuts(s *Strategy) bool {
 	at := w.last().PC.Lookup(w.target.Arch)
-	if fn, ok := w.function(at); ok && fn.Go {
+	if fn, ok := w.function(at); ok && fn.Go || w.atSignalFrame() {
 		return true
 	}
 	for i := range w.asm.Strategies {

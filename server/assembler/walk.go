@@ -21,8 +21,8 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 	w := &walker{
 		asm: a, target: t, thread: th, opts: opts,
 		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine},
-		cache: make(map[unwind.LookupAddr]found),
-		down:  make(map[string]bool), window: firstWindow,
+		cache: make(map[unwind.LookupAddr]found), sigs: make(map[uint64]bool),
+		down: make(map[string]bool), window: firstWindow,
 	}
 	w.walk(ctx)
 	stitch(&w.stack, th.Claims)
@@ -38,6 +38,7 @@ type walker struct {
 	stack  unwind.Stack
 	judge  *judge
 	cache  map[unwind.LookupAddr]found
+	sigs   map[uint64]bool // is it a signal's trampoline, by address
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down map[string]bool
 	// window is the size of the stack window to send; it grows with the stack.
@@ -125,6 +126,9 @@ func (w *walker) next(ctx context.Context) bool {
 	}
 	w.reasons = w.reasons[:0]
 	at := w.last().PC.Lookup(w.target.Arch)
+	if w.atSignalFrame() && w.stepSignal() {
+		return true
+	}
 	fn, known := w.function(at)
 	if known && fn.Go && w.stepGo(fn) {
 		return true
@@ -160,6 +164,34 @@ func (w *walker) stepGo(fn Function) bool {
 		return false
 	}
 	return w.take(unwind.StrategyGopclntab, &step, mayswitch)
+}
+
+// atSignalFrame says that the last frame is a signal's trampoline.
+func (w *walker) atSignalFrame() bool {
+	f := w.last()
+	if f.PC.Kind() != unwind.KindReturn {
+		return false
+	}
+	is, ok := w.sigs[f.PC.Raw()]
+	if !ok {
+		is = w.target.isSignalFrame(f.PC.Raw())
+		w.sigs[f.PC.Raw()] = is
+	}
+	return is
+}
+
+// strategySignal names the host's own rule for signal trampolines.
+const strategySignal = unwind.StrategyRegisters
+
+// stepSignal leaves the frame of a signal's trampoline.
+func (w *walker) stepSignal() bool {
+	f := w.last()
+	step, err := w.target.stepSignal(&f.Registers)
+	if err != nil {
+		w.refuse(strategySignal, err.Error(), 0, 0)
+		return false
+	}
+	return w.take(strategySignal, &step, true)
 }
 
 // take judges a step out of the last frame and appends the caller.

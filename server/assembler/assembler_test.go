@@ -1,0 +1,241 @@
+package assembler
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+var cStack = unwind.Segment{Low: 0x7000_0000, High: 0x7000_1000, Kind: unwind.SegmentThread}
+
+const sp0 = 0x7000_0100
+
+// R2: a candidate that fails the checks falls to the next strategy, and stays
+// visible with its reason.
+func TestR2RejectedCandidateFallsThrough(t *testing.T) {
+	bad := &fake{name: "bad", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, 0x9999_0000, 0)}}}
+	good := &fake{name: "good", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}}}
+	s := with(bad, good).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC})
+	if s.Frames[1].Strategy != "good" {
+		t.Errorf("found by %q", s.Frames[1].Strategy)
+	}
+	r := s.Frames[0].Rejected
+	if len(r) != 1 || r[0].Strategy != "bad" || r[0].PC != 0x9999_0000 || !strings.Contains(r[0].Reason, "executable") {
+		t.Errorf("rejected: %+v", r)
+	}
+}
+
+// R3: what every step is checked for, whoever made it.
+func TestR3Checks(t *testing.T) {
+	for name, c := range map[string]struct {
+		step unwind.Step
+		want string
+	}{
+		"misaligned":       {step(sp0+20, midPC, 0), "not aligned"},
+		"below":            {step(sp0-16, midPC, 0), "not above"},
+		"equal":            {step(sp0, midPC, 0), "not above"},
+		"outside":          {step(0x7100_0000, midPC, 0), "outside the thread's stacks"},
+		"not canonical":    {step(sp0+16, 0x8000_0000_0000, 0), "not canonical"},
+		"null":             {step(sp0+16, 0, 0), "below 4096"},
+		"not executable":   {step(sp0+16, 0x600000, 0), "executable"},
+		"another segment":  {step(0x6000_0100, midPC, 0), "another stack"},
+		"no stack pointer": {unwind.Step{Caller: onlyPC(midPC)}, "no stack pointer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := unwind.Segment{Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentGoroutine}
+			f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {c.step}}}
+			s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack, other), Options{})
+			if len(s.Frames) != 1 || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, c.want) {
+				t.Errorf("frames %#x, %v: %q; want a refusal with %q", pcs(s), s.Stop, s.Reason, c.want)
+			}
+		})
+	}
+}
+
+func onlyPC(pc uint64) (r unwind.Registers) {
+	r.Set(unwind.AMD64RIP, pc)
+	return r
+}
+
+// A run is cut at the first frame that is refused; the frames before it stand.
+func TestRunIsCutAtTheFirstBadStep(t *testing.T) {
+	f := &fake{name: "f", steps: map[uint64][]unwind.Step{
+		leafPC: {step(sp0+16, midPC, 0), step(sp0+32, outerPC, 0), step(sp0+8, midPC, 0), step(sp0+64, leafPC, 0)},
+	}}
+	s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC})
+	if s.Stop != unwind.Truncated {
+		t.Errorf("stop %v", s.Stop)
+	}
+}
+
+// R8: end and truncation are different, and only the former is believed of a
+// strategy that followed a frame pointer from somewhere.
+func TestR8EndAndTruncation(t *testing.T) {
+	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
+	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}}, stop: map[uint64]unwind.WalkResult{leafPC: end}}
+	if s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{}); s.Stop != unwind.End {
+		t.Errorf("a followed chain's end: %v %q", s.Stop, s.Reason)
+	}
+	f = &fake{name: "f", stop: map[uint64]unwind.WalkResult{leafPC: end}}
+	if s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{}); s.Stop != unwind.Truncated {
+		t.Errorf("an innermost frame without a frame pointer: %v %q", s.Stop, s.Reason)
+	}
+}
+
+// A strategy that fails is left out, and the stack says so; the next one serves.
+func TestFailedStrategyIsLeftOut(t *testing.T) {
+	broken := &fake{name: "broken", err: errors.New("gone")}
+	good := &fake{name: "good", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}, midPC: {step(sp0+32, outerPC, 0)}}}
+	s := with(broken, good).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC})
+	if broken.asked != 1 || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "gone") {
+		t.Errorf("asked %d times, notes %q", broken.asked, s.Notes)
+	}
+}
+
+// A depth limit truncates, and says that it did.
+func TestDepthLimit(t *testing.T) {
+	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0), step(sp0+32, outerPC, 0)}}}
+	s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{MaxFrames: 2})
+	if len(s.Frames) != 2 || !s.DepthLimited || s.Stop != unwind.Truncated {
+		t.Errorf("%d frames, limited %v, %v", len(s.Frames), s.DepthLimited, s.Stop)
+	}
+}
+
+// R14: C on the g0 stack, called by Go on the goroutine's stack. asmcgocall's
+// frame pointer leads back to the goroutine, whose addresses may be lower.
+func TestR14AsmcgocallSwitchesToTheGoroutine(t *testing.T) {
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Mark("low").Pad(64).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64)
+	gm, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &fake{name: "fpwalk", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, gm.Addr("asm"))}}}
+	th := thread(leafPC, sp0, sp0, unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, gm.Segment(unwind.SegmentGoroutine))
+	s := with(c).Stack(context.Background(), target(memories(gm)), th, Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, asmPC, goCallPC, exitPC})
+	if s.Stop != unwind.End || s.Frames[2].Segment == s.Frames[1].Segment || s.Frames[2].Strategy != unwind.StrategyGopclntab {
+		t.Errorf("%v %q, segments %d %d, %q", s.Stop, s.Reason, s.Frames[1].Segment, s.Frames[2].Segment, s.Frames[2].Strategy)
+	}
+}
+
+// A frame pointer that leads back to where the walk has been is refused: no
+// walk can visit a frame twice, through whatever stack it came.
+func TestNoCycleThroughStackSwitches(t *testing.T) {
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Pad(64).Mark("asm").Ref("asm").Word(asmPC).Pad(64)
+	gm, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &fake{name: "fpwalk", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, gm.Addr("asm"))}}}
+	th := thread(leafPC, sp0, sp0, cStack, gm.Segment(unwind.SegmentGoroutine))
+	s := with(c).Stack(context.Background(), target(memories(gm)), th, Options{})
+	if s.Stop != unwind.Truncated || len(s.Frames) > 4 || !strings.Contains(s.Reason, "not above") {
+		t.Errorf("%d frames, %v %q", len(s.Frames), s.Stop, s.Reason)
+	}
+}
+
+// The frame below a signal's trampoline has the registers that the kernel saved,
+// and its PC is an instruction's address (R9).
+func TestSignalFrame(t *testing.T) {
+	sig := stackasm.New(unwind.AMD64, 0x5000_0000)
+	sig.Mark("ucontext").Pad(ucontextRegisters)
+	for i := range sigcontextOrder {
+		switch sigcontextOrder[i] {
+		case unwind.AMD64RIP:
+			sig.Word(leafPC)
+		case unwind.AMD64RSP:
+			sig.Word(sp0)
+		default:
+			sig.Word(uint64(i))
+		}
+	}
+	sm, err := sig.Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := thread(sigPC, sm.Addr("ucontext"), 0, sm.Segment(unwind.SegmentSignal), cStack)
+	th.FirstPC = unwind.KindReturn
+	s := with().Stack(context.Background(), target(memories(sm)), th, Options{})
+	equal(t, "PCs", pcs(s), []uint64{sigPC, leafPC})
+	if f := s.Frames[1]; f.PC.Kind() != unwind.KindInstruction {
+		t.Error("the interrupted frame's PC is no return address")
+	}
+	if v, _ := s.Frames[1].Registers.Get(unwind.AMD64RBX); v != 11 {
+		t.Errorf("rbx %d", v)
+	}
+}
+
+// R13: where a Go frame's caller has its frame pointer.
+func TestR13FramePointerOfGoFrames(t *testing.T) {
+	const cfa = 0x6000_0080
+	for name, c := range map[string]struct {
+		bp, saved uint64
+		kind      unwind.PCKind
+		want      bool
+	}{
+		"ordinary frame":                    {cfa - 16, 0x6000_0100, unwind.KindReturn, true},
+		"between push and mov":              {0x6000_0100, 0x6000_0100, unwind.KindInstruction, false},
+		"untouched in a NOFRAME function":   {0x6000_0100, 5, unwind.KindInstruction, false},
+		"scratch in an assembly function":   {0x1234_5679, 0x6000_0100, unwind.KindInstruction, true},
+		"scratch, and what is saved is not": {0x1234_5679, 7, unwind.KindInstruction, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := stackasm.New(unwind.AMD64, cfa-16).Word(c.saved, midPC).Assemble()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := target(memories(m)).framePointerSaved(cfa, c.bp, cfa-64, c.kind); got != c.want {
+				t.Errorf("saved: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's
+// inlined frames come with it, and frames that nobody else has do not (F1: the
+// bogus frame after asmcgocall).
+func TestR15StitchesClaims(t *testing.T) {
+	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0), step(sp0+32, outerPC, 0)}}}
+	th := thread(leafPC, sp0, 0, cStack)
+	claim := func(pc, cfa uint64, name string, inlined bool) unwind.Frame {
+		return unwind.Frame{PC: unwind.Code(pc, unwind.KindReturn), CFA: cfa, Function: name, Inlined: inlined}
+	}
+	th.Claims = []unwind.Frame{
+		claim(leafPC, sp0+16, "leaf", false),
+		claim(0, 0, "bogus", false),
+		claim(midPC, sp0+32, "inlined", true),
+		claim(midPC, sp0+32, "mid", false),
+		claim(outerPC, sp0+999, "another activation", false),
+	}
+	s := with(f).Stack(context.Background(), target(unwind.Windows{}), th, Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, midPC, outerPC})
+	if !s.Frames[1].Inlined || s.Frames[1].Function != "inlined" || s.Frames[1].Trust != unwind.TrustFramePointer || s.Frames[1].DelveFrame != 2 {
+		t.Errorf("inlined frame: %+v", s.Frames[1])
+	}
+	if s.Frames[2].DelveFrame != 3 || s.Frames[2].Function != "mid" || s.Frames[3].DelveFrame != -1 {
+		t.Errorf("Delve's indices: %d %d", s.Frames[2].DelveFrame, s.Frames[3].DelveFrame)
+	}
+}
+
+// What Delve believes is tried last, and judged.
+func TestClaimIsTheLastCandidate(t *testing.T) {
+	th := thread(leafPC, sp0, 0, cStack)
+	first := unwind.Frame{PC: unwind.Code(leafPC, unwind.KindInstruction), CFA: sp0 + 16}
+	first.Registers.Set(unwind.AMD64RSP, sp0)
+	second := unwind.Frame{PC: unwind.Code(midPC, unwind.KindReturn)}
+	th.Claims = []unwind.Frame{first, second}
+	s := with(&fake{name: "f"}).Stack(context.Background(), target(unwind.Windows{}), th, Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC})
+	if s.Frames[1].Strategy != unwind.StrategyDelve {
+		t.Errorf("found by %q", s.Frames[1].Strategy)
+	}
+}
