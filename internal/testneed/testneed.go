@@ -38,15 +38,17 @@ type Need struct {
 	Debian   []string // the Debian packages that hold it
 }
 
-// Needs lists every program that tests ask for.
+// Needs lists every program that tests and checks ask for.
 var Needs = []Need{
-	compiler,
+	Compiler,
 	{Name: "readelf", Programs: []string{"readelf"}, Debian: []string{"binutils"}},
 	{Name: "objcopy", Programs: []string{"objcopy"}, Debian: []string{"binutils"}},
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
+	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 
-var compiler = Need{
+// Compiler is any C compiler.
+var Compiler = Need{
 	Name:     "C compiler",
 	Programs: []string{"gcc", "clang", "cc"},
 	Env:      "CC",
@@ -72,7 +74,7 @@ func (n Need) Find() (string, error) {
 // build as CC, which looks for gcc alone.
 func CC(t testing.TB) string {
 	t.Helper()
-	return find(t, compiler)
+	return find(t, Compiler)
 }
 
 // Tool returns the path of the program that Needs lists under name. A name

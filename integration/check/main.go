@@ -1,0 +1,144 @@
+// Command check runs every test of the project:
+//
+//	go run ./integration/check [-install] [-setup] [-race=false] [package...]
+//
+// It passes on a machine without root, network or a C compiler, and says at its
+// end what it left out there, and why. With CI=true it installs what it needs
+// (Debian packages, as root), and leaving anything out is a failure, however the
+// test was skipped.
+//
+// The exit status is 0 when every test that ran has passed, 1 when one failed
+// or CI left one out, 2 for wrong usage.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// raced are the packages where goroutines share memory. The others would only
+// take longer under the race detector.
+var raced = []string{"./imagemap/...", "./unwind/...", "./plugins/...", "./server/..."}
+
+// timeout ends a test binary that hangs; it is far above what any takes.
+const timeout = "-timeout=15m"
+
+func main() {
+	install := flag.Bool("install", testneed.InCI(), "install missing Debian packages first; needs root (default in CI)")
+	setup := flag.Bool("setup", false, "install, and run no test")
+	race := flag.Bool("race", true, "test a second time with the race detector where goroutines share memory")
+	flag.Parse()
+	ok, err := run(options{install: *install || *setup, setup: *setup, race: *race, packages: flag.Args()})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "check:", err)
+	}
+	if err != nil || !ok {
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	install, setup, race bool
+	packages             []string // as go test takes them; none: all of the module
+}
+
+// run reports whether all tests passed and, in CI, none was left out.
+func run(o options) (bool, error) {
+	if err := toModuleRoot(); err != nil {
+		return false, err
+	}
+	if missing := missingNeeds(); len(missing) > 0 && o.install {
+		if err := installDebian(missing); err != nil {
+			fmt.Fprintln(os.Stderr, "check: not installed:", err)
+		}
+	}
+	for _, err := range missingNeeds() {
+		fmt.Printf("check: %v\n", err.reason)
+	}
+	if o.setup {
+		return true, nil
+	}
+	packages := o.packages
+	if len(packages) == 0 {
+		packages = []string{"./..."}
+	}
+	r := newReport(os.Stdout)
+	if err := test(r, packages); err != nil {
+		return false, err
+	}
+	if o.race && len(o.packages) == 0 {
+		if err := testWithRace(r); err != nil {
+			return false, err
+		}
+	}
+	return r.conclude(testneed.InCI()), nil
+}
+
+// toModuleRoot makes the patterns mean the same from any folder of the module.
+func toModuleRoot() error {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOMOD: %w", err)
+	}
+	file := strings.TrimSpace(string(out))
+	if file == "" || file == os.DevNull {
+		return errors.New("no go.mod here: run it in clew's source tree")
+	}
+	return os.Chdir(filepath.Dir(file))
+}
+
+// testWithRace tests the raced packages a second time.
+func testWithRace(r *report) error {
+	cc, err := testneed.Compiler.Find()
+	if err != nil {
+		r.leaveOut("the race detector", err.Error())
+		return nil
+	}
+	if os.Getenv("CC") == "" && filepath.Base(cc) != "gcc" {
+		// The go command looks for gcc alone.
+		if err := os.Setenv("CC", cc); err != nil {
+			return err
+		}
+	}
+	fmt.Println("with the race detector:")
+	return test(r, raced, "-race")
+}
+
+// test runs go test with the arguments and passes its events to r. A failed
+// test is r's to tell; the error is for a go test that could not be run.
+func test(r *report, packages []string, args ...string) error {
+	args = slices.Concat([]string{"test", "-json", timeout}, args, packages)
+	if testneed.InCI() {
+		// What a test of live processes found on another day proves nothing.
+		args = slices.Insert(args, 1, "-count=1")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := r.read(out)
+	if readErr != nil {
+		_, _ = io.Copy(io.Discard, out) // or go test would wait for a reader
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		r.commandFailed = true
+		err = nil
+	}
+	return errors.Join(readErr, err)
+}

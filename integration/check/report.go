@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// An event is a line of go test -json (go doc test2json; build events: go help
+// buildjson).
+type event struct {
+	Action     string
+	Package    string
+	Test       string // "" for the package itself
+	Output     string
+	ImportPath string // of build events
+}
+
+// A report follows the events of one or more runs of go test. It prints what go
+// test would print, and keeps what was left out.
+type report struct {
+	out            io.Writer
+	running        map[string]map[string][]string // package, test: its output so far
+	passed, failed int
+	leftOut        map[string][]string // reason: tests
+	commandFailed  bool                // a go test ended with failure, whatever its events said
+	packageFailed  bool
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, running: map[string]map[string][]string{}, leftOut: map[string][]string{}}
+}
+
+// read takes events until the end of in. Lines that are none, as a test binary
+// may print them, pass through.
+func (r *report) read(in io.Reader) error {
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
+				r.take(e)
+			} else {
+				r.print(line)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading from go test: %w", err)
+		}
+	}
+}
+
+func (r *report) print(s string) { fmt.Fprint(r.out, s) }
+
+func (r *report) take(e event) {
+	switch {
+	case e.Action == "build-output":
+		r.print(e.Output)
+	case e.Package == "":
+	case e.Test == "":
+		r.takePackage(e)
+	default:
+		r.takeTest(e)
+	}
+}
+
+func (r *report) takePackage(e event) {
+	switch e.Action {
+	case "output":
+		if e.Output != "PASS\n" {
+			r.print(e.Output)
+		}
+	case "fail":
+		r.packageFailed = true
+		// A binary that died or ran out of time leaves tests without an end;
+		// their output says where.
+		for _, name := range slices.Sorted(maps.Keys(r.running[e.Package])) {
+			r.failed++
+			r.print(strings.Join(r.running[e.Package][name], ""))
+		}
+		delete(r.running, e.Package)
+	case "pass", "skip": // skip: no test files
+		delete(r.running, e.Package)
+	}
+}
+
+func (r *report) takeTest(e event) {
+	tests := r.running[e.Package]
+	if tests == nil {
+		tests = map[string][]string{}
+		r.running[e.Package] = tests
+	}
+	switch e.Action {
+	case "run":
+		tests[e.Test] = nil
+	case "output":
+		tests[e.Test] = append(tests[e.Test], e.Output)
+	case "pass":
+		r.passed++
+		delete(tests, e.Test)
+	case "fail":
+		r.failed++
+		r.print(strings.Join(tests[e.Test], ""))
+		delete(tests, e.Test)
+	case "skip":
+		r.leaveOut(e.Package+"."+e.Test, reason(tests[e.Test]))
+		delete(tests, e.Test)
+	}
+}
+
+// leaveOut notes that what was left out, and why.
+func (r *report) leaveOut(what, why string) {
+	if !slices.Contains(r.leftOut[why], what) { // both runs may leave it out
+		r.leftOut[why] = append(r.leftOut[why], what)
+	}
+}
+
+// reason finds in a skipped test's output why it was skipped.
+func reason(output []string) string {
+	var other []string
+	for _, line := range output {
+		if _, after, found := strings.Cut(line, testneed.LeftOut); found {
+			return strings.TrimSpace(after)
+		}
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
+			other = append(other, line)
+		}
+	}
+	if len(other) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(other, "; ")
+}
+
+// conclude prints what was left out and the counts, and reports whether that
+// is a success.
+func (r *report) conclude(ci bool) bool {
+	skipped := 0
+	for _, why := range slices.Sorted(maps.Keys(r.leftOut)) {
+		tests := r.leftOut[why]
+		skipped += len(tests)
+		fmt.Fprintf(r.out, "%s%s\n", testneed.LeftOut, why)
+		for _, test := range tests {
+			fmt.Fprintf(r.out, "    %s\n", test)
+		}
+	}
+	ok := r.failed == 0 && !r.packageFailed && !r.commandFailed
+	switch {
+	case r.passed+r.failed == 0:
+		r.print("check: no test ran\n")
+		ok = false
+	case skipped > 0 && ci:
+		r.print("check: CI leaves nothing out, but it did (above)\n")
+		ok = false
+	case skipped > 0:
+		r.print("check: this machine could not run every test (above); CI runs them all\n")
+	}
+	fmt.Fprintf(r.out, "tests: %d passed, %d failed, %d skipped\n", r.passed, r.failed, skipped)
+	return ok
+}
