@@ -1,0 +1,100 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// DefaultMaxLine is how long a line may be unless a reader's options say
+// otherwise, in bytes.
+const DefaultMaxLine = 256 << 20
+
+// memoryFactor bounds what the values of a line may take in memory, in lines of
+// the greatest length: the shortest field of a list is a few bytes long, and a
+// frame or a thread takes several hundred.
+const memoryFactor = 4
+
+// Options are a reader's options.
+type Options struct {
+	// MaxLine bounds a line's length in bytes; 0 is [DefaultMaxLine]. The values
+	// of one line never take more than four times that.
+	MaxLine int
+}
+
+func (o Options) maxLine() int {
+	if o.MaxLine <= 0 {
+		return DefaultMaxLine
+	}
+	return o.MaxLine
+}
+
+// Reader reads snapshots from a stream, one a line.
+type Reader struct {
+	in   *bufio.Reader
+	opts Options
+	line int
+	buf  []byte // a line's bytes, used again for the next one
+}
+
+// NewReader makes a reader.
+func NewReader(r io.Reader, opts Options) *Reader {
+	return &Reader{in: bufio.NewReaderSize(r, 64<<10), opts: opts}
+}
+
+// Line is the number of the line that was read last, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// All yields each line's snapshot or a [*LineError]. After a line that cannot
+// be used it goes on with the next one; after a failure of the stream itself it
+// ends. Blank lines are passed over.
+func (r *Reader) All() iter.Seq2[*Snapshot, error] {
+	return func(yield func(*Snapshot, error) bool) {
+		for {
+			text, tooLong, ioErr := r.next()
+			switch {
+			case ioErr != nil && ioErr != io.EOF:
+				yield(nil, &LineError{Line: r.line, Err: fmt.Errorf("cannot be read: %w", ioErr)})
+				return
+			case tooLong:
+				err := fmt.Errorf("%w: more than %d bytes", ErrLineTooLong, r.opts.maxLine())
+				if !yield(nil, &LineError{Line: r.line, Err: err}) {
+					return
+				}
+			case len(bytes.TrimSpace(text)) > 0:
+				s, err := parse(text, r.opts)
+				if err != nil {
+					s, err = nil, &LineError{Line: r.line, Err: err}
+				}
+				if !yield(s, err) {
+					return
+				}
+			}
+			if ioErr != nil {
+				return
+			}
+		}
+	}
+}
+
+// next reads a line without its end. A line that is too long is read to its end
+// but not kept.
+func (r *Reader) next() (line []byte, tooLong bool, err error) {
+	r.buf = r.buf[:0]
+	r.line++
+	for {
+		piece, err := r.in.ReadSlice('\n')
+		tooLong = tooLong || len(r.buf)+len(bytes.TrimSuffix(piece, []byte("\n"))) > r.opts.maxLine()
+		if !tooLong {
+			r.buf = append(r.buf, piece...)
+		}
+		if err != bufio.ErrBufferFull {
+			return bytes.TrimSuffix(r.buf, []byte("\n")), tooLong, err
+		}
+	}
+}
+
+// Parse reads one snapshot. The error is a [*SyntaxError] or a [*FieldError].
+func Parse(data []byte) (*Snapshot, error) { return parse(data, Options{}) }

@@ -1,0 +1,33 @@
+// Package schema has the JSON Schema files (draft 2020-12) of what clew reads
+// and writes. They name each other by file name, relative to their $id.
+//
+// They are for editors and scripts, and for the tests that hold clew's outputs
+// against them; clew's own readers do not use them, since a schema cannot say
+// that two windows of memory contradict each other.
+package schema
+
+import "embed"
+
+// Files has all schema files.
+//
+//go:embed *.schema.json
+var Files embed.FS
+
+// The names of the files.
+const (
+	Snapshot = "snapshot.schema.json" // a line that `clew unwind` reads
+	Stack    = "stack.schema.json"    // the answer of `clew stack` and `clew unwind`
+	Decode   = "decode.schema.json"   // what `clew decode` writes and `clew encode` reads
+)
+
+// BaseURL is what the files' $id have in common.
+const BaseURL = "https://github.com/clewdbg/clew/schema/"
+
+// Text gives a file by its name, and nil where there is none.
+func Text(name string) []byte {
+	text, err := Files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return text
+}

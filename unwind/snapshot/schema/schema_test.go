@@ -1,0 +1,106 @@
+package schema_test
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+)
+
+func TestFilesAreThere(t *testing.T) {
+	names, err := fs.Glob(schema.Files, "*")
+	if err != nil || len(names) != 3 {
+		t.Errorf("%v, %v", names, err)
+	}
+	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode} {
+		if len(schema.Text(name)) == 0 {
+			t.Errorf("%s is not there", name)
+		}
+	}
+	if schema.Text("other.json") != nil {
+		t.Error("a file that is not there has a text")
+	}
+	if err := schematest.Check("other.json", []byte("{}")); err == nil {
+		t.Error("a schema that is not there accepts a document")
+	}
+}
+
+// decoded puts frames and further fields into an otherwise valid document.
+func decoded(frames, more string) string {
+	return `{"wordSize":64,"complete":true,"frames":[` + frames + `]` + more + `}`
+}
+
+func TestDecode(t *testing.T) {
+	tests := []struct {
+		name, doc  string
+		ok, closed bool // accepted; accepted when no field may be unknown
+	}{
+		{"nothing but the required", decoded("", ""), true, true},
+		{"all kinds of frames", decoded(`{"kind":"pc","address":"0x401136"},{"kind":"ra","address":"0x0"},{"kind":"async","address":"0xff"},
+			{"kind":"omit","count":3},{"kind":"truncated"}`, ""), true, true},
+		{"an envelope", decoded("", `,"architecture":"x86_64","platform":"Linux","images":[
+			{"base":"0x400000","endOfText":"0x401000","buildID":"0aff","name":"app","path":"/bin/app"},{"base":"0x0","endOfText":"0x1"}]`), true, true},
+		{"an error", decoded("", `,"error":{"offset":3,"message":"unknown instruction 0x9f"}`), true, true},
+		{"an unknown field", decoded("", `,"colour":1`), true, false},
+		{"an unknown field of a frame", decoded(`{"kind":"pc","address":"0x1","function":"f"}`, ""), true, false},
+		{"a word of 8 bits", `{"wordSize":8,"complete":true,"frames":[]}`, false, false},
+		{"no frames", `{"wordSize":64,"complete":true}`, false, false},
+		{"no complete", `{"wordSize":64,"frames":[]}`, false, false},
+		{"no word size", `{"complete":true,"frames":[]}`, false, false},
+		{"no kind", decoded(`{"address":"0x1"}`, ""), false, false},
+		{"an unknown kind", decoded(`{"kind":"trunc"}`, ""), false, false},
+		{"a pc without address", decoded(`{"kind":"pc"}`, ""), false, false},
+		{"a pc with count", decoded(`{"kind":"pc","address":"0x1","count":2}`, ""), false, false},
+		{"an omit without count", decoded(`{"kind":"omit"}`, ""), false, false},
+		{"an omit of nothing", decoded(`{"kind":"omit","count":0}`, ""), false, false},
+		{"an omit with address", decoded(`{"kind":"omit","count":1,"address":"0x1"}`, ""), false, false},
+		{"a number as address", decoded(`{"kind":"pc","address":1}`, ""), false, false},
+		{"upper case", decoded(`{"kind":"pc","address":"0xA"}`, ""), false, false},
+		{"a leading zero", decoded(`{"kind":"pc","address":"0x01"}`, ""), false, false},
+		{"an image without end", decoded("", `,"images":[{"base":"0x0"}]`), false, false},
+		{"half a byte of build ID", decoded("", `,"images":[{"base":"0x0","endOfText":"0x1","buildID":"abc"}]`), false, false},
+		{"an error without offset", decoded("", `,"error":{"message":"x"}`), false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := schematest.Check(schema.Decode, []byte(tt.doc)); (err == nil) != tt.ok {
+				t.Errorf("%s: %v", tt.doc, err)
+			}
+			if err := schematest.CheckOutput(schema.Decode, []byte(tt.doc)); (err == nil) != tt.closed {
+				t.Errorf("closed: %s: %v", tt.doc, err)
+			}
+		})
+	}
+}
+
+// In outputs, no object of a snapshot or an answer may have a field that the
+// contract does not know; for readers, any may.
+func TestClosedObjects(t *testing.T) {
+	const frame = `"index":0,"kind":"pc","pc":"0x1","strategy":"x","trust":"cfi"`
+	snapshot := func(top, images, threads, expect string) string {
+		return `{"version":1,"arch":"amd64","os":"linux","images":[` + images + `],"threads":[` + threads + `],"memory":[],"expect":{` + expect + `}` + top + `}`
+	}
+	const thread = `"registers":{"rip":"0x1"}`
+	docs := []struct{ schema, doc string }{
+		{schema.Stack, `{"stacks":[],"x":1}`},
+		{schema.Stack, `{"stacks":[{"frames":[],"stop":"end","x":1}]}`},
+		{schema.Stack, `{"stacks":[{"stop":"end","frames":[{` + frame + `,"x":1}]}]}`},
+		{schema.Stack, `{"stacks":[{"stop":"end","frames":[{` + frame + `,"rejected":[{"strategy":"s","reason":"r","x":1}]}]}]}`},
+		{schema.Snapshot, snapshot(`,"x":1`, "", "", "")},
+		{schema.Snapshot, snapshot("", `{"path":"a","base":"0x0","x":1}`, "", "")},
+		{schema.Snapshot, snapshot("", "", `{`+thread+`,"x":1}`, "")},
+		{schema.Snapshot, snapshot("", "", `{`+thread+`,"claims":[{"kind":"pc","pc":"0x1","x":1}]}`, "")},
+		{schema.Snapshot, snapshot("", "", `{`+thread+`,"segments":[{"low":"0x0","high":"0x1","kind":"g0","x":1}]}`, "")},
+		{schema.Snapshot, snapshot("", "", "", `"stacks":[{"x":1}]`)},
+		{schema.Snapshot, snapshot("", "", "", `"stacks":[{"frames":[{"x":1}]}]`)},
+	}
+	for _, d := range docs {
+		if err := schematest.Check(d.schema, []byte(d.doc)); err != nil {
+			t.Errorf("%s: %v", d.doc, err)
+		}
+		if err := schematest.CheckOutput(d.schema, []byte(d.doc)); err == nil {
+			t.Errorf("closed, and accepted: %s", d.doc)
+		}
+	}
+}
