@@ -1,0 +1,181 @@
+package codemap
+
+import (
+	"errors"
+	"sort"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Map is the code of one target at one stop. It is immutable and safe for
+// concurrent use.
+type Map struct {
+	arch    unwind.Arch
+	images  []image
+	regions []region // sorted, without overlaps
+}
+
+// image is an image, bound to where it is loaded.
+type image struct {
+	imagemap.Image
+	bias uint64
+	file *symbols.File // nil where err says why
+	err  error
+}
+
+// region is an executable range of an image.
+type region struct {
+	unwind.Range
+	image *image
+}
+
+// New opens the images' files and binds them.
+func New(arch unwind.Arch, images *imagemap.ImageMap, open Opener) *Map {
+	m := &Map{arch: arch, images: make([]image, 0, images.Len())}
+	for _, img := range images.All() {
+		bound := image{Image: img, bias: img.Base}
+		if img.Loaded != nil && img.Loaded.HasBias {
+			bound.bias = img.Loaded.Bias
+		}
+		bound.file, bound.err = open(&img)
+		m.images = append(m.images, bound)
+	}
+	for i := range m.images {
+		img := &m.images[i]
+		for _, r := range img.executable() {
+			m.regions = append(m.regions, region{r, img})
+		}
+	}
+	sort.Slice(m.regions, func(i, j int) bool { return m.regions[i].Start < m.regions[j].Start })
+	return m
+}
+
+// executable lists where an image's code is: as it was mapped, else as the file
+// says, else the whole image.
+func (i *image) executable() []unwind.Range {
+	var out []unwind.Range
+	if i.Loaded != nil {
+		for _, r := range i.Loaded.Executable {
+			out = append(out, unwind.Range{Start: r.Start, End: r.End})
+		}
+	}
+	if len(out) == 0 && i.file != nil {
+		for _, r := range i.file.Executable() {
+			out = append(out, unwind.Range{Start: r.Start + i.bias, End: r.End + i.bias})
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, unwind.Range{Start: i.Base, End: i.EndOfText})
+	}
+	return out
+}
+
+func (m *Map) at(addr uint64) (*image, bool) {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].End > addr })
+	if i < len(m.regions) && m.regions[i].Contains(addr) {
+		return m.regions[i].image, true
+	}
+	return nil, false
+}
+
+// Function implements [assembler.CodeMap].
+func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
+	img, ok := m.at(uint64(at))
+	if !ok || img.file == nil {
+		return assembler.Function{}, false
+	}
+	vaddr := uint64(at) - img.bias
+	if table := img.file.GoTable(); table != nil {
+		if fn, ok := table.Func(vaddr); ok && fn.HasTables() {
+			out := assembler.Function{
+				Name: fn.Name(), Start: fn.Entry + img.bias, End: fn.End + img.bias,
+				Exact: true, Go: true, Outermost: fn.Flag.TopFrame(),
+			}
+			if delta, ok := fn.SPDelta(vaddr); ok {
+				out.SPDelta, out.HasSPDelta = int64(delta), true
+			}
+			return out, true
+		}
+	}
+	b, ok := img.file.FunctionBounds(vaddr)
+	if !ok {
+		return assembler.Function{}, false
+	}
+	out := assembler.Function{Start: b.Start + img.bias, End: b.End + img.bias, Exact: b.Exact, Name: b.Name}
+	return out, true
+}
+
+// Bytes implements [assembler.CodeMap] from the images' files, which no
+// breakpoint is written into.
+func (m *Map) Bytes(addr uint64, n int) []byte {
+	img, ok := m.at(addr)
+	if !ok || img.file == nil {
+		return nil
+	}
+	return img.file.Code(addr-img.bias, n)
+}
+
+// Find gives the addresses of functions with that name, in any image.
+func (m *Map) Find(name string) []uint64 {
+	var out []uint64
+	for i := range m.images {
+		if img := &m.images[i]; img.file != nil {
+			for _, vaddr := range img.file.Find(name) {
+				out = append(out, vaddr+img.bias)
+			}
+		}
+	}
+	return out
+}
+
+// Images describes the images to strategies.
+func (m *Map) Images() []unwind.Image {
+	out := make([]unwind.Image, 0, len(m.images))
+	for i := range m.images {
+		img := &m.images[i]
+		out = append(out, unwind.Image{
+			Base: img.bias, Path: img.Path, BuildID: img.BuildID, Executable: img.executable(),
+		})
+	}
+	return out
+}
+
+// Executable is where the images' code is.
+func (m *Map) Executable() unwind.RangeSet {
+	var ranges []unwind.Range
+	for _, r := range m.regions {
+		ranges = append(ranges, r.Range)
+	}
+	return unwind.NewRangeSet(ranges...)
+}
+
+// GoRanges is where Go's own tables reign.
+func (m *Map) GoRanges() unwind.RangeSet {
+	var ranges []unwind.Range
+	for i := range m.images {
+		img := &m.images[i]
+		if img.file == nil {
+			continue
+		}
+		if table := img.file.GoTable(); table != nil {
+			start, end := table.Bounds()
+			ranges = append(ranges, unwind.Range{Start: start + img.bias, End: end + img.bias})
+		}
+	}
+	return unwind.NewRangeSet(ranges...)
+}
+
+// Notes says which images could not be used, and why. That pseudo-images have
+// no file is no news.
+func (m *Map) Notes() []string {
+	var out []string
+	for i := range m.images {
+		if err := m.images[i].err; err != nil && !errors.Is(err, errNoFile) {
+			out = append(out, err.Error())
+		}
+	}
+	return out
+}

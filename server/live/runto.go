@@ -1,0 +1,141 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/clewdbg/clew/server/delve"
+)
+
+// loaderHook is the function that the dynamic loader calls after every change
+// of its list of libraries, for debuggers to set a breakpoint in (glibc,
+// elf/dl-debug.c; musl has it by the same name).
+const loaderHook = "_dl_debug_state"
+
+// ExitError says that the program ended before it stopped.
+type ExitError struct {
+	Status   int
+	Location string // what it should have stopped at, "" for any stop
+}
+
+// Error says what happened and what to do.
+func (e *ExitError) Error() string {
+	if e.Location != "" {
+		return fmt.Sprintf("location %q was not reached: the program exited with status %d; check the location's spelling (FUNCTION, FILE:LINE or *ADDRESS) and the program's arguments",
+			e.Location, e.Status)
+	}
+	return fmt.Sprintf("the program exited with status %d without stopping; give --break LOC to stop it somewhere", e.Status)
+}
+
+// RunTo lets the program run until it stops by itself, or at a location. A
+// location in a library that is not loaded yet is set when it is; notify is
+// told when clew waits for that.
+func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
+	r := &runner{session: s, location: location, notify: notify}
+	if location != "" {
+		if err := r.start(); err != nil {
+			return delve.Stop{}, err
+		}
+	}
+	for {
+		stop, err := s.Continue(ctx)
+		switch {
+		case err != nil:
+			return stop, err
+		case stop.Reason == delve.StopExited:
+			return stop, &ExitError{Status: stop.ExitStatus, Location: location}
+		case stop.Breakpoint != 0 && stop.Breakpoint != r.target:
+			if err := r.libraries(); err != nil {
+				return stop, err
+			}
+		default:
+			return stop, nil
+		}
+	}
+}
+
+// runner places the breakpoint for a location, sooner or later.
+type runner struct {
+	session  *delve.Session
+	location string
+	notify   func(string)
+	target   int   // breakpoint at the location, 0 until it is placed
+	waiting  []int // breakpoints where libraries come
+}
+
+// start places the breakpoint, or breakpoints at the moments from which on it
+// may be possible: the program's own main function, when the libraries that it
+// is linked with are there, and every later change of the loader's list.
+func (r *runner) start() error {
+	if ok, err := r.place(); ok || err != nil {
+		return err
+	}
+	main, err := r.session.Locate("main.main")
+	if err != nil {
+		return fmt.Errorf("location %q is not known, and neither is main.main to wait in: %w", r.location, err)
+	}
+	id, err := r.session.BreakAt(main...)
+	if err != nil {
+		return fmt.Errorf("breakpoint at main.main: %w", err)
+	}
+	r.waiting = append(r.waiting, id)
+	return nil
+}
+
+// libraries is called where libraries may have come.
+func (r *runner) libraries() error {
+	ok, err := r.place()
+	if err != nil {
+		return err
+	}
+	if ok {
+		for _, id := range r.waiting {
+			if err := r.session.ClearBreak(id); err != nil {
+				return err
+			}
+		}
+		r.waiting = nil
+		return nil
+	}
+	if len(r.waiting) != 1 {
+		return nil
+	}
+	if r.notify != nil {
+		r.notify(fmt.Sprintf("location %q is not known yet: waiting for a library that has it", r.location))
+	}
+	hooks, err := r.symbols(loaderHook)
+	if err != nil || len(hooks) == 0 {
+		return nil // a static program: nothing will be loaded
+	}
+	id, err := r.session.BreakAt(hooks...)
+	if err != nil {
+		return fmt.Errorf("breakpoint at the dynamic loader's %s: %w", loaderHook, err)
+	}
+	r.waiting = append(r.waiting, id)
+	return nil
+}
+
+// place sets the breakpoint if the location is known now: to Delve, or by a
+// symbol of an image.
+func (r *runner) place() (bool, error) {
+	addrs, err := r.session.Locate(r.location)
+	if errors.Is(err, delve.ErrNoLocation) {
+		addrs, err = r.symbols(r.location)
+	}
+	if err != nil || len(addrs) == 0 {
+		return false, err
+	}
+	if r.target, err = r.session.BreakAt(addrs...); err != nil {
+		return false, fmt.Errorf("breakpoint at %q: %w", r.location, err)
+	}
+	return true, nil
+}
+
+func (r *runner) symbols(name string) ([]uint64, error) {
+	v, err := Look(r.session, false)
+	if err != nil {
+		return nil, err
+	}
+	return v.code.Find(name), nil
+}

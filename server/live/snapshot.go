@@ -1,0 +1,45 @@
+package live
+
+import (
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/snapshot"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// Snapshot makes a snapshot of the threads that were unwound, holding the
+// memory that was read for their stacks, which it is expected to give again.
+// The view must have been taken with record set.
+func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
+	t := &v.Input.Target
+	s := &snapshot.Snapshot{Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
+	for _, m := range v.maps {
+		s.Maps = append(s.Maps, snapshot.Map{Start: m.Start, End: m.End, Perm: m.Perm, Path: m.Path})
+	}
+	for _, img := range v.images.All() {
+		s.Images = append(s.Images, snapshotImage(img))
+	}
+	for _, th := range threads {
+		s.Threads = append(s.Threads, snapshot.Thread{
+			ID: th.ID, Goroutine: th.Goroutine, Registers: th.Registers, FirstPC: th.FirstPC,
+			Segments: th.Segments, Claims: th.Claims,
+		})
+	}
+	expect, err := stackjson.Expect(stackjson.FromStacks(t.Arch, stacks, false))
+	if err != nil {
+		return nil, err
+	}
+	s.Expect = &expect
+	return s, nil
+}
+
+// snapshotImage gives an image with the load bias as its base, which is what a
+// snapshot has for ELF, not the start of its first mapping.
+func snapshotImage(img imagemap.Image) snapshot.Image {
+	base := img.Base
+	if img.Loaded != nil && img.Loaded.HasBias {
+		base = img.Loaded.Bias
+	}
+	return snapshot.Image{Path: img.Path, Base: base, End: img.EndOfText, BuildID: img.BuildID}
+}

@@ -1,0 +1,8 @@
+// Package symbols gives names, bounds and source lines for code in ELF files:
+// Go functions from Go's own table (stripped files have it too), others from
+// the symbol tables and DWARF's line tables. Addresses are link-time addresses
+// (vaddr); where the file is loaded is the caller's business.
+//
+// Everything is read when first asked for, and a part that is missing or
+// corrupt only means that less is known.
+package symbols

@@ -1,0 +1,108 @@
+package symbols
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/gotab"
+)
+
+// Range is the addresses Start to End, without End.
+type Range struct{ Start, End uint64 }
+
+// File is an ELF file. It is safe for concurrent use.
+type File struct {
+	elf     *elf.File
+	buildID []byte
+
+	goTable   func() *gotab.Table
+	functions func() []function
+	lines     func() *lineIndex
+}
+
+// Error says what could not be read of which file.
+type Error struct {
+	Path string
+	Err  error
+}
+
+// Error names the file.
+func (e *Error) Error() string { return fmt.Sprintf("symbols of %s: %v", e.Path, e.Err) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open reads the headers of the file at path.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{Path: path, Err: err}
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("not a regular file")
+	}
+	if err != nil {
+		f.Close()
+		return nil, &Error{Path: path, Err: err}
+	}
+	// The file stays open as long as it is used; os.File closes itself when it
+	// is collected.
+	out, err := New(f, fi.Size())
+	if err != nil {
+		f.Close()
+		return nil, &Error{Path: path, Err: err}
+	}
+	return out, nil
+}
+
+// New reads the headers of an ELF file of size bytes.
+func New(r io.ReaderAt, size int64) (*File, error) {
+	ef, err := elf.NewFile(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return nil, err
+	}
+	f := &File{elf: ef}
+	f.buildID, _ = imagemap.ReadBuildID(io.NewSectionReader(r, 0, size))
+	f.goTable = sync.OnceValue(func() *gotab.Table { return readGoTable(ef) })
+	f.functions = sync.OnceValue(func() []function { return readFunctions(ef) })
+	f.lines = sync.OnceValue(func() *lineIndex { return newLineIndex(ef) })
+	return f, nil
+}
+
+// BuildID is the GNU build ID, nil if there is none.
+func (f *File) BuildID() []byte { return f.buildID }
+
+// GoTable is the table of Go's functions, nil if there is none.
+func (f *File) GoTable() *gotab.Table { return f.goTable() }
+
+// Executable lists the executable segments.
+func (f *File) Executable() []Range {
+	var out []Range
+	for _, p := range f.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Vaddr+p.Memsz > p.Vaddr {
+			out = append(out, Range{p.Vaddr, p.Vaddr + p.Memsz})
+		}
+	}
+	return out
+}
+
+// Code gives up to n bytes of an executable segment's contents from vaddr on.
+func (f *File) Code(vaddr uint64, n int) []byte {
+	for _, p := range f.elf.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
+			continue
+		}
+		buf := make([]byte, min(uint64(max(n, 0)), p.Filesz-(vaddr-p.Vaddr)))
+		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
+		if err != nil && err != io.EOF {
+			return nil
+		}
+		return buf[:got]
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package symbols
+
+import (
+	"debug/elf"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// function is a function of the symbol tables.
+type function struct {
+	start, end uint64
+	name       string // as in the file
+	sized      bool   // the symbol has a size: end is its own
+	rank       int    // which of several names for one address to prefer; higher is better
+}
+
+// Bounds says where a function begins and ends. Exact is false where the symbol
+// has no size, so that End is only where the next one begins.
+type Bounds struct {
+	Name       string // demangled
+	Start, End uint64
+	Exact      bool
+}
+
+// readFunctions reads the functions of .symtab and .dynsym, sorted by address,
+// one for each.
+func readFunctions(f *elf.File) []function {
+	var out []function
+	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
+		symbols, err := read()
+		if err != nil {
+			continue
+		}
+		for _, s := range symbols {
+			if fn, ok := functionOf(f, s); ok {
+				out = append(out, fn)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b function) int {
+		switch {
+		case a.start != b.start:
+			return compare(a.start, b.start)
+		case a.rank != b.rank:
+			return b.rank - a.rank
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
+	for i := range out {
+		if out[i].sized {
+			continue
+		}
+		out[i].end = sectionEnd(f, out[i].start)
+		if i+1 < len(out) && out[i+1].start < out[i].end {
+			out[i].end = out[i+1].start
+		}
+	}
+	return out
+}
+
+func compare(a, b uint64) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// functionOf says whether a symbol names code, and which.
+func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
+	kind, bind := elf.ST_TYPE(s.Info), elf.ST_BIND(s.Info)
+	if int(s.Section) <= 0 || int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Flags&elf.SHF_EXECINSTR == 0 {
+		return function{}, false
+	}
+	// Mapping symbols ($x, $d) mark what is code on ARM; they name nothing.
+	if s.Name == "" || strings.HasPrefix(s.Name, "$") {
+		return function{}, false
+	}
+	fn := function{start: s.Value, end: s.Value + s.Size, name: s.Name, sized: s.Size > 0 && s.Value+s.Size > s.Value}
+	switch kind {
+	case elf.STT_FUNC, elf.STT_GNU_IFUNC:
+		fn.rank += 4
+	case elf.STT_NOTYPE: // hand-written assembly; local ones are labels within a function
+		if bind == elf.STB_LOCAL {
+			return function{}, false
+		}
+	default:
+		return function{}, false
+	}
+	if fn.sized {
+		fn.rank += 2
+	}
+	if bind == elf.STB_GLOBAL {
+		fn.rank++
+	}
+	return fn, true
+}
+
+// sectionEnd is the end of the section that holds addr.
+func sectionEnd(f *elf.File, addr uint64) uint64 {
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC != 0 && addr >= s.Addr && addr-s.Addr < s.Size {
+			return s.Addr + s.Size
+		}
+	}
+	return addr
+}
+
+// function gives the function that vaddr lies in. Functions may nest (a symbol
+// for a part of another): the innermost with a size wins.
+func (f *File) function(vaddr uint64) (function, bool) {
+	all := f.functions()
+	i := sort.Search(len(all), func(i int) bool { return all[i].start > vaddr })
+	const nesting = 16
+	for n := 0; i > 0 && n < nesting; n++ {
+		i--
+		if vaddr < all[i].end {
+			return all[i], true
+		}
+	}
+	return function{}, false
+}
+
+// FunctionBounds gives the function that vaddr lies in, by the symbol tables.
+func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
+	fn, ok := f.function(vaddr)
+	if !ok {
+		return Bounds{}, false
+	}
+	return Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized}, true
+}
+
+// Find gives the addresses of the functions with that name, mangled or not.
+func (f *File) Find(name string) []uint64 {
+	var out []uint64
+	for _, fn := range f.functions() {
+		if fn.name == name || strings.HasPrefix(fn.name, "_") && Demangle(fn.name) == name {
+			out = append(out, fn.start)
+		}
+	}
+	if t := f.GoTable(); t != nil {
+		for i := range t.Len() {
+			if fn, ok := t.At(i); ok && fn.HasTables() && fn.NameIs(name) && !slices.Contains(out, fn.Entry) {
+				out = append(out, fn.Entry)
+			}
+		}
+	}
+	return out
+}
+
+// Demangle gives the name that a C++, Rust or Swift compiler mangled; other
+// names come back as they are.
+func Demangle(name string) string { return demangle.Filter(name, demangle.NoClones) }
