@@ -1,0 +1,106 @@
+// Package framechain is an unwinder to learn from: it follows the chain of
+// frame pointers on amd64 and arm64 and trusts it blindly. (The fpwalk plugin
+// knows when it must not.)
+package framechain
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Unwinder implements [unwind.Unwinder]. The zero value is ready.
+type Unwinder struct {
+	// Walks only read it, and never while Yield writes; the pointer is atomic so
+	// that an unwinder may also be called without the plugin kit in between.
+	yield atomic.Pointer[unwind.RangeSet]
+}
+
+var _ unwind.Unwinder = (*Unwinder)(nil)
+
+// Describe says what the strategy is. It needs no image, so it covers anything.
+func (u *Unwinder) Describe(context.Context) (unwind.Description, error) {
+	return unwind.Description{
+		Name: "framechain", Version: "1.0",
+		Arches:   []unwind.Arch{unwind.AMD64, unwind.ARM64},
+		Trust:    unwind.TrustFramePointer,
+		Anywhere: true,
+	}, nil
+}
+
+// Update needs nothing of an image, and covers what is executable of it.
+func (u *Unwinder) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
+	reports := make([]unwind.ImageReport, len(delta.Added))
+	for i, img := range delta.Added {
+		reports[i] = unwind.ImageReport{ID: img.ID, Coverage: unwind.NewRangeSet(img.Executable...)}
+	}
+	return reports, nil
+}
+
+// Yield keeps the ranges in which a walk stops.
+func (u *Unwinder) Yield(_ context.Context, ranges unwind.RangeSet) error {
+	u.yield.Store(&ranges)
+	return nil
+}
+
+// Walk answers each request by itself.
+func (u *Unwinder) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	var yield unwind.RangeSet
+	if p := u.yield.Load(); p != nil {
+		yield = *p
+	}
+	results := make([]unwind.WalkResult, len(requests))
+	for i := range requests {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		results[i] = walk(&requests[i], yield)
+	}
+	return results, nil
+}
+
+func walk(r *unwind.WalkRequest, yield unwind.RangeSet) unwind.WalkResult {
+	var out unwind.WalkResult
+	fp, ok := r.Registers.FP(r.Arch)
+	if !ok || (r.Arch != unwind.AMD64 && r.Arch != unwind.ARM64) {
+		out.Stop, out.Reason = unwind.StopNoRule, "the frame pointer is not known"
+		return out
+	}
+	const record = 16 // the caller's frame pointer, then the return address
+	order := r.Arch.ByteOrder()
+	out.Steps = make([]unwind.Step, 0, min(r.MaxFrames, 512))
+	for len(out.Steps) < r.MaxFrames {
+		if fp == 0 {
+			out.Stop, out.Reason = unwind.StopEnd, "the frame pointer is 0"
+			return out
+		}
+		if fp > fp+record {
+			out.Stop, out.Reason = unwind.StopBroken, "the frame record ends past the address space"
+			return out
+		}
+		next, ok := r.Stack.Word(fp, order)
+		ra, ok2 := r.Stack.Word(fp+8, order)
+		if !ok || !ok2 {
+			out.Stop, out.Need = unwind.StopMemory, unwind.Range{Start: fp, End: fp + record}
+			return out
+		}
+		cfa := fp + record
+		if ra == 0 || (next != 0 && next < cfa) {
+			out.Stop, out.Reason = unwind.StopBroken, "the chain does not lead towards the stack's base"
+			out.CFA, out.PC = cfa, ra
+			return out
+		}
+		step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=fp+16; ra=[cfa-8]; fp=[cfa-16]"}
+		step.Caller.Set(r.Arch.PC(), ra)
+		step.Caller.Set(r.Arch.SP(), cfa)
+		step.Caller.Set(r.Arch.FP(), next)
+		out.Steps = append(out.Steps, step)
+		if yield.Contains(uint64(unwind.ReturnAddr(ra).Lookup(r.Arch))) {
+			out.Stop = unwind.StopYield
+			return out
+		}
+		fp = next
+	}
+	return out // StopLimit
+}
