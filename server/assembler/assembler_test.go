@@ -182,7 +182,6 @@ func TestR13FramePointerOfGoFrames(t *testing.T) {
 		kind      unwind.PCKind
 		want      bool
 	}{
-		"ordinary frame":                    {cfa - 16, 0x6000_0100, unwind.KindReturn, true},
 		"between push and mov":              {0x6000_0100, 0x6000_0100, unwind.KindInstruction, false},
 		"untouched in a NOFRAME function":   {0x6000_0100, 5, unwind.KindInstruction, false},
 		"scratch in an assembly function":   {0x1234_5679, 0x6000_0100, unwind.KindInstruction, true},
@@ -199,6 +198,44 @@ func TestR13FramePointerOfGoFrames(t *testing.T) {
 		})
 	}
 }
+
+// crosscall2 as Go 1.26 assembles it: it
+// saves rbp twice and C's callee-saved registers.
+var crosscall2Code = []byte{
+	0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x6c, 0x24, 0x28, 0x48, 0x8d, 0x6c, 0x24, 0x28,
+	0x48, 0x89, 0x1c, 0x24, 0x4c, 0x89, 0x64, 0x24, 0x08, 0x4c, 0x89, 0x6c, 0x24, 0x10, 0x4c, 0x89, 0x74, 0x24, 0x18,
+	0x4c, 0x89, 0x7c, 0x24, 0x20, 0x48, 0x83, 0xec, 0x18, 0xe8, 0, 0xff, 0xff, 0xff, 0x48, 0x83, 0xc4, 0x18,
+	0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 0x08, 0x4c, 0x8b, 0x6c, 0x24, 0x10, 0x4c, 0x8b, 0x74, 0x24, 0x18,
+	0x4c, 0x8b, 0x7c, 0x24, 0x20, 0x48, 0x8b, 0x6c, 0x24, 0x28, 0x48, 0x83, 0xc4, 0x30, 0x5d, 0xc3,
+}
+
+// Go's own frame that C called: C's registers come back from where it saved
+// them.
+func TestCrosscall2(t *testing.T) {
+	const cfa = 0x6000_0100
+	m, err := stackasm.New(unwind.AMD64, cfa-88).Pad(24).Word(0xb, 0xc, 0xd, 0xe, 0xf, cfa-16, 0x6000_0200, outerPC).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := target(memories(m))
+	tg.Code = fixedCode(crosscall2Code)
+	th := thread(0x505000+51, cfa-88, cfa-24)
+	step, _, err := tg.stepGo(&th.Registers, Function{Name: "crosscall2", Start: 0x505000, End: 0x505000 + uint64(len(crosscall2Code)), Go: true, SPDelta: 80, HasSPDelta: true}, unwind.KindReturn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reg, want := range map[unwind.Register]uint64{unwind.AMD64RBP: 0x6000_0200, unwind.AMD64RBX: 0xb, unwind.AMD64R12: 0xc, 15: 0xf, unwind.AMD64RIP: outerPC, unwind.AMD64RSP: cfa} {
+		if got, ok := step.Caller.Get(reg); !ok || got != want {
+			t.Errorf("%s = %#x, want %#x (%s)", unwind.AMD64.RegisterName(reg), got, want, step.Rule)
+		}
+	}
+}
+
+// fixedCode is a code map that has these bytes at whatever address is asked for.
+type fixedCode []byte
+
+func (c fixedCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
+func (c fixedCode) Bytes(_ uint64, n int) []byte                { return c[:min(n, len(c))] }
 
 // R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's
 // inlined frames come with it, and frames that nobody else has do not (F1: the

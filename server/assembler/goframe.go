@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Rules for Go frames on amd64, as equations. See "Go on amd64" in the
@@ -84,16 +85,72 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 		return step, false, fmt.Errorf("Go's tables have no stack size for %s at this address", fn.Name)
 	}
 	cfa := sp + uint64(fn.SPDelta) + 8
-	saved, where := false, fpUnchanged
-	if fn.SPDelta >= 8 && haveBP {
-		saved = t.framePointerSaved(cfa, bp, sp, kind)
+	where, fpSlot := fpUnchanged, uint64(0)
+	switch {
+	case fn.SPDelta < 8 || !haveBP:
+	case bp == cfa-16: // the ordinary frame
+		where, fpSlot = fpSaved, cfa-16
+	default:
+		if odd, rule, ok := t.stepOddFrame(regs, fn, cfa); ok {
+			odd.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, rule)
+			return odd, false, nil
+		}
+		if t.framePointerSaved(cfa, bp, sp, kind) {
+			where, fpSlot = fpSaved, cfa-16
+		}
 	}
-	if saved {
-		where = fpSaved
-	}
-	step, err = t.stepRecord(regs, cfa, cfa-16, saved)
+	step, err = t.stepRecord(regs, cfa, fpSlot, fpSlot != 0)
 	step.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, where)
 	return step, false, err
+}
+
+// stepOddFrame leaves a Go frame whose frame pointer is not where the compiler
+// puts it, by simulating the function's own instructions; ok is false where
+// they leave a doubt.
+//
+// Situation: assembly that saves registers itself. Example: crosscall2, which C
+// calls to get into Go, saves rbp twice, and all of C's callee-saved registers,
+// which C's own frames are then left by. Test: TestCrosscall2.
+func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
+	pc, _ := regs.PC(t.Arch)
+	if fn.End <= fn.Start || pc < fn.Start || fn.End-fn.Start > maxCode {
+		return step, "", false
+	}
+	rule, verdict := prologue.AMD64CallingGo(t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
+	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact {
+		return step, "", false
+	}
+	step, err := t.stepRecord(regs, cfa, 0, false)
+	if err != nil {
+		return step, "", false
+	}
+	switch rule.FP.Kind {
+	case prologue.Same:
+		fp = fpUnchanged
+	case prologue.AtCFA:
+		if fp, ok = fmt.Sprintf("[cfa%+d]", rule.FP.Off), t.restore(&step, t.Arch.FP(), cfa, rule.FP); !ok {
+			return step, "", false
+		}
+	default:
+		return step, "", false
+	}
+	for _, s := range rule.Saved[:rule.N] {
+		t.restore(&step, unwind.Register(s.Reg), cfa, s.Loc)
+	}
+	return step, fp, true
+}
+
+// restore reads a register that a frame saved at a distance from its CFA.
+func (t *Target) restore(step *unwind.Step, reg unwind.Register, cfa uint64, at prologue.Loc) bool {
+	if at.Kind != prologue.AtCFA {
+		return false
+	}
+	v, err := t.word(cfa + uint64(at.Off))
+	if err != nil {
+		return false
+	}
+	step.Caller.Set(reg, v)
+	return true
 }
 
 // pastPrologue says that a stop inside a switching function lies behind its
@@ -112,9 +169,6 @@ func pastPrologue(fn Function) bool { return fn.HasSPDelta && fn.SPDelta > 8 }
 // that points into the stack above the CFA is the caller's, untouched; any
 // other rbp is scratch, and the saved one counts. Test: TestR13.
 func (t *Target) framePointerSaved(cfa, bp, sp uint64, kind unwind.PCKind) bool {
-	if bp == cfa-16 {
-		return true
-	}
 	saved, err := t.word(cfa - 16)
 	if err != nil {
 		return false

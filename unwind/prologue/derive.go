@@ -1,0 +1,230 @@
+package prologue
+
+import "errors"
+
+// Reading a rule off the state at the PC.
+
+const (
+	reasonRange    = "PC outside the code given"
+	reasonLarge    = "function too large to analyse"
+	reasonBoundary = "PC not at an instruction that is reached or decodes"
+	reasonNoPath   = "code reached by indirect jumps only, and their state is not known"
+	reasonAmbig    = "code reached by indirect jumps only, and more than one state is possible"
+	reasonCFA      = "paths disagree on the stack pointer, or it was changed by an unknown amount, and no register finds the CFA"
+	reasonRA       = "the return address was overwritten or lost"
+)
+
+func analyse(a *arch, code []byte, start, pc uint64) (Rule, Verdict) {
+	r, v, again := analyseOnce(a, code, start, pc, false)
+	if again {
+		// The PC follows a call that does not return: look at unreached code as well.
+		r, v, _ = analyseOnce(a, code, start, pc, true)
+	}
+	return r, v
+}
+
+func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdict, bool) {
+	if pc < start || pc-start >= uint64(len(code)) {
+		return Rule{}, Verdict{Reason: reasonRange}, false
+	}
+	off := int32(-1)
+	if d := pc - start; d < maxCode {
+		off = int32(d)
+	}
+	if off < 0 {
+		return Rule{}, Verdict{Reason: reasonLarge}, false
+	}
+	if len(code) > maxCode {
+		code = code[:maxCode]
+	}
+	p := newProgram(a, code, start)
+	p.discover(0)
+	direct := !p.full && p.index[off] != 0 && !all
+	var heads []int32
+	if !direct {
+		heads = p.gaps()
+	}
+	if p.full {
+		return Rule{}, Verdict{Reason: reasonLarge}, false
+	}
+	if p.index[off] == 0 {
+		return Rule{}, Verdict{Reason: reasonBoundary}, false
+	}
+	p.markLeaders()
+	p.lead(off)
+	p.cut = make([]bool, len(p.insts)+len(heads))
+	first := a.initial()
+	p.lead(0)
+	p.solve([]seed{{off: 0, s: &first}})
+	if p.full {
+		return Rule{}, Verdict{Reason: reasonLarge}, false
+	}
+	here := &p.insts[p.index[off]-1]
+	if here.flow == flowBad {
+		return Rule{}, Verdict{Reason: reasonBoundary}, false
+	}
+	if here.st >= 0 {
+		certain := Exact
+		if p.bad {
+			certain = Likely
+		}
+		r, err := p.derive(&p.states[here.st], certain)
+		if err != nil {
+			return Rule{}, Verdict{Reason: err.Error()}, false
+		}
+		return r, Verdict{Kind: p.classify(off, &p.states[here.st])}, false
+	}
+	if direct {
+		return Rule{}, Verdict{}, true
+	}
+	r, v := p.indirect(off, p.afterCuts(heads))
+	return r, v, false
+}
+
+func newProgram(a *arch, code []byte, start uint64) *program {
+	guess := len(code)/4 + 8
+	if guess > 4096 {
+		guess = 4096
+	}
+	return &program{
+		a: a, code: code, start: start,
+		insts: make([]inst, 0, guess),
+		ops:   make([]op, 0, guess),
+		index: make([]int32, len(code)),
+	}
+}
+
+// derive makes the rule that a state stands for.
+func (p *program) derive(s *state, certain Certainty) (Rule, error) {
+	a := p.a
+	r := Rule{Certain: certain, Signed: s.signed}
+	cfa, ok := a.cfa(s)
+	if !ok {
+		return Rule{}, errors.New(reasonCFA)
+	}
+	r.CFA = cfa
+	r.RA = a.find(s, a.ra)
+	if r.RA.Kind == Lost || r.RA.Kind == Same && !a.wide {
+		return Rule{}, errors.New(reasonRA)
+	}
+	if r.RA.Kind == Same {
+		r.RA = Loc{Kind: InReg, Reg: a.ra}
+	}
+	r.FP = a.find(s, a.fp)
+	for _, reg := range a.saved {
+		if l := a.find(s, reg); l.Kind != Same {
+			r.Saved[r.N] = Saved{reg, l}
+			r.N++
+		}
+	}
+	return r, nil
+}
+
+// cfa finds an expression for the CFA: by the frame pointer, by the stack pointer, by another register, or by a copy
+// of it in a realigned frame (gcc's dynamic realign argument pointer).
+func (a *arch) cfa(s *state) (Expr, bool) {
+	for _, r := range [2]Reg{a.fp, a.sp} {
+		if v := s.regs[r]; v.kind == cfaRel {
+			return Expr{Base: r, Off: -int64(v.off)}, true
+		}
+	}
+	for i, v := range s.regs[:regTmp] {
+		if v.kind == cfaRel {
+			return Expr{Base: a.dwarf(uint8(i)), Off: -int64(v.off)}, true
+		}
+	}
+	for _, x := range s.slots[:s.n] {
+		if x.v.kind != cfaRel || x.addr.kind != dynRel {
+			continue
+		}
+		if base, off, ok := a.dynAddr(s, x.addr); ok {
+			return Expr{Base: base, Off: off, Deref: true, Add: -int64(x.v.off)}, true
+		}
+	}
+	return Expr{}, false
+}
+
+// dynAddr expresses an address relative to the dynamic base by a register.
+func (a *arch) dynAddr(s *state, v val) (Reg, int64, bool) {
+	for _, r := range [2]Reg{a.fp, a.sp} {
+		if b := s.regs[r]; b.kind == dynRel {
+			return r, int64(v.off) - int64(b.off), true
+		}
+	}
+	return 0, 0, false
+}
+
+// find locates the value that register r had at the entry.
+func (a *arch) find(s *state, r Reg) Loc {
+	want := val{kind: entry, reg: a.idx(r)}
+	if s.regs[a.idx(r)] == want {
+		return Loc{Kind: Same}
+	}
+	for _, x := range s.slots[:s.n] {
+		if x.v != want {
+			continue
+		}
+		if x.addr.kind == cfaRel {
+			return Loc{Kind: AtCFA, Off: int64(x.addr.off)}
+		}
+		if base, off, ok := a.dynAddr(s, x.addr); ok {
+			return Loc{Kind: AtReg, Reg: base, Off: off}
+		}
+	}
+	for i, v := range s.regs[:regTmp] {
+		if v == want {
+			return Loc{Kind: InReg, Reg: a.dwarf(uint8(i))}
+		}
+	}
+	return Loc{}
+}
+
+// classify names the place of off in the function.
+func (p *program) classify(off int32, s *state) Kind {
+	if p.inPrologue(off) {
+		return Prologue
+	}
+	if p.inEpilogue(off) {
+		return Epilogue
+	}
+	fp := s.regs[p.a.fp]
+	if fp.rel() && s.load(fp) == (val{kind: entry, reg: uint8(p.a.fp)}) && s.load(fp.plus(8)) == (val{kind: entry, reg: uint8(p.a.ra)}) {
+		return Body
+	}
+	return BodyNoFP
+}
+
+// inPrologue: no branch between the entry and off, and an instruction that builds the frame at off or after it, before
+// any branch.
+func (p *program) inPrologue(off int32) bool {
+	seen := false
+	for at := int32(0); int(at) < len(p.code) && p.index[at] != 0; {
+		in := &p.insts[p.index[at]-1]
+		seen = seen || at == off
+		if seen && (in.flags&flagBuild != 0 || at == 0) {
+			return true
+		}
+		if in.flow != flowNext {
+			return false
+		}
+		at += int32(in.len)
+	}
+	return false
+}
+
+// inEpilogue: only instructions that take the frame down are left before a return or a jump out of the function.
+func (p *program) inEpilogue(off int32) bool {
+	for at := off; int(at) < len(p.code) && p.index[at] != 0; {
+		in := &p.insts[p.index[at]-1]
+		switch {
+		case in.flow == flowRet:
+			return true
+		case in.flow == flowIndirect || in.flow == flowJump && in.target < 0:
+			return at != off
+		case in.flow != flowNext || in.flags&flagTear == 0:
+			return false
+		}
+		at += int32(in.len)
+	}
+	return false
+}

@@ -1,0 +1,42 @@
+// Package prologue finds the caller of an innermost frame from the code itself: given the original bytes of a
+// function from its entry point on and a PC inside it, it says where the CFA, the return address and the caller's
+// callee-saved registers are at that very instruction, before it executes.
+//
+// An opcode table or a frame pointer describes a function's body. At its entry, in its prologue and epilogue, and in
+// a leaf without a frame the frame pointer is still the caller's, and following it silently skips the caller
+// (rule R4 of the ranking rules). This package closes that gap for C and C++ code on amd64 and arm64, System V and
+// Apple conventions. It knows no process and no image format: it is a pure function of bytes.
+//
+// # Method
+//
+// Every instruction is reduced to micro-operations on a small abstract machine (micro.go). A value is the caller's
+// value of a register, an address relative to the CFA, an address relative to one dynamic base (a stack pointer that
+// was realigned or moved by a run-time amount), a small constant, or unknown (state.go). The state is followed
+// forward from the entry over all direct branches, and joined where paths meet (flow.go); where paths disagree the
+// value is unknown. The rule is then read off the state at the PC (derive.go). A rule is either right or withheld:
+// verdict Unknown comes with a reason.
+//
+// # Heuristics
+//
+// Each is listed with the situation, what handles it, and its test.
+//
+//   - A call that does not return (abort) is followed by code that its state does not reach. A call's continuation
+//     is a soft edge: where it contradicts an edge of a jump, or leads to a return with the stack pointer off the
+//     return address, the edge is cut and the analysis starts again. TestNoReturnCall.
+//   - Targets of an indirect jump (switch tables) are unknown. Code that no direct path reaches is tried with the
+//     states at the function's indirect jumps and calls (the latter for exception landing pads): a state that
+//     contradicts code that is reached, or a return, is refuted; if what is left gives one and the same rule, it is
+//     given with certainty Likely, else Unknown. TestJumpTable.
+//   - Stores through pointers and with an index are taken not to overwrite a saved register or the return address.
+//     A program that does so is broken. A store to a known stack address is honoured. TestOverwrittenSlot.
+//   - A called function is taken to keep the stack pointer and the callee-saved registers.
+//   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
+//   - A call into the middle of the same code starts a local subroutine with a frame of its own; a call to the next
+//     instruction is a push. TestCallNext.
+//
+// # What the caller must ensure
+//
+// The bytes are the original ones, without a debugger's breakpoints. The start is a real entry point: compilers move
+// cold parts of a function into pieces of their own (symbols ending in ".cold", and their FDEs), which are entered by
+// a jump with the frame already built; passing such a piece as a function gives wrong rules.
+package prologue

@@ -1,0 +1,282 @@
+package prologue
+
+// Forward data flow over a function's control-flow graph.
+
+// Bounds of one analysis. A function beyond them gets verdict Unknown; they keep the worst case (hostile bytes) at a
+// few tens of megabytes and some tens of milliseconds.
+const (
+	maxCode   = 1 << 20
+	maxInsts  = 200_000
+	maxStates = 16_384
+	maxVisits = 2_000_000 // instructions simulated, over all rounds
+	maxRounds = 16        // restarts after cutting edges
+)
+
+// meta goes with a kept state. origin is the soft edge (instruction or seed number plus one) that the path took last,
+// 0 if none or if paths differ.
+type meta struct {
+	origin int32
+	inst   int32
+	soft   bool // entered by soft edges only
+	fixed  bool // settled by an earlier pass
+	queued bool
+}
+
+// program is one function under analysis.
+type program struct {
+	a      *arch
+	code   []byte
+	start  uint64
+	insts  []inst
+	ops    []op
+	index  []int32 // code offset -> instruction number + 1
+	cut    []bool  // soft edge out of instruction does not exist
+	states []state
+	meta   []meta
+	queue  []int32
+	dirty  bool // an edge was cut in this round
+	final  bool // last round: no more cuts
+	bad    bool // an instruction on some path could not be decoded
+	visits int
+	full   bool // some bound was hit
+}
+
+func (p *program) emit(o ...op) { p.ops = append(p.ops, o...) }
+
+// discover decodes everything that direct branches reach from off.
+func (p *program) discover(off int32) {
+	work := []int32{off}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		for int(at) < len(p.code) && p.index[at] == 0 {
+			if len(p.insts) == maxInsts {
+				p.full = true
+				return
+			}
+			n := int32(len(p.ops))
+			in := p.a.decode(p, at)
+			in.off, in.ops, in.st, in.nops = at, n, -1, uint8(int32(len(p.ops))-n)
+			if in.target < 0 || int(in.target) >= len(p.code) {
+				in.target = -1
+			}
+			p.insts = append(p.insts, in)
+			p.index[at] = int32(len(p.insts))
+			next := at + int32(in.len)
+			switch in.flow {
+			case flowCond, flowJump:
+				if in.target >= 0 {
+					work = append(work, in.target)
+				}
+			case flowCall:
+				if in.target > 0 && in.target != next {
+					work = append(work, in.target)
+				}
+			case flowBad:
+				p.bad = true
+			}
+			if in.flow > flowCond {
+				break
+			}
+			at = next
+		}
+	}
+}
+
+// lead marks the instruction at off as one whose state is kept.
+func (p *program) lead(off int32) {
+	if off >= 0 && int(off) < len(p.index) && p.index[off] != 0 {
+		p.insts[p.index[off]-1].flags |= flagLeader
+	}
+}
+
+func (p *program) markLeaders() {
+	for i := range p.insts {
+		if p.insts[i].target >= 0 {
+			p.lead(p.insts[i].target)
+		}
+	}
+}
+
+// seed is a state known from the outside at an instruction.
+type seed struct {
+	off  int32
+	s    *state
+	weak bool // may be cut; its origin is its number in cut, past the instructions
+	cut  int32
+}
+
+// solve runs to a fixed point, cutting soft edges that contradict and starting again. States kept before (fixed) stay.
+func (p *program) solve(seeds []seed) {
+	fixed := len(p.states)
+	for round := 0; round < maxRounds && !p.full; round++ {
+		for i := fixed; i < len(p.meta); i++ {
+			p.insts[p.meta[i].inst].st = -1
+		}
+		p.states, p.meta, p.queue = p.states[:fixed], p.meta[:fixed], p.queue[:0]
+		p.dirty, p.final = false, round == maxRounds-1
+		for _, sd := range seeds {
+			switch {
+			case !sd.weak:
+				p.arrive(sd.off, sd.s, 0, false)
+			case !p.cut[sd.cut]:
+				p.arrive(sd.off, sd.s, sd.cut+1, true)
+			}
+		}
+		for len(p.queue) > 0 && !p.full {
+			k := p.queue[len(p.queue)-1]
+			p.queue = p.queue[:len(p.queue)-1]
+			p.meta[k].queued = false
+			p.block(k)
+		}
+		if !p.dirty {
+			return
+		}
+	}
+}
+
+func (p *program) cutEdge(origin int32) bool {
+	if origin == 0 || p.final {
+		return false
+	}
+	if !p.cut[origin-1] {
+		p.cut[origin-1] = true
+		p.dirty = true
+	}
+	return true
+}
+
+// arrive brings a state along an edge to the leader at off.
+func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
+	if int(off) >= len(p.index) || p.index[off] == 0 {
+		return
+	}
+	n := p.index[off] - 1
+	in := &p.insts[n]
+	if in.st < 0 {
+		if len(p.states) == maxStates {
+			p.full = true
+			return
+		}
+		in.st = int32(len(p.states))
+		p.states = append(p.states, *s)
+		p.meta = append(p.meta, meta{origin: origin, inst: n, soft: soft, queued: true})
+		p.queue = append(p.queue, in.st)
+		return
+	}
+	m, have := &p.meta[in.st], &p.states[in.st]
+	if m.fixed {
+		if have.contradicts(s, p.a) || have.fpDiffers(s, p.a) {
+			p.cutEdge(origin)
+		}
+		return
+	}
+	if have.contradicts(s, p.a) && m.origin != origin {
+		switch {
+		case soft && !m.soft:
+			if p.cutEdge(origin) {
+				return
+			}
+		case !soft && m.soft:
+			if p.cutEdge(m.origin) {
+				return
+			}
+		default:
+			a, b := p.cutEdge(origin), p.cutEdge(m.origin)
+			if a || b {
+				return
+			}
+		}
+	}
+	m.soft = m.soft && soft
+	if m.origin != origin {
+		m.origin = 0
+	}
+	if have.join(s) && !m.queued {
+		m.queued = true
+		p.queue = append(p.queue, in.st)
+	}
+}
+
+// fpDiffers reports that both know the frame pointer, and not the same.
+func (s *state) fpDiffers(o *state, a *arch) bool {
+	f, g := s.regs[a.fp], o.regs[a.fp]
+	return f.kind != top && g.kind != top && f != g
+}
+
+// block simulates from a leader to the end of its block.
+func (p *program) block(k int32) {
+	s, m := p.states[k], p.meta[k]
+	n, origin := m.inst, m.origin
+	cmp := [2]uint8{regNone, regNone}
+	for {
+		in := &p.insts[n]
+		if p.visits++; p.visits > maxVisits {
+			p.full = true
+			return
+		}
+		s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
+		next, soft := in.off+int32(in.len), false
+		switch in.flow {
+		case flowSoft, flowCall:
+			if in.flow == flowCall && in.target > 0 && in.target != next {
+				// A local subroutine: a function of its own, called with this one as its caller.
+				sub := p.a.initial()
+				p.arrive(in.target, &sub, 0, false)
+			}
+			if p.cut[n] {
+				return
+			}
+			origin, soft = n+1, true
+		case flowCond:
+			taken := s
+			if in.flags&flagEqTaken != 0 {
+				taken.equal(p.a, cmp)
+			}
+			if in.target >= 0 {
+				p.arrive(in.target, &taken, origin, false)
+			}
+			if in.flags&flagEqNext != 0 {
+				s.equal(p.a, cmp)
+			}
+		case flowJump:
+			if in.target >= 0 {
+				p.arrive(in.target, &s, origin, false)
+			}
+			return
+		case flowRet:
+			if s.badReturn(p.a) {
+				p.cutEdge(origin)
+			}
+			return
+		case flowIndirect, flowStop, flowBad:
+			return
+		}
+		cmp = [2]uint8{in.cmpA, in.cmpB}
+		if int(next) >= len(p.code) || p.index[next] == 0 {
+			return
+		}
+		n = p.index[next] - 1
+		if p.insts[n].flags&flagLeader != 0 {
+			p.arrive(next, &s, origin, soft)
+			return
+		}
+	}
+}
+
+// equal applies what a branch taken on equality says about the stack pointer.
+func (s *state) equal(a *arch, cmp [2]uint8) {
+	x, y := cmp[0], cmp[1]
+	if y == uint8(a.sp) {
+		x, y = y, x
+	}
+	if x == uint8(a.sp) && s.get(y).rel() && !s.get(x).rel() {
+		s.regs[x] = s.get(y)
+	}
+}
+
+// badReturn reports that a return here would not go to the caller.
+func (s *state) badReturn(a *arch) bool {
+	sp, fp := s.regs[a.sp], s.regs[a.fp]
+	return sp.kind == cfaRel && sp.off != a.entrySP || fp.rel()
+}

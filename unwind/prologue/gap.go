@@ -1,0 +1,129 @@
+package prologue
+
+// Code that no direct branch reaches: targets of jump tables, exception landing pads, code after a call that does not
+// return.
+
+const maxCandidates = 6
+
+// gaps decodes what lies between the code reached so far, and returns the offsets where such pieces begin.
+func (p *program) gaps() []int32 {
+	var heads []int32
+	for at := int32(0); int(at) < len(p.code) && !p.full; {
+		fresh := p.index[at] == 0
+		if fresh {
+			bad := p.bad
+			p.discover(at)
+			p.bad = bad // what no path reaches does not weaken what one does
+			if p.full {
+				break
+			}
+		}
+		in := &p.insts[p.index[at]-1]
+		if fresh && in.flags&flagPad == 0 && in.flow != flowBad {
+			heads = append(heads, at)
+		}
+		at += int32(in.len)
+	}
+	return heads
+}
+
+// afterCuts adds what follows calls found not to return, and makes room for the heads among the edges to cut.
+func (p *program) afterCuts(heads []int32) []int32 {
+	for n := range p.insts {
+		next := p.insts[n].off + int32(p.insts[n].len)
+		if p.cut[n] && int(next) < len(p.code) && p.index[next] != 0 && p.insts[p.index[next]-1].st < 0 {
+			heads = append(heads, next)
+		}
+	}
+	p.cut = append(p.cut[:len(p.insts)], make([]bool, len(heads))...)
+	return heads
+}
+
+// candidates are the distinct frames at the function's indirect jumps and calls: the states that code reached only by
+// such jumps, or by an exception thrown from a call, can begin with.
+func (p *program) candidates() []state {
+	var out []state
+	for k := range p.states {
+		s := p.states[k]
+		for n := p.meta[k].inst; ; {
+			in := &p.insts[n]
+			s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
+			if in.flow == flowIndirect || in.flow == flowCall {
+				c := s
+				c.apply(p.a, []op{{kind: opClobber, mask: p.a.callerSaved}}, in.off)
+				out = addCandidate(out, c, p.a)
+			}
+			next := in.off + int32(in.len)
+			if in.flow > flowCond || p.cut[n] || int(next) >= len(p.code) || p.index[next] == 0 {
+				break
+			}
+			n = p.index[next] - 1
+			if p.insts[n].flags&flagLeader != 0 {
+				break
+			}
+		}
+	}
+	return out
+}
+
+func addCandidate(out []state, c state, a *arch) []state {
+	if c.regs[a.fp].kind != cfaRel && c.regs[a.sp].kind == top {
+		return out
+	}
+	for i := range out {
+		o := &out[i]
+		if o.regs[a.fp] == c.regs[a.fp] && o.dyn == c.dyn && (o.regs[a.sp] == c.regs[a.sp] || c.regs[a.fp].kind == cfaRel) {
+			o.join(&c)
+			return out
+		}
+	}
+	if len(out) > maxCandidates {
+		return out
+	}
+	return append(out, c)
+}
+
+// indirect tries every candidate at the heads of unreached code and gives the rule at off if one only is possible.
+func (p *program) indirect(off int32, heads []int32) (Rule, Verdict) {
+	cands := p.candidates()
+	if len(cands) == 0 || len(cands) > maxCandidates {
+		return Rule{}, Verdict{Reason: reasonNoPath}
+	}
+	for i := range p.meta {
+		p.meta[i].fixed = true
+	}
+	fixed, base := len(p.states), append([]bool(nil), p.cut...)
+	for _, h := range heads {
+		p.lead(h)
+	}
+	here := &p.insts[p.index[off]-1]
+	var rule Rule
+	var kind Kind
+	for i := range cands {
+		for j := fixed; j < len(p.meta); j++ {
+			p.insts[p.meta[j].inst].st = -1
+		}
+		p.states, p.meta = p.states[:fixed], p.meta[:fixed]
+		copy(p.cut, base)
+		seeds := make([]seed, len(heads))
+		for j, h := range heads {
+			seeds[j] = seed{off: h, s: &cands[i], weak: true, cut: int32(len(p.insts) + j)}
+		}
+		p.solve(seeds)
+		if p.full {
+			return Rule{}, Verdict{Reason: reasonLarge}
+		}
+		if here.st < 0 {
+			continue // refuted
+		}
+		r, err := p.derive(&p.states[here.st], Likely)
+		if err != nil || rule.Certain != None && r != rule {
+			return Rule{}, Verdict{Reason: reasonAmbig}
+		}
+		rule, kind = r, p.classify(off, &p.states[here.st])
+	}
+	if rule.Certain == None {
+		return Rule{}, Verdict{Reason: reasonNoPath}
+	}
+	return rule, Verdict{Kind: kind}
+}

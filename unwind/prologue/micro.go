@@ -1,0 +1,182 @@
+package prologue
+
+// Micro-operations: what one machine instruction does to the abstract state.
+
+type opKind uint8
+
+const (
+	opClobber opKind = iota // registers of mask become unknown
+	opMov                   // d = s
+	opAdd                   // d = s + imm
+	opAddReg                // d = s + t
+	opSubReg                // d = s - t
+	opConst                 // d = imm
+	opKeep                  // d = d with the 16 bits at shift t replaced by imm (arm64 movk)
+	opBase                  // SP becomes a new dynamic base
+	opStore                 // [s+imm] = t, size 8
+	opWipe                  // [s+imm], t bytes, become unknown
+	opLoad                  // d = [s+imm]
+	opCall                  // a call returned: caller-saved registers and what is below SP are gone
+	opSign                  // return address signed (t=1) or authenticated (t=0)
+)
+
+type op struct {
+	mask    uint64
+	imm     int64
+	kind    opKind
+	d, s, t uint8
+}
+
+type flowKind uint8
+
+const (
+	flowNext     flowKind = iota
+	flowSoft              // next, unless the instruction does not come back (trap)
+	flowCall              // as flowSoft; target is the callee if known
+	flowCond              // next or target
+	flowJump              // target
+	flowIndirect          // unknown targets
+	flowRet
+	flowStop // never comes back
+	flowBad  // could not be decoded
+)
+
+const (
+	flagLeader   = 1 << iota // paths may meet here: the state is kept
+	flagBuild                // takes part in building a frame
+	flagTear                 // takes part in taking a frame down
+	flagPad                  // filler between blocks
+	flagEqTaken              // conditional branch, taken when equal
+	flagEqNext               // conditional branch, taken when not equal
+	flagRetInReg             // returns through the link register
+)
+
+// inst is a decoded instruction.
+type inst struct {
+	off    int32
+	target int32 // code offset of a direct branch, -1 none or outside
+	ops    int32
+	st     int32 // index of the kept state, -1 none
+	nops   uint8
+	len    uint8
+	flow   flowKind
+	cmpA   uint8 // operands of a compare, regNone otherwise
+	cmpB   uint8
+	flags  uint8
+}
+
+// arch describes a calling convention to the analysis.
+type arch struct {
+	sp, fp, ra  Reg
+	wide        bool // arm64
+	entrySP     int32
+	callerSaved uint64
+	saved       []Reg // callee-saved besides the frame pointer, DWARF numbers
+	align       int32
+	decode      func(p *program, off int32) inst
+}
+
+// idx maps a DWARF number to the register file.
+func (a *arch) idx(r Reg) uint8 {
+	if r >= D8 && r <= D15 {
+		return uint8(r-D8) + 32
+	}
+	return uint8(r)
+}
+
+// dwarf is the inverse of idx.
+func (a *arch) dwarf(i uint8) Reg {
+	if a.wide && i >= 32 {
+		return Reg(i-32) + D8
+	}
+	return Reg(i)
+}
+
+// initial is the state at a function's entry.
+func (a *arch) initial() state {
+	var s state
+	for _, r := range a.saved {
+		i := a.idx(r)
+		s.regs[i] = val{kind: entry, reg: i}
+	}
+	s.regs[a.fp] = val{kind: entry, reg: uint8(a.fp)}
+	s.regs[a.sp] = val{kind: cfaRel, off: a.entrySP}
+	ra := val{kind: entry, reg: uint8(a.ra)}
+	if a.wide {
+		s.regs[a.ra] = ra
+	} else {
+		s.store(s.regs[a.sp], 8, ra)
+	}
+	return s
+}
+
+func (s *state) apply(a *arch, ops []op, id int32) {
+	for i := range ops {
+		o := &ops[i]
+		switch o.kind {
+		case opClobber:
+			for r, m := 0, o.mask; m != 0 && r < numRegs; r, m = r+1, m>>1 {
+				if m&1 != 0 {
+					s.regs[r] = val{}
+				}
+			}
+		case opMov:
+			s.set(a, o.d, s.get(o.s))
+		case opAdd:
+			s.set(a, o.d, s.get(o.s).plus(o.imm))
+		case opAddReg, opSubReg:
+			s.addReg(a, o, id)
+		case opConst:
+			s.set(a, o.d, val{kind: konst}.plus(o.imm))
+		case opKeep:
+			v := s.get(o.d)
+			if v.kind == konst {
+				n := int64(v.off)&^(0xffff<<o.t) | o.imm<<o.t
+				v = val{kind: konst}.plus(n)
+			} else {
+				v = val{}
+			}
+			s.set(a, o.d, v)
+		case opBase:
+			s.newBase(a, id)
+		case opStore:
+			s.store(s.get(o.s).addr(o.imm), 8, s.get(o.t))
+		case opWipe:
+			s.store(s.get(o.s).addr(o.imm), int64(o.t), val{})
+		case opLoad:
+			s.set(a, o.d, s.load(s.get(o.s).addr(o.imm)))
+		case opCall:
+			s.apply(a, []op{{kind: opClobber, mask: a.callerSaved}}, id)
+			s.dropBelow(s.regs[a.sp])
+			s.signed = s.signed && !a.wide
+		case opSign:
+			s.signed = o.t == 1
+		}
+	}
+}
+
+// addr is plus for addresses only.
+func (v val) addr(n int64) val {
+	if !v.rel() {
+		return val{}
+	}
+	return v.plus(n)
+}
+
+func (s *state) addReg(a *arch, o *op, id int32) {
+	x, y := s.get(o.s), s.get(o.t)
+	var v val
+	switch {
+	case o.kind == opAddReg && y.kind == konst:
+		v = x.plus(int64(y.off))
+	case o.kind == opAddReg && x.kind == konst:
+		v = y.plus(int64(x.off))
+	case o.kind == opSubReg && y.kind == konst:
+		v = x.plus(-int64(y.off))
+	}
+	if v.kind == top && o.d == uint8(a.sp) {
+		s.newBase(a, id)
+		return
+	}
+	s.set(a, o.d, v)
+}
