@@ -82,3 +82,14 @@ func ReadWord(m Memory, addr uint64, size int, order binary.ByteOrder) (uint64, 
 	}
 	return order.Uint64(buf[:8]), nil
 }
+
+// ReaderAt reads memory at offsets that are addresses, for readers of files.
+type ReaderAt struct{ Memory Memory }
+
+// ReadAt implements [io.ReaderAt]: it reads all of p or nothing.
+func (r ReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.Memory.ReadMemory(uint64(off), p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

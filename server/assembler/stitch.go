@@ -19,22 +19,37 @@ func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
 
 // stitch gives every frame that Delve knows too its index in Delve's stack, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
-// Delve's and one of ours are the same activation when PC and CFA agree (R15).
+// Delve's and one of ours are the same activation when PC and CFA agree, or PC
+// and SP (R15: at a stack switch the two have different ideas of the CFA).
 // Delve's frames that match none of ours are not believed and do not appear.
-func stitch(stack *unwind.Stack, claims []unwind.Frame) {
+func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 	if len(claims) == 0 {
 		return
 	}
-	type key struct{ pc, cfa uint64 }
-	index := make(map[key]int, len(claims))
+	type key struct {
+		pc, at uint64
+		bySP   bool
+	}
+	index := make(map[key]int, 2*len(claims))
 	for i := len(claims) - 1; i >= 0; i-- {
-		if c := &claims[i]; !c.Inlined && c.CFA != 0 {
-			index[key{c.PC.Raw(), c.CFA}] = i
+		c := &claims[i]
+		if c.Inlined {
+			continue
+		}
+		if c.CFA != 0 {
+			index[key{c.PC.Raw(), c.CFA, false}] = i
+		}
+		if sp, ok := c.Registers.SP(arch); ok {
+			index[key{c.PC.Raw(), sp, true}] = i
 		}
 	}
 	out := make([]unwind.Frame, 0, len(stack.Frames)+len(claims)/4)
 	for _, f := range stack.Frames {
-		i, ok := index[key{f.PC.Raw(), f.CFA}]
+		i, ok := index[key{f.PC.Raw(), f.CFA, false}]
+		if !ok {
+			sp, _ := f.Registers.SP(arch)
+			i, ok = index[key{f.PC.Raw(), sp, true}]
+		}
 		if !ok {
 			out = append(out, f)
 			continue

@@ -25,7 +25,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 		down: make(map[string]bool), window: firstWindow,
 	}
 	w.walk(ctx)
-	stitch(&w.stack, th.Claims)
+	stitch(t.Arch, &w.stack, th.Claims)
 	return w.stack
 }
 

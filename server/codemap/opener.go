@@ -62,7 +62,13 @@ func LiveOpener(pid int, memory io.ReaderAt) Opener {
 const maxMemoryImage = 1 << 20
 
 func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
-	size := img.EndOfText - img.Base
+	end := img.EndOfText
+	if img.Loaded != nil {
+		for _, r := range img.Loaded.Executable {
+			end = max(end, r.End) // to the end of the page: the section headers come last
+		}
+	}
+	size := end - img.Base
 	if memory == nil || size == 0 || size > maxMemoryImage {
 		return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)
 	}
@@ -70,16 +76,20 @@ func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) 
 	if _, err := memory.ReadAt(buf, int64(img.Base)); err != nil {
 		return nil, fmt.Errorf("%s: %w", img.Path, err)
 	}
-	return symbols.New(bytes.NewReader(buf), int64(len(buf)))
+	f, err := symbols.New(bytes.NewReader(buf), int64(len(buf)))
+	if err != nil {
+		return nil, fmt.Errorf("%s in memory: %w", img.Path, err)
+	}
+	return f, nil
 }
 
 // FileOpener opens files by path; resolve says which file a path stands for, ""
-// for none.
-func FileOpener(resolve func(path string) string) Opener {
+// for one that is in memory only.
+func FileOpener(resolve func(path string) string, memory io.ReaderAt) Opener {
 	return func(img *imagemap.Image) (*symbols.File, error) {
 		path := resolve(img.Path)
 		if path == "" {
-			return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)
+			return openMemory(img, memory)
 		}
 		f, err := symbols.Open(path)
 		if err != nil {

@@ -1,35 +1,29 @@
 package delve
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 
 	"github.com/go-delve/delve/cmd/dlv/cmds"
 	"github.com/go-delve/delve/pkg/logflags"
+	"github.com/spf13/cobra"
 )
 
-// RunCommandLine runs Delve's own command line with these arguments (without
-// the program's name) and returns its exit code. Like dlv itself it builds C
-// code without optimisation unless CGO_CFLAGS says otherwise. Most failures end
-// the process within Delve.
-func RunCommandLine(args []string) int {
+// CommandTree is Delve's own command line.
+func CommandTree() *cobra.Command { return cmds.New(false) }
+
+// RunCommandLine runs Delve's command line with these arguments (without the
+// program's name) as dlv's main function does: it builds C code without
+// optimisation unless CGO_CFLAGS says otherwise, and like dlv it returns 0
+// whatever the command tree answers; Delve's commands end the process
+// themselves when they fail.
+func RunCommandLine(root *cobra.Command, args []string) int {
 	const cgoFlags = "CGO_CFLAGS"
 	if os.Getenv(cgoFlags) == "" {
 		os.Setenv(cgoFlags, "-O0 -g")
 	} else {
 		logflags.WriteCgoFlagsWarning()
 	}
-	root := cmds.New(false)
-	os.Args = append([]string{os.Args[0]}, args...)
 	root.SetArgs(args)
-	err := root.Execute()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	return 1
+	_ = root.Execute()
+	return 0
 }

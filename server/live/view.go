@@ -40,14 +40,14 @@ func Look(s *delve.Session, record bool) (*View, error) {
 		return nil, err
 	}
 	memory := s.Memory()
-	if v.images, err = imagemap.Capture(s.Pid(), readerAt{memory}); err != nil {
+	if v.images, err = imagemap.Capture(s.Pid(), unwind.ReaderAt{Memory: memory}); err != nil {
 		return nil, fmt.Errorf("read the images of process %d: %w", s.Pid(), err)
 	}
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
 	}
-	v.code = codemap.New(s.Arch(), v.images, codemap.LiveOpener(s.Pid(), readerAt{memory}))
+	v.code = codemap.New(s.Arch(), v.images, codemap.LiveOpener(s.Pid(), unwind.ReaderAt{Memory: memory}))
 	if v.threads, err = s.Threads(v.maps); err != nil {
 		return nil, err
 	}
@@ -111,14 +111,3 @@ func (v *View) Claim(th *delve.Thread, depth int) (note string) {
 // maxClaims bounds the frames that Delve is asked for: beyond it they cost more
 // than what they add (an index into Delve's stack).
 const maxClaims = 1000
-
-// readerAt reads target memory at offsets that are addresses.
-type readerAt struct{ memory unwind.Memory }
-
-// ReadAt implements io.ReaderAt.
-func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
-	if err := r.memory.ReadMemory(uint64(off), p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}

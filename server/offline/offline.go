@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
@@ -26,7 +27,7 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 	}
 	code := codemap.New(s.Arch, images, codemap.FileOpener(func(path string) string {
 		return snapshot.ResolvePath(path, dir, root)
-	}))
+	}, unwind.ReaderAt{Memory: memory}))
 	executable, known := s.Executable()
 	if !known && len(s.Images) > 0 {
 		executable = code.Executable()
