@@ -55,7 +55,8 @@ type (
 )
 
 // Marshal gives the snapshot as one line, without a line end. The same snapshot
-// gives the same bytes, and [Parse] reads them. The error is that of
+// gives the same bytes, and [Parse] reads them; bytes of names that are not UTF-8
+// become U+FFFD, since JSON has no way to say them. The error is that of
 // [Snapshot.Validate].
 func (s *Snapshot) Marshal() ([]byte, error) {
 	if err := s.Validate(); err != nil {

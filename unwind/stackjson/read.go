@@ -130,7 +130,9 @@ func (f *Frame) readField(r *jsonread.Reader, name string, as form) (err error) 
 	case "offset":
 		f.Offset, err = readOptional(r)
 	case "strategy":
-		f.Strategy, err = r.String()
+		if f.Strategy, err = r.String(); err == nil && f.Strategy == "" {
+			err = r.Errorf("a strategy needs a name")
+		}
 	case "trust":
 		f.Trust, err = jsonread.Parse(r, parseTrust)
 	case "rule":

@@ -220,6 +220,7 @@ func TestParseAnswerErrors(t *testing.T) {
 		{frameWith(`,"rejected":[{"strategy":"s"}]`), frame + ".rejected[0].reason: required, and not there"},
 		{frameWith(`,"notes":[1]`), frame + ".notes[0]: expected a string, found a number"},
 		{strings.Replace(frameWith(""), `"pc"`, `"frame"`, 1), frame + `.kind: unknown kind of frame "frame" (known: pc, ra, async)`},
+		{strings.Replace(frameWith(""), `"x"`, `""`, 1), frame + ".strategy: a strategy needs a name"},
 		{strings.Replace(frameWith(""), "cfi", "none", 1), frame + `.trust: unknown trust "none" (known: context, cfi, frame-pointer, scan)`},
 	}
 	for _, tt := range tests {
@@ -272,4 +273,52 @@ func TestDomainErrors(t *testing.T) {
 			t.Errorf("%+v is a frame", f)
 		}
 	}
+}
+
+// FuzzAnswer: an error or a value, and a value is read back as what was written;
+// what is an answer can be expected, and matches itself.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"error":"x"}`))
+	f.Add([]byte(frameWith(`,"cfa":"0x0","sp":"0x10","fp":"0x0","function":"a<b>","file":"f","line":3,"image":"i","offset":"0x0","rule":"cfa=rsp+8",` +
+		`"inlined":true,"delveFrame":0,"registers":{"rip":"0x1","x29":"0x2"},"rejected":[{"strategy":"s","reason":"r","pc":"0x1"}],"notes":["n"],"z":{}`)))
+	f.Add([]byte(`{"stacks":[{"thread":1,"goroutine":2,"frames":[],"stop":"truncated","reason":"no rule here"}]}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		a, err := ParseAnswer(doc)
+		if err != nil {
+			return
+		}
+		for _, arch := range []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.I386, unwind.S390X} {
+			if _, err := a.Domain(arch); err != nil && err.Error() == "" {
+				t.Fatal("an error without words")
+			}
+		}
+		out, err := Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schematest.CheckOutput(schema.Stack, out); err != nil {
+			t.Fatalf("%s\n%v", out, err)
+		}
+		again, err := ParseAnswer(out)
+		if err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		if twice, err := Marshal(again); err != nil || string(twice) != string(out) {
+			t.Fatalf("not stable, %v:\n%s\n%s", err, out, twice)
+		}
+		expect, err := ParseExpectation(doc)
+		if err != nil {
+			t.Fatalf("%s is an answer, and cannot be expected: %v", doc, err)
+		}
+		if _, err := Match(expect, a); err != nil {
+			t.Fatal(err)
+		}
+		expect, err = Expect(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found, err := Match(expect, again); err != nil || len(found) > 0 {
+			t.Fatalf("%s does not match itself: %v, %v", out, found, err)
+		}
+	})
 }

@@ -8,11 +8,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // ErrBudget is wrapped by errors about a document whose values would take more
 // memory than the reader may use.
 var ErrBudget = errors.New("the values would take too much memory")
+
+// ErrNotUTF8 is wrapped by the error about a document that is not UTF-8.
+var ErrNotUTF8 = errors.New("the text is not UTF-8")
 
 // Reader walks a document. Its position is always before a value, after one, or
 // (inside Struct, Map and Array, which handle that) between two.
@@ -24,8 +28,20 @@ type Reader struct {
 }
 
 // New checks that data is one JSON document and positions a reader before it.
-// The error is a [*SyntaxError].
+// The error is a [*SyntaxError]. Text that is not UTF-8 is not JSON (RFC 8259,
+// section 8.1); encoding/json would replace it, so that two names become one.
 func New(data []byte) (*Reader, error) {
+	if !utf8.Valid(data) {
+		valid := 0
+		for valid < len(data) {
+			c, n := utf8.DecodeRune(data[valid:])
+			if c == utf8.RuneError && n == 1 {
+				break
+			}
+			valid += n
+		}
+		return nil, &SyntaxError{Offset: int64(valid), Err: ErrNotUTF8}
+	}
 	if !json.Valid(data) {
 		var raw json.RawMessage
 		err := json.Unmarshal(data, &raw)

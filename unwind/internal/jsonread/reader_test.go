@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -63,7 +64,7 @@ func checkAgainstReference(t interface {
 		t.Fatalf("%s: the walk ended at byte %d, path %q", doc, r.pos, r.Path())
 	}
 	r, _ = New([]byte(doc))
-	if raw := r.Raw(); string(raw) != strings.TrimSpace(doc) {
+	if raw := r.Raw(); string(raw) != strings.Trim(doc, " \t\r\n") {
 		t.Fatalf("skipping %s passed over %s", doc, raw)
 	}
 }
@@ -166,7 +167,7 @@ func TestStructErrors(t *testing.T) {
 }
 
 func TestSyntaxError(t *testing.T) {
-	for doc, offset := range map[string]int64{"": 0, "{": 1, `{"a":}`: 6, "ELF": 1, "{} {}": 4, "\x7fELF": 1} {
+	for doc, offset := range map[string]int64{"": 0, "{": 1, `{"a":}`: 6, "ELF": 1, "{} {}": 4, "\x7fELF": 1, "{\"é\xff\":1}": 4} {
 		_, err := New([]byte(doc))
 		var syntax *SyntaxError
 		if !errors.As(err, &syntax) || syntax.Offset != offset {
@@ -231,4 +232,22 @@ func BenchmarkEscapes(b *testing.B) {
 			}
 		})
 	}
+}
+
+// FuzzWalk: what is JSON reads as encoding/json reads it; what is not is an
+// error. (Of fields that are there twice, both take the last one.)
+func FuzzWalk(f *testing.F) {
+	for _, doc := range []string{`{"a":[1,-2.5e3,true,null,"x\"\\\u0041"],"":{}}`, ` [ [ ] , { } ] `, `"\\\\\""`, "\xff", `{"a":1,"a":2}`} {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		if _, err := New([]byte(doc)); err != nil {
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) || json.Valid([]byte(doc)) && utf8.ValidString(doc) {
+				t.Fatalf("%q: %v", doc, err)
+			}
+			return
+		}
+		checkAgainstReference(t, doc)
+	})
 }
