@@ -2,15 +2,13 @@ package delve
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
-
-	"github.com/go-delve/delve/pkg/proc"
 )
 
 // AttachError says that a process could not be attached to, why, and what to
@@ -50,6 +48,9 @@ func checkAttachable(pid int) error {
 	if tracer := statusField(status, "TracerPid"); tracer != "" && tracer != "0" {
 		return &AttachError{Pid: pid, Why: "process " + tracer + " is debugging it already", Help: "end that debugger first"}
 	}
+	if err := checkGo(fmt.Sprintf("/proc/%d/exe", pid)); errors.Is(err, errNotGo) {
+		return &AttachError{Pid: pid, Why: err.Error(), Err: err}
+	}
 	if state := statusField(status, "State"); strings.HasPrefix(state, "Z") {
 		return &AttachError{Pid: pid, Why: "it has exited (zombie)"}
 	}
@@ -67,13 +68,10 @@ func statusField(status []byte, name string) string {
 
 // attachError explains a refused attach.
 func attachError(pid int, err error) error {
-	var isGo *os.PathError
 	switch uid, ok := ownerOf(pid); {
-	case strings.Contains(err.Error(), "is not a Go program"):
-		return &AttachError{Pid: pid, Why: err.Error(), Help: "clew debugs Go programs", Err: err}
 	case ok && uid != os.Getuid() && os.Getuid() != 0:
 		return &AttachError{Pid: pid, Why: fmt.Sprintf("it belongs to another user (uid %d)", uid), Help: "run clew as that user or as root", Err: err}
-	case yamaScope() > 0 && os.Getuid() != 0 && !errors.As(err, &isGo):
+	case yamaScope() > 0 && os.Getuid() != 0:
 		return &AttachError{Pid: pid, Err: err,
 			Why:  fmt.Sprintf("the kernel refuses it (Yama, kernel.yama.ptrace_scope = %d)", yamaScope()),
 			Help: "launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0"}
@@ -103,12 +101,26 @@ func yamaScope() int {
 	return n
 }
 
-// hasGoTable says whether the main image has Go's function table, which even
-// stripped Go programs have.
-func hasGoTable(t *proc.Target) bool {
-	imgs := t.BinInfo().Images
-	if len(imgs) == 0 {
-		return false
+// errNotGo says that a program is not Go's.
+var errNotGo = errors.New("it is not a Go program (it has no table of Go functions); clew debugs Go programs")
+
+// checkGo refuses what is not a Go program before it is started or stopped:
+// Delve would find out late, and say more than a line.
+func checkGo(path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		var format *elf.FormatError
+		if errors.As(err, &format) {
+			return fmt.Errorf("it is not an executable (%w)", err)
+		}
+		return err
 	}
-	return hasSection(filepath.Clean(imgs[0].Path), ".gopclntab", ".data.rel.ro.gopclntab")
+	defer f.Close()
+	// Even stripped Go programs have their function table.
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+		if f.Section(name) != nil {
+			return nil
+		}
+	}
+	return errNotGo
 }

@@ -17,6 +17,7 @@ type goroutine struct {
 	m          uint64
 	lo, hi     uint64
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
+	start      uint64 // its first function
 }
 
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
@@ -48,7 +49,7 @@ func (s *Session) readG(t *proc.Target, addr uint64) (goroutine, error) {
 		}
 		return s.order().Uint64(buf[off:])
 	}
-	g.id, g.m = word(l.gGoid), word(l.gM)
+	g.id, g.m, g.start = word(l.gGoid), word(l.gM), word(l.gStartPC)
 	g.lo, g.hi = word(l.gStackLo), word(l.gStackHi)
 	g.status = uint32(word(l.gStatus)) &^ statusScanBit
 	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)

@@ -11,7 +11,7 @@ import (
 // program's own DWARF and not from a Go version number.
 type layout struct {
 	gStackLo, gStackHi                int64
-	gM, gGoid, gStatus                int64
+	gM, gGoid, gStatus, gStartPC      int64
 	gSchedSP, gSchedPC, gSchedBP      int64
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	mG0, mGsignal, mCurg              int64
@@ -39,6 +39,7 @@ func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 		{g, []string{"stack", "hi"}, &l.gStackHi},
 		{g, []string{"m"}, &l.gM},
 		{g, []string{"goid"}, &l.gGoid},
+		{g, []string{"startpc"}, &l.gStartPC},
 		{g, []string{"atomicstatus"}, &l.gStatus},
 		{g, []string{"sched", "sp"}, &l.gSchedSP},
 		{g, []string{"sched", "pc"}, &l.gSchedPC},

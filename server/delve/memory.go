@@ -1,7 +1,6 @@
 package delve
 
 import (
-	"debug/elf"
 	"errors"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -47,19 +46,4 @@ func overlay(t *proc.Target, addr uint64, p []byte) {
 			}
 		}
 	}
-}
-
-// hasSection says whether the ELF file has a section of one of these names.
-func hasSection(path string, names ...string) bool {
-	f, err := elf.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	for _, name := range names {
-		if f.Section(name) != nil {
-			return true
-		}
-	}
-	return false
 }

@@ -33,6 +33,9 @@ type LaunchConfig struct {
 
 // Launch starts a program, stopped before its first instruction.
 func Launch(cfg LaunchConfig) (*Session, error) {
+	if err := checkGo(cfg.Args[0]); err != nil {
+		return nil, &LaunchError{Path: cfg.Args[0], Err: err}
+	}
 	c := &debugger.Config{
 		WorkingDir: cfg.WorkingDir, Backend: "default", Foreground: !cfg.NoStdin, ExecuteKind: debugger.ExecutingExistingFile,
 		Stdout: proc.OutputRedirect{File: cfg.Stdout}, Stderr: proc.OutputRedirect{File: cfg.Stderr},
@@ -71,18 +74,8 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	s.group = group
 	unlock()
 	hook.watch(group)
-	if !s.isGo() {
-		path := "the program"
-		if imgs := s.target().BinInfo().Images; len(imgs) > 0 {
-			path = imgs[0].Path
-		}
-		s.Close()
-		return nil, fmt.Errorf("%s is not a Go program (no Go build information in it)", path)
-	}
 	return s, nil
 }
-
-func (s *Session) isGo() bool { return s.target().BinInfo().HasGoImage() || hasGoTable(s.target()) }
 
 func (s *Session) target() *proc.Target { return s.group.Selected }
 

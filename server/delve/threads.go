@@ -95,6 +95,9 @@ func parked(a unwind.Arch, g goroutine) Thread {
 		Goroutine: g.id, FirstPC: unwind.KindReturn,
 		Segments: []unwind.Segment{{Low: g.lo, High: g.hi, Kind: unwind.SegmentGoroutine}},
 	}}
+	if g.pc == g.start {
+		th.FirstPC = unwind.KindInstruction // it has not run yet
+	}
 	th.Registers.Set(a.PC(), g.pc)
 	th.Registers.Set(a.SP(), g.sp)
 	th.Registers.Set(a.FP(), g.bp)

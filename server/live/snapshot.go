@@ -26,7 +26,14 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 			Segments: th.Segments, Claims: th.Claims,
 		})
 	}
-	expect, err := stackjson.Expect(stackjson.FromStacks(t.Arch, stacks, false))
+	answer := stackjson.FromStacks(t.Arch, stacks, false)
+	for i := range answer.Stacks {
+		if stacks[i].DepthLimited {
+			return s, nil // offline there is no such limit
+		}
+		answer.Stacks[i].Notes = nil // about this run: a plugin that died, for example
+	}
+	expect, err := stackjson.Expect(answer)
 	if err != nil {
 		return nil, err
 	}

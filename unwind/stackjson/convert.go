@@ -29,6 +29,7 @@ func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 		Frames:    make([]Frame, 0, len(s.Frames)),
 		Stop:      Stop(s.Stop.String()),
 		Reason:    s.Reason,
+		Notes:     s.Notes,
 	}
 	for i := range s.Frames {
 		out.Frames = append(out.Frames, FromFrame(arch, i, &s.Frames[i], registers))
@@ -104,6 +105,7 @@ func (s *Stack) Domain(arch unwind.Arch) (unwind.Stack, error) {
 		Goroutine: s.Goroutine,
 		Frames:    make([]unwind.Frame, 0, len(s.Frames)),
 		Reason:    s.Reason,
+		Notes:     s.Notes,
 	}
 	if s.Stop == StopEnd {
 		out.Stop = unwind.End

@@ -112,6 +112,9 @@ type Stack struct {
 	Frames    []Frame `json:"frames"` // not nil
 	Stop      Stop    `json:"stop"`
 	Reason    string  `json:"reason,omitempty"`
+	// Notes are about the stack as a whole: images that could not be used,
+	// strategies that failed.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Answer is either stacks or an error.

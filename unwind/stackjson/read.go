@@ -28,8 +28,8 @@ var (
 		formExpected: {Optional: append(append([]string(nil), frameRequired...), frameOptional...)},
 	}
 	stackFields = [...]jsonread.Fields{
-		formOutput:   {Required: []string{"frames", "stop"}, Optional: []string{"thread", "goroutine", "reason"}},
-		formExpected: {Optional: []string{"frames", "stop", "thread", "goroutine", "reason"}},
+		formOutput:   {Required: []string{"frames", "stop"}, Optional: []string{"thread", "goroutine", "reason", "notes"}},
+		formExpected: {Optional: []string{"frames", "stop", "thread", "goroutine", "reason", "notes"}},
 	}
 	rejectedFields = [...]jsonread.Fields{
 		formOutput:   {Required: []string{"strategy", "reason"}, Optional: []string{"pc", "cfa"}},
@@ -80,6 +80,8 @@ func readStack(r *jsonread.Reader, as form) (s Stack, err error) {
 			s.Stop, err = jsonread.Parse(r, parseStop)
 		case "reason":
 			s.Reason, err = r.String()
+		case "notes":
+			s.Notes, err = jsonread.Slice(r, func(int) (string, error) { return r.String() })
 		}
 		return err
 	})

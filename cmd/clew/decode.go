@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/export/document"
+)
+
+// decodeFlags are the flags of clew decode.
+type decodeFlags struct {
+	format     string
+	from       string
+	noPlatform bool
+}
+
+func decodeCommand() *cobra.Command {
+	var f decodeFlags
+	c := &cobra.Command{
+		Use:   "decode FILE...",
+		Short: "Read backtraces (CBF), image maps (CIF) and Swift's envelopes.",
+		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
+ImageMap Format, and the JSON envelopes that hold both for Swift's runtime; - is
+standard input. The format is recognised by the contents; where a file can be
+read to its end both as a backtrace and as an image map it is taken for a
+backtrace, unless its name ends in .cif. --from overrules that.
+
+With --format json there is one line for each backtrace or image map, which clew
+encode reads; of a file of which nothing can be read there is none. Addresses are
+raw: a return address lies after its call.
+
+Of a damaged file, what can be read is written, and the damage goes to stderr
+with its byte offset (in an envelope, that in the decoded field).
+
+Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
+		Example: "  clew decode crash.cbf\n  clew decode --format json crash.cbf crash.cif\n  swift-program | clew decode -",
+		Args:    wantArgs(1, -1, "one or more FILEs (- is standard input)"),
+		RunE:    func(c *cobra.Command, args []string) error { return runDecode(c, &f, args) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.format, "format", "text", "text or json")
+	fl.StringVar(&f.from, "from", "", "what the files are: cbf, image-map or swift (default: recognised)")
+	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+var decodeFormats = []string{"text", "json"}
+
+func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
+	if !known(decodeFormats, f.format) {
+		return usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+	}
+	o := document.Options{NoPlatform: f.noPlatform}
+	if f.from != "" {
+		var err error
+		if o.Format, err = document.ParseFormat(f.from); err != nil {
+			return usageErrorf("--from: %v", err)
+		}
+	}
+	d := &decoding{json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	for _, name := range files {
+		data, err := readInput(name, c.InOrStdin())
+		if err != nil {
+			d.problem(err.Error())
+			continue
+		}
+		o.Name = name
+		if err := d.file(name, data, o); err != nil {
+			return failf("write what was decoded: %v", err)
+		}
+	}
+	if err := d.out.Flush(); err != nil {
+		return failf("write what was decoded: %v", err)
+	}
+	return exitWith(d.code)
+}
+
+// decoding is one run over files.
+type decoding struct {
+	json   bool
+	titles bool
+	out    *bufio.Writer
+	err    io.Writer
+	blocks int
+	code   int
+}
+
+// problem says what is wrong with a file. The others are read nevertheless.
+func (d *decoding) problem(text string) {
+	fmt.Fprintf(d.err, "clew: %s\n", text)
+	d.code = exitFailed
+}
+
+// file writes what is in a file. Only failures to write are errors.
+func (d *decoding) file(name string, data []byte, o document.Options) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		d.problem(fmt.Sprintf("decode %s: offset 0: the file is empty; a backtrace has at least an information byte", name))
+		return nil
+	}
+	n := 0
+	for doc := range document.Read(data, o) {
+		n++
+		if err := d.document(name, n, doc); err != nil {
+			return err
+		}
+		if doc.Err != nil {
+			// What was read goes out before what is wrong with the rest.
+			if err := d.out.Flush(); err != nil {
+				return err
+			}
+			d.problem(fmt.Sprintf("decode %s: %s", name, complaint(doc, n, o.Format == document.Unknown)))
+		}
+	}
+	return nil
+}
+
+func (d *decoding) document(name string, n int, doc *document.Document) error {
+	switch {
+	case doc.WordSize == 0:
+		return nil
+	case d.json:
+		return doc.WriteJSON(d.out)
+	}
+	if d.blocks > 0 {
+		fmt.Fprintln(d.out)
+	}
+	d.blocks++
+	if d.titles && n == 1 {
+		fmt.Fprintf(d.out, "%s:\n", name)
+	}
+	return doc.WriteText(d.out)
+}
+
+// complaint says what is wrong with a document, where, and what to do.
+func complaint(doc *document.Document, n int, recognised bool) string {
+	where := ""
+	if doc.Format == document.Swift && n > 1 {
+		where = fmt.Sprintf("envelope %d: ", n)
+	}
+	switch {
+	case doc.WordSize == 0 && doc.Format != document.Swift && recognised:
+		return fmt.Sprintf("%v; this is no backtrace (CBF), image map (CIF) or Swift envelope", doc.Err)
+	case doc.WordSize == 0:
+		return fmt.Sprintf("%s%v; nothing of it could be read: is it really %s?", where, doc.Err, describe[doc.Format])
+	case doc.Format == document.ImageMap:
+		images := 0
+		if doc.Images != nil {
+			images = doc.Images.Len()
+		}
+		return fmt.Sprintf("%v; %s could be read: get the file again, or try --no-platform for one from Swift before 6.2", doc.Err, plural(images, "image"))
+	}
+	hint := "get the file again"
+	if recognised && doc.Format == document.CBF {
+		hint += ", or try --from image-map if it is one"
+	}
+	return fmt.Sprintf("%s%v; %s could be read: %s", where, doc.Err, plural(len(doc.Frames), "frame"), hint)
+}
+
+var describe = map[document.Format]string{
+	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// maxInput is the most bytes that a file may have: far above any backtrace, and
+// below what fills a machine's memory (somebody will name /dev/zero).
+const maxInput = 256 << 20
+
+// readInput reads a whole file, or standard input for -.
+func readInput(name string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w; check the name and the permissions", name, cause(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, cause(err))
+	case len(data) > maxInput:
+		return nil, fmt.Errorf("read %s: larger than %d MiB; no backtrace is", name, maxInput>>20)
+	}
+	return data, nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/export/document"
+)
+
+// encodeFlags are the flags of clew encode.
+type encodeFlags struct {
+	to     string
+	strict bool
+	output string
+}
+
+func encodeCommand() *cobra.Command {
+	var f encodeFlags
+	c := &cobra.Command{
+		Use:   "encode --to cbf|image-map|swift FILE",
+		Short: "Write a backtrace or image map from the JSON that clew decode writes.",
+		Long: `Reads what clew decode --format json writes (- is standard input) and writes a
+backtrace in the Compact Backtrace Format, an image map in the Compact ImageMap
+Format, or the JSON envelope that holds both for Swift's runtime. Several
+documents in one file can become envelopes, one a line.
+
+A backtrace that is not complete ends in trunc, any other in end. The file of -o
+appears whole or not at all.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`,
+		Example: "  clew decode --format json crash.cbf | clew encode --to cbf --strict -o strict.cbf -",
+		Args:    wantArgs(1, 1, "one FILE (- is standard input)"),
+		RunE:    func(c *cobra.Command, args []string) error { return runEncode(c, &f, args[0]) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.to, "to", "", "cbf, image-map or swift")
+	fl.BoolVar(&f.strict, "strict", false, "keep to the instructions of CBF's document: no rep (an image map has but one form)")
+	fl.StringVarP(&f.output, "output", "o", "", "write to this file")
+	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
+	if f.to == "" {
+		return usageErrorf("clew encode needs --to %s", strings.Join(document.FormatNames(), "|"))
+	}
+	to, err := document.ParseFormat(f.to)
+	if err != nil {
+		return usageErrorf("--to: %v", err)
+	}
+	text, err := readInput(name, c.InOrStdin())
+	if err != nil {
+		return failf("%w", err)
+	}
+	data, err := encode(text, to, f.strict)
+	if err != nil {
+		return failf("encode %s: %w", name, err)
+	}
+	if f.output != "" && f.output != "-" {
+		err = export.WriteFile(f.output, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+	} else {
+		_, err = c.OutOrStdout().Write(data)
+	}
+	if err != nil {
+		return failf("%w", err)
+	}
+	return nil
+}
+
+// Errors of encode beyond those of the documents.
+var (
+	errNoDocument = errors.New("there is no document in it; clew decode --format json writes one")
+	errSeveral    = errors.New("there are several documents in it, which only --to swift can write; give one (or one line) at a time")
+)
+
+func encode(text []byte, to document.Format, strict bool) ([]byte, error) {
+	var out bytes.Buffer
+	n := 0
+	for d, err := range document.Parse(text) {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n > 1 && to != document.Swift {
+			return nil, errSeveral
+		}
+		data, err := d.Encode(to, strict)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(data)
+	}
+	if n == 0 {
+		return nil, errNoDocument
+	}
+	return out.Bytes(), nil
+}
+
+// cause is an error without the operation and the path that the caller names
+// himself.
+func cause(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+// Command clew is Delve with a stack you can trust: everything dlv does, and
+// stacks of Go programs with native code that say how each frame was found.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run dispatches. The two internal commands come first and load nothing: a
+// plugin starts within milliseconds.
+func run(args []string) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "plugin":
+			return servePlugin(args[1:])
+		case lifelineCommand:
+			lifeline.Serve(os.Stdin)
+			return exitDone
+		}
+	}
+	root := delve.CommandTree()
+	own := addCommands(root)
+	if !isOwn(own, args) {
+		return delve.RunCommandLine(root, args)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root.SetArgs(args)
+	code, err := exitCode(root.ExecuteContext(ctx))
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "clew: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return code
+}
+
+// lifelineCommand is internal: the guard of a launched program.
+const lifelineCommand = "lifeline"
+
+// addCommands puts clew's own commands beside Delve's, so that help and
+// completion know all of them.
+func addCommands(root *cobra.Command) []*cobra.Command {
+	root.Use = "clew"
+	root.Short = "Delve with a stack you can trust."
+	root.Long = "clew is Delve with a stack you can trust: every dlv command, and stacks of Go programs\n" +
+		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
+	const group = "clew"
+	root.AddGroup(&cobra.Group{ID: group, Title: "Trusted stacks:"})
+	own := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), pluginsCommand()}
+	for _, c := range own {
+		c.GroupID = group
+		c.SilenceUsage, c.SilenceErrors = true, true
+		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+			return usageErrorf("%v; see %s --help", err, c.CommandPath())
+		})
+		root.AddCommand(c)
+	}
+	return own
+}
+
+func isOwn(own []*cobra.Command, args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	for _, c := range own {
+		if c.Name() == args[0] {
+			return true
+		}
+	}
+	return false
+}
+
+// wantArgs refuses a wrong number of arguments as wrong usage.
+func wantArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usageErrorf("%s takes %s; see %s --help", c.CommandPath(), what, c.CommandPath())
+		}
+		return nil
+	}
+}

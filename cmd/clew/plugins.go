@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/pluginhost"
+)
+
+func pluginsCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "plugins",
+		Short: "List the unwinder plugins, and check that they work.",
+		Long: `Starts every unwinder plugin, asks it for its version, and lists them by rank: the
+first that covers a frame's code is asked first. The exit code is 1 when one
+does not work.`,
+		Args: wantArgs(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error { return runPlugins(c, format) },
+	}
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func runPlugins(c *cobra.Command, format string) error {
+	if format != "text" && format != "json" {
+		return usageErrorf("unknown format %q; known: text, json", format)
+	}
+	strats, err := openStrategies(nil, func(string) {})
+	if err != nil {
+		return err
+	}
+	defer strats.close()
+	failed := 0
+	for _, s := range strats.order {
+		if _, err := s.Unwinder.Describe(c.Context()); err != nil {
+			failed++ // Health says why
+		}
+	}
+	health := strats.host.Health()
+	if err := printHealth(c, format, health); err != nil {
+		return failf("write the list: %v", err)
+	}
+	if failed > 0 {
+		return failf("%d of %d plugins do not work; see the list", failed, len(health))
+	}
+	return nil
+}
+
+func printHealth(c *cobra.Command, format string, health []pluginhost.Health) error {
+	out := c.OutOrStdout()
+	if format == "json" {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"plugins": health})
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RANK\tNAME\tVERSION\tSTATE\tPATH")
+	for _, h := range health {
+		state := string(h.State)
+		if h.LastError != "" {
+			state += ": " + h.LastError
+		}
+		path := h.Path
+		if h.Builtin {
+			path += " (built in)"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, h.Name, h.Version, state, path)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/live"
+)
+
+// stackFlags are the flags of clew stack.
+type stackFlags struct {
+	pid        int
+	brk        string
+	goroutine  string
+	thread     string
+	depth      int
+	strategies []string
+	format     string
+	output     string
+}
+
+func stackCommand() *cobra.Command {
+	var f stackFlags
+	c := &cobra.Command{
+		Use:   "stack {--pid N | [--break LOC] -- EXE ARGS...}",
+		Short: "Print assembled stacks of a program.",
+		Long: `Prints the stack of a Go program, through C code and back, and says for every
+frame how it was found and how far to trust it.
+
+The target is a running process (--pid; it is stopped for a moment and goes on
+afterwards), or a program to run until it stops by itself (a breakpoint
+instruction, runtime.Breakpoint, a panic or fatal signal) or at a location
+(--break FUNCTION, FILE:LINE or *ADDRESS; in a library that is not loaded yet,
+it is set when the library comes). The program's own output goes to stderr.
+
+Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
+for several stacks), swift (one JSON envelope a line), snapshot (for clew
+unwind: what to send with a wrong stack; it holds the stack memory that was
+read).
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
+		Example: `  clew stack -- ./server -config x.yml
+  clew stack --break my_c_function --format json -- ./server
+  clew stack --pid 4711 --goroutine all`,
+		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
+	fl.StringVar(&f.brk, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
+	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
+	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
+	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
+	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
+	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift or snapshot")
+	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(stackFormats, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("goroutine", cobra.FixedCompletions([]string{"current", "all"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("thread", cobra.FixedCompletions([]string{"all"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (f *stackFlags) check(c *cobra.Command, args []string) error {
+	switch {
+	case f.pid == 0 && len(args) == 0 && !c.Flags().Changed("pid"):
+		return usageErrorf("clew stack needs --pid N, or -- EXE ARGS...; see clew stack --help")
+	case f.pid != 0 && len(args) > 0:
+		return usageErrorf("clew stack takes --pid or a program to run, not both")
+	case f.pid != 0 && f.brk != "":
+		return usageErrorf("--break is for a program that clew runs, not for --pid")
+	case f.depth < 0:
+		return usageErrorf("--depth %d is negative", f.depth)
+	case f.thread != "" && c.Flags().Changed("goroutine"):
+		return usageErrorf("give --thread or --goroutine, not both")
+	case !known(stackFormats, f.format):
+		return usageErrorf("unknown format %q; known: %v", f.format, stackFormats)
+	case f.format == "cbf" && f.output == "":
+		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
+	}
+	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
+		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {
+			return usageErrorf("--%s %q is neither an ID nor all", name, value)
+		}
+	}
+	return nil
+}
+
+func known(list []string, s string) bool {
+	for _, k := range list {
+		if k == s {
+			return true
+		}
+	}
+	return false
+}
+
+func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
+	if err := f.check(c, args); err != nil {
+		return err
+	}
+	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
+	strats, err := openStrategies(f.strategies, notify)
+	if err != nil {
+		return err
+	}
+	defer strats.close()
+	session, done, err := openTarget(c.Context(), f, args, notify)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := done(); err == nil && cerr != nil {
+			err = failf("leave the process: %v", cerr)
+		}
+	}()
+	view, err := live.Look(session, f.format == "snapshot")
+	if err != nil {
+		return failf("%v", err)
+	}
+	threads, err := f.selectThreads(view)
+	if err != nil {
+		return err
+	}
+	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth)
+	result.all = f.goroutine == "all" || f.thread == "all"
+	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
+		return failf("%v", err)
+	}
+	return exitWith(result.exitCode())
+}
+
+// openTarget attaches, or launches and runs to the stop. done leaves the
+// process: it is killed if we launched it, and goes on if not.
+func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(string)) (*delve.Session, func() error, error) {
+	if len(args) == 0 {
+		s, err := delve.Attach(f.pid)
+		if err != nil {
+			return nil, nil, failf("%v", err)
+		}
+		return s, s.Close, nil
+	}
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return nil, nil, failf("cannot launch %s: %v", args[0], err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, nil, failf("cannot find clew's own executable: %v", err)
+	}
+	guard, err := lifeline.Start(exe, lifelineCommand)
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	// The program must not write into our own output; Delve closes the file.
+	fd, err := syscall.Dup(int(os.Stderr.Fd()))
+	if err != nil {
+		guard.Release()
+		return nil, nil, failf("duplicate stderr: %v", err)
+	}
+	syscall.CloseOnExec(fd)
+	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
+	if err != nil {
+		guard.Release()
+		return nil, nil, failf("%v", err)
+	}
+	done := func() error {
+		err := s.Close()
+		guard.Release()
+		return err
+	}
+	if err := guard.Guard(s.Pid()); err == nil {
+		_, err = live.RunTo(ctx, s, f.brk, notify)
+	}
+	if err != nil {
+		_ = done()
+		return nil, nil, failf("%v", err)
+	}
+	return s, done, nil
+}
+
+// selectThreads gives the threads or goroutines that the flags name.
+func (f *stackFlags) selectThreads(v *live.View) ([]delve.Thread, error) {
+	if f.thread != "" {
+		return pick(v.Threads(), f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
+	}
+	if f.goroutine == "current" {
+		th, err := v.Current()
+		if err != nil {
+			return nil, failf("%v", err)
+		}
+		return []delve.Thread{th}, nil
+	}
+	all, err := v.Goroutines()
+	if err != nil {
+		return nil, failf("%v", err)
+	}
+	return pick(all, f.goroutine, "goroutine", func(t delve.Thread) uint64 { return t.Goroutine })
+}
+
+func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) ([]delve.Thread, error) {
+	if which == "all" {
+		return all, nil
+	}
+	for _, th := range all {
+		if strconv.FormatUint(id(th), 10) == which {
+			return []delve.Thread{th}, nil
+		}
+	}
+	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
+}
+
+// assemble builds the stacks of the threads.
+func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int) *stackResult {
+	r := &stackResult{view: v}
+	prepared := e.Prepare(ctx, &v.Input)
+	meter := newProgress("stacks", len(threads))
+	defer meter.done()
+	for i := range threads {
+		note := v.Claim(&threads[i], depth)
+		stack := prepared.Stack(ctx, &threads[i].Thread, assembler.Options{MaxFrames: depth})
+		if note != "" {
+			stack.Notes = append(stack.Notes, note)
+		}
+		r.threads = append(r.threads, threads[i].Thread)
+		r.stacks = append(r.stacks, stack)
+		meter.add(1)
+	}
+	return r
+}

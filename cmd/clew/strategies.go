@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/plugin"
+)
+
+// builtins are the strategies that come with clew, best ranked first (R2).
+var builtins = []struct {
+	name string
+	make func() unwind.Unwinder
+}{
+	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
+}
+
+// servePlugin is the internal command that serves a built-in plugin.
+func servePlugin(args []string) int {
+	if len(args) == 1 {
+		for _, b := range builtins {
+			if b.name == args[0] {
+				plugin.Serve(b.make())
+				return exitDone
+			}
+		}
+	}
+	fmt.Fprintf(os.Stderr, "clew: plugin serves one built-in plugin of: %s\n", strings.Join(builtinNames(), ", "))
+	return exitUsage
+}
+
+func builtinNames() []string {
+	var names []string
+	for _, b := range builtins {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+// strategies are the plugins that one command uses.
+type strategies struct {
+	host  *pluginhost.Host
+	order []engine.Named
+}
+
+// openStrategies makes the plugin host for a list of strategies, best ranked
+// first; empty means all. No process is started yet.
+func openStrategies(list []string, notify func(string)) (*strategies, error) {
+	if len(list) == 0 {
+		list = builtinNames()
+	}
+	var configs []pluginhost.Config
+	seen := map[string]bool{}
+	for _, name := range list {
+		switch {
+		case !slices.Contains(builtinNames(), name):
+			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(builtinNames(), ", "))
+		case seen[name]:
+			return nil, usageErrorf("strategy %q is named twice", name)
+		}
+		seen[name] = true
+		configs = append(configs, pluginhost.Config{Name: name, Rank: len(configs)})
+	}
+	host, err := pluginhost.New(pluginhost.Options{Plugins: configs, OnNotice: notify})
+	if err != nil {
+		return nil, failf("cannot set up plugins: %v", err)
+	}
+	s := &strategies{host: host}
+	for _, name := range list {
+		s.order = append(s.order, engine.Named{Name: name, Unwinder: host.Plugin(name)})
+	}
+	return s, nil
+}
+
+func (s *strategies) close() { _ = s.host.Close() }
