@@ -1,0 +1,62 @@
+package fpwalk
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/prologue"
+)
+
+// equation writes a rule of the simulation as an equation in the
+// architecture's register names.
+func (w *walker) equation(rule *prologue.Rule) string {
+	frame := prologue.Expr{Base: prologue.Reg(w.fp), Off: recordSize}
+	if rule.CFA == frame && rule.RA == atCFA(-8) && rule.FP == atCFA(-16) {
+		return w.rule // the most common one costs nothing
+	}
+	var b strings.Builder
+	b.WriteString("cfa=")
+	if rule.CFA.Deref {
+		b.WriteString("[" + sum(w.name(rule.CFA.Base), rule.CFA.Off) + "]" + sum("", rule.CFA.Add))
+	} else {
+		b.WriteString(sum(w.name(rule.CFA.Base), rule.CFA.Off))
+	}
+	ra := "unchanged"
+	if w.ra != unwind.NoRegister {
+		ra = w.arch.RegisterName(w.ra)
+	}
+	b.WriteString("; ra=" + w.location(rule.RA, ra))
+	b.WriteString("; fp=" + w.location(rule.FP, "unchanged"))
+	return b.String()
+}
+
+func atCFA(off int64) prologue.Loc { return prologue.Loc{Kind: prologue.AtCFA, Off: off} }
+
+func (w *walker) name(r prologue.Reg) string { return w.arch.RegisterName(unwind.Register(r)) }
+
+// location writes where a value is; same stands for the register itself.
+func (w *walker) location(loc prologue.Loc, same string) string {
+	switch loc.Kind {
+	case prologue.Same:
+		return same
+	case prologue.InReg:
+		return w.name(loc.Reg)
+	case prologue.AtCFA:
+		return "[" + sum("cfa", loc.Off) + "]"
+	case prologue.AtReg:
+		return "[" + sum(w.name(loc.Reg), loc.Off) + "]"
+	}
+	return "undefined"
+}
+
+// sum writes a base and an offset, which is left out where it is 0.
+func sum(base string, off int64) string {
+	switch {
+	case off == 0:
+		return base
+	case off > 0:
+		return base + "+" + strconv.FormatInt(off, 10)
+	}
+	return base + strconv.FormatInt(off, 10)
+}
