@@ -49,8 +49,9 @@ type WalkRequest struct {
 	// Stack holds windows of memory, most of it from SP upwards. A strategy that
 	// needs other memory answers with [StopMemory].
 	Stack Windows
-	// Function describes the code around PC where it is known and Kind is
-	// [KindInstruction] (only then can a frame be half built).
+	// Function describes the code around PC where it is known. Where Kind is
+	// [KindInstruction] the frame may be half built; where it is [KindReturn] the
+	// code still says whether the function keeps a frame pointer at all.
 	Function *FunctionCode
 	// MaxFrames bounds the number of steps; at least 1.
 	MaxFrames int

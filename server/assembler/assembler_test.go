@@ -74,6 +74,39 @@ func TestRunIsCutAtTheFirstBadStep(t *testing.T) {
 	}
 }
 
+// Following a frame pointer through code that keeps none would skip callers: the
+// run is cut there, and the strategy asked again, with the code.
+func TestRunIsCutWhereCodeKeepsNoFramePointer(t *testing.T) {
+	// sub $24,%rsp; call; add $24,%rsp; ret
+	noFP := []byte{0x48, 0x83, 0xec, 0x18, 0xe8, 0, 0xff, 0xff, 0xff, 0x48, 0x83, 0xc4, 0x18, 0xc3}
+	const pc = 0x402000 + 9
+	f := &fake{name: "f", steps: map[uint64][]unwind.Step{
+		leafPC: {step(sp0+16, pc, sp0+256), step(sp0+272, outerPC, 0)},
+		pc:     {step(sp0+48, outerPC, sp0+256)},
+	}}
+	tg := target(unwind.Windows{})
+	tg.Code = codeAt{synthetic, 0x402000, noFP}
+	s := with(f).Stack(context.Background(), tg, thread(leafPC, sp0, sp0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, pc, outerPC})
+	if s.Frames[1].CFA != sp0+48 {
+		t.Errorf("CFA %#x: the callers were skipped", s.Frames[1].CFA)
+	}
+}
+
+// codeAt is a code map with the bytes of one function.
+type codeAt struct {
+	code
+	start uint64
+	bytes []byte
+}
+
+func (c codeAt) Bytes(addr uint64, n int) []byte {
+	if addr == c.start {
+		return c.bytes[:min(n, len(c.bytes))]
+	}
+	return c.code.Bytes(addr, n)
+}
+
 // R8: end and truncation are different, and only the former is believed of a
 // strategy that followed a frame pointer from somewhere.
 func TestR8EndAndTruncation(t *testing.T) {

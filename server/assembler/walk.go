@@ -50,6 +50,8 @@ type walker struct {
 type found struct {
 	fn Function
 	ok bool
+	// What the function's code says of frame pointers, once it was asked.
+	checked, contradicted bool
 }
 
 func (w *walker) walk(ctx context.Context) {
