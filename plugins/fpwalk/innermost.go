@@ -39,6 +39,21 @@ func (w *walker) innermost() bool {
 	return w.apply(&rule, unwind.TrustFramePointer, "")
 }
 
+// caller steps from a frame that has called somebody, and whose code is known.
+// Where the code shows that it keeps no frame pointer, the rule that it shows
+// is used; where it leaves a doubt, the frame pointer is followed as always.
+func (w *walker) caller() bool {
+	f := w.request.Function
+	if len(f.Code) == 0 || w.simulate == nil || !f.Exact {
+		return true
+	}
+	rule, verdict := w.simulate(f.Code, f.Start, w.pcValue)
+	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body || rule.Certain != prologue.Exact {
+		return true
+	}
+	return w.apply(&rule, unwind.TrustFramePointer, "")
+}
+
 // unchecked follows the frame pointer as it is, and says that this may skip
 // the caller.
 func (w *walker) unchecked(why string) bool {

@@ -67,11 +67,14 @@ func (w *walker) walk(ctx context.Context) error {
 		return nil
 	}
 	more := true
-	if w.request.Kind == unwind.KindInstruction {
+	switch {
+	case w.request.Kind == unwind.KindInstruction:
 		more = w.innermost()
-	} else if w.pcValue < minCode {
+	case w.pcValue < minCode:
 		w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", w.pcValue, minCode)
 		return nil
+	case w.request.Function != nil:
+		more = w.caller()
 	}
 	for more {
 		more = w.record(true)

@@ -29,7 +29,7 @@ func TestMatch(t *testing.T) {
 		{"white space", " {\n\t\"stacks\" : [ { \"thread\" : 9223372036854775809 } ] } ", nil},
 		{"an id that a float cannot hold", `{"stacks":[{"thread":9223372036854775808}]}`,
 			[]string{"stacks[0].thread: expected 9223372036854775808, got 9223372036854775809"}},
-		{"unknown fields", `{"stacks":[{"notes":["x"],"frames":[{"colour":"red"},{}]}],"took":5}`, nil},
+		{"unknown fields", `{"stacks":[{"remarks":["x"],"frames":[{"colour":"red"},{}]}],"took":5}`, nil},
 		{"null is absent", `{"stacks":[{"frames":null,"thread":null}]}`, nil},
 		{"another pc", `{"stacks":[{"frames":[{},{"pc":"0x2004"}]}]}`, []string{`stacks[0].frames[1].pc: expected "0x2004", got "0x2000"`}},
 		{"an absent field", `{"stacks":[{"frames":[{"function":"f","line":0},{}]}]}`,
