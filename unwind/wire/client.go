@@ -14,9 +14,9 @@ import (
 // concurrent use.
 //
 // Errors are [*ContractError] (the other side's messages contradict
-// themselves), [*StrategyError] (the strategy itself returned one), the
-// context's own, or a gRPC status with code Unavailable (the other side is
-// gone).
+// themselves), [*RequestError] (the caller's fault), [*StrategyError] (the strategy itself returned one), the
+// context's own, or a gRPC status with code Unavailable or Canceled (the other
+// side is gone).
 type Client struct {
 	rpc pb.UnwinderClient
 }

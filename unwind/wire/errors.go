@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -23,6 +24,13 @@ func (e *ContractError) Error() string {
 	return fmt.Sprintf("plugin contract broken in %s: %s", e.Method, e.Reason)
 }
 
+// RequestError says that a walk cannot be asked for: the fault is the caller's,
+// nothing was sent.
+type RequestError struct{ Reason string }
+
+// Error says what is wrong with the request.
+func (e *RequestError) Error() string { return "no request for a walk: " + e.Reason }
+
 func broken(method, format string, args ...any) *ContractError {
 	return &ContractError{Method: method, Reason: fmt.Sprintf(format, args...)}
 }
@@ -39,8 +47,13 @@ func (e *StrategyError) Error() string {
 	return fmt.Sprintf("%s: the strategy failed: %s", e.Method, e.Message)
 }
 
+// deadlineSkew bounds the wait for a deadline that the other side says has
+// passed.
+const deadlineSkew = 100 * time.Millisecond
+
 // callError sorts what a gRPC call failed with. Failures of the transport (the
-// process is gone) stay what they are: a status with code Unavailable.
+// process is gone) stay what they are: a status with code Unavailable or
+// Canceled.
 func callError(ctx context.Context, method string, err error) error {
 	if err == nil {
 		return nil
@@ -54,16 +67,22 @@ func callError(ctx context.Context, method string, err error) error {
 	case codes.Unknown:
 		return &StrategyError{Method: method, Message: st.Message()}
 	case codes.Canceled, codes.DeadlineExceeded:
-		// The context's own error says whose deadline it was. Where a server says
-		// "cancelled" although nobody cancelled, that is the strategy's failure.
+		// The context's own error says whose deadline it was. Where nobody
+		// cancelled, the connection was closed under the call, which is what gRPC
+		// calls "cancelled" too.
+		if st.Code() == codes.DeadlineExceeded {
+			// The deadline travels with the call, and the other side's clock may
+			// be the first to say that it has passed.
+			select {
+			case <-ctx.Done():
+			case <-time.After(deadlineSkew):
+			}
+		}
 		if cause := context.Cause(ctx); cause != nil {
 			return fmt.Errorf("%s: %w", method, cause)
 		}
-		if st.Code() == codes.DeadlineExceeded {
-			return fmt.Errorf("%s: %w", method, context.DeadlineExceeded)
-		}
-		return &StrategyError{Method: method, Message: st.Message()}
-	case codes.Unavailable, codes.Aborted:
+		return fmt.Errorf("%s: %w", method, err)
+	case codes.Unavailable:
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	return broken(method, "%s: %s", st.Code(), st.Message())

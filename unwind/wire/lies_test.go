@@ -168,6 +168,17 @@ func TestLyingHost(t *testing.T) {
 	wantContract(t, err, "a chunk starts at 0x5")
 }
 
+// TestBadRequests: a request that the caller built wrongly is not sent.
+func TestBadRequests(t *testing.T) {
+	client := serve(t, &recorder{})
+	for _, r := range []unwind.WalkRequest{{MaxFrames: 1}, {Arch: unwind.AMD64}, {Arch: unwind.AMD64, MaxFrames: -1}, {Arch: 77, MaxFrames: 1}} {
+		var wrong *RequestError
+		if _, err := client.Walk(context.Background(), []unwind.WalkRequest{r}); !errors.As(err, &wrong) {
+			t.Errorf("%+v: got %v, want a request error", r, err)
+		}
+	}
+}
+
 // TestNewerPeer makes sure that what a later version adds is passed over.
 func TestNewerPeer(t *testing.T) {
 	d, err := describeFromWire(&pb.DescribeResponse{Name: "x", Capabilities: []string{"teleport", capAnywhere}, Arches: []pb.Arch{99, pb.Arch_ARCH_ARM}})

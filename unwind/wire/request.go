@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/clewdbg/clew/unwind"
@@ -30,10 +31,10 @@ const (
 // given first win. size is an upper bound for the encoded message.
 func requestToWire(r *unwind.WalkRequest) (out *pb.WalkRequest, size int, err error) {
 	if _, ok := archFromWire(pb.Arch(r.Arch)); !ok {
-		return nil, 0, broken("Walk", "the request has no known architecture")
+		return nil, 0, &RequestError{Reason: "its architecture is " + r.Arch.String()}
 	}
 	if r.MaxFrames < 1 {
-		return nil, 0, broken("Walk", "the request asks for %d frames", r.MaxFrames)
+		return nil, 0, &RequestError{Reason: fmt.Sprintf("it asks for %d frames", r.MaxFrames)}
 	}
 	out = &pb.WalkRequest{
 		Arch:          pb.Arch(r.Arch),

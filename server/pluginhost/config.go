@@ -1,0 +1,151 @@
+package pluginhost
+
+import (
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clewdbg/clew/unwind/wire"
+)
+
+// Config names one plugin.
+type Config struct {
+	// Name is the strategy's name; the plugin must describe itself by it.
+	Name string
+	// Path is the absolute path of a third party's executable. Empty means a
+	// built-in plugin.
+	Path string
+	// SHA256 is the checksum of that executable, 64 hexadecimal digits. A third
+	// party's plugin must have one.
+	SHA256 string
+	// Args are the executable's arguments.
+	Args []string
+	// Rank orders strategies: the lowest is asked first.
+	Rank int
+	// Env is added to the plugin's environment, which is otherwise minimal.
+	Env []string
+}
+
+func (c *Config) builtin() bool { return c.Path == "" }
+
+// ConfigError says which plugin is configured wrongly, and how.
+type ConfigError struct {
+	Plugin string
+	Reason string
+}
+
+// Error says what is wrong.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("plugin %q: %s", e.Plugin, e.Reason)
+}
+
+func (c *Config) check() error {
+	wrong := func(format string, args ...any) error {
+		return &ConfigError{Plugin: c.Name, Reason: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case !wire.ValidName(c.Name):
+		return wrong("a name is 1 to 64 lower case letters, digits and dashes")
+	case c.builtin() && (c.SHA256 != "" || len(c.Args) > 0):
+		return wrong("it has a sha256 or args, but no path")
+	case c.builtin():
+		return nil
+	case !filepath.IsAbs(c.Path):
+		return wrong("the path %q is not absolute; plugins are not searched for", c.Path)
+	}
+	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != 32 {
+		return wrong("sha256 %q is not 64 hexadecimal digits", c.SHA256)
+	}
+	return nil
+}
+
+// Default limits.
+const (
+	DefaultWalkTimeout   = 250 * time.Millisecond
+	DefaultUpdateTimeout = 10 * time.Second
+	DefaultStartTimeout  = 5 * time.Second
+)
+
+// Options are what a host is made with. Zero values mean the defaults.
+type Options struct {
+	Plugins []Config
+	// SessionParent is where the session folder is made, [os.TempDir] by
+	// default. A path too long for the sockets in it is replaced by /tmp.
+	SessionParent string
+	// Logger gets what plugins write, and what happens to them.
+	Logger *slog.Logger
+	// WalkTimeout bounds one round trip of Walk.
+	WalkTimeout time.Duration
+	// UpdateTimeout bounds Update, Yield and Describe.
+	UpdateTimeout time.Duration
+	// StartTimeout bounds the time until a started plugin can be talked to.
+	StartTimeout time.Duration
+	// OnNotice is called with what the user should be told, once for each
+	// plugin that is switched off. It may be called from any goroutine and must
+	// not call the host.
+	OnNotice func(string)
+}
+
+func (o *Options) setDefaults() {
+	if o.SessionParent == "" {
+		o.SessionParent = os.TempDir()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.WalkTimeout <= 0 {
+		o.WalkTimeout = DefaultWalkTimeout
+	}
+	if o.UpdateTimeout <= 0 {
+		o.UpdateTimeout = DefaultUpdateTimeout
+	}
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = DefaultStartTimeout
+	}
+	if o.OnNotice == nil {
+		o.OnNotice = func(string) {}
+	}
+}
+
+// State is what a plugin is doing.
+type State string
+
+// The states.
+const (
+	StateIdle     State = "idle"     // not started yet, or waiting to be started again
+	StateRunning  State = "running"  // has a process
+	StateDisabled State = "disabled" // switched off for the session
+	StateClosed   State = "closed"   // the host is closed
+)
+
+// Health is what is known of a plugin, for `clew plugins`.
+type Health struct {
+	Name      string `json:"name"`
+	Rank      int    `json:"rank"`
+	Builtin   bool   `json:"builtin"`
+	Path      string `json:"path"`
+	Version   string `json:"version,omitempty"` // known once it has run
+	State     State  `json:"state"`
+	PID       int    `json:"pid,omitempty"`
+	Restarts  int    `json:"restarts"`
+	LastError string `json:"lastError,omitempty"`
+}
+
+// selfPath is what to run for a built-in plugin. It is the running program even
+// when its file has been replaced since (a new build): host and plugins are of
+// one version.
+func selfPath() (run, shown string, err error) {
+	const self = "/proc/self/exe"
+	shown, err = os.Executable()
+	if err != nil {
+		return "", "", err
+	}
+	if link, err := os.Readlink(self); err == nil && strings.HasSuffix(link, " (deleted)") {
+		return self, shown, nil
+	}
+	return shown, shown, nil
+}

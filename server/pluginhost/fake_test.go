@@ -1,0 +1,246 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/plugin"
+	"github.com/clewdbg/clew/unwind/plugin/example/framechain"
+)
+
+// TestMain makes three programs of the test binary: the tests; a built-in
+// plugin, as the host starts it; and a host, to be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "plugin" {
+		plugin.Serve(&fake{name: os.Args[2]})
+		os.Exit(0)
+	}
+	if os.Getenv(envHost) != "" {
+		if err := runHost(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// A PC from here on is not an address but an order to the fake.
+const (
+	pcPanic     uint64 = 0xdead0000 + iota // end as a plugin with a bug does
+	pcPanicOnce                            // the same, but only in the first process
+	pcStall                                // never answer, whatever the context says
+	pcSlow                                 // answer, but take a while
+	pcLie                                  // answer with more steps than asked for
+	pcBoast                                // answer with more trust than described
+	pcRefuse                               // return an error
+	pcReport                               // say what is known, as the reason
+)
+
+// quickExit: a program with the race detector sleeps for a second as it exits.
+const quickExit = "GORACE=atexit_sleep_ms=0"
+
+const envMarker = "CLEW_TEST_MARKER" // file that makes pcPanicOnce end
+
+// fake is a frame pointer walk that can be told to misbehave.
+type fake struct {
+	framechain.Unwinder
+	name   string
+	images []unwind.ImageID
+	yield  int
+}
+
+func (f *fake) Describe(ctx context.Context) (unwind.Description, error) {
+	d, err := f.Unwinder.Describe(ctx)
+	d.Name = f.name
+	return d, err
+}
+
+func (f *fake) Update(ctx context.Context, d unwind.ImageDelta) ([]unwind.ImageReport, error) {
+	f.images = slices.DeleteFunc(f.images, func(id unwind.ImageID) bool { return slices.Contains(d.Removed, id) })
+	for _, img := range d.Added {
+		switch img.Path {
+		case "refuse":
+			return nil, errors.New("no such image, please")
+		case "panic":
+			panic("image with a poisoned table")
+		}
+		f.images = append(f.images, img.ID)
+	}
+	return f.Unwinder.Update(ctx, d)
+}
+
+func (f *fake) Yield(ctx context.Context, r unwind.RangeSet) error {
+	f.yield = len(r)
+	return f.Unwinder.Yield(ctx, r)
+}
+
+func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	pc, _ := requests[0].Registers.PC(requests[0].Arch)
+	switch pc {
+	case pcPanic:
+		panic("walked into a wall")
+	case pcPanicOnce:
+		if file, err := os.OpenFile(os.Getenv(envMarker), os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_ = file.Close()
+			panic("walked into a wall for the first time")
+		}
+	case pcStall:
+		for {
+			time.Sleep(time.Hour)
+		}
+	case pcSlow:
+		time.Sleep(100 * time.Millisecond)
+	case pcLie:
+		return []unwind.WalkResult{{Steps: make([]unwind.Step, requests[0].MaxFrames+1), Stop: unwind.StopEnd}}, nil
+	case pcBoast:
+		return []unwind.WalkResult{{Steps: []unwind.Step{{Trust: unwind.TrustContext}}, Stop: unwind.StopEnd}}, nil
+	case pcRefuse:
+		return nil, errors.New("not on a Sunday")
+	case pcReport:
+		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: f.report()}}, nil
+	}
+	return f.Unwinder.Walk(ctx, requests)
+}
+
+func (f *fake) report() string {
+	input, err := io.ReadAll(os.Stdin)
+	wd, _ := os.Getwd()
+	return fmt.Sprintf("images=%v yield=%d stdin=%q,%v wd=%s env=%s",
+		f.images, f.yield, input, err, wd, strings.Join(os.Environ(), " "))
+}
+
+// frameSize is that of the stacks in the plugin contract's measurements.
+const frameSize = 128
+
+// chain makes a stack of n frames, and the request for its callers.
+func chain(n int) unwind.WalkRequest {
+	const base = 0x7f0000000000
+	stack := make([]byte, n*frameSize)
+	for i := range n {
+		next := uint64(base + (i+1)*frameSize)
+		if i == n-1 {
+			next = 0
+		}
+		binary.LittleEndian.PutUint64(stack[i*frameSize:], next)
+		binary.LittleEndian.PutUint64(stack[i*frameSize+8:], uint64(0x400000+i))
+	}
+	r := unwind.WalkRequest{Arch: unwind.AMD64, MaxFrames: n + 1, Stack: unwind.Windows{{Addr: base, Data: stack}}}
+	r.Registers.Set(unwind.AMD64RIP, 0x400000)
+	r.Registers.Set(unwind.AMD64RBP, base)
+	return r
+}
+
+func order(pc uint64) []unwind.WalkRequest {
+	r := chain(3)
+	r.Registers.Set(unwind.AMD64RIP, pc)
+	return []unwind.WalkRequest{r}
+}
+
+// checkWalk walks n frames and compares them all.
+func checkWalk(t testing.TB, p unwind.Unwinder, n int) {
+	t.Helper()
+	results, err := p.Walk(context.Background(), []unwind.WalkRequest{chain(n)})
+	if err != nil {
+		t.Fatalf("walk: %v", err)
+	}
+	checkSteps(t, results, n)
+}
+
+func checkSteps(t testing.TB, results []unwind.WalkResult, n int) {
+	t.Helper()
+	if len(results) != 1 || len(results[0].Steps) != n || results[0].Stop != unwind.StopEnd {
+		t.Fatalf("got %d results, the first with %d steps: %v %s; want %d steps to the end", len(results), len(results[0].Steps), results[0].Stop, results[0].Reason, n)
+	}
+	for i := range results[0].Steps {
+		if pc, _ := results[0].Steps[i].Caller.PC(unwind.AMD64); pc != uint64(0x400000+i) {
+			t.Fatalf("step %d has the return address %#x", i, pc)
+		}
+	}
+}
+
+// notices collects what the user is told.
+type notices chan string
+
+func (n notices) take() []string {
+	var all []string
+	for {
+		select {
+		case s := <-n:
+			all = append(all, s)
+		default:
+			return all
+		}
+	}
+}
+
+// newHost makes a host with one built-in plugin, fake. Deadlines are long
+// unless the test changes them: the machine may be busy.
+func newHost(t testing.TB, change func(*Options)) (*Host, *Plugin, notices) {
+	t.Helper()
+	told := make(notices, 100)
+	parent := shortDir(t)
+	o := Options{
+		Plugins:       []Config{{Name: "fake", Rank: 1, Env: []string{quickExit, envMarker + "=" + filepath.Join(parent, "marker")}}},
+		SessionParent: parent,
+		WalkTimeout:   10 * time.Second,
+		StartTimeout:  30 * time.Second,
+		OnNotice:      func(s string) { told <- s },
+	}
+	if change != nil {
+		change(&o)
+	}
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		if left := sessions(t, parent); len(left) > 0 {
+			t.Errorf("session folders left: %v", left)
+		}
+	})
+	return h, h.Plugins()[0], told
+}
+
+// shortDir is a folder whose path leaves room for sockets, which that of
+// t.TempDir may not.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ph")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func sessions(t testing.TB, parent string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(parent, plugin.SessionPrefix+"*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func pid(t testing.TB, p *Plugin) int {
+	t.Helper()
+	h := p.health()
+	if h.State != StateRunning || h.PID == 0 {
+		t.Fatalf("the plugin is %s with pid %d", h.State, h.PID)
+	}
+	return h.PID
+}

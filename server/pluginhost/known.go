@@ -1,0 +1,36 @@
+package pluginhost
+
+import "github.com/clewdbg/clew/unwind"
+
+// known is what a plugin has been told: what a new process must be told first.
+type known struct {
+	told    bool // there was an update
+	arch    unwind.Arch
+	os      string
+	pacMask uint64
+	images  []unwind.Image // in the order in which they came
+
+	yielded bool
+	yield   unwind.RangeSet
+}
+
+func (k *known) apply(d *unwind.ImageDelta) {
+	removed := make(map[unwind.ImageID]bool, len(d.Removed))
+	for _, id := range d.Removed {
+		removed[id] = true
+	}
+	// A new slice: the old one may be on its way to a plugin.
+	images := make([]unwind.Image, 0, len(k.images)+len(d.Added))
+	for _, img := range k.images {
+		if !removed[img.ID] {
+			images = append(images, img)
+		}
+	}
+	k.told, k.arch, k.os, k.pacMask = true, d.Arch, d.OS, d.PACMask
+	k.images = append(images, d.Added...)
+}
+
+// delta is everything in one piece.
+func (k *known) delta() unwind.ImageDelta {
+	return unwind.ImageDelta{Arch: k.arch, OS: k.os, PACMask: k.pacMask, Added: k.images}
+}

@@ -1,0 +1,334 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/wire"
+)
+
+// The rule by which a plugin is switched off.
+const (
+	maxFailures   = 3
+	failureWindow = time.Minute
+)
+
+// Plugin is one strategy in a process of its own. It is safe for concurrent
+// use; Update and Yield wait for walks that are under way.
+//
+// The sections of images are kept for as long as the images are, to be sent
+// again to a new process: their data must not be changed.
+type Plugin struct {
+	config Config
+	host   *Host
+	log    *slog.Logger
+
+	// gate: walks read, changes of what the plugin knows write.
+	gate  sync.RWMutex
+	known known
+
+	// starting holds a token while somebody starts or takes away the process.
+	starting chan struct{}
+	command  *command // what to run, once it is known; used under starting
+
+	mu          sync.Mutex // guards the following
+	current     *instance
+	description *unwind.Description
+	failures    []time.Time
+	starts      int
+	lastErr     error
+	disabled    *DisabledError
+}
+
+var _ unwind.Unwinder = (*Plugin)(nil)
+
+// Name is the strategy's name.
+func (p *Plugin) Name() string { return p.config.Name }
+
+// Rank is the configured rank; the lowest is asked first.
+func (p *Plugin) Rank() int { return p.config.Rank }
+
+// Describe implements [unwind.Unwinder]. The answer is that of the first start.
+func (p *Plugin) Describe(ctx context.Context) (unwind.Description, error) {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	p.mu.Lock()
+	d, off := p.description, p.disabled
+	p.mu.Unlock()
+	if off != nil {
+		return unwind.Description{}, off
+	}
+	if d != nil {
+		return *d, nil
+	}
+	if _, err := p.running(ctx); err != nil {
+		return unwind.Description{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *p.description, nil
+}
+
+// Update implements [unwind.Unwinder]. Where it fails, the plugin knows as much
+// as before.
+func (p *Plugin) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	reports, err := call(ctx, p, "Update", p.host.options.UpdateTimeout, func(ctx context.Context, c *wire.Client) ([]unwind.ImageReport, error) {
+		return c.Update(ctx, delta)
+	})
+	if err != nil {
+		p.forget()
+		return nil, err
+	}
+	p.known.apply(&delta)
+	return reports, nil
+}
+
+// Yield implements [unwind.Unwinder].
+func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
+	p.gate.Lock()
+	defer p.gate.Unlock()
+	_, err := call(ctx, p, "Yield", p.host.options.UpdateTimeout, func(ctx context.Context, c *wire.Client) (struct{}, error) {
+		return struct{}{}, c.Yield(ctx, ranges)
+	})
+	if err != nil {
+		p.forget()
+		return err
+	}
+	p.known.yielded, p.known.yield = true, ranges
+	return nil
+}
+
+// forget gives the process up after a change that may or may not have reached
+// it; the next one is told what the host knows. It is no failure.
+func (p *Plugin) forget() {
+	p.mu.Lock()
+	in := p.current
+	p.current = nil
+	p.mu.Unlock()
+	if in != nil {
+		p.host.reap(in)
+	}
+}
+
+// Walk implements [unwind.Unwinder].
+func (p *Plugin) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+	return call(ctx, p, "Walk", p.host.options.WalkTimeout, func(ctx context.Context, c *wire.Client) ([]unwind.WalkResult, error) {
+		results, err := c.Walk(ctx, requests)
+		if err != nil {
+			return nil, err
+		}
+		return results, p.checkTrust(results)
+	})
+}
+
+// checkTrust holds a plugin to the highest trust that it described itself with
+// (R1): a scan must not pass for call-frame information.
+func (p *Plugin) checkTrust(results []unwind.WalkResult) error {
+	p.mu.Lock()
+	limit := p.description.Trust
+	p.mu.Unlock()
+	for i := range results {
+		for k := range results[i].Steps {
+			if t := results[i].Steps[k].Trust; t > limit {
+				return &wire.ContractError{Method: "Walk", Reason: fmt.Sprintf("step %d of result %d has trust %s; described was %s at most", k, i, t, limit)}
+			}
+		}
+	}
+	return nil
+}
+
+// call makes a call with a deadline, and once more if the process crashed.
+func call[T any](ctx context.Context, p *Plugin, method string, limit time.Duration, f func(context.Context, *wire.Client) (T, error)) (T, error) {
+	for repeated := false; ; repeated = true {
+		var nothing T
+		in, err := p.running(ctx)
+		if err != nil {
+			return nothing, err
+		}
+		value, err := p.attempt(ctx, limit, func(ctx context.Context) (any, error) { return f(ctx, in.client) })
+		if err == nil {
+			return value.(T), nil
+		}
+		err = p.judge(ctx, in, method, limit, err)
+		var crash *CrashError
+		if repeated || !errors.As(err, &crash) {
+			return nothing, err
+		}
+	}
+}
+
+// attempt bounds a call by the deadline and by the host's life.
+func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(context.Context) (any, error)) (any, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.host.ctx, func() { cancel(ErrClosed) })()
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errOverdue)
+	defer stop()
+	return f(ctx)
+}
+
+// judge decides what an error means for the process, and makes it what the
+// caller gets.
+func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit time.Duration, err error) error {
+	var contract *wire.ContractError
+	var strategy *wire.StrategyError
+	var request *wire.RequestError
+	switch {
+	case errors.As(err, &request):
+		return err
+	case p.host.ctx.Err() != nil:
+		return fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
+	case errors.Is(err, errOverdue):
+		err = &TimeoutError{Plugin: p.config.Name, Method: method, After: limit}
+	case ctx.Err() != nil: // the caller gave up
+		return fmt.Errorf("plugin %s: %w", p.config.Name, err)
+	case errors.As(err, &strategy):
+		err = fmt.Errorf("plugin %s: %w", p.config.Name, err)
+		p.note(err)
+		return err
+	case errors.As(err, &contract):
+		err = fmt.Errorf("plugin %s: %w", p.config.Name, err)
+	default:
+		_, status := in.ended()
+		err = &CrashError{Plugin: p.config.Name, Status: status}
+	}
+	p.failed(in, err)
+	return err
+}
+
+// running gives the plugin's process, and starts one if there is none. A crash
+// while it starts is repeated once, as any crash is.
+func (p *Plugin) running(ctx context.Context) (*instance, error) {
+	if in, err := p.ready(); in != nil || err != nil {
+		return in, err
+	}
+	select {
+	case p.starting <- struct{}{}:
+		defer func() { <-p.starting }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("plugin %s: %w", p.config.Name, context.Cause(ctx))
+	case <-p.host.ctx.Done():
+		return nil, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
+	}
+	for repeated := false; ; repeated = true {
+		if in, err := p.ready(); in != nil || err != nil {
+			return in, err
+		}
+		in, err := p.start()
+		if err == nil {
+			return in, nil
+		}
+		if p.host.ctx.Err() != nil {
+			return nil, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
+		}
+		var crash *CrashError
+		var wrong *StartError
+		p.strike(err, errors.As(err, &wrong) && wrong.permanent)
+		if repeated || !errors.As(err, &crash) {
+			return nil, err
+		}
+	}
+}
+
+// ready gives the running process, nil if there is none, or an error if there
+// will be none.
+func (p *Plugin) ready() (*instance, error) {
+	if p.host.ctx.Err() != nil {
+		return nil, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
+	}
+	p.mu.Lock()
+	in, off := p.current, p.disabled
+	p.mu.Unlock()
+	if off != nil {
+		return nil, off
+	}
+	if in != nil {
+		select {
+		case <-in.process.gone: // killed between two calls
+			p.failed(in, &CrashError{Plugin: p.config.Name, Status: in.process.status})
+			return p.ready()
+		default:
+		}
+	}
+	return in, nil
+}
+
+// start starts a process and tells it what the host knows. The caller holds the
+// token and reads or writes the gate.
+func (p *Plugin) start() (*instance, error) {
+	sess, err := p.host.openSession()
+	if err != nil {
+		return nil, err
+	}
+	if p.command == nil {
+		cmd, err := prepare(sess, &p.config)
+		if err != nil {
+			return nil, err
+		}
+		p.command = &cmd
+	}
+	in, err := launch(p.host.killCtx, sess, &p.config, *p.command, p.host.options.StartTimeout, p.log)
+	if err != nil {
+		return nil, err
+	}
+	d, err := p.brief(in)
+	if err != nil {
+		in.stop(0)
+		return nil, err
+	}
+	p.mu.Lock()
+	p.current = in
+	p.starts++
+	if p.description == nil {
+		p.description = &d
+	}
+	p.mu.Unlock()
+	p.log.Debug("plugin started", "pid", in.process.pid(), "version", d.Version)
+	if !p.host.spawn(func() {
+		<-in.process.gone
+		p.failed(in, &CrashError{Plugin: p.config.Name, Status: in.process.status})
+	}) {
+		p.forget()
+		return nil, ErrClosed
+	}
+	return in, nil
+}
+
+// brief asks a new process who it is and tells it what earlier ones knew.
+func (p *Plugin) brief(in *instance) (unwind.Description, error) {
+	var d unwind.Description
+	tell := func(method string, f func(context.Context) error) error {
+		limit := p.host.options.UpdateTimeout
+		_, err := p.attempt(context.Background(), limit, func(ctx context.Context) (any, error) { return nil, f(ctx) })
+		if err == nil {
+			return nil
+		}
+		return p.judge(context.Background(), in, method, limit, err)
+	}
+	err := tell("Describe", func(ctx context.Context) (err error) {
+		d, err = in.client.Describe(ctx)
+		if err == nil && d.Name != p.config.Name {
+			err = &wire.ContractError{Method: "Describe", Reason: fmt.Sprintf("it says that it is %q, the configuration says %q", d.Name, p.config.Name)}
+		}
+		return err
+	})
+	if err == nil && p.known.told {
+		err = tell("Update", func(ctx context.Context) error {
+			_, err := in.client.Update(ctx, p.known.delta())
+			return err
+		})
+	}
+	if err == nil && p.known.yielded {
+		err = tell("Yield", func(ctx context.Context) error { return in.client.Yield(ctx, p.known.yield) })
+	}
+	return d, err
+}

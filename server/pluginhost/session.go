@@ -1,0 +1,99 @@
+package pluginhost
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/clewdbg/clew/unwind/plugin"
+)
+
+const (
+	// maxSocketPath is the shortest limit of the systems we run on (darwin: 104
+	// with the terminating zero; Linux: 108).
+	maxSocketPath = 103
+	// socketTail is what go-plugin appends to the session folder:
+	// "/plugin-dir" and "/plugin" with ten digits each.
+	socketTail = len("/plugin-dir1234567890/plugin1234567890")
+	// lockGrace is how old a folder without a lock must be to count as left
+	// behind; a younger one is being made.
+	lockGrace = time.Minute
+)
+
+// session is a host's folder of sockets and checked executables.
+type session struct {
+	dir  string
+	lock *os.File // held (flock) as long as the host lives
+}
+
+func newSession(parent string) (*session, error) {
+	if len(parent)+len("/"+plugin.SessionPrefix+"1234567890")+socketTail > maxSocketPath {
+		parent = "/tmp"
+	}
+	sweep(parent)
+	dir, err := os.MkdirTemp(parent, plugin.SessionPrefix) // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("no folder for plugin sockets: %w", err)
+	}
+	s := &session{dir: dir}
+	if err := s.takeLock(); err != nil {
+		return nil, errors.Join(fmt.Errorf("no folder for plugin sockets: %w", err), os.RemoveAll(dir))
+	}
+	return s, nil
+}
+
+// takeLock locks a file first and gives it its name then, so that nobody sees
+// it unlocked while the host lives.
+func (s *session) takeLock() error {
+	name := filepath.Join(s.dir, plugin.LockName)
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.lock = f
+	return nil
+}
+
+func (s *session) remove() error {
+	return errors.Join(os.RemoveAll(s.dir), s.lock.Close())
+}
+
+// sweep removes session folders of hosts that are gone. It is a courtesy: what
+// it cannot remove stays.
+func sweep(parent string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), plugin.SessionPrefix) {
+			continue
+		}
+		info, err := e.Info() // of the entry itself: links are not followed
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(st.Uid) != os.Getuid() {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
+		_, err = os.Lstat(filepath.Join(dir, plugin.LockName))
+		switch {
+		case err == nil:
+			_, _ = plugin.RemoveDeadSession(dir)
+		case errors.Is(err, os.ErrNotExist) && time.Since(info.ModTime()) > lockGrace:
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
