@@ -143,6 +143,24 @@ func (m *Map) Images() []unwind.Image {
 	return out
 }
 
+// Section gives a section of an image, by the image's index in [Map.Images], at
+// its address in the target.
+func (m *Map) Section(i int, name string) (unwind.Section, bool) {
+	img := &m.images[i]
+	if img.file == nil {
+		return unwind.Section{}, false
+	}
+	c, ok := img.file.Section(name)
+	if !ok {
+		return unwind.Section{}, false
+	}
+	out := unwind.Section{Name: name, Data: c.Data}
+	if c.Loaded {
+		out.Addr = c.Vaddr + img.bias
+	}
+	return out, true
+}
+
 // Executable is where the images' code is.
 func (m *Map) Executable() unwind.RangeSet {
 	var ranges []unwind.Range

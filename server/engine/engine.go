@@ -30,6 +30,9 @@ type Input struct {
 	Target assembler.Target
 	// Images are described to the strategies. Prepare gives them their IDs.
 	Images []unwind.Image
+	// Section gives a section of an image by its index in Images; nil where there
+	// are no files.
+	Section func(image int, name string) (unwind.Section, bool)
 	// Hosted are the ranges that the host serves itself (Go's functions, by
 	// their own tables), whatever the strategies cover.
 	Hosted unwind.RangeSet
@@ -98,7 +101,7 @@ func (e *Engine) prepare(ctx context.Context, n Named, in *Input, higher unwind.
 	}
 	s := &assembler.Strategy{Description: d, Unwinder: n.Unwinder}
 	delta := unwind.ImageDelta{Arch: in.Target.Arch, OS: in.Target.OS, PACMask: in.Target.PACMask,
-		Added: in.Images, Removed: e.sent[n.Name]}
+		Added: in.imagesFor(d), Removed: e.sent[n.Name]}
 	reports, err := n.Unwinder.Update(ctx, delta)
 	if err != nil {
 		return nil, err
@@ -114,6 +117,22 @@ func (e *Engine) prepare(ctx context.Context, n Named, in *Input, higher unwind.
 		return nil, err
 	}
 	return s, nil
+}
+
+// imagesFor gives the images with the sections that a strategy wants.
+func (in *Input) imagesFor(d unwind.Description) []unwind.Image {
+	if len(d.Sections) == 0 || in.Section == nil {
+		return in.Images
+	}
+	images := slices.Clone(in.Images)
+	for i := range images {
+		for _, name := range d.Sections {
+			if s, ok := in.Section(i, name); ok {
+				images[i].Sections = append(images[i].Sections, s)
+			}
+		}
+	}
+	return images
 }
 
 // Stack assembles and names the stack of one thread of control.

@@ -56,7 +56,7 @@ func Look(s *delve.Session, record bool) (*View, error) {
 			Arch: s.Arch(), OS: runtime.GOOS, Memory: memory,
 			Executable: Executable(v.maps), Code: v.code,
 		},
-		Images: v.code.Images(), Hosted: v.code.GoRanges(), Names: v.code, Notes: v.code.Notes(),
+		Images: v.code.Images(), Section: v.code.Section, Hosted: v.code.GoRanges(), Names: v.code, Notes: v.code.Notes(),
 	}
 	return v, nil
 }

@@ -37,7 +37,7 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 			Arch: s.Arch, OS: s.OS, Order: s.Order(), Memory: memory,
 			Executable: executable, Code: code, PACMask: s.PACMask,
 		},
-		Images: code.Images(), Hosted: code.GoRanges(), Names: code, Notes: code.Notes(),
+		Images: code.Images(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(),
 	}
 	threads := make([]assembler.Thread, 0, len(s.Threads))
 	for _, t := range s.Threads {

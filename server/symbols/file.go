@@ -77,6 +77,10 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 // BuildID is the GNU build ID, nil if there is none.
 func (f *File) BuildID() []byte { return f.buildID }
 
+// EntryPoint is the link-time address where the program starts, 0 if it has none:
+// the outermost caller of its first thread.
+func (f *File) EntryPoint() uint64 { return f.elf.Entry }
+
 // GoTable is the table of Go's functions, nil if there is none.
 func (f *File) GoTable() *gotab.Table { return f.goTable() }
 

@@ -8,24 +8,43 @@ import (
 
 // readGoTable finds and reads Go's function table; nil if there is none.
 func readGoTable(f *elf.File) *gotab.Table {
-	var section *elf.Section
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-		if section = f.Section(name); section != nil {
+	data, addr := tableBytes(f)
+	table, offset := gotab.Find(data, 0, f.ByteOrder)
+	for n := 0; table != nil; n++ {
+		if out := placeTable(f, table, addr+uint64(offset)); out != nil {
+			return out
+		}
+		if n == maxTables {
 			break
 		}
+		table, offset = gotab.Find(data, offset+1, f.ByteOrder)
 	}
-	if section == nil || section.Type == elf.SHT_NOBITS {
-		return nil
+	return nil
+}
+
+// maxTables bounds how many places that look like a table are tried.
+const maxTables = 4
+
+// tableBytes gives the section that holds Go's table. Go 1.26 has .gopclntab
+// always; before, a position-independent program has .data.rel.ro.gopclntab,
+// which GNU ld puts into .data.rel.ro (a cgo program of -buildmode=pie), where
+// the table is found by its magic number.
+func tableBytes(f *elf.File) (data []byte, addr uint64) {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"} {
+		if s := f.Section(name); s != nil && s.Type == elf.SHT_PROGBITS {
+			if data, err := s.Data(); err == nil {
+				return data, s.Addr
+			}
+		}
 	}
-	data, err := section.Data()
-	if err != nil {
-		return nil
-	}
-	table, err := gotab.Parse(data, 0, f.ByteOrder)
-	if err != nil {
-		return nil
-	}
-	module, haveModule := findModule(f, table, section.Addr)
+	return nil, 0
+}
+
+// placeTable finds out where the text of a table starts (see package gotab) that
+// lies at addr. It gives nil if that cannot be known: no name is better than a
+// wrong one.
+func placeTable(f *elf.File, table *gotab.Table, addr uint64) *gotab.Table {
+	module, haveModule := findModule(f, table, addr)
 	text, ok := runtimeText(f)
 	switch {
 	case ok:
@@ -35,9 +54,10 @@ func readGoTable(f *elf.File) *gotab.Table {
 		text = table.HeaderText()
 	}
 	if text == 0 {
-		return nil // where the functions are is unknown: no name is better than a wrong one
+		return nil
 	}
-	if table, err = table.WithTextStart(text); err != nil {
+	table, err := table.WithTextStart(text)
+	if err != nil {
 		return nil
 	}
 	if haveModule && module.GoFunc != 0 {
@@ -86,25 +106,30 @@ func relocate(f *elf.File, s *elf.Section, data []byte) {
 	if f.Type != elf.ET_DYN || f.Class != elf.ELFCLASS64 {
 		return
 	}
-	rela := f.Section(".rela.dyn")
-	if rela == nil {
-		return
+	// Go's linker calls the section .rela, the others .rela.dyn.
+	for _, rela := range f.Sections {
+		if rela.Type != elf.SHT_RELA || rela.Flags&elf.SHF_ALLOC == 0 {
+			continue
+		}
+		if entries, err := rela.Data(); err == nil {
+			applyRelative(f, entries, s.Addr, data)
+		}
 	}
-	entries, err := rela.Data()
-	if err != nil {
-		return
-	}
-	const entrySize = 24
+}
+
+// applyRelative writes the addends of relative relocations to data, which lies
+// at addr.
+func applyRelative(f *elf.File, entries []byte, addr uint64, data []byte) {
+	const entrySize = 24 // Elf64_Rela: offset, info, addend
 	for ; len(entries) >= entrySize; entries = entries[entrySize:] {
 		offset := f.ByteOrder.Uint64(entries)
 		kind := uint32(f.ByteOrder.Uint64(entries[8:]))
 		relative := f.Machine == elf.EM_X86_64 && kind == uint32(elf.R_X86_64_RELATIVE) ||
 			f.Machine == elf.EM_AARCH64 && kind == uint32(elf.R_AARCH64_RELATIVE) ||
 			f.Machine == elf.EM_S390 && kind == uint32(elf.R_390_RELATIVE)
-		if !relative || offset < s.Addr || offset-s.Addr+8 > uint64(len(data)) {
-			continue
+		if at := offset - addr; relative && offset >= addr && at < uint64(len(data)) && uint64(len(data))-at >= 8 {
+			f.ByteOrder.PutUint64(data[at:], f.ByteOrder.Uint64(entries[16:]))
 		}
-		f.ByteOrder.PutUint64(data[offset-s.Addr:], f.ByteOrder.Uint64(entries[16:]))
 	}
 }
 
