@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/gotab"
 	"github.com/clewdbg/clew/server/gotab/testprog"
 )
@@ -132,13 +133,10 @@ func textOf(t *testing.T, f *elf.File, pclntab placed) (*gotab.Table, gotab.Modu
 	return nil, gotab.Module{}
 }
 
+// needAMD64 asks for the platform whose relocations and CFI the tests read.
 func needAMD64(t *testing.T) {
-	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("CI must run this on linux/amd64")
-		}
-		t.Skip("the test's relocations and CFI are those of linux/amd64")
-	}
+	t.Helper()
+	testneed.Platform(t, "linux/amd64")
 }
 
 func TestModuleGivesRuntimeText(t *testing.T) {

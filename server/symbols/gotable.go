@@ -8,10 +8,10 @@ import (
 
 // readGoTable finds and reads Go's function table; nil if there is none.
 func readGoTable(f *elf.File) *gotab.Table {
-	data, addr := tableBytes(f)
+	data, addr, named := tableBytes(f)
 	table, offset := gotab.Find(data, 0, f.ByteOrder)
 	for n := 0; table != nil; n++ {
-		if out := placeTable(f, table, addr+uint64(offset)); out != nil {
+		if out := placeTable(f, table, addr+uint64(offset), named); out != nil {
 			return out
 		}
 		if n == maxTables {
@@ -28,30 +28,34 @@ const maxTables = 4
 // tableBytes gives the section that holds Go's table. Go 1.26 has .gopclntab
 // always; before, a position-independent program has .data.rel.ro.gopclntab,
 // which GNU ld puts into .data.rel.ro (a cgo program of -buildmode=pie), where
-// the table is found by its magic number.
-func tableBytes(f *elf.File) (data []byte, addr uint64) {
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".data.rel.ro"} {
+// the table is found by its magic number; named is false then.
+func tableBytes(f *elf.File) (data []byte, addr uint64, named bool) {
+	const shared = ".data.rel.ro"
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", shared} {
 		if s := f.Section(name); s != nil && s.Type == elf.SHT_PROGBITS {
 			if data, err := s.Data(); err == nil {
-				return data, s.Addr
+				return data, s.Addr, name != shared
 			}
 		}
 	}
-	return nil, 0
+	return nil, 0, false
 }
 
 // placeTable finds out where the text of a table starts (see package gotab) that
-// lies at addr. It gives nil if that cannot be known: no name is better than a
-// wrong one.
-func placeTable(f *elf.File, table *gotab.Table, addr uint64) *gotab.Table {
+// lies at addr. The moduledata comes first, since it proves that the bytes are a
+// table; without it a table counts only in a section of its own. placeTable gives
+// nil if the start cannot be known: no name is better than a wrong one.
+func placeTable(f *elf.File, table *gotab.Table, addr uint64, named bool) *gotab.Table {
 	module, haveModule := findModule(f, table, addr)
-	text, ok := runtimeText(f)
-	switch {
-	case ok:
-	case haveModule:
-		text = module.Text
-	default:
-		text = table.HeaderText()
+	text := module.Text
+	if !haveModule {
+		if !named {
+			return nil
+		}
+		var ok bool
+		if text, ok = runtimeText(f); !ok {
+			text = table.HeaderText()
+		}
 	}
 	if text == 0 {
 		return nil

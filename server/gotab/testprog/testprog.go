@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // A Build says which program to build and how.
@@ -51,9 +53,9 @@ func (b Build) Make(t testing.TB) string {
 	files := map[string]string{"go.mod": "module example.com/prog\n\ngo 1.20\n", "main.go": goSource}
 	env := append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if b.Cgo {
-		NeedCompiler(t)
+		cc := testneed.CC(t)
 		files["main.go"], files["native.c"] = cgoSource, cSource
-		env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=-O1 -g -gz=zlib")
+		env = append(env, "CC="+cc, "CGO_ENABLED=1", "CGO_CFLAGS=-O1 -g -gz=zlib")
 	}
 	env = append(env, b.Env...)
 	dir := t.TempDir()
@@ -69,20 +71,6 @@ func (b Build) Make(t testing.TB) string {
 		t.Fatalf("building %s: %v\n%s", b.Name, err, msg)
 	}
 	return out
-}
-
-// NeedCompiler skips the test on a machine without a C compiler, and fails it
-// there in CI.
-func NeedCompiler(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("gcc")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no gcc: ", err)
-		}
-		t.Skip("no gcc: ", err)
-	}
-	return path
 }
 
 const goSource = `package main
