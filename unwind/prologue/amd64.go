@@ -66,7 +66,8 @@ func mem(m x86asm.Mem, in *x86asm.Inst) (uint8, int64) {
 	if w != 64 {
 		return regNone, 0
 	}
-	return b, m.Disp
+	// x86asm does not sign-extend every 32-bit displacement.
+	return b, int64(int32(m.Disp))
 }
 
 func decodeAMD64(p *program, off int32) inst {
@@ -77,6 +78,10 @@ func decodeAMD64(p *program, off int32) inst {
 	out := inst{target: -1, cmpA: regNone, cmpB: regNone}
 	if len(src) >= 4 && src[0] == 0xf3 && src[1] == 0x0f && src[2] == 0x1e && src[3]&^1 == 0xfa {
 		out.len = 4 // endbr64, endbr32: x86asm does not know them
+		return out
+	}
+	if len(src) >= 3 && src[0] == 0xc5 && src[1]&^4 == 0xf8 && src[2] == 0x77 {
+		out.len, out.flags = 3, flagTear // vzeroupper, vzeroall: x86asm gives them an operand byte that they do not have
 		return out
 	}
 	in, err := x86asm.Decode(src, 64)
@@ -162,12 +167,9 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst, off int32) {
 		out.flags |= flagPad
 		return
 	case x86asm.CMP, x86asm.TEST, x86asm.BT, x86asm.PREFETCHNTA, x86asm.PREFETCHT0, x86asm.PREFETCHT1, x86asm.PREFETCHT2, x86asm.PREFETCHW,
-		x86asm.PAUSE, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.VZEROUPPER, x86asm.CLFLUSH:
+		x86asm.PAUSE, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.CLFLUSH:
 		if in.Op == x86asm.CMP && w[0] == 64 && w[1] == 64 {
 			out.cmpA, out.cmpB = r[0], r[1]
-		}
-		if in.Op == x86asm.VZEROUPPER {
-			out.flags |= flagTear
 		}
 		return
 	case x86asm.PUSH:

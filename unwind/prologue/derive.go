@@ -154,14 +154,14 @@ func (a *arch) dynAddr(s *state, v val) (Reg, int64, bool) {
 	return 0, 0, false
 }
 
-// find locates the value that register r had at the entry.
+// find locates the value that register r had at the entry. A saved copy is preferred to the register itself: where
+// both are good, unknown paths (a jump table's) may join that changed the register.
 func (a *arch) find(s *state, r Reg) Loc {
 	want := val{kind: entry, reg: a.idx(r)}
-	if s.regs[a.idx(r)] == want {
-		return Loc{Kind: Same}
-	}
-	for _, x := range s.slots[:s.n] {
-		if x.v != want {
+	sp := s.regs[a.sp]
+	for i := s.n - 1; i >= 0; i-- { // the highest: a lower copy is a spill, of a slot that others may reuse
+		x := s.slots[i]
+		if x.v != want || x.addr.kind == sp.kind && x.addr.off < sp.off && s.regs[a.idx(r)] == want {
 			continue
 		}
 		if x.addr.kind == cfaRel {
@@ -170,6 +170,9 @@ func (a *arch) find(s *state, r Reg) Loc {
 		if base, off, ok := a.dynAddr(s, x.addr); ok {
 			return Loc{Kind: AtReg, Reg: base, Off: off}
 		}
+	}
+	if s.regs[a.idx(r)] == want {
+		return Loc{Kind: Same}
 	}
 	for i, v := range s.regs[:regTmp] {
 		if v == want {

@@ -201,7 +201,8 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 // fpDiffers reports that both know the frame pointer, and not the same.
 func (s *state) fpDiffers(o *state, a *arch) bool {
 	f, g := s.regs[a.fp], o.regs[a.fp]
-	return f.kind != top && g.kind != top && f != g
+	known := func(v val) bool { return v.kind == entry || v.rel() }
+	return known(f) && known(g) && f != g
 }
 
 // block simulates from a leader to the end of its block.
@@ -229,15 +230,14 @@ func (p *program) block(k int32) {
 			}
 			origin, soft = n+1, true
 		case flowCond:
-			taken := s
-			if in.flags&flagEqTaken != 0 {
-				taken.equal(p.a, cmp)
-			}
 			if in.target >= 0 {
-				p.arrive(in.target, &taken, origin, false)
+				taken := s
+				if in.flags&flagEqTaken == 0 || taken.equal(p.a, cmp) {
+					p.arrive(in.target, &taken, origin, false)
+				}
 			}
-			if in.flags&flagEqNext != 0 {
-				s.equal(p.a, cmp)
+			if in.flags&flagEqNext != 0 && !s.equal(p.a, cmp) {
+				return
 			}
 		case flowJump:
 			if in.target >= 0 {
@@ -264,15 +264,21 @@ func (p *program) block(k int32) {
 	}
 }
 
-// equal applies what a branch taken on equality says about the stack pointer.
-func (s *state) equal(a *arch, cmp [2]uint8) {
+// equal applies what a branch taken on equality says about the stack pointer, and reports whether it can be taken.
+func (s *state) equal(a *arch, cmp [2]uint8) bool {
 	x, y := cmp[0], cmp[1]
 	if y == uint8(a.sp) {
 		x, y = y, x
 	}
-	if x == uint8(a.sp) && s.get(y).rel() && !s.get(x).rel() {
-		s.regs[x] = s.get(y)
+	u, v := s.get(x), s.get(y)
+	if x != uint8(a.sp) || !v.rel() {
+		return true
 	}
+	if u.kind == v.kind && u != v {
+		return false
+	}
+	s.regs[x] = v
+	return true
 }
 
 // badReturn reports that a return here would not go to the caller.

@@ -8,21 +8,25 @@ const maxCandidates = 6
 // gaps decodes what lies between the code reached so far, and returns the offsets where such pieces begin.
 func (p *program) gaps() []int32 {
 	var heads []int32
-	for at := int32(0); int(at) < len(p.code) && !p.full; {
-		fresh := p.index[at] == 0
-		if fresh {
-			bad := p.bad
+	for at := int32(0); int(at) < len(p.code); {
+		if p.index[at] == 0 {
+			known, bad := int32(len(p.insts)), p.bad
 			p.discover(at)
 			p.bad = bad // what no path reaches does not weaken what one does
 			if p.full {
 				break
 			}
+			for int(at) < len(p.code) && p.index[at] > known && p.insts[p.index[at]-1].flags&flagPad != 0 {
+				at += int32(p.insts[p.index[at]-1].len)
+			}
+			if int(at) >= len(p.code) || p.index[at] == 0 {
+				continue
+			}
+			if p.index[at] > known && p.insts[p.index[at]-1].flow != flowBad {
+				heads = append(heads, at)
+			}
 		}
-		in := &p.insts[p.index[at]-1]
-		if fresh && in.flags&flagPad == 0 && in.flow != flowBad {
-			heads = append(heads, at)
-		}
-		at += int32(in.len)
+		at += int32(p.insts[p.index[at]-1].len)
 	}
 	return heads
 }

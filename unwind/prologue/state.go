@@ -144,8 +144,15 @@ func (s *state) set(a *arch, r uint8, v val) {
 }
 
 // newBase makes the stack pointer a new dynamic base, made by instruction id. What was relative to the old base is
-// forgotten, also when it is the same instruction in a loop.
+// forgotten, also when it is the same instruction in a loop; but a frame that is held by another register (an alloca
+// in a realigned frame) is worth more than the stack pointer.
 func (s *state) newBase(a *arch, id int32) {
+	for r, v := range s.regs {
+		if v.kind == dynRel && r != int(a.sp) && s.dyn != id+1 {
+			s.regs[a.sp] = val{}
+			return
+		}
+	}
 	s.forgetBase()
 	s.dyn = id + 1
 	s.regs[a.sp] = val{kind: dynRel}
