@@ -76,6 +76,7 @@ func (d *demo) run(ctx context.Context, dir string) error {
 	if err := export.Text(d.out, result.stacks, result.textOptions(d.out)); err != nil {
 		return failf("%v", err)
 	}
+	d.compare(result)
 	if err := d.export(dir, result); err != nil {
 		return err
 	}
@@ -173,6 +174,24 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 		return nil, err
 	}
 	return assemble(ctx, engine.New(strats.order), view, threads, 0), nil
+}
+
+// compare says which of Delve's own frames of this stop are none.
+func (d *demo) compare(r *stackResult) {
+	claims := r.threads[0].Claims
+	known := make(map[int]bool)
+	for _, f := range r.stacks[0].Frames {
+		known[f.DelveFrame] = true
+	}
+	var bogus []string
+	for i, c := range claims {
+		if !known[i] {
+			bogus = append(bogus, strings.TrimSpace(fmt.Sprintf("#%d %#x %s", i, c.PC.Raw(), c.Function)))
+		}
+	}
+	if len(bogus) > 0 {
+		d.say("\nDelve alone shows %d frames here, of which %d are on no stack:\n  %s", len(claims), len(bogus), strings.Join(bogus, ", "))
+	}
 }
 
 // export writes the stack in every exchange format, reads it back, and compares
