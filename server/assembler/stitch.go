@@ -31,17 +31,22 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 		bySP   bool
 	}
 	index := make(map[key]int, 2*len(claims))
-	for i := len(claims) - 1; i >= 0; i-- {
+	calleeCFA := uint64(0)
+	for i := range claims {
 		c := &claims[i]
 		if c.Inlined {
 			continue
 		}
-		if c.CFA != 0 {
-			index[key{c.PC.Raw(), c.CFA, false}] = i
+		keys := [...]key{{c.PC.Raw(), c.CFA, false}, {c.PC.Raw(), calleeCFA, true}, {c.PC.Raw(), 0, true}}
+		// The SP is the callee's CFA, and more reliably than the register: Delve
+		// overwrites that one where it switches stacks.
+		keys[2].at, _ = c.Registers.SP(arch)
+		for _, k := range keys {
+			if _, taken := index[k]; k.at != 0 && !taken {
+				index[k] = i
+			}
 		}
-		if sp, ok := c.Registers.SP(arch); ok {
-			index[key{c.PC.Raw(), sp, true}] = i
-		}
+		calleeCFA = c.CFA
 	}
 	out := make([]unwind.Frame, 0, len(stack.Frames)+len(claims)/4)
 	for _, f := range stack.Frames {
