@@ -284,6 +284,7 @@ func TestR15StitchesClaims(t *testing.T) {
 		claim(0, 0, "bogus", false),
 		claim(midPC, sp0+32, "inlined", true),
 		claim(midPC, sp0+32, "mid", false),
+		claim(0, sp0+500, "bogus", false),
 		claim(outerPC, sp0+999, "another activation", false),
 	}
 	s := with(f).Stack(context.Background(), target(unwind.Windows{}), th, Options{})
