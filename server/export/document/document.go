@@ -1,0 +1,155 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/imagemap"
+)
+
+// Document is a backtrace, an image map, or both, read as far as possible.
+type Document struct {
+	// Format is what the document was read from; [Unknown] for JSON.
+	Format Format
+	// Architecture is what an envelope says: "x86_64". Empty if unknown.
+	Architecture string
+	// WordSize is 0 where not even that could be read.
+	WordSize cbf.WordSize
+	// Frames are innermost first, repeats expanded. Nil for an image map.
+	Frames []cbf.Frame
+	// Complete: the backtrace ended by an end instruction, or exactly where the
+	// data ends. For an image map, all of it was read.
+	Complete bool
+	// Images is nil where there is no image map, or not even its word size could
+	// be read.
+	Images *imagemap.ImageMap
+	// Err is what is wrong with the data; nil if nothing is.
+	Err *Error
+	// Trailing is the number of bytes that follow the backtrace's end.
+	Trailing int
+}
+
+// Error says what is wrong with data, and where.
+type Error struct {
+	// Part is the field of an envelope that Offset counts in, after its base64
+	// was decoded: "backtrace" or "imageMap". Empty: the data itself.
+	Part string
+	// Offset is in bytes.
+	Offset int64
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("offset %d: %s", e.Offset, e.Message()) }
+
+// Message is the error without its offset.
+func (e *Error) Message() string {
+	if e.Part != "" {
+		return e.Part + ": " + e.Err.Error()
+	}
+	return e.Err.Error()
+}
+
+// Unwrap is the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Format is one of the formats that documents are read from.
+type Format uint8
+
+// The formats.
+const (
+	Unknown Format = iota
+	CBF
+	ImageMap
+	Swift
+)
+
+var formatNames = [...]string{Unknown: "unknown", CBF: "cbf", ImageMap: "image-map", Swift: "swift"}
+
+// FormatNames are the names of the known formats.
+func FormatNames() []string { return append([]string(nil), formatNames[CBF:]...) }
+
+// String is the format's name on the command line.
+func (f Format) String() string {
+	if int(f) < len(formatNames) {
+		return formatNames[f]
+	}
+	return fmt.Sprintf("format(%d)", uint8(f))
+}
+
+// ParseFormat reads what [Format.String] writes; "unknown" is refused.
+func ParseFormat(s string) (Format, error) {
+	for f := CBF; f <= Swift; f++ {
+		if f.String() == s {
+			return f, nil
+		}
+	}
+	return Unknown, fmt.Errorf("unknown format %q; known: %s", s, strings.Join(FormatNames(), ", "))
+}
+
+// setBacktrace reads the backtrace.
+func (d *Document) setBacktrace(data []byte, part string, opts cbf.DecodeOptions) {
+	b, err := cbf.Decode(data, opts)
+	d.WordSize, d.Frames, d.Complete, d.Trailing = b.WordSize, b.Frames, b.Complete, b.Trailing
+	var at *cbf.Error
+	if errors.As(err, &at) {
+		d.addError(&Error{Part: part, Offset: int64(at.Offset), Err: at.Err})
+	} else if err != nil {
+		d.addError(&Error{Part: part, Err: err})
+	}
+}
+
+// setImages reads the image map.
+func (d *Document) setImages(data []byte, part string, opts imagemap.DecodeOptions) {
+	m, err := imagemap.Decode(data, opts)
+	d.Images = m
+	if m != nil {
+		ws := cbf.WordSize(m.WordSize())
+		if d.WordSize != 0 && d.WordSize != ws {
+			d.addError(&Error{Part: part, Err: fmt.Errorf("%d-bit words, in the backtrace %d-bit ones", ws, d.WordSize)})
+			d.Images = nil // its addresses say nothing of the backtrace's
+			return
+		}
+		d.WordSize = ws
+	}
+	if err != nil {
+		d.addError(mapError(err, part))
+	}
+}
+
+// mapError makes one error of those that reading an image map can give: the one
+// at which it stopped, and the paths that were lost before.
+func mapError(err error, part string) *Error {
+	var stop *imagemap.Error
+	var paths imagemap.PathErrors
+	errors.As(err, &paths)
+	if errors.As(err, &stop) {
+		reason := stop.Err
+		if stop.Image >= 0 {
+			reason = fmt.Errorf("image %d: %w", stop.Image, reason)
+		}
+		if len(paths) > 0 {
+			reason = fmt.Errorf("%w (and %d paths before could not be read)", reason, len(paths))
+		}
+		return &Error{Part: part, Offset: int64(stop.Offset), Err: reason}
+	}
+	if len(paths) > 0 {
+		first := paths[0]
+		reason := fmt.Errorf("path of image %d at %#x: %w", first.Image, first.Base, first.Err)
+		if len(paths) > 1 {
+			reason = fmt.Errorf("%w (and of %d more images)", reason, len(paths)-1)
+		}
+		return &Error{Part: part, Offset: int64(first.Offset), Err: reason}
+	}
+	return &Error{Part: part, Err: err}
+}
+
+// addError keeps the first error's place, and what all of them say.
+func (d *Document) addError(e *Error) {
+	if d.Err == nil {
+		d.Err = e
+		return
+	}
+	d.Err = &Error{Part: d.Err.Part, Offset: d.Err.Offset, Err: fmt.Errorf("%w; %w", d.Err.Err, e)}
+}

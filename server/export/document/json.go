@@ -1,0 +1,128 @@
+package document
+
+import (
+	"bufio"
+	"encoding/hex"
+	"io"
+	"strconv"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// The JSON forms; see decode.schema.json. A document is written piece by piece,
+// because millions of frames fit into a file of a few bytes.
+type (
+	// head and tail are what comes before and after the frames.
+	head struct {
+		Architecture string       `json:"architecture,omitempty"`
+		WordSize     cbf.WordSize `json:"wordSize"`
+	}
+	tail struct {
+		Complete bool        `json:"complete"`
+		Error    *problem    `json:"error,omitempty"`
+		Platform string      `json:"platform,omitempty"`
+		Images   []imageForm `json:"images,omitzero"` // nil: no image map
+	}
+	problem struct {
+		Offset  int64  `json:"offset"`
+		Message string `json:"message"`
+	}
+	imageForm struct {
+		Base      *stackjson.Address `json:"base"`
+		EndOfText *stackjson.Address `json:"endOfText"`
+		BuildID   string             `json:"buildID,omitempty"` // hex
+		Name      pathText           `json:"name,omitempty"`
+		Path      pathText           `json:"path,omitempty"`
+	}
+	frameForm struct {
+		Kind    string             `json:"kind"`
+		Address *stackjson.Address `json:"address"`
+		Count   *uint64            `json:"count"`
+	}
+)
+
+// WriteJSON writes the document as one line of JSON. A document without a word
+// size, of which nothing could be read, has no JSON form: nothing is written.
+func (d *Document) WriteJSON(w io.Writer) error {
+	if d.WordSize == 0 {
+		return nil
+	}
+	first, err := stackjson.Marshal(head{d.Architecture, d.WordSize})
+	if err != nil {
+		return err
+	}
+	last, err := stackjson.Marshal(d.tail())
+	if err != nil {
+		return err
+	}
+	// A bufio.Writer keeps the first error for Flush.
+	b := bufio.NewWriterSize(w, 1<<16)
+	b.Write(first[:len(first)-1])
+	b.WriteString(`,"frames":[`)
+	for i, f := range d.Frames {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(appendFrame(b.AvailableBuffer(), f))
+	}
+	b.WriteString(`],`)
+	b.Write(last[1:])
+	b.WriteByte('\n')
+	return b.Flush()
+}
+
+func appendFrame(dst []byte, f cbf.Frame) []byte {
+	dst = append(dst, `{"kind":"`...)
+	dst = append(dst, f.Kind.String()...)
+	dst = append(dst, '"')
+	switch {
+	case f.Kind.HasAddress():
+		dst = append(dst, `,"address":"0x`...)
+		dst = strconv.AppendUint(dst, f.Address, 16)
+		dst = append(dst, '"')
+	case f.Kind == cbf.Omitted:
+		dst = append(dst, `,"count":`...)
+		dst = strconv.AppendUint(dst, f.Count, 10)
+	}
+	return append(dst, '}')
+}
+
+func (d *Document) tail() tail {
+	t := tail{Complete: d.Complete}
+	if d.Err != nil {
+		t.Error = &problem{d.Err.Offset, d.Err.Message()}
+	}
+	if d.Images != nil {
+		t.Platform = d.Images.Platform()
+		t.Images = make([]imageForm, 0, d.Images.Len())
+		for _, img := range d.Images.All() {
+			t.Images = append(t.Images, formOf(img))
+		}
+	}
+	return t
+}
+
+func formOf(img imagemap.Image) imageForm {
+	base, end := stackjson.Address(img.Base), stackjson.Address(img.EndOfText)
+	return imageForm{
+		Base: &base, EndOfText: &end, BuildID: hex.EncodeToString(img.BuildID),
+		Name: pathText(img.Name), Path: pathText(img.Path),
+	}
+}
+
+// image reads the form. The name follows from the path.
+func (f *imageForm) image() (imagemap.Image, error) {
+	switch {
+	case f.Base == nil:
+		return imagemap.Image{}, missing("base")
+	case f.EndOfText == nil:
+		return imagemap.Image{}, missing("endOfText")
+	}
+	id, err := hex.DecodeString(f.BuildID)
+	if err != nil {
+		return imagemap.Image{}, &fieldError{"buildID", err}
+	}
+	return imagemap.Image{Base: uint64(*f.Base), EndOfText: uint64(*f.EndOfText), BuildID: id, Path: string(f.Path)}, nil
+}

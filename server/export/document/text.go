@@ -1,0 +1,122 @@
+package document
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/server/export"
+)
+
+// WriteText writes the document for people to read. Frames that repeat take one
+// line; where there are images, a frame says which one it is in. Nothing is
+// written of a document of which nothing could be read.
+func (d *Document) WriteText(w io.Writer) error {
+	if d.WordSize == 0 {
+		return nil
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	if d.Format != ImageMap {
+		d.writeBacktrace(b)
+	}
+	if d.Images != nil {
+		if d.Format != ImageMap {
+			fmt.Fprintln(b)
+		}
+		d.writeImages(b)
+	}
+	return b.Flush()
+}
+
+func (d *Document) digits() int { return int(d.WordSize) / 4 }
+
+func (d *Document) writeBacktrace(b *bufio.Writer) {
+	fmt.Fprint(b, "backtrace")
+	if d.Architecture != "" {
+		fmt.Fprintf(b, ", %s", export.Clean(d.Architecture))
+	}
+	n := len(d.Frames)
+	if n > 0 && d.Frames[n-1].Kind == cbf.Truncated {
+		n--
+	}
+	fmt.Fprintf(b, ", %d-bit, %s\n", d.WordSize, export.Count(n, "frame"))
+	widest := len(fmt.Sprint(n))
+	for i := 0; i < n; {
+		f := d.Frames[i]
+		last := i
+		for last+1 < n && d.Frames[last+1] == f {
+			last++
+		}
+		index := fmt.Sprint(i)
+		if last > i {
+			index = fmt.Sprintf("%d-%d", i, last)
+		}
+		fmt.Fprintf(b, "%*s  ", 2*widest+3, index)
+		if f.Kind.HasAddress() {
+			fmt.Fprintf(b, "%-5s  0x%0*x%s\n", f.Kind, d.digits(), f.Address, d.place(f))
+		} else {
+			fmt.Fprintf(b, "(%s left out)\n", export.Count(f.Count, "frame"))
+		}
+		i = last + 1
+	}
+	switch {
+	case d.Complete:
+		fmt.Fprintln(b, "  end")
+	case n < len(d.Frames):
+		fmt.Fprintln(b, "  truncated")
+	default:
+		fmt.Fprintln(b, "  unreadable from here on")
+	}
+	if d.Trailing > 0 {
+		fmt.Fprintf(b, "  note: %s after the end belong to no backtrace\n", export.Count(d.Trailing, "byte"))
+	}
+}
+
+// place says which image an address is in. The call that a return address
+// belongs to lies before it, possibly at the very end of its image (R9).
+func (d *Document) place(f cbf.Frame) string {
+	if d.Images == nil {
+		return ""
+	}
+	lookup := f.Address
+	if f.Kind == cbf.RA && lookup > 0 {
+		lookup--
+	}
+	img, ok := d.Images.Lookup(lookup)
+	if !ok {
+		return "  ?"
+	}
+	name := export.Clean(img.Name)
+	if name == "" {
+		name = fmt.Sprintf("image at %#x ", img.Base)
+	}
+	return fmt.Sprintf("  %s+%#x", name, f.Address-img.Base)
+}
+
+func (d *Document) writeImages(b *bufio.Writer) {
+	m := d.Images
+	fmt.Fprintf(b, "image map, %d-bit, %s", d.WordSize, export.Count(m.Len(), "image"))
+	if m.Platform() != "" {
+		fmt.Fprintf(b, ", %s", export.Clean(m.Platform()))
+	}
+	fmt.Fprintln(b)
+	widest := 0
+	for _, img := range m.All() {
+		widest = max(widest, min(2*len(img.BuildID), 64))
+	}
+	for _, img := range m.All() {
+		path := export.Clean(img.Path)
+		if path == "" {
+			path = "(no path)"
+		}
+		id := fmt.Sprintf("%x", img.BuildID)
+		if id == "" {
+			id = "-"
+		}
+		fmt.Fprintf(b, "  0x%0*x-0x%0*x  %-*s  %s\n", d.digits(), img.Base, d.digits(), img.EndOfText, widest, id, path)
+	}
+	if d.Format == ImageMap && d.Err != nil {
+		fmt.Fprintln(b, "  not all of it could be read")
+	}
+}

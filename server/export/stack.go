@@ -1,0 +1,119 @@
+package export
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/imagemap/envelope"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// JSON writes {"stacks":[...]} on one line. With registers, each frame says
+// every register that was recovered.
+func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, registers bool) error {
+	line, err := stackjson.Marshal(stackjson.FromStacks(arch, stacks, registers))
+	if err != nil {
+		return fmt.Errorf("stacks as JSON: %w", err)
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// Frames gives a stack in CBF's terms; see the package comment for what becomes
+// of a frame. A truncated stack ends in a frame of kind [cbf.Truncated].
+func Frames(s *unwind.Stack) []cbf.Frame {
+	out := make([]cbf.Frame, 0, len(s.Frames)+1)
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if f.Inlined {
+			continue
+		}
+		kind := cbf.RA
+		if len(out) == 0 || f.PC.Kind() == unwind.KindInstruction {
+			kind = cbf.PC
+		}
+		out = append(out, cbf.Frame{Kind: kind, Address: f.PC.Raw()})
+	}
+	if truncated(s) {
+		out = append(out, cbf.Frame{Kind: cbf.Truncated})
+	}
+	return out
+}
+
+// truncated says whether the stack is cut short: a limit on its depth does that
+// too, whatever the walk had to say of its last frame.
+func truncated(s *unwind.Stack) bool { return s.Stop == unwind.Truncated || s.DepthLimited }
+
+// EncodeStack writes the stack in CBF, with its end marked: Swift's reader takes
+// data that merely stops for truncated. It fails with a [*cbf.FrameError] for an
+// address that exceeds the word.
+func EncodeStack(s *unwind.Stack, ws cbf.WordSize, opts cbf.EncodeOptions) ([]byte, error) {
+	ending := cbf.EndMark
+	if truncated(s) {
+		ending = cbf.EndTruncated
+	}
+	data, err := cbf.AppendFrames(nil, ws, Frames(s), ending, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s as CBF: %w", title(s), err)
+	}
+	return data, nil
+}
+
+// WordSize is the size of the architecture's machine words.
+func WordSize(arch unwind.Arch) cbf.WordSize { return cbf.WordSize(8 * arch.PointerSize()) }
+
+// swiftNames are the architectures that Swift knows, by the names it gives them.
+var swiftNames = map[unwind.Arch]string{
+	unwind.AMD64: envelope.X86_64,
+	unwind.I386:  envelope.I386,
+	unwind.ARM64: envelope.ARM64,
+	unwind.ARM:   envelope.ARM,
+}
+
+// SwiftName is the architecture's name in Swift's envelope. Those that Swift does
+// not know keep their own.
+func SwiftName(arch unwind.Arch) string {
+	if name, ok := swiftNames[arch]; ok {
+		return name
+	}
+	return arch.String()
+}
+
+// Swift writes one of Swift's envelopes a line for each stack. The images are in
+// the form that Swift 6.2 reads without mistakes; nil leaves them out.
+func Swift(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+	e := envelope.Envelope{Architecture: SwiftName(arch)}
+	if images != nil {
+		e.ImageMap = images.AppendCIF(nil, imagemap.EncodeOptions{Swift62: true})
+	}
+	for i := range stacks {
+		var err error
+		if e.Backtrace, err = EncodeStack(&stacks[i], WordSize(arch), cbf.EncodeOptions{}); err != nil {
+			return err
+		}
+		line, err := envelope.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("%s: %w", title(&stacks[i]), err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// title names a stack: "goroutine 1, thread 4711".
+func title(s *unwind.Stack) string {
+	switch {
+	case s.Goroutine != 0 && s.Thread != 0:
+		return fmt.Sprintf("goroutine %d, thread %d", s.Goroutine, s.Thread)
+	case s.Goroutine != 0:
+		return fmt.Sprintf("goroutine %d", s.Goroutine)
+	case s.Thread != 0:
+		return fmt.Sprintf("thread %d", s.Thread)
+	}
+	return "stack"
+}

@@ -1,0 +1,285 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// TextOptions choose what the table of a stack shows.
+type TextOptions struct {
+	// Color uses the terminal's colours; see [Color].
+	Color bool
+	// Verbose adds to every frame the rule by which it is left.
+	Verbose bool
+	// SegmentName describes a stack segment by its index in [unwind.Frame]:
+	// "g0 stack". May be nil.
+	SegmentName func(s *unwind.Stack, segment int) string
+}
+
+// Color says whether colours should go to w: it is a terminal, and the user has
+// not set NO_COLOR (https://no-color.org).
+func Color(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// Text writes a table for every stack, one line a frame: how it was found and
+// how far to trust it, where it is and what it is called. Notes and candidates
+// that were not believed stand below their frame. A line marks where the stack
+// goes on in another segment.
+//
+// What the target calls itself is not to be trusted with the user's terminal:
+// control characters in names are written as escapes.
+func Text(w io.Writer, stacks []unwind.Stack, o TextOptions) error {
+	t := table{TextOptions: o}
+	for i := range stacks {
+		if i > 0 {
+			t.out.WriteByte('\n')
+		}
+		t.stack(&stacks[i])
+		if _, err := t.out.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxFunctionColumn is how wide the column of functions gets, in characters. The
+// names of C++ functions can be longer than any terminal is wide.
+const maxFunctionColumn = 48
+
+// The columns of a row.
+const (
+	colIndex = iota
+	colTrust
+	colStrategy
+	colPC
+	colFunction
+	colPlace
+	columns
+)
+
+type row [columns]string
+
+var titles = row{"#", "trust", "strategy", "pc", "function", "where"}
+
+// table writes the tables.
+type table struct {
+	TextOptions
+	out bytes.Buffer
+}
+
+// style is a terminal's way to show text.
+type style string
+
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+)
+
+// trustStyle: what can be relied upon, what was checked and can be wrong, what
+// is a guess.
+func trustStyle(t unwind.Trust) style {
+	switch t {
+	case unwind.TrustContext, unwind.TrustCFI:
+		return green
+	case unwind.TrustFramePointer:
+		return yellow
+	}
+	return red
+}
+
+func (t *table) print(s style, text string) {
+	if s == plain || !t.Color || text == "" {
+		t.out.WriteString(text)
+		return
+	}
+	fmt.Fprintf(&t.out, "\x1b[%sm%s\x1b[0m", s, text)
+}
+
+func (t *table) line(s style, format string, a ...any) {
+	t.print(s, fmt.Sprintf(format, a...))
+	t.out.WriteByte('\n')
+}
+
+func (t *table) stack(s *unwind.Stack) {
+	t.line(bold, "%s", title(s))
+	rows := make([]row, len(s.Frames))
+	var width [columns]int
+	for c, text := range titles {
+		width[c] = len(text)
+	}
+	for i := range s.Frames {
+		rows[i] = frameRow(i, &s.Frames[i])
+		for c, text := range rows[i] {
+			if n := utf8.RuneCountInString(text); c != colFunction || n <= maxFunctionColumn {
+				width[c] = max(width[c], n)
+			}
+		}
+	}
+	if len(rows) > 0 {
+		t.row(titles, width, [columns]style{dim, dim, dim, dim, dim, dim})
+	}
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if i > 0 {
+			t.segment(s, s.Frames[i-1].Segment, f.Segment)
+		}
+		t.row(rows[i], width, [columns]style{colTrust: trustStyle(f.Trust), colStrategy: dim, colPC: dim, colPlace: dim})
+		t.remarks(f)
+	}
+	for _, n := range s.Notes {
+		t.line(dim, "  note: %s", Clean(n))
+	}
+	t.stop(s)
+}
+
+// segment marks that the stack goes on elsewhere. A segment that is not known is
+// not known to be another one.
+func (t *table) segment(s *unwind.Stack, from, to int) {
+	if from == to || from < 0 || to < 0 {
+		return
+	}
+	name := "another stack"
+	if t.SegmentName != nil {
+		if n := t.SegmentName(s, to); n != "" {
+			name = Clean(n)
+		}
+	}
+	t.line(dim, "      ---- %s ----", name)
+}
+
+func (t *table) row(r row, width [columns]int, styles [columns]style) {
+	last := colPlace
+	for last > 0 && r[last] == "" {
+		last--
+	}
+	for c, text := range r[:last+1] {
+		pad := strings.Repeat(" ", max(0, width[c]-utf8.RuneCountInString(text)))
+		t.out.WriteString("  ")
+		if c == colIndex {
+			t.out.WriteString(pad)
+		}
+		t.print(styles[c], text)
+		if c != colIndex && c != last {
+			t.out.WriteString(pad)
+		}
+	}
+	t.out.WriteByte('\n')
+}
+
+func (t *table) remarks(f *unwind.Frame) {
+	if t.Verbose && f.Rule != "" {
+		t.line(dim, "        rule: %s", Clean(f.Rule))
+	}
+	for _, n := range f.Notes {
+		t.line(dim, "        note: %s", Clean(n))
+	}
+	for _, r := range f.Rejected {
+		where := ""
+		if r.PC != 0 {
+			where = fmt.Sprintf(" pc=%#x", r.PC)
+		}
+		if r.CFA != 0 {
+			where += fmt.Sprintf(" cfa=%#x", r.CFA)
+		}
+		t.line(dim, "        rejected: %s%s: %s", Clean(r.Strategy), where, Clean(r.Reason))
+	}
+}
+
+func (t *table) stop(s *unwind.Stack) {
+	kind, st := "end", green
+	if truncated(s) {
+		kind, st = "truncated", yellow
+	}
+	t.out.WriteString("  ")
+	t.print(st, kind)
+	if s.Reason != "" {
+		t.out.WriteString(": " + Clean(s.Reason))
+	}
+	t.out.WriteByte('\n')
+}
+
+func frameRow(index int, f *unwind.Frame) row {
+	r := row{
+		colIndex:    strconv.Itoa(index),
+		colTrust:    f.Trust.String(),
+		colStrategy: Clean(f.Strategy),
+		colPC:       fmt.Sprintf("%#x", f.PC.Raw()),
+		colFunction: Clean(f.Function),
+	}
+	image := ""
+	if f.Image != "" {
+		image = fmt.Sprintf("%s+%#x", Clean(imagemap.BaseName(f.Image)), f.Offset)
+	}
+	switch {
+	case f.Function == "" && image == "":
+		r[colFunction] = "?"
+	case f.Function == "":
+		r[colFunction] = image
+	case f.File != "":
+		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
+	default:
+		r[colPlace] = image
+	}
+	if f.Inlined {
+		r[colFunction] += " [inlined]"
+	} else if index > 0 && f.PC.Kind() == unwind.KindInstruction && f.Trust != unwind.TrustContext {
+		r[colFunction] += " [interrupted]"
+	}
+	return r
+}
+
+// shortPath keeps the last folder of a path and its file: enough to recognise
+// it by, and short enough for a line. JSON has the whole path.
+func shortPath(path string) string {
+	cut := strings.LastIndexAny(path, `/\`)
+	if cut <= 0 {
+		return path
+	}
+	return path[strings.LastIndexAny(path[:cut], `/\`)+1:]
+}
+
+// Clean makes a text from the target fit for a terminal: what is not printable,
+// or not UTF-8, is escaped as in a Go string.
+func Clean(s string) string {
+	if strings.IndexFunc(s, notPrintable) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 || notPrintable(r) {
+			quoted := strconv.Quote(s[:n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// Count says how many there are of what: "1 frame", "2 frames".
+func Count[N int | uint64](n N, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func notPrintable(r rune) bool { return !strconv.IsPrint(r) }
