@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
 )
 
@@ -73,11 +74,11 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 		}
 		o.Name = name
 		if err := d.file(name, data, o); err != nil {
-			return failf("write what was decoded: %v", err)
+			return failf("write what was decoded: %w", err)
 		}
 	}
 	if err := d.out.Flush(); err != nil {
-		return failf("write what was decoded: %v", err)
+		return failf("write what was decoded: %w", err)
 	}
 	return exitWith(d.code)
 }
@@ -154,24 +155,17 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 		if doc.Images != nil {
 			images = doc.Images.Len()
 		}
-		return fmt.Sprintf("%v; %s could be read: get the file again, or try --no-platform for one from Swift before 6.2", doc.Err, plural(images, "image"))
+		return fmt.Sprintf("%v; %s could be read: get the file again, or try --no-platform for one from Swift before 6.2", doc.Err, export.Count(images, "image"))
 	}
 	hint := "get the file again"
 	if recognised && doc.Format == document.CBF {
 		hint += ", or try --from image-map if it is one"
 	}
-	return fmt.Sprintf("%s%v; %s could be read: %s", where, doc.Err, plural(len(doc.Frames), "frame"), hint)
+	return fmt.Sprintf("%s%v; %s could be read: %s", where, doc.Err, export.Count(len(doc.Frames), "frame"), hint)
 }
 
 var describe = map[document.Format]string{
 	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and
