@@ -142,16 +142,6 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 // openTarget attaches, or launches and runs to the stop. done leaves the
 // process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(string)) (*delve.Session, func() error, error) {
-	if len(args) == 0 {
-		s, err := delve.Attach(f.pid)
-		if err != nil {
-			return nil, nil, failf("%v", err)
-		}
-		return s, s.Close, nil
-	}
-	if _, err := exec.LookPath(args[0]); err != nil {
-		return nil, nil, failf("cannot launch %s: %v", args[0], err)
-	}
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, nil, failf("cannot find clew's own executable: %v", err)
@@ -160,14 +150,12 @@ func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(s
 	if err != nil {
 		return nil, nil, failf("%v", err)
 	}
-	// The program must not write into our own output; Delve closes the file.
-	fd, err := syscall.Dup(int(os.Stderr.Fd()))
-	if err != nil {
-		guard.Release()
-		return nil, nil, failf("duplicate stderr: %v", err)
+	var s *delve.Session
+	if len(args) == 0 {
+		s, err = attach(f.pid, guard)
+	} else {
+		s, err = launch(args, guard)
 	}
-	syscall.CloseOnExec(fd)
-	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
 	if err != nil {
 		guard.Release()
 		return nil, nil, failf("%v", err)
@@ -177,14 +165,51 @@ func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(s
 		guard.Release()
 		return err
 	}
-	if err := guard.Guard(s.Pid()); err == nil {
-		_, err = live.RunTo(ctx, s, f.brk, notify)
-	}
-	if err != nil {
-		_ = done()
-		return nil, nil, failf("%v", err)
+	if len(args) > 0 {
+		if _, err := live.RunTo(ctx, s, f.brk, notify); err != nil {
+			_ = done()
+			return nil, nil, failf("%v", err)
+		}
 	}
 	return s, done, nil
+}
+
+// attach holds a running process; the guard lets it go on if clew is killed.
+func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
+	if err := guard.Continue(pid, nil); err != nil {
+		return nil, fmt.Errorf("guard the process: %w", err)
+	}
+	s, err := delve.Attach(pid)
+	if err != nil {
+		return nil, err
+	}
+	if err := guard.Continue(pid, s.Planted()); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("guard the process: %w", err)
+	}
+	return s, nil
+}
+
+// launch starts a program; the guard kills it if clew is killed.
+func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
+	if _, err := exec.LookPath(args[0]); err != nil {
+		return nil, fmt.Errorf("cannot launch %s: %w", args[0], err)
+	}
+	// The program must not write into our own output; Delve closes the file.
+	fd, err := syscall.Dup(int(os.Stderr.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("duplicate stderr: %w", err)
+	}
+	syscall.CloseOnExec(fd)
+	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
+	if err != nil {
+		return nil, err
+	}
+	if err := guard.Kill(s.Pid()); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("guard the program: %w", err)
+	}
+	return s, nil
 }
 
 // selectThreads gives the threads or goroutines that the flags name.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -46,4 +47,18 @@ func overlay(t *proc.Target, addr uint64, p []byte) {
 			}
 		}
 	}
+}
+
+// Planted lists where Delve has written breakpoints into the target's code, and
+// what was there.
+func (s *Session) Planted() []lifeline.Patch {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	var out []lifeline.Patch
+	for _, bp := range group.Selected.Breakpoints().M {
+		if len(bp.OriginalData) > 0 && bp.WatchType == 0 {
+			out = append(out, lifeline.Patch{Addr: bp.Addr, Original: bp.OriginalData})
+		}
+	}
+	return out
 }

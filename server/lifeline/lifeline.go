@@ -1,21 +1,18 @@
-// Package lifeline keeps a debuggee from outliving a debugger that is killed.
+// Package lifeline keeps a debuggee from suffering when its debugger is killed.
 //
-// When a tracer dies the kernel lets its tracees run on: a program that we
-// launched, and that nobody is watching any more, would go on in the
-// background. A small process of its own, with the debugger at the other end of
-// its standard input, kills it when that end closes without a word. A program
-// that we only attached to is left to run, as the kernel does.
+// When a tracer dies the kernel lets its tracees go on, and three things are
+// wrong then. A program that we launched, and that nobody watches any more, runs
+// on in the background. A program that we attached to stays stopped: the SIGSTOP
+// that held it is delivered after all. And breakpoints stay in its code, each a
+// SIGTRAP that kills it. A small process of its own, with the debugger at the
+// other end of its standard input, sees to it when that end closes without a
+// word: it kills the one, and mends and continues the other.
 package lifeline
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"syscall"
 )
 
@@ -41,53 +38,42 @@ func Start(exe string, args ...string) (*Line, error) {
 	return &Line{in: in, cmd: cmd}, nil
 }
 
-// Guard has the process killed if we die.
-func (l *Line) Guard(pid int) error {
-	_, err := fmt.Fprintf(l.in, "%d\n", pid)
+// Patch is original code where a breakpoint was written.
+type Patch struct {
+	Addr     uint64
+	Original []byte
+}
+
+// Kill has the process killed if we die.
+func (l *Line) Kill(pid int) error { return l.say("%s %d\n", wordKill, pid) }
+
+// Continue has the process mended and continued if we die.
+func (l *Line) Continue(pid int, patches []Patch) error {
+	for _, p := range patches {
+		if err := l.say("%s %d %#x %x\n", wordPatch, pid, p.Addr, p.Original); err != nil {
+			return err
+		}
+	}
+	return l.say("%s %d\n", wordContinue, pid)
+}
+
+func (l *Line) say(format string, a ...any) error {
+	_, err := fmt.Fprintf(l.in, format, a...)
 	return err
 }
 
 // Release ends the guard and spares the process.
 func (l *Line) Release() {
-	_, _ = fmt.Fprintln(l.in, "done")
+	_ = l.say("%s\n", wordDone)
 	_ = l.in.Close()
 	// The exit status may have gone to a debugger's wait4(-1).
 	_ = l.cmd.Wait()
 }
 
-// Serve is the guard: it reads process IDs, one a line, until "done", which
-// spares them, or the end of the input, which kills them.
-func Serve(in io.Reader) {
-	pids := map[int]string{}
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		if lines.Text() == "done" {
-			return
-		}
-		if pid, err := strconv.Atoi(lines.Text()); err == nil && pid > 1 {
-			pids[pid] = startTime(pid)
-		}
-	}
-	for pid, started := range pids {
-		if started != "" && startTime(pid) == started { // not another one by now
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-}
-
-// startTime is when a process was started (field 22 of /proc/PID/stat), which
-// tells it from a later one with the same ID; "" if it is gone.
-func startTime(pid int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	// The second field, the name in parentheses, may hold spaces
-	// and parentheses.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const start = 22 - 3
-	if len(fields) <= start {
-		return ""
-	}
-	return fields[start]
-}
+// The words of the guard's language, one line each.
+const (
+	wordKill     = "kill"     // PID
+	wordContinue = "continue" // PID
+	wordPatch    = "patch"    // PID ADDRESS BYTES
+	wordDone     = "done"     // all is well: do nothing
+)

@@ -1,0 +1,148 @@
+package lifeline
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ward is a process that the guard watches over.
+type ward struct {
+	pid     int
+	started string // tells it from a later one with the same ID
+	kill    bool
+	patches []Patch
+}
+
+// Serve is the guard: it reads what to do until "done", after which it does
+// nothing, or the end of the input, after which it does it.
+func Serve(in io.Reader) {
+	wards := map[int]*ward{}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 1 && fields[0] == wordDone {
+			return
+		}
+		if len(fields) < 2 {
+			continue
+		}
+		pid, err := strconv.Atoi(fields[1])
+		if err != nil || pid <= 1 {
+			continue
+		}
+		w := wards[pid]
+		if w == nil {
+			w = &ward{pid: pid, started: startTime(pid)}
+			wards[pid] = w
+		}
+		w.learn(fields)
+	}
+	for _, w := range wards {
+		w.serve()
+	}
+}
+
+func (w *ward) learn(fields []string) {
+	switch {
+	case fields[0] == wordKill:
+		w.kill = true
+	case fields[0] == wordPatch && len(fields) == 4:
+		addr, err := strconv.ParseUint(fields[2], 0, 64)
+		original, err2 := hex.DecodeString(fields[3])
+		if err == nil && err2 == nil {
+			w.patches = append(w.patches, Patch{addr, original})
+		}
+	}
+}
+
+// Bounds of the time that a process has to come free of its dead tracer.
+const (
+	patience = 2 * time.Second
+	interval = 10 * time.Millisecond
+)
+
+// serve does what is to be done for one process.
+func (w *ward) serve() {
+	if w.started == "" || startTime(w.pid) != w.started {
+		return // it is gone
+	}
+	if w.kill {
+		_ = syscall.Kill(w.pid, syscall.SIGKILL)
+		return
+	}
+	w.mend()
+	// Our input closes before the kernel has detached the dead tracer, and only
+	// then does the process stop for the SIGSTOP that is left: look until it is
+	// free and runs.
+	running := 0
+	for end := time.Now().Add(patience); time.Now().Before(end) && running < 3; time.Sleep(interval) {
+		state, tracer := status(w.pid)
+		switch {
+		case state == "":
+			return
+		case tracer != "0":
+			running = 0
+		case state == "T":
+			running = 0
+			_ = syscall.Kill(w.pid, syscall.SIGCONT)
+		default:
+			running++
+		}
+	}
+}
+
+// mend takes the breakpoints out again. Only those that are still there: the
+// debugger may have got to it.
+func (w *ward) mend() {
+	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", w.pid), os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer mem.Close()
+	for _, p := range w.patches {
+		_, _ = mem.WriteAt(p.Original, int64(p.Addr))
+	}
+}
+
+// status gives a process's state letter and its tracer's ID.
+func status(pid int) (state, tracer string) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return "", ""
+	}
+	for line := range bytes.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+		value = strings.TrimSpace(value)
+		switch key {
+		case "State":
+			state = value[:min(1, len(value))]
+		case "TracerPid":
+			tracer = value
+		}
+	}
+	return state, tracer
+}
+
+// startTime is when a process was started (field 22 of /proc/PID/stat), "" if it
+// is gone.
+func startTime(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	// The second field, the name in parentheses, may hold spaces and parentheses.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const start = 22 - 3
+	if len(fields) <= start {
+		return ""
+	}
+	return fields[start]
+}
