@@ -23,6 +23,7 @@ func init() {
 		sp: RSP, fp: RBP, ra: 16, entrySP: -8,
 		callerSaved: 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<11,
 		saved:       []Reg{RBX, 12, 13, 14, 15},
+		private:     1<<RBX | 1<<RBP | 1<<R15, // not r12-r14: Swift's error, self and async context
 		decode:      decodeAMD64,
 	}
 	amd64GoArch = amd64Arch
@@ -75,7 +76,7 @@ func decodeAMD64(p *program, off int32) inst {
 	if len(src) > 16 {
 		src = src[:16]
 	}
-	out := inst{target: -1, cmpA: regNone, cmpB: regNone}
+	out := inst{target: -1, cmpA: regNone, cmpB: regNone, base: regNone}
 	if len(src) >= 4 && src[0] == 0xf3 && src[1] == 0x0f && src[2] == 0x1e && src[3]&^1 == 0xfa {
 		out.len = 4 // endbr64, endbr32: x86asm does not know them
 		return out
@@ -158,6 +159,9 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst, off int32) {
 			r[i], w[i] = gpr(a)
 		case x86asm.Mem:
 			m[i], isMem[i] = a, true
+			if in.Op != x86asm.LEA && in.Op != x86asm.NOP {
+				out.base, _ = gpr(a.Base)
+			}
 		}
 	}
 	const sp, fp = uint8(RSP), uint8(RBP)
@@ -341,7 +345,12 @@ func otherAMD64(p *program, in *x86asm.Inst, r [2]uint8, m [2]x86asm.Mem, isMem 
 		p.emit(op{kind: opClobber, mask: mask})
 	}
 	n := in.MemBytes
-	if n <= 0 || n > 128 {
+	switch {
+	case in.Op == x86asm.FLD || in.Op == x86asm.FSTP || in.Op == x86asm.FBLD || in.Op == x86asm.FBSTP:
+		n = 10
+	case in.Op == x86asm.FNSTCW || in.Op == x86asm.FNSTSW || in.Op == x86asm.FLDCW || in.Op == x86asm.STMXCSR || in.Op == x86asm.LDMXCSR:
+		n = 4
+	case n <= 0 || n > 128:
 		n = 128
 	}
 	for i := range m {

@@ -11,6 +11,7 @@ const (
 	reasonNoPath   = "code reached by indirect jumps only, and their state is not known"
 	reasonAmbig    = "code reached by indirect jumps only, and more than one state is possible"
 	reasonCFA      = "paths disagree on the stack pointer, or it was changed by an unknown amount, and no register finds the CFA"
+	reasonAlien    = "a callee-saved register is used before it is set: the start is not a function's entry point"
 	reasonRA       = "the return address was overwritten or lost"
 )
 
@@ -62,6 +63,9 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdic
 	here := &p.insts[p.index[off]-1]
 	if here.flow == flowBad {
 		return Rule{}, Verdict{Reason: reasonBoundary}, false
+	}
+	if p.alien() {
+		return Rule{}, Verdict{Reason: reasonAlien}, false
 	}
 	if here.st >= 0 {
 		certain := Exact

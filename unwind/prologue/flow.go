@@ -286,3 +286,37 @@ func (s *state) badReturn(a *arch) bool {
 	sp, fp := s.regs[a.sp], s.regs[a.fp]
 	return sp.kind == cfaRel && sp.off != a.entrySP || fp.rel()
 }
+
+// walk visits every instruction reached, with the settled states before and after it. A false answer ends it.
+func (p *program) walk(visit func(in *inst, before, after *state) bool) {
+	for k := range p.states {
+		s := p.states[k]
+		for n := p.meta[k].inst; ; {
+			in := &p.insts[n]
+			before := s
+			s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
+			if !visit(in, &before, &s) {
+				return
+			}
+			next := in.off + int32(in.len)
+			if in.flow > flowCond || p.cut[n] || int(next) >= len(p.code) || p.index[next] == 0 {
+				break
+			}
+			n = p.index[next] - 1
+			if p.insts[n].flags&flagLeader != 0 {
+				break
+			}
+		}
+	}
+}
+
+// alien reports that the code uses a register as no function entered by a call can.
+func (p *program) alien() bool {
+	found := false
+	p.walk(func(in *inst, s, _ *state) bool {
+		r := in.base
+		found = r < numRegs && p.a.private>>r&1 != 0 && s.regs[r] == val{kind: entry, reg: r}
+		return !found
+	})
+	return found
+}

@@ -43,31 +43,29 @@ func (p *program) afterCuts(heads []int32) []int32 {
 	return heads
 }
 
-// candidates are the distinct frames at the function's indirect jumps and calls: the states that code reached only by
-// such jumps, or by an exception thrown from a call, can begin with.
+// candidates are the distinct frames that code reached only by indirect jumps, or by an exception thrown from a call,
+// can begin with. Frames at indirect jumps with a frame built are those of jump tables, and are taken alone if there
+// are any: an exception's landing pad is entered with the same stack pointer, as arguments pushed for the call are
+// popped first. An indirect jump with no frame may be a tail call; then the frames at calls count too.
 func (p *program) candidates() []state {
-	var out []state
-	for k := range p.states {
-		s := p.states[k]
-		for n := p.meta[k].inst; ; {
-			in := &p.insts[n]
-			s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
-			if in.flow == flowIndirect || in.flow == flowCall {
-				c := s
-				c.apply(p.a, []op{{kind: opClobber, mask: p.a.callerSaved}}, in.off)
-				out = addCandidate(out, c, p.a)
-			}
-			next := in.off + int32(in.len)
-			if in.flow > flowCond || p.cut[n] || int(next) >= len(p.code) || p.index[next] == 0 {
-				break
-			}
-			n = p.index[next] - 1
-			if p.insts[n].flags&flagLeader != 0 {
-				break
-			}
+	var tables, rest []state
+	p.walk(func(in *inst, _, s *state) bool {
+		if in.flow != flowIndirect && in.flow != flowCall {
+			return true
 		}
+		c := *s
+		c.apply(p.a, []op{{kind: opClobber, mask: p.a.callerSaved}}, in.off)
+		if in.flow == flowIndirect && c.regs[p.a.sp] != (val{kind: cfaRel, off: p.a.entrySP}) {
+			tables = addCandidate(tables, c, p.a)
+		} else {
+			rest = addCandidate(rest, c, p.a)
+		}
+		return true
+	})
+	if len(tables) > 0 {
+		return tables
 	}
-	return out
+	return rest
 }
 
 func addCandidate(out []state, c state, a *arch) []state {

@@ -63,6 +63,7 @@ type inst struct {
 	cmpA   uint8 // operands of a compare, regNone otherwise
 	cmpB   uint8
 	flags  uint8
+	base   uint8 // base register of a memory operand that is read or written, regNone otherwise
 }
 
 // arch describes a calling convention to the analysis.
@@ -71,7 +72,8 @@ type arch struct {
 	wide        bool // arm64
 	entrySP     int32
 	callerSaved uint64
-	saved       []Reg // callee-saved besides the frame pointer, DWARF numbers
+	private     uint64 // callee-saved registers that no calling convention passes anything in
+	saved       []Reg  // callee-saved besides the frame pointer, DWARF numbers
 	align       int32
 	decode      func(p *program, off int32) inst
 }
