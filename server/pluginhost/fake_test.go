@@ -137,6 +137,7 @@ func chain(n int) unwind.WalkRequest {
 	}
 	r := unwind.WalkRequest{Arch: unwind.AMD64, MaxFrames: n + 1, Stack: unwind.Windows{{Addr: base, Data: stack}}}
 	r.Registers.Set(unwind.AMD64RIP, 0x400000)
+	r.Registers.Set(unwind.AMD64RSP, base)
 	r.Registers.Set(unwind.AMD64RBP, base)
 	return r
 }

@@ -27,6 +27,7 @@ func Example() {
 		Stack: unwind.Windows{{Addr: 0x7000, Data: stack}},
 	}
 	request.Registers.Set(unwind.AMD64RIP, 0x40000)
+	request.Registers.Set(unwind.AMD64RSP, 0x7000)
 	request.Registers.Set(unwind.AMD64RBP, 0x7000)
 
 	results, err := new(framechain.Unwinder).Walk(context.Background(), []unwind.WalkRequest{request})

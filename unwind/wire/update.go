@@ -98,10 +98,7 @@ func (b *deltaBuilder) add(chunk *pb.UpdateChunk) error {
 }
 
 func (b *deltaBuilder) addHead(h *pb.UpdateChunk_Head) error {
-	arch, ok := archFromWire(h.GetArch())
-	if !ok {
-		return broken("Update", "unknown architecture %d", h.GetArch())
-	}
+	arch, _ := archFromWire(h.GetArch()) // one that is not known here is ArchUnknown
 	b.headSeen = true
 	b.delta.Arch, b.delta.OS, b.delta.PACMask = arch, h.GetOs(), h.GetPacMask()
 	for _, id := range h.GetRemoved() {

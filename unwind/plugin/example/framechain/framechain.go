@@ -63,8 +63,9 @@ func (u *Unwinder) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]u
 func walk(r *unwind.WalkRequest, yield unwind.RangeSet) unwind.WalkResult {
 	var out unwind.WalkResult
 	fp, ok := r.Registers.FP(r.Arch)
-	if !ok || (r.Arch != unwind.AMD64 && r.Arch != unwind.ARM64) {
-		out.Stop, out.Reason = unwind.StopNoRule, "the frame pointer is not known"
+	sp, ok2 := r.Registers.SP(r.Arch)
+	if !ok || !ok2 || (r.Arch != unwind.AMD64 && r.Arch != unwind.ARM64) {
+		out.Stop, out.Reason = unwind.StopNoRule, "frame or stack pointer is not known"
 		return out
 	}
 	const record = 16 // the caller's frame pointer, then the return address
@@ -75,8 +76,8 @@ func walk(r *unwind.WalkRequest, yield unwind.RangeSet) unwind.WalkResult {
 			out.Stop, out.Reason = unwind.StopEnd, "the frame pointer is 0"
 			return out
 		}
-		if fp > fp+record {
-			out.Stop, out.Reason = unwind.StopBroken, "the frame record ends past the address space"
+		if fp < sp || fp%8 != 0 || fp > fp+record {
+			out.Stop, out.Reason = unwind.StopBroken, "the frame pointer points to no frame record on this stack"
 			return out
 		}
 		next, ok := r.Stack.Word(fp, order)
@@ -86,8 +87,8 @@ func walk(r *unwind.WalkRequest, yield unwind.RangeSet) unwind.WalkResult {
 			return out
 		}
 		cfa := fp + record
-		if ra == 0 || (next != 0 && next < cfa) {
-			out.Stop, out.Reason = unwind.StopBroken, "the chain does not lead towards the stack's base"
+		if ra == 0 {
+			out.Stop, out.Reason = unwind.StopBroken, "the return address is 0"
 			out.CFA, out.PC = cfa, ra
 			return out
 		}
@@ -100,7 +101,7 @@ func walk(r *unwind.WalkRequest, yield unwind.RangeSet) unwind.WalkResult {
 			out.Stop = unwind.StopYield
 			return out
 		}
-		fp = next
+		fp, sp = next, cfa
 	}
 	return out // StopLimit
 }
