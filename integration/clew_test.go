@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// workFolder holds the clew under test and the programs that are built.
+var workFolder string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if workFolder, err = os.MkdirTemp("", "clew-it-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(workFolder)
+		build := exec.Command("go", "build", "-o", clewPath(), "github.com/clewdbg/clew/cmd/clew")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build clew: %v\n%s", err, out)
+			return 1
+		}
+		// Other users run it too: see TestAttachOtherUser.
+		if err := os.Chmod(workFolder, 0o755); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func clewPath() string { return filepath.Join(workFolder, "clew") }
+
+// Exit codes, as clew's users know them.
+const (
+	done      = 0
+	failed    = 1
+	usage     = 2
+	truncated = 3
+)
+
+// outcome is what one run of clew came to.
+type outcome struct {
+	args           []string
+	code           int
+	stdout, stderr string
+}
+
+func (o outcome) String() string {
+	return fmt.Sprintf("clew %s: exit code %d\nstdout: %s\nstderr: %s", strings.Join(o.args, " "), o.code, clip(o.stdout), clip(o.stderr))
+}
+
+func clip(s string) string {
+	const most = 4000
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}
+
+// patience is far above what any run takes, on a loaded machine too.
+const patience = 2 * time.Minute
+
+// clew runs the command to its end.
+func clew(t testing.TB, args ...string) outcome {
+	t.Helper()
+	return run(t, exec.Command(clewPath(), args...))
+}
+
+func run(t testing.TB, cmd *exec.Cmd) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A program that holds on to the pipes after clew has ended is itself a
+	// failure, which Wait then reports.
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	err := cmd.Wait()
+	o := outcome{args: cmd.Args[1:], code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+	if !timer.Stop() {
+		t.Fatalf("did not end: %v", o)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("%v: %v", err, o)
+	}
+	return o
+}
+
+// want fails the test unless clew ended with that exit code.
+func (o outcome) want(t testing.TB, code int) outcome {
+	t.Helper()
+	if o.code != code {
+		t.Fatalf("want exit code %d; %v", code, o)
+	}
+	return o
+}
+
+// stacks reads the JSON answer on stdout, and holds it against its schema.
+func (o outcome) stacks(t testing.TB) []stackjson.Stack {
+	t.Helper()
+	answer := parseAnswer(t, []byte(o.stdout))
+	if answer.Error != "" || len(answer.Stacks) == 0 {
+		t.Fatalf("no stack: %v", o)
+	}
+	return answer.Stacks
+}
+
+func parseAnswer(t testing.TB, data []byte) stackjson.Answer {
+	t.Helper()
+	if err := schematest.CheckOutput(schema.Stack, data); err != nil {
+		t.Errorf("the answer is not as the schema says: %v", err)
+	}
+	var answer stackjson.Answer
+	if err := json.Unmarshal(data, &answer); err != nil {
+		t.Fatalf("%v in the answer %s", err, clip(string(data)))
+	}
+	return answer
+}
+
+// show prints a stack for the log of a failed test.
+func show(s *stackjson.Stack) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "thread %d goroutine %d\n", s.Thread, s.Goroutine)
+	skipped := 0
+	for i, f := range s.Frames {
+		if i >= 60 && i < len(s.Frames)-30 {
+			skipped++
+			continue
+		}
+		fmt.Fprintf(&b, "%4d %-13s %-9s %-4s %-14v cfa=%-14v %s %s %s\n", f.Index, f.Trust, f.Strategy, f.Kind, f.PC, f.CFA, f.Function, filepath.Base(f.Image), f.Rule)
+		for _, r := range f.Rejected {
+			fmt.Fprintf(&b, "       rejected: %s: %s\n", r.Strategy, r.Reason)
+		}
+	}
+	fmt.Fprintf(&b, "%s: %s (%d frames left out here)\n", s.Stop, s.Reason, skipped)
+	for _, n := range s.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	return b.String()
+}

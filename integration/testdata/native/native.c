@@ -1,0 +1,242 @@
+#define _GNU_SOURCE
+#include "native.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define FRAME __attribute__((noinline, noclone))
+
+// The record of one thread, innermost entry last. The kinds are
+//   F  an ordinary function
+//   E  one that Go has entered: its caller is cgo's stub
+//   B  cgo's stub through which C calls Go
+//   T  a thread's first function: its caller is libc's
+//   S  a signal handler: its caller is the trampoline, "extra" the PC that the
+//      signal interrupted
+struct entry {
+	char kind;
+	void *fn, *ra, *cfa, *extra;
+};
+struct record {
+	int depth;
+	struct entry next;
+	struct entry entries[8192];
+};
+static __thread struct record *mine;
+
+static const char *stem;
+static int stop;
+static function callback;
+
+static struct record *record(void) {
+	if (!mine)
+		mine = calloc(1, sizeof *mine);
+	return mine;
+}
+
+FRAME static void enter(char kind, void *fn, void *ra, void *cfa, void *extra) {
+	struct record *r = record();
+	if (r->depth == sizeof r->entries / sizeof r->entries[0])
+		abort();
+	r->entries[r->depth++] = (struct entry){kind, fn, ra, cfa, extra};
+}
+FRAME static void leave(void) { record()->depth--; }
+
+#define ENTER(kind, fn) enter(kind, (void *)(fn), __builtin_return_address(0), __builtin_dwarf_cfa(), 0)
+
+// The mappings as they are at the stop, to judge addresses by.
+static void write_maps(void) {
+	char name[4096], buffer[4096];
+	snprintf(name, sizeof name, "%s.maps", stem);
+	int in = open("/proc/self/maps", O_RDONLY), out = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	for (ssize_t n; (n = read(in, buffer, sizeof buffer)) > 0;)
+		if (write(out, buffer, n) != n)
+			abort();
+	close(in);
+	close(out);
+}
+
+FRAME static void write_record(void) {
+	char name[4096], temporary[4200];
+	struct record *r = record();
+	write_maps();
+	snprintf(name, sizeof name, "%s.%ld", stem, (long)syscall(SYS_gettid));
+	snprintf(temporary, sizeof temporary, "%s.new", name);
+	FILE *f = fopen(temporary, "w");
+	for (int i = r->depth - 1; i >= 0; i--) {
+		struct entry *e = &r->entries[i];
+		fprintf(f, "%c %#lx %#lx %#lx %#lx\n", e->kind, (long)e->fn, (long)e->ra, (long)e->cfa, (long)e->extra);
+	}
+	fclose(f);
+	rename(temporary, name);
+}
+
+// learn stands in for a function that cannot record its own entry, because it
+// stops there or is not ours: called first from the very call that calls the
+// function afterwards, it enters that one's return address and CFA.
+FRAME static int learn(int n) {
+	struct entry *e = &record()->next;
+	enter(e->kind, e->fn, __builtin_return_address(0), __builtin_dwarf_cfa(), 0);
+	write_record();
+	return n;
+}
+
+// CALL calls the function twice by one call instruction, as learn and as
+// itself. The volatile count keeps the compiler from unrolling.
+#define CALL(k, f, n)                                       \
+	do {                                                    \
+		function target = learn;                            \
+		record()->next = (struct entry){k, (void *)(f)};    \
+		for (volatile int turn = 0; turn < 2; turn++) {     \
+			n += target(n);                                 \
+			target = (f);                                   \
+		}                                                   \
+		leave();                                            \
+	} while (0)
+
+FRAME int leaf_int3(int n) {
+	__asm__ volatile("int3");
+	return n + 1;
+}
+FRAME int leaf_break(int n) {
+	volatile int local[4] = {n, n + 1};
+	__asm__ volatile("" ::: "rbx", "r12");
+	return local[0] + local[1];
+}
+FRAME int leaf_segv(int n) {
+	*(volatile int *)8 = n;
+	return n + 1;
+}
+FRAME int leaf_spin(int n) {
+	for (volatile int forever = 1; forever;)
+		__asm__ volatile("pause");
+	return n;
+}
+FRAME int leaf_sleep(int n) {
+	for (;;)
+		pause();
+	return n;
+}
+FRAME int leaf_syscall(int n) {
+	for (;;) {
+		long result = SYS_pause;
+		__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+	}
+	return n;
+}
+FRAME int leaf_raise(int n) {
+	long result = SYS_tkill;
+	register long tid __asm__("rdi") = syscall(SYS_gettid);
+	register long number __asm__("rsi") = SIGUSR1;
+	result = SYS_tkill;
+	__asm__ volatile("syscall" : "+a"(result) : "r"(tid), "r"(number) : "rcx", "r11", "memory");
+	return n + (int)result;
+}
+
+static function leaf(void) {
+	static const function leaves[] = {leaf_int3, leaf_break, leaf_segv, leaf_spin, leaf_sleep, leaf_syscall, leaf_raise};
+	return leaves[stop];
+}
+
+FRAME static int last(int n) {
+	ENTER('F', last);
+	function f = leaf();
+	CALL('F', f, n);
+	leave();
+	return n + 1;
+}
+
+FRAME static int middle(int n) {
+	ENTER('F', middle);
+	int r = last(n + 1) + n;
+	leave();
+	return r;
+}
+
+FRAME static int calling(int n) {
+	ENTER('F', calling);
+	function f = callback;
+	CALL('B', f, n);
+	leave();
+	return n + 2;
+}
+
+FRAME static int deep(int n) {
+	ENTER('F', deep);
+	int r = n > 1 ? deep(n - 1) + 1 : last(n);
+	leave();
+	return r + 1;
+}
+
+FRAME int outer(int n) {
+	ENTER('E', outer);
+	int r = middle(n + 1) + n;
+	leave();
+	return r;
+}
+FRAME int outer_calling(int n) {
+	ENTER('E', outer_calling);
+	int r = calling(n + 1) + n;
+	leave();
+	return r;
+}
+FRAME int outer_deep(int n) {
+	ENTER('E', outer_deep);
+	int r = deep(n) + n;
+	leave();
+	return r;
+}
+
+// Threads.
+
+struct start {
+	function body;
+	int n, own_stack;
+};
+
+FRAME static void on_signal(int number, siginfo_t *info, void *context) {
+	ucontext_t *interrupted = context;
+	enter('S', on_signal, __builtin_return_address(0), __builtin_dwarf_cfa(), (void *)interrupted->uc_mcontext.gregs[REG_RIP]);
+	stop = STOP_INT3;
+	middle(number);
+	leave();
+}
+
+FRAME static void *thread_main(void *arg) {
+	ENTER('T', thread_main);
+	struct start *s = arg;
+	if (s->own_stack) {
+		stack_t alternate = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+		sigaltstack(&alternate, 0);
+	}
+	s->n += s->body(s->n);
+	leave();
+	return 0;
+}
+
+static int in_thread(struct start s) {
+	pthread_t t;
+	if (pthread_create(&t, 0, thread_main, &s) != 0)
+		abort();
+	pthread_join(t, 0);
+	return s.n;
+}
+int thread_plain(int n) { return in_thread((struct start){middle, n, 0}); }
+int thread_calling(int n) { return in_thread((struct start){calling, n, 0}); }
+int thread_signal(int n) { return in_thread((struct start){middle, n, 1}); }
+
+void native_setup(const char *s, int how, function f) {
+	stem = strdup(s);
+	stop = how;
+	callback = f;
+	if (how == STOP_RAISE) {
+		struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+		sigaction(SIGUSR1, &action, 0);
+	}
+}

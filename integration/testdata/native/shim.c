@@ -1,0 +1,36 @@
+// The library, loaded when the program has started to run. The functions jump,
+// and so are no frames.
+#include "native.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void (*real_native_setup)(const char *, int, function);
+
+#define FORWARD(name) \
+	function real_##name; \
+	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ": jmp *real_" #name "(%rip)\n.size " #name ", .-" #name "\n.previous")
+
+FORWARD(outer);
+FORWARD(outer_calling);
+FORWARD(outer_deep);
+FORWARD(thread_plain);
+FORWARD(thread_calling);
+FORWARD(thread_signal);
+
+void native_setup(const char *stem, int stop, function callback) {
+	void *library = dlopen(getenv("NATIVE_LIBRARY"), RTLD_NOW);
+	if (!library) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(9);
+	}
+	real_native_setup = (void (*)(const char *, int, function))dlsym(library, "native_setup");
+#define RESOLVE(name) real_##name = (function)dlsym(library, #name)
+	RESOLVE(outer);
+	RESOLVE(outer_calling);
+	RESOLVE(outer_deep);
+	RESOLVE(thread_plain);
+	RESOLVE(thread_calling);
+	RESOLVE(thread_signal);
+	real_native_setup(stem, stop, callback);
+}
