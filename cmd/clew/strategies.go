@@ -44,6 +44,11 @@ func builtinNames() []string {
 	return names
 }
 
+// walkTimeout bounds one round trip to a plugin in clew's one-shot commands. It
+// is longer than a debug session's, where an editor waits: on a busy machine a
+// stack that comes late is better than one that is cut off.
+const walkTimeout = 2 * time.Second
+
 // strategies are the plugins that one command uses.
 type strategies struct {
 	host  *pluginhost.Host
