@@ -13,12 +13,15 @@ import (
 type function struct {
 	start, end uint64
 	name       string // as in the file
+	reach      uint64 // the highest end of this function and all before it
 	sized      bool   // the symbol has a size: end is its own
 	rank       int    // which of several names for one address to prefer; higher is better
 }
 
-// Bounds says where a function begins and ends. Exact is false where the symbol
-// has no size, so that End is only where the next one begins.
+// Bounds says where a function begins and ends. Exact is false where Start may
+// not be an entry that is called: the symbol has no size, so that code without
+// a symbol may lie between it and the address (End is then where the next one
+// begins), or it is a fragment.
 type Bounds struct {
 	Name       string // demangled
 	Start, End uint64
@@ -50,16 +53,35 @@ func readFunctions(f *elf.File) []function {
 		return strings.Compare(a.name, b.name)
 	})
 	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
+	out = dropLabels(out)
+	reach := uint64(0)
 	for i := range out {
-		if out[i].sized {
-			continue
+		if !out[i].sized {
+			out[i].end = sectionEnd(f, out[i].start)
+			if i+1 < len(out) && out[i+1].start < out[i].end {
+				out[i].end = out[i+1].start
+			}
 		}
-		out[i].end = sectionEnd(f, out[i].start)
-		if i+1 < len(out) && out[i+1].start < out[i].end {
-			out[i].end = out[i+1].start
-		}
+		reach = max(reach, out[i].end)
+		out[i].reach = reach
 	}
 	return out
+}
+
+// dropLabels removes symbols without a size that lie inside a function with one.
+//
+// Situation: hand-written assembly exports labels in the middle of a function,
+// which would hide where the function starts. Example: "loop" in "copy" of
+// TestFunctionBounds.
+func dropLabels(all []function) []function {
+	end := uint64(0) // of the functions with a size so far
+	return slices.DeleteFunc(all, func(fn function) bool {
+		if fn.sized {
+			end = max(end, fn.end)
+			return false
+		}
+		return fn.start < end
+	})
 }
 
 func compare(a, b uint64) int {
@@ -110,18 +132,47 @@ func sectionEnd(f *elf.File, addr uint64) uint64 {
 }
 
 // function gives the function that vaddr lies in. Functions may nest (a symbol
-// for a part of another): the innermost with a size wins.
+// for a part of another): the innermost wins.
 func (f *File) function(vaddr uint64) (function, bool) {
 	all := f.functions()
 	i := sort.Search(len(all), func(i int) bool { return all[i].start > vaddr })
-	const nesting = 16
-	for n := 0; i > 0 && n < nesting; n++ {
+	const nesting = 64 // bounds the search in a hostile table
+	for n := 0; i > 0 && n < nesting && vaddr < all[i-1].reach; n++ {
 		i--
 		if vaddr < all[i].end {
 			return all[i], true
 		}
 	}
-	return function{}, false
+	return f.nativeInGoTable(vaddr)
+}
+
+// nativeInGoTable finds a C function that Go's internal linker took into Go's
+// table: a stripped program has its name nowhere else.
+func (f *File) nativeInGoTable(vaddr uint64) (function, bool) {
+	t := f.GoTable()
+	if t == nil {
+		return function{}, false
+	}
+	fn, ok := t.Func(vaddr)
+	if !ok || fn.HasTables() {
+		return function{}, false
+	}
+	name := fn.Name()
+	if name == "" || strings.HasPrefix(name, "go:") { // the linker's markers
+		return function{}, false
+	}
+	return function{start: fn.Entry, end: fn.End, name: name, sized: true}, true
+}
+
+// fragment reports whether a symbol names a piece of a function that is jumped
+// to, not called.
+//
+// Situation: gcc moves unlikely code elsewhere, under a symbol of its own that
+// starts in the middle of the function's life: a frame stands already. Example:
+// "main.cold". A simulation of the prologue must not begin there. LLVM's
+// "f.cold.1" is called, so for it this only means less trust.
+func fragment(name string) bool {
+	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.")
 }
 
 // FunctionBounds gives the function that vaddr lies in, by the symbol tables.
@@ -130,7 +181,7 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	if !ok {
 		return Bounds{}, false
 	}
-	return Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized}, true
+	return Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}, true
 }
 
 // Find gives the addresses of the functions with that name, mangled or not.
@@ -151,6 +202,12 @@ func (f *File) Find(name string) []uint64 {
 	return out
 }
 
-// Demangle gives the name that a C++, Rust or Swift compiler mangled; other
-// names come back as they are.
-func Demangle(name string) string { return demangle.Filter(name, demangle.NoClones) }
+// maxName bounds a demangled name, as a power of 2 in bytes: short mangled names
+// can stand for huge ones.
+const maxName = 14
+
+// Demangle gives the name that a C++ or Rust compiler mangled; other names,
+// Swift's among them, come back as they are.
+func Demangle(name string) string {
+	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxName))
+}

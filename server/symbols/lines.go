@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"io"
 	"sort"
+	"strings"
 	"sync"
 )
 
@@ -15,7 +16,8 @@ const languageGo = 0x16
 // Bounds on what is kept of a file's line tables.
 const (
 	maxUnits = 1 << 20
-	maxLines = 1 << 24
+	maxLines = 1 << 22
+	maxDebug = 2 << 30 // bytes of debug sections, uncompressed
 )
 
 // lineIndex finds source lines of code that is not Go's.
@@ -42,19 +44,53 @@ type line struct {
 // newLineIndex lists the units; their lines are read when first asked for.
 func newLineIndex(f *elf.File) *lineIndex {
 	idx := &lineIndex{lines: make(map[dwarf.Offset][]line)}
-	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+	if !worthReading(f) {
 		return idx
 	}
+	guard(func() { idx.readUnits(f) })
+	sort.Slice(idx.units, func(i, j int) bool { return idx.units[i].low < idx.units[j].low })
+	return idx
+}
+
+// worthReading reports whether there is DWARF, of a size that may be loaded.
+func worthReading(f *elf.File) bool {
+	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+		return false
+	}
+	size := uint64(0)
+	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".debug_") || strings.HasPrefix(s.Name, ".zdebug_") {
+			if s.Size > maxDebug-size {
+				return false
+			}
+			size += s.Size
+		}
+	}
+	return true
+}
+
+// guard calls debug/dwarf, which panics on some corrupt input; what it has
+// delivered before stays.
+func guard(call func()) {
+	defer func() { _ = recover() }()
+	call()
+}
+
+// readUnits lists the address ranges of the units.
+func (idx *lineIndex) readUnits(f *elf.File) {
 	data, err := f.DWARF()
 	if err != nil {
-		return idx
+		return
 	}
 	idx.data = data
+	next := dwarf.Offset(0)
 	for r := data.Reader(); len(idx.units) < maxUnits; r.SkipChildren() {
 		e, err := r.Next()
-		if err != nil || e == nil {
+		// A corrupt DW_AT_sibling can lead backwards, and so in circles.
+		if err != nil || e == nil || e.Offset < next {
 			break
 		}
+		next = e.Offset + 1
 		if e.Tag != dwarf.TagCompileUnit {
 			continue
 		}
@@ -66,13 +102,11 @@ func newLineIndex(f *elf.File) *lineIndex {
 			continue
 		}
 		for _, rg := range ranges {
-			if rg[0] < rg[1] {
+			if 0 < rg[0] && rg[0] < rg[1] { // at 0: dropped by the linker
 				idx.units = append(idx.units, unit{rg[0], rg[1], e})
 			}
 		}
 	}
-	sort.Slice(idx.units, func(i, j int) bool { return idx.units[i].low < idx.units[j].low })
-	return idx
 }
 
 // find gives the source line of an instruction.
@@ -97,23 +131,7 @@ func (x *lineIndex) rows(e *dwarf.Entry) []line {
 		return rows
 	}
 	var rows []line
-	if lr, err := x.data.LineReader(e); err == nil && lr != nil {
-		var entry dwarf.LineEntry
-		for len(rows) < maxLines {
-			if err := lr.Next(&entry); err != nil {
-				if err != io.EOF {
-					rows = nil // a table that breaks off tells nothing for certain
-				}
-				break
-			}
-			switch {
-			case entry.EndSequence:
-				rows = append(rows, line{addr: entry.Address})
-			case entry.File != nil:
-				rows = append(rows, line{addr: entry.Address, file: entry.File.Name, line: entry.Line})
-			}
-		}
-	}
+	guard(func() { rows = x.read(e) })
 	// At one address the later row counts, and the end of one sequence comes
 	// before the start of the next.
 	sort.SliceStable(rows, func(i, j int) bool {
@@ -124,4 +142,36 @@ func (x *lineIndex) rows(e *dwarf.Entry) []line {
 	})
 	x.lines[e.Offset] = rows
 	return rows
+}
+
+// read reads the line table of a unit. A table that breaks off tells nothing
+// for certain: nil.
+func (x *lineIndex) read(e *dwarf.Entry) []line {
+	lr, err := x.data.LineReader(e)
+	if err != nil || lr == nil {
+		return nil
+	}
+	var rows []line
+	sequence := 0 // where the current one starts in rows
+	for len(rows) < maxLines {
+		var entry dwarf.LineEntry
+		if err := lr.Next(&entry); err == io.EOF {
+			return rows
+		} else if err != nil {
+			return nil
+		}
+		switch {
+		case entry.EndSequence:
+			rows = append(rows, line{addr: entry.Address})
+			// Code that the linker dropped (--gc-sections) keeps its lines, at
+			// address 0, where they would cover real code.
+			if rows[sequence].addr == 0 {
+				rows = rows[:sequence]
+			}
+			sequence = len(rows)
+		case entry.File != nil:
+			rows = append(rows, line{addr: entry.Address, file: entry.File.Name, line: entry.Line})
+		}
+	}
+	return nil
 }

@@ -1,0 +1,204 @@
+package symbols
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+var boundsSymbols = []testSymbol{
+	{"$x", 0x1000, 0, elf.STT_NOTYPE, elf.STB_LOCAL},
+	{"copy", 0x1000, 0x40, elf.STT_FUNC, elf.STB_LOCAL},
+	{"copy_alias", 0x1000, 0, elf.STT_NOTYPE, elf.STB_GLOBAL},
+	{"loop", 0x1020, 0, elf.STT_NOTYPE, elf.STB_GLOBAL}, // a label
+	{"$d", 0x1030, 0, elf.STT_NOTYPE, elf.STB_LOCAL},
+	{"outer", 0x1080, 0x80, elf.STT_FUNC, elf.STB_GLOBAL},
+	{"part", 0x1090, 0x10, elf.STT_FUNC, elf.STB_LOCAL}, // nested
+	{"assembly", 0x1100, 0, elf.STT_NOTYPE, elf.STB_GLOBAL},
+	{"data", 0x1110, 8, elf.STT_OBJECT, elf.STB_GLOBAL},
+	{"local_label", 0x1120, 0, elf.STT_NOTYPE, elf.STB_LOCAL},
+	{"outer.cold", 0x1140, 0x20, elf.STT_FUNC, elf.STB_LOCAL},
+	{"_ZN3foo3barEi", 0x1160, 0x20, elf.STT_FUNC, elf.STB_GLOBAL},
+	{"last", 0x1200, 0, elf.STT_FUNC, elf.STB_GLOBAL},
+	{"huge", 0x1300, ^uint64(0), elf.STT_FUNC, elf.STB_GLOBAL}, // its end wraps around
+}
+
+func TestFunctionBounds(t *testing.T) {
+	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
+		image := testELF(order, boundsSymbols)
+		f, err := New(bytes.NewReader(image), int64(len(image)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for vaddr, want := range map[uint64]string{
+			0x0fff: "none",
+			0x1000: "copy 0x1000-0x1040 true",
+			0x1024: "copy 0x1000-0x1040 true", // not the label "loop"
+			0x103f: "copy 0x1000-0x1040 true",
+			0x1040: "none", // a gap behind a function with a size
+			0x1088: "outer 0x1080-0x1100 true",
+			0x1090: "part 0x1090-0x10a0 true",
+			0x10a0: "outer 0x1080-0x1100 true", // behind the nested one
+			0x1124: "assembly 0x1100-0x1140 false",
+			0x1144: "outer.cold 0x1140-0x1160 false", // jumped to, not called
+			0x1164: "foo::bar(int) 0x1160-0x1180 true",
+			0x1204: "last 0x1200-0x1300 false",
+			0x13ff: "huge 0x1300-0x1400 false", // up to the section's end
+			0x1400: "none",
+		} {
+			got := "none"
+			if b, ok := f.FunctionBounds(vaddr); ok {
+				got = fmt.Sprintf("%s %#x-%#x %v", b.Name, b.Start, b.End, b.Exact)
+			}
+			if got != want {
+				t.Errorf("%#x: %s, want %s", vaddr, got, want)
+			}
+		}
+		if f.EntryPoint() != testText {
+			t.Errorf("entry point %#x", f.EntryPoint())
+		}
+		if code := f.Code(testText+testTextSize-4, 16); !bytes.Equal(code, []byte{0x1f, 0x20, 0x03, 0xd5}) {
+			t.Errorf("code at the end: %x", code)
+		}
+		if code := f.Code(testText-1, 4); code != nil {
+			t.Errorf("code before the segment: %x", code)
+		}
+	}
+}
+
+func TestDemangle(t *testing.T) {
+	for name, want := range map[string]string{
+		"_ZN3foo3barEi":                          "foo::bar(int)",
+		"_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
+		"_RNvCs1234_7mycrate3foo":                "mycrate::foo",
+		"main.main":                              "main.main",
+		"_start":                                 "_start",
+		"_Z":                                     "_Z",
+	} {
+		if got := Demangle(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	// Each S_ stands for all before: a short name for an endless one.
+	bomb := "_Z1f1aIiE" + strings.Repeat("S_IS_S_E", 200)
+	if n := len(Demangle(bomb)); n > 1<<maxName && n > len(bomb) {
+		t.Errorf("%d bytes of mangled name become %d", len(bomb), n)
+	}
+}
+
+// Code that the linker drops keeps its lines at address 0, where they would
+// cover the real code of a position-independent program.
+func TestLinesOfDroppedCode(t *testing.T) {
+	cc := testneed.CC(t)
+	dir := t.TempDir()
+	source := filepath.Join(dir, "p.c")
+	text := "volatile int x;\nvoid dropped(void) {\n" + strings.Repeat("\tx++;\n", 2000) + "}\nint main(void) {\n\treturn x;\n}\n"
+	if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "p")
+	cmd := exec.Command(cc, "-g", "-O0", "-fPIE", "-pie", "-ffunction-sections", "-Wl,--gc-sections", "-o", program, source)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := f.Find("dropped"); len(at) != 0 {
+		t.Fatalf("the linker has kept the function at %#x", at)
+	}
+	main := f.Find("main")
+	if len(main) != 1 {
+		t.Fatalf("main is at %#x", main)
+	}
+	b, _ := f.FunctionBounds(main[0])
+	for pc := b.Start; pc < b.End; pc++ {
+		if c := f.Calls(pc); len(c) != 1 || c[0].Line < 2004 || c[0].Line > 2006 {
+			t.Fatalf("main at %#x: %+v, want line 2004 to 2006", pc, c)
+		}
+	}
+}
+
+// A DW_AT_sibling that points to its own unit must not lead in circles.
+func TestSiblingLoop(t *testing.T) {
+	abbrev := []byte{
+		1, 0x11, 1, // code 1: compile unit with children
+		0x01, 0x13, // DW_AT_sibling, DW_FORM_ref4
+		0, 0, 0,
+	}
+	info := []byte{
+		13, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8, // unit header, DWARF 4
+		1, 11, 0, 0, 0, // the unit, its sibling itself
+		0,
+	}
+	info[0] = byte(len(info) - 4)
+	image := testELF(binary.LittleEndian, nil, testSection{".debug_abbrev", abbrev}, testSection{".debug_info", info})
+	f, err := New(bytes.NewReader(image), int64(len(image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !worthReading(f.elf) {
+		t.Fatal("the image has no DWARF")
+	}
+	done := make(chan []Call)
+	go func() { done <- f.Calls(testText) }()
+	select {
+	case c := <-done:
+		if len(c) != 0 {
+			t.Errorf("%+v", c)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("still reading after 10 s")
+	}
+}
+
+func FuzzNew(f *testing.F) {
+	f.Add(testELF(binary.LittleEndian, boundsSymbols), uint64(0x1010))
+	f.Add(testELF(binary.BigEndian, boundsSymbols[:3]), uint64(0x1010))
+	source := filepath.Join(f.TempDir(), "p.c")
+	if err := os.WriteFile(source, []byte("int f(int x) { return x * 2; }\n"), 0o644); err != nil {
+		f.Fatal(err)
+	}
+	cc := testneed.CC(f)
+	for i, args := range [][]string{{"-g"}, {"-g", "-gz=zlib"}, {"-g", "-gdwarf-3"}} {
+		out := fmt.Sprintf("%s.%d.so", source, i)
+		cmd := exec.Command(cc, append(args, "-shared", "-fPIC", "-nostdlib", "-Wl,-z,noseparate-code", "-o", out, source)...)
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			f.Fatalf("%v: %s", err, msg)
+		}
+		data, err := os.ReadFile(out)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, uint64(0x1000))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, vaddr uint64) {
+		file, err := New(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		at := []uint64{vaddr, file.EntryPoint()}
+		for _, r := range file.Executable() {
+			at = append(at, r.Start, r.End-1)
+		}
+		for _, vaddr := range at[:min(len(at), 8)] {
+			if b, ok := file.FunctionBounds(vaddr); ok && (vaddr < b.Start || vaddr >= b.End) {
+				t.Fatalf("%#x is not in %+v", vaddr, b)
+			}
+			file.Calls(vaddr)
+			file.Code(vaddr, 64)
+		}
+		file.Find("f")
+		file.GoTable()
+	})
+}
