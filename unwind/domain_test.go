@@ -209,3 +209,17 @@ func TestMemoryError(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestRangeSetIntersect(t *testing.T) {
+	s := NewRangeSet(Range{0, 10}, Range{20, 30}, Range{40, 50})
+	o := NewRangeSet(Range{5, 25}, Range{29, 41})
+	got, want := s.Intersect(o), RangeSet{{5, 10}, {20, 25}, {29, 30}, {40, 41}}
+	if len(got) != len(want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+}

@@ -61,3 +61,19 @@ func (s RangeSet) Union(t RangeSet) RangeSet {
 	all := make([]Range, 0, len(s)+len(t))
 	return NewRangeSet(append(append(all, s...), t...)...)
 }
+
+// Intersect is the set of addresses in s and in t.
+func (s RangeSet) Intersect(t RangeSet) RangeSet {
+	var out []Range
+	for i, j := 0, 0; i < len(s) && j < len(t); {
+		if r := (Range{max(s[i].Start, t[j].Start), min(s[i].End, t[j].End)}); r.Start < r.End {
+			out = append(out, r)
+		}
+		if s[i].End < t[j].End {
+			i++
+		} else {
+			j++
+		}
+	}
+	return RangeSet(out)
+}

@@ -113,6 +113,10 @@ func (e *Engine) prepare(ctx context.Context, n Named, in *Input, higher unwind.
 	for _, r := range reports {
 		s.Coverage = s.Coverage.Union(r.Coverage)
 	}
+	if in.Target.Executable != nil {
+		// Tables may claim what is no code; only code is ranked.
+		s.Coverage = s.Coverage.Intersect(in.Target.Executable)
+	}
 	if err := n.Unwinder.Yield(ctx, higher); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// recorded is a strategy that remembers what it was told.
+type recorded struct {
+	description unwind.Description
+	coverage    unwind.RangeSet
+	deltas      []unwind.ImageDelta
+	yields      unwind.RangeSet
+	err         error
+}
+
+func (r *recorded) Describe(context.Context) (unwind.Description, error) { return r.description, nil }
+func (r *recorded) Update(_ context.Context, d unwind.ImageDelta) ([]unwind.ImageReport, error) {
+	r.deltas = append(r.deltas, d)
+	if r.err != nil {
+		return nil, r.err
+	}
+	return []unwind.ImageReport{{ID: d.Added[0].ID, Coverage: r.coverage}}, nil
+}
+func (r *recorded) Yield(_ context.Context, ranges unwind.RangeSet) error {
+	r.yields = ranges
+	return nil
+}
+func (r *recorded) Walk(_ context.Context, reqs []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	return make([]unwind.WalkResult, len(reqs)), nil
+}
+
+// noCode knows nothing.
+type noCode struct{}
+
+func (noCode) Function(unwind.LookupAddr) (assembler.Function, bool) { return assembler.Function{}, false }
+func (noCode) Bytes(uint64, int) []byte                              { return nil }
+
+func input() *Input {
+	return &Input{
+		Target: assembler.Target{Arch: unwind.AMD64, Memory: unwind.Windows{}, Code: noCode{},
+			Executable: unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x3000})},
+		Images: []unwind.Image{{Base: 0x1000}},
+		Hosted: unwind.NewRangeSet(unwind.Range{Start: 0x2800, End: 0x2900}),
+		Section: func(i int, name string) (unwind.Section, bool) {
+			return unwind.Section{Name: name, Data: []byte{1}}, name == ".eh_frame"
+		},
+	}
+}
+
+func TestPrepareTellsStrategiesWhatTheyNeed(t *testing.T) {
+	first := &recorded{
+		description: unwind.Description{Name: "first", Arches: []unwind.Arch{unwind.AMD64}, Sections: []string{".eh_frame", ".missing"}},
+		coverage:    unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x1800}, unwind.Range{Start: 0x2f00, End: 0x9000}),
+	}
+	second := &recorded{description: unwind.Description{Name: "second", Arches: []unwind.Arch{unwind.AMD64}, Anywhere: true}}
+	foreign := &recorded{description: unwind.Description{Name: "foreign", Arches: []unwind.Arch{unwind.ARM64}}}
+	e := New([]Named{{"first", first}, {"second", second}, {"foreign", foreign}})
+	p := e.Prepare(context.Background(), input())
+	if len(p.asm.Strategies) != 2 || len(foreign.deltas) != 0 {
+		t.Fatalf("%d strategies, the foreign one was told %d times", len(p.asm.Strategies), len(foreign.deltas))
+	}
+	if s := first.deltas[0].Added[0].Sections; len(s) != 1 || s[0].Name != ".eh_frame" {
+		t.Errorf("sections %v", s)
+	}
+	if s := second.deltas[0].Added[0].Sections; len(s) != 0 {
+		t.Errorf("sections nobody asked for: %v", s)
+	}
+	// Only code is ranked, and a lower rank yields to what the host and the
+	// higher ones serve.
+	if p.asm.Strategies[0].Coverage.Contains(0x4000) || !p.asm.Strategies[0].Coverage.Contains(0x2f80) {
+		t.Errorf("coverage %v", p.asm.Strategies[0].Coverage)
+	}
+	if !first.yields.Contains(0x2800) || first.yields.Contains(0x1000) || !second.yields.Contains(0x1000) {
+		t.Errorf("yields %v, %v", first.yields, second.yields)
+	}
+	// At the next stop the images of this one go.
+	e.Prepare(context.Background(), input())
+	if d := first.deltas[1]; len(d.Removed) != 1 || d.Removed[0] != first.deltas[0].Added[0].ID || d.Added[0].ID == d.Removed[0] {
+		t.Errorf("second delta: %+v", d)
+	}
+}
+
+func TestStrategyThatFailsIsLeftOutAndNamed(t *testing.T) {
+	broken := &recorded{description: unwind.Description{Name: "broken", Arches: []unwind.Arch{unwind.AMD64}}, err: errors.New("no tables")}
+	in := input()
+	in.Notes = []string{"an image was replaced"}
+	p := New([]Named{{"broken", broken}}).Prepare(context.Background(), in)
+	var th assembler.Thread
+	th.Registers.Set(unwind.AMD64RIP, 0x1000)
+	th.Registers.Set(unwind.AMD64RSP, 0x7000)
+	s := p.Stack(context.Background(), &th, assembler.Options{})
+	if len(s.Notes) != 2 || !strings.Contains(s.Notes[1], "no tables") || s.Stop != unwind.Truncated {
+		t.Errorf("%v, notes %q", s.Stop, s.Notes)
+	}
+}
+
+// What was read comes back once, sorted and joined.
+func TestRecorder(t *testing.T) {
+	r := NewRecorder(unwind.Windows{{Addr: 100, Data: []byte("0123456789")}})
+	for _, at := range []struct{ addr, n uint64 }{{104, 4}, {100, 2}, {106, 4}, {101, 1}} {
+		if err := r.ReadMemory(at.addr, make([]byte, at.n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.ReadMemory(50, make([]byte, 1)); err == nil {
+		t.Error("unreadable memory was read")
+	}
+	got := r.Windows()
+	if len(got) != 2 || got[0].Addr != 100 || string(got[0].Data) != "01" || got[1].Addr != 104 || string(got[1].Data) != "456789" {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,64 @@
+package lifeline
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}
+
+func TestServeKillsWhenItsInputEnds(t *testing.T) {
+	cmd := sleeper(t)
+	Serve(strings.NewReader(fmt.Sprintf("kill %d\n", cmd.Process.Pid)))
+	err := cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Errorf("the process was not killed: %v", err)
+	}
+}
+
+func TestServeSparesAfterDone(t *testing.T) {
+	cmd := sleeper(t)
+	Serve(strings.NewReader(fmt.Sprintf("kill %d\nnonsense\nkill x\ndone\n", cmd.Process.Pid)))
+	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
+		t.Errorf("state %q", state)
+	}
+}
+
+func TestServeContinuesWhatStaysStopped(t *testing.T) {
+	cmd := sleeper(t)
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if state, _ := status(cmd.Process.Pid); state == "T" {
+			break
+		}
+		time.Sleep(interval)
+	}
+	Serve(strings.NewReader(fmt.Sprintf("continue %d\n", cmd.Process.Pid)))
+	if state, _ := status(cmd.Process.Pid); state == "T" || state == "" {
+		t.Errorf("state %q", state)
+	}
+}
+
+// A process with the same ID is not the same process.
+func TestServeLeavesAnotherProcessAlone(t *testing.T) {
+	cmd := sleeper(t)
+	w := ward{pid: cmd.Process.Pid, started: "1", kill: true}
+	w.serve()
+	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
+		t.Errorf("state %q", state)
+	}
+}
