@@ -188,6 +188,12 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 			}
 		}
 	}
+	if soft != m.soft && have.loses(s, p.a) {
+		// Compiled code keeps every callee-saved register somewhere at every point: the soft edge does not exist.
+		if soft && p.cutEdge(origin) || !soft && p.cutEdge(m.origin) {
+			return
+		}
+	}
 	m.soft = m.soft && soft
 	if m.origin != origin {
 		m.origin = 0
@@ -287,16 +293,18 @@ func (s *state) badReturn(a *arch) bool {
 	return sp.kind == cfaRel && sp.off != a.entrySP || fp.rel()
 }
 
-// walk visits every instruction reached, with the settled states before and after it. A false answer ends it.
-func (p *program) walk(visit func(in *inst, before, after *state) bool) {
+// walk calls before and after (either may be nil) for every instruction reached, with the settled state there.
+func (p *program) walk(before, after func(in *inst, s *state)) {
 	for k := range p.states {
 		s := p.states[k]
 		for n := p.meta[k].inst; ; {
 			in := &p.insts[n]
-			before := s
+			if before != nil {
+				before(in, &s)
+			}
 			s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
-			if !visit(in, &before, &s) {
-				return
+			if after != nil {
+				after(in, &s)
 			}
 			next := in.off + int32(in.len)
 			if in.flow > flowCond || p.cut[n] || int(next) >= len(p.code) || p.index[next] == 0 {
@@ -313,10 +321,10 @@ func (p *program) walk(visit func(in *inst, before, after *state) bool) {
 // alien reports that the code uses a register as no function entered by a call can.
 func (p *program) alien() bool {
 	found := false
-	p.walk(func(in *inst, s, _ *state) bool {
-		r := in.base
-		found = r < numRegs && p.a.private>>r&1 != 0 && s.regs[r] == val{kind: entry, reg: r}
-		return !found
-	})
+	p.walk(func(in *inst, s *state) {
+		if r := in.base; r < numRegs && p.a.private>>r&1 != 0 {
+			found = found || s.regs[r] == val{kind: entry, reg: r}
+		}
+	}, nil)
 	return found
 }

@@ -49,18 +49,15 @@ func (p *program) afterCuts(heads []int32) []int32 {
 // popped first. An indirect jump with no frame may be a tail call; then the frames at calls count too.
 func (p *program) candidates() []state {
 	var tables, rest []state
-	p.walk(func(in *inst, _, s *state) bool {
+	p.walk(nil, func(in *inst, s *state) {
 		if in.flow != flowIndirect && in.flow != flowCall {
-			return true
+			return
 		}
-		c := *s
-		c.apply(p.a, []op{{kind: opClobber, mask: p.a.callerSaved}}, in.off)
-		if in.flow == flowIndirect && c.regs[p.a.sp] != (val{kind: cfaRel, off: p.a.entrySP}) {
-			tables = addCandidate(tables, c, p.a)
+		if in.flow == flowIndirect && s.regs[p.a.sp] != (val{kind: cfaRel, off: p.a.entrySP}) {
+			tables = addCandidate(tables, s, p.a)
 		} else {
-			rest = addCandidate(rest, c, p.a)
+			rest = addCandidate(rest, s, p.a)
 		}
-		return true
 	})
 	if len(tables) > 0 {
 		return tables
@@ -68,21 +65,21 @@ func (p *program) candidates() []state {
 	return rest
 }
 
-func addCandidate(out []state, c state, a *arch) []state {
+func addCandidate(out []state, c *state, a *arch) []state {
 	if c.regs[a.fp].kind != cfaRel && c.regs[a.sp].kind == top {
 		return out
 	}
 	for i := range out {
 		o := &out[i]
 		if o.regs[a.fp] == c.regs[a.fp] && o.dyn == c.dyn && (o.regs[a.sp] == c.regs[a.sp] || c.regs[a.fp].kind == cfaRel) {
-			o.join(&c)
+			o.join(c)
 			return out
 		}
 	}
 	if len(out) > maxCandidates {
 		return out
 	}
-	return append(out, c)
+	return append(out, *c)
 }
 
 // indirect tries every candidate at the heads of unreached code and gives the rule at off if one only is possible.

@@ -150,7 +150,6 @@ func (s *state) apply(a *arch, ops []op, id int32) {
 		case opCall:
 			s.apply(a, []op{{kind: opClobber, mask: a.callerSaved}}, id)
 			s.dropBelow(s.regs[a.sp])
-			s.signed = s.signed && !a.wide
 		case opSign:
 			s.signed = o.t == 1
 		}

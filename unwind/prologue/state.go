@@ -216,3 +216,21 @@ func (s *state) contradicts(o *state, a *arch) bool {
 	p, q := s.regs[a.sp], o.regs[a.sp]
 	return p.kind == cfaRel && q.kind == cfaRel && p != q
 }
+
+// loses reports that a join would lose a callee-saved register that both states know.
+func (s *state) loses(o *state, a *arch) bool {
+	if *s == *o {
+		return false
+	}
+	j := *s
+	j.join(o)
+	lost := func(r Reg) bool {
+		return a.find(&j, r).Kind == Lost && a.find(s, r).Kind != Lost && a.find(o, r).Kind != Lost
+	}
+	for _, r := range a.saved {
+		if lost(r) {
+			return true
+		}
+	}
+	return lost(a.fp)
+}
