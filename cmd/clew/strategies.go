@@ -55,11 +55,6 @@ type strategies struct {
 	order []engine.Named
 }
 
-// walkPatience bounds one walk by a plugin. Nobody's editor waits for a command
-// that answers once and ends, so it is far above the host's default: on a busy
-// machine a late answer is better than a truncated stack.
-const walkPatience = 10 * time.Second
-
 // openStrategies makes the plugin host for a list of strategies, best ranked
 // first; empty means all. No process is started yet.
 func openStrategies(list []string, notify func(string)) (*strategies, error) {
@@ -78,7 +73,7 @@ func openStrategies(list []string, notify func(string)) (*strategies, error) {
 		seen[name] = true
 		configs = append(configs, pluginhost.Config{Name: name, Rank: len(configs)})
 	}
-	host, err := pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: walkPatience, OnNotice: notify})
+	host, err := pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: walkTimeout, OnNotice: notify})
 	if err != nil {
 		return nil, failf("cannot set up plugins: %v", err)
 	}

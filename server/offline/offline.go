@@ -65,8 +65,20 @@ func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
 		}
 		images = append(images, imagemap.Image{
 			Base: img.Base, EndOfText: end, BuildID: img.BuildID, Path: img.Path,
-			Loaded: &imagemap.Loaded{Bias: img.Base, HasBias: true},
+			Loaded: &imagemap.Loaded{Bias: img.Base, HasBias: true, Executable: mapped(s, img.Path)},
 		})
 	}
 	return imagemap.New(ws, "", images)
+}
+
+// mapped lists the executable mappings of an image, as a live process has them.
+// The vDSO, which is no file, is read up to their end: its section headers come
+// after its code.
+func mapped(s *snapshot.Snapshot, path string) (ranges []imagemap.Range) {
+	for _, m := range s.Maps {
+		if m.Executable() && m.Path == path {
+			ranges = append(ranges, imagemap.Range{Start: m.Start, End: m.End})
+		}
+	}
+	return ranges
 }
