@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/gotab"
 	"github.com/clewdbg/clew/server/gotab/testprog"
 )
