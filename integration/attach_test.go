@@ -23,7 +23,7 @@ type parked struct {
 	threads []uint64 // those with a record
 }
 
-// park starts the scenario "many" and waits until everybody is where it stays.
+// park starts the scenario "many" and waits for it.
 func park(t testing.TB, p program, stop string) parked {
 	t.Helper()
 	testneed.Ptrace(t)
@@ -37,7 +37,13 @@ func park(t testing.TB, p program, stop string) parked {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // killed is what we want
 	})
-	k := parked{pid: cmd.Process.Pid, stem: stem}
+	return awaitParked(t, cmd.Process.Pid, stem, stop)
+}
+
+// awaitParked waits until everybody is where it stays.
+func awaitParked(t testing.TB, pid int, stem, stop string) parked {
+	t.Helper()
+	k := parked{pid: pid, stem: stem}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		k.threads = k.threads[:0]
 		names, err := filepath.Glob(stem + ".*")
