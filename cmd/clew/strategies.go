@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -19,6 +20,7 @@ var builtins = []struct {
 	name string
 	make func() unwind.Unwinder
 }{
+	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
 	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
 }
 
