@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -176,22 +177,15 @@ func TestReadelfLive(t *testing.T) {
 	var paths []string
 	for i, flags := range []string{"-O0", "-O1", "-O2", "-O3 -fPIC", "-Os", "-O2 -fno-omit-frame-pointer", "-O2 -mstackrealign",
 		"-O2 -fno-asynchronous-unwind-tables -g", "-O2 -static -g"} {
-		if strings.Contains(flags, "stackrealign") && !strings.Contains(machine(t, cc), "x86_64") {
+		if strings.Contains(flags, "stackrealign") && runtime.GOARCH != "amd64" {
 			continue
 		}
 		out := filepath.Join(dir, fmt.Sprint("prog", i))
-		args := append(strings.Fields(flags), "-w", "-o", out, "testdata/frames.c")
-		if msg, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", flags, err, msg)
-		}
+		cfitest.BuildC(t, out, append([]string{cc}, strings.Fields(flags)...)...)
 		paths = append(paths, out)
 	}
 	goProgram := filepath.Join(dir, "go")
-	cmd := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", goProgram, "testdata/prog.go")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, msg)
-	}
+	cfitest.BuildGo(t, goProgram)
 	paths = append(paths, goProgram)
 	for _, pattern := range []string{"/lib/*-linux-gnu/libc.so.6", "/lib/*-linux-gnu/ld-linux*", "/usr/lib/*-linux-gnu/libstdc++.so.6"} {
 		found, _ := filepath.Glob(pattern)
@@ -216,12 +210,4 @@ func TestReadelfLive(t *testing.T) {
 			}
 		})
 	}
-}
-
-func machine(t *testing.T, cc string) string {
-	out, err := exec.Command(cc, "-dumpmachine").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
 }

@@ -115,6 +115,7 @@ func (row *Row) makePlan() []RegisterRule {
 			// by the call (R10), unless the caller was interrupted.
 		case r.Register == 33, r.Register == 34: // flags and the like
 		default:
+			r.Rule = row.untilRestored(r.Rule)
 			plan = append(plan, r)
 		}
 	}

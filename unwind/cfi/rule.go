@@ -16,6 +16,10 @@ const (
 	InRegister                    // is in Register, plus Offset where it is the CFA's rule
 	AtExpression                  // in memory at the value of the expression
 	ValExpression                 // is the value of the expression: not read from there
+
+	// atFrame is a part of a row's plan: in memory at the frame pointer + Offset
+	// while that is the frame's own, else still in the register (realign.go).
+	atFrame
 )
 
 // Rule says how a value is found.

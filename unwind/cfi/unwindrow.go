@@ -45,7 +45,7 @@ func (row *Row) Unwind(f *Frame, caller *Caller) error {
 	out.Set(arch.SP(), e.cfa) // unless a rule says otherwise
 	for i := range row.plan {
 		r := &row.plan[i]
-		if r.Kind == SameValue {
+		if r.Kind == SameValue || r.Kind == atFrame && e.restored() {
 			if v, ok := f.Registers.Get(r.Register); ok {
 				out.Set(r.Register, v)
 			}
@@ -135,6 +135,13 @@ func (e *evaluation) value(rule Rule, reg unwind.Register) (uint64, error) {
 			return 0, e.missing(rule.Register, e.row.table.opts.Arch.RegisterName(reg))
 		}
 		return v, nil
+	case atFrame:
+		fp, _ := e.frame.Registers.FP(e.row.table.opts.Arch)
+		addr, err := e.add(fp, rule.Offset)
+		if err != nil {
+			return 0, err
+		}
+		return e.word(addr)
 	case AtExpression:
 		addr, err := e.expression(rule, e.cfa, true)
 		if err != nil {

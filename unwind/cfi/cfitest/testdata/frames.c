@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
-#include <math.h>
+#include <time.h>
 
 #define NI __attribute__((noinline))
 typedef long i64;
@@ -68,6 +68,8 @@ int main(void) {
 	sink += (i64)savedFloats(1, 2, 3) + (i64)strtol("123", 0, 10);
 	qsort(v, 5, sizeof v[0], compare);
 	raise(SIGUSR1);
+	struct timespec now; /* the vDSO */
+	clock_gettime(CLOCK_MONOTONIC, &now);
 	char *copy = strdup("words");
 	sink += strlen(copy) + v[0];
 	free(copy);
