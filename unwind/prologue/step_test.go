@@ -55,6 +55,9 @@ func stepAll(t *testing.T, a *testArch, builds []string, run func(t *testing.T, 
 	var all tally
 	for _, b := range builds {
 		if _, err := exec.LookPath(strings.Fields(b)[0]); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Errorf("no compiler for %s", b)
+			}
 			t.Logf("NOT BUILT (no compiler): %s", b)
 			continue
 		}
