@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -85,6 +86,9 @@ func (d *demo) run(ctx context.Context, dir string) error {
 
 // build writes the program's sources and builds it.
 func (d *demo) build(ctx context.Context, dir string) (string, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return "", failf("the demo builds a Go program, and there is no go command in PATH: install Go (https://go.dev/dl)")
+	}
 	variant, compiler := "cgo", cCompiler(ctx)
 	if compiler == "" {
 		variant = "pure"
@@ -103,7 +107,7 @@ func (d *demo) build(ctx context.Context, dir string) (string, error) {
 	d.say("Building a Go program%s ...", map[string]string{"cgo": " with C code (" + filepath.Base(compiler) + ")"}[variant])
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	build.Dir = source
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GO111MODULE=on")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GO111MODULE=on", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	if variant == "cgo" {
 		build.Env = append(build.Env, "CGO_ENABLED=1")
 	} else {
@@ -190,7 +194,7 @@ func (d *demo) compare(r *stackResult) {
 		}
 	}
 	if len(bogus) > 0 {
-		d.say("\nDelve alone shows %d frames here, of which %d are on no stack:\n  %s", len(claims), len(bogus), strings.Join(bogus, ", "))
+		d.say("\nDelve alone shows %d frames here, and %d of them do not exist:\n  %s", len(claims), len(bogus), strings.Join(bogus, ", "))
 	}
 }
 

@@ -37,6 +37,11 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// The first signal ends the work in order, the second at once.
+	context.AfterFunc(ctx, stop)
+	// A reader that goes away (head) is an error like any other: what was begun is
+	// cleaned up. Notify and not Ignore, which programs that we start would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))
 	if err != nil {

@@ -133,7 +133,8 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth)
+	// An interrupt stops the program, and then its stack is wanted all the same.
+	result := assemble(context.WithoutCancel(c.Context()), engine.New(strats.order), view, threads, f.depth)
 	result.all = f.goroutine == "all" || f.thread == "all"
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
@@ -245,6 +246,10 @@ func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) 
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
 }
 
+// mostClaims bounds the stacks that Delve is asked about too: it looks through
+// all goroutines for each, and all that it adds is an index.
+const mostClaims = 64
+
 // assemble builds the stacks of the threads.
 func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int) *stackResult {
 	r := &stackResult{view: v}
@@ -252,7 +257,10 @@ func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []del
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()
 	for i := range threads {
-		note := v.Claim(&threads[i], depth)
+		note := ""
+		if len(threads) <= mostClaims {
+			note = v.Claim(&threads[i], depth)
+		}
 		stack := prepared.Stack(ctx, &threads[i].Thread, assembler.Options{MaxFrames: depth})
 		if note != "" {
 			stack.Notes = append(stack.Notes, note)

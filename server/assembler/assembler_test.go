@@ -140,6 +140,45 @@ func TestR8EndAndTruncation(t *testing.T) {
 	}
 }
 
+// A frame pointer of 0 ends a stack near its top only, and never C code that a
+// goroutine has called.
+func TestEndByFramePointer(t *testing.T) {
+	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
+	for name, c := range map[string]struct {
+		high      uint64
+		kind      unwind.SegmentKind
+		goroutine uint64
+		want      unwind.StopKind
+	}{
+		"near a thread's top":      {sp0 + 0x800, unwind.SegmentThread, 0, unwind.End},
+		"far below it":             {sp0 + 0x10000, unwind.SegmentThread, 0, unwind.Truncated},
+		"C called by a goroutine":  {sp0 + 0x800, unwind.SegmentG0, 1, unwind.Truncated},
+		"a system stack's own end": {sp0 + 0x800, unwind.SegmentG0, 0, unwind.End},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}}, stop: map[uint64]unwind.WalkResult{leafPC: end, midPC: end}}
+			th := thread(leafPC, sp0, 0, unwind.Segment{Low: cStack.Low, High: c.high, Kind: c.kind})
+			th.Goroutine = c.goroutine
+			if s := with(f).Stack(context.Background(), target(unwind.Windows{}), th, Options{}); s.Stop != c.want {
+				t.Errorf("%v %q, want %v", s.Stop, s.Reason, c.want)
+			}
+		})
+	}
+}
+
+// R9: what the signal handler made look like a call of sigpanic is none.
+func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(0, leafPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := thread(0x501010, sp0, sp0)
+	s, _, err := target(memories(m)).stepGo(&th.Registers, Function{Name: "runtime.sigpanic", Go: true, SPDelta: 32, HasSPDelta: true}, unwind.KindReturn)
+	if err != nil || s.CallerKind != unwind.KindInstruction {
+		t.Errorf("%v, %v", s.CallerKind, err)
+	}
+}
+
 // A strategy that fails is left out, and the stack says so; the next one serves.
 func TestFailedStrategyIsLeftOut(t *testing.T) {
 	broken := &fake{name: "broken", err: errors.New("gone")}

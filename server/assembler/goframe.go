@@ -32,21 +32,27 @@ var stackSwitches = map[string]bool{
 	"runtime.systemstack.abi0": true,
 }
 
-// outermost are the functions at which a stack ends cleanly (R8). Go's tables
-// mark them too (FuncFlag TopFrame); the names serve where they do not.
+// outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
+// most of them too (FuncFlag TopFrame). Where C's stacks end the code map says
+// ([Function.Outermost]): it knows the image, and the name alone is anybody's.
 var outermost = map[string]string{
 	"runtime.goexit": "goroutine's start",
 	"runtime.rt0_go": "program's start",
 	"runtime.mstart": "Go thread's start",
 	"runtime.mcall":  "scheduler's stack begins here",
-	"_start":         "program's start",
-	"clone":          "thread's start",
-	"clone3":         "thread's start",
-	"__clone":        "thread's start",
-	"__clone3":       "thread's start",
-	"start_thread":   "thread's start",
-	"thread_start":   "thread's start",
 }
+
+// noCaller are Go functions whose frame does not lead to a caller: morestack runs
+// newstack on g0 and clears the frame pointer; what it interrupted is known to
+// the scheduler only. Their stack is truncated with the reason.
+var noCaller = map[string]string{
+	"runtime.morestack": "runtime.morestack has left the goroutine's stack, and where it was is not known here",
+}
+
+// injectsCall are Go functions that a signal handler has made look called: the
+// frame below holds the address of the instruction that failed, not a return
+// address (runtime/signal_amd64.go, preparePanic).
+var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0": true}
 
 // notOutermost are functions that Go's tables mark as outermost for the runtime's
 // own tracebacks, and that have a caller all the same: below a signal handler is
@@ -60,7 +66,7 @@ func endReason(fn Function, kind unwind.PCKind) string {
 	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
 		return fn.Name
 	}
-	if why, ok := outermost[fn.Name]; ok && kind == unwind.KindReturn {
+	if why, ok := outermost[fn.Name]; ok && fn.Go && kind == unwind.KindReturn {
 		return fn.Name + ": " + why
 	}
 	return ""
@@ -106,6 +112,9 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 	}
 	step, err = t.stepRecord(regs, cfa, fpSlot, fpSlot != 0)
 	step.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, where)
+	if injectsCall[fn.Name] {
+		step.CallerKind = unwind.KindInstruction
+	}
 	return step, false, err
 }
 

@@ -89,8 +89,12 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 	if !ok {
 		return "no stack pointer for the caller"
 	}
-	if reason := j.checkPC(callerPC); reason != "" {
-		return reason
+	// What a signal interrupted may be a call through a null pointer: its PC says
+	// so, and is no return address.
+	if nullCall := step.CallerKind == unwind.KindInstruction && mayswitch && callerPC < lowestPC; !nullCall {
+		if reason := j.checkPC(callerPC); reason != "" {
+			return reason
+		}
 	}
 	if callerSP%arch.StackAlignment() != 0 {
 		return fmt.Sprintf("the caller's stack pointer %#x is not aligned to %d bytes", callerSP, arch.StackAlignment())

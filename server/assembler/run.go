@@ -52,17 +52,47 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 	return nothing
 }
 
-// endBy believes a strategy's word that the stack ends here, unless this is the
-// innermost frame and the word rests on a frame pointer: a register that is 0
-// there may just be unused by code that keeps no frame pointer.
+// endBy believes a strategy's word that the stack ends here, unless it rests on a
+// frame pointer and nothing else speaks for it.
 func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
-	if len(w.stack.Frames) == 1 && s.Description.Trust <= unwind.TrustFramePointer {
-		w.refuse(s.Description.Name, result.Reason+", but nothing shows that the innermost frame uses it", 0, 0)
-		return nothing
+	if s.Description.Trust <= unwind.TrustFramePointer {
+		if doubt := w.doubtEnd(); doubt != "" {
+			w.refuse(s.Description.Name, result.Reason+", but "+doubt, 0, 0)
+			return nothing
+		}
 	}
 	w.stack.Stop = unwind.End
 	w.stack.Reason = orElse(result.Reason, s.Description.Name)
 	return reachedEnd
+}
+
+// nearTop is how far below the top of its stack a thread's outermost frame may
+// lie, in bytes: glibc keeps the thread's own data there (struct pthread, TLS).
+const nearTop = 8 << 10
+
+// doubtEnd says what speaks against a frame pointer of 0 as the end of the stack
+// (R4), "" for nothing: code that keeps no frame pointer may have a 0 there.
+//
+// Situation: optimised C code, called by code that keeps none either. Example: a
+// stripped library built with -fomit-frame-pointer, called from Go. What handles
+// it: the innermost frame proves nothing; C code under a goroutine must lead back
+// to Go; elsewhere the outermost frame lies near the top of its stack. Tests:
+// TestR8EndAndTruncation, TestEndByFramePointer.
+func (w *walker) doubtEnd() string {
+	f := w.last()
+	sp, _ := f.Registers.SP(w.target.Arch)
+	at := w.judge.segmentOf(sp)
+	switch {
+	case len(w.stack.Frames) == 1:
+		return "nothing shows that the innermost frame uses it"
+	case at < 0:
+		return ""
+	case w.judge.segments[at].Kind == unwind.SegmentG0 && w.thread.Goroutine != 0:
+		return "C code called by Go must lead back to Go"
+	case w.judge.segments[at].High-sp > nearTop:
+		return "the stack goes on far above"
+	}
+	return ""
 }
 
 // fail notes that a strategy itself failed; it is not asked again in this walk.

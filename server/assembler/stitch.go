@@ -1,6 +1,10 @@
 package assembler
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // matchClaim finds the physical frame of Delve's with that PC and SP, -1 if
 // there is none.
@@ -70,7 +74,8 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 			out = append(out, in)
 		}
 		f.DelveFrame = i
-		if c := &claims[i]; c.Function != "" {
+		// C functions have other names with Delve ("C.f"): one form for all.
+		if c := &claims[i]; c.Function != "" && !strings.HasPrefix(c.Function, "C.") {
 			f.Function, f.File, f.Line = c.Function, c.File, c.Line
 		}
 		out = append(out, f)

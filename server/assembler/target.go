@@ -54,8 +54,9 @@ type Function struct {
 	Exact bool
 	// Go says that the function is in Go's own tables. SPDelta is then, where
 	// HasSPDelta, the number of bytes that SP is below its value at entry, at
-	// the address asked about. Outermost marks functions at which the runtime's
-	// own tracebacks stop (FuncFlag TopFrame).
+	// the address asked about. Outermost marks functions at which stacks end: for
+	// Go where the runtime's own tracebacks stop (FuncFlag TopFrame), for C the
+	// entry point and where the C library starts threads.
 	Go         bool
 	SPDelta    int64
 	HasSPDelta bool

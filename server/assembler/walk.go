@@ -134,6 +134,10 @@ func (w *walker) next(ctx context.Context) bool {
 		return true
 	}
 	fn, known := w.function(at)
+	if why, ok := noCaller[fn.Name]; ok && fn.Go {
+		w.truncate(why)
+		return false
+	}
 	if known && fn.Go && w.stepGo(fn) {
 		return true
 	}
@@ -211,6 +215,7 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 		w.refuse(strategy, reason, pc, step.CFA)
 		return false
 	}
+	w.doubt(step)
 	f.CFA, f.Rule = step.CFA, step.Rule
 	callerSP, _ := step.Caller.SP(arch)
 	caller := unwind.Frame{
@@ -224,6 +229,27 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	return true
 }
 
+// doubt lowers the trust in a frame pointer that was followed out of a function
+// whose start nobody knows, in a stripped image: whether it keeps one could not
+// be checked, as in an innermost frame (R4). Outside of images (JIT code, R5)
+// the note has to do.
+func (w *walker) doubt(step *unwind.Step) {
+	f := w.last()
+	if step.Trust != unwind.TrustFramePointer || f.PC.Kind() != unwind.KindReturn {
+		return
+	}
+	at := f.PC.Lookup(w.target.Arch)
+	if _, known := w.function(at); known {
+		return
+	}
+	if len(w.target.Code.Bytes(uint64(at), 1)) > 0 {
+		step.Trust = unwind.TrustScan
+	}
+	if step.Note == "" {
+		step.Note = "callers may be missing: whether the function before keeps a frame pointer could not be checked"
+	}
+}
+
 // refuse keeps a candidate that was not believed.
 func (w *walker) refuse(strategy, reason string, pc, cfa uint64) {
 	f := w.last()
@@ -233,7 +259,7 @@ func (w *walker) refuse(strategy, reason string, pc, cfa uint64) {
 
 // stepClaim leaves the last frame as Delve believes, judged like any other
 // candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
-// in C code its claims come last and have no more trust than a frame pointer.
+// in C code its claims come last and have the least trust.
 func (w *walker) stepClaim(fn Function) bool {
 	arch, f := w.target.Arch, w.last()
 	sp, _ := f.Registers.SP(arch)
@@ -246,11 +272,11 @@ func (w *walker) stepClaim(fn Function) bool {
 		if c.Inlined {
 			continue
 		}
-		trust := unwind.TrustFramePointer
+		step := unwind.Step{CFA: w.thread.Claims[i].CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
+			Trust: unwind.TrustScan, Note: "by Delve, which follows frame pointers unchecked: callers may be missing"}
 		if fn.Go {
-			trust = unwind.TrustCFI
+			step.Trust, step.Note = unwind.TrustCFI, ""
 		}
-		step := unwind.Step{CFA: w.thread.Claims[i].CFA, Caller: c.Registers, CallerKind: unwind.KindReturn, Trust: trust}
 		step.Caller.Set(arch.PC(), c.PC.Raw())
 		if _, ok := step.Caller.SP(arch); !ok {
 			step.Caller.Set(arch.SP(), step.CFA)

@@ -2,7 +2,9 @@ package codemap
 
 import (
 	"errors"
+	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
@@ -104,8 +106,26 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 	if !ok {
 		return assembler.Function{}, false
 	}
-	out := assembler.Function{Start: b.Start + img.bias, End: b.End + img.bias, Exact: b.Exact, Name: b.Name}
-	return out, true
+	return assembler.Function{
+		Start: b.Start + img.bias, End: b.End + img.bias, Exact: b.Exact, Name: b.Name,
+		Outermost: b.Start == img.file.EntryPoint() || threadStarts[b.Name] && isLibc(img.Path),
+	}, true
+}
+
+// threadStarts are the functions that the C library starts threads in (glibc:
+// clone, clone3, start_thread; musl: __clone, start).
+var threadStarts = map[string]bool{"clone": true, "clone3": true, "__clone": true, "__clone3": true, "start_thread": true, "thread_start": true}
+
+// isLibc says whether an image is the C library; the names of its functions may
+// be anybody's elsewhere.
+func isLibc(path string) bool {
+	name := filepath.Base(path)
+	for _, prefix := range []string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // Bytes implements [assembler.CodeMap] from the images' files, which no

@@ -28,6 +28,21 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the program exited with status %d without stopping; give --break LOC to stop it somewhere", e.Status)
 }
 
+// UnknownLocationError says that nothing has the location.
+type UnknownLocationError struct {
+	Location string
+	Stopped  delve.StopReason // why the program stopped before a library came that has it; "" if none can come
+}
+
+// Error says what to do.
+func (e *UnknownLocationError) Error() string {
+	s := fmt.Sprintf("there is no location %q", e.Location)
+	if e.Stopped != "" {
+		s += fmt.Sprintf(" in what was loaded when the program stopped (%s)", e.Stopped)
+	}
+	return s + "; check its spelling (FUNCTION, FILE:LINE or *ADDRESS)"
+}
+
 // RunTo lets the program run until it stops by itself, or at a location. A
 // location in a library that is not loaded yet is set when it is; notify is
 // told when clew waits for that.
@@ -49,6 +64,8 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 			if err := r.libraries(); err != nil {
 				return stop, err
 			}
+		case location != "" && r.target == 0 && stop.Reason != delve.StopManual:
+			return stop, &UnknownLocationError{Location: location, Stopped: stop.Reason}
 		default:
 			return stop, nil
 		}
@@ -101,12 +118,15 @@ func (r *runner) libraries() error {
 	if len(r.waiting) != 1 {
 		return nil
 	}
+	hooks, err := r.symbols(loaderHook)
+	if err != nil {
+		return err
+	}
+	if len(hooks) == 0 { // a static program: nothing will be loaded
+		return &UnknownLocationError{Location: r.location}
+	}
 	if r.notify != nil {
 		r.notify(fmt.Sprintf("location %q is not known yet: waiting for a library that has it", r.location))
-	}
-	hooks, err := r.symbols(loaderHook)
-	if err != nil || len(hooks) == 0 {
-		return nil // a static program: nothing will be loaded
 	}
 	id, err := r.session.BreakAt(hooks...)
 	if err != nil {

@@ -39,6 +39,10 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Open reads the headers of the file at path.
 func Open(path string) (*File, error) {
+	// Before it is opened: opening a pipe waits for its writer.
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		return nil, &Error{Path: path, Err: errors.New("not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, &Error{Path: path, Err: err}
