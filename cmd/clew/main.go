@@ -3,12 +3,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +32,7 @@ func run(args []string) int {
 	if !isOwn(own, args) {
 		return delve.RunCommandLine(root, args)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted()
 	defer stop()
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 
@@ -132,6 +133,9 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth)
+	if err := context.Cause(c.Context()); err != nil {
+		return failf("%v", err)
+	}
 	result.all = f.goroutine == "all" || f.thread == "all"
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
@@ -176,7 +180,7 @@ func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(s
 
 // attach holds a running process; the guard lets it go on if clew is killed.
 func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
-	if err := guard.Continue(pid, nil); err != nil {
+	if err := guard.Attach(pid); err != nil {
 		return nil, fmt.Errorf("guard the process: %w", err)
 	}
 	s, err := delve.Attach(pid)
@@ -192,7 +196,11 @@ func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
 
 // launch starts a program; the guard kills it if clew is killed.
 func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
-	if _, err := exec.LookPath(args[0]); err != nil {
+	path, err := exec.LookPath(args[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot launch %s: %w", args[0], err)
 	}
 	// The program must not write into our own output; Delve closes the file.
@@ -201,6 +209,10 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 		return nil, fmt.Errorf("duplicate stderr: %w", err)
 	}
 	syscall.CloseOnExec(fd)
+	if err := guard.Launch(path); err != nil {
+		_ = syscall.Close(fd)
+		return nil, fmt.Errorf("guard the program: %w", err)
+	}
 	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
 	if err != nil {
 		return nil, err
