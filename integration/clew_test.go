@@ -155,3 +155,28 @@ func show(s *stackjson.Stack) string {
 	}
 	return b.String()
 }
+
+// oneLine demands a failure that is told in exactly one line on stderr, which
+// holds all the words, and nothing on stdout.
+func (o outcome) oneLine(t testing.TB, code int, words ...string) outcome {
+	t.Helper()
+	o.want(t, code)
+	if o.stdout != "" {
+		t.Errorf("there is output on stdout: %v", o)
+	}
+	o.complains(t, words...)
+	return o
+}
+
+// complains demands one line on stderr that holds all the words.
+func (o outcome) complains(t testing.TB, words ...string) {
+	t.Helper()
+	if strings.Count(o.stderr, "\n") != 1 || !strings.HasSuffix(o.stderr, "\n") || !strings.HasPrefix(o.stderr, "clew: ") {
+		t.Errorf("not one line on stderr: %v", o)
+	}
+	for _, w := range words {
+		if !strings.Contains(o.stderr, w) {
+			t.Errorf("stderr does not say %q: %v", w, o)
+		}
+	}
+}

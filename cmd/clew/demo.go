@@ -154,7 +154,7 @@ func copyTree(to string, from fs.FS) error {
 // stop runs the program to where it stops itself, and unwinds it there.
 func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	notify := func(s string) { fmt.Fprintf(d.err, "clew: %s\n", s) }
-	strats, err := openStrategies(nil, notify)
+	strats, err := openStrategies("", nil, notify)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func pluginsCommand() *cobra.Command {
-	var format string
+	var format, configPath string
 	c := &cobra.Command{
 		Use:   "plugins",
 		Short: "List the unwinder plugins, and check that they work.",
@@ -19,18 +19,19 @@ func pluginsCommand() *cobra.Command {
 first that covers a frame's code is asked first. The exit code is 1 when one
 does not work.`,
 		Args: wantArgs(0, 0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error { return runPlugins(c, format) },
+		RunE: func(c *cobra.Command, _ []string) error { return runPlugins(c, format, configPath) },
 	}
+	configFlag(c, &configPath)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func runPlugins(c *cobra.Command, format string) error {
+func runPlugins(c *cobra.Command, format, configPath string) error {
 	if format != "text" && format != "json" {
 		return usageErrorf("unknown format %q; known: text, json", format)
 	}
-	strats, err := openStrategies(nil, func(string) {})
+	strats, err := openStrategies(configPath, nil, func(string) {})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 // stackFlags are the flags of clew stack.
 type stackFlags struct {
+	config     string
 	pid        int
 	brk        string
 	goroutine  string
@@ -56,6 +57,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
 	}
 	fl := c.Flags()
+	configFlag(c, &f.config)
 	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
 	fl.StringVar(&f.brk, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
@@ -110,7 +112,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
-	strats, err := openStrategies(f.strategies, notify)
+	strats, err := openStrategies(f.config, f.strategies, notify)
 	if err != nil {
 		return err
 	}

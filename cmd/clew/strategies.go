@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -19,6 +19,7 @@ var builtins = []struct {
 	name string
 	make func() unwind.Unwinder
 }{
+	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
 	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
 }
 
@@ -56,30 +57,27 @@ type strategies struct {
 }
 
 // openStrategies makes the plugin host for a list of strategies, best ranked
-// first; empty means all. No process is started yet.
-func openStrategies(list []string, notify func(string)) (*strategies, error) {
-	if len(list) == 0 {
-		list = builtinNames()
+// first; empty means those of the configuration. No process is started yet.
+func openStrategies(configPath string, list []string, notify func(string)) (*strategies, error) {
+	c, err := loadConfig(configPath)
+	if err != nil {
+		return nil, err
 	}
-	var configs []pluginhost.Config
-	seen := map[string]bool{}
-	for _, name := range list {
-		switch {
-		case !slices.Contains(builtinNames(), name):
-			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(builtinNames(), ", "))
-		case seen[name]:
-			return nil, usageErrorf("strategy %q is named twice", name)
-		}
-		seen[name] = true
-		configs = append(configs, pluginhost.Config{Name: name, Rank: len(configs)})
+	plugins, err := c.ranked(list)
+	if err != nil {
+		return nil, err
 	}
-	host, err := pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: walkTimeout, OnNotice: notify})
+	timeout := walkTimeout
+	if c.WalkTimeout > 0 {
+		timeout = time.Duration(c.WalkTimeout)
+	}
+	host, err := pluginhost.New(pluginhost.Options{Plugins: plugins, WalkTimeout: timeout, OnNotice: notify})
 	if err != nil {
 		return nil, failf("cannot set up plugins: %v", err)
 	}
 	s := &strategies{host: host}
-	for _, name := range list {
-		s.order = append(s.order, engine.Named{Name: name, Unwinder: host.Plugin(name)})
+	for _, p := range plugins {
+		s.order = append(s.order, engine.Named{Name: p.Name, Unwinder: host.Plugin(p.Name)})
 	}
 	return s, nil
 }

@@ -20,6 +20,7 @@ import (
 
 // unwindFlags are the flags of clew unwind.
 type unwindFlags struct {
+	config     string
 	strategies []string
 	registers  bool
 	root       string
@@ -46,6 +47,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		RunE:    func(c *cobra.Command, args []string) error { return runUnwind(c, &f, args) },
 	}
 	fl := c.Flags()
+	configFlag(c, &f.config)
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.BoolVar(&f.registers, "registers", false, "add every recovered register to each frame")
 	fl.StringVar(&f.root, "root", "", "folder that absolute paths of images lie below")
@@ -56,7 +58,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 
 func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
-	strats, err := openStrategies(f.strategies, notify)
+	strats, err := openStrategies(f.config, f.strategies, notify)
 	if err != nil {
 		return err
 	}

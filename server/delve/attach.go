@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -110,7 +111,8 @@ func checkGo(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
 		var format *elf.FormatError
-		if errors.As(err, &format) {
+		// A file shorter than an ELF header ends early.
+		if errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("it is not an executable (%w)", err)
 		}
 		return err

@@ -54,12 +54,12 @@ func newLineIndex(f *elf.File) *lineIndex {
 
 // worthReading reports whether there is DWARF, of a size that may be loaded.
 func worthReading(f *elf.File) bool {
-	if f.Section(".debug_info") == nil && f.Section(".zdebug_info") == nil {
+	if f.Section(".debug_info") == nil {
 		return false
 	}
 	size := uint64(0)
 	for _, s := range f.Sections {
-		if strings.HasPrefix(s.Name, ".debug_") || strings.HasPrefix(s.Name, ".zdebug_") {
+		if strings.HasPrefix(s.Name, ".debug_") {
 			if s.Size > maxDebug-size {
 				return false
 			}
@@ -78,19 +78,22 @@ func guard(call func()) {
 
 // readUnits lists the address ranges of the units.
 func (idx *lineIndex) readUnits(f *elf.File) {
+	info, err := f.Section(".debug_info").Data()
+	if err != nil {
+		return
+	}
 	data, err := f.DWARF()
 	if err != nil {
 		return
 	}
 	idx.data = data
-	next := dwarf.Offset(0)
-	for r := data.Reader(); len(idx.units) < maxUnits; r.SkipChildren() {
+	r := data.Reader()
+	for _, off := range unitEntries(info, f.ByteOrder) {
+		r.Seek(off)
 		e, err := r.Next()
-		// A corrupt DW_AT_sibling can lead backwards, and so in circles.
-		if err != nil || e == nil || e.Offset < next {
-			break
+		if err != nil || e == nil {
+			continue
 		}
-		next = e.Offset + 1
 		if e.Tag != dwarf.TagCompileUnit {
 			continue
 		}

@@ -142,12 +142,12 @@ func decodeAMD64(p *program, off int32) inst {
 		}
 		return out
 	}
-	effectsAMD64(p, &in, &out, off)
+	effectsAMD64(p, &in, &out)
 	return out
 }
 
 // effectsAMD64 emits what a non-branching instruction does.
-func effectsAMD64(p *program, in *x86asm.Inst, out *inst, off int32) {
+func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 	var r [2]uint8
 	var w [2]int
 	var m [2]x86asm.Mem
@@ -275,7 +275,7 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst, off int32) {
 		if w[0] == 64 && isMem[1] {
 			if b, d := mem(m[1], in); b != regNone {
 				if r[0] == sp {
-					out.flags |= flagTear | flagBuild
+					out.flags |= tearOrBuild(b != sp || d > 0)
 				}
 				p.emit(op{kind: opAdd, d: r[0], s: b, imm: d})
 				return

@@ -38,7 +38,7 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdic
 	if len(code) > maxCode {
 		code = code[:maxCode]
 	}
-	p := newProgram(a, code, start)
+	p := newProgram(a, code)
 	p.discover(0)
 	direct := !p.full && p.index[off] != 0 && !all
 	var heads []int32
@@ -85,13 +85,13 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdic
 	return r, v, false
 }
 
-func newProgram(a *arch, code []byte, start uint64) *program {
+func newProgram(a *arch, code []byte) *program {
 	guess := len(code)/4 + 8
 	if guess > 4096 {
 		guess = 4096
 	}
 	return &program{
-		a: a, code: code, start: start,
+		a: a, code: code,
 		insts: make([]inst, 0, guess),
 		ops:   make([]op, 0, guess),
 		index: make([]int32, len(code)),
@@ -162,20 +162,24 @@ func (a *arch) dynAddr(s *state, v val) (Reg, int64, bool) {
 // both are good, unknown paths (a jump table's) may join that changed the register.
 func (a *arch) find(s *state, r Reg) Loc {
 	want := val{kind: entry, reg: a.idx(r)}
-	sp := s.regs[a.sp]
+	sp, here := s.regs[a.sp], s.regs[a.idx(r)] == want
+	var copied Loc
 	for i := s.n - 1; i >= 0; i-- { // the highest: a lower copy is a spill, of a slot that others may reuse
 		x := s.slots[i]
-		if x.v != want || x.addr.kind == sp.kind && x.addr.off < sp.off && s.regs[a.idx(r)] == want {
+		if x.v != want || here && x.addr.kind == sp.kind && x.addr.off < sp.off {
 			continue
 		}
 		if x.addr.kind == cfaRel {
 			return Loc{Kind: AtCFA, Off: int64(x.addr.off)}
 		}
-		if base, off, ok := a.dynAddr(s, x.addr); ok {
-			return Loc{Kind: AtReg, Reg: base, Off: off}
+		if base, off, ok := a.dynAddr(s, x.addr); ok && copied.Kind == Lost {
+			copied = Loc{Kind: AtReg, Reg: base, Off: off}
 		}
 	}
-	if s.regs[a.idx(r)] == want {
+	if copied.Kind != Lost {
+		return copied
+	}
+	if here {
 		return Loc{Kind: Same}
 	}
 	for i, v := range s.regs[:regTmp] {

@@ -34,6 +34,13 @@
 //   - A call into the middle of the same code starts a local subroutine with a frame of its own; a call to the next
 //     instruction is a push. TestCallNext.
 //
+// # Limits
+//
+// A function beyond 1 MiB or 200,000 instructions, hand-written code that moves its frame about (OpenSSL's multi-way
+// kernels), and code reached by indirect jumps whose frame may have two sizes are Unknown. A return address may be in a
+// register on amd64 too (InReg: vfork pops it). A saved register may be Lost in a rule that is otherwise right: the code
+// has clobbered it, as local helpers of hand-written code do.
+//
 // # What the caller must ensure
 //
 // The bytes are the original ones, without a debugger's breakpoints. The start is a real entry point: compilers move

@@ -26,7 +26,6 @@ type meta struct {
 type program struct {
 	a      *arch
 	code   []byte
-	start  uint64
 	insts  []inst
 	ops    []op
 	index  []int32 // code offset -> instruction number + 1
@@ -164,6 +163,7 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 		p.queue = append(p.queue, in.st)
 		return
 	}
+	p.visits += 16 // what a join costs, in instructions
 	m, have := &p.meta[in.st], &p.states[in.st]
 	if m.fixed {
 		if have.contradicts(s, p.a) || have.fpDiffers(s, p.a) {
@@ -189,6 +189,7 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 		}
 	}
 	if soft != m.soft && have.loses(s, p.a) {
+		p.visits += 64
 		// Compiled code keeps every callee-saved register somewhere at every point: the soft edge does not exist.
 		if soft && p.cutEdge(origin) || !soft && p.cutEdge(m.origin) {
 			return

@@ -19,6 +19,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"syscall"
 )
 
 var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise"}
@@ -52,6 +53,11 @@ func scenario(name string) func(int) int {
 	case "thread-signal":
 		return func(n int) int { return int(C.thread_signal(C.int(n))) }
 	case "many":
+		return many
+	case "undumpable": // the kernel lets nobody but root trace it
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_DUMPABLE, 0, 0); errno != 0 {
+			panic(errno)
+		}
 		return many
 	}
 	panic("unknown scenario " + name)

@@ -1,0 +1,160 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+)
+
+// TestSnapshot takes a stop as a snapshot, unwinds it without the program, and
+// compares the stack both with what was found live and with the truth.
+func TestSnapshot(t *testing.T) {
+	for _, name := range []string{"static-O1-g-fp", "linked-O2-fp-stripped", "opened-O1-g-fp", "linked-O2-omit"} {
+		v := variantNamed(t, name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := build(t, v)
+			for _, s := range scenarios {
+				t.Run(s.name+"-"+s.stop, func(t *testing.T) {
+					file := filepath.Join(t.TempDir(), "stop.json")
+					live := launch(t, p, s.name, s.stop, "--format", "snapshot", "-o", file)
+					offline := unwindSame(t, file)
+					if live.code != offline.code {
+						t.Errorf("live the exit code is %d, offline %d", live.code, offline.code)
+					}
+					live.outcome = offline
+					live.check(t, v, s.groups)
+				})
+			}
+		})
+	}
+}
+
+// unwindSame unwinds a snapshot, and demands what it says was found live, field
+// by field.
+func unwindSame(t testing.TB, file string, flags ...string) outcome {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schematest.CheckOutput(schema.Snapshot, text); err != nil {
+		t.Errorf("the snapshot is not as the schema says: %v", err)
+	}
+	var snapshot struct {
+		Expect map[string]any `json:"expect"`
+	}
+	var answer map[string]any
+	o := clew(t, append(append([]string{"unwind"}, flags...), file)...)
+	if err := json.Unmarshal(text, &snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(o.stdout), &answer); err != nil {
+		t.Fatalf("%v: %v", err, o)
+	}
+	if o.stderr != "" {
+		t.Errorf("clew unwind complains: %s", clip(o.stderr))
+	}
+	if snapshot.Expect["stacks"] == nil || !reflect.DeepEqual(snapshot.Expect, answer) {
+		live, _ := json.Marshal(snapshot.Expect)
+		t.Errorf("live and offline differ:\n%s\n%s", clip(string(live)), clip(o.stdout))
+	}
+	return o
+}
+
+// TestSnapshotOfAll takes every goroutine and every thread of a running program,
+// parked and running, in Go and in C.
+func TestSnapshotOfAll(t *testing.T) {
+	v := variantNamed(t, "linked-O1-g-fp")
+	k := park(t, build(t, v), "syscall")
+	for _, which := range []string{"--goroutine", "--thread"} {
+		file := filepath.Join(t.TempDir(), "all.json")
+		clew(t, k.args(which, "all", "--format", "snapshot", "-o", file)...)
+		offline := unwindSame(t, file).stacks(t)
+		live := clew(t, k.args(which, "all", "--format", "json")...).stacks(t)
+		if len(offline) < 3 || len(live) != len(offline) {
+			t.Errorf("%s: %d stacks live, %d offline", which, len(live), len(offline))
+		}
+		// The same program, stopped again: who was in C or parked has not moved.
+		for i := range live {
+			for j := range offline {
+				if live[i].Goroutine == offline[j].Goroutine && live[i].Thread == offline[j].Thread && !reflect.DeepEqual(live[i], offline[j]) {
+					t.Errorf("%s: live %s offline %s", which, show(&live[i]), show(&offline[j]))
+				}
+			}
+		}
+		k.check(t, v, offline, "syscall", map[string]int{"--goroutine": 1, "--thread": 2}[which]).report(t, "")
+	}
+}
+
+// TestSnapshotElsewhere unwinds where the images are not at their paths: below
+// --root, beside the snapshot, and nowhere.
+func TestSnapshotElsewhere(t *testing.T) {
+	v := variantNamed(t, "static-O1-g-fp")
+	p := build(t, v)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "stop.json")
+	live := launch(t, p, "plain", "int3", "--format", "snapshot", "-o", file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rename(t, file, text, p.path, "/gone/native")
+	clew(t, "unwind", file).want(t, failed) // without the program the stack is not what is expected
+	root := filepath.Join(dir, "root")
+	write(t, filepath.Join(root, "gone", "native"), program)
+	live.outcome = clew(t, "unwind", "--root", root, file)
+	live.check(t, v, plainGroups)
+
+	rename(t, file, text, p.path, "native")
+	write(t, filepath.Join(dir, "native"), program)
+	live.outcome = clew(t, "unwind", file)
+	live.check(t, v, plainGroups)
+
+	// Another build of the program must not be taken for it.
+	other, err := os.ReadFile(build(t, variantNamed(t, "static-O2-fp")).path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "native"), other)
+	for _, s := range clew(t, "unwind", file).want(t, failed).stacks(t) {
+		if !strings.Contains(strings.Join(s.Notes, "\n"), "is another build") {
+			t.Errorf("nothing is said of the program's being another build: %s", show(&s))
+		}
+		var bad findings
+		bad.compare(&s, expect(readRecord(t, live.stem, s.Thread), plainGroups))
+		bad.report(t, "")
+	}
+}
+
+// rename writes the snapshot with another path for an image, also in what it
+// expects.
+func rename(t testing.TB, file string, text []byte, from, to string) {
+	t.Helper()
+	for _, field := range []string{`"path":"`, `"image":"`} {
+		text = bytes.ReplaceAll(text, []byte(field+from+`"`), []byte(field+to+`"`))
+	}
+	write(t, file, text)
+}
+
+func write(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,333 @@
+package cfi
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Operations of DWARF expressions (DWARF 5, 7.7.1) that may occur in call-frame
+// information (6.4.2 excludes those that need a compilation unit, an object or
+// a frame base).
+const (
+	exAddr       = 0x03
+	exDeref      = 0x06
+	exConst1u    = 0x08
+	exConst1s    = 0x09
+	exConst2u    = 0x0a
+	exConst2s    = 0x0b
+	exConst4u    = 0x0c
+	exConst4s    = 0x0d
+	exConst8u    = 0x0e
+	exConst8s    = 0x0f
+	exConstu     = 0x10
+	exConsts     = 0x11
+	exDup        = 0x12
+	exDrop       = 0x13
+	exOver       = 0x14
+	exPick       = 0x15
+	exSwap       = 0x16
+	exRot        = 0x17
+	exAbs        = 0x19
+	exAnd        = 0x1a
+	exDiv        = 0x1b
+	exMinus      = 0x1c
+	exMod        = 0x1d
+	exMul        = 0x1e
+	exNeg        = 0x1f
+	exNot        = 0x20
+	exOr         = 0x21
+	exPlus       = 0x22
+	exPlusUconst = 0x23
+	exShl        = 0x24
+	exShr        = 0x25
+	exShra       = 0x26
+	exXor        = 0x27
+	exBra        = 0x28
+	exEq         = 0x29
+	exGe         = 0x2a
+	exGt         = 0x2b
+	exLe         = 0x2c
+	exLt         = 0x2d
+	exNe         = 0x2e
+	exSkip       = 0x2f
+	exLit0       = 0x30
+	exLit31      = 0x4f
+	exBreg0      = 0x70
+	exBreg31     = 0x8f
+	exBregx      = 0x92
+	exDerefSize  = 0x94
+	exNop        = 0x96
+)
+
+const (
+	// maxSteps bounds the operations of one expression. Those of compilers have a
+	// dozen; only ones with a loop can have many.
+	maxSteps = 1000
+	// maxStack bounds the stack of an expression, as libgcc does.
+	maxStack = 64
+)
+
+// expr evaluates one expression.
+type expr struct {
+	e     *evaluation
+	r     reader
+	stack [maxStack]uint64
+	depth int
+}
+
+// expression evaluates a rule's expression. With push it starts with the CFA on
+// its stack (DWARF 5, 6.4.2.3).
+func (e *evaluation) expression(rule Rule, cfa uint64, push bool) (uint64, error) {
+	t := e.row.table
+	x := expr{e: e, r: reader{data: t.section.Data[:rule.Offset+int64(rule.size)], pos: int(rule.Offset), big: t.big}}
+	if push {
+		x.push(cfa)
+	}
+	for steps := 0; x.r.left() > 0; steps++ {
+		at := x.r.pos
+		reason := "it does not end"
+		if steps < maxSteps {
+			var err error
+			if reason, err = x.step(int(rule.Offset)); err != nil {
+				return 0, err
+			}
+		}
+		if reason == "" && x.r.failed {
+			reason = "it is cut off"
+		}
+		if reason != "" {
+			return 0, t.errorf(uint64(at), "expression: %s", reason)
+		}
+	}
+	if x.depth == 0 {
+		return 0, t.errorf(uint64(rule.Offset), "expression: it leaves no value")
+	}
+	return x.stack[x.depth-1], nil
+}
+
+func (x *expr) push(v uint64) string {
+	if x.depth == maxStack {
+		return "its stack is full"
+	}
+	if x.e.row.table.addrSize == 4 {
+		v &= 0xffff_ffff
+	}
+	x.stack[x.depth] = v
+	x.depth++
+	return ""
+}
+
+// top gives the entry that is n below the top.
+func (x *expr) top(n int) *uint64 { return &x.stack[x.depth-1-n] }
+
+const underflow = "its stack is too short"
+
+// step executes one operation: reason says what is wrong with the expression.
+func (x *expr) step(start int) (reason string, err error) {
+	op := x.r.byte()
+	switch {
+	case op >= exLit0 && op <= exLit31:
+		return x.push(uint64(op - exLit0)), nil
+	case op >= exBreg0 && op <= exBreg31:
+		return x.breg(uint64(op - exBreg0))
+	case op == exBregx:
+		return x.breg(x.r.uleb())
+	case op == exDeref:
+		return x.deref(x.e.row.table.addrSize)
+	case op == exDerefSize:
+		return x.deref(int(x.r.byte()))
+	case op == exBra || op == exSkip:
+		return x.jump(op, start), nil
+	case op >= exConst1u && op <= exConsts || op == exAddr:
+		return x.push(x.constant(op)), nil
+	case op >= exDup && op <= exRot:
+		return x.shuffle(op), nil
+	case op == exAbs || op == exNeg || op == exNot || op == exPlusUconst:
+		return x.unary(op), nil
+	case op >= exAnd && op <= exNe:
+		return x.binary(op), nil
+	case op == exNop:
+		return "", nil
+	}
+	return fmt.Sprintf("operation %#x is not known here", op), nil
+}
+
+func (x *expr) constant(op byte) uint64 {
+	switch op {
+	case exAddr:
+		return x.r.unsigned(x.e.row.table.addrSize) + x.e.row.table.opts.Bias
+	case exConstu:
+		return x.r.uleb()
+	case exConsts:
+		return uint64(x.r.sleb())
+	}
+	size := 1 << ((op - exConst1u) / 2)
+	if (op-exConst1u)%2 == 1 {
+		return uint64(x.r.signed(size))
+	}
+	return x.r.unsigned(size)
+}
+
+// breg pushes a register's value plus an offset.
+func (x *expr) breg(reg uint64) (reason string, err error) {
+	offset := x.r.sleb()
+	if _, ok := columnOf(reg); !ok {
+		return fmt.Sprintf("register %d is not known", reg), nil
+	}
+	v, ok := x.e.frame.Registers.Get(unwind.Register(reg))
+	if !ok {
+		return "", x.e.missing(unwind.Register(reg), "an expression")
+	}
+	return x.push(v + uint64(offset)), nil
+}
+
+func (x *expr) deref(size int) (reason string, err error) {
+	switch {
+	case x.depth == 0:
+		return underflow, nil
+	case size != 1 && size != 2 && size != 4 && size != 8, size > x.e.row.table.addrSize:
+		return fmt.Sprintf("it reads %d bytes", size), nil
+	}
+	v, err := x.e.read(*x.top(0), size)
+	*x.top(0) = v
+	return "", err
+}
+
+// jump skips, or branches where the top of the stack is not 0.
+func (x *expr) jump(op byte, start int) (reason string) {
+	to := x.r.signed(2)
+	if op == exBra {
+		if x.depth == 0 {
+			return underflow
+		}
+		x.depth--
+		if x.stack[x.depth] == 0 {
+			return ""
+		}
+	}
+	target := int64(x.r.pos) + to
+	if target < int64(start) || target > int64(len(x.r.data)) {
+		return "it jumps out of itself"
+	}
+	x.r.pos = int(target)
+	return ""
+}
+
+// shuffle executes operations that only move entries.
+func (x *expr) shuffle(op byte) (reason string) {
+	n := [...]int{exDup - exDup: 0, exDrop - exDup: 0, exOver - exDup: 1, exPick - exDup: 0, exSwap - exDup: 1, exRot - exDup: 2}[op-exDup]
+	if op == exPick {
+		n = int(x.r.byte())
+	}
+	if n >= x.depth {
+		return underflow
+	}
+	switch op {
+	case exDup, exOver, exPick:
+		return x.push(*x.top(n))
+	case exDrop:
+		x.depth--
+	case exSwap:
+		*x.top(0), *x.top(1) = *x.top(1), *x.top(0)
+	case exRot:
+		*x.top(0), *x.top(1), *x.top(2) = *x.top(1), *x.top(2), *x.top(0)
+	}
+	return ""
+}
+
+func (x *expr) unary(op byte) (reason string) {
+	if x.depth == 0 {
+		return underflow
+	}
+	v := x.top(0)
+	switch op {
+	case exAbs:
+		if x.signed(*v) < 0 {
+			*v = -*v
+		}
+	case exNeg:
+		*v = -*v
+	case exNot:
+		*v = ^*v
+	case exPlusUconst:
+		*v += x.r.uleb()
+	}
+	*v = truncate(*v, x.e.row.table.addrSize)
+	return ""
+}
+
+// signed gives a value as a signed number of the size of an address.
+func (x *expr) signed(v uint64) int64 {
+	if x.e.row.table.addrSize == 4 {
+		return int64(int32(v))
+	}
+	return int64(v)
+}
+
+// binary executes operations on the two top entries: a below b.
+func (x *expr) binary(op byte) (reason string) {
+	if x.depth < 2 {
+		return underflow
+	}
+	a, b := *x.top(1), *x.top(0)
+	x.depth -= 2
+	sa, sb := x.signed(a), x.signed(b)
+	var v uint64
+	switch op {
+	case exAnd:
+		v = a & b
+	case exDiv:
+		if sb == 0 {
+			return "it divides by 0"
+		}
+		v = uint64(sa / sb)
+	case exMinus:
+		v = a - b
+	case exMod:
+		if b == 0 {
+			return "it divides by 0"
+		}
+		v = a % b
+	case exMul:
+		v = a * b
+	case exOr:
+		v = a | b
+	case exPlus:
+		v = a + b
+	case exShl:
+		v = a << b // 0 where b is 64 or more
+	case exShr:
+		v = a >> b
+	case exShra:
+		v = uint64(sa >> b)
+	case exXor:
+		v = a ^ b
+	default:
+		v = compare(op, sa, sb)
+	}
+	return x.push(v)
+}
+
+// compare gives 1 where a relation holds, else 0.
+func compare(op byte, a, b int64) uint64 {
+	var holds bool
+	switch op {
+	case exEq:
+		holds = a == b
+	case exGe:
+		holds = a >= b
+	case exGt:
+		holds = a > b
+	case exLe:
+		holds = a <= b
+	case exLt:
+		holds = a < b
+	case exNe:
+		holds = a != b
+	}
+	if holds {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,51 @@
+package cfi
+
+import "github.com/clewdbg/clew/unwind"
+
+// gcc describes a function that realigns its stack (SSE or AVX variables, or
+// -mstackrealign) with a register that holds the caller's stack pointer, r10 as
+// a rule, and expressions relative to rbp:
+//
+//	lea  8(%rsp),%r10        cfa=r10
+//	and  $-32,%rsp
+//	push -8(%r10)
+//	push %rbp
+//	mov  %rsp,%rbp           rbp at [rbp], rbx at [rbp-40]
+//	push %r10                cfa=[rbp-8]
+//	...
+//	pop  %r10                cfa=r10
+//	pop  %rbp                (nothing)
+//	lea  -8(%r10),%rsp       cfa=rsp+8
+//	ret
+//
+// Nothing says that rbp and what lies relative to it are restored: in the last
+// two instructions the rules read from the *caller's* rbp (gcc 12; clang
+// restores them). Its own frame pointer lies between SP and CFA; what the caller
+// has in rbp does not, since that part of the stack is this function's.
+
+// untilRestored gives the rule that a plan has instead of a save that is
+// relative to the frame pointer, in rows whose CFA does not rest on it.
+func (row *Row) untilRestored(rule Rule) Rule {
+	arch := row.table.opts.Arch
+	if rule.Kind != AtExpression || row.CFA.Kind != InRegister || row.CFA.Register == arch.FP() {
+		return rule
+	}
+	t := row.table
+	r := reader{data: t.section.Data[:rule.Offset+int64(rule.size)], pos: int(rule.Offset), big: t.big}
+	if op := r.byte(); op < exBreg0 || op > exBreg31 || unwind.Register(op-exBreg0) != arch.FP() {
+		return rule
+	}
+	offset := r.sleb()
+	if r.failed || r.left() > 0 {
+		return rule
+	}
+	return Rule{Kind: atFrame, Offset: offset}
+}
+
+// restored says that the frame pointer is the caller's again.
+func (e *evaluation) restored() bool {
+	arch := e.row.table.opts.Arch
+	fp, ok := e.frame.Registers.FP(arch)
+	sp, spKnown := e.frame.Registers.SP(arch)
+	return !ok || spKnown && fp < sp || fp >= e.cfa
+}

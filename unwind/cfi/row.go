@@ -1,0 +1,131 @@
+package cfi
+
+import "github.com/clewdbg/clew/unwind"
+
+// Row holds the rules for the addresses in [Start, End). A row may be kept and
+// used at the same time by several; it is not changed by its methods.
+type Row struct {
+	Start, End uint64
+	CFA        Rule
+	// ReturnColumn is the register that stands for the return address, and RA
+	// its rule.
+	ReturnColumn unwind.Register
+	RA           Rule
+	// Rules are those of the other registers, by ascending column.
+	Rules []RegisterRule
+	// Signal says that the caller was interrupted by a signal.
+	Signal bool
+	// Mangled says that the return address is signed (Arm pointer
+	// authentication).
+	Mangled bool
+
+	table  *Table
+	goCode bool
+	plan   []RegisterRule // what Unwind does
+}
+
+// Row gives the rules of an FDE for an address in its code. It allocates: keep
+// the row where the same address comes again.
+func (t *Table) Row(f *FDE, addr uint64) (*Row, error) {
+	if !f.Contains(addr) {
+		return nil, t.errorf(f.Offset, "FDE: %#x lies outside [%#x, %#x)", addr, f.Start, f.End)
+	}
+	var m machine
+	var row *Row
+	err := m.exec(t, f, func(start, end uint64) bool {
+		if end <= addr {
+			return true
+		}
+		row = m.row(f, start, end)
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	return row, nil
+}
+
+// Rows calls visit with every row of an FDE, by ascending address, until it
+// gives false.
+func (t *Table) Rows(f *FDE, visit func(*Row) bool) error {
+	var m machine
+	err := m.exec(t, f, func(start, end uint64) bool { return visit(m.row(f, start, end)) })
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// row makes a row of the machine's state.
+func (m *machine) row(f *FDE, start, end uint64) *Row {
+	c := f.cie
+	row := &Row{Start: start, End: end, CFA: m.cur.cfa, ReturnColumn: c.ra, Signal: c.signal, Mangled: m.cur.signed,
+		table: m.t, goCode: c.goCode, Rules: m.cur.pack().rules}
+	for i, r := range row.Rules {
+		if r.Register == c.ra {
+			row.RA = r.Rule
+			row.Rules = append(row.Rules[:i], row.Rules[i+1:]...)
+			break
+		}
+	}
+	row.plan = row.makePlan()
+	return row
+}
+
+// rule gives the rule for a register, Unspecified where there is none.
+func (row *Row) rule(reg unwind.Register) Rule {
+	for i := range row.Rules {
+		if row.Rules[i].Register == reg {
+			return row.Rules[i].Rule
+		}
+	}
+	return Rule{}
+}
+
+var (
+	savedAMD64 = []unwind.Register{unwind.AMD64RBX, unwind.AMD64RBP, 12, 13, 14, 15}
+	savedARM64 = []unwind.Register{19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79}
+)
+
+// savedRegisters are the callee-saved registers of an architecture's C ABI
+// (System V psABI amd64, figure 3.4; AAPCS64, 6.1), without stack pointer and
+// link register: what a called function keeps for its caller where rules say
+// nothing.
+func savedRegisters(arch unwind.Arch) []unwind.Register {
+	switch arch {
+	case unwind.AMD64:
+		return savedAMD64
+	case unwind.ARM64:
+		return savedARM64
+	}
+	return nil
+}
+
+// makePlan lists the rules that Unwind applies: those that are there, and "same
+// value" for registers that the ABI makes the function keep. Others are lost.
+// Go's functions keep none.
+func (row *Row) makePlan() []RegisterRule {
+	arch := row.table.opts.Arch
+	plan := make([]RegisterRule, 0, len(row.Rules)+8)
+	for _, r := range row.Rules {
+		switch {
+		case r.Kind == Undefined:
+		case r.Register == arch.PC(), r.Register == arch.LR() && !row.Signal:
+			// The return address is the caller's PC. Its link register was overwritten
+			// by the call (R10), unless the caller was interrupted.
+		case r.Register == 33, r.Register == 34: // flags and the like
+		default:
+			r.Rule = row.untilRestored(r.Rule)
+			plan = append(plan, r)
+		}
+	}
+	if row.goCode {
+		return plan
+	}
+	for _, reg := range savedRegisters(arch) {
+		if row.rule(reg).Kind == Unspecified && reg != row.ReturnColumn {
+			plan = append(plan, RegisterRule{reg, Rule{Kind: SameValue}})
+		}
+	}
+	return plan
+}
