@@ -60,7 +60,7 @@ func openFile(path string) (*File, error) {
 		return nil, err
 	}
 	stat := info.Sys().(*syscall.Stat_t)
-	return &File{ReaderAt: f, Closer: f, Dev: splitDevice(uint64(stat.Dev)), Inode: stat.Ino}, nil
+	return &File{ReaderAt: f, Closer: f, Dev: splitDevice(stat.Dev), Inode: stat.Ino}, nil
 }
 
 // splitDevice takes apart a device number as the C library packs it (makedev(3)).

@@ -90,7 +90,7 @@ func parseConfig(data []byte) (config, error) {
 	if err := dec.Decode(&c); err != nil {
 		return config{}, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	if _, err := dec.Token(); err != io.EOF {
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return config{}, errors.New("there is something after the end of the configuration")
 	}
 	for i, p := range c.Plugins {

@@ -44,6 +44,10 @@ var Needs = []Need{
 	{Name: "readelf", Programs: []string{"readelf"}, Debian: []string{"binutils"}},
 	{Name: "objcopy", Programs: []string{"objcopy"}, Debian: []string{"binutils"}},
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
+	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
+	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
+	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
+	{Name: "qemu-aarch64", Programs: []string{"qemu-aarch64"}, Debian: []string{"qemu-user"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 

@@ -60,6 +60,7 @@ var arm64 = convention{
 	arch: unwind.ARM64,
 	pc:   unwind.ARM64PC, sp: unwind.ARM64SP, fp: unwind.ARM64FP, ra: unwind.ARM64LR,
 	rule: ruleARM64, stackAlign: unwind.ARM64.StackAlignment(), recordAlign: 16,
+	simulate: prologue.ARM64,
 	entry: prologue.Rule{
 		CFA:     prologue.Expr{Base: prologue.SP},
 		RA:      prologue.Loc{Kind: prologue.Same},

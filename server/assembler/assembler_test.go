@@ -93,6 +93,25 @@ func TestRunIsCutWhereCodeKeepsNoFramePointer(t *testing.T) {
 	}
 }
 
+// What rests on a frame pointer is checked against the function's code in the
+// innermost frame too, whoever says it.
+func TestCodeContradictsAFramePointer(t *testing.T) {
+	leaf := []byte{0x89, 0xf8, 0xff, 0xc0, 0xc3} // mov %edi,%eax; inc %eax; ret: no frame
+	m, err := stackasm.New(unwind.AMD64, sp0).Word(midPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	naive := &fake{name: "naive", steps: map[uint64][]unwind.Step{0x401002: {step(sp0+48, outerPC, 0)}}}
+	right := &fake{name: "right", steps: map[uint64][]unwind.Step{0x401002: {step(sp0+8, midPC, sp0+32)}}}
+	tg := target(memories(m))
+	tg.Code = codeAt{synthetic, 0x401000, leaf}
+	s := with(naive, right).Stack(context.Background(), tg, thread(0x401002, sp0, sp0+32, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{0x401002, midPC})
+	if r := s.Frames[0].Rejected; len(r) != 1 || !strings.Contains(r[0].Reason, "own code") {
+		t.Errorf("rejected %+v", r)
+	}
+}
+
 // codeAt is a code map with the bytes of one function.
 type codeAt struct {
 	code

@@ -82,7 +82,7 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 		return step, true, err
 	}
 	if !fn.HasSPDelta {
-		return step, false, fmt.Errorf("Go's tables have no stack size for %s at this address", fn.Name)
+		return step, false, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
 	}
 	cfa := sp + uint64(fn.SPDelta) + 8
 	where, fpSlot := fpUnchanged, uint64(0)

@@ -82,7 +82,9 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 		return fmt.Sprintf("the caller's stack pointer %#x is not aligned to %d bytes", callerSP, arch.StackAlignment())
 	}
 	from, to := j.segmentOf(sp), j.segmentOf(callerSP)
-	if len(j.segments) > 0 {
+	if len(j.segments) == 0 {
+		to = 0
+	} else {
 		if to < 0 {
 			return fmt.Sprintf("the caller's stack pointer %#x lies outside the thread's stacks", callerSP)
 		}
@@ -90,8 +92,6 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 			return fmt.Sprintf("the caller's stack pointer %#x lies on another stack (%s), and this code does not switch stacks",
 				callerSP, j.segments[to].Kind)
 		}
-	} else {
-		from, to = 0, 0
 	}
 	floor := j.floor[to]
 	// R3: strictly above, but for a leaf whose caller has the same SP: there the

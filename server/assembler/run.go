@@ -78,7 +78,7 @@ func (w *walker) takeAll(ctx context.Context, s *Strategy, req *unwind.WalkReque
 			if w.ended() || w.full() {
 				return i, true
 			}
-			if w.cuts(s) || s.Description.Trust == unwind.TrustFramePointer && w.contradicted() {
+			if w.cuts(s) {
 				w.complete(ctx, s, req, i)
 				return i, false
 			}

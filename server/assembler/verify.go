@@ -1,60 +1,92 @@
 package assembler
 
 import (
+	"fmt"
+
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/prologue"
 )
 
-// contradicted says that a run by frame pointers has come to a frame whose own
-// code keeps no record {caller's frame pointer, return address} at the frame
-// pointer. The frame pointer there is another frame's, and following it would
-// skip callers silently. The run is cut, and the strategy is asked again with
-// the function's code.
+// codeSays checks a step that rests on a frame pointer, or on less, against the
+// code of the function that it leaves: simulated from its start, the code says
+// where its frame is and where the return address. A step that says otherwise is
+// refused; it would skip callers silently. "" is no objection: the function's
+// start is unknown, its code leaves a doubt, or a register is not known.
 //
-// Situation: code with and without frame pointers in one stack. Example: a
-// library built with -fomit-frame-pointer calls back into one built with. What
-// handles it: the function's code from its start to the call, simulated (R4's
-// idea, applied to callers too, where the call says that the frame is whole).
-// Functions whose start is unknown, or whose code leaves a doubt, are not
-// contradicted. Test: TestRunIsCutWhereCodeKeepsNoFramePointer.
-func (w *walker) contradicted() bool {
+// Situation: code with and without frame pointers in one stack. Examples: a
+// library built with -fomit-frame-pointer calls back into one built with; a stop
+// in a leaf, whose frame pointer is its caller's still. What handles it: the
+// refusal here; the strategy is asked again with the function's code, or the next
+// one is. Tests: TestRunIsCutWhereCodeKeepsNoFramePointer,
+// TestCodeContradictsAFramePointer.
+func (w *walker) codeSays(step *unwind.Step) string {
+	if step.Trust > unwind.TrustFramePointer {
+		return ""
+	}
 	f := w.last()
+	rule := w.ruleOf(f)
+	if rule == nil {
+		return ""
+	}
+	arch := w.target.Arch
+	base, ok := f.Registers.Get(unwind.Register(rule.CFA.Base))
+	if !ok || rule.CFA.Deref {
+		return ""
+	}
+	cfa := base + uint64(rule.CFA.Off)
+	pc, _ := step.Caller.PC(arch)
+	// On arm64 the record may lie anywhere in its frame, so that a chain of
+	// records does not give the CFA: there only the return address is compared.
+	if arch == unwind.AMD64 && step.CFA != cfa {
+		return fmt.Sprintf("the function's own code puts its CFA at %#x, not at %#x", cfa, step.CFA)
+	}
+	want, ok := w.returnAddress(f, rule, cfa)
+	if ok && want&^w.target.PACMask != pc {
+		return fmt.Sprintf("the function's own code puts the return address %#x where this has %#x", want, pc)
+	}
+	return ""
+}
+
+// returnAddress reads the return address where the rule says that it is.
+func (w *walker) returnAddress(f *unwind.Frame, rule *prologue.Rule, cfa uint64) (uint64, bool) {
+	switch rule.RA.Kind {
+	case prologue.InReg:
+		return f.Registers.Get(unwind.Register(rule.RA.Reg))
+	case prologue.AtCFA:
+		v, err := w.target.word(cfa + uint64(rule.RA.Off))
+		return v, err == nil
+	}
+	return 0, false
+}
+
+// ruleOf gives the rule that the code of a frame's function shows for certain,
+// nil if it shows none.
+func (w *walker) ruleOf(f *unwind.Frame) *prologue.Rule {
 	at := f.PC.Lookup(w.target.Arch)
 	w.function(at)
 	entry := w.cache[at]
-	if !entry.checked {
-		entry.checked = true
-		entry.contradicted = entry.ok && entry.fn.Exact && !w.keepsRecord(entry.fn, f.PC.Raw())
+	if !entry.simulated {
+		entry.simulated = true
+		if entry.ok && entry.fn.Exact && !entry.fn.Go {
+			entry.rule = w.simulate(entry.fn, f.PC.Raw())
+		}
 		w.cache[at] = entry
 	}
-	return entry.contradicted
+	return entry.rule
 }
 
-// keepsRecord says whether the function's code has a frame record at the frame
-// pointer when it has called somebody, or that nobody can say.
-func (w *walker) keepsRecord(fn Function, pc uint64) bool {
-	var simulate func([]byte, uint64, uint64) (prologue.Rule, prologue.Verdict)
+func (w *walker) simulate(fn Function, pc uint64) *prologue.Rule {
+	run := prologue.AMD64
 	switch w.target.Arch {
 	case unwind.AMD64:
-		simulate = prologue.AMD64
 	case unwind.ARM64:
-		simulate = prologue.ARM64
+		run = prologue.ARM64
 	default:
-		return true
+		return nil
 	}
-	rule, verdict := simulate(w.code(fn, pc), fn.Start, pc)
-	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body || rule.Certain != prologue.Exact {
-		return true
+	rule, verdict := run(w.code(fn, pc), fn.Start, pc)
+	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact {
+		return nil
 	}
-	fp := prologue.Reg(w.target.Arch.FP())
-	onFP := func(l prologue.Loc, want int64) bool {
-		switch l.Kind {
-		case prologue.AtCFA:
-			return rule.CFA.Base == fp && !rule.CFA.Deref && rule.CFA.Off+l.Off == want
-		case prologue.AtReg:
-			return l.Reg == fp && l.Off == want
-		}
-		return false
-	}
-	return onFP(rule.FP, 0) && onFP(rule.RA, int64(w.target.Arch.PointerSize()))
+	return &rule
 }

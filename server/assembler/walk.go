@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // maxRun bounds the steps asked for in one call.
@@ -50,8 +51,9 @@ type walker struct {
 type found struct {
 	fn Function
 	ok bool
-	// What the function's code says of frame pointers, once it was asked.
-	checked, contradicted bool
+	// What the function's code says of its frame, once it was asked.
+	simulated bool
+	rule      *prologue.Rule
 }
 
 func (w *walker) walk(ctx context.Context) {
@@ -201,7 +203,11 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	arch, f := w.target.Arch, w.last()
 	sp, _ := f.Registers.SP(arch)
 	pc, _ := step.Caller.PC(arch)
-	if reason := w.judge.accept(f.PC.Raw(), sp, step, mayswitch); reason != "" {
+	reason := w.codeSays(step)
+	if reason == "" {
+		reason = w.judge.accept(f.PC.Raw(), sp, step, mayswitch)
+	}
+	if reason != "" {
 		w.refuse(strategy, reason, pc, step.CFA)
 		return false
 	}

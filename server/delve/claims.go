@@ -14,7 +14,7 @@ import (
 func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			claims, err = nil, fmt.Errorf("Delve failed on this stack: %v", r)
+			claims, err = nil, fmt.Errorf("this stack is too much for Delve: %v", r)
 		}
 	}()
 	group, unlock := s.dbg.LockTargetGroup()

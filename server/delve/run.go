@@ -114,7 +114,7 @@ var ErrNoLocation = errors.New("no such location")
 func (s *Session) Locate(loc string) ([]uint64, error) {
 	locs, _, err := s.dbg.FindLocation(-1, 0, 0, loc, false, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrNoLocation, oneLine(err))
+		return nil, fmt.Errorf("%w: %w", ErrNoLocation, oneLine(err))
 	}
 	var addrs []uint64
 	for _, l := range locs {

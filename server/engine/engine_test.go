@@ -38,8 +38,10 @@ func (r *recorded) Walk(_ context.Context, reqs []unwind.WalkRequest) ([]unwind.
 // noCode knows nothing.
 type noCode struct{}
 
-func (noCode) Function(unwind.LookupAddr) (assembler.Function, bool) { return assembler.Function{}, false }
-func (noCode) Bytes(uint64, int) []byte                              { return nil }
+func (noCode) Function(unwind.LookupAddr) (assembler.Function, bool) {
+	return assembler.Function{}, false
+}
+func (noCode) Bytes(uint64, int) []byte { return nil }
 
 func input() *Input {
 	return &Input{

@@ -135,8 +135,8 @@ func (t *Table) WithTextStart(textStart uint64) (*Table, error) {
 	return &c, nil
 }
 
-// WithFuncData returns the same table with the contents of the symbol
-// go:func.*, which inlined calls need ([Func.Calls]).
+// WithFuncData returns the same table with the contents of the symbol "go:func.*",
+// which inlined calls need ([Func.Calls]).
 func (t *Table) WithFuncData(data []byte) *Table {
 	c := *t
 	c.funcdata = data

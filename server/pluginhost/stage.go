@@ -33,14 +33,14 @@ func stage(dir string, c *Config) (copied string, err error) {
 	if info.Size() > maxExecutable {
 		return "", fmt.Errorf("%s has %d bytes (at most %d)", c.Path, info.Size(), maxExecutable)
 	}
-	copied = filepath.Join(dir, "exe-"+c.Name)
-	out, err := os.OpenFile(copied, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	path := filepath.Join(dir, "exe-"+c.Name)
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
 	if err != nil {
 		return "", err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(copied))
+			err = errors.Join(err, os.Remove(path))
 		}
 	}()
 	hash := sha256.New()
@@ -51,5 +51,5 @@ func stage(dir string, c *Config) (copied string, err error) {
 	if got := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(got, c.SHA256) {
 		return "", &ChecksumError{Path: c.Path, Want: strings.ToLower(c.SHA256), Got: got}
 	}
-	return copied, nil
+	return path, nil
 }

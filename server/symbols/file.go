@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,7 +104,7 @@ func (f *File) Code(vaddr uint64, n int) []byte {
 		}
 		buf := make([]byte, min(uint64(max(n, 0)), p.Filesz-(vaddr-p.Vaddr)))
 		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil
 		}
 		return buf[:got]

@@ -3,6 +3,7 @@ package symbols
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"errors"
 	"io"
 	"sort"
 	"strings"
@@ -158,7 +159,7 @@ func (x *lineIndex) read(e *dwarf.Entry) []line {
 	sequence := 0 // where the current one starts in rows
 	for len(rows) < maxLines {
 		var entry dwarf.LineEntry
-		if err := lr.Next(&entry); err == io.EOF {
+		if err := lr.Next(&entry); errors.Is(err, io.EOF) {
 			return rows
 		} else if err != nil {
 			return nil

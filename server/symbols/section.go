@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -55,7 +56,7 @@ func (f *File) segmentAround(kind elf.ProgType) (Contents, bool) {
 			}
 			data := make([]byte, load.Filesz-off)
 			n, err := load.ReadAt(data, int64(off))
-			if err != nil && err != io.EOF {
+			if err != nil && !errors.Is(err, io.EOF) {
 				return Contents{}, false
 			}
 			return Contents{Vaddr: p.Vaddr, Loaded: true, Data: data[:n]}, true

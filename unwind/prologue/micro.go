@@ -74,7 +74,6 @@ type arch struct {
 	callerSaved uint64
 	private     uint64 // callee-saved registers that no calling convention passes anything in
 	saved       []Reg  // callee-saved besides the frame pointer, DWARF numbers
-	align       int32
 	decode      func(p *program, off int32) inst
 }
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -55,7 +56,7 @@ func (r *Reader) All() iter.Seq2[*Snapshot, error] {
 		for {
 			text, tooLong, ioErr := r.next()
 			switch {
-			case ioErr != nil && ioErr != io.EOF:
+			case ioErr != nil && !errors.Is(ioErr, io.EOF):
 				yield(nil, &LineError{Line: r.line, Err: fmt.Errorf("cannot be read: %w", ioErr)})
 				return
 			case tooLong:
@@ -90,7 +91,7 @@ func (r *Reader) next() (line []byte, tooLong bool, err error) {
 		if !tooLong {
 			r.buf = append(r.buf, piece...)
 		}
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimSuffix(r.buf, []byte("\n")), tooLong, err
 		}
 	}

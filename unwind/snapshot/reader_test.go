@@ -66,8 +66,8 @@ func TestReaderOfNothing(t *testing.T) {
 
 func TestReaderStops(t *testing.T) {
 	n := 0
-	for range NewReader(strings.NewReader(strings.Repeat("x\n", 5)), Options{}).All() {
-		if n++; n == 2 {
+	for _, err := range NewReader(strings.NewReader(strings.Repeat("x\n", 5)), Options{}).All() {
+		if n++; n == 2 || err == nil {
 			break
 		}
 	}

@@ -331,13 +331,13 @@ func marshalOpen(t *testing.T, s *Snapshot) []byte {
 func TestResolvePath(t *testing.T) {
 	tests := []struct{ path, dir, root, want string }{
 		{"bin/app", "/snaps", "", "/snaps/bin/app"},
-		{"bin/app", ".", "/root", "bin/app"},
-		{"../app", "/snaps/x", "/root", "/snaps/app"},
+		{"bin/app", ".", "/sysroot", "bin/app"},
+		{"../app", "/snaps/x", "/sysroot", "/snaps/app"},
 		{"/usr/lib/libc.so", "/snaps", "", "/usr/lib/libc.so"},
-		{"/usr/lib/libc.so", "/snaps", "/root", "/root/usr/lib/libc.so"},
-		{"/../../etc/passwd", "/snaps", "/root", "/root/etc/passwd"},
-		{"[vdso]", "/snaps", "/root", ""},
-		{"", "/snaps", "/root", ""},
+		{"/usr/lib/libc.so", "/snaps", "/sysroot", "/sysroot/usr/lib/libc.so"},
+		{"/../../etc/passwd", "/snaps", "/sysroot", "/sysroot/etc/passwd"},
+		{"[vdso]", "/snaps", "/sysroot", ""},
+		{"", "/snaps", "/sysroot", ""},
 	}
 	for _, tt := range tests {
 		if got := ResolvePath(tt.path, tt.dir, tt.root); got != tt.want {
