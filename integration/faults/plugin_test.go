@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
@@ -27,7 +28,7 @@ func checkDeep(t *testing.T, s *stackjson.Stack, frames int, missing bool) {
 			t.Fatalf("frame %d of %d is not %s; stop %s: %s; notes %v", i, len(s.Frames), name, s.Stop, s.Reason, s.Notes)
 		}
 	}
-	if missing && s.Stop == stackjson.StopTruncated && s.Reason != "" && strings.Contains(strings.Join(s.Notes, "\n"), "fpwalk") {
+	if missing && s.Stop == stackjson.StopTruncated && s.Reason != "" && strings.Contains(strings.Join(s.Notes, "\n"), unwind.StrategyFP) {
 		return
 	}
 	var outer []string
@@ -39,6 +40,17 @@ func checkDeep(t *testing.T, s *stackjson.Stack, frames int, missing bool) {
 	if !slices.Equal(outer, goFrames) || s.Stop != stackjson.StopEnd {
 		t.Errorf("the outermost frames are %v; stop %s: %s; notes %v", outer, s.Stop, s.Reason, s.Notes)
 	}
+}
+
+// victims are the plugins that are hit, and the strategies that clew uses then.
+// Where there is another that can do without the victim, it takes its place.
+var victims = []struct {
+	name  string
+	flags []string
+	alone bool
+}{
+	{name: unwind.StrategyFP, flags: []string{"--strategies", unwind.StrategyFP}, alone: true},
+	{name: unwind.StrategyDWARF},
 }
 
 // goFrames call the C code.
@@ -68,56 +80,60 @@ func differ(a, b []string) string {
 // one of a run in peace, to the last frame.
 func TestKillPlugin(t *testing.T) {
 	need(t)
-	const frames = 60_000
-	args := []string{"stack", "--format", "json", "--", patientPath(), "deep", fmt.Sprint(frames)}
-	peace := start(t, nil, args...)
-	var seen time.Duration
-	if !peace.until("the plugin", func() bool { seen = time.Since(peace.began); return plugin(peace.pid()) != 0 }) {
-		t.Fatalf("no plugin was seen; stderr %s", peace.stderr.String())
-	}
-	if code := peace.wait(); code != 0 {
-		t.Fatalf("in peace: exit code %d; stderr %s", code, peace.stderr.String())
-	}
-	peace.gone(true)
-	stack := peace.stacks()[0]
-	checkDeep(t, &stack, frames, false)
-	want := fingerprint(&stack)
-
-	rng := random(t)
-	span := peace.took - seen
-	replaced, n := 0, rounds(30)
-	for i := range n {
-		r := start(t, nil, args...)
-		var pid int
-		if !r.until("the plugin", func() bool { pid = plugin(r.pid()); return pid != 0 }) {
-			t.Fatalf("no plugin was seen; stderr %s", r.stderr.String())
-		}
-		delay := moment(rng, span)
-		if i%3 == 0 {
-			delay /= 10 // while it starts and is told of the images
-		}
-		time.Sleep(delay)
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		for !r.over() {
-			if other := plugin(r.pid()); other != 0 && other != pid {
-				replaced++
-				break
+	for _, v := range victims {
+		t.Run(v.name, func(t *testing.T) {
+			const frames = 60_000
+			args := slices.Concat([]string{"stack", "--format", "json"}, v.flags, []string{"--", patientPath(), "deep", fmt.Sprint(frames)})
+			peace := start(t, nil, args...)
+			var seen time.Duration
+			if !peace.until("the plugin", func() bool { seen = time.Since(peace.began); return pluginOf(peace.pid(), v.name) != 0 }) {
+				t.Fatalf("no plugin was seen; stderr %s", peace.stderr.String())
 			}
-			time.Sleep(time.Millisecond)
-		}
-		if code := r.wait(); code != 0 {
-			t.Errorf("killed after %v: exit code %d; stderr %s", delay, code, r.stderr.String())
-			continue
-		}
-		got := r.stacks()[0]
-		if d := differ(want, fingerprint(&got)); d != "" {
-			t.Errorf("killed after %v: another stack, %s; stop %s: %s; notes %v", delay, d, got.Stop, got.Reason, got.Notes)
-		}
-		r.gone(true)
-	}
-	t.Logf("%d of %d kills hit a plugin that was still needed (span %v)", replaced, n, span)
-	if replaced == 0 {
-		t.Error("no kill came while the plugin was needed")
+			if code := peace.wait(); code != 0 {
+				t.Fatalf("in peace: exit code %d; stderr %s", code, peace.stderr.String())
+			}
+			peace.gone(true)
+			stack := peace.stacks()[0]
+			checkDeep(t, &stack, frames, false)
+			want := fingerprint(&stack)
+
+			rng := random(t)
+			span := peace.took - seen
+			replaced, n := 0, rounds(20)
+			for i := range n {
+				r := start(t, nil, args...)
+				var pid int
+				if !r.until("the plugin", func() bool { pid = pluginOf(r.pid(), v.name); return pid != 0 }) {
+					t.Fatalf("no plugin was seen; stderr %s", r.stderr.String())
+				}
+				delay := moment(rng, span)
+				if i%3 == 0 {
+					delay /= 10 // while it starts and is told of the images
+				}
+				time.Sleep(delay)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				for !r.over() {
+					if other := pluginOf(r.pid(), v.name); other != 0 && other != pid {
+						replaced++
+						break
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if code := r.wait(); code != 0 {
+					t.Errorf("killed after %v: exit code %d; stderr %s", delay, code, r.stderr.String())
+					continue
+				}
+				got := r.stacks()[0]
+				if d := differ(want, fingerprint(&got)); d != "" {
+					t.Errorf("killed after %v: another stack, %s; stop %s: %s; notes %v", delay, d, got.Stop, got.Reason, got.Notes)
+				}
+				r.gone(true)
+			}
+			t.Logf("%d of %d kills hit a plugin that was still needed (span %v)", replaced, n, span)
+			if replaced == 0 {
+				t.Error("no kill came while the plugin was needed")
+			}
+		})
 	}
 }
 
@@ -125,25 +141,29 @@ func TestKillPlugin(t *testing.T) {
 // gives the plugin up, says so once, and prints what is known without it.
 func TestKillEveryPlugin(t *testing.T) {
 	need(t)
-	const frames = 500
-	r := start(t, nil, "stack", "--format", "json", "--", patientPath(), "deep", fmt.Sprint(frames))
-	killed := make(map[int]bool)
-	for !r.over() {
-		if pid := plugin(r.pid()); pid != 0 {
-			killed[pid] = true
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-	r.wait()
-	r.gone(true)
-	stack := r.stacks()[0]
-	checkDeep(t, &stack, frames, true)
-	if len(killed) < 2 {
-		t.Errorf("%d plugins were killed", len(killed))
-	}
-	t.Logf("%d plugins killed; stderr %q; notes %v", len(killed), r.stderr.String(), stack.Notes)
-	if len(killed) >= 3 && strings.Count(r.stderr.String(), "switched off") != 1 {
-		t.Errorf("the user was not told once: %s", r.stderr.String())
+	for _, v := range victims {
+		t.Run(v.name, func(t *testing.T) {
+			const frames = 500
+			r := start(t, nil, slices.Concat([]string{"stack", "--format", "json"}, v.flags, []string{"--", patientPath(), "deep", fmt.Sprint(frames)})...)
+			killed := make(map[int]bool)
+			for !r.over() {
+				if pid := pluginOf(r.pid(), v.name); pid != 0 {
+					killed[pid] = true
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+				}
+			}
+			r.wait()
+			r.gone(true)
+			stack := r.stacks()[0]
+			checkDeep(t, &stack, frames, v.alone)
+			if len(killed) < 2 {
+				t.Errorf("%d plugins were killed", len(killed))
+			}
+			t.Logf("%d plugins killed; stderr %q; notes %v", len(killed), r.stderr.String(), stack.Notes)
+			if len(killed) >= 3 && strings.Count(r.stderr.String(), "switched off") != 1 {
+				t.Errorf("the user was not told once: %s", r.stderr.String())
+			}
+		})
 	}
 }
 
@@ -151,27 +171,31 @@ func TestKillEveryPlugin(t *testing.T) {
 // the stack comes without it.
 func TestStalledPlugin(t *testing.T) {
 	need(t)
-	rng := random(t)
-	const frames = 500
-	for range rounds(5) {
-		r := start(t, nil, "stack", "--format", "json", "--", patientPath(), "deep", fmt.Sprint(frames))
-		stopped := 0
-		if !r.until("the plugin", func() bool { stopped = plugin(r.pid()); return stopped != 0 }) {
-			t.Fatalf("no plugin was seen; stderr %s", r.stderr.String())
-		}
-		time.Sleep(moment(rng, 20*time.Millisecond))
-		_ = syscall.Kill(stopped, syscall.SIGSTOP)
-		stalled := time.Now()
-		r.wait()
-		took := time.Since(stalled)
-		// One round trip and one start, at most, and what it takes besides.
-		if limit := pluginhost.DefaultStartTimeout + 5*second(); took > limit {
-			t.Errorf("the stack came %v after the plugin was stopped, more than %v", took, limit)
-		}
-		r.gone(true)
-		stack := r.stacks()[0]
-		checkDeep(t, &stack, frames, true)
-		t.Logf("the stack came after %v; notes %v", took, stack.Notes)
+	for _, v := range victims {
+		t.Run(v.name, func(t *testing.T) {
+			rng := random(t)
+			const frames = 500
+			for range rounds(5) {
+				r := start(t, nil, slices.Concat([]string{"stack", "--format", "json"}, v.flags, []string{"--", patientPath(), "deep", fmt.Sprint(frames)})...)
+				stopped := 0
+				if !r.until("the plugin", func() bool { stopped = pluginOf(r.pid(), v.name); return stopped != 0 }) {
+					t.Fatalf("no plugin was seen; stderr %s", r.stderr.String())
+				}
+				time.Sleep(moment(rng, 20*time.Millisecond))
+				_ = syscall.Kill(stopped, syscall.SIGSTOP)
+				stalled := time.Now()
+				r.wait()
+				took := time.Since(stalled)
+				// One round trip and one start, at most, and what it takes besides.
+				if limit := pluginhost.DefaultStartTimeout + 5*second(); took > limit {
+					t.Errorf("the stack came %v after the plugin was stopped, more than %v", took, limit)
+				}
+				r.gone(true)
+				stack := r.stacks()[0]
+				checkDeep(t, &stack, frames, v.alone)
+				t.Logf("the stack came after %v; notes %v", took, stack.Notes)
+			}
+		})
 	}
 }
 
@@ -179,20 +203,24 @@ func TestStalledPlugin(t *testing.T) {
 // on as if nothing had been.
 func TestKillPluginOfAttached(t *testing.T) {
 	need(t)
-	pid, pulseFile := patient(t, deepFrames)
-	for range rounds(5) {
-		r := start(t, nil, "stack", "--format", "json", "--pid", fmt.Sprint(pid))
-		for !r.over() {
-			if p := plugin(r.pid()); p != 0 {
-				_ = syscall.Kill(p, syscall.SIGKILL)
-				break
+	for _, v := range victims {
+		t.Run(v.name, func(t *testing.T) {
+			pid, pulseFile := patient(t, deepFrames)
+			for range rounds(5) {
+				r := start(t, nil, append([]string{"stack", "--format", "json", "--pid", fmt.Sprint(pid)}, v.flags...)...)
+				for !r.over() {
+					if p := pluginOf(r.pid(), v.name); p != 0 {
+						_ = syscall.Kill(p, syscall.SIGKILL)
+						break
+					}
+				}
+				r.wait()
+				if len(r.stacks()[0].Frames) == 0 {
+					t.Errorf("no frames; stderr %s", r.stderr.String())
+				}
+				r.gone(false)
+				goesOn(t, pid, pulseFile)
 			}
-		}
-		r.wait()
-		if len(r.stacks()[0].Frames) == 0 {
-			t.Errorf("no frames; stderr %s", r.stderr.String())
-		}
-		r.gone(false)
-		goesOn(t, pid, pulseFile)
+		})
 	}
 }

@@ -38,14 +38,14 @@ func processes(t testing.TB, exe string) map[int][]string {
 	return found
 }
 
-// plugin gives the running fpwalk plugin, 0 if there is none.
-func plugin(host int) int {
+// pluginOf gives the running plugin of that name, 0 if there is none.
+func pluginOf(host int, name string) int {
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
 	for _, path := range children {
 		list, _ := os.ReadFile(path)
 		for _, field := range strings.Fields(string(list)) {
 			line, _ := os.ReadFile(filepath.Join("/proc", field, "cmdline"))
-			if bytes.HasSuffix(line, []byte("\x00plugin\x00fpwalk\x00")) {
+			if bytes.HasSuffix(line, []byte("\x00plugin\x00"+name+"\x00")) {
 				pid, _ := strconv.Atoi(field)
 				return pid
 			}
