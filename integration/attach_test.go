@@ -126,7 +126,7 @@ func (k parked) check(t testing.TB, v variant, stacks []stackjson.Stack, stop st
 		bad.checkForm(stack, maps)
 		if slices.Contains(k.threads, stack.Thread) {
 			found++
-			if want := k.expect(t, stack.Thread, stop); v.noFramePointers || stop == "sleep" {
+			if want := k.expect(t, stack.Thread, stop); v.undescribed {
 				bad.checkHonest(stack, want)
 			} else {
 				bad.checkExact(stack, want)
@@ -182,7 +182,7 @@ func checkParked(t testing.TB, stacks []stackjson.Stack, in string, callers ...s
 func TestAttach(t *testing.T) {
 	for _, v := range variants {
 		for _, stop := range []string{"spin", "syscall", "sleep"} {
-			if v.linkage == opened && stop == "spin" || v.linkage == static && stop == "sleep" && v.noFramePointers {
+			if v.linkage == opened && stop == "spin" || v.linkage == static && stop == "sleep" && v.undescribed {
 				continue // nothing new
 			}
 			t.Run(v.name+"-"+stop, func(t *testing.T) {

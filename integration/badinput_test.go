@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,6 +140,8 @@ func TestAttachRefused(t *testing.T) {
 func TestAttachTraced(t *testing.T) {
 	p := build(t, variantNamed(t, "static-O1-g-fp"))
 	testneed.Ptrace(t)
+	runtime.LockOSThread() // the tracer is a thread, and would be gone with it
+	defer runtime.UnlockOSThread()
 	cmd := exec.Command(p.path, "plain", "syscall", filepath.Join(t.TempDir(), "record"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
@@ -148,7 +151,7 @@ func TestAttachTraced(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // killed is what we want
 	}()
-	clew(t, "stack", "--pid", strconv.Itoa(cmd.Process.Pid)).oneLine(t, failed, "debugging it already", strconv.Itoa(os.Getpid()))
+	clew(t, "stack", "--pid", strconv.Itoa(cmd.Process.Pid)).oneLine(t, failed, "debugging it already", strconv.Itoa(cmd.Process.Pid))
 }
 
 // nobody and another are users without rights.

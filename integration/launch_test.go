@@ -67,7 +67,7 @@ func (s stopped) check(t testing.TB, v variant, groups []goNames) {
 	var bad findings
 	bad.checkForm(stack, mappings(t, s.stem+".maps"))
 	want := expect(readRecord(t, s.stem, stack.Thread), groups)
-	if v.noFramePointers {
+	if v.undescribed {
 		bad.checkHonest(stack, want)
 	} else {
 		bad.checkExact(stack, want)

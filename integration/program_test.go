@@ -27,11 +27,13 @@ type variant struct {
 	cflags   string
 	linkage  linkage
 	stripped bool // the library
-	// noFramePointers: stacks may end early, but must not be wrong.
-	noFramePointers bool
+	// undescribed: no frame pointers and no tables. Stacks may end early, but
+	// must not be wrong.
+	undescribed bool
 }
 
-// The variants. The names of those that keep frame pointers say so with "fp".
+// The variants: with frame pointers, with call-frame information instead, and
+// with neither.
 var variants = []variant{
 	{name: "static-O0-g-fp", cflags: "-O0 -g"},
 	{name: "static-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer"},
@@ -41,11 +43,11 @@ var variants = []variant{
 	{name: "opened-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer", linkage: opened},
 	{name: "opened-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer", linkage: opened, stripped: true},
 
-	{name: "static-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer", noFramePointers: true},
-	{name: "static-O2-omit-notables", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", noFramePointers: true},
-	{name: "linked-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked, noFramePointers: true},
-	{name: "linked-O2-omit-stripped", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked, stripped: true, noFramePointers: true},
-	{name: "linked-O2-omit-notables-stripped", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, noFramePointers: true},
+	{name: "static-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer"},
+	{name: "static-O2-omit-notables", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", undescribed: true},
+	{name: "linked-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked},
+	{name: "linked-O2-omit-stripped", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked, stripped: true},
+	{name: "linked-O2-omit-notables-stripped", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, undescribed: true},
 }
 
 func variantNamed(t testing.TB, name string) variant {

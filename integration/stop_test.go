@@ -47,7 +47,7 @@ func TestBreakExported(t *testing.T) {
 // prologue and epilogue included, where following the frame pointer would skip
 // the caller.
 func TestBreakEveryInstruction(t *testing.T) {
-	for _, name := range []string{"static-O0-g-fp", "static-O2-fp", "static-O2-omit"} {
+	for _, name := range []string{"static-O0-g-fp", "static-O2-fp", "static-O2-omit", "static-O2-omit-notables"} {
 		v := variantNamed(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,7 +123,7 @@ func TestInt3InUnknownCode(t *testing.T) {
 // TestSegfault stops by the fatal signal that C code raises: the stack goes
 // through Go's handler to the C function that failed, and on to Go.
 func TestSegfault(t *testing.T) {
-	for _, name := range []string{"static-O1-g-fp", "linked-O2-fp-stripped", "linked-O2-omit-stripped"} {
+	for _, name := range []string{"static-O1-g-fp", "linked-O2-fp-stripped", "linked-O2-omit-stripped", "static-O2-omit-notables"} {
 		v := variantNamed(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +139,7 @@ func TestSegfault(t *testing.T) {
 			} else {
 				rest := *stack
 				rest.Frames = stack.Frames[interrupted:]
-				if v.noFramePointers {
+				if v.undescribed {
 					bad.checkHonest(&rest, want)
 				} else {
 					bad.checkExact(&rest, want)

@@ -16,11 +16,11 @@ const minCode = 4096
 // checkContext is the number of steps after which a walk looks at its context.
 const checkContext = 1024
 
-// A result has room for firstSteps steps at first, and for growSteps times as
-// many each time that is not enough.
+// A result has room for firstSteps steps at first, and for up to growSteps times
+// as many each time that is not enough.
 const (
 	firstSteps = 32
-	growSteps  = 4
+	growSteps  = 8
 )
 
 // walker makes one walk.
@@ -177,9 +177,7 @@ func plausible(arch unwind.Arch, addr uint64) bool {
 func (w *walker) push(rule *rule) {
 	n := len(w.result.Steps)
 	if n == cap(w.result.Steps) {
-		grown := make([]unwind.Step, n, min(max(growSteps*n, firstSteps), w.request.MaxFrames))
-		copy(grown, w.result.Steps)
-		w.result.Steps = grown
+		w.grow(n)
 	}
 	w.result.Steps = w.result.Steps[:n+1]
 	step := &w.result.Steps[n]
@@ -194,6 +192,24 @@ func (w *walker) push(rule *rule) {
 			step.Caller.Set(reg, v)
 		}
 	}
+}
+
+// grow makes room for more than n steps: for as many as the memory at hand may
+// hold if frames go on to be as large as they were.
+func (w *walker) grow(n int) {
+	room := min(max(growSteps*n, firstSteps), w.request.MaxFrames)
+	first, ok1 := w.request.Registers.SP(w.arch)
+	sp, ok2 := w.regs.SP(w.arch)
+	for _, window := range w.request.Stack {
+		if ok1 && ok2 && sp > first && window.Contains(sp, 1) {
+			left := float64(len(window.Data)) - float64(sp-window.Addr)
+			room = min(room, n+firstSteps+int(left/float64(sp-first)*float64(n)))
+			break
+		}
+	}
+	grown := make([]unwind.Step, n, room)
+	copy(grown, w.result.Steps)
+	w.result.Steps = grown
 }
 
 // goesOn says after a step whether another may follow.

@@ -180,7 +180,7 @@ func immediateARM64(p *program, out *inst, w uint32) {
 			d = zr(rd)
 		}
 		if !wide {
-			p.emit(op{kind: opClobber, mask: 1 << rd &^ uint64(boolBit(flags)<<31)})
+			p.emit(op{kind: opClobber, mask: 1 << rd &^ (boolBit(flags) << 31)})
 			return
 		}
 		if d == sp64 {

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// patience bounds a round trip to a plugin: a slow machine is to be measured,
+// not to be refused.
+const patience = time.Minute
+
+// stopped is a program that stands at its breakpoint, again and again.
+type stopped struct {
+	session *delve.Session
+	host    *pluginhost.Host
+	engine  *engine.Engine
+	view    *live.View
+	thread  delve.Thread
+	ready   *engine.Prepared
+}
+
+// stopAt runs the program to its first stop at landmark. list names the
+// strategies, best ranked first.
+func stopAt(program string, list []string, args ...string) (*stopped, error) {
+	args = append(append([]string{program}, args...), filepath.Join(filepath.Dir(program), "pulse"))
+	session, err := delve.Launch(delve.LaunchConfig{Args: args, NoStdin: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &stopped{session: session}
+	var configs []pluginhost.Config
+	for i, name := range list {
+		configs = append(configs, pluginhost.Config{Name: name, Rank: i})
+	}
+	if s.host, err = pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: patience}); err == nil {
+		_, err = live.RunTo(context.Background(), session, "landmark", nil)
+	}
+	if err != nil {
+		_ = s.close()
+		return nil, err
+	}
+	var order []engine.Named
+	for _, name := range list {
+		order = append(order, engine.Named{Name: name, Unwinder: s.host.Plugin(name)})
+	}
+	s.engine = engine.New(order)
+	return s, s.look()
+}
+
+func (s *stopped) close() error {
+	if s.host != nil {
+		_ = s.host.Close()
+	}
+	return s.session.Close()
+}
+
+// again lets the program run to its next stop: nobody knows its stack then.
+func (s *stopped) again() error {
+	if _, err := s.session.Continue(context.Background()); err != nil {
+		return err
+	}
+	return s.look()
+}
+
+// look does what is done once a stop, whatever is asked afterwards.
+func (s *stopped) look() (err error) {
+	if s.view, err = live.Look(s.session, false); err != nil {
+		return err
+	}
+	s.ready = s.engine.Prepare(context.Background(), &s.view.Input)
+	s.thread, err = s.view.Current()
+	return err
+}
+
+// delve has Delve find the whole stack.
+func (s *stopped) delve(least int) error {
+	claims, err := s.session.Claims(s.thread, 2*least)
+	if err == nil && len(claims) < least {
+		err = fmt.Errorf("Delve finds %d frames of %d", len(claims), least)
+	}
+	return err
+}
+
+// clew assembles the whole stack.
+func (s *stopped) clew(least int, claims bool) error {
+	th := s.thread
+	if claims {
+		if note := s.view.Claim(&th, 0); note != "" {
+			return fmt.Errorf("%s", note)
+		}
+	}
+	stack := s.ready.Stack(context.Background(), &th.Thread, assembler.Options{})
+	if len(stack.Frames) < least || stack.Stop != unwind.End {
+		return fmt.Errorf("clew finds %d frames of %d; %s: %v", len(stack.Frames), least, stack.Reason, stack.Notes)
+	}
+	return nil
+}
+
+// wholeStacks measures clew's whole way for one stack beside Delve's own, at
+// the stops of one program.
+func wholeStacks(t *table, program string) error {
+	t.title = "A whole stack of a stopped program, beside Delve's own"
+	t.notes = []string{"C recursion under Go, all frames named. Assembled: by the strategy in its plugin process. As shown:\n" +
+		"with Delve's first 1,000 frames matched to it, as `clew stack` prints it. Each at a new stop of the same\n" +
+		"program, after what is done once a stop (mappings, images, threads), which the last column has."}
+	t.header = []string{"frames", "strategy", "Delve", "assembled", "against Delve", "as shown", "against Delve", "once a stop"}
+	for _, n := range []int{50, 10_000} {
+		for _, name := range []string{unwind.StrategyDWARF, unwind.StrategyFP} {
+			s, err := stopAt(program, []string{name}, "wait", fmt.Sprint(n))
+			if err != nil {
+				return err
+			}
+			r, err := compare(t.rounds,
+				contender{name: "Delve", before: s.again, run: func() error { return s.delve(n) }},
+				contender{name: "assembled", before: s.again, run: func() error { return s.clew(n, false) }},
+				contender{name: "as shown", before: s.again, run: func() error { return s.clew(n, true) }},
+				contender{name: "once a stop", before: func() error { _, err := s.session.Continue(context.Background()); return err }, run: s.look},
+			)
+			if cerr := s.close(); err == nil {
+				err = cerr
+			}
+			if err != nil {
+				return err
+			}
+			t.row(fmt.Sprint(n), name, r[0].total(), r[1].total(), r[1].to(r[0]), r[2].total(), r[2].to(r[0]), r[3].total())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package dwarfcfi
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/cfi"
+	"github.com/clewdbg/clew/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+const inFirst = codeBase + 0x50
+
+// outermost ends every stack: function 1 of most programs here.
+var outermost = undefined(16)
+
+// TestR9ReturnAtNextFunction: a call that never returns may be the last
+// instruction of its function. The return address is the next function's first
+// byte, and the rules are those of the function before.
+func TestR9ReturnAtNextFunction(t *testing.T) {
+	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), defOffset(64), outermost))
+	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(24).Word(function(2) + 9).Pad(64)
+	regs := stackasm.Values{"rip": num(function(1)), "rsp": at("sp")}
+	r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, regs), []uint64{function(2) + 8}, unwind.StopEnd, "undefined")
+	if len(r.Steps) == 1 && r.Steps[0].Rule != "cfa=rsp+32; ra=[cfa-8]; fp=unchanged" {
+		t.Errorf("rule %q", r.Steps[0].Rule)
+	}
+	// The same address of an instruction is the next function's.
+	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, regs), []uint64{function(2) + 9}, unwind.StopEnd, "undefined")
+}
+
+// signalStack is the stack of a handler in function 0 that returns to the
+// trampoline at pc, above it the context with the registers of function 2.
+func signalStack(pc uint64) *stackasm.Stack {
+	return stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(pc).
+		Mark("frame").Pad(0x20).Word(function(2)).Ref("interrupted").Word(0xb0b, 0xa0a).Pad(256). // rip, rsp, rbp, rax
+		Mark("interrupted").Pad(56).Word(function(3) + 9).Pad(64)
+}
+
+// trampoline is what C libraries say of their signal trampolines: everything is
+// in the context above the stack pointer.
+func trampoline() []byte {
+	expr := func(off byte) []byte { return []byte{2, 0x77, off} }
+	return join([]byte{'S', 0x0f, 3, 0x77, 0x28, 0x06}, // CFA is the interrupted SP
+		[]byte{0x10, 16}, expr(0x20), []byte{0x10, 7}, expr(0x28), []byte{0x10, 6}, expr(0x30), []byte{0x10, 0}, expr(0x38))
+}
+
+// TestR9SignalFrame: the caller of a trampoline was interrupted, here at its
+// function's first instruction, and holds what the context says.
+func TestR9SignalFrame(t *testing.T) {
+	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), trampoline(), defOffset(64), outermost))
+	for name, pc := range map[string]uint64{
+		"behind a byte of its own": function(1) + 1, // glibc's FDE begins one byte before
+		"at its start":             function(1),     // the byte before is another function's
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := signalStack(pc)
+			r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbx": num(7)}),
+				[]uint64{pc, function(2), function(3) + 9}, unwind.StopEnd, "undefined")
+			if len(r.Steps) != 3 {
+				t.FailNow()
+			}
+			c := &r.Steps[1].Caller
+			rax, _ := c.Get(0)
+			rbp, _ := c.FP(unwind.AMD64)
+			if r.Steps[1].CallerKind != unwind.KindInstruction || rax != 0xa0a || rbp != 0xb0b {
+				t.Errorf("%v, rax %#x, rbp %#x", r.Steps[1].CallerKind, rax, rbp)
+			}
+			if r.Steps[0].CallerKind != unwind.KindReturn || r.Steps[2].CallerKind != unwind.KindReturn {
+				t.Errorf("kinds %v, %v", r.Steps[0].CallerKind, r.Steps[2].CallerKind)
+			}
+			if !strings.HasPrefix(r.Steps[1].Rule, "cfa=expr:rsp+40,deref; ra=[expr:rsp+32]; fp=[expr:rsp+48]") {
+				t.Errorf("rule %q", r.Steps[1].Rule)
+			}
+		})
+	}
+}
+
+// TestSignalOnAnotherStack: the handler has a stack of its own. The step is
+// made, and the host takes over with the other stack's memory (R14).
+func TestSignalOnAnotherStack(t *testing.T) {
+	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), trampoline(), defOffset(64), outermost))
+	for name, sp := range map[string]uint64{"above": stackBase + 1<<20, "below": stackBase - 1<<20} {
+		s := signalStack(function(1)+1).Define("elsewhere", sp)
+		s = stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(1)+1).Pad(0x20).Word(function(2), sp, 0xb0b, 0xa0a).Pad(64)
+		r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
+			[]uint64{function(1) + 1, function(2)}, unwind.StopNoRule, "another stack")
+		if len(r.Steps) == 2 && r.Steps[1].CFA != sp {
+			t.Errorf("%s: CFA %#x", name, r.Steps[1].CFA)
+		}
+	}
+}
+
+// TestR10Leaf: an arm64 leaf keeps its return address in x30 and its caller's
+// SP. No one above it may.
+func TestR10Leaf(t *testing.T) {
+	p := with(t, unwind.ARM64, 0, program(unwind.ARM64, nil, join(defOffset(32), saved(30, 1)), undefined(30)))
+	s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(64)
+	regs := stackasm.Values{"pc": num(inFirst), "sp": at("sp"), "x30": num(function(1) + 8)}
+	r := wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, regs), []uint64{function(1) + 8, function(2) + 8}, unwind.StopEnd, "undefined")
+	for i := range r.Steps {
+		if lr, ok := r.Steps[i].Caller.Get(unwind.ARM64LR); ok {
+			t.Errorf("step %d: x30 is %#x", i, lr)
+		}
+	}
+	wants(t, p, request(t, unwind.ARM64, unwind.KindReturn, s, regs), nil, unwind.StopBroken, "R10")
+	regs["x30"] = num(inFirst)
+	wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, regs), nil, unwind.StopBroken, "not above")
+}
+
+// TestR11PAC: a signed return address loses its code, and nothing else does.
+func TestR11PAC(t *testing.T) {
+	const mask, code = 0x007f_0000_0000_0000, 0x0035_0000_0000_0000
+	p := with(t, unwind.ARM64, mask, program(unwind.ARM64, join([]byte{0x2d}, defOffset(32), saved(30, 1), saved(19, 2)), undefined(30)))
+	s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(16).Word(code|9, function(1)+8|code).Pad(64)
+	r := wants(t, p, request(t, unwind.ARM64, unwind.KindReturn, s, stackasm.Values{"pc": num(inFirst), "sp": at("sp")}),
+		[]uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+	if x19, _ := r.Steps[0].Caller.Get(19); x19 != code|9 {
+		t.Errorf("x19 %#x", x19)
+	}
+}
+
+// TestJudged: rules that give what cannot be end the walk, and say so.
+func TestJudged(t *testing.T) {
+	tests := []struct {
+		name    string
+		program []byte
+		ra      uint64
+		stop    unwind.WalkStop
+		reason  string
+	}{
+		{"R8: return address 0", defOffset(32), 0, unwind.StopEnd, "below 4096"},
+		{"R8: return address 4095", defOffset(32), 4095, unwind.StopEnd, "below 4096"},
+		{"R4: not canonical", defOffset(32), 0x8000_0000_0000, unwind.StopBroken, "is no address"},
+		{"R3: SP does not increase", defOffset(0), inFirst, unwind.StopBroken, "not above"},
+		{"R3: SP below", []byte{0x13, 1}, inFirst, unwind.StopBroken, "not above"},
+		{"R3: outside the segment", join(defCFA(3, 0), []byte{0x09, 16, 0}), inFirst, unwind.StopBroken, "outside the stack segment"},
+		{"R3: unaligned", defOffset(20), inFirst, unwind.StopBroken, "no multiple of 8"},
+		{"unknown register", defCFA(12, 0), inFirst, unwind.StopNoRule, "the CFA needs r12"},
+		{"endless expression", []byte{0x0f, 3, 0x2f, 0xfd, 0xff}, inFirst, unwind.StopBroken, ".eh_frame+"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := with(t, unwind.AMD64, 0, program(unwind.AMD64, tt.program, outermost))
+			s := stackasm.New(unwind.AMD64, stackBase).Word(tt.ra, tt.ra).Mark("sp").Word(tt.ra, tt.ra, tt.ra, tt.ra).Pad(100)
+			wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s,
+				stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbx": num(stackBase + 1<<30), "rax": num(function(1) + 8)}), nil, tt.stop, tt.reason)
+		})
+	}
+}
+
+// TestNotBroken: a frame without what it takes to begin with.
+func TestNotBroken(t *testing.T) {
+	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(16)))
+	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(64)
+	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rsp": at("sp")}), nil, unwind.StopNoRule, "program counter")
+	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(0x1234), "rsp": at("sp")}), nil, unwind.StopNoRule, "no DWARF rules")
+	wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(5), "rsp": at("sp")}), nil, unwind.StopEnd, "below 4096")
+	r := request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
+	r.MaxFrames = 0
+	wants(t, p, r, nil, unwind.StopLimit, "")
+}
+
+// goImage is an image as Go's linker makes it: .debug_frame only, one function
+// with a frame of 48 bytes behind its first byte, and C's outermost one.
+func goImage(arch unwind.Arch) unwind.Image {
+	b := cfitest.Builder{Kind: cfi.DebugFrame}
+	cie := cfitest.CIE{Version: 3, DataAlign: -4, RA: 16, Code: []byte{0x0c, 7, 8, 0x05, 16, 2}}
+	opened := []byte{0x41, 0x0e, 64}
+	if arch == unwind.ARM64 {
+		cie.RA, cie.Code = 30, []byte{0x0c, 31, 0, 0x08, 30, 0x14, 31, 0}
+		opened = []byte{0x44, 0x0e, 64, 0x9e, 16}
+	}
+	at := b.CIE(cie)
+	b.FDE(at, b.Quad(function(0)), b.Quad(funcSize), opened)
+	b.FDE(at, b.Quad(function(1)), b.Quad(funcSize), []byte{0x07, cie.RA})
+	return unwind.Image{ID: 1, Base: 0, Sections: []unwind.Section{{Name: ".debug_frame", Data: b.Bytes()}}}
+}
+
+// TestGoFrame: Go's tables tell nothing of the frame pointer, which a function
+// with a frame saves, and of other registers, which none keeps.
+func TestGoFrame(t *testing.T) {
+	amd, arm := unwind.AMD64, unwind.ARM64
+	tests := []struct {
+		name   string
+		arch   unwind.Arch
+		at     uint64
+		regs   stackasm.Values
+		stack  *stackasm.Stack
+		fp     uint64
+		known  bool
+		rule   string
+		saved  string
+		number unwind.Register
+	}{
+		{"at the entry", amd, function(0), stackasm.Values{"rip": num(function(0)), "rsp": at("ra"), "rbp": num(0x77), "rbx": num(1)},
+			stackasm.New(amd, stackBase).Mark("ra").Word(function(1) + 8).Pad(64), 0x77, true, "fp=unchanged", "rbx", 3},
+		{"opened", amd, inFirst, stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbp": at("fp"), "rbx": num(1)},
+			stackasm.New(amd, stackBase).Mark("sp").Pad(48).Mark("fp").Word(0x1234, function(1)+8).Pad(64), 0x1234, true, "fp=[cfa-16]", "rbx", 3},
+		{"rbp used otherwise", amd, inFirst, stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbp": num(5)},
+			stackasm.New(amd, stackBase).Mark("sp").Pad(48).Mark("fp").Word(0x1234, function(1)+8).Pad(64), 0, false, "fp=[cfa-16]", "rbx", 3},
+		{"arm64, R12", arm, inFirst, stackasm.Values{"pc": num(inFirst), "sp": at("sp"), "x29": at("fp"), "x19": num(1)},
+			stackasm.New(arm, stackBase).Pad(8).Mark("fp").Word(0x1234).Mark("sp").Word(function(1) + 8).Pad(120), 0x1234, true, "fp=[sp-8]", "x19", 19},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := with(t, tt.arch, 0, goImage(tt.arch))
+			r := wants(t, p, request(t, tt.arch, unwind.KindInstruction, tt.stack, tt.regs), []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+			if len(r.Steps) != 1 {
+				t.FailNow()
+			}
+			fp, ok := r.Steps[0].Caller.FP(tt.arch)
+			if ok != tt.known || fp != tt.fp || !strings.HasSuffix(r.Steps[0].Rule, tt.rule) {
+				t.Errorf("frame pointer %#x (%v), rule %q; want %#x (%v), %q", fp, ok, r.Steps[0].Rule, tt.fp, tt.known, tt.rule)
+			}
+			if v, ok := r.Steps[0].Caller.Get(tt.number); ok {
+				t.Errorf("%s is said to be %#x", tt.saved, v)
+			}
+		})
+	}
+}
+
+// FuzzWalk walks random stacks by random tables.
+func FuzzWalk(f *testing.F) {
+	seed := func(arch unwind.Arch, flags uint8) {
+		image, r, _ := deep(f, arch, 5)
+		sp, _ := r.Registers.SP(arch)
+		f.Add(image.Sections[0].Data, r.Stack[0].Data, uint64(inFirst), sp, sp+64, flags)
+	}
+	seed(unwind.AMD64, 0)
+	seed(unwind.ARM64, 1)
+	s, err := signalStack(function(1) + 1).Assemble()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(program(unwind.AMD64, defOffset(32), trampoline(), defOffset(64), outermost).Sections[0].Data, s.Data, uint64(inFirst), uint64(stackBase), uint64(0), uint8(2))
+	f.Fuzz(func(t *testing.T, table, stack []byte, pc, sp, fp uint64, flags uint8) {
+		if len(table) > 1<<14 {
+			return
+		}
+		arch := []unwind.Arch{unwind.AMD64, unwind.ARM64}[flags&1]
+		p := New()
+		name := []string{sectionEH, sectionDebug, sectionSegment, sectionEH}[flags>>4&3]
+		delta := unwind.ImageDelta{Arch: arch, PACMask: fp &^ (1 << 55), Added: []unwind.Image{
+			{ID: 1, Sections: []unwind.Section{{Name: name, Addr: tableBase, Data: table}}}}}
+		reports, err := p.Update(context.Background(), delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := unwind.WalkRequest{Arch: arch, Kind: unwind.PCKind(flags >> 1 & 1), MaxFrames: 64, AllRegisters: flags&4 != 0,
+			Stack: unwind.Windows{{Addr: stackBase, Data: stack}}}
+		if flags&8 != 0 {
+			r.Segment = unwind.Segment{Low: stackBase, High: stackBase + uint64(len(stack))}
+		}
+		for reg := range unwind.Register(33) {
+			r.Registers.Set(reg, fp+uint64(reg))
+		}
+		r.Registers.Set(arch.PC(), pc)
+		r.Registers.Set(arch.SP(), sp)
+		r.Registers.Set(arch.FP(), fp)
+		results, err := p.Walk(context.Background(), []unwind.WalkRequest{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := r.Kind
+		for i, step := range results[0].Steps {
+			now, ok := step.Caller.SP(arch)
+			_, ok2 := step.Caller.PC(arch)
+			leaf := kind == unwind.KindInstruction && arch == unwind.ARM64
+			if !ok || !ok2 || step.Trust != unwind.TrustCFI || !strings.HasPrefix(step.Rule, "cfa=") {
+				t.Fatalf("step %d: %+v", i, step)
+			}
+			if step.CallerKind == unwind.KindReturn && (now < sp || now == sp && !leaf) {
+				t.Fatalf("step %d: SP %#x after %#x", i, now, sp)
+			}
+			if i == 0 && !reports[0].Coverage.Contains(uint64(unwind.Code(pc, kind).Lookup(arch))) && !reports[0].Coverage.Contains(pc) {
+				t.Fatalf("step from %#x, which %#x does not cover", pc, reports[0].Coverage)
+			}
+			sp, kind = now, step.CallerKind
+		}
+	})
+}
