@@ -264,7 +264,12 @@ func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []del
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()
 	for i := range threads {
-		note := v.Claim(&threads[i], depth)
+		note := ""
+		if threads[i].ID != 0 || len(threads) == 1 {
+			// Of many parked goroutines, Delve is asked for none: it searches its list
+			// for each, and their stacks are all Go's, which its tables describe.
+			note = v.Claim(&threads[i], depth)
+		}
 		stack := prepared.Stack(ctx, &threads[i].Thread, assembler.Options{MaxFrames: depth})
 		if note != "" {
 			stack.Notes = append(stack.Notes, note)
