@@ -19,8 +19,8 @@ import (
 func goroutines(t *table, program string) error {
 	t.title = "The stacks of all goroutines, to CBF, beside Delve listing them"
 	t.notes = []string{"Parked goroutines, up to eight calls deep. Delve: lists the goroutines and their stacks (at most 50\n" +
-		"frames each). clew: lists them, assembles and names every stack, and encodes it. As shown: with Delve's\n" +
-		"frames matched, as `clew stack --goroutine all` prints it. Delve and clew hold two runs of one program."}
+		"frames each). clew: lists them, assembles and names every stack, and encodes it, as\n" +
+		"`clew stack --goroutine all` does. Delve and clew hold two runs of one program, one after the other."}
 	t.header = []string{"goroutines", "Delve", "clew", "against Delve"}
 	for _, n := range []int{100, 1_000, 10_000} {
 		r, err := compareGoroutines(t.rounds, program, n)
