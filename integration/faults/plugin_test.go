@@ -177,7 +177,7 @@ func TestStalledPlugin(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			rng := random(t)
 			const frames = 500
-			for range rounds(5) {
+			for range rounds(3) {
 				r := start(t, nil, slices.Concat([]string{"stack", "--format", "json"}, v.flags, []string{"--", patientPath(), "deep", fmt.Sprint(frames)})...)
 				stopped := 0
 				if !r.until("the plugin", func() bool { stopped = pluginOf(r.pid(), v.name); return stopped != 0 }) {
