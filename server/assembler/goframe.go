@@ -48,11 +48,16 @@ var outermost = map[string]string{
 	"thread_start":   "thread's start",
 }
 
+// notOutermost are functions that Go's tables mark as outermost for the runtime's
+// own tracebacks, and that have a caller all the same: below a signal handler is
+// what the signal interrupted.
+var notOutermost = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtramp": true}
+
 // endReason says that fn is a known outermost function, "" if not. A frame that
 // stopped inside mstart's or mcall's own first instructions is on the caller's
 // stack still, so for these only a return address counts.
 func endReason(fn Function, kind unwind.PCKind) string {
-	if fn.Outermost && kind == unwind.KindReturn {
+	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
 		return fn.Name
 	}
 	if why, ok := outermost[fn.Name]; ok && kind == unwind.KindReturn {

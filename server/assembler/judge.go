@@ -54,6 +54,20 @@ func (j *judge) segmentOf(addr uint64) int {
 	return best
 }
 
+// discover makes a stack of the writable mapping that addr lies in, -1 if there
+// is none.
+func (j *judge) discover(addr uint64) int {
+	r, ok := j.target.Writable.Find(addr)
+	if !ok || len(j.segments) == 0 {
+		return -1
+	}
+	// The thread's own list stays as it is; the floor of unknown segments stays
+	// last.
+	j.segments = append(j.segments[:len(j.segments):len(j.segments)], unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread})
+	j.floor = append(j.floor, 0)
+	return len(j.segments) - 1
+}
+
 // segment gives the bounds of the stack that addr lies on, zero if unknown.
 func (j *judge) segment(addr uint64) unwind.Segment {
 	if i := j.segmentOf(addr); i >= 0 {
@@ -82,6 +96,9 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 		return fmt.Sprintf("the caller's stack pointer %#x is not aligned to %d bytes", callerSP, arch.StackAlignment())
 	}
 	from, to := j.segmentOf(sp), j.segmentOf(callerSP)
+	if to < 0 && mayswitch {
+		to = j.discover(callerSP)
+	}
 	if len(j.segments) == 0 {
 		to = 0
 	} else {

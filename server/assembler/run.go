@@ -29,7 +29,10 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 	case end:
 		return reachedEnd
 	case taken > 0:
-		if taken == len(result.Steps) && result.Stop == unwind.StopEnd {
+		// A frame pointer of 0 ends the chain (R4), but not the stack where the
+		// frame's own code says how to go on without it.
+		ends := taken == len(result.Steps) && result.Stop == unwind.StopEnd
+		if ends && (s.Description.Trust > unwind.TrustFramePointer || w.ruleOf(w.last()) == nil) {
 			return w.endBy(s, &result)
 		}
 		return progressed

@@ -16,7 +16,10 @@ type Target struct {
 	// Executable holds every executable mapping; nil where mappings are unknown,
 	// and then no PC is refused for lying outside of them (R3, R5).
 	Executable unwind.RangeSet
-	Code       CodeMap
+	// Writable holds every writable mapping, nil where mappings are unknown. A
+	// signal may have interrupted code on a stack that nobody has announced.
+	Writable unwind.RangeSet
+	Code     CodeMap
 	// PACMask has the bits set that pointer authentication uses in return
 	// addresses (R11).
 	PACMask uint64

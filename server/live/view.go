@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
@@ -54,22 +55,22 @@ func Look(s *delve.Session, record bool) (*View, error) {
 	v.Input = engine.Input{
 		Target: assembler.Target{
 			Arch: s.Arch(), OS: runtime.GOOS, Memory: memory,
-			Executable: Executable(v.maps), Code: v.code,
+			Executable: ranges(v.maps, 'x'), Writable: ranges(v.maps, 'w'), Code: v.code,
 		},
 		Images: v.code.Images(), Section: v.code.Section, Hosted: v.code.GoRanges(), Names: v.code, Notes: v.code.Notes(),
 	}
 	return v, nil
 }
 
-// Executable lists the executable mappings.
-func Executable(maps []imagemap.Mapping) unwind.RangeSet {
-	var ranges []unwind.Range
-	for i := range maps {
-		if maps[i].Executable() {
-			ranges = append(ranges, unwind.Range{Start: maps[i].Start, End: maps[i].End})
+// ranges lists the mappings with a permission.
+func ranges(maps []imagemap.Mapping, perm byte) unwind.RangeSet {
+	var out []unwind.Range
+	for _, m := range maps {
+		if strings.IndexByte(m.Perm, perm) >= 0 {
+			out = append(out, unwind.Range{Start: m.Start, End: m.End})
 		}
 	}
-	return unwind.NewRangeSet(ranges...)
+	return unwind.NewRangeSet(out...)
 }
 
 // Images is the image map of the process.

@@ -35,7 +35,7 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 	in := &engine.Input{
 		Target: assembler.Target{
 			Arch: s.Arch, OS: s.OS, Order: s.Order(), Memory: memory,
-			Executable: executable, Code: code, PACMask: s.PACMask,
+			Executable: executable, Writable: writable(s), Code: code, PACMask: s.PACMask,
 		},
 		Images: code.Images(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(),
 	}
@@ -47,6 +47,17 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 		})
 	}
 	return in, threads, nil
+}
+
+// writable lists the writable mappings, nil where mappings are unknown.
+func writable(s *snapshot.Snapshot) unwind.RangeSet {
+	var out []unwind.Range
+	for _, m := range s.Maps {
+		if len(m.Perm) > 1 && m.Perm[1] == 'w' {
+			out = append(out, unwind.Range{Start: m.Start, End: m.End})
+		}
+	}
+	return unwind.NewRangeSet(out...)
 }
 
 func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
