@@ -117,7 +117,7 @@ func (d *alone) goroutines(least int) error {
 		return err
 	}
 	if len(all) < least {
-		return fmt.Errorf("%d goroutines of %d listed by Delve", len(all), least)
+		return fmt.Errorf("%d goroutines of %d in Delve's list", len(all), least)
 	}
 	for _, g := range all {
 		if _, err := delveproc.GoroutineStacktrace(group.Selected, g, 50, 0); err != nil {

@@ -85,7 +85,7 @@ func (s *stopped) look() (err error) {
 func (s *stopped) delve(least int) error {
 	claims, err := s.session.Claims(s.thread, 2*least)
 	if err == nil && len(claims) < least {
-		err = fmt.Errorf("%d frames of %d found by Delve", len(claims), least)
+		err = fmt.Errorf("%d frames of %d in Delve's stack", len(claims), least)
 	}
 	return err
 }
