@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -35,10 +34,8 @@ func run(args []string) int {
 	if !isOwn(own, args) {
 		return delve.RunCommandLine(root, args)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilInterrupted()
 	defer stop()
-	// The first signal ends the work in order, the second at once.
-	context.AfterFunc(ctx, stop)
 	// A reader that goes away (head) is an error like any other: what was begun is
 	// cleaned up. Notify and not Ignore, which programs that we start would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

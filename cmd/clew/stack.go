@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 
@@ -133,8 +134,10 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// An interrupt stops the program, and then its stack is wanted all the same.
-	result := assemble(context.WithoutCancel(c.Context()), engine.New(strats.order), view, threads, f.depth)
+	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth)
+	if err := context.Cause(c.Context()); err != nil {
+		return failf("%v", err)
+	}
 	result.all = f.goroutine == "all" || f.thread == "all"
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
@@ -179,7 +182,7 @@ func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(s
 
 // attach holds a running process; the guard lets it go on if clew is killed.
 func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
-	if err := guard.Continue(pid, nil); err != nil {
+	if err := guard.Attach(pid); err != nil {
 		return nil, fmt.Errorf("guard the process: %w", err)
 	}
 	s, err := delve.Attach(pid)
@@ -195,7 +198,11 @@ func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
 
 // launch starts a program; the guard kills it if clew is killed.
 func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
-	if _, err := exec.LookPath(args[0]); err != nil {
+	path, err := exec.LookPath(args[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot launch %s: %w", args[0], err)
 	}
 	// The program must not write into our own output; Delve closes the file.
@@ -204,6 +211,10 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 		return nil, fmt.Errorf("duplicate stderr: %w", err)
 	}
 	syscall.CloseOnExec(fd)
+	if err := guard.Launch(path); err != nil {
+		_ = syscall.Close(fd)
+		return nil, fmt.Errorf("guard the program: %w", err)
+	}
 	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
 	if err != nil {
 		return nil, err
@@ -246,10 +257,6 @@ func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) 
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
 }
 
-// mostClaims bounds the stacks that Delve is asked about too: it looks through
-// all goroutines for each, and all that it adds is an index.
-const mostClaims = 64
-
 // assemble builds the stacks of the threads.
 func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int) *stackResult {
 	r := &stackResult{view: v}
@@ -258,7 +265,9 @@ func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []del
 	defer meter.done()
 	for i := range threads {
 		note := ""
-		if len(threads) <= mostClaims {
+		if threads[i].ID != 0 || len(threads) == 1 {
+			// Of many parked goroutines, Delve is asked for none: it searches its list
+			// for each, and their stacks are all Go's, which its tables describe.
 			note = v.Claim(&threads[i], depth)
 		}
 		stack := prepared.Stack(ctx, &threads[i].Thread, assembler.Options{MaxFrames: depth})

@@ -208,6 +208,7 @@ func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) 
 	stack := unwind.Window{Addr: sp, Data: readUpTo(w.target.Memory, sp, high, size)}
 	var extra unwind.Windows
 	for {
+		w.seen = stack
 		req.Stack = append(unwind.Windows{stack}, extra...)
 		results, err := s.Unwinder.Walk(ctx, []unwind.WalkRequest{*req})
 		if err != nil {

@@ -53,10 +53,24 @@ func (w *walker) returnAddress(f *unwind.Frame, rule *prologue.Rule, cfa uint64)
 	case prologue.InReg:
 		return f.Registers.Get(unwind.Register(rule.RA.Reg))
 	case prologue.AtCFA:
-		v, err := w.target.word(cfa + uint64(rule.RA.Off))
-		return v, err == nil
+		return w.word(cfa + uint64(rule.RA.Off))
 	}
 	return 0, false
+}
+
+// word reads a word of the stack, from the window that was read last where that
+// has it.
+func (w *walker) word(addr uint64) (uint64, bool) {
+	size := w.target.Arch.PointerSize()
+	if at := addr - w.seen.Addr; addr >= w.seen.Addr && at < uint64(len(w.seen.Data)) && len(w.seen.Data)-int(at) >= size {
+		data := w.seen.Data[at:]
+		if size == 4 {
+			return uint64(w.target.order().Uint32(data)), true
+		}
+		return w.target.order().Uint64(data), true
+	}
+	v, err := w.target.word(addr)
+	return v, err == nil
 }
 
 // ruleOf gives the rule that the code of a frame's function shows for certain,

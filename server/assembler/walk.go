@@ -44,6 +44,9 @@ type walker struct {
 	down map[string]bool
 	// window is the size of the stack window to send; it grows with the stack.
 	window int
+	// seen is the stack window that was read last: what is checked word by word
+	// need not be read from the process again.
+	seen unwind.Window
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
 }

@@ -12,6 +12,7 @@ package lifeline
 import (
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -44,6 +45,21 @@ type Patch struct {
 	Original []byte
 }
 
+// Launch announces that we are about to start the program at path: if we die
+// before [Line.Kill] names its process, the guard finds it among our orphans.
+func (l *Line) Launch(path string) error {
+	session, _, err := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	if err != 0 {
+		return fmt.Errorf("own session: %w", err)
+	}
+	return l.say("%s %d %d %q\n", wordLaunch, os.Getpid(), session, path)
+}
+
+// Attach announces that we are about to attach to the process: if we die before
+// [Line.Continue] tells which breakpoints there are, the guard finds them by
+// comparing the program with its file.
+func (l *Line) Attach(pid int) error { return l.say("%s %d\n", wordAttach, pid) }
+
 // Kill has the process killed if we die.
 func (l *Line) Kill(pid int) error { return l.say("%s %d\n", wordKill, pid) }
 
@@ -72,6 +88,8 @@ func (l *Line) Release() {
 
 // The words of the guard's language, one line each.
 const (
+	wordLaunch   = "launch"   // HOST-PID SESSION-ID QUOTED-PATH
+	wordAttach   = "attach"   // PID
 	wordKill     = "kill"     // PID
 	wordContinue = "continue" // PID
 	wordPatch    = "patch"    // PID ADDRESS BYTES

@@ -19,6 +19,21 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
+// stop stops a process, and waits until it stands.
+func stop(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		if state, _ := status(cmd.Process.Pid); state == "T" {
+			return
+		}
+		time.Sleep(interval)
+	}
+	t.Fatal("the process does not stop")
+}
+
 func TestServeKillsWhenItsInputEnds(t *testing.T) {
 	cmd := sleeper(t)
 	Serve(strings.NewReader(fmt.Sprintf("kill %d\n", cmd.Process.Pid)))
@@ -38,15 +53,7 @@ func TestServeSparesAfterDone(t *testing.T) {
 
 func TestServeContinuesWhatStaysStopped(t *testing.T) {
 	cmd := sleeper(t)
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for range 500 {
-		if state, _ := status(cmd.Process.Pid); state == "T" {
-			break
-		}
-		time.Sleep(interval)
-	}
+	stop(t, cmd)
 	Serve(strings.NewReader(fmt.Sprintf("continue %d\n", cmd.Process.Pid)))
 	if state, _ := status(cmd.Process.Pid); state == "T" || state == "" {
 		t.Errorf("state %q", state)

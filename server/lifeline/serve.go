@@ -19,12 +19,16 @@ type ward struct {
 	started string // tells it from a later one with the same ID
 	kill    bool
 	patches []Patch
+	// attaching: the debugger was about to plant breakpoints, and has not said
+	// yet where they are.
+	attaching bool
 }
 
 // Serve is the guard: it reads what to do until "done", after which it does
 // nothing, or the end of the input, after which it does it.
 func Serve(in io.Reader) {
 	wards := map[int]*ward{}
+	var starting *launch
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
@@ -32,6 +36,10 @@ func Serve(in io.Reader) {
 			return
 		}
 		if len(fields) < 2 {
+			continue
+		}
+		if fields[0] == wordLaunch {
+			starting = parseLaunch(lines.Text())
 			continue
 		}
 		pid, err := strconv.Atoi(fields[1])
@@ -44,6 +52,12 @@ func Serve(in io.Reader) {
 			wards[pid] = w
 		}
 		w.learn(fields)
+		if w.kill {
+			starting = nil // this is it
+		}
+	}
+	if starting != nil {
+		starting.kill()
 	}
 	for _, w := range wards {
 		w.serve()
@@ -54,6 +68,10 @@ func (w *ward) learn(fields []string) {
 	switch {
 	case fields[0] == wordKill:
 		w.kill = true
+	case fields[0] == wordAttach:
+		w.attaching = true
+	case fields[0] == wordContinue:
+		w.attaching = false // all patches were named
 	case fields[0] == wordPatch && len(fields) == 4:
 		addr, err := strconv.ParseUint(fields[2], 0, 64)
 		original, err2 := hex.DecodeString(fields[3])
@@ -107,6 +125,9 @@ func (w *ward) mend() {
 		return
 	}
 	defer mem.Close()
+	if w.attaching {
+		w.patches = append(w.patches, planted(w.pid, mem)...)
+	}
 	for _, p := range w.patches {
 		_, _ = mem.WriteAt(p.Original, int64(p.Addr))
 	}
@@ -131,18 +152,27 @@ func status(pid int) (state, tracer string) {
 	return state, tracer
 }
 
-// startTime is when a process was started (field 22 of /proc/PID/stat), "" if it
-// is gone.
-func startTime(pid int) string {
+// Fields of /proc/PID/stat, numbered as in proc_pid_stat(5).
+const (
+	statParent  = 4
+	statSession = 6
+	statStart   = 22 // in clock ticks since boot
+)
+
+// statField gives a field of /proc/PID/stat after the name, "" if the process is
+// gone.
+func statField(pid, number int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
 	// The second field, the name in parentheses, may hold spaces and parentheses.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	const start = 22 - 3
-	if len(fields) <= start {
-		return ""
+	if i := number - 3; i < len(fields) {
+		return fields[i]
 	}
-	return fields[start]
+	return ""
 }
+
+// startTime is when a process was started, "" if it is gone.
+func startTime(pid int) string { return statField(pid, statStart) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/clewdbg/clew/server/delve"
 )
@@ -15,12 +16,15 @@ const loaderHook = "_dl_debug_state"
 
 // ExitError says that the program ended before it stopped.
 type ExitError struct {
-	Status   int
+	Status   int    // the number of the signal that ended it, negated, if one did
 	Location string // what it should have stopped at, "" for any stop
 }
 
 // Error says what happened and what to do.
 func (e *ExitError) Error() string {
+	if e.Status < 0 {
+		return fmt.Sprintf("the program was ended by signal %d (%v) before it stopped", -e.Status, syscall.Signal(-e.Status))
+	}
 	if e.Location != "" {
 		return fmt.Sprintf("location %q was not reached: the program exited with status %d; check the location's spelling (FUNCTION, FILE:LINE or *ADDRESS) and the program's arguments",
 			e.Location, e.Status)
@@ -45,7 +49,8 @@ func (e *UnknownLocationError) Error() string {
 
 // RunTo lets the program run until it stops by itself, or at a location. A
 // location in a library that is not loaded yet is set when it is; notify is
-// told when clew waits for that.
+// told when clew waits for that. When ctx ends before the program stops, the
+// error is the context's cause.
 func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
 	r := &runner{session: s, location: location, notify: notify}
 	if location != "" {
@@ -56,6 +61,8 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 	for {
 		stop, err := s.Continue(ctx)
 		switch {
+		case ctx.Err() != nil:
+			return stop, context.Cause(ctx)
 		case err != nil:
 			return stop, err
 		case stop.Reason == delve.StopExited:

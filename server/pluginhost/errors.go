@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -48,9 +49,11 @@ type StartError struct {
 	permanent bool
 }
 
-// Error names the plugin, its executable and the cause.
+// Error names the plugin, its executable and the cause, in one line: go-plugin
+// explains itself in several.
 func (e *StartError) Error() string {
-	return fmt.Sprintf("cannot start plugin %s (%s): %v", e.Plugin, e.Path, e.Err)
+	cause := strings.Join(strings.Fields(e.Err.Error()), " ")
+	return fmt.Sprintf("cannot start plugin %s (%s): %s", e.Plugin, e.Path, cause)
 }
 
 // Unwrap gives the cause.

@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"cmp"
 	"context"
+	"os"
 	"slices"
 	"sync"
 )
@@ -83,6 +84,13 @@ func (h *Host) Close() error {
 
 func (h *Host) close() error {
 	h.cancel()
+	// The folder goes first, while there are plugins that would see to it if we
+	// were killed now. They are connected, and need their sockets' names no more.
+	h.mu.Lock()
+	if h.session != nil {
+		_ = os.RemoveAll(h.session.dir) // again below: a plugin may be about to start
+	}
+	h.mu.Unlock()
 	var asked sync.WaitGroup
 	for _, p := range h.plugins {
 		p.mu.Lock()
