@@ -13,6 +13,9 @@ type rule struct {
 	code unwind.CodeAddr
 	row  *cfi.Row
 	text string
+	// doubtful says that the tables may be right at calls only, and the
+	// instruction is none.
+	doubtful bool
 }
 
 // cacheBits is the size of the cache: 4096 rules. A stack has fewer places as a
@@ -53,7 +56,8 @@ func (s *state) rule(arch unwind.Arch, code unwind.CodeAddr) (*rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{arch: arch, code: code, row: row, text: row.String()}
+	r := &rule{arch: arch, code: code, row: row, text: row.String(),
+		doubtful: row.Synchronous && code.Kind() == unwind.KindInstruction && at != fde.Start}
 	place.Store(r)
 	return r, nil
 }

@@ -16,6 +16,10 @@ const minCode = 4096
 // checkContext is the number of steps after which a walk looks at its context.
 const checkContext = 1024
 
+// noteSynchronous goes with a step from between two calls by tables that clang
+// made for arm64: they describe the whole prologue at its end and no epilogue.
+const noteSynchronous = "the caller may be wrong or missing: the function's tables tell of no epilogue, and may be right at calls only"
+
 // A result has room for firstSteps steps at first, and for up to growSteps times
 // as many each time that is not enough.
 const (
@@ -182,6 +186,9 @@ func (w *walker) push(rule *rule) {
 	w.result.Steps = w.result.Steps[:n+1]
 	step := &w.result.Steps[n]
 	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, unwind.TrustCFI, rule.text
+	if rule.doubtful {
+		step.Trust, step.Note = unwind.TrustScan, noteSynchronous
+	}
 	w.regs, w.frame.Kind = w.caller.Registers, w.caller.Kind
 	if w.request.AllRegisters {
 		step.Caller = w.regs

@@ -110,6 +110,33 @@ func TestR10Leaf(t *testing.T) {
 	wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, regs), nil, unwind.StopBroken, "not above")
 }
 
+// TestSynchronousTables: clang's tables for arm64 have no epilogue. The step
+// from between calls has a note and the trust of a scanned frame; the step from
+// a call, or from the function's first instruction, and that by tables with an
+// epilogue, have not.
+func TestSynchronousTables(t *testing.T) {
+	opened := join(advance(0x20), defOffset(32), saved(30, 1))
+	p := with(t, unwind.ARM64, 0, program(unwind.ARM64, opened, join(opened, advance(0x3f), advance(0x3f), []byte{0xde}, defOffset(0)), undefined(30)))
+	for _, tt := range []struct {
+		pc    uint64
+		kind  unwind.PCKind
+		trust unwind.Trust
+	}{
+		{function(0) + 0x50, unwind.KindInstruction, unwind.TrustScan},
+		{function(0) + 0x10, unwind.KindInstruction, unwind.TrustScan},
+		{function(0), unwind.KindInstruction, unwind.TrustCFI},
+		{function(0) + 0x50, unwind.KindReturn, unwind.TrustCFI},
+		{function(1) + 0x50, unwind.KindInstruction, unwind.TrustCFI},
+	} {
+		s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(64)
+		r := wants(t, p, request(t, unwind.ARM64, tt.kind, s, stackasm.Values{"pc": num(tt.pc), "sp": at("sp"), "x30": num(function(2) + 8)}),
+			[]uint64{function(2) + 8}, unwind.StopEnd, "undefined")
+		if len(r.Steps) != 1 || r.Steps[0].Trust != tt.trust || (r.Steps[0].Note == "") != (tt.trust == unwind.TrustCFI) {
+			t.Errorf("%#x %v: %+v", tt.pc, tt.kind, r.Steps)
+		}
+	}
+}
+
 // TestR11PAC: a signed return address loses its code, and nothing else does.
 func TestR11PAC(t *testing.T) {
 	const mask, code = 0x007f_0000_0000_0000, 0x0035_0000_0000_0000
@@ -269,7 +296,7 @@ func FuzzWalk(f *testing.F) {
 			now, ok := step.Caller.SP(arch)
 			_, ok2 := step.Caller.PC(arch)
 			leaf := kind == unwind.KindInstruction && arch == unwind.ARM64
-			if !ok || !ok2 || step.Trust != unwind.TrustCFI || !strings.HasPrefix(step.Rule, "cfa=") {
+			if !ok || !ok2 || step.Trust == unwind.TrustNone || !strings.HasPrefix(step.Rule, "cfa=") {
 				t.Fatalf("step %d: %+v", i, step)
 			}
 			if step.CallerKind == unwind.KindReturn && (now < sp || now == sp && !leaf) {

@@ -18,6 +18,10 @@ type Row struct {
 	// Mangled says that the return address is signed (Arm pointer
 	// authentication).
 	Mangled bool
+	// Synchronous says that the function's rules do not return to those of its
+	// first instruction: it has no epilogue, or its tables are right at calls only
+	// (arm64; set by [Table.Row]).
+	Synchronous bool
 
 	table  *Table
 	goCode bool
@@ -32,16 +36,20 @@ func (t *Table) Row(f *FDE, addr uint64) (*Row, error) {
 	}
 	var m machine
 	var row *Row
+	opened, closed := false, false
+	whole := t.opts.Arch == unwind.ARM64 && !f.cie.goCode
 	err := m.exec(t, f, func(start, end uint64) bool {
-		if end <= addr {
-			return true
+		same := m.cur.cfa == f.cie.initial.cfa
+		opened, closed = opened || !same, closed || opened && same
+		if row == nil && end > addr {
+			row = m.row(f, start, end)
 		}
-		row = m.row(f, start, end)
-		return false
+		return row == nil || whole
 	})
 	if err != nil {
 		return nil, err
 	}
+	row.Synchronous = whole && opened && !closed
 	return row, nil
 }
 
