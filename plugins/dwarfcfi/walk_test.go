@@ -83,8 +83,7 @@ func TestR9SignalFrame(t *testing.T) {
 func TestSignalOnAnotherStack(t *testing.T) {
 	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), trampoline(), defOffset(64), outermost))
 	for name, sp := range map[string]uint64{"above": stackBase + 1<<20, "below": stackBase - 1<<20} {
-		s := signalStack(function(1)+1).Define("elsewhere", sp)
-		s = stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(1)+1).Pad(0x20).Word(function(2), sp, 0xb0b, 0xa0a).Pad(64)
+		s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(1)+1).Pad(0x20).Word(function(2), sp, 0xb0b, 0xa0a).Pad(64)
 		r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
 			[]uint64{function(1) + 1, function(2)}, unwind.StopNoRule, "another stack")
 		if len(r.Steps) == 2 && r.Steps[1].CFA != sp {

@@ -216,8 +216,13 @@ func (x *expr) jump(op byte, start int) (reason string) {
 
 // shuffle executes operations that only move entries.
 func (x *expr) shuffle(op byte) (reason string) {
-	n := [...]int{exDup - exDup: 0, exDrop - exDup: 0, exOver - exDup: 1, exPick - exDup: 0, exSwap - exDup: 1, exRot - exDup: 2}[op-exDup]
-	if op == exPick {
+	n := 0 // the deepest entry that it touches
+	switch op {
+	case exOver, exSwap:
+		n = 1
+	case exRot:
+		n = 2
+	case exPick:
 		n = int(x.r.byte())
 	}
 	if n >= x.depth {
