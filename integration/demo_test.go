@@ -16,8 +16,8 @@ func TestDemo(t *testing.T) {
 	t.Run("C", func(t *testing.T) {
 		cmd := exec.Command(clewPath(), "demo")
 		cmd.Env = append(os.Environ(), "CC="+testneed.CC(t))
-		inOrder(t, run(t, cmd).want(t, done), "C.stop_here", "C.froth", "runtime.asmcgocall", "main.refill", "main.pour",
-			"crosscall2", "C.crush", "C.grind", "runtime.asmcgocall", "main.brew", "main.main", "runtime.goexit", equal)
+		inOrder(t, run(t, cmd).want(t, done), "stop_here", "froth", "runtime.asmcgocall", "main.refill", "main.pour",
+			"crosscall2", "crush", "grind", "runtime.asmcgocall", "main.brew", "main.main", "runtime.goexit", equal)
 	})
 	t.Run("pure", func(t *testing.T) {
 		cmd := exec.Command(clewPath(), "demo")
