@@ -22,6 +22,10 @@ const (
 	// lockGrace is how old a folder without a lock must be to count as left
 	// behind; a younger one is being made.
 	lockGrace = time.Minute
+	// newLock is the ending of the lock's name until it is locked, and lockPause is
+	// far longer than that takes.
+	newLock   = ".new"
+	lockPause = time.Second / 2
 )
 
 // session is a host's folder of sockets and checked executables.
@@ -50,7 +54,7 @@ func newSession(parent string) (*session, error) {
 // it unlocked while the host lives.
 func (s *session) takeLock() error {
 	name := filepath.Join(s.dir, plugin.LockName)
-	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(name+newLock, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -66,6 +70,24 @@ func (s *session) takeLock() error {
 
 func (s *session) remove() error {
 	return errors.Join(os.RemoveAll(s.dir), s.lock.Close())
+}
+
+// diedLocking says that a host died between making its lock and naming it.
+func diedLocking(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, plugin.LockName+newLock), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && time.Since(modified(f)) > lockPause
+}
+
+// modified is when a file was made, now if that cannot be had.
+func modified(f *os.File) time.Time {
+	if info, err := f.Stat(); err == nil {
+		return info.ModTime()
+	}
+	return time.Now()
 }
 
 // sweep removes session folders of hosts that are gone. It is a courtesy: what
@@ -92,7 +114,7 @@ func sweep(parent string) {
 		switch {
 		case err == nil:
 			_, _ = plugin.RemoveDeadSession(dir)
-		case errors.Is(err, os.ErrNotExist) && time.Since(info.ModTime()) > lockGrace:
+		case errors.Is(err, os.ErrNotExist) && (time.Since(info.ModTime()) > lockGrace || diedLocking(dir)):
 			_ = os.RemoveAll(dir)
 		}
 	}
