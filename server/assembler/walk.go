@@ -232,20 +232,20 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	return true
 }
 
-// doubt lowers the trust in a frame pointer that was followed out of a function
-// whose start nobody knows, in a stripped image: whether it keeps one could not
-// be checked, as in an innermost frame (R4). Outside of images (JIT code, R5)
-// the note has to do.
+// doubt lowers the trust in a frame pointer that was followed out of code whose
+// function nobody knows (a stripped library, JIT code): whether it keeps one could
+// not be checked, as in an innermost frame (R4, R5). Where mappings are unknown
+// nothing can be checked of any frame, and the note has to do.
+// Test: TestFramePointerOutOfUnknownCode.
 func (w *walker) doubt(step *unwind.Step) {
 	f := w.last()
 	if step.Trust != unwind.TrustFramePointer || f.PC.Kind() != unwind.KindReturn {
 		return
 	}
-	at := f.PC.Lookup(w.target.Arch)
-	if _, known := w.function(at); known {
+	if _, known := w.function(f.PC.Lookup(w.target.Arch)); known {
 		return
 	}
-	if len(w.target.Code.Bytes(uint64(at), 1)) > 0 {
+	if w.target.Executable != nil {
 		step.Trust = unwind.TrustScan
 	}
 	if step.Note == "" {
