@@ -188,8 +188,8 @@ func TestStalledPlugin(t *testing.T) {
 				stalled := time.Now()
 				r.wait()
 				took := time.Since(stalled)
-				// One round trip and one start, at most, and what it takes besides.
-				if limit := pluginhost.DefaultStartTimeout + 5*second(); took > limit {
+				// One deadline, at most, and what it takes besides.
+				if limit := max(pluginhost.DefaultStartTimeout, pluginhost.DefaultUpdateTimeout) + 5*second(); took > limit {
 					t.Errorf("the stack came %v after the plugin was stopped, more than %v", took, limit)
 				}
 				r.gone(true)

@@ -30,7 +30,12 @@ type instance struct {
 // launch starts a process and connects to it. On an error nothing is left
 // running.
 func launch(killCtx context.Context, sess *session, c *Config, cmd command, limit time.Duration, logger *slog.Logger) (*instance, error) {
-	in := &instance{process: &process{killCtx: killCtx, gone: make(chan struct{})}}
+	// go-plugin's own limit ends with the handshake: where the process stalls
+	// after it, gRPC would wait 20 seconds for the connection.
+	killCtx, kill := context.WithCancel(killCtx)
+	overdue := time.AfterFunc(limit, kill)
+	defer overdue.Stop()
+	in := &instance{process: &process{killCtx: killCtx, unkill: kill, gone: make(chan struct{})}}
 	started := false
 	in.manager = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  plugin.Handshake,

@@ -40,6 +40,7 @@ type command struct {
 type process struct {
 	command  command
 	killCtx  context.Context // its end kills the process
+	unkill   func()          // releases killCtx
 	stdout   *os.File
 	stderr   *os.File
 	lifeline *os.File
@@ -123,6 +124,7 @@ func (p *process) wait() {
 	}
 	close(p.gone)
 	p.unwatch()
+	p.unkill()
 	p.dismiss()
 	time.AfterFunc(drainTime, func() {
 		_ = p.stdout.Close()
