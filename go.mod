@@ -4,6 +4,7 @@ go 1.26.8
 
 require (
 	github.com/go-delve/delve v1.27.2
+	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/clewdbg/clew/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/unwind/stackjson"
@@ -130,6 +132,40 @@ func TestExport(t *testing.T) {
 		}
 		sameFrames(t, &docs[0], one)
 		sameImages(t, &docs[0], one)
+	})
+	t.Run("pprof-all", func(t *testing.T) {
+		file := filepath.Join(dir, "all.pb.gz")
+		o := clew(t, k.args("--goroutine", "all", "--format", "pprof", "-o", file)...)
+		if o.code != done && o.code != truncated {
+			t.Fatal(o)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseData(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Sample) != len(all) {
+			t.Fatalf("%d samples of %d stacks", len(p.Sample), len(all))
+		}
+		for i, sample := range p.Sample {
+			var got, want []string
+			for _, l := range sample.Location {
+				for _, line := range l.Line {
+					got = append(got, line.Function.Name)
+				}
+			}
+			for _, f := range all[i].Frames {
+				if f.Function != "" {
+					want = append(want, f.Function)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("sample %d: %q, the stack has %q", i, got, want)
+			}
+		}
 	})
 	t.Run("swift-all", func(t *testing.T) {
 		file := filepath.Join(dir, "all.json")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -25,7 +26,7 @@ const (
 )
 
 func newProgress(what string, total int) *progress {
-	return &progress{what: what, total: total, started: time.Now(), active: term.IsTerminal(int(os.Stderr.Fd()))}
+	return &progress{what: what, total: total, started: time.Now(), active: terminal(os.Stderr)}
 }
 
 func (p *progress) add(n int) {
@@ -43,4 +44,10 @@ func (p *progress) done() {
 	if !p.shown.IsZero() {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
+}
+
+// terminal says whether w is a terminal.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // stackFormats are the formats of clew stack.
-var stackFormats = []string{"text", "json", "cbf", "swift", "snapshot"}
+var stackFormats = []string{"text", "json", "cbf", "swift", "pprof", "snapshot"}
 
 // stackResult is what clew stack and the demo have found.
 type stackResult struct {
@@ -46,6 +46,8 @@ func (r *stackResult) write(out io.Writer, format, path string) error {
 			return export.JSON(w, arch, r.stacks, false)
 		case "swift":
 			return export.Swift(w, arch, r.stacks, r.view.Images())
+		case "pprof":
+			return export.Pprof(w, arch, r.stacks, r.view.Images())
 		case "snapshot":
 			s, err := r.view.Snapshot(r.threads, r.stacks)
 			if err != nil {

@@ -46,9 +46,9 @@ instruction, runtime.Breakpoint, a panic or fatal signal) or at a location
 it is set when the library comes). The program's own output goes to stderr.
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
-for several stacks), swift (one JSON envelope a line), snapshot (for clew
-unwind: what to send with a wrong stack; it holds the stack memory that was
-read).
+for several stacks), swift (one JSON envelope a line), pprof (one profile, for
+go tool pprof), snapshot (for clew unwind: what to send with a wrong stack; it
+holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
@@ -64,7 +64,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
-	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift or snapshot")
+	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(stackFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -89,6 +89,8 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		return usageErrorf("unknown format %q; known: %v", f.format, stackFormats)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
+	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
+		return usageErrorf("--format pprof is binary: give -o FILE, or a pipe")
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {

@@ -1,5 +1,6 @@
 // Package export writes assembled stacks: as text for people, as JSON, in the
-// Compact Backtrace Format with its image map, and as Swift's envelopes.
+// Compact Backtrace Format with its image map, as Swift's envelopes, and as a
+// profile for pprof.
 //
 // # What is exported as CBF
 //

@@ -1,0 +1,135 @@
+package export
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Pprof writes the stacks as one profile, gzip-compressed
+// (https://github.com/google/pprof/blob/main/proto/profile.proto): a sample of
+// value 1 for each, with labels for goroutine and thread, for how the stack ends,
+// and for the lowest trust among its frames. images may be nil.
+//
+// A location's address is where the frame's call is, not where the call returns
+// to: profile.proto wants an address within the calling instruction. Frames have
+// their names and lines with them, so that pprof needs no files.
+func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+	b := profileBuilder{
+		arch: arch, images: images,
+		functions: make(map[profile.Function]*profile.Function),
+		locations: make(map[string]*profile.Location),
+		mappings:  make(map[uint64]*profile.Mapping),
+		out: &profile.Profile{
+			SampleType:        []*profile.ValueType{{Type: "stack", Unit: "count"}},
+			DefaultSampleType: "stack",
+			PeriodType:        &profile.ValueType{Type: "stack", Unit: "count"},
+			Period:            1,
+		},
+	}
+	for i := range stacks {
+		b.stack(&stacks[i])
+	}
+	if err := b.out.CheckValid(); err != nil {
+		return fmt.Errorf("stacks as a profile: %w", err)
+	}
+	if err := b.out.Write(w); err != nil {
+		return fmt.Errorf("stacks as a profile: %w", err)
+	}
+	return nil
+}
+
+// profileBuilder gives every function, location and mapping once.
+type profileBuilder struct {
+	arch      unwind.Arch
+	images    *imagemap.ImageMap
+	out       *profile.Profile
+	functions map[profile.Function]*profile.Function
+	locations map[string]*profile.Location // by address and lines
+	mappings  map[uint64]*profile.Mapping  // by base
+}
+
+func (b *profileBuilder) stack(s *unwind.Stack) {
+	sample := &profile.Sample{Value: []int64{1}, Label: map[string][]string{"stop": {s.Stop.String()}}}
+	if s.Goroutine != 0 {
+		sample.Label["goroutine"] = []string{strconv.FormatUint(s.Goroutine, 10)}
+	}
+	if s.Thread != 0 {
+		sample.Label["thread"] = []string{strconv.FormatUint(s.Thread, 10)}
+	}
+	if s.Reason != "" && truncated(s) {
+		sample.Label["truncated"] = []string{s.Reason}
+	}
+	var lines []profile.Line // inlined functions of the frame that is coming, innermost first
+	lowest := unwind.TrustContext
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if f.Function != "" {
+			lines = append(lines, profile.Line{Function: b.function(f), Line: int64(f.Line)})
+		}
+		if f.Inlined {
+			continue
+		}
+		lowest = min(lowest, f.Trust)
+		sample.Location = append(sample.Location, b.location(f, lines))
+		lines = nil
+	}
+	if len(sample.Location) > 0 {
+		sample.Label["trust"] = []string{lowest.String()}
+	}
+	b.out.Sample = append(b.out.Sample, sample)
+}
+
+func (b *profileBuilder) function(f *unwind.Frame) *profile.Function {
+	key := profile.Function{Name: f.Function, SystemName: f.Function, Filename: f.File}
+	fn, ok := b.functions[key]
+	if !ok {
+		fn = &profile.Function{ID: uint64(len(b.functions) + 1), Name: key.Name, SystemName: key.SystemName, Filename: key.Filename}
+		b.functions[key] = fn
+		b.out.Function = append(b.out.Function, fn)
+	}
+	return fn
+}
+
+func (b *profileBuilder) location(f *unwind.Frame, lines []profile.Line) *profile.Location {
+	addr := uint64(f.PC.Lookup(b.arch))
+	key := strconv.FormatUint(addr, 16)
+	for _, l := range lines {
+		key += fmt.Sprintf(" %d:%d", l.Function.ID, l.Line)
+	}
+	loc, ok := b.locations[key]
+	if !ok {
+		loc = &profile.Location{ID: uint64(len(b.locations) + 1), Address: addr, Line: lines, Mapping: b.mapping(addr)}
+		b.locations[key] = loc
+		b.out.Location = append(b.out.Location, loc)
+	}
+	return loc
+}
+
+func (b *profileBuilder) mapping(addr uint64) *profile.Mapping {
+	if b.images == nil {
+		return nil
+	}
+	img, ok := b.images.Lookup(addr)
+	if !ok {
+		return nil
+	}
+	m, ok := b.mappings[img.Base]
+	if !ok {
+		// The image's lowest byte is the file's first.
+		m = &profile.Mapping{
+			ID: uint64(len(b.mappings) + 1), Start: img.Base, Limit: img.EndOfText, File: img.Path, BuildID: hex.EncodeToString(img.BuildID),
+			// What is known is there; pprof must not look for more in files.
+			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
+		}
+		b.mappings[img.Base] = m
+		b.out.Mapping = append(b.out.Mapping, m)
+	}
+	return m
+}
