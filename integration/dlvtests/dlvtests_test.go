@@ -1,0 +1,232 @@
+package dlvtests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+const (
+	delveModule  = "github.com/go-delve/delve"
+	delveCommand = delveModule + "/cmd/dlv"
+)
+
+// different are the tests that need not end alike.
+var different = map[string]string{
+	"TestVersion": "it compares the text with the version of Delve's own module",
+	// It looks for the symbol, which google.golang.org/protobuf brings (and calls
+	// with constant names only, which keeps the elimination that the test is after).
+	"TestDeadcodeEliminated": "plugins are served over gRPC",
+}
+
+// outcomes are the tests by name: pass, fail or skip.
+type outcomes map[string]string
+
+// TestSamePasses: every test of Delve's that passes with dlv passes with clew.
+// One that does not is tried again with both, for those that depend on time.
+func TestSamePasses(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.CC(t)
+	testneed.Ptrace(t)
+	h := newHarness(t)
+	peer := h.run(t, "dlv", "")
+	ours := h.run(t, "clew", "")
+	if len(peer) < 40 || count(peer, "pass") < 30 {
+		t.Fatalf("only %d tests ran with dlv, %d passed: this is not Delve's test suite", len(peer), count(peer, "pass"))
+	}
+	for try := 0; try < 2; try++ {
+		worse := lost(peer, ours)
+		if len(worse) == 0 {
+			break
+		}
+		t.Logf("again: %v", worse)
+		only := "^(" + strings.Join(topLevel(worse), "|") + ")$"
+		for name, outcome := range h.run(t, "dlv", only) {
+			peer[name] = outcome
+		}
+		for name, outcome := range h.run(t, "clew", only) {
+			ours[name] = outcome
+		}
+	}
+	for _, name := range lost(peer, ours) {
+		t.Errorf("%s passes with dlv; with clew: %s\n%s", name, ours[name], h.output["clew "+name])
+	}
+	t.Logf("dlv: %d passed, %d failed, %d skipped; clew: %d, %d, %d",
+		count(peer, "pass"), count(peer, "fail"), count(peer, "skip"), count(ours, "pass"), count(ours, "fail"), count(ours, "skip"))
+}
+
+// lost lists what passes with dlv and not with clew.
+func lost(peer, ours outcomes) []string {
+	var out []string
+	for name, outcome := range peer {
+		if _, ok := different[name]; !ok && outcome == "pass" && ours[name] != "pass" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// topLevel gives the tests' names without those of their parts.
+func topLevel(names []string) []string {
+	var out []string
+	for _, name := range names {
+		top, _, _ := strings.Cut(name, "/")
+		out = append(out, regexp.QuoteMeta(top))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func count(o outcomes, outcome string) int {
+	n := 0
+	for _, got := range o {
+		if got == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// harness is Delve's test binary, and what it may be run with.
+type harness struct {
+	source string // a copy of Delve's module: its tests write beside their sources
+	tests  string // the test binary
+	goTool string
+	binary map[string]string // "dlv" and "clew"
+	output map[string]string // of failed tests, by binary and test
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{goTool: goTool, source: filepath.Join(t.TempDir(), "delve"), binary: make(map[string]string), output: make(map[string]string)}
+	module := strings.TrimSpace(h.command(t, ".", "list", "-m", "-f", "{{.Dir}}", delveModule))
+	if err := os.CopyFS(h.source, os.DirFS(module)); err != nil {
+		t.Fatal(err)
+	}
+	makeWritable(t, h.source)
+	bin := t.TempDir()
+	build := func(name, dir, pkg string) {
+		h.binary[name] = filepath.Join(bin, name)
+		h.command(t, dir, "build", "-o", h.binary[name], pkg)
+	}
+	build("dlv", h.source, delveCommand)
+	build("clew", ".", "github.com/clewdbg/clew/cmd/clew")
+	h.tests = filepath.Join(bin, "dlv.test")
+	h.command(t, filepath.Join(h.source, "cmd", "dlv"), "test", "-c", "-o", h.tests, ".")
+	return h
+}
+
+// makeWritable undoes the module cache's protection, which was copied too.
+func makeWritable(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o755)
+		}
+		return os.Chmod(path, 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command runs the go command.
+func (h *harness) command(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(h.goTool, args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			out = exit.Stderr
+		}
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// shim is the go command that the tests find: $0 build -o FILE ... PACKAGE.
+const shim = `#!/bin/sh
+for last; do :; done
+if [ "$1 $2" = "build -o" ] && [ "$last" = %s ]; then
+	exec cp '%s' "$3"
+fi
+exec '%s' "$@"
+`
+
+// run runs the tests that match only ("" for all) with dlv or clew.
+func (h *harness) run(t *testing.T, name, only string) outcomes {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "go"), fmt.Appendf(nil, shim, delveCommand, h.binary[name], h.goTool), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"tool", "test2json", "-t", h.tests, "-test.v=test2json", "-test.timeout=10m"}
+	if only != "" {
+		args = append(args, "-test.run="+only)
+	}
+	cmd := exec.Command(h.goTool, args...)
+	cmd.Dir = filepath.Join(h.source, "cmd", "dlv")
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := h.read(t, name, stdout)
+	if err := cmd.Wait(); err != nil && len(out) == 0 {
+		t.Fatalf("Delve's tests with %s: %v\n%s", name, err, stderr.String())
+	}
+	return out
+}
+
+// read takes in test2json's lines.
+func (h *harness) read(t *testing.T, name string, r io.Reader) outcomes {
+	t.Helper()
+	out := make(outcomes)
+	text := make(map[string]string)
+	for d := json.NewDecoder(r); ; {
+		var line struct{ Action, Test, Output string }
+		if err := d.Decode(&line); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if line.Test == "" {
+			continue
+		}
+		switch line.Action {
+		case "output":
+			text[line.Test] += line.Output
+		case "pass", "fail", "skip":
+			out[line.Test] = line.Action
+			if line.Action == "fail" {
+				h.output[name+" "+line.Test] = text[line.Test]
+			}
+		}
+	}
+}
