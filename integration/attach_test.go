@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
@@ -24,12 +25,12 @@ type parked struct {
 }
 
 // park starts the scenario "many" and waits for it.
-func park(t testing.TB, p program, stop string) parked {
+func park(t testing.TB, p program.Program, stop string) parked {
 	t.Helper()
 	testneed.Ptrace(t)
 	stem := filepath.Join(t.TempDir(), "record")
-	cmd := exec.Command(p.path, "many", stop, stem)
-	cmd.Env = p.env()
+	cmd := exec.Command(p.Path, "many", stop, stem)
+	cmd.Env = p.Env()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,32 +105,32 @@ func (k parked) args(flags ...string) []string {
 var startedByMany = []string{"main.many.gowrap*?", "runtime.goexit"}
 
 // expect is the truth about a thread with a record.
-func (k parked) expect(t testing.TB, thread uint64, stop string) []expected {
+func (k parked) expect(t testing.TB, thread uint64, stop string) []program.Expected {
 	t.Helper()
-	want := expect(readRecord(t, k.stem, thread), []goNames{append(calls("main._Cfunc_outer", "main.second", "main.first"), startedByMany...)})
+	want := program.Expect(readRecord(t, k.stem, thread), []program.GoNames{append(program.Calls("main._Cfunc_outer", "main.second", "main.first"), startedByMany...)})
 	if stop == "sleep" { // stands in libc
-		want[0].kind = ""
-		want = append([]expected{{what: "libc's pause", name: "*", kind: "pc"}}, want...)
+		want[0].Kind = ""
+		want = append([]program.Expected{{What: "libc's pause", Name: "*", Kind: "pc"}}, want...)
 	}
 	return want
 }
 
 // check compares the stacks of the parked threads, want of them, with their
 // records.
-func (k parked) check(t testing.TB, v variant, stacks []stackjson.Stack, stop string, want int) (all findings) {
+func (k parked) check(t testing.TB, v program.Variant, stacks []stackjson.Stack, stop string, want int) (all program.Findings) {
 	t.Helper()
 	maps := mappings(t, fmt.Sprintf("/proc/%d/maps", k.pid))
 	found := 0
 	for i := range stacks {
 		stack := &stacks[i]
-		var bad findings
-		bad.checkForm(stack, maps)
+		var bad program.Findings
+		bad.CheckForm(stack, maps)
 		if slices.Contains(k.threads, stack.Thread) {
 			found++
-			if want := k.expect(t, stack.Thread, stop); v.undescribed {
-				bad.checkHonest(stack, want)
+			if want := k.expect(t, stack.Thread, stop); v.Undescribed {
+				bad.CheckHonest(stack, want)
 			} else {
-				bad.checkExact(stack, want)
+				bad.CheckExact(stack, want)
 			}
 		}
 		if len(bad) > 0 {
@@ -139,7 +140,7 @@ func (k parked) check(t testing.TB, v variant, stacks []stackjson.Stack, stop st
 		all = append(all, bad...)
 	}
 	if found != want {
-		all.add("WRONG: %d of the parked threads have a stack, want %d", found, want)
+		all.Add("WRONG: %d of the parked threads have a stack, want %d", found, want)
 	}
 	return all
 }
@@ -148,10 +149,10 @@ func (k parked) check(t testing.TB, v variant, stacks []stackjson.Stack, stop st
 // compares its stack by names.
 func checkParked(t testing.TB, stacks []stackjson.Stack, in string, callers ...string) {
 	t.Helper()
-	var want []expected
+	var want []program.Expected
 	for _, n := range append([]string{"runtime.gopark", "runtime.chanrecv", "runtime.chanrecv1", in}, callers...) {
 		name, optional := strings.CutSuffix(n, "?")
-		want = append(want, expected{what: name, name: name, optional: optional})
+		want = append(want, program.Expected{What: name, Name: name, Optional: optional})
 	}
 	found := 0
 	for i := range stacks {
@@ -166,9 +167,9 @@ func checkParked(t testing.TB, stacks []stackjson.Stack, in string, callers ...s
 		stack := stacks[i]
 		stack.Frames = slices.Clone(stack.Frames)
 		stack.Frames[0].Kind = stackjson.KindPC
-		var bad findings
-		bad.checkExact(&stack, want)
-		bad.report(t, "")
+		var bad program.Findings
+		bad.CheckExact(&stack, want)
+		report(t, bad, "")
 		if len(bad) > 0 {
 			t.Logf("clew's stack:\n%s", show(&stacks[i]))
 		}
@@ -180,12 +181,12 @@ func checkParked(t testing.TB, stacks []stackjson.Stack, in string, callers ...s
 
 // TestAttach compares the stacks of a running program with its records.
 func TestAttach(t *testing.T) {
-	for _, v := range variants {
+	for _, v := range program.Variants {
 		for _, stop := range []string{"spin", "syscall", "sleep"} {
-			if v.linkage == opened && stop == "spin" || v.linkage == static && stop == "sleep" && v.undescribed {
+			if v.Linkage == program.Opened && stop == "spin" || v.Linkage == program.Static && stop == "sleep" && v.Undescribed {
 				continue // nothing new
 			}
-			t.Run(v.name+"-"+stop, func(t *testing.T) {
+			t.Run(v.Name+"-"+stop, func(t *testing.T) {
 				t.Parallel()
 				p := build(t, v)
 				k := park(t, p, stop)
@@ -193,9 +194,9 @@ func TestAttach(t *testing.T) {
 				bad := k.check(t, v, all.stacks(t), stop, 2)
 				goroutines := clew(t, k.args("--goroutine", "all", "--format", "json")...).stacks(t)
 				bad = append(bad, k.check(t, v, goroutines, stop, 1)...)
-				bad.report(t, gapOf(t))
+				report(t, bad, gapOf(t))
 				checkParked(t, goroutines, "main.blocked", startedByMany...)
-				checkParked(t, goroutines, "main.many", toMain...)
+				checkParked(t, goroutines, "main.many", program.ToMain...)
 				k.goesOn(t)
 			})
 		}
@@ -225,9 +226,9 @@ func TestOneOf(t *testing.T) {
 	k := park(t, build(t, v), "syscall")
 	for _, tid := range k.threads {
 		stacks := clew(t, k.args("--thread", itoa(tid), "--format", "json")...).want(t, done).stacks(t)
-		k.check(t, v, stacks, "syscall", 1).report(t, "")
+		report(t, k.check(t, v, stacks, "syscall", 1), "")
 		if g := stacks[0].Goroutine; g != 0 {
-			k.check(t, v, clew(t, k.args("--goroutine", itoa(g), "--format", "json")...).want(t, done).stacks(t), "syscall", 1).report(t, "")
+			report(t, k.check(t, v, clew(t, k.args("--goroutine", itoa(g), "--format", "json")...).want(t, done).stacks(t), "syscall", 1), "")
 		}
 	}
 	few := clew(t, k.args("--thread", itoa(k.threads[0]), "--depth", "2", "--format", "json")...).want(t, truncated).stacks(t)[0]

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/program"
 )
 
 // TestBadFiles: truncated, corrupt and foreign files for decode and encode. What
@@ -38,7 +40,7 @@ func TestBadFiles(t *testing.T) {
 		{"truncated.json", envelope[:len(envelope)/2], false, []string{"offset"}},
 		{"version.cbf", append([]byte{backtrace[0] | 0xf0}, backtrace[1:]...), false, []string{"offset 0"}},
 		{"zeros", make([]byte, 1000), true, []string{"offset 3"}}, // begins as an image map without images
-		{"foreign.elf", read(p.path)[:4096], false, nil},
+		{"foreign.elf", read(p.Path)[:4096], false, nil},
 		{"foreign.txt", []byte("not a backtrace at all\n"), false, nil},
 		{"empty", nil, false, []string{"empty"}},
 	} {
@@ -139,9 +141,9 @@ func TestBadSnapshots(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "lie.json")
 		write(t, name, line)
 		for _, s := range clew(t, "unwind", name).stacks(t) {
-			var bad findings
-			bad.checkHonest(&s, expect(readRecord(t, stop.stem, s.Thread), plainGroups))
-			bad.report(t, "")
+			var bad program.Findings
+			bad.CheckHonest(&s, program.Expect(readRecord(t, stop.stem, s.Thread), plainGroups))
+			report(t, bad, "")
 			if all := strings.Join(s.Notes, "\n"); !strings.Contains(all, notes) {
 				t.Errorf("the notes do not say %q: %s", notes, all)
 			}

@@ -142,7 +142,7 @@ func TestAttachTraced(t *testing.T) {
 	testneed.Ptrace(t)
 	runtime.LockOSThread() // the tracer is a thread, and would be gone with it
 	defer runtime.UnlockOSThread()
-	cmd := exec.Command(p.path, "plain", "syscall", filepath.Join(t.TempDir(), "record"))
+	cmd := exec.Command(p.Path, "plain", "syscall", filepath.Join(t.TempDir(), "record"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -174,12 +174,12 @@ func parkAs(t testing.TB, scenario string) string {
 	}
 	p := build(t, variantNamed(t, "static-O1-g-fp"))
 	stem := filepath.Join(t.TempDir(), "record")
-	for _, dir := range []string{filepath.Dir(p.path), filepath.Dir(filepath.Dir(stem)), filepath.Dir(stem)} {
+	for _, dir := range []string{filepath.Dir(p.Path), filepath.Dir(filepath.Dir(stem)), filepath.Dir(stem)} {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := as(nobody, exec.Command(p.path, scenario, "syscall", stem))
+	cmd := as(nobody, exec.Command(p.Path, scenario, "syscall", stem))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/unwind/stackjson"
@@ -55,7 +56,7 @@ func decode(t testing.TB, files ...string) (docs []decoded) {
 func sameFrames(t testing.TB, d *decoded, s *stackjson.Stack) {
 	t.Helper()
 	var want []decodedFrame
-	for _, f := range physical(s) {
+	for _, f := range program.Physical(s) {
 		want = append(want, decodedFrame{string(f.Kind), f.PC})
 	}
 	want[0].Kind = "pc"

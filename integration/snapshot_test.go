@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
 )
@@ -21,16 +22,16 @@ func TestSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, v)
-			for _, s := range scenarios {
-				t.Run(s.name+"-"+s.stop, func(t *testing.T) {
+			for _, s := range program.Scenarios {
+				t.Run(s.Name+"-"+s.Stop, func(t *testing.T) {
 					file := filepath.Join(t.TempDir(), "stop.json")
-					live := launch(t, p, s.name, s.stop, "--format", "snapshot", "-o", file)
+					live := launch(t, p, s.Name, s.Stop, "--format", "snapshot", "-o", file)
 					offline := unwindSame(t, file)
 					if live.code != offline.code {
 						t.Errorf("live the exit code is %d, offline %d", live.code, offline.code)
 					}
 					live.outcome = offline
-					live.check(t, v, s.groups)
+					live.check(t, v, s.Groups)
 				})
 			}
 		})
@@ -90,7 +91,7 @@ func TestSnapshotOfAll(t *testing.T) {
 				}
 			}
 		}
-		k.check(t, v, offline, "syscall", map[string]int{"--goroutine": 1, "--thread": 2}[which]).report(t, "")
+		report(t, k.check(t, v, offline, "syscall", map[string]int{"--goroutine": 1, "--thread": 2}[which]), "")
 	}
 }
 
@@ -106,25 +107,25 @@ func TestSnapshotElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(p.path)
+	content, err := os.ReadFile(p.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	rename(t, file, text, p.path, "/gone/native")
+	rename(t, file, text, p.Path, "/gone/native")
 	clew(t, "unwind", file).want(t, failed) // without the program the stack is not what is expected
 	root := filepath.Join(dir, "root")
-	write(t, filepath.Join(root, "gone", "native"), program)
+	write(t, filepath.Join(root, "gone", "native"), content)
 	live.outcome = clew(t, "unwind", "--root", root, file)
 	live.check(t, v, plainGroups)
 
-	rename(t, file, text, p.path, "native")
-	write(t, filepath.Join(dir, "native"), program)
+	rename(t, file, text, p.Path, "native")
+	write(t, filepath.Join(dir, "native"), content)
 	live.outcome = clew(t, "unwind", file)
 	live.check(t, v, plainGroups)
 
 	// Another build of the program must not be taken for it.
-	other, err := os.ReadFile(build(t, variantNamed(t, "static-O2-fp")).path)
+	other, err := os.ReadFile(build(t, variantNamed(t, "static-O2-fp")).Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +134,9 @@ func TestSnapshotElsewhere(t *testing.T) {
 		if !strings.Contains(strings.Join(s.Notes, "\n"), "is another build") {
 			t.Errorf("nothing is said of the program's being another build: %s", show(&s))
 		}
-		var bad findings
-		bad.compare(&s, expect(readRecord(t, live.stem, s.Thread), plainGroups))
-		bad.report(t, "")
+		var bad program.Findings
+		bad.Compare(&s, program.Expect(readRecord(t, live.stem, s.Thread), plainGroups))
+		report(t, bad, "")
 	}
 }
 

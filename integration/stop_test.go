@@ -7,21 +7,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/unwind/stackjson"
 	"golang.org/x/arch/x86/x86asm"
 )
 
-var plainGroups = []goNames{andMain("main._Cfunc_outer", "main.second", "main.first")}
+var plainGroups = []program.GoNames{program.AndMain("main._Cfunc_outer", "main.second", "main.first")}
 
 // TestBreak stops at functions of C by name: in the program and in libraries,
 // with DWARF and without, there from the start and loaded later. Without DWARF
 // the stop is at the function's very first instruction.
 func TestBreak(t *testing.T) {
-	for _, v := range variants {
-		if v.stripped {
+	for _, v := range program.Variants {
+		if v.Stripped {
 			continue // has no name to stop at: see TestBreakExported
 		}
-		t.Run(v.name, func(t *testing.T) {
+		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, v)
 			launch(t, p, "plain", "break", "--break", "leaf_break", "--format", "json").check(t, v, plainGroups)
@@ -31,11 +32,11 @@ func TestBreak(t *testing.T) {
 
 // TestBreakExported stops at a function that a stripped library exports.
 func TestBreakExported(t *testing.T) {
-	for _, v := range variants {
-		if !v.stripped {
+	for _, v := range program.Variants {
+		if !v.Stripped {
 			continue
 		}
-		t.Run(v.name, func(t *testing.T) {
+		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, v)
 			launch(t, p, "plain", "break", "--break", "leaf_break", "--format", "json").check(t, v, plainGroups)
@@ -52,7 +53,7 @@ func TestBreakEveryInstruction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, v)
-			addresses := instructions(t, p.path, "leaf_break")
+			addresses := instructions(t, p.Path, "leaf_break")
 			if len(addresses) < 5 {
 				t.Fatalf("leaf_break has %d instructions", len(addresses))
 			}
@@ -115,8 +116,8 @@ func TestInt3InUnknownCode(t *testing.T) {
 	s := launch(t, p, "plain", "int3", "--format", "json")
 	s.check(t, v, plainGroups)
 	f := s.stacks(t)[0].Frames[0]
-	if f.Image != p.library || f.File != "" {
-		t.Errorf("stopped in %s (%s), want code of %s without a source file", f.Image, f.File, p.library)
+	if f.Image != p.Library || f.File != "" {
+		t.Errorf("stopped in %s (%s), want code of %s without a source file", f.Image, f.File, p.Library)
 	}
 }
 
@@ -130,32 +131,30 @@ func TestSegfault(t *testing.T) {
 			p := build(t, v)
 			s := launch(t, p, "plain", "segv", "--format", "json")
 			stack := &s.stacks(t)[0]
-			var bad findings
-			bad.checkForm(stack, mappings(t, s.stem+".maps"))
-			want := expect(readRecord(t, s.stem, stack.Thread), plainGroups)
-			interrupted := slices.IndexFunc(stack.Frames, want[0].checkInterrupted)
+			var bad program.Findings
+			bad.CheckForm(stack, mappings(t, s.stem+".maps"))
+			want := program.Expect(readRecord(t, s.stem, stack.Thread), plainGroups)
+			interrupted := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return want[0].Matches(&f) })
 			if interrupted < 0 {
-				bad.add("the function that failed is missing; stop %s: %s", stack.Stop, stack.Reason)
+				bad.Add("the function that failed is missing; stop %s: %s", stack.Stop, stack.Reason)
 			} else {
 				rest := *stack
 				rest.Frames = stack.Frames[interrupted:]
-				if v.undescribed {
-					bad.checkHonest(&rest, want)
+				if v.Undescribed {
+					bad.CheckHonest(&rest, want)
 				} else {
-					bad.checkExact(&rest, want)
+					bad.CheckExact(&rest, want)
 				}
 				for _, f := range stack.Frames[:max(0, interrupted-1)] { // the last one is libc's trampoline
 					if !strings.HasPrefix(f.Function, "runtime.") {
-						bad.add("WRONG FRAME %d: %s is none of Go's handler", f.Index, f.Function)
+						bad.Add("WRONG FRAME %d: %s is none of Go's handler", f.Index, f.Function)
 					}
 				}
 			}
-			bad.report(t, gapOf(t))
+			report(t, bad, gapOf(t))
 			if t.Failed() {
 				s.log(t, stack)
 			}
 		})
 	}
 }
-
-func (e *expected) checkInterrupted(f stackjson.Frame) bool { return e.matches(&f) }

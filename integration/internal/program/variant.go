@@ -1,0 +1,146 @@
+package program
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// sources are the program's. They live below testdata so that they are no part of
+// clew itself.
+//
+//go:embed testdata/native
+var sources embed.FS
+
+// Linkage says where the native code is.
+type Linkage int
+
+// The places.
+const (
+	Static Linkage = iota // in the program
+	Linked                // in a library that the program is linked with
+	Opened                // in a library that the program opens when it runs
+)
+
+// Variant is a way to build testdata/native.
+type Variant struct {
+	Name     string
+	CFlags   string
+	Linkage  Linkage
+	Stripped bool // the library
+	// Undescribed: no frame pointers and no tables. Stacks may end early, but
+	// must not be wrong.
+	Undescribed bool
+}
+
+// Variants are those of the integration tests: with frame pointers, with
+// call-frame information instead, and with neither.
+var Variants = []Variant{
+	{Name: "static-O0-g-fp", CFlags: "-O0 -g"},
+	{Name: "static-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer"},
+	{Name: "static-O2-fp", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
+	{Name: "linked-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer", Linkage: Linked},
+	{Name: "linked-O2-fp-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true},
+	{Name: "opened-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer", Linkage: Opened},
+	{Name: "opened-O2-fp-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer", Linkage: Opened, Stripped: true},
+
+	{Name: "static-O2-omit", CFlags: "-O2 -g0 -fomit-frame-pointer"},
+	{Name: "static-O2-omit-notables", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Undescribed: true},
+	{Name: "linked-O2-omit", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked},
+	{Name: "linked-O2-omit-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked, Stripped: true},
+	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
+}
+
+// Tools are the programs that builds need.
+type Tools struct {
+	CC    string // the C compiler
+	Strip string // for stripped variants
+}
+
+// Program is a built variant.
+type Program struct {
+	Path    string
+	Library string // where the native code is, "" for Static
+}
+
+// Env is what the program needs to run.
+func (p Program) Env() []string { return append(os.Environ(), "NATIVE_LIBRARY="+p.Library) }
+
+// Build builds the variant in a folder of its own below folder.
+func (v Variant) Build(folder string, tools Tools) (Program, error) {
+	dir := filepath.Join(folder, v.Name)
+	source := filepath.Join(dir, "src")
+	p := Program{Path: filepath.Join(dir, "native")}
+	if err := writeSources(source); err != nil {
+		return p, err
+	}
+	native := filepath.Join(source, "native.c")
+	ldflags := ""
+	var others []string // sources of the other linkages
+	switch v.Linkage {
+	case Static:
+		others = []string{"shim.c"}
+	case Opened:
+		others = []string{"native.c"}
+		ldflags = "-ldl"
+	case Linked:
+		others = []string{"native.c", "shim.c"}
+		ldflags = "-L" + dir + " -lnative -Wl,-rpath," + dir
+	}
+	if v.Linkage != Static {
+		p.Library = filepath.Join(dir, "libnative.so")
+		args := append(strings.Fields(v.CFlags), "-shared", "-fPIC", "-pthread", "-o", p.Library, native)
+		if err := command(exec.Command(tools.CC, args...)); err != nil {
+			return p, err
+		}
+		if v.Stripped {
+			if err := command(exec.Command(tools.Strip, "-s", p.Library)); err != nil {
+				return p, err
+			}
+		}
+	}
+	for _, name := range others {
+		if err := os.Remove(filepath.Join(source, name)); err != nil {
+			return p, err
+		}
+	}
+	build := exec.Command("go", "build", "-o", p.Path, ".")
+	build.Dir = source
+	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
+		"CGO_CFLAGS="+v.CFlags, "CGO_LDFLAGS="+ldflags+" -pthread")
+	return p, command(build)
+}
+
+// writeSources writes the program's sources as a module.
+func writeSources(to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	const from = "testdata/native"
+	entries, err := fs.ReadDir(sources, from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		data, err := sources.ReadFile(path.Join(from, e.Name()))
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, e.Name()), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(to, "go.mod"), []byte("module native\n\ngo 1.24\n"), 0o644)
+}
+
+func command(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}
