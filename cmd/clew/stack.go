@@ -231,7 +231,11 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 // selectThreads gives the threads or goroutines that the flags name.
 func (f *stackFlags) selectThreads(v *live.View) ([]delve.Thread, error) {
 	if f.thread != "" {
-		return pick(v.Threads(), f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
+		all, err := v.Threads()
+		if err != nil {
+			return nil, failf("%v", err)
+		}
+		return pick(all, f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
 	}
 	if f.goroutine == "current" {
 		th, err := v.Current()

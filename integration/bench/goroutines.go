@@ -34,7 +34,7 @@ func goroutines(t *table, program string) error {
 
 func compareGoroutines(rounds int, program string, n int) ([]result, error) {
 	rounds = min(rounds, 5)
-	s, err := stopAt(program, []string{unwind.StrategyDWARF, unwind.StrategyFP}, "crowd", fmt.Sprint(n))
+	s, err := stopAt(program, inC.location, []string{unwind.StrategyDWARF, unwind.StrategyFP}, "crowd", fmt.Sprint(n))
 	if err != nil {
 		return nil, err
 	}

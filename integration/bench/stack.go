@@ -23,26 +23,27 @@ type stopped struct {
 	session *delve.Session
 	host    *pluginhost.Host
 	engine  *engine.Engine
+	process *live.Process
 	view    *live.View
 	thread  delve.Thread
 	ready   *engine.Prepared
 }
 
-// stopAt runs the program to its first stop at landmark. list names the
+// stopAt runs the program to its first stop at a location. list names the
 // strategies, best ranked first.
-func stopAt(program string, list []string, args ...string) (*stopped, error) {
+func stopAt(program, location string, list []string, args ...string) (*stopped, error) {
 	args = append(append([]string{program}, args...), filepath.Join(filepath.Dir(program), "pulse"))
 	session, err := delve.Launch(delve.LaunchConfig{Args: args, NoStdin: true})
 	if err != nil {
 		return nil, err
 	}
-	s := &stopped{session: session}
+	s := &stopped{session: session, process: live.NewProcess(session)}
 	var configs []pluginhost.Config
 	for i, name := range list {
 		configs = append(configs, pluginhost.Config{Name: name, Rank: i})
 	}
 	if s.host, err = pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: patience}); err == nil {
-		_, err = live.RunTo(context.Background(), session, "landmark", nil)
+		_, err = live.RunTo(context.Background(), session, location, nil)
 	}
 	if err != nil {
 		_ = s.close()
@@ -73,7 +74,7 @@ func (s *stopped) again() error {
 
 // look does what is done once a stop, whatever is asked afterwards.
 func (s *stopped) look() (err error) {
-	if s.view, err = live.Look(s.session, false); err != nil {
+	if s.view, err = s.process.Look(false); err != nil {
 		return err
 	}
 	s.ready = s.engine.Prepare(context.Background(), &s.view.Input)
@@ -105,34 +106,67 @@ func (s *stopped) clew(least int, claims bool) error {
 	return nil
 }
 
+// where is a program that recurs: in C under Go, or in Go alone.
+type where struct{ name, scenario, location string }
+
+var (
+	inC  = where{"C", "wait", "landmark"}
+	inGo = where{"Go", "climb", "main.summit"}
+)
+
 // wholeStacks measures clew's whole way for one stack beside Delve's own, at
 // the stops of one program.
 func wholeStacks(t *table, program string) error {
 	t.title = "A whole stack of a stopped program, beside Delve's own"
-	t.notes = []string{"C recursion under Go, all frames named. Assembled: by the strategy in its plugin process. As shown:\n" +
-		"with Delve's first 1,000 frames matched to it, as `clew stack` prints it. Each at a new stop of the same\n" +
-		"program, after what is done once a stop (mappings, images, threads), which the last column has."}
-	t.header = []string{"frames", "strategy", "Delve", "assembled", "against Delve", "as shown", "against Delve", "once a stop"}
-	for _, n := range []int{50, 10_000} {
-		for _, name := range []string{unwind.StrategyDWARF, unwind.StrategyFP} {
-			s, err := stopAt(program, []string{name}, "wait", fmt.Sprint(n))
-			if err != nil {
-				return err
+	t.notes = []string{"Recursion in Go, or in C under Go; all frames named. Every figure is of another stop of the same\n" +
+		"program than the first. Once a stop: what comes before all stacks (mappings, images, the thread). Assembled:\n" +
+		"that, and the stack by the strategy in its plugin process. As shown: with Delve's first 1,000 frames matched\n" +
+		"to it too, as `clew stack` prints it."}
+	t.header = []string{"frames", "in", "strategy", "Delve", "once a stop", "assembled", "against Delve", "as shown", "against Delve"}
+	for _, in := range []where{inGo, inC} {
+		for _, n := range []int{20, 50, 1_000, 10_000} {
+			for _, name := range []string{unwind.StrategyDWARF, unwind.StrategyFP} {
+				if err := wholeStack(t, program, in, n, name); err != nil {
+					return err
+				}
+				if in == inGo {
+					break // Go's own tables serve, whatever the strategy
+				}
 			}
-			r, err := compare(t.rounds,
-				contender{name: "Delve", before: s.again, run: func() error { return s.delve(n) }},
-				contender{name: "assembled", before: s.again, run: func() error { return s.clew(n, false) }},
-				contender{name: "as shown", before: s.again, run: func() error { return s.clew(n, true) }},
-				contender{name: "once a stop", before: func() error { _, err := s.session.Continue(context.Background()); return err }, run: s.look},
-			)
-			if cerr := s.close(); err == nil {
-				err = cerr
-			}
-			if err != nil {
-				return err
-			}
-			t.row(fmt.Sprint(n), name, r[0].total(), r[1].total(), r[1].to(r[0]), r[2].total(), r[2].to(r[0]), r[3].total())
 		}
 	}
+	return nil
+}
+
+func wholeStack(t *table, program string, in where, n int, strategy string) error {
+	s, err := stopAt(program, in.location, []string{strategy}, in.scenario, fmt.Sprint(n))
+	if err != nil {
+		return err
+	}
+	run := func() error { _, err := s.session.Continue(context.Background()); return err }
+	clew := func(claims bool) func() error {
+		return func() error {
+			if err := s.look(); err != nil {
+				return err
+			}
+			return s.clew(n, claims)
+		}
+	}
+	r, err := compare(t.rounds,
+		contender{name: "Delve", before: run, run: func() error { return s.delve(n) }},
+		contender{name: "once a stop", before: run, run: s.look},
+		contender{name: "assembled", before: run, run: clew(false)},
+		contender{name: "as shown", before: run, run: clew(true)},
+	)
+	if cerr := s.close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if in == inGo {
+		strategy = "Go's tables"
+	}
+	t.row(fmt.Sprint(n), in.name, strategy, r[0].total(), r[1].total(), r[2].total(), r[2].to(r[0]), r[3].total(), r[3].to(r[0]))
 	return nil
 }

@@ -1,8 +1,10 @@
 package codemap
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // concurrent use.
 type Map struct {
 	arch    unwind.Arch
-	images  []image
+	images  []*image
 	regions []region // sorted, without overlaps
 }
 
@@ -36,23 +38,58 @@ type region struct {
 
 // New opens the images' files and binds them.
 func New(arch unwind.Arch, images *imagemap.ImageMap, open Opener) *Map {
-	m := &Map{arch: arch, images: make([]image, 0, images.Len())}
-	for _, img := range images.All() {
-		bound := image{Image: img, bias: img.Base}
+	return (&Map{arch: arch}).Next(images, open)
+}
+
+// Next is the map at a later stop. Images that are still what they were are
+// shared with this map; if all are, it is this map itself.
+func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
+	next := &Map{arch: m.arch, images: make([]*image, 0, images.Len())}
+	for i, img := range images.All() {
+		bound := &image{Image: img, bias: img.Base}
 		if img.Loaded != nil && img.Loaded.HasBias {
 			bound.bias = img.Loaded.Bias
 		}
 		bound.file, bound.err = open(&img)
-		m.images = append(m.images, bound)
+		next.images = append(next.images, m.known(bound, i))
 	}
-	for i := range m.images {
-		img := &m.images[i]
+	if slices.Equal(next.images, m.images) {
+		return m
+	}
+	for _, img := range next.images {
 		for _, r := range img.executable() {
-			m.regions = append(m.regions, region{r, img})
+			next.regions = append(next.regions, region{r, img})
 		}
 	}
-	sort.Slice(m.regions, func(i, j int) bool { return m.regions[i].Start < m.regions[j].Start })
-	return m
+	sort.Slice(next.regions, func(i, j int) bool { return next.regions[i].Start < next.regions[j].Start })
+	return next
+}
+
+// known gives the image that the map has already if it is the same, which lies
+// at the index near as a rule.
+func (m *Map) known(img *image, near int) *image {
+	if near < len(m.images) && m.images[near].same(img) {
+		return m.images[near]
+	}
+	for _, old := range m.images {
+		if old.same(img) {
+			return old
+		}
+	}
+	return img
+}
+
+// same says whether two images are one: the same file at the same place.
+func (i *image) same(other *image) bool {
+	if i.file != other.file || i.bias != other.bias || i.Base != other.Base || i.EndOfText != other.EndOfText ||
+		i.Path != other.Path || !bytes.Equal(i.BuildID, other.BuildID) {
+		return false
+	}
+	if (i.err == nil) != (other.err == nil) || i.err != nil && i.err.Error() != other.err.Error() {
+		return false
+	}
+	a, b := i.Loaded, other.Loaded
+	return a == b || a != nil && b != nil && a.File == b.File && slices.Equal(a.Executable, b.Executable)
 }
 
 // executable lists where an image's code is: as it was mapped, else as the file
@@ -141,8 +178,8 @@ func (m *Map) Bytes(addr uint64, n int) []byte {
 // Find gives the addresses of functions with that name, in any image.
 func (m *Map) Find(name string) []uint64 {
 	var out []uint64
-	for i := range m.images {
-		if img := &m.images[i]; img.file != nil {
+	for _, img := range m.images {
+		if img.file != nil {
 			for _, vaddr := range img.file.Find(name) {
 				out = append(out, vaddr+img.bias)
 			}
@@ -154,8 +191,7 @@ func (m *Map) Find(name string) []uint64 {
 // Images describes the images to strategies.
 func (m *Map) Images() []unwind.Image {
 	out := make([]unwind.Image, 0, len(m.images))
-	for i := range m.images {
-		img := &m.images[i]
+	for _, img := range m.images {
 		out = append(out, unwind.Image{
 			Base: img.bias, Path: img.Path, BuildID: img.BuildID, Executable: img.executable(),
 		})
@@ -163,10 +199,20 @@ func (m *Map) Images() []unwind.Image {
 	return out
 }
 
+// Keys tells images apart from stop to stop, in the order of [Map.Images]: an
+// image that is still the same has the same key.
+func (m *Map) Keys() []any {
+	out := make([]any, len(m.images))
+	for i, img := range m.images {
+		out[i] = img
+	}
+	return out
+}
+
 // Section gives a section of an image, by the image's index in [Map.Images], at
 // its address in the target.
 func (m *Map) Section(i int, name string) (unwind.Section, bool) {
-	img := &m.images[i]
+	img := m.images[i]
 	if img.file == nil {
 		return unwind.Section{}, false
 	}
@@ -193,8 +239,7 @@ func (m *Map) Executable() unwind.RangeSet {
 // GoRanges is where Go's own tables reign.
 func (m *Map) GoRanges() unwind.RangeSet {
 	var ranges []unwind.Range
-	for i := range m.images {
-		img := &m.images[i]
+	for _, img := range m.images {
 		if img.file == nil {
 			continue
 		}
@@ -210,8 +255,8 @@ func (m *Map) GoRanges() unwind.RangeSet {
 // no file is no news.
 func (m *Map) Notes() []string {
 	var out []string
-	for i := range m.images {
-		if err := m.images[i].err; err != nil && !errors.Is(err, errNoFile) {
+	for _, img := range m.images {
+		if err := img.err; err != nil && !errors.Is(err, errNoFile) {
 			out = append(out, err.Error())
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Opener opens the file of an image. It returns an error where there is no file
@@ -30,50 +30,32 @@ func (e *BuildError) Error() string {
 var (
 	errDeleted  = errors.New("was deleted after it was loaded: its symbols are not used")
 	errReplaced = errors.New("was replaced after it was loaded: it is not used")
+	errChanged  = errors.New("was written to after it was loaded: it is not used")
 	errNoFile   = errors.New("no file")
 )
-
-// LiveOpener opens the files of a running process, as the process sees them
-// (its own root folder), and its vDSO from memory.
-func LiveOpener(pid int, memory io.ReaderAt) Opener {
-	return func(img *imagemap.Image) (*symbols.File, error) {
-		if img.Loaded != nil {
-			switch img.Loaded.File {
-			case imagemap.FileDeleted:
-				return nil, fmt.Errorf("%s %w", img.Path, errDeleted)
-			case imagemap.FileReplaced:
-				return nil, fmt.Errorf("%s %w", img.Path, errReplaced)
-			case imagemap.FileNone:
-				return openMemory(img, memory)
-			}
-		}
-		f, err := symbols.Open(filepath.Join(fmt.Sprintf("/proc/%d/root", pid), img.Path))
-		if err != nil {
-			if f, err = symbols.Open(img.Path); err != nil {
-				return nil, err
-			}
-		}
-		return checkBuild(f, img, img.Path)
-	}
-}
 
 // maxMemoryImage bounds an image that is read from memory, in bytes. The vDSO
 // has one or two pages.
 const maxMemoryImage = 1 << 20
 
-func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
+// MemoryRange says where an image without a file (the vDSO) is read in memory.
+func MemoryRange(img *imagemap.Image) (unwind.Range, bool) {
 	end := img.EndOfText
 	if img.Loaded != nil {
 		for _, r := range img.Loaded.Executable {
 			end = max(end, r.End) // to the end of the page: the section headers come last
 		}
 	}
-	size := end - img.Base
-	if memory == nil || size == 0 || size > maxMemoryImage {
+	return unwind.Range{Start: img.Base, End: end}, end > img.Base && end-img.Base <= maxMemoryImage
+}
+
+func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
+	where, ok := MemoryRange(img)
+	if memory == nil || !ok {
 		return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)
 	}
-	buf := make([]byte, size)
-	if _, err := memory.ReadAt(buf, int64(img.Base)); err != nil {
+	buf := make([]byte, where.End-where.Start)
+	if _, err := memory.ReadAt(buf, int64(where.Start)); err != nil {
 		return nil, fmt.Errorf("%s: %w", img.Path, err)
 	}
 	f, err := symbols.New(bytes.NewReader(buf), int64(len(buf)))

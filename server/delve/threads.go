@@ -28,25 +28,46 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	if valid, err := t.Valid(); !valid {
 		return nil, err
 	}
-	s.loadLayout(t)
 	list := t.ThreadList()
 	sort.Slice(list, func(i, j int) bool { return list[i].ThreadID() < list[j].ThreadID() })
 	out := make([]Thread, 0, len(list))
 	for _, th := range list {
-		regs, tls, err := registers(th)
+		thread, err := s.thread(t, th, maps)
 		if err != nil {
-			return nil, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
+			return nil, err
 		}
-		thread := Thread{
-			Thread:  assembler.Thread{ID: uint64(th.ThreadID()), Registers: regs, FirstPC: unwind.KindInstruction},
-			Current: th.ThreadID() == t.CurrentThread().ThreadID(),
-		}
-		sp, _ := regs.SP(arch(t))
-		g := s.currentG(t, th, tls)
-		thread.Segments, thread.Goroutine = s.segments(t, g, sp, maps)
 		out = append(out, thread)
 	}
 	return out, nil
+}
+
+// CurrentThread gives the thread that stopped the program, as [Session.Threads]
+// does, without reading the others.
+func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	t := group.Selected
+	if valid, err := t.Valid(); !valid {
+		return Thread{}, err
+	}
+	return s.thread(t, t.CurrentThread(), maps)
+}
+
+// thread reads one thread.
+func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping) (Thread, error) {
+	s.loadLayout(t)
+	regs, tls, err := registers(th)
+	if err != nil {
+		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
+	}
+	thread := Thread{
+		Thread:  assembler.Thread{ID: uint64(th.ThreadID()), Registers: regs, FirstPC: unwind.KindInstruction},
+		Current: th.ThreadID() == t.CurrentThread().ThreadID(),
+	}
+	sp, _ := regs.SP(arch(t))
+	g := s.currentG(t, th, tls)
+	thread.Segments, thread.Goroutine = s.segments(t, g, sp, maps)
+	return thread, nil
 }
 
 // Goroutines gives every goroutine with a stack: those that run on a thread

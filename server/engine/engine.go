@@ -28,8 +28,11 @@ type Namer interface {
 // Input is one stopped target.
 type Input struct {
 	Target assembler.Target
-	// Images are described to the strategies. Prepare gives them their IDs.
+	// Images are described to the strategies, under IDs of the engine's.
 	Images []unwind.Image
+	// Keys tells images apart from stop to stop, in the order of Images: one whose
+	// key was there at the stop before is not described again. nil: all are new.
+	Keys []any
 	// Section gives a section of an image by its index in Images; nil where there
 	// are no files.
 	Section func(image int, name string) (unwind.Section, bool)
@@ -41,17 +44,21 @@ type Input struct {
 	Notes []string
 }
 
-// Engine assembles stacks with a set of strategies.
+// Engine assembles stacks with a set of strategies, from stop to stop. It is not
+// safe for concurrent use; what it has prepared is, until it prepares again.
 type Engine struct {
-	strategies []Named
-	described  map[string]unwind.Description
-	sent       map[string][]unwind.ImageID // what each strategy holds of earlier stops
+	strategies []*taught
 	lastID     unwind.ImageID
+	ranking    *ranking // of the last stop, nil where a strategy failed
 }
 
 // New makes an engine; strategies come best ranked first.
 func New(strategies []Named) *Engine {
-	return &Engine{strategies: strategies, described: make(map[string]unwind.Description), sent: make(map[string][]unwind.ImageID)}
+	e := &Engine{}
+	for _, n := range strategies {
+		e.strategies = append(e.strategies, &taught{Named: n, knows: make(map[any]lesson)})
+	}
+	return e
 }
 
 // Prepared is an engine that knows one stop's images.
@@ -61,82 +68,78 @@ type Prepared struct {
 	notes []string
 }
 
-// Prepare tells every strategy of the target's images. A strategy that fails is
-// left out, and every stack says so.
+// Prepare tells every strategy what is new of the target's images. A strategy
+// that fails is left out, and every stack says so.
 func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 	p := &Prepared{in: in, notes: slices.Clone(in.Notes)}
-	for i := range in.Images {
-		e.lastID++
-		in.Images[i].ID = e.lastID
+	leaveOut := func(t *taught, err error) {
+		p.notes = append(p.notes, fmt.Sprintf("strategy %s is left out: %v", t.Name, err))
+		e.ranking = nil
 	}
-	higher := in.Hosted
-	for _, n := range e.strategies {
-		s, err := e.prepare(ctx, n, in, higher)
+	var able []*taught
+	for _, t := range e.strategies {
+		changed, err := e.teach(ctx, t, in)
 		if err != nil {
-			p.notes = append(p.notes, fmt.Sprintf("strategy %s is left out: %v", n.Name, err))
+			leaveOut(t, err)
 			continue
 		}
-		if s == nil {
-			continue
+		if changed {
+			e.ranking = nil
 		}
-		higher = higher.Union(s.Coverage)
-		p.asm.Strategies = append(p.asm.Strategies, *s)
+		able = append(able, t)
 	}
+	if !e.ranking.holds(in) {
+		e.ranking = &ranking{arch: in.Target.Arch, executable: in.Target.Executable, hosted: in.Hosted}
+		r, higher := e.ranking, in.Hosted
+		for _, t := range able {
+			if !slices.Contains(t.description.Arches, in.Target.Arch) {
+				continue
+			}
+			s, err := t.rank(ctx, in, higher)
+			if err != nil {
+				leaveOut(t, err)
+				continue
+			}
+			higher = higher.Union(s.Coverage)
+			r.strategies = append(r.strategies, s)
+		}
+		p.asm.Strategies = r.strategies
+		return p
+	}
+	p.asm.Strategies = e.ranking.strategies
 	return p
 }
 
-// prepare tells one strategy of the images; nil if it does not know the
-// architecture.
-func (e *Engine) prepare(ctx context.Context, n Named, in *Input, higher unwind.RangeSet) (*assembler.Strategy, error) {
-	d, ok := e.described[n.Name]
-	if !ok {
-		var err error
-		if d, err = n.Unwinder.Describe(ctx); err != nil {
-			return nil, err
-		}
-		e.described[n.Name] = d
-	}
-	if !slices.Contains(d.Arches, in.Target.Arch) {
-		return nil, nil
-	}
-	s := &assembler.Strategy{Description: d, Unwinder: n.Unwinder}
-	delta := unwind.ImageDelta{Arch: in.Target.Arch, OS: in.Target.OS, PACMask: in.Target.PACMask,
-		Added: in.imagesFor(d), Removed: e.sent[n.Name]}
-	reports, err := n.Unwinder.Update(ctx, delta)
-	if err != nil {
-		return nil, err
-	}
-	e.sent[n.Name] = nil
-	for _, img := range in.Images {
-		e.sent[n.Name] = append(e.sent[n.Name], img.ID)
-	}
-	for _, r := range reports {
-		s.Coverage = s.Coverage.Union(r.Coverage)
-	}
+// ranking is what the strategies cover, and the stop that it holds for.
+type ranking struct {
+	arch               unwind.Arch
+	executable, hosted unwind.RangeSet
+	strategies         []assembler.Strategy
+}
+
+// holds says whether the ranking is right for another stop too. That the
+// strategies know no other images than they did the caller has seen to.
+func (r *ranking) holds(in *Input) bool {
+	return r != nil && r.arch == in.Target.Arch && slices.Equal(r.hosted, in.Hosted) &&
+		slices.Equal(r.executable, in.Target.Executable) && (r.executable == nil) == (in.Target.Executable == nil)
+}
+
+// rank tells a strategy what those above it serve.
+func (t *taught) rank(ctx context.Context, in *Input, higher unwind.RangeSet) (assembler.Strategy, error) {
+	s := assembler.Strategy{Description: *t.description, Unwinder: t.Unwinder, Coverage: t.coverage}
 	if in.Target.Executable != nil {
 		// Tables may claim what is no code; only code is ranked.
 		s.Coverage = s.Coverage.Intersect(in.Target.Executable)
 	}
-	if err := n.Unwinder.Yield(ctx, higher); err != nil {
-		return nil, err
+	if t.yields && slices.Equal(t.yield, higher) {
+		return s, nil
 	}
+	t.yields = false
+	if err := t.Unwinder.Yield(ctx, higher); err != nil {
+		return s, err
+	}
+	t.yields, t.yield = true, higher
 	return s, nil
-}
-
-// imagesFor gives the images with the sections that a strategy wants.
-func (in *Input) imagesFor(d unwind.Description) []unwind.Image {
-	if len(d.Sections) == 0 || in.Section == nil {
-		return in.Images
-	}
-	images := slices.Clone(in.Images)
-	for i := range images {
-		for _, name := range d.Sections {
-			if s, ok := in.Section(i, name); ok {
-				images[i].Sections = append(images[i].Sections, s)
-			}
-		}
-	}
-	return images
 }
 
 // Stack assembles and names the stack of one thread of control.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ type recorded struct {
 	coverage    unwind.RangeSet
 	deltas      []unwind.ImageDelta
 	yields      unwind.RangeSet
+	told        int // how often Yield was called
 	err         error
 }
 
@@ -25,9 +27,14 @@ func (r *recorded) Update(_ context.Context, d unwind.ImageDelta) ([]unwind.Imag
 	if r.err != nil {
 		return nil, r.err
 	}
-	return []unwind.ImageReport{{ID: d.Added[0].ID, Coverage: r.coverage}}, nil
+	var reports []unwind.ImageReport
+	for _, img := range d.Added {
+		reports = append(reports, unwind.ImageReport{ID: img.ID, Coverage: r.coverage})
+	}
+	return reports, nil
 }
 func (r *recorded) Yield(_ context.Context, ranges unwind.RangeSet) error {
+	r.told++
 	r.yields = ranges
 	return nil
 }
@@ -86,6 +93,59 @@ func TestPrepareTellsStrategiesWhatTheyNeed(t *testing.T) {
 	if d := first.deltas[1]; len(d.Removed) != 1 || d.Removed[0] != first.deltas[0].Added[0].ID || d.Added[0].ID == d.Removed[0] {
 		t.Errorf("second delta: %+v", d)
 	}
+}
+
+// A later stop tells strategies what has changed, and nothing where nothing has.
+func TestLaterStopsSendDeltas(t *testing.T) {
+	s := &recorded{
+		description: unwind.Description{Name: "s", Arches: []unwind.Arch{unwind.AMD64}},
+		coverage:    unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x1800}),
+	}
+	lower := &recorded{description: unwind.Description{Name: "lower", Arches: []unwind.Arch{unwind.AMD64}}}
+	e := New([]Named{{"s", s}, {"lower", lower}})
+	at := func(keys ...any) *Input {
+		in := input()
+		in.Keys, in.Images = keys, nil
+		for range keys {
+			in.Images = append(in.Images, unwind.Image{Base: 0x1000})
+		}
+		return in
+	}
+	expect := func(p *Prepared, updates, yields int, covers bool) {
+		t.Helper()
+		if len(s.deltas) != updates || lower.told != yields || len(p.asm.Strategies) != 2 {
+			t.Fatalf("%d updates, %d yields, %d strategies; want %d, %d, 2", len(s.deltas), lower.told, len(p.asm.Strategies), updates, yields)
+		}
+		if p.asm.Strategies[0].Coverage.Contains(0x1000) != covers || lower.yields.Contains(0x1000) != covers {
+			t.Errorf("coverage %v, the lower one yields %v", p.asm.Strategies[0].Coverage, lower.yields)
+		}
+	}
+	ctx := context.Background()
+	expect(e.Prepare(ctx, at("a", "b")), 1, 1, true)
+	expect(e.Prepare(ctx, at("b", "a")), 1, 1, true)
+	expect(e.Prepare(ctx, at("b", "c")), 2, 1, true)
+	ids := map[string]unwind.ImageID{"a": s.deltas[0].Added[0].ID, "b": s.deltas[0].Added[1].ID, "c": s.deltas[1].Added[0].ID}
+	if d := s.deltas[1]; len(d.Added) != 1 || !slices.Equal(d.Removed, []unwind.ImageID{ids["a"]}) || ids["c"] == ids["a"] || ids["c"] == ids["b"] {
+		t.Errorf("delta %+v after IDs %v", d, ids)
+	}
+	// A strategy that could not be told knows what it knew, and is told again.
+	s.err = errors.New("busy")
+	if p := e.Prepare(ctx, at("d")); len(p.asm.Strategies) != 1 || lower.yields.Contains(0x1000) {
+		t.Errorf("%d strategies; the lower one yields %v to one that is left out", len(p.asm.Strategies), lower.yields)
+	}
+	s.err = nil
+	expect(e.Prepare(ctx, at("d")), 4, 3, true)
+	if d := s.deltas[3]; len(d.Added) != 1 || !slices.Equal(d.Removed, []unwind.ImageID{ids["b"], ids["c"]}) {
+		t.Errorf("delta %+v, want one added and %v, %v removed", d, ids["b"], ids["c"])
+	}
+	// Nothing is left: the coverage goes with the images.
+	expect(e.Prepare(ctx, at()), 5, 4, false)
+	// Mappings alone have changed: strategies need not know, the ranking must.
+	in := at("e")
+	expect(e.Prepare(ctx, in), 6, 5, true)
+	in = at("e")
+	in.Target.Executable = unwind.NewRangeSet(unwind.Range{Start: 0x2000, End: 0x3000})
+	expect(e.Prepare(ctx, in), 6, 6, false)
 }
 
 func TestStrategyThatFailsIsLeftOutAndNamed(t *testing.T) {

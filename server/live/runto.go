@@ -52,7 +52,7 @@ func (e *UnknownLocationError) Error() string {
 // told when clew waits for that. When ctx ends before the program stops, the
 // error is the context's cause.
 func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
-	r := &runner{session: s, location: location, notify: notify}
+	r := &runner{session: s, process: NewProcess(s), location: location, notify: notify}
 	if location != "" {
 		if err := r.start(); err != nil {
 			return delve.Stop{}, err
@@ -82,6 +82,7 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 // runner places the breakpoint for a location, sooner or later.
 type runner struct {
 	session  *delve.Session
+	process  *Process
 	location string
 	notify   func(string)
 	target   int   // breakpoint at the location, 0 until it is placed
@@ -160,9 +161,9 @@ func (r *runner) place() (bool, error) {
 }
 
 func (r *runner) symbols(name string) ([]uint64, error) {
-	v, err := Look(r.session, false)
+	v, err := r.process.Look(false)
 	if err != nil {
 		return nil, err
 	}
-	return v.code.Find(name), nil
+	return v.Code().Find(name), nil
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/snapshot"
 	"github.com/clewdbg/clew/unwind/stackjson"
@@ -13,11 +14,17 @@ import (
 // The view must have been taken with record set.
 func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
 	t := &v.Input.Target
+	for _, img := range v.Images().All() {
+		// Its unwind information may have been read at an earlier stop.
+		if where, ok := codemap.MemoryRange(&img); ok && img.Loaded != nil && img.Loaded.File == imagemap.FileNone {
+			_ = v.recorder.ReadMemory(where.Start, make([]byte, where.End-where.Start)) // what cannot be read now could not be then
+		}
+	}
 	s := &snapshot.Snapshot{Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
-	for _, m := range v.maps {
+	for _, m := range v.loaded.maps {
 		s.Maps = append(s.Maps, snapshot.Map{Start: m.Start, End: m.End, Perm: m.Perm, Path: m.Path})
 	}
-	for _, img := range v.images.All() {
+	for _, img := range v.Images().All() {
 		s.Images = append(s.Images, snapshotImage(img))
 	}
 	for _, th := range threads {

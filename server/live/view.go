@@ -4,96 +4,72 @@
 package live
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"runtime"
-	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/unwind"
 )
 
-// View is one stop of a process. It is valid until the process runs again.
+// View is one stop of a process. It is valid until the process runs again or its
+// memory is written to.
+// Threads and goroutines are read when they are asked for. It is not safe for
+// concurrent use.
 type View struct {
-	session  *delve.Session
-	maps     []imagemap.Mapping
-	images   *imagemap.ImageMap
-	code     *codemap.Map
-	recorder *engine.Recorder // nil unless recording
-	threads  []delve.Thread
-	Input    engine.Input
-}
-
-// Look takes in the process as it stands. With record set, what is read of its
-// memory is kept for [View.Snapshot].
-func Look(s *delve.Session, record bool) (*View, error) {
-	v := &View{session: s}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", s.Pid()))
-	if err != nil {
-		return nil, fmt.Errorf("read the mappings of process %d: %w", s.Pid(), err)
-	}
-	if v.maps, err = imagemap.ParseMaps(bytes.NewReader(text)); err != nil {
-		return nil, err
-	}
-	memory := s.Memory()
-	if v.images, err = imagemap.Capture(s.Pid(), unwind.ReaderAt{Memory: memory}); err != nil {
-		return nil, fmt.Errorf("read the images of process %d: %w", s.Pid(), err)
-	}
-	if record {
-		v.recorder = engine.NewRecorder(memory)
-		memory = v.recorder
-	}
-	v.code = codemap.New(s.Arch(), v.images, codemap.LiveOpener(s.Pid(), unwind.ReaderAt{Memory: memory}))
-	if v.threads, err = s.Threads(v.maps); err != nil {
-		return nil, err
-	}
-	v.Input = engine.Input{
-		Target: assembler.Target{
-			Arch: s.Arch(), OS: runtime.GOOS, Memory: memory,
-			Executable: ranges(v.maps, 'x'), Writable: ranges(v.maps, 'w'), Code: v.code,
-		},
-		Images: v.code.Images(), Section: v.code.Section, Hosted: v.code.GoRanges(), Names: v.code, Notes: v.code.Notes(),
-	}
-	return v, nil
-}
-
-// ranges lists the mappings with a permission.
-func ranges(maps []imagemap.Mapping, perm byte) unwind.RangeSet {
-	var out []unwind.Range
-	for _, m := range maps {
-		if strings.IndexByte(m.Perm, perm) >= 0 {
-			out = append(out, unwind.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return unwind.NewRangeSet(out...)
+	session    *delve.Session
+	loaded     *loaded
+	recorder   *engine.Recorder // nil unless recording
+	threads    []delve.Thread   // once they were asked for, as goroutines
+	goroutines []delve.Thread
+	Input      engine.Input
 }
 
 // Images is the image map of the process.
-func (v *View) Images() *imagemap.ImageMap { return v.images }
+func (v *View) Images() *imagemap.ImageMap { return v.loaded.images }
 
 // Code is the process's code.
-func (v *View) Code() *codemap.Map { return v.code }
+func (v *View) Code() *codemap.Map { return v.loaded.code }
 
 // Threads gives every thread.
-func (v *View) Threads() []delve.Thread { return v.threads }
+func (v *View) Threads() (threads []delve.Thread, err error) {
+	if v.threads == nil {
+		v.threads, err = v.session.Threads(v.loaded.maps)
+	}
+	return v.threads, err
+}
 
 // Current is the thread that stopped the process.
-func (v *View) Current() (delve.Thread, error) {
-	for _, th := range v.threads {
-		if th.Current {
+func (v *View) Current() (delve.Thread, error) { return v.session.CurrentThread(v.loaded.maps) }
+
+// Goroutines gives every goroutine.
+func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
+	if v.goroutines == nil {
+		var threads []delve.Thread
+		if threads, err = v.Threads(); err == nil {
+			v.goroutines, err = v.session.Goroutines(threads)
+		}
+	}
+	return v.goroutines, err
+}
+
+// Goroutine gives the goroutine with that ID. The current one is found without
+// reading the others.
+func (v *View) Goroutine(id uint64) (delve.Thread, error) {
+	if th, err := v.Current(); err == nil && th.Goroutine == id {
+		return th, nil
+	}
+	all, err := v.Goroutines()
+	if err != nil {
+		return delve.Thread{}, err
+	}
+	for _, th := range all {
+		if th.Goroutine == id {
 			return th, nil
 		}
 	}
-	return delve.Thread{}, fmt.Errorf("process %d has no current thread", v.session.Pid())
+	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
-
-// Goroutines gives every goroutine.
-func (v *View) Goroutines() ([]delve.Thread, error) { return v.session.Goroutines(v.threads) }
 
 // Claim fills in Delve's own frames, at most depth of them (0: a number that
 // covers ordinary stacks). That Delve fails is no failure: the stack says so.

@@ -2,6 +2,7 @@
 //
 //	patient deep N        N frames of C, then a breakpoint instruction
 //	patient wait N PULSE  N frames of C, then a loop that calls landmark, for ever
+//	patient climb N PULSE the same in Go alone: N frames, then a loop that calls main.summit
 //	patient crowd N PULSE N goroutines, parked; main waits for ever
 //	patient both N PULSE  N goroutines and N frames of C, then a breakpoint instruction
 //
@@ -35,6 +36,9 @@ func main() {
 		C.descend(C.int(n), nil)
 	case "wait":
 		C.descend(C.int(n), beat(os.Args[3]))
+	case "climb":
+		beat(os.Args[3])
+		climb(n)
 	case "crowd":
 		pulse := beat(os.Args[3])
 		crowd(n)
@@ -47,6 +51,22 @@ func main() {
 		panic("unknown scenario " + os.Args[1])
 	}
 }
+
+//go:noinline
+func climb(n int) int {
+	if n > 1 {
+		return climb(n-1) + 1
+	}
+	for {
+		summit()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+//go:noinline
+func summit() { atomic.AddInt64(&summits, 1) }
+
+var summits int64
 
 // beat makes Go's counter grow, and returns C's.
 func beat(path string) *C.long {

@@ -1,0 +1,114 @@
+package codemap
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/symbols"
+)
+
+// Files are the files of a process's images, kept open from stop to stop: what
+// was read of a file once is there at the next stop, unless the file is another
+// one by then. The zero value has none. It is not safe for concurrent use.
+type Files struct {
+	known map[fileKey]*known
+}
+
+// fileKey names an image. One without a file (the vDSO) is read anew where it
+// is loaded elsewhere.
+type fileKey struct {
+	path, buildID string
+	base          uint64 // 0 for files
+}
+
+// known is what has become of opening an image.
+type known struct {
+	file *symbols.File
+	err  error
+	info fs.FileInfo // of the file that was found; nil for none
+	used bool        // since the last Sweep
+}
+
+// Opener opens the files as the process sees them (its own root folder), and its
+// vDSO from memory.
+func (f *Files) Opener(pid int, memory io.ReaderAt) Opener {
+	return func(img *imagemap.Image) (*symbols.File, error) {
+		key := fileKey{path: img.Path, buildID: string(img.BuildID)}
+		if img.Loaded != nil {
+			switch img.Loaded.File {
+			case imagemap.FileDeleted:
+				return nil, fmt.Errorf("%s %w", img.Path, errDeleted)
+			case imagemap.FileReplaced:
+				return nil, fmt.Errorf("%s %w", img.Path, errReplaced)
+			case imagemap.FileNone:
+				key.base = img.Base
+				return f.get(key, nil, func() (*symbols.File, error) { return openMemory(img, memory) })
+			}
+		}
+		path, info := locate(pid, img.Path)
+		return f.get(key, info, func() (*symbols.File, error) {
+			file, err := symbols.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			return checkBuild(file, img, img.Path)
+		})
+	}
+}
+
+// locate finds the file at a path as a process sees it; where its root folder
+// cannot be looked into, as we see it.
+func locate(pid int, path string) (string, fs.FileInfo) {
+	seen := filepath.Join(fmt.Sprintf("/proc/%d/root", pid), path)
+	if info, err := os.Stat(seen); err == nil {
+		return seen, info
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return path, nil
+	}
+	return path, info
+}
+
+// get gives what is known of an image, or opens it.
+func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, error)) (*symbols.File, error) {
+	k := f.known[key]
+	switch {
+	case k != nil && sameContents(k.info, info):
+	case k != nil && k.info != nil && info != nil && os.SameFile(k.info, info):
+		// The process has this very file mapped; what it has seen of the old contents
+		// nobody knows.
+		k = &known{info: info, err: fmt.Errorf("%s %w", key.path, errChanged)}
+	default:
+		k = &known{info: info}
+		k.file, k.err = open()
+	}
+	if f.known == nil {
+		f.known = make(map[fileKey]*known)
+	}
+	f.known[key], k.used = k, true
+	return k.file, k.err
+}
+
+// sameContents says whether a file is still what it was, as far as the file
+// system tells.
+func sameContents(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// Sweep forgets the files that were not asked for since the last time.
+func (f *Files) Sweep() {
+	for key, k := range f.known {
+		if !k.used {
+			delete(f.known, key)
+		}
+		k.used = false
+	}
+}

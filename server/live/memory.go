@@ -1,0 +1,51 @@
+package live
+
+import (
+	"sync"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// blockSize is how much is read at once where a word is asked for, in bytes, and
+// maxBlocks how many blocks are kept. Reading from the process takes a system
+// call, whose cost hardly grows up to some pages; stacks are read word by word.
+const (
+	blockSize = 4 << 10 // a page: all of it can be read, or nothing
+	maxBlocks = 4096
+)
+
+// blocks is memory that remembers what was read of it, block by block. It holds
+// good for one stop. It is safe for concurrent use.
+type blocks struct {
+	memory unwind.Memory
+
+	mu   sync.Mutex
+	held map[uint64][]byte // by address
+	last unwind.Window     // the block that was used last
+}
+
+// ReadMemory implements [unwind.Memory].
+func (b *blocks) ReadMemory(addr uint64, p []byte) error {
+	start := addr &^ (blockSize - 1)
+	if uint64(len(p)) > blockSize-(addr-start) { // more than a block has
+		return b.memory.ReadMemory(addr, p)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last.Data == nil || b.last.Addr != start {
+		data, ok := b.held[start]
+		if !ok {
+			data = make([]byte, blockSize)
+			if b.memory.ReadMemory(start, data) != nil {
+				return b.memory.ReadMemory(addr, p) // it says what cannot be read
+			}
+			if b.held == nil || len(b.held) >= maxBlocks {
+				b.held = make(map[uint64][]byte)
+			}
+			b.held[start] = data
+		}
+		b.last = unwind.Window{Addr: start, Data: data}
+	}
+	copy(p, b.last.Data[addr-start:])
+	return nil
+}

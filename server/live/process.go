@@ -1,0 +1,150 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/codemap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Process is a process under Delve's control, from stop to stop. It keeps what
+// the process has loaded and what was read of it, so that a later stop costs no
+// more than what has changed. It is not safe for concurrent use.
+type Process struct {
+	session *delve.Session
+	files   codemap.Files
+	last    *loaded // at the last stop that was looked at
+}
+
+// loaded is what a process has mapped at a stop. It is not changed once it is
+// made.
+type loaded struct {
+	text                 []byte // of /proc/PID/maps
+	maps                 []imagemap.Mapping
+	executable, writable unwind.RangeSet
+	images               *imagemap.ImageMap
+	code                 *codemap.Map
+}
+
+// NewProcess makes a Process of a session.
+func NewProcess(s *delve.Session) *Process { return &Process{session: s} }
+
+// Look takes in a process once; for several stops see [Process].
+func Look(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Look(record) }
+
+// Look takes in the process as it stands. With record set, what is read of its
+// memory is kept for [View.Snapshot].
+func (p *Process) Look(record bool) (*View, error) {
+	now, err := p.load()
+	if err != nil {
+		return nil, err
+	}
+	p.last = now
+	v := &View{session: p.session, loaded: now}
+	var memory unwind.Memory = &blocks{memory: p.session.Memory()}
+	if record {
+		v.recorder = engine.NewRecorder(memory)
+		memory = v.recorder
+	}
+	v.Input = engine.Input{
+		Target: assembler.Target{
+			Arch: p.session.Arch(), OS: runtime.GOOS, Memory: memory,
+			Executable: now.executable, Writable: now.writable, Code: now.code,
+		},
+		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
+		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.code.Notes(),
+	}
+	return v, nil
+}
+
+// load finds out what the process has mapped, as far as it is not known.
+func (p *Process) load() (*loaded, error) {
+	pid := p.session.Pid()
+	text, err := readMaps(pid)
+	if err != nil {
+		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
+	}
+	now := &loaded{text: text}
+	if p.last != nil && bytes.Equal(text, p.last.text) {
+		*now = *p.last
+	} else if err := now.parse(); err != nil {
+		return nil, err
+	}
+	memory := unwind.ReaderAt{Memory: p.session.Memory()}
+	if p.last != nil && sameImages(now.maps, p.last.maps) {
+		now.images = p.last.images
+	} else if now.images, err = imagemap.Capture(pid, memory); err != nil {
+		return nil, fmt.Errorf("read the images of process %d: %w", pid, err)
+	}
+	open := p.files.Opener(pid, memory)
+	if p.last != nil {
+		now.code = p.last.code.Next(now.images, open)
+	} else {
+		now.code = codemap.New(p.session.Arch(), now.images, open)
+	}
+	p.files.Sweep()
+	return now, nil
+}
+
+// readMaps reads /proc/PID/maps in large pieces: the kernel takes its time for
+// each, however small.
+func readMaps(pid int) ([]byte, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text := bytes.NewBuffer(make([]byte, 0, 16<<10))
+	_, err = text.ReadFrom(f)
+	return text.Bytes(), err
+}
+
+func (l *loaded) parse() (err error) {
+	if l.maps, err = imagemap.ParseMaps(bytes.NewReader(l.text)); err != nil {
+		return err
+	}
+	l.executable, l.writable = ranges(l.maps, 'x'), ranges(l.maps, 'w')
+	return nil
+}
+
+// ranges lists the mappings with a permission.
+func ranges(maps []imagemap.Mapping, perm byte) unwind.RangeSet {
+	var out []unwind.Range
+	for _, m := range maps {
+		if strings.IndexByte(m.Perm, perm) >= 0 {
+			out = append(out, unwind.Range{Start: m.Start, End: m.End})
+		}
+	}
+	return unwind.NewRangeSet(out...)
+}
+
+// sameImages says whether the mappings that images are made of are the same.
+func sameImages(a, b []imagemap.Mapping) bool {
+	for {
+		a, b = skipNoImages(a), skipNoImages(b)
+		if len(a) == 0 || len(b) == 0 {
+			return len(a) == len(b)
+		}
+		if a[0] != b[0] {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+}
+
+// skipNoImages leaves out mappings that no image can lie in: heaps, stacks and
+// other memory without a file, the vDSO apart.
+func skipNoImages(maps []imagemap.Mapping) []imagemap.Mapping {
+	for len(maps) > 0 && maps[0].Inode == 0 && maps[0].Path != "[vdso]" {
+		maps = maps[1:]
+	}
+	return maps
+}

@@ -1,0 +1,275 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/snapshot"
+)
+
+// loading is testdata/loads under Delve, with the library that it loads.
+type loading struct {
+	*delve.Session
+	library string
+}
+
+func startLoading(t *testing.T) *loading {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	cc, dir := testneed.CC(t), t.TempDir()
+	l := &loading{library: filepath.Join(dir, "through.so")}
+	source := filepath.Join(dir, "through.c")
+	if err := os.WriteFile(source, []byte("void through(void (*f)(void)) { f(); f(); }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "loads")
+	build := exec.Command("go", "build", "-o", program, "./testdata/loads")
+	build.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc)
+	for _, c := range []*exec.Cmd{exec.Command(cc, "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id", "-o", l.library, source), build} {
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	var err error
+	if l.Session, err = delve.Launch(delve.LaunchConfig{Args: []string{program, l.library}, NoStdin: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := RunTo(context.Background(), l.Session, "pause_here", nil); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// run lets the program run to its next pause.
+func (l *loading) run(t *testing.T) {
+	t.Helper()
+	if stop, err := l.Continue(context.Background()); err != nil || stop.Reason != delve.StopBreakpoint {
+		t.Fatalf("%+v, %v", stop, err)
+	}
+}
+
+// has says whether the library is among the images.
+func (l *loading) has(v *View) bool {
+	return slices.ContainsFunc(v.Input.Images, func(img unwind.Image) bool { return img.Path == l.library })
+}
+
+// sameInput demands that a later look gives what a first one would.
+func (l *loading) sameInput(t *testing.T, v *View) {
+	t.Helper()
+	fresh, err := Look(l.Session, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := &v.Input, &fresh.Input
+	if !reflect.DeepEqual(a.Images, b.Images) || !slices.Equal(a.Notes, b.Notes) || !slices.Equal(a.Hosted, b.Hosted) {
+		t.Errorf("images %+v\nnotes %q\nafresh %+v\nnotes %q", a.Images, a.Notes, b.Images, b.Notes)
+	}
+	if !slices.Equal(a.Target.Executable, b.Target.Executable) || !slices.Equal(a.Target.Writable, b.Target.Writable) {
+		t.Errorf("mappings %v %v, afresh %v %v", a.Target.Executable, a.Target.Writable, b.Target.Executable, b.Target.Writable)
+	}
+	for _, img := range a.Images {
+		at := unwind.Code(img.Executable[0].Start+64, unwind.KindInstruction).Lookup(unwind.AMD64)
+		f, ok := v.Code().Function(at)
+		g, ok2 := fresh.Code().Function(at)
+		if f != g || ok != ok2 {
+			t.Errorf("%s: function %+v, afresh %+v", img.Path, f, g)
+		}
+	}
+}
+
+// What a process has loaded is read again only where it has changed, and comes
+// out as if all were read.
+func TestLaterLooks(t *testing.T) {
+	l := startLoading(t)
+	p := NewProcess(l.Session)
+	look := func() *View {
+		v, err := p.Look(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.sameInput(t, v)
+		return v
+	}
+	before := look()
+	if l.has(before) {
+		t.Fatal("the library is loaded before it is")
+	}
+	var with []*View
+	for range 3 { // twice in the library, once behind it
+		l.run(t)
+		with = append(with, look())
+		if !l.has(with[len(with)-1]) {
+			t.Fatal("the library is not seen")
+		}
+	}
+	if with[0].Code() != with[2].Code() {
+		t.Error("nothing was loaded, and yet the code was read again")
+	}
+	for i, key := range before.Input.Keys {
+		if !slices.Contains(with[0].Input.Keys, key) {
+			t.Errorf("%s is described again", before.Input.Images[i].Path)
+		}
+	}
+	if len(with[0].Input.Keys) != len(before.Input.Keys)+1 {
+		t.Errorf("%d images, then %d", len(before.Input.Keys), len(with[0].Input.Keys))
+	}
+	l.run(t)
+	if after := look(); l.has(after) {
+		t.Error("the library is still seen after it has gone")
+	}
+}
+
+// A file that was written to while it was loaded, or replaced, is not used.
+func TestFileChangesWhileLoaded(t *testing.T) {
+	l := startLoading(t)
+	p := NewProcess(l.Session)
+	l.run(t)
+	look := func() *View {
+		v, err := p.Look(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	find := func(v *View) int { return len(v.Code().Find("through")) }
+	v := look()
+	if find(v) != 1 || len(v.Input.Notes) > 0 {
+		t.Fatalf("through is found %d times; %q", find(v), v.Input.Notes)
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(l.library, later, later); err != nil {
+		t.Fatal(err)
+	}
+	l.run(t)
+	for range 2 {
+		v = look()
+		if notes := strings.Join(v.Input.Notes, "\n"); find(v) != 0 || !strings.Contains(notes, l.library+" was written to") {
+			t.Errorf("through is found %d times; %q", find(v), notes)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other.so")
+	if err := os.WriteFile(other, []byte("something else"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(other, l.library); err != nil {
+		t.Fatal(err)
+	}
+	v = look()
+	if notes := strings.Join(v.Input.Notes, "\n"); find(v) != 0 || !strings.Contains(notes, l.library+" was replaced") {
+		t.Errorf("through is found %d times; %q", find(v), notes)
+	}
+}
+
+// A snapshot made at a later stop holds the vDSO, which was read at the first.
+func TestSnapshotOfLaterStopHasTheVDSO(t *testing.T) {
+	l := startLoading(t)
+	p := NewProcess(l.Session)
+	if _, err := p.Look(false); err != nil {
+		t.Fatal(err)
+	}
+	l.run(t)
+	v, err := p.Look(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.Snapshot(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(s.Images, func(img snapshot.Image) bool { return img.Path == "[vdso]" })
+	if i < 0 {
+		testneed.LeaveOut(t, "this kernel gives its processes no vDSO")
+	}
+	var head [4]byte
+	for _, w := range s.Memory {
+		if w.Contains(s.Images[i].Base, len(head)) {
+			copy(head[:], w.Data[s.Images[i].Base-w.Addr:])
+		}
+	}
+	if string(head[:]) != "\x7fELF" {
+		t.Errorf("the snapshot has no vDSO: %q at %#x", head, s.Images[i].Base)
+	}
+}
+
+// Goroutines and threads are found one by one as they are in the whole list.
+func TestOneGoroutine(t *testing.T) {
+	l := startLoading(t)
+	v, err := Look(l.Session, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := v.Goroutines()
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%d goroutines, %v", len(all), err)
+	}
+	for _, want := range all {
+		again, err := Look(l.Session, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := again.Goroutine(want.Goroutine); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("goroutine %d: %+v, %v; in the list %+v", want.Goroutine, got, err, want)
+		}
+	}
+	if _, err := v.Goroutine(1 << 40); err == nil {
+		t.Error("a goroutine that does not exist was found")
+	}
+	threads, err := v.Threads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, err := v.Current()
+	if err != nil || !slices.ContainsFunc(threads, func(th delve.Thread) bool { return reflect.DeepEqual(th, current) }) {
+		t.Errorf("current %+v (%v) is none of %+v", current, err, threads)
+	}
+}
+
+// counted is memory of one readable page, at 0x1000, that counts reads.
+type counted struct{ reads int }
+
+func (c *counted) ReadMemory(addr uint64, p []byte) error {
+	c.reads++
+	if addr < 0x1000 || addr > 0x2000-uint64(len(p)) {
+		return &unwind.MemoryError{Addr: addr, Size: len(p), Err: errors.New("unmapped")}
+	}
+	for i := range p {
+		p[i] = byte(addr) + byte(i)
+	}
+	return nil
+}
+
+func TestBlocks(t *testing.T) {
+	under := &counted{}
+	b := &blocks{memory: under}
+	var word [8]byte
+	for addr := uint64(0x1000); addr+8 <= 0x2000; addr += 8 {
+		if err := b.ReadMemory(addr, word[:]); err != nil || word[0] != byte(addr) || word[7] != byte(addr)+7 {
+			t.Fatalf("%#x: %x, %v", addr, word, err)
+		}
+	}
+	if under.reads != 1 {
+		t.Errorf("%d reads for one block", under.reads)
+	}
+	for _, addr := range []uint64{0xff8, 0xffc, 0x1ffc, 0x2000, ^uint64(0) - 3, ^uint64(0) - 7} {
+		var e *unwind.MemoryError
+		if err := b.ReadMemory(addr, word[:]); !errors.As(err, &e) || e.Addr != addr {
+			t.Errorf("%#x: %v", addr, err)
+		}
+	}
+}
