@@ -5,15 +5,7 @@
 // It needs the sections and nothing else: compilers describe every instruction,
 // prologues and epilogues included, so no code is looked at. What it says is as
 // good as the tables. Hand-written assembly may have none, or wrong ones; the
-// host judges every step.
-//
-// # Addresses
-//
-// A return address is looked up by the byte before it (on arm64 the instruction
-// before it), since the call may be the last of its function; the address of an
-// instruction as it is (R9). The frame of a signal's trampoline was never
-// called, though it is found as a return address: if the code at the address
-// itself is a trampoline's (augmentation S), that counts.
+// host judges every step. How it walks is package unwind/tablewalk.
 //
 // # What a caller holds
 //
@@ -21,13 +13,6 @@
 // there is no rule for them. The others are unknown after one step. On arm64 the
 // link register is unknown after one step too, since the call has overwritten
 // it (R10), except where a signal interrupted the caller.
-//
-// # How a walk ends
-//
-// [unwind.StopEnd] where the rule for the return address is "undefined" or the
-// return address lies below 4096 (R8); [unwind.StopNoRule] where the walk
-// enters code without rules or a register that a rule needs is not known;
-// [unwind.StopBroken] where a rule gives what cannot be.
 //
 // README.md lists the heuristics, each with its test.
 package dwarfcfi

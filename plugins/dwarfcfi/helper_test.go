@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
+	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 const (
@@ -66,7 +67,7 @@ func program(arch unwind.Arch, code ...[]byte) unwind.Image {
 }
 
 // with gives an unwinder that knows an image without problems.
-func with(t testing.TB, arch unwind.Arch, mask uint64, images ...unwind.Image) *Plugin {
+func with(t testing.TB, arch unwind.Arch, mask uint64, images ...unwind.Image) *tablewalk.Unwinder {
 	t.Helper()
 	p := New()
 	reports, err := p.Update(context.Background(), unwind.ImageDelta{Arch: arch, OS: "linux", Added: images, PACMask: mask})
@@ -97,7 +98,7 @@ func request(t testing.TB, arch unwind.Arch, kind unwind.PCKind, s *stackasm.Sta
 }
 
 // wants walks, and compares callers, reason for stopping and a part of its text.
-func wants(t *testing.T, p *Plugin, r unwind.WalkRequest, callers []uint64, stop unwind.WalkStop, reason string) unwind.WalkResult {
+func wants(t *testing.T, p *tablewalk.Unwinder, r unwind.WalkRequest, callers []uint64, stop unwind.WalkStop, reason string) unwind.WalkResult {
 	t.Helper()
 	results, err := p.Walk(context.Background(), []unwind.WalkRequest{r})
 	if err != nil || len(results) != 1 {

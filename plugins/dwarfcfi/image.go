@@ -1,53 +1,27 @@
 package dwarfcfi
 
 import (
-	"fmt"
-	"sort"
-	"strings"
-
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/cfi"
+	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
-// image is the tables of one image.
-type image struct {
-	id   unwind.ImageID
-	arch unwind.Arch
-	// bounds are the first and the last address that it has rules for.
-	bounds unwind.Range
-	// tables has .eh_frame first: it was loaded with the program, so it is of this
-	// very build.
-	tables []*cfi.Table
-}
+// tables are an image's tables. The first has .eh_frame: it was loaded with the
+// program, so it is of this very build.
+type tables []*cfi.Table
 
-// newImage indexes an image's sections, and says what they cover.
-func newImage(arch unwind.Arch, in *unwind.Image) (*image, unwind.ImageReport) {
-	im := &image{id: in.ID, arch: arch}
-	report := unwind.ImageReport{ID: in.ID}
-	if arch != unwind.AMD64 && arch != unwind.ARM64 {
-		return im, report
-	}
-	var problems []string
-	im.tables, problems = tablesOf(arch, in)
-	for _, t := range im.tables {
-		report.Coverage = report.Coverage.Union(t.Ranges())
+// open indexes an image's sections.
+func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Problems) {
+	ts, problems := tablesOf(arch, in)
+	for _, t := range ts {
 		first, count := t.Problems()
-		for _, err := range first {
-			problems = append(problems, err.Error())
-		}
-		if count > len(first) {
-			problems = append(problems, fmt.Sprintf("%d more in %s", count-len(first), t.Section().Name))
-		}
+		tablewalk.Add(&problems, t.Section().Name, first, count)
 	}
-	if n := len(report.Coverage); n > 0 {
-		im.bounds = unwind.Range{Start: report.Coverage[0].Start, End: report.Coverage[n-1].End}
-	}
-	report.Problem = strings.Join(problems, "; ")
-	return im, report
+	return ts, problems
 }
 
 // tablesOf makes the tables of the sections that there are.
-func tablesOf(arch unwind.Arch, in *unwind.Image) (tables []*cfi.Table, problems []string) {
+func tablesOf(arch unwind.Arch, in *unwind.Image) (ts tables, problems tablewalk.Problems) {
 	section := func(name string) cfi.Section {
 		for _, s := range in.Sections {
 			if s.Name == name {
@@ -68,19 +42,27 @@ func tablesOf(arch unwind.Arch, in *unwind.Image) (tables []*cfi.Table, problems
 	if len(eh.Data) > 0 {
 		opts := opts
 		opts.Header = header
-		tables = append(tables, cfi.New(eh, opts))
+		ts = append(ts, cfi.New(eh, opts))
 	}
 	if debug := section(sectionDebug); len(debug.Data) > 0 {
 		debug.Kind = cfi.DebugFrame
 		opts.OpenEnded = false
-		tables = append(tables, cfi.New(debug, opts))
+		ts = append(ts, cfi.New(debug, opts))
 	}
-	return tables, problems
+	return ts, problems
+}
+
+// Coverage implements [tablewalk.Tables].
+func (ts tables) Coverage() (set unwind.RangeSet) {
+	for _, t := range ts {
+		set = set.Union(t.Ranges())
+	}
+	return set
 }
 
 // find gives the FDE that counts for an address.
-func (im *image) find(addr uint64) (*cfi.Table, cfi.FDE, bool) {
-	for _, t := range im.tables {
+func (ts tables) find(addr uint64) (*cfi.Table, cfi.FDE, bool) {
+	for _, t := range ts {
 		if f, ok := t.Find(addr); ok {
 			return t, f, true
 		}
@@ -88,37 +70,29 @@ func (im *image) find(addr uint64) (*cfi.Table, cfi.FDE, bool) {
 	return nil, cfi.FDE{}, false
 }
 
-// state is what Update tells. It is not changed once it is made, but for its
-// cache.
-type state struct {
-	pacMask uint64
-	images  []*image // by the start of their bounds
-	// reach is, for each image, the highest end of its bounds and those before.
-	reach []uint64
-	cache cache
+// Signal implements [tablewalk.Tables].
+func (ts tables) Signal(addr uint64) bool {
+	_, f, ok := ts.find(addr)
+	return ok && f.Signal()
 }
 
-func newState(pacMask uint64, images []*image) *state {
-	s := &state{pacMask: pacMask, images: images, reach: make([]uint64, len(images))}
-	sort.SliceStable(images, func(i, j int) bool { return images[i].bounds.Start < images[j].bounds.Start })
-	var reach uint64
-	for i, im := range images {
-		reach = max(reach, im.bounds.End)
-		s.reach[i] = reach
-	}
-	return s
-}
+// doubtSynchronous goes with a step from between two calls by tables that clang
+// made for arm64: they describe the whole prologue at its end and no epilogue.
+const doubtSynchronous = "the caller may be wrong or missing: the function's tables tell of no epilogue, and may be right at calls only"
 
-// find gives the FDE that counts for an address. Images do not overlap as a
-// rule; where they seem to, because one lies, the one that starts last counts.
-func (s *state) find(arch unwind.Arch, addr uint64) (*cfi.Table, cfi.FDE, bool) {
-	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].bounds.Start > addr }) - 1
-	for ; i >= 0 && s.reach[i] > addr; i-- {
-		if im := s.images[i]; im.arch == arch && im.bounds.Contains(addr) {
-			if t, f, ok := im.find(addr); ok {
-				return t, f, true
-			}
-		}
+// Rule implements [tablewalk.Tables].
+func (ts tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) {
+	table, fde, ok := ts.find(addr)
+	if !ok {
+		return nil, nil
 	}
-	return nil, cfi.FDE{}, false
+	row, err := table.Row(&fde, addr)
+	if err != nil {
+		return nil, err
+	}
+	rule := &tablewalk.Rule{Row: row, Text: row.String(), Signal: row.Signal}
+	if row.Synchronous && kind == unwind.KindInstruction && addr != fde.Start {
+		rule.Doubt = doubtSynchronous
+	}
+	return rule, nil
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/clewdbg/clew/unwind/cfi"
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
+	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
-func update(t *testing.T, p *Plugin, delta unwind.ImageDelta) []unwind.ImageReport {
+func update(t *testing.T, p *tablewalk.Unwinder, delta unwind.ImageDelta) []unwind.ImageReport {
 	t.Helper()
 	reports, err := p.Update(context.Background(), delta)
 	if err != nil || len(reports) != len(delta.Added) {
@@ -155,23 +156,14 @@ func BenchmarkWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkRule looks rules up: warm, from the cache; cold, from the tables.
+// BenchmarkRule makes rules from the tables, as for an address that is new.
 func BenchmarkRule(b *testing.B) {
 	image, _, _ := deep(b, unwind.AMD64, 3)
-	p := with(b, unwind.AMD64, 0, image)
-	code := unwind.Code(function(1)+0x40, unwind.KindReturn)
-	for _, warm := range []bool{true, false} {
-		b.Run(map[bool]string{true: "warm", false: "cold"}[warm], func(b *testing.B) {
-			b.ReportAllocs()
-			s := p.state.Load()
-			for b.Loop() {
-				if !warm {
-					s.cache.place(code).Store(nil)
-				}
-				if r, err := s.rule(unwind.AMD64, code); err != nil || r == nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	tables, _ := open(unwind.AMD64, &image)
+	b.ReportAllocs()
+	for b.Loop() {
+		if r, err := tables.Rule(function(1)+0x3f, unwind.KindReturn); err != nil || r == nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // The truth test: programs are single-stepped from their first instruction, the
@@ -126,7 +127,7 @@ type tracer struct {
 	*machineCode
 	target
 	t      *testing.T
-	plugin *Plugin
+	plugin *tablewalk.Unwinder
 	maps   unwind.RangeSet // executable mappings
 	cover  unwind.RangeSet
 	stack  []activation

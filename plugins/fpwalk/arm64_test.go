@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
@@ -115,11 +116,11 @@ func TestR11Upper(t *testing.T) {
 		0xa5aa_8000_1234_5678: 0xffff_8000_1234_5678,
 		0x40_1000:             0x40_1000,
 	} {
-		if got := strip(addr, mask); got != want {
+		if got := apply.Strip(addr, mask); got != want {
 			t.Errorf("%#x is %#x, want %#x", addr, got, want)
 		}
 	}
-	if strip(0xdead_beef, 0) != 0xdead_beef {
+	if apply.Strip(0xdead_beef, 0) != 0xdead_beef {
 		t.Error("a mask of 0 strips")
 	}
 }

@@ -87,13 +87,3 @@ func conventionOf(arch unwind.Arch) *convention {
 	}
 	return nil
 }
-
-// strip removes a pointer authentication code from a return address (R11). On
-// arm64 bit 55 says which half of the address space the address is in, and so
-// what the bits under the mask were. Elsewhere the mask is 0.
-func strip(addr, mask uint64) uint64 {
-	if addr&(1<<55) != 0 {
-		return addr | mask
-	}
-	return addr &^ mask
-}

@@ -1,10 +1,10 @@
 package fpwalk
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 	"github.com/clewdbg/clew/unwind/prologue"
 )
 
@@ -18,9 +18,9 @@ func (w *walker) equation(rule *prologue.Rule) string {
 	var b strings.Builder
 	b.WriteString("cfa=")
 	if rule.CFA.Deref {
-		b.WriteString("[" + sum(w.name(rule.CFA.Base), rule.CFA.Off) + "]" + sum("", rule.CFA.Add))
+		b.WriteString("[" + apply.Sum(w.name(rule.CFA.Base), rule.CFA.Off) + "]" + apply.Sum("", rule.CFA.Add))
 	} else {
-		b.WriteString(sum(w.name(rule.CFA.Base), rule.CFA.Off))
+		b.WriteString(apply.Sum(w.name(rule.CFA.Base), rule.CFA.Off))
 	}
 	ra := "unchanged"
 	if w.ra != unwind.NoRegister {
@@ -43,20 +43,9 @@ func (w *walker) location(loc prologue.Loc, same string) string {
 	case prologue.InReg:
 		return w.name(loc.Reg)
 	case prologue.AtCFA:
-		return "[" + sum("cfa", loc.Off) + "]"
+		return "[" + apply.Sum("cfa", loc.Off) + "]"
 	case prologue.AtReg:
-		return "[" + sum(w.name(loc.Reg), loc.Off) + "]"
+		return "[" + apply.Sum(w.name(loc.Reg), loc.Off) + "]"
 	}
 	return "undefined"
-}
-
-// sum writes a base and an offset, which is left out where it is 0.
-func sum(base string, off int64) string {
-	switch {
-	case off == 0:
-		return base
-	case off > 0:
-		return base + "+" + strconv.FormatInt(off, 10)
-	}
-	return base + strconv.FormatInt(off, 10)
 }

@@ -2,6 +2,7 @@ package fpwalk
 
 import (
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 	"github.com/clewdbg/clew/unwind/prologue"
 )
 
@@ -78,7 +79,7 @@ func (w *walker) apply(rule *prologue.Rule, trust unwind.Trust, note string) boo
 	if !known {
 		return w.stop(unwind.StopNoRule, "the return address is in a register that is not known")
 	}
-	ra = strip(ra, w.config.pacMask)
+	ra = apply.Strip(ra, w.config.pacMask)
 	if !w.judgeCFA(cfa, ra) {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 )
 
 // Notes on steps that are less than certain.
@@ -143,7 +144,7 @@ func (w *walker) record(sure bool) bool {
 	if !ok {
 		return w.need(fp, recordSize)
 	}
-	ra = strip(ra, w.config.pacMask)
+	ra = apply.Strip(ra, w.config.pacMask)
 	if more, done := w.judgeReturn(cfa, ra, sure); done {
 		return more
 	}

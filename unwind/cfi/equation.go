@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 )
 
 // Equations are a row's rules as they are shown: `rsp+16`, `[cfa-8]`, `cfa-16`,
@@ -65,28 +66,17 @@ func (row *Row) equation(rule Rule, same string) string {
 	case Unspecified, SameValue:
 		return same
 	case AtCFA:
-		return "[" + sum("cfa", rule.Offset) + "]"
+		return "[" + apply.Sum("cfa", rule.Offset) + "]"
 	case CFAPlus:
-		return sum("cfa", rule.Offset)
+		return apply.Sum("cfa", rule.Offset)
 	case InRegister:
-		return sum(row.table.opts.Arch.RegisterName(rule.Register), rule.Offset)
+		return apply.Sum(row.table.opts.Arch.RegisterName(rule.Register), rule.Offset)
 	case AtExpression:
 		return "[expr:" + row.expressionText(rule) + "]"
 	case ValExpression:
 		return "expr:" + row.expressionText(rule)
 	}
 	return "undefined"
-}
-
-// sum writes a base and an offset, which is left out where it is 0.
-func sum(base string, off int64) string {
-	switch {
-	case off == 0:
-		return base
-	case off > 0:
-		return base + "+" + strconv.FormatInt(off, 10)
-	}
-	return base + strconv.FormatInt(off, 10)
 }
 
 // maxText bounds the operations of an expression that are written.
@@ -117,10 +107,10 @@ func (row *Row) expressionText(rule Rule) string {
 		case op >= exLit0 && op <= exLit31:
 			b.WriteString(strconv.Itoa(int(op - exLit0)))
 		case op >= exBreg0 && op <= exBreg31:
-			b.WriteString(sum(t.opts.Arch.RegisterName(unwind.Register(op-exBreg0)), r.sleb()))
+			b.WriteString(apply.Sum(t.opts.Arch.RegisterName(unwind.Register(op-exBreg0)), r.sleb()))
 		case op == exBregx:
 			reg := unwind.Register(r.uleb())
-			b.WriteString(sum(t.opts.Arch.RegisterName(reg), r.sleb()))
+			b.WriteString(apply.Sum(t.opts.Arch.RegisterName(reg), r.sleb()))
 		case op == exAddr:
 			b.WriteString("0x" + strconv.FormatUint(x.constant(op), 16))
 		case op >= exConst1u && op <= exConsts:

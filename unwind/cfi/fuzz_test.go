@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 	"github.com/clewdbg/clew/unwind/cfi"
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 )
@@ -110,11 +111,11 @@ func checkUnwind(t *testing.T, arch unwind.Arch, row *cfi.Row) {
 		data[i] = byte(i)
 	}
 	before := regs
-	var caller cfi.Caller
-	err := row.Unwind(&cfi.Frame{Registers: &regs, Memory: unwind.Windows{{Addr: stack, Data: data}}, PACMask: 0x7f << 48}, &caller)
-	var memory *cfi.MissingMemory
-	var register *cfi.MissingRegister
-	var impossible *cfi.ImpossibleError
+	var caller apply.Caller
+	err := row.Unwind(&apply.Frame{Registers: &regs, Memory: unwind.Windows{{Addr: stack, Data: data}}, PACMask: 0x7f << 48}, &caller)
+	var memory *apply.MissingMemory
+	var register *apply.MissingRegister
+	var impossible *apply.ImpossibleError
 	var broken *cfi.Error
 	switch {
 	case err == nil:
@@ -125,7 +126,7 @@ func checkUnwind(t *testing.T, arch unwind.Arch, row *cfi.Row) {
 		if memory.Range.End <= memory.Range.Start || memory.Range.End-memory.Range.Start > 4096 {
 			t.Fatalf("needs %#x", memory.Range)
 		}
-	case errors.Is(err, cfi.ErrOutermost), errors.As(err, &register), errors.As(err, &impossible), errors.As(err, &broken):
+	case errors.Is(err, apply.ErrOutermost), errors.As(err, &register), errors.As(err, &impossible), errors.As(err, &broken):
 	default:
 		t.Fatalf("%v", err)
 	}

@@ -5,41 +5,25 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
 )
 
-// Frame is a frame that a row's rules are applied to.
-type Frame struct {
-	Registers *unwind.Registers // not changed
-	Kind      unwind.PCKind
-	Memory    unwind.Windows
-	// PACMask has the bits that pointer authentication uses (R11).
-	PACMask uint64
-}
-
-// Caller is what the rules give.
-type Caller struct {
-	CFA       uint64
-	Registers unwind.Registers // its return address as PC
-	Kind      unwind.PCKind
-}
-
-// Unwind applies the row's rules to a frame. The errors are [ErrOutermost] (the
-// frame has no caller), [*MissingMemory], [*MissingRegister],
-// [*ImpossibleError], and [*Error] where an expression cannot be evaluated. It
-// does not allocate where there is no error.
+// Unwind applies the row's rules to a frame. The errors are those of package
+// apply, and [*Error] where an expression cannot be evaluated. It does not
+// allocate where there is no error.
 //
 // A caller holds what the rules prove: registers that have rules, and those
 // that the ABI makes every function keep.
-func (row *Row) Unwind(f *Frame, caller *Caller) error {
+func (row *Row) Unwind(f *apply.Frame, caller *apply.Caller) error {
 	if row.RA.Kind == Undefined {
-		return ErrOutermost
+		return apply.ErrOutermost
 	}
 	e := evaluation{row: row, frame: f, order: row.table.opts.Order}
 	var err error
 	if e.cfa, err = e.evalCFA(); err != nil {
 		return err
 	}
-	*caller = Caller{CFA: e.cfa, Kind: unwind.KindReturn}
+	*caller = apply.Caller{CFA: e.cfa, Kind: unwind.KindReturn}
 	out := &caller.Registers
 	arch := row.table.opts.Arch
 	out.Set(arch.SP(), e.cfa) // unless a rule says otherwise
@@ -53,7 +37,7 @@ func (row *Row) Unwind(f *Frame, caller *Caller) error {
 		}
 		v, err := e.value(r.Rule, r.Register)
 		if err != nil {
-			if _, lost := err.(*MissingRegister); lost { //nolint:errorlint // made here, never wrapped
+			if _, lost := err.(*apply.MissingRegister); lost { //nolint:errorlint // made here, never wrapped
 				out.Forget(r.Register)
 				continue // only what needs it later fails
 			}
@@ -70,7 +54,7 @@ func (row *Row) Unwind(f *Frame, caller *Caller) error {
 	if err != nil {
 		return err
 	}
-	out.Set(arch.PC(), strip(ra, f.PACMask))
+	out.Set(arch.PC(), apply.Strip(ra, f.PACMask))
 	if row.Signal {
 		caller.Kind = unwind.KindInstruction
 	}
@@ -80,7 +64,7 @@ func (row *Row) Unwind(f *Frame, caller *Caller) error {
 // evaluation is the state of Unwind.
 type evaluation struct {
 	row   *Row
-	frame *Frame
+	frame *apply.Frame
 	order binary.ByteOrder
 	cfa   uint64
 }
@@ -97,7 +81,7 @@ func (e *evaluation) evalCFA() (uint64, error) {
 	case ValExpression: // a value: not read from memory
 		return e.expression(rule, 0, false)
 	}
-	return 0, &ImpossibleError{Reason: "there is no rule for the CFA"}
+	return 0, &apply.ImpossibleError{Reason: "there is no rule for the CFA"}
 }
 
 // returnAddress applies the return address's rule.
@@ -108,11 +92,11 @@ func (e *evaluation) returnAddress() (uint64, error) {
 	if rule.Kind == Unspecified || rule.Kind == SameValue {
 		rule = Rule{Kind: InRegister, Register: row.ReturnColumn}
 		if arch.LR() == unwind.NoRegister {
-			return 0, &ImpossibleError{CFA: e.cfa, Reason: "there is no rule for the return address"}
+			return 0, &apply.ImpossibleError{CFA: e.cfa, Reason: "there is no rule for the return address"}
 		}
 	}
 	if rule.Kind == InRegister && rule.Register == arch.LR() && e.frame.Kind == unwind.KindReturn && !row.Signal {
-		return 0, &ImpossibleError{CFA: e.cfa,
+		return 0, &apply.ImpossibleError{CFA: e.cfa,
 			Reason: fmt.Sprintf("the return address is said to be in %s, which the frame's call has overwritten (R10)", arch.RegisterName(rule.Register))}
 	}
 	return e.value(rule, row.ReturnColumn)
@@ -151,20 +135,20 @@ func (e *evaluation) value(rule Rule, reg unwind.Register) (uint64, error) {
 	case ValExpression:
 		return e.expression(rule, e.cfa, true)
 	}
-	return 0, &ImpossibleError{CFA: e.cfa, Reason: "there is no rule for " + e.row.table.opts.Arch.RegisterName(reg)}
+	return 0, &apply.ImpossibleError{CFA: e.cfa, Reason: "there is no rule for " + e.row.table.opts.Arch.RegisterName(reg)}
 }
 
 func (e *evaluation) missing(reg unwind.Register, what string) error {
-	return &MissingRegister{Register: reg, Name: e.row.table.opts.Arch.RegisterName(reg), For: what}
+	return &apply.MissingRegister{Register: reg, Name: e.row.table.opts.Arch.RegisterName(reg), For: what}
 }
 
 // add adds an offset to an address; all of that is checked (R10).
 func (e *evaluation) add(base uint64, off int64) (uint64, error) {
-	sum := base + uint64(off)
-	if off >= 0 && sum < base || off < 0 && sum > base || e.row.table.addrSize == 4 && sum > 0xffff_ffff {
-		return 0, &ImpossibleError{CFA: e.cfa, Reason: fmt.Sprintf("%#x%+d is no address", base, off)}
+	sum, err := apply.Add(base, off, e.cfa)
+	if err == nil && e.row.table.addrSize == 4 && sum > 0xffff_ffff {
+		err = &apply.ImpossibleError{CFA: e.cfa, Reason: fmt.Sprintf("%#x%+d is no address", base, off)}
 	}
-	return sum, nil
+	return sum, err
 }
 
 // word reads a word of memory.
@@ -189,41 +173,17 @@ func (e *evaluation) read(addr uint64, size int) (uint64, error) {
 	return 0, e.need(addr, size)
 }
 
-// maxNeed bounds what is asked for at once.
-const maxNeed = 4096
-
-// need asks for memory: for all that the row's rules read around the CFA, if
-// that is not much, so that one more turn will do.
+// need asks for memory: for all that the row's rules read around the CFA too.
 func (e *evaluation) need(addr uint64, size int) error {
-	end := addr + uint64(size)
-	if end < addr {
-		return &ImpossibleError{CFA: e.cfa, Reason: fmt.Sprintf("%#x is the end of the address space", addr)}
-	}
-	need := unwind.Range{Start: addr, End: end}
+	var next []unwind.Range
 	grow := func(rule Rule) {
-		at := e.cfa + uint64(rule.Offset)
-		end := at + uint64(e.row.table.addrSize)
-		if rule.Kind != AtCFA || end < at {
-			return
-		}
-		wider := unwind.Range{Start: min(at, need.Start), End: max(end, need.End)}
-		if wider.End-wider.Start <= maxNeed {
-			need = wider
+		if at := e.cfa + uint64(rule.Offset); rule.Kind == AtCFA {
+			next = append(next, unwind.Range{Start: at, End: at + uint64(e.row.table.addrSize)})
 		}
 	}
 	grow(e.row.RA)
 	for i := range e.row.plan {
 		grow(e.row.plan[i].Rule)
 	}
-	return &MissingMemory{Range: need}
-}
-
-// strip removes a pointer authentication code from a return address (R11). Bit
-// 55 says which half of the address space it is in, and so what the bits under
-// the mask were.
-func strip(addr, mask uint64) uint64 {
-	if addr&(1<<55) != 0 {
-		return addr | mask
-	}
-	return addr &^ mask
+	return apply.Need(addr, size, next...)
 }

@@ -1,12 +1,13 @@
-package dwarfcfi
+package tablewalk
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
+	"github.com/clewdbg/clew/unwind/apply"
 )
 
 // minCode is the lowest address that code can have: a return address below it
@@ -15,10 +16,6 @@ const minCode = 4096
 
 // checkContext is the number of steps after which a walk looks at its context.
 const checkContext = 1024
-
-// noteSynchronous goes with a step from between two calls by tables that clang
-// made for arm64: they describe the whole prologue at its end and no epilogue.
-const noteSynchronous = "the caller may be wrong or missing: the function's tables tell of no epilogue, and may be right at calls only"
 
 // A result has room for firstSteps steps at first, and for up to growSteps times
 // as many each time that is not enough.
@@ -29,14 +26,15 @@ const (
 
 // walker makes one walk.
 type walker struct {
-	request *unwind.WalkRequest
-	state   *state
-	yield   unwind.RangeSet
-	result  *unwind.WalkResult
+	strategy *Strategy
+	request  *unwind.WalkRequest
+	state    *state
+	yield    unwind.RangeSet
+	result   *unwind.WalkResult
 
 	arch   unwind.Arch
-	frame  cfi.Frame  // that is left next
-	caller cfi.Caller // where it is left to; its registers become the frame's
+	frame  apply.Frame  // that is left next
+	caller apply.Caller // where it is left to; its registers become the frame's
 	regs   unwind.Registers
 	// elsewhere says that the caller runs on another stack than its callee: it was
 	// interrupted by a signal whose handler has a stack of its own.
@@ -49,12 +47,12 @@ func (w *walker) walk(ctx context.Context) error {
 		return err
 	}
 	w.arch = w.request.Arch
-	if w.arch != unwind.AMD64 && w.arch != unwind.ARM64 {
-		w.stop(unwind.StopNoRule, "no DWARF rules for %v", w.arch)
+	if !slices.Contains(w.strategy.Description.Arches, w.arch) {
+		w.stop(unwind.StopNoRule, "no %s for %v", w.strategy.Rules, w.arch)
 		return nil
 	}
 	w.regs = w.request.Registers
-	w.frame = cfi.Frame{Registers: &w.regs, Kind: w.request.Kind, Memory: w.request.Stack}
+	w.frame = apply.Frame{Registers: &w.regs, Kind: w.request.Kind, Memory: w.request.Stack}
 	if w.arch == unwind.ARM64 {
 		w.frame.PACMask = w.state.pacMask
 	}
@@ -103,9 +101,9 @@ func (w *walker) step() bool {
 	case err != nil:
 		return w.stop(unwind.StopNoRule, "%v", err)
 	case rule == nil:
-		return w.stop(unwind.StopNoRule, "no DWARF rules for code at %#x", pc)
+		return w.stop(unwind.StopNoRule, "no %s for code at %#x", w.strategy.Rules, pc)
 	}
-	if err := rule.row.Unwind(&w.frame, &w.caller); err != nil {
+	if err := rule.Row.Unwind(&w.frame, &w.caller); err != nil {
 		return w.failed(err)
 	}
 	if !w.judge(pc, rule) {
@@ -117,11 +115,11 @@ func (w *walker) step() bool {
 
 // failed ends the walk where a row's rules cannot be applied.
 func (w *walker) failed(err error) bool {
-	var memory *cfi.MissingMemory
-	var register *cfi.MissingRegister
-	var impossible *cfi.ImpossibleError
+	var memory *apply.MissingMemory
+	var register *apply.MissingRegister
+	var impossible *apply.ImpossibleError
 	switch {
-	case errors.Is(err, cfi.ErrOutermost):
+	case errors.Is(err, apply.ErrOutermost):
 		return w.stop(unwind.StopEnd, "%v", err)
 	case errors.As(err, &memory):
 		w.result.Stop, w.result.Need = unwind.StopMemory, memory.Range
@@ -136,13 +134,13 @@ func (w *walker) failed(err error) bool {
 
 // judge says whether the caller can be (R3, as far as that is cheap: the host
 // judges every step). A signal may have interrupted anything on any stack.
-func (w *walker) judge(pc uint64, rule *rule) bool {
+func (w *walker) judge(pc uint64, rule *Rule) bool {
 	cfa := w.caller.CFA
 	ra, _ := w.caller.Registers.PC(w.arch)
 	callerSP, callerKnown := w.caller.Registers.SP(w.arch)
 	sp, spKnown := w.regs.SP(w.arch)
 	segment := w.request.Segment
-	if rule.row.Signal && callerKnown {
+	if rule.Signal && callerKnown {
 		w.elsewhere = spKnown && callerSP <= sp || segment.High != 0 && !segment.Contains(callerSP)
 		return true
 	}
@@ -171,23 +169,27 @@ func (w *walker) judge(pc uint64, rule *rule) bool {
 // plausible says whether code can have an address: on amd64 a canonical one
 // (R4), on arm64 one of user space (R6).
 func plausible(arch unwind.Arch, addr uint64) bool {
-	if arch == unwind.ARM64 {
+	switch arch {
+	case unwind.ARM64:
 		return addr <= 0x000f_ffff_ffff_ffff
+	case unwind.AMD64:
+		return addr <= 0x7fff_ffff_ffff || addr >= 0xffff_8000_0000_0000
 	}
-	return addr <= 0x7fff_ffff_ffff || addr >= 0xffff_8000_0000_0000
+	return true
 }
 
 // push adds a step and makes the caller the frame to be left next.
-func (w *walker) push(rule *rule) {
+func (w *walker) push(rule *Rule) {
 	n := len(w.result.Steps)
 	if n == cap(w.result.Steps) {
 		w.grow(n)
 	}
 	w.result.Steps = w.result.Steps[:n+1]
 	step := &w.result.Steps[n]
-	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, unwind.TrustCFI, rule.text
-	if rule.doubtful {
-		step.Trust, step.Note = unwind.TrustScan, noteSynchronous
+	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, w.strategy.Description.Trust, rule.Text
+	step.Note = rule.Note
+	if rule.Doubt != "" {
+		step.Trust, step.Note = unwind.TrustScan, rule.Doubt
 	}
 	w.regs, w.frame.Kind = w.caller.Registers, w.caller.Kind
 	if w.request.AllRegisters {

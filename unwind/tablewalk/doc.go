@@ -1,0 +1,20 @@
+// Package tablewalk is what all strategies share that unwind by tables of rules
+// from address to rule: images and their coverage, runs of frames, a cache of
+// rules, and the ways in which a walk ends. A strategy brings the tables
+// ([Tables]) and how to open an image's ([Strategy]).
+//
+// # Addresses
+//
+// A return address is looked up by the byte before it (on arm64 the instruction
+// before it), since the call may be the last of its function; the address of an
+// instruction as it is (R9). The frame of a signal's trampoline was never
+// called, though it is found as a return address: if the code at the address
+// itself is a trampoline's, that counts.
+//
+// # How a walk ends
+//
+// [unwind.StopEnd] where the rule for the return address is "undefined" or the
+// return address lies below 4096 (R8); [unwind.StopNoRule] where the walk
+// enters code without rules or a register that a rule needs is not known;
+// [unwind.StopBroken] where a rule gives what cannot be.
+package tablewalk
