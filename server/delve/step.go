@@ -1,0 +1,20 @@
+package delve
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// StepInstruction has the current thread execute one instruction, whatever that
+// is, and gives its registers afterwards. All other threads stay stopped: an
+// instruction that waits for one of them (a futex) does not return.
+func (s *Session) StepInstruction() (unwind.Registers, error) {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	if err := group.StepInstruction(false); err != nil {
+		return unwind.Registers{}, fmt.Errorf("step an instruction: %w", oneLine(err))
+	}
+	regs, _, err := registers(group.Selected.CurrentThread())
+	return regs, err
+}
