@@ -63,6 +63,17 @@ func Strip(addr, mask uint64) uint64 {
 	return addr &^ mask
 }
 
+// Restored says that the frame pointer is the caller's again though a rule reads
+// it relative to itself: a function's own frame pointer lies between its stack
+// pointer and its CFA; what its caller has in the register does not, since that
+// part of the stack is this function's. (package cfi, realign.go, tells of the
+// functions whose rules are like that.)
+func (f *Frame) Restored(arch unwind.Arch, cfa uint64) bool {
+	fp, ok := f.Registers.FP(arch)
+	sp, spKnown := f.Registers.SP(arch)
+	return !ok || spKnown && fp < sp || fp >= cfa
+}
+
 // Sum writes a base and an offset as equations have them: "cfa", "cfa-8".
 func Sum(base string, off int64) string {
 	switch {

@@ -43,9 +43,4 @@ func (row *Row) untilRestored(rule Rule) Rule {
 }
 
 // restored says that the frame pointer is the caller's again.
-func (e *evaluation) restored() bool {
-	arch := e.row.table.opts.Arch
-	fp, ok := e.frame.Registers.FP(arch)
-	sp, spKnown := e.frame.Registers.SP(arch)
-	return !ok || spKnown && fp < sp || fp >= e.cfa
-}
+func (e *evaluation) restored() bool { return e.frame.Restored(e.row.table.opts.Arch, e.cfa) }

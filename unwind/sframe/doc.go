@@ -1,0 +1,37 @@
+// Package sframe decodes SFrame, the simple stack-frame tables that GNU's
+// assembler and linker write: from an address to a row of rules, and from a row,
+// registers and memory to the caller's registers.
+//
+// It reads every generation in the field: version 1 (binutils 2.40), version 2
+// (2.41 to 2.44), version 2 with starts relative to their own field (2.45), and
+// version 3 (2.46 and later) with its flexible rules, outermost functions and
+// signal frames; for amd64, arm64 in both byte orders and s390x.
+//
+//	table := sframe.New(section, sframe.Options{Arch: unwind.AMD64})
+//	row, answer := table.Lookup(addr)
+//	err := row.Unwind(&frame, &caller)
+//
+// It knows no processes. Find gives what it needs of an ELF file.
+//
+// # What it answers
+//
+// An [Answer] says exactly what the table knows of an address: a rule; a rule
+// that holds in a frame that has called no one, since it rests on a register
+// that calls overwrite; that the frame is the outermost one; that it is a
+// signal's and has no rule here; or nothing. Nothing is no error: assemblers
+// leave out functions that they cannot describe, and other unwind information
+// has them. A rule is never used outside the addresses that it is for.
+//
+// # Bad input
+//
+// No input makes it panic, loop or allocate out of proportion to its size. New
+// reads the whole section once: what is wrong with a table, a function or a row
+// is kept as an [*Error] with the field's name and offset ([Table.Problems]). A
+// damaged table has no functions, a damaged function no rows, and the others
+// are as good as before. Functions that claim the same code are all left out.
+//
+// # Sources
+//
+// The SFrame specification, versions 1 to 3 with errata (binutils, libsframe),
+// and where it is silent what binutils' assembler writes and its readelf shows.
+package sframe

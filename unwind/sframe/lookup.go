@@ -1,0 +1,179 @@
+package sframe
+
+import (
+	"iter"
+	"sort"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// find gives the function that an address lies in.
+func (t *Table) find(addr uint64) *function {
+	// By hand: a call for each comparison would take most of the time.
+	low, high := 0, len(t.starts)
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		if t.starts[mid] <= addr {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low == 0 {
+		return nil
+	}
+	if f := &t.index[low-1]; addr-f.start < uint64(f.size) {
+		return f
+	}
+	return nil
+}
+
+// Lookup gives the rules for an address, and what they amount to. The row is
+// meaningless where there is a [Hole]. It does not allocate.
+func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
+	f := t.find(addr)
+	if f == nil {
+		return row, Hole
+	}
+	if f.count == 0 {
+		return t.rowless(f)
+	}
+	at := uint32(addr - f.start)
+	from, limit := uint32(0), f.size
+	if f.block != 0 {
+		from = at / uint32(f.block) * uint32(f.block)
+		at -= from
+		limit = min(uint32(f.block), f.size-from)
+	}
+	h := &t.headers[f.header]
+	var e encoded
+	n, next := uint32(0), int(f.rows)
+	for ; n < f.count; n++ {
+		following, _ := t.encodedAt(h, f, next) // all were decoded before
+		if following.start > at {
+			limit = min(limit, following.start)
+			break
+		}
+		e, next = following, following.next
+	}
+	if n == 0 {
+		return row, Hole
+	}
+	t.rules(f, &e, &row)
+	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+limit)
+	return row, row.answer()
+}
+
+// rowless is what a function without rows says.
+func (t *Table) rowless(f *function) (row Row, answer Answer) {
+	h := &t.headers[f.header]
+	row = Row{Start: f.start, End: f.end(), arch: h.Arch, big: h.Big, entry: f.entry}
+	switch {
+	case h.Version < 3 || f.bits&bitFlexible != 0:
+		return row, Hole
+	case f.bits&bitSignal != 0:
+		row.Signal = true
+		return row, SignalWithoutRule
+	}
+	row.RA.Kind = Undefined
+	return row, Outermost
+}
+
+// Find gives the function that an address lies in.
+func (t *Table) Find(addr uint64) (Function, bool) {
+	if f := t.find(addr); f != nil {
+		return f.export(), true
+	}
+	return Function{}, false
+}
+
+// Len is the number of usable functions.
+func (t *Table) Len() int { return len(t.index) }
+
+// All yields the usable functions by the start of their code.
+func (t *Table) All() iter.Seq[Function] {
+	return func(yield func(Function) bool) {
+		for i := range t.index {
+			if !yield(t.index[i].export()) {
+				return
+			}
+		}
+	}
+}
+
+// Ranges is the code that the section has something to say of.
+func (t *Table) Ranges() unwind.RangeSet {
+	set := make(unwind.RangeSet, 0, len(t.index))
+	for i := range t.index { // sorted, and none overlaps
+		f := &t.index[i]
+		start := f.start + uint64(t.first(f))
+		switch n := len(set); {
+		case start >= f.end():
+		case n > 0 && set[n-1].End == start:
+			set[n-1].End = f.end()
+		default:
+			set = append(set, unwind.Range{Start: start, End: f.end()})
+		}
+	}
+	return set
+}
+
+// first is where a function's first row starts. Code before it has no rules.
+func (t *Table) first(f *function) uint32 {
+	if f.count == 0 {
+		if _, answer := t.rowless(f); answer == Hole {
+			return f.size
+		}
+		return 0
+	}
+	e, _ := t.encodedAt(&t.headers[f.header], f, int(f.rows))
+	return min(e.start, f.size)
+}
+
+// Rows yields the rows of a function, by ascending address: those of repeated
+// code for every block. They are the rows that [Table.Lookup] gives. It does
+// not allocate for rows.
+func (t *Table) Rows(f Function) iter.Seq2[Row, Answer] {
+	return func(yield func(Row, Answer) bool) {
+		i := sort.Search(len(t.starts), func(i int) bool { return t.starts[i] >= f.Start })
+		if i == len(t.index) || t.index[i].start != f.Start {
+			return
+		}
+		t.rows(&t.index[i], yield)
+	}
+}
+
+func (t *Table) rows(f *function, yield func(Row, Answer) bool) {
+	if f.count == 0 {
+		if row, answer := t.rowless(f); answer != Hole {
+			yield(row, answer)
+		}
+		return
+	}
+	block := f.size
+	if f.block != 0 {
+		block = uint32(f.block)
+	}
+	h := &t.headers[f.header]
+	for from := uint64(0); from < uint64(f.size); from += uint64(block) {
+		limit := uint32(min(uint64(block), uint64(f.size)-from))
+		e, _ := t.encodedAt(h, f, int(f.rows))
+		for n := uint32(1); e.start < limit; n++ {
+			end, following := limit, encoded{}
+			if n < f.count {
+				following, _ = t.encodedAt(h, f, e.next)
+				end = min(limit, following.start)
+			}
+			var row Row
+			t.rules(f, &e, &row)
+			row.Start, row.End = f.start+from+uint64(e.start), f.start+from+uint64(end)
+			if !yield(row, row.answer()) {
+				return
+			}
+			if n == f.count {
+				break
+			}
+			e = following
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package sframe
+
+import "github.com/clewdbg/clew/unwind"
+
+// RuleKind says what a rule starts from.
+type RuleKind uint8
+
+// The kinds of rules.
+const (
+	Unchanged    RuleKind = iota // the register has the caller's value still
+	Undefined                    // there is no caller
+	FromCFA                      // CFA + Offset
+	FromRegister                 // Register + Offset
+)
+
+// Rule says how a value is found: what it starts from, and whether the value is
+// that sum or the word there.
+type Rule struct {
+	Kind     RuleKind
+	Deref    bool // the word at the sum
+	Register unwind.Register
+	Offset   int64
+}
+
+// Row holds the rules for the addresses in [Start, End).
+type Row struct {
+	Start, End  uint64
+	CFA, RA, FP Rule
+	// Mangled says that the return address is signed (arm64), by key B if KeyB.
+	Mangled, KeyB bool
+	// Signal says that the caller was interrupted by a signal.
+	Signal bool
+	// TopOnly says that the rules rest on a register that calls overwrite: they
+	// hold in a frame that has called no one, or was interrupted.
+	TopOnly bool
+	// Corrected says that the table's rule is known to be wrong here and was put
+	// right (.plt.got, README of plugins/sframe).
+	Corrected bool
+
+	arch  unwind.Arch
+	big   bool
+	entry uint32 // of the function in the section
+}
+
+// Answer says what a table knows of an address.
+type Answer uint8
+
+// The answers of [Table.Lookup].
+const (
+	// Hole: nothing. Other unwind information may have the function.
+	Hole Answer = iota
+	// Found: a rule.
+	Found
+	// TopFrameOnly: a rule that holds in a frame that has called no one: the
+	// return address is still in a register.
+	TopFrameOnly
+	// Outermost: the frame has no caller.
+	Outermost
+	// SignalWithoutRule: the frame is a signal's, and the table cannot say where
+	// it has put the registers.
+	SignalWithoutRule
+)
+
+var answerNames = [...]string{"hole", "rule", "top frame only", "outermost", "signal without rule"}
+
+// String names the answer.
+func (a Answer) String() string {
+	if int(a) < len(answerNames) {
+		return answerNames[a]
+	}
+	return "unknown"
+}
+
+// answer is what a row amounts to.
+func (r *Row) answer() Answer {
+	switch {
+	case r.RA.Kind == Undefined:
+		return Outermost
+	case r.TopOnly:
+		return TopFrameOnly
+	}
+	return Found
+}
+
+// restsOn says whether a rule needs a register other than stack pointer and
+// frame pointer.
+func (r Rule) restsOn(arch unwind.Arch) bool {
+	return r.Kind == FromRegister && r.Register != arch.SP() && r.Register != arch.FP()
+}
+
+// settle finds out whether a row holds in innermost frames only.
+func (r *Row) settle() {
+	r.TopOnly = r.RA.Kind == Unchanged || r.CFA.restsOn(r.arch) || r.RA.restsOn(r.arch) || r.FP.restsOn(r.arch)
+}
