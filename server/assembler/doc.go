@@ -13,7 +13,7 @@
 //
 //  1. A known outermost function ends the stack cleanly (R8).
 //  2. A frame in Go code is left by Go's own tables (strategy gopclntab), at a
-//     stack switch by the frame pointer that the runtime keeps across it (R14).
+//     stack switch by what the runtime keeps of the other stack (R14, README.md).
 //  3. Any other frame goes to the strategies that cover its lookup address, by
 //     rank, in runs: one call for many frames.
 //  4. Every step is judged (R3, judge.go). The first refused one cuts the run;

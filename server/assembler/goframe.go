@@ -7,31 +7,6 @@ import (
 	"github.com/clewdbg/clew/unwind/prologue"
 )
 
-// Rules for Go frames on amd64, as equations. See "Go on amd64" in the
-// internal ABI document (abi-internal.md, "Architecture specifics") and rule
-// R13: the tables give SP's distance from its value at entry, exactly, for
-// every PC; the frame pointer is saved right below the return address.
-const (
-	ruleGoSwitch = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
-	fpSaved      = "[cfa-16]"
-	fpUnchanged  = "unchanged"
-)
-
-// stackSwitches are the runtime's functions that change SP to another stack and
-// keep rbp pointing at their own frame on the stack they came from, so that
-// the chain of frame pointers crosses the switch (R14; runtime/asm_amd64.s, Go
-// 1.21 and later, "The original frame pointer is stored in BP, which is useful
-// for stack unwinding"). Their SP deltas do not describe the code behind the
-// switch.
-var stackSwitches = map[string]bool{
-	"runtime.asmcgocall":       true, // goroutine -> g0
-	"runtime.cgocallback":      true, // g0 or thread -> goroutine
-	"runtime.systemstack":      true, // goroutine -> g0
-	"runtime.asmcgocall.abi0":  true,
-	"runtime.cgocallback.abi0": true,
-	"runtime.systemstack.abi0": true,
-}
-
 // outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
 // most of them too (FuncFlag TopFrame). Where C's stacks end the code map says
 // ([Function.Outermost]): it knows the image, and the name alone is anybody's.
@@ -39,20 +14,13 @@ var outermost = map[string]string{
 	"runtime.goexit": "goroutine's start",
 	"runtime.rt0_go": "program's start",
 	"runtime.mstart": "Go thread's start",
-	"runtime.mcall":  "scheduler's stack begins here",
-}
-
-// noCaller are Go functions whose frame does not lead to a caller: morestack runs
-// newstack on g0 and clears the frame pointer; what it interrupted is known to
-// the scheduler only. Their stack is truncated with the reason.
-var noCaller = map[string]string{
-	"runtime.morestack": "runtime.morestack has left the goroutine's stack, and where it was is not known here",
 }
 
 // injectsCall are Go functions that a signal handler has made look called: the
 // frame below holds the address of the instruction that failed, not a return
-// address (runtime/signal_amd64.go, preparePanic).
-var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0": true}
+// address (runtime/signal_amd64.go, preparePanic); or that of the instruction to
+// go on with (asyncPreempt; pushCall).
+var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0": true, "runtime.asyncPreempt": true}
 
 // notOutermost are functions that Go's tables mark as outermost for the runtime's
 // own tracebacks, and that have a caller all the same: below a signal handler is
@@ -60,8 +28,8 @@ var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0":
 var notOutermost = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtramp": true}
 
 // endReason says that fn is a known outermost function, "" if not. A frame that
-// stopped inside mstart's or mcall's own first instructions is on the caller's
-// stack still, so for these only a return address counts.
+// stopped inside mstart's own first instructions is on the caller's stack still,
+// so for these only a return address counts.
 func endReason(fn Function, kind unwind.PCKind) string {
 	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
 		return fn.Name
@@ -73,49 +41,82 @@ func endReason(fn Function, kind unwind.PCKind) string {
 }
 
 // stepGo leaves a Go frame by Go's tables. mayswitch is set when the rule is
-// that of a stack switch. Only amd64 has a rule; elsewhere the other strategies
-// and Delve's claims serve.
+// that of a stack switch. Only amd64 and arm64 have rules; elsewhere the other
+// strategies and Delve's claims serve.
 func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind) (step unwind.Step, mayswitch bool, err error) {
-	if t.Arch != unwind.AMD64 {
+	if t.Arch != unwind.AMD64 && t.Arch != unwind.ARM64 {
 		return step, false, fmt.Errorf("no rule for Go frames on %s", t.Arch)
 	}
 	sp, ok := regs.SP(t.Arch)
 	if !ok {
 		return step, false, fmt.Errorf("stack pointer unknown")
 	}
-	bp, haveBP := regs.FP(t.Arch)
-	if stackSwitches[fn.Name] && (kind == unwind.KindReturn || haveBP && pastPrologue(fn)) {
-		if !haveBP {
-			return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
+	if way := switchOf(fn); way == keepsFP || way == savesDepth {
+		fp, haveFP := regs.FP(t.Arch)
+		if kind == unwind.KindReturn || haveFP && t.pastPrologue(fn) {
+			if !haveFP {
+				return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
+			}
+			step, err = t.stepFromFrame(fn, fp)
+			return step, true, err
 		}
-		step, err = t.stepRecord(regs, bp+16, bp, true)
-		step.Rule = ruleGoSwitch
-		return step, true, err
 	}
 	if !fn.HasSPDelta {
 		return step, false, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
 	}
-	cfa := sp + uint64(fn.SPDelta) + 8
-	where, fpSlot := fpUnchanged, uint64(0)
-	switch {
-	case fn.SPDelta < 8 || !haveBP:
-	case bp == cfa-16: // the ordinary frame
-		where, fpSlot = fpSaved, cfa-16
-	default:
-		if odd, rule, ok := t.stepOddFrame(regs, fn, cfa); ok {
-			odd.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, rule)
-			return odd, false, nil
-		}
-		if t.framePointerSaved(cfa, bp, sp, kind) {
-			where, fpSlot = fpSaved, cfa-16
-		}
+	if t.Arch == unwind.ARM64 {
+		step, err = t.stepARM64(regs, fn, sp, kind)
+	} else {
+		step, err = t.stepAMD64(regs, fn, sp, kind)
 	}
-	step, err = t.stepRecord(regs, cfa, fpSlot, fpSlot != 0)
-	step.Rule = fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=%s", fn.SPDelta+8, where)
 	if injectsCall[fn.Name] {
 		step.CallerKind = unwind.KindInstruction
 	}
 	return step, false, err
+}
+
+// stepFromFrame leaves the frame of a function of the runtime's, past its
+// prologue, by its frame pointer alone: SP may be on another stack.
+func (t *Target) stepFromFrame(fn Function, fp uint64) (unwind.Step, error) {
+	if t.Arch == unwind.AMD64 {
+		step, err := t.stepRecord(nil, fp+16, fp+8, fp)
+		step.Rule = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
+		return step, err
+	}
+	if fn.SPDelta < 16 {
+		return unwind.Step{}, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
+	}
+	step, err := t.stepRecord(nil, fp+8+uint64(fn.SPDelta), fp+8, fp)
+	step.Rule = fmt.Sprintf("cfa=x29+%d; ra=[x29+8]; fp=[x29]", fn.SPDelta+8)
+	return step, err
+}
+
+// pastPrologue says that a stop inside a switching function lies behind its
+// prologue: from there on the frame pointer is its own frame's.
+func (t *Target) pastPrologue(fn Function) bool { return fn.HasSPDelta && fn.SPDelta > 8 }
+
+// stepRecord makes the step out of a frame whose return address lies at raSlot;
+// the caller's frame pointer lies at fpSlot, or is regs' own where that is 0.
+func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) (unwind.Step, error) {
+	step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
+	ra, err := t.word(raSlot)
+	if err != nil {
+		return step, err
+	}
+	step.Caller.Set(t.Arch.PC(), ra)
+	step.Caller.Set(t.Arch.SP(), cfa)
+	// Go's ABI has no callee-saved registers but the frame pointer: all others
+	// are lost.
+	if fpSlot != 0 {
+		v, err := t.word(fpSlot)
+		if err != nil {
+			return step, err
+		}
+		step.Caller.Set(t.Arch.FP(), v)
+	} else if fp, ok := regs.FP(t.Arch); ok {
+		step.Caller.Set(t.Arch.FP(), fp)
+	}
+	return step, nil
 }
 
 // stepOddFrame leaves a Go frame whose frame pointer is not where the compiler
@@ -123,24 +124,32 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 // they leave a doubt.
 //
 // Situation: assembly that saves registers itself. Example: crosscall2, which C
-// calls to get into Go, saves rbp twice, and all of C's callee-saved registers,
-// which C's own frames are then left by. Test: TestCrosscall2.
+// calls to get into Go, saves rbp twice (on arm64 it has its frame record at an
+// end of its own), and all of C's callee-saved registers, which C's own frames
+// are then left by. Tests: TestCrosscall2; in integration, TestARM64.
 func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
 	pc, _ := regs.PC(t.Arch)
 	if fn.End <= fn.Start || pc < fn.Start || fn.End-fn.Start > maxCode {
 		return step, "", false
 	}
-	rule, verdict := prologue.AMD64CallingGo(t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
-	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact {
+	simulate := prologue.AMD64CallingGo
+	if t.Arch == unwind.ARM64 {
+		simulate = prologue.ARM64
+	}
+	rule, verdict := simulate(t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
+	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact || rule.RA.Kind != prologue.AtCFA {
 		return step, "", false
 	}
-	step, err := t.stepRecord(regs, cfa, 0, false)
+	step, err := t.stepRecord(&unwind.Registers{}, cfa, cfa+uint64(rule.RA.Off), 0)
 	if err != nil {
 		return step, "", false
 	}
 	switch rule.FP.Kind {
 	case prologue.Same:
 		fp = fpUnchanged
+		if v, ok := regs.FP(t.Arch); ok {
+			step.Caller.Set(t.Arch.FP(), v)
+		}
 	case prologue.AtCFA:
 		if fp, ok = fmt.Sprintf("[cfa%+d]", rule.FP.Off), t.restore(&step, t.Arch.FP(), cfa, rule.FP); !ok {
 			return step, "", false
@@ -165,55 +174,4 @@ func (t *Target) restore(step *unwind.Step, reg unwind.Register, cfa uint64, at 
 	}
 	step.Caller.Set(reg, v)
 	return true
-}
-
-// pastPrologue says that a stop inside a switching function lies behind its
-// "push rbp; mov rbp, rsp": from there on rbp is its own frame's.
-func pastPrologue(fn Function) bool { return fn.HasSPDelta && fn.SPDelta > 8 }
-
-// framePointerSaved decides whether the frame with this CFA has saved its
-// caller's frame pointer at CFA-16.
-//
-// Situation: Go code saves rbp there in every function with a frame, but an
-// assembly function marked NOFRAME may move SP without saving it, and one with
-// a frame may use rbp as scratch afterwards (crypto code does). Example: in
-// sha256.blockAMD64 rbp holds data; in a NOFRAME function that pushed its
-// arguments rbp is the caller's still. What decides: rbp == CFA-16 is the
-// ordinary frame; [CFA-16] == rbp is the moment between push and mov; an rbp
-// that points into the stack above the CFA is the caller's, untouched; any
-// other rbp is scratch, and the saved one counts. Test: TestR13.
-func (t *Target) framePointerSaved(cfa, bp, sp uint64, kind unwind.PCKind) bool {
-	saved, err := t.word(cfa - 16)
-	if err != nil {
-		return false
-	}
-	if saved == bp {
-		return false
-	}
-	untouched := bp >= cfa && bp%8 == 0
-	return !untouched && kind == unwind.KindInstruction && saved > sp
-}
-
-// stepRecord makes the step out of a frame whose return address lies right
-// below its CFA; saved says that the caller's frame pointer is at fpSlot.
-func (t *Target) stepRecord(regs *unwind.Registers, cfa, fpSlot uint64, saved bool) (unwind.Step, error) {
-	step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
-	ra, err := t.word(cfa - 8)
-	if err != nil {
-		return step, err
-	}
-	step.Caller.Set(t.Arch.PC(), ra)
-	step.Caller.Set(t.Arch.SP(), cfa)
-	// Go's ABI has no callee-saved registers but rbp: all others are lost.
-	switch bp, ok := regs.FP(t.Arch); {
-	case saved:
-		v, err := t.word(fpSlot)
-		if err != nil {
-			return step, err
-		}
-		step.Caller.Set(t.Arch.FP(), v)
-	case ok:
-		step.Caller.Set(t.Arch.FP(), bp)
-	}
-	return step, nil
 }

@@ -22,8 +22,8 @@ type judge struct {
 	// floor is, by segment, what the next CFA must be above; the last element
 	// is for a stack whose segments are unknown.
 	floor []uint64
-	// fresh is set until the first step was accepted: only then may a CFA equal
-	// the SP (R3: an arm64 leaf).
+	// fresh is set in the innermost frame and one that a signal interrupted: only
+	// there may a CFA equal the SP (R3: an arm64 leaf; R10).
 	fresh bool
 }
 
@@ -115,14 +115,15 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 		}
 	}
 	floor := j.floor[to]
-	// R3: strictly above, but for a leaf whose caller has the same SP: there the
-	// PC must change (R10).
-	leaf := j.fresh && arch.LR() != unwind.NoRegister && callerSP == floor && callerPC != pc
+	// R3: strictly above, but for a leaf whose caller has the same SP, and for
+	// gogo, which has no frame on the stack that it goes to: there the PC must
+	// change (R10).
+	leaf := j.fresh && (mayswitch || arch.LR() != unwind.NoRegister) && callerSP == floor && callerPC != pc
 	if callerSP <= floor && floor != 0 && !leaf {
 		return fmt.Sprintf("the caller's stack pointer %#x is not above %#x, which the stack has reached already", callerSP, floor)
 	}
 	j.floor[to] = callerSP
-	j.fresh = false
+	j.fresh = step.CallerKind == unwind.KindInstruction
 	return ""
 }
 

@@ -137,12 +137,13 @@ func (w *walker) next(ctx context.Context) bool {
 		return true
 	}
 	fn, known := w.function(at)
-	if why, ok := noCaller[fn.Name]; ok && fn.Go {
-		w.truncate(why)
-		return false
-	}
-	if known && fn.Go && w.stepGo(fn) {
-		return true
+	if known && fn.Go {
+		switch w.leaveGo(fn) {
+		case progressed:
+			return true
+		case reachedEnd:
+			return false
+		}
 	}
 	for i := range w.asm.Strategies {
 		s := &w.asm.Strategies[i]
@@ -284,7 +285,7 @@ func (w *walker) stepClaim(fn Function) bool {
 		if _, ok := step.Caller.SP(arch); !ok {
 			step.Caller.Set(arch.SP(), step.CFA)
 		}
-		return w.take(unwind.StrategyDelve, &step, fn.Go && stackSwitches[fn.Name])
+		return w.take(unwind.StrategyDelve, &step, switchOf(fn) != notSwitch)
 	}
 	return false
 }

@@ -131,7 +131,7 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 		if fn, ok := table.Func(vaddr); ok && fn.HasTables() {
 			out := assembler.Function{
 				Name: fn.Name(), Start: fn.Entry + img.bias, End: fn.End + img.bias,
-				Exact: true, Go: true, Outermost: fn.Flag.TopFrame(),
+				Exact: true, Go: true, Outermost: fn.Flag.TopFrame(), Asm: fn.Flag.Asm(),
 			}
 			if delta, ok := fn.SPDelta(vaddr); ok {
 				out.SPDelta, out.HasSPDelta = int64(delta), true

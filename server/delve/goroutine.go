@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -18,6 +19,7 @@ type goroutine struct {
 	lo, hi     uint64
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
 	start      uint64 // its first function
+	sched      assembler.Saved
 }
 
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
@@ -53,10 +55,23 @@ func (s *Session) readG(t *proc.Target, addr uint64) (goroutine, error) {
 	g.lo, g.hi = word(l.gStackLo), word(l.gStackHi)
 	g.status = uint32(word(l.gStatus)) &^ statusScanBit
 	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)
+	g.sched = s.saved(arch(t), addr, word)
 	if sp := word(l.gSyscallSP); g.status == statusSyscall && sp != 0 {
 		g.sp, g.pc, g.bp = sp, word(l.gSyscallPC), word(l.gSyscallB)
 	}
 	return g, nil
+}
+
+// saved is the state in the runtime.g whose words are given.
+func (s *Session) saved(a unwind.Arch, addr uint64, word func(int64) uint64) assembler.Saved {
+	out := assembler.Saved{G: addr}
+	out.Registers.Set(a.PC(), word(s.layout.gSchedPC))
+	out.Registers.Set(a.SP(), word(s.layout.gSchedSP))
+	out.Registers.Set(a.FP(), word(s.layout.gSchedBP))
+	if a.LR() != unwind.NoRegister {
+		out.Registers.Set(a.LR(), word(s.layout.gSchedLR))
+	}
+	return out
 }
 
 // readPointer reads the pointer at base+off; 0 where that is impossible.

@@ -13,6 +13,7 @@ type layout struct {
 	gStackLo, gStackHi                int64
 	gM, gGoid, gStatus, gStartPC      int64
 	gSchedSP, gSchedPC, gSchedBP      int64
+	gSchedLR                          int64
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	mG0, mGsignal, mCurg              int64
 	gSize                             int64
@@ -53,6 +54,9 @@ func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 		if *f.to, err = fieldOffset(f.in, f.path...); err != nil {
 			return nil, err
 		}
+	}
+	if l.gSchedLR, err = fieldOffset(g, "sched", "lr"); err != nil {
+		l.gSchedLR = -1 // a machine without a link register may do without
 	}
 	// Go 1.23 and later; before, the frame pointer of a system call is unknown.
 	if l.gSyscallB, err = fieldOffset(g, "syscallbp"); err != nil {

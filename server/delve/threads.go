@@ -66,7 +66,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	}
 	sp, _ := regs.SP(arch(t))
 	g := s.currentG(t, th, tls)
-	thread.Segments, thread.Goroutine = s.segments(t, g, sp, maps)
+	s.segments(t, &thread.Thread, g, sp, maps)
 	return thread, nil
 }
 
@@ -156,31 +156,33 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 // reaches beyond what Go knows of it, up to the end of its mapping. A thread
 // without Go has the mapping that SP lies in; so has one on a stack that nobody
 // knows (an alternative signal stack of C's).
-func (s *Session) segments(t *proc.Target, gaddr, sp uint64, maps []imagemap.Mapping) (segs []unwind.Segment, goid uint64) {
-	if s.layout != nil && gaddr != 0 {
+func (s *Session) segments(t *proc.Target, th *assembler.Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
+	if s.layout == nil {
+		th.Segments = writable(maps)
+		return
+	}
+	if gaddr != 0 {
 		if g, err := s.readG(t, gaddr); err == nil && g.m != 0 {
-			segs, goid = s.goSegments(t, g, maps)
+			s.goSegments(t, th, g, maps)
 		}
 	}
-	if s.layout == nil {
-		return writable(maps), 0
-	}
-	for _, seg := range segs {
+	for _, seg := range th.Segments {
 		if seg.Contains(sp) {
-			return segs, goid
+			return
 		}
 	}
 	if m, ok := mappingAt(maps, sp); ok {
 		kind := unwind.SegmentThread
-		if goid != 0 {
+		if th.Goroutine != 0 {
 			kind = unwind.SegmentSignal
 		}
-		segs = append(segs, unwind.Segment{Low: m.Start, High: m.End, Kind: kind})
+		th.Segments = append(th.Segments, unwind.Segment{Low: m.Start, High: m.End, Kind: kind})
 	}
-	return segs, goid
 }
 
-func (s *Session) goSegments(t *proc.Target, g goroutine, maps []imagemap.Mapping) (segs []unwind.Segment, goid uint64) {
+// goSegments lists the stacks of a thread that runs Go code, of the goroutine g,
+// and what is saved of the user goroutine.
+func (s *Session) goSegments(t *proc.Target, th *assembler.Thread, g goroutine, maps []imagemap.Mapping) {
 	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
 		if addr == 0 {
 			return goroutine{}, false
@@ -189,22 +191,22 @@ func (s *Session) goSegments(t *proc.Target, g goroutine, maps []imagemap.Mappin
 		if err != nil || other.lo >= other.hi {
 			return goroutine{}, false
 		}
-		segs = append(segs, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
+		th.Segments = append(th.Segments, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
 		return other, true
 	}
+	th.Saved = &assembler.Saved{}
 	if curg, ok := add(s.readPointer(t, g.m, s.layout.mCurg), unwind.SegmentGoroutine); ok {
-		goid = curg.id
+		th.Goroutine, *th.Saved = curg.id, curg.sched
 	}
 	signal, _ := add(s.readPointer(t, g.m, s.layout.mGsignal), unwind.SegmentSignal)
 	if g0, ok := add(s.readPointer(t, g.m, s.layout.mG0), unwind.SegmentG0); ok {
 		m, found := mappingAt(maps, g0.hi-1)
 		inGoHeap := signal.hi != 0 && signal.lo >= m.Start && signal.lo < m.End
 		if found && !inGoHeap {
-			last := &segs[len(segs)-1]
+			last := &th.Segments[len(th.Segments)-1]
 			last.Low, last.High = m.Start, m.End
 		}
 	}
-	return segs, goid
 }
 
 // writable makes a segment of every writable mapping: all that can be said of

@@ -28,10 +28,14 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 		s.Images = append(s.Images, snapshotImage(img))
 	}
 	for _, th := range threads {
-		s.Threads = append(s.Threads, snapshot.Thread{
+		out := snapshot.Thread{
 			ID: th.ID, Goroutine: th.Goroutine, Registers: th.Registers, FirstPC: th.FirstPC,
 			Segments: th.Segments, Claims: th.Claims,
-		})
+		}
+		if th.Saved != nil {
+			out.Saved = &snapshot.Saved{G: th.Saved.G, Registers: th.Saved.Registers}
+		}
+		s.Threads = append(s.Threads, out)
 	}
 	answer := stackjson.FromStacks(t.Arch, stacks, false)
 	for i := range answer.Stacks {

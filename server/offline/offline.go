@@ -41,10 +41,14 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 	}
 	threads := make([]assembler.Thread, 0, len(s.Threads))
 	for _, t := range s.Threads {
-		threads = append(threads, assembler.Thread{
+		th := assembler.Thread{
 			ID: t.ID, Goroutine: t.Goroutine, Registers: t.Registers, FirstPC: t.FirstPC,
 			Segments: t.Segments, Claims: t.Claims,
-		})
+		}
+		if t.Saved != nil {
+			th.Saved = &assembler.Saved{G: t.Saved.G, Registers: t.Saved.Registers}
+		}
+		threads = append(threads, th)
 	}
 	return in, threads, nil
 }

@@ -41,7 +41,12 @@ type (
 		Registers map[string]stackjson.Address `json:"registers"`
 		FirstPC   string                       `json:"firstPC,omitempty"`
 		Segments  []segmentForm                `json:"segments,omitzero"`
+		Saved     *savedForm                   `json:"saved,omitempty"`
 		Claims    []stackjson.Frame            `json:"claims,omitzero"`
+	}
+	savedForm struct {
+		G         stackjson.Address            `json:"g"`
+		Registers map[string]stackjson.Address `json:"registers,omitempty"`
 	}
 	segmentForm struct {
 		Low  stackjson.Address `json:"low"`
@@ -120,6 +125,9 @@ func threadOf(arch unwind.Arch, t *Thread) threadForm {
 	}
 	if t.Segments != nil {
 		out.Segments = each(t.Segments, segmentOf)
+	}
+	if s := t.Saved; s != nil {
+		out.Saved = &savedForm{G: stackjson.Address(s.G), Registers: stackjson.RegistersByName(arch, &s.Registers)}
 	}
 	for i := range t.Claims {
 		out.Claims = append(out.Claims, claimOf(arch, i, &t.Claims[i]))

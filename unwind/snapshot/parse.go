@@ -20,7 +20,8 @@ var (
 	}
 	imageFields   = jsonread.Fields{Required: []string{"path", "base"}, Optional: []string{"end", "buildID"}}
 	mapFields     = jsonread.Fields{Required: []string{"start", "end", "perm"}, Optional: []string{"path"}}
-	threadFields  = jsonread.Fields{Required: []string{"registers"}, Optional: []string{"id", "goroutine", "firstPC", "segments", "claims"}}
+	threadFields  = jsonread.Fields{Required: []string{"registers"}, Optional: []string{"id", "goroutine", "firstPC", "segments", "saved", "claims"}}
+	savedFields   = jsonread.Fields{Required: []string{"g"}, Optional: []string{"registers"}}
 	segmentFields = jsonread.Fields{Required: []string{"low", "high", "kind"}}
 	windowFields  = jsonread.Fields{Required: []string{"address", "data"}}
 )
@@ -145,6 +146,8 @@ func (p parser) thread(int) (t Thread, err error) {
 			t.FirstPC, err = jsonread.Parse(p.Reader, parsePCKind)
 		case "segments":
 			t.Segments, err = jsonread.Slice(p.Reader, p.segment)
+		case "saved":
+			t.Saved, err = p.saved()
 		case "claims":
 			t.Claims, err = jsonread.Slice(p.Reader, p.claim)
 		}
@@ -159,6 +162,20 @@ func (p parser) claim(i int) (unwind.Frame, error) {
 		f.DelveFrame = i
 	}
 	return f, err
+}
+
+func (p parser) saved() (*Saved, error) {
+	out := &Saved{}
+	err := p.Struct(&savedFields, func(name string) (err error) {
+		switch name {
+		case "g":
+			out.G, err = p.address()
+		case "registers":
+			out.Registers, err = stackjson.ReadRegisters(p.Reader, p.s.Arch)
+		}
+		return err
+	})
+	return out, err
 }
 
 func (p parser) segment(int) (g unwind.Segment, err error) {

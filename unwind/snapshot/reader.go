@@ -16,7 +16,7 @@ const DefaultMaxLine = 256 << 20
 // memoryFactor bounds what the values of a line may take in memory, in lines of
 // the greatest length: the shortest field of a list is a few bytes long, and a
 // frame or a thread takes several hundred.
-const memoryFactor = 4
+const memoryFactor = 5
 
 // Options are a reader's options.
 type Options struct {

@@ -97,6 +97,9 @@ var drawSnapshot = rapid.Custom(func(t *rapid.T) *Snapshot {
 				th.Segments = append(th.Segments, unwind.Segment{Low: low, High: high, Kind: unwind.SegmentKind(rapid.IntRange(0, 3).Draw(t, "kind"))})
 			}
 		}
+		if rapid.Bool().Draw(t, "has saved") {
+			th.Saved = &Saved{G: drawAddr(t, arch), Registers: drawRegisters(t, arch)}
+		}
 		for i := range rapid.IntRange(0, 2).Draw(t, "claims") {
 			th.Claims = append(th.Claims, drawClaim(t, arch, i))
 		}

@@ -65,9 +65,19 @@ type Thread struct {
 	// Segments lists the stacks that the frames lie on; nil where they are
 	// unknown, so that the order of SP is the only bound.
 	Segments []unwind.Segment
+	// Saved is what Go's runtime has saved of the goroutine that the thread runs;
+	// nil where that is unknown.
+	Saved *Saved
 	// Claims are Delve's own frames. A frame's DelveFrame is its place in the
 	// list unless the snapshot says otherwise.
 	Claims []unwind.Frame
+}
+
+// Saved is the state in a runtime.g (its field sched), which counts while the
+// thread that runs the goroutine is on another stack.
+type Saved struct {
+	G         uint64 // address of the runtime.g, 0 if the thread runs no goroutine
+	Registers unwind.Registers
 }
 
 // Target gives a snapshot's memory, for unwinding.

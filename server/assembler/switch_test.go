@@ -1,0 +1,232 @@
+package assembler
+
+import (
+	"context"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+// Code of a synthetic runtime: one function a page.
+const (
+	mcallPC    = 0x521010
+	scheduleAt = 0x522010
+	parkPC     = 0x523010
+	goparkPC   = 0x524010 // behind a call of mcall
+	gogoPC     = 0x525010
+	switchG    = 0xc000_1000
+)
+
+// runtimeCode has calls before some addresses.
+type runtimeCode struct {
+	code
+	calls map[uint64]uint64 // return address to callee
+}
+
+func (c runtimeCode) Bytes(addr uint64, n int) []byte {
+	if callee, ok := c.calls[addr+5]; ok && n == 5 {
+		return binary.LittleEndian.AppendUint32([]byte{0xe8}, uint32(callee-addr-5))
+	}
+	return c.code.Bytes(addr, n)
+}
+
+func runtimeTarget(memory unwind.Memory) *Target {
+	t := target(memory)
+	t.Executable = unwind.NewRangeSet(unwind.Range{Start: 0x400000, End: 0x530000})
+	t.Code = runtimeCode{code{
+		0x503000: synthetic[0x503000],
+		0x521000: {Name: "runtime.mcall", Exact: true, Go: true, SPDelta: 16, HasSPDelta: true},
+		0x522000: {Name: "runtime.schedule", Exact: true, Go: true, SPDelta: 16, HasSPDelta: true},
+		0x523000: {Name: "runtime.park_m", Exact: true, Go: true, SPDelta: 16, HasSPDelta: true},
+		0x524000: {Name: "runtime.gopark", Exact: true, Go: true, SPDelta: 16, HasSPDelta: true},
+		0x525000: {Name: "gogo", Exact: true, Go: true, HasSPDelta: true},
+	}, map[uint64]uint64{goparkPC: 0x521000}}
+	return t
+}
+
+func savedState(g, pc, sp, fp uint64) *Saved {
+	s := &Saved{G: g}
+	s.Registers.Set(unwind.AMD64RIP, pc)
+	s.Registers.Set(unwind.AMD64RSP, sp)
+	s.Registers.Set(unwind.AMD64RBP, fp)
+	return s
+}
+
+// R14: what the runtime has saved of a goroutine counts only where the code says
+// that it is the state of the call that left the goroutine's stack.
+func TestResume(t *testing.T) {
+	g0 := stackasm.New(unwind.AMD64, 0x6100_0000)
+	g0.Mark("schedule").Pad(8).Mark("bp1").Ref("bp2").Word(parkPC).Mark("park").Pad(8).Mark("bp2").Word(0).Word(mcallPC).Mark("mcall").Word(switchG).Pad(64)
+	gm, err := g0.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Pad(64).Mark("gopark").Pad(8).Mark("bp").Word(0).Word(exitPC).Pad(64)
+	um, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := func(g, pc uint64) *Saved { return savedState(g, pc, um.Addr("gopark"), um.Addr("bp")) }
+	for name, c := range map[string]struct {
+		saved  *Saved
+		from   string
+		frames int
+		stop   unwind.StopKind
+		reason string
+	}{
+		"the goroutine's own":         {state(switchG, goparkPC), "park", 4, unwind.End, "goexit"},
+		"the scheduler was called":    {state(switchG, goparkPC), "schedule", 3, unwind.End, "scheduler"},
+		"no goroutine runs":           {&Saved{}, "park", 2, unwind.End, "scheduler"},
+		"nothing is known":            {nil, "park", 2, unwind.Truncated, "no DWARF"},
+		"another goroutine runs":      {state(switchG+8, goparkPC), "park", 2, unwind.Truncated, "called"},
+		"it did not call":             {state(switchG, goparkPC+1), "park", 2, unwind.Truncated, "no call"},
+		"its stack is none we know":   {savedState(switchG, goparkPC, 0x5000_0000, 0), "park", 2, unwind.Truncated, "outside the thread's stacks"},
+		"its state has no PC":         {&Saved{G: switchG}, "park", 2, unwind.Truncated, "nothing is saved"},
+		"its stack is the system's":   {savedState(switchG, goparkPC, gm.Addr("park"), 0), "park", 2, unwind.Truncated, "not above"},
+		"its PC is out of this world": {state(switchG, 1<<60), "park", 2, unwind.Truncated, "no call"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pc, bp := uint64(parkPC), "bp2"
+			if c.from == "schedule" {
+				pc, bp = scheduleAt, "bp1"
+			}
+			th := thread(pc, gm.Addr(c.from), gm.Addr(bp), gm.Segment(unwind.SegmentG0), um.Segment(unwind.SegmentGoroutine))
+			th.Saved = c.saved
+			s := with().Stack(context.Background(), runtimeTarget(memories(gm, um)), th, Options{})
+			if len(s.Frames) != c.frames || s.Stop != c.stop || !strings.Contains(s.Reason, c.reason) {
+				t.Errorf("frames %#x, %v: %s; want %d, %v: %s", pcs(s), s.Stop, s.Reason, c.frames, c.stop, c.reason)
+			}
+		})
+	}
+}
+
+// gogo has the goroutine's SP before its PC: what is at SP is no return address.
+func TestEnter(t *testing.T) {
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Pad(64).Mark("gopark").Word(outerPC).Mark("bp").Word(0).Word(exitPC).Pad(64)
+	um, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk := func(saved *Saved) unwind.Stack {
+		th := thread(gogoPC, um.Addr("gopark"), um.Addr("bp"), um.Segment(unwind.SegmentGoroutine))
+		th.Saved = saved
+		return with().Stack(context.Background(), runtimeTarget(memories(um)), th, Options{})
+	}
+	for name, saved := range map[string]*Saved{
+		"untouched":     savedState(switchG, goparkPC, um.Addr("gopark"), um.Addr("bp")),
+		"words cleared": savedState(switchG, goparkPC, 0, 0),
+	} {
+		if s := walk(saved); s.Stop != unwind.End || len(s.Frames) != 3 || s.Frames[1].PC.Raw() != goparkPC {
+			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
+		}
+	}
+	for name, saved := range map[string]*Saved{
+		"unknown":       nil,
+		"another's":     savedState(switchG, goparkPC, um.Addr("gopark")+8, 0),
+		"gogo for ever": savedState(switchG, 0x525000, um.Addr("gopark"), 0),
+	} {
+		if s := walk(saved); s.Stop != unwind.Truncated {
+			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
+		}
+	}
+}
+
+// The code of asmcgocall behind its two calls of C, as Go 1.26 has it.
+var (
+	depthAMD64 = []byte{
+		0x48, 0x8b, 0x7c, 0x24, 0x08, // mov 8(%rsp),%rdi
+		0x48, 0x8b, 0x77, 0x10, // mov 16(%rdi),%rsi
+		0x48, 0x2b, 0x34, 0x24, // sub (%rsp),%rsi
+		0x64, 0x48, 0x89, 0x3c, 0x25, 0xf8, 0xff, 0xff, 0xff, // mov %rdi,%fs:-8
+		0x48, 0x89, 0xf4, // mov %rsi,%rsp
+	}
+	sameAMD64  = []byte{0x48, 0x8b, 0x34, 0x24, 0x48, 0x89, 0xf4} // mov (%rsp),%rsi; mov %rsi,%rsp
+	depthARM64 = words(0xaa0003e9, 0xf94003fc, 0x9400050f, 0xf9400785, 0xf94007e6, 0xcb0600a5, 0xaa0903e0, 0x910000bf)
+	sameARM64  = words(0xf94007e2, 0x9100005f)
+)
+
+func words(list ...uint32) (out []byte) {
+	for _, w := range list {
+		out = binary.LittleEndian.AppendUint32(out, w)
+	}
+	return out
+}
+
+// Where asmcgocall keeps the way back is read from its code, not from a version.
+func TestDepthSlots(t *testing.T) {
+	for name, c := range map[string]struct {
+		arch unwind.Arch
+		code []byte
+		want depthSlots
+		ok   bool
+	}{
+		"amd64":           {unwind.AMD64, depthAMD64, depthSlots{0, 8, 16}, true},
+		"amd64, no g":     {unwind.AMD64, sameAMD64, depthSlots{0, -1, -1}, true},
+		"arm64":           {unwind.ARM64, depthARM64, depthSlots{8, 0, 8}, true},
+		"arm64, no g":     {unwind.ARM64, sameARM64, depthSlots{8, -1, -1}, true},
+		"amd64, cut off":  {unwind.AMD64, depthAMD64[:13], depthSlots{}, false},
+		"arm64, cut off":  {unwind.ARM64, depthARM64[:24], depthSlots{}, false},
+		"amd64, nonsense": {unwind.AMD64, []byte{6, 6, 6}, depthSlots{}, false},
+		"nothing":         {unwind.AMD64, nil, depthSlots{}, false},
+	} {
+		if got, ok := readDepthSlots(c.arch, c.code); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %+v %t, want %+v %t", name, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// asmcgocallCode is a code map with asmcgocall's code and calls of it.
+type asmcgocallCode struct {
+	runtimeCode
+	code []byte
+}
+
+func (c asmcgocallCode) Bytes(addr uint64, n int) []byte {
+	if addr == asmPC {
+		return c.code[:min(n, len(c.code))]
+	}
+	return c.runtimeCode.Bytes(addr, n)
+}
+
+// The distance from the top of the goroutine's stack counts, not the frame
+// pointer that C gives back: the stack may have moved.
+func TestDepth(t *testing.T) {
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Pad(64).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64).Mark("top")
+	um, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	walk := func(depth uint64, heap uint64) unwind.Stack {
+		cm, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(depth, heap).Pad(64).Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gm, err := stackasm.New(unwind.AMD64, switchG).Word(um.Base, 0, um.Addr("top")).Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := um.Addr("asm") - 0x1000_0000
+		c := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, stale)}}}
+		th := thread(leafPC, sp0, sp0, unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, um.Segment(unwind.SegmentGoroutine))
+		tg := target(memories(um, cm, gm))
+		tg.Code = asmcgocallCode{runtimeCode{synthetic, map[uint64]uint64{goCallPC: 0x502000}}, depthAMD64}
+		return with(c).Stack(context.Background(), tg, th, Options{})
+	}
+	depth := um.Addr("top") - um.Addr("asm")
+	if s := walk(depth, switchG); s.Stop != unwind.End || len(s.Frames) != 4 || s.Frames[2].PC.Raw() != goCallPC {
+		t.Errorf("frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)
+	}
+	for name, s := range map[string]unwind.Stack{
+		"wrong depth": walk(depth-8, switchG), "no goroutine": walk(depth, 0), "unreadable": walk(depth, 8), "beyond": walk(1<<63, switchG),
+	} {
+		if s.Stop != unwind.Truncated || len(s.Frames) != 2 {
+			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
+		}
+	}
+}
