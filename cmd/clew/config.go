@@ -25,6 +25,9 @@ type config struct {
 	Plugins []pluginConfig `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
+	// DebugFolders are where separate debug files are looked for, instead of
+	// /usr/lib/debug.
+	DebugFolders []string `json:"debugFolders"`
 }
 
 // pluginConfig names a third party's plugin. It is run only if its contents have
@@ -92,6 +95,11 @@ func parseConfig(data []byte) (config, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return config{}, errors.New("there is something after the end of the configuration")
+	}
+	for i, folder := range c.DebugFolders {
+		if !filepath.IsAbs(folder) {
+			return config{}, fmt.Errorf("debugFolders[%d]: %q is no absolute path", i, folder)
+		}
 	}
 	for i, p := range c.Plugins {
 		switch {

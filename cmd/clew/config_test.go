@@ -8,11 +8,12 @@ import (
 
 func TestParseConfig(t *testing.T) {
 	c, err := parseConfig([]byte(`{"strategies":["fpwalk","jit"],"walkTimeout":"250ms",
+		"debugFolders":["/srv/debug"],
 		"plugins":[{"name":"jit","path":"/opt/jit","sha256":"00","args":["-v"],"rank":2}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" {
+	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" || c.DebugFolders[0] != "/srv/debug" {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
@@ -23,6 +24,7 @@ func TestParseConfig(t *testing.T) {
 		`{"plugins":[{"name":"x","path":"/x","rank":-1}]}`:  "negative",
 		`{"walkTimeout":"soon"}`:                            "duration",
 		`{"walkTimeout":"0s"}`:                              "duration",
+		`{"debugFolders":["here"]}`:                         "absolute",
 		`{} {}`:                                             "after the end",
 		`{`:                                                 "EOF",
 	} {

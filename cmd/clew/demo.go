@@ -21,7 +21,6 @@ import (
 	"github.com/clewdbg/clew/imagemap/envelope"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
-	"github.com/clewdbg/clew/server/live"
 )
 
 // The demo's program, with C and without. They live below testdata so that
@@ -164,12 +163,12 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	}
 	defer strats.close()
 	d.say("Running it until it stops itself ...\n")
-	session, done, err := openTarget(ctx, &stackFlags{}, []string{program}, notify)
+	process, done, err := openTarget(ctx, &stackFlags{}, []string{program}, strats.debugFolders, notify)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = done() }()
-	view, err := live.Look(session, false)
+	view, err := process.Look(false)
 	if err != nil {
 		return nil, failf("%v", err)
 	}

@@ -119,7 +119,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
-	session, done, err := openTarget(c.Context(), f, args, notify)
+	process, done, err := openTarget(c.Context(), f, args, strats.debugFolders, notify)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 			err = failf("leave the process: %v", cerr)
 		}
 	}()
-	view, err := live.Look(session, f.format == "snapshot")
+	view, err := process.Look(f.format == "snapshot")
 	if err != nil {
 		return failf("%v", err)
 	}
@@ -149,7 +149,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 
 // openTarget attaches, or launches and runs to the stop. done leaves the
 // process: it is killed if we launched it, and goes on if not.
-func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(string)) (*delve.Session, func() error, error) {
+func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, nil, failf("cannot find clew's own executable: %v", err)
@@ -173,13 +173,15 @@ func openTarget(ctx context.Context, f *stackFlags, args []string, notify func(s
 		guard.Release()
 		return err
 	}
+	process := live.NewProcess(s)
+	process.FindDebugFiles(debugFolders)
 	if len(args) > 0 {
-		if _, err := live.RunTo(ctx, s, f.brk, notify); err != nil {
+		if _, err := process.RunTo(ctx, f.brk, notify); err != nil {
 			_ = done()
 			return nil, nil, failf("%v", err)
 		}
 	}
-	return s, done, nil
+	return process, done, nil
 }
 
 // attach holds a running process; the guard lets it go on if clew is killed.

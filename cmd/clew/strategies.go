@@ -52,8 +52,9 @@ const walkTimeout = 2 * time.Second
 
 // strategies are the plugins that one command uses.
 type strategies struct {
-	host  *pluginhost.Host
-	order []engine.Named
+	host         *pluginhost.Host
+	order        []engine.Named
+	debugFolders []string // nil: the usual ones
 }
 
 // openStrategies makes the plugin host for a list of strategies, best ranked
@@ -75,7 +76,7 @@ func openStrategies(configPath string, list []string, notify func(string)) (*str
 	if err != nil {
 		return nil, failf("cannot set up plugins: %v", err)
 	}
-	s := &strategies{host: host}
+	s := &strategies{host: host, debugFolders: c.DebugFolders}
 	for _, p := range plugins {
 		s.order = append(s.order, engine.Named{Name: p.Name, Unwinder: host.Plugin(p.Name)})
 	}

@@ -65,8 +65,9 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	defer strats.close()
 	u := &unwinding{
 		flags: f, engine: engine.New(strats.order), out: bufio.NewWriter(c.OutOrStdout()), notify: notify,
-		meter: newProgress("snapshots", 0),
+		meter: newProgress("snapshots", 0), opener: &offline.Opener{Root: f.root},
 	}
+	u.opener.FindDebugFiles(strats.debugFolders)
 	for _, name := range files {
 		if err := u.file(c.Context(), name, c.InOrStdin()); err != nil {
 			u.notify(err.Error())
@@ -84,6 +85,7 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 type unwinding struct {
 	flags  *unwindFlags
 	engine *engine.Engine
+	opener *offline.Opener
 	out    *bufio.Writer
 	notify func(string)
 	meter  *progress
@@ -128,7 +130,7 @@ func (u *unwinding) file(ctx context.Context, name string, stdin io.Reader) erro
 
 // one unwinds one snapshot.
 func (u *unwinding) one(ctx context.Context, s *snapshot.Snapshot, dir, where string) stackjson.Answer {
-	in, threads, err := offline.Open(s, dir, u.flags.root)
+	in, threads, err := u.opener.Open(s, dir)
 	if err != nil {
 		u.notify(fmt.Sprintf("%s: %v", where, err))
 		u.code = exitFailed

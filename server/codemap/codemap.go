@@ -38,8 +38,14 @@ type region struct {
 
 // New opens the images' files and binds them.
 func New(arch unwind.Arch, images *imagemap.ImageMap, open Opener) *Map {
-	return (&Map{arch: arch}).Next(images, open)
+	return None(arch).Next(images, open)
 }
+
+// None is the map of no images.
+func None(arch unwind.Arch) *Map { return &Map{arch: arch} }
+
+// Arch is the target's architecture.
+func (m *Map) Arch() unwind.Arch { return m.arch }
 
 // Next is the map at a later stop. Images that are still what they were are
 // shared with this map; if all are, it is this map itself.
@@ -258,6 +264,21 @@ func (m *Map) Notes() []string {
 	for _, img := range m.images {
 		if err := img.err; err != nil && !errors.Is(err, errNoFile) {
 			out = append(out, err.Error())
+		}
+	}
+	return out
+}
+
+// About says of each image, in the order of [Map.Images], what is wrong with what
+// describes it, beyond that it could not be used at all.
+func (m *Map) About() [][]string {
+	out := make([][]string, len(m.images))
+	for i, img := range m.images {
+		if img.file == nil {
+			continue
+		}
+		for _, err := range img.file.Problems() {
+			out[i] = append(out[i], err.Error())
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package codemap
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,7 +16,30 @@ import (
 // was read of a file once is there at the next stop, unless the file is another
 // one by then. The zero value has none. It is not safe for concurrent use.
 type Files struct {
-	known map[fileKey]*known
+	// DebugFolders are where separate debug files are looked for; nil means
+	// [symbols.DefaultDebugFolders].
+	DebugFolders []string
+	known        map[fileKey]*known
+}
+
+// open opens the file at path, with its debug file, and refuses it where it is of
+// another build than the image.
+func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*symbols.File, error) {
+	file, err := symbols.OpenWithDebug(path, img.Path, debugFolders)
+	if err != nil {
+		return nil, err
+	}
+	if id := file.BuildID(); len(id) > 0 && len(img.BuildID) > 0 && !bytes.Equal(id, img.BuildID) {
+		return nil, &BuildError{Path: path, Loaded: img.BuildID, Found: id}
+	}
+	return file, nil
+}
+
+func (f *Files) debugFolders() []string {
+	if f.DebugFolders == nil {
+		return symbols.DefaultDebugFolders
+	}
+	return f.DebugFolders
 }
 
 // fileKey names an image. One without a file (the vDSO) is read anew where it
@@ -33,9 +57,9 @@ type known struct {
 	used bool        // since the last Sweep
 }
 
-// Opener opens the files as the process sees them (its own root folder), and its
+// Live opens the files as the process sees them (its own root folder), and its
 // vDSO from memory.
-func (f *Files) Opener(pid int, memory io.ReaderAt) Opener {
+func (f *Files) Live(pid int, memory io.ReaderAt) Opener {
 	return func(img *imagemap.Image) (*symbols.File, error) {
 		key := fileKey{path: img.Path, buildID: string(img.BuildID)}
 		if img.Loaded != nil {
@@ -50,13 +74,28 @@ func (f *Files) Opener(pid int, memory io.ReaderAt) Opener {
 			}
 		}
 		path, info := locate(pid, img.Path)
-		return f.get(key, info, func() (*symbols.File, error) {
-			file, err := symbols.Open(path)
-			if err != nil {
-				return nil, err
-			}
-			return checkBuild(file, img, img.Path)
-		})
+		return f.get(key, info, func() (*symbols.File, error) { return f.open(img, path, f.debugFolders()) })
+	}
+}
+
+// Offline opens the files of a snapshot: resolve says which file a path stands
+// for, "" for one that is in memory only. Debug files are looked for below root
+// ("" is "/").
+func (f *Files) Offline(resolve func(path string) string, root string, memory io.ReaderAt) Opener {
+	var folders []string
+	for _, folder := range f.debugFolders() {
+		folders = append(folders, filepath.Join(root, folder))
+	}
+	return func(img *imagemap.Image) (*symbols.File, error) {
+		path := resolve(img.Path)
+		if path == "" {
+			return openMemory(img, memory)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			info = nil
+		}
+		return f.get(fileKey{path: path, buildID: string(img.BuildID)}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
 	}
 }
 

@@ -64,27 +64,3 @@ func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) 
 	}
 	return f, nil
 }
-
-// FileOpener opens files by path; resolve says which file a path stands for, ""
-// for one that is in memory only.
-func FileOpener(resolve func(path string) string, memory io.ReaderAt) Opener {
-	return func(img *imagemap.Image) (*symbols.File, error) {
-		path := resolve(img.Path)
-		if path == "" {
-			return openMemory(img, memory)
-		}
-		f, err := symbols.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		return checkBuild(f, img, path)
-	}
-}
-
-// checkBuild refuses a file of another build, where both build IDs are known.
-func checkBuild(f *symbols.File, img *imagemap.Image, path string) (*symbols.File, error) {
-	if id := f.BuildID(); len(id) > 0 && len(img.BuildID) > 0 && !bytes.Equal(id, img.BuildID) {
-		return nil, &BuildError{Path: path, Loaded: img.BuildID, Found: id}
-	}
-	return f, nil
-}

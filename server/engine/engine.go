@@ -42,6 +42,9 @@ type Input struct {
 	Names  Namer
 	// Notes go onto every stack: images that could not be used, and why.
 	Notes []string
+	// About are notes about each image, in the order of Images, for the stacks that
+	// have a frame there; nil for none.
+	About [][]string
 }
 
 // Engine assembles stacks with a set of strategies, from stop to stop. It is not
@@ -66,6 +69,7 @@ type Prepared struct {
 	asm   assembler.Assembler
 	in    *Input
 	notes []string
+	about []about
 }
 
 // Prepare tells every strategy what is new of the target's images. A strategy
@@ -76,9 +80,10 @@ func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 		p.notes = append(p.notes, fmt.Sprintf("strategy %s is left out: %v", t.Name, err))
 		e.ranking = nil
 	}
+	keys := in.keys()
 	var able []*taught
 	for _, t := range e.strategies {
-		changed, err := e.teach(ctx, t, in)
+		changed, err := e.teach(ctx, t, in, keys)
 		if err != nil {
 			leaveOut(t, err)
 			continue
@@ -88,6 +93,7 @@ func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 		}
 		able = append(able, t)
 	}
+	p.about = in.about(keys, able)
 	if !e.ranking.holds(in) {
 		e.ranking = &ranking{arch: in.Target.Arch, executable: in.Target.Executable, hosted: in.Hosted}
 		r, higher := e.ranking, in.Hosted
@@ -148,6 +154,6 @@ func (p *Prepared) Stack(ctx context.Context, th *assembler.Thread, opts assembl
 	if p.in.Names != nil {
 		p.in.Names.Name(&stack)
 	}
-	stack.Notes = append(slices.Clone(p.notes), stack.Notes...)
+	stack.Notes = slices.Concat(p.notes, p.aboutImages(&stack), stack.Notes)
 	return stack
 }

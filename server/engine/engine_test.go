@@ -17,6 +17,7 @@ type recorded struct {
 	coverage    unwind.RangeSet
 	deltas      []unwind.ImageDelta
 	yields      unwind.RangeSet
+	problem     string
 	told        int // how often Yield was called
 	err         error
 }
@@ -29,7 +30,7 @@ func (r *recorded) Update(_ context.Context, d unwind.ImageDelta) ([]unwind.Imag
 	}
 	var reports []unwind.ImageReport
 	for _, img := range d.Added {
-		reports = append(reports, unwind.ImageReport{ID: img.ID, Coverage: r.coverage})
+		reports = append(reports, unwind.ImageReport{ID: img.ID, Coverage: r.coverage, Problem: r.problem})
 	}
 	return reports, nil
 }
@@ -159,6 +160,25 @@ func TestStrategyThatFailsIsLeftOutAndNamed(t *testing.T) {
 	s := p.Stack(context.Background(), &th, assembler.Options{})
 	if len(s.Notes) != 2 || !strings.Contains(s.Notes[1], "no tables") || s.Stop != unwind.Truncated {
 		t.Errorf("%v, notes %q", s.Stop, s.Notes)
+	}
+}
+
+// What is wrong with an image is said on the stacks that go through it.
+func TestNotesAboutImages(t *testing.T) {
+	lame := &recorded{description: unwind.Description{Name: "lame", Arches: []unwind.Arch{unwind.AMD64}}, problem: "an FDE lies"}
+	in := input()
+	in.Images = []unwind.Image{
+		{Base: 0x1000, Path: "here", Executable: []unwind.Range{{Start: 0x1000, End: 0x1800}}},
+		{Base: 0x2000, Path: "elsewhere", Executable: []unwind.Range{{Start: 0x2000, End: 0x2800}}},
+	}
+	in.About = [][]string{{"its debug file is another's"}, {"never mind"}}
+	p := New([]Named{{"lame", lame}}).Prepare(context.Background(), in)
+	var th assembler.Thread
+	th.Registers.Set(unwind.AMD64RIP, 0x1000)
+	th.Registers.Set(unwind.AMD64RSP, 0x7000)
+	s := p.Stack(context.Background(), &th, assembler.Options{})
+	if want := []string{"its debug file is another's", "lame cannot use all of here: an FDE lies"}; !slices.Equal(s.Notes, want) {
+		t.Errorf("notes %q, want %q", s.Notes, want)
 	}
 }
 

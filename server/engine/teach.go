@@ -24,6 +24,7 @@ type taught struct {
 type lesson struct {
 	id       unwind.ImageID
 	coverage unwind.RangeSet
+	problem  string // with the image's unwind information
 }
 
 func (t *taught) describe(ctx context.Context) error {
@@ -40,7 +41,7 @@ func (t *taught) describe(ctx context.Context) error {
 // teach tells a strategy which images are new, and which are gone; changed says
 // that there were any. Where it fails the strategy knows as much as before, and is
 // told again at the next stop.
-func (e *Engine) teach(ctx context.Context, t *taught, in *Input) (changed bool, err error) {
+func (e *Engine) teach(ctx context.Context, t *taught, in *Input, keys []any) (changed bool, err error) {
 	if err := t.describe(ctx); err != nil {
 		return false, err
 	}
@@ -50,8 +51,7 @@ func (e *Engine) teach(ctx context.Context, t *taught, in *Input) (changed bool,
 	delta := unwind.ImageDelta{Arch: in.Target.Arch, OS: in.Target.OS, PACMask: in.Target.PACMask}
 	knows := make(map[any]lesson, len(in.Images))
 	var added []any
-	for i := range in.Images {
-		key := in.key(i)
+	for i, key := range keys {
 		if l, ok := t.knows[key]; ok {
 			knows[key] = l
 			continue
@@ -80,7 +80,7 @@ func (e *Engine) teach(ctx context.Context, t *taught, in *Input) (changed bool,
 	}
 	for i, r := range reports {
 		l := knows[added[i]]
-		l.coverage = r.Coverage
+		l.coverage, l.problem = r.Coverage, r.Problem
 		knows[added[i]] = l
 	}
 	t.told, t.knows = true, knows
@@ -96,11 +96,16 @@ func (e *Engine) teach(ctx context.Context, t *taught, in *Input) (changed bool,
 // unnamed is the key of an image that has none: nothing else is equal to it.
 type unnamed struct{ _ byte }
 
-func (in *Input) key(i int) any {
-	if i < len(in.Keys) {
-		return in.Keys[i]
+// keys gives every image's key.
+func (in *Input) keys() []any {
+	if in.Keys != nil {
+		return in.Keys
 	}
-	return new(unnamed)
+	keys := make([]any, len(in.Images))
+	for i := range keys {
+		keys[i] = new(unnamed)
+	}
+	return keys
 }
 
 // describe gives an image with the sections that a strategy wants.

@@ -37,6 +37,10 @@ type loaded struct {
 // NewProcess makes a Process of a session.
 func NewProcess(s *delve.Session) *Process { return &Process{session: s} }
 
+// FindDebugFiles says where separate debug files are looked for, instead of where
+// distributions put them. It is for before the first look.
+func (p *Process) FindDebugFiles(folders []string) { p.files.DebugFolders = folders }
+
 // Look takes in a process once; for several stops see [Process].
 func Look(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Look(record) }
 
@@ -60,7 +64,7 @@ func (p *Process) Look(record bool) (*View, error) {
 			Executable: now.executable, Writable: now.writable, Code: now.code,
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
-		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.code.Notes(),
+		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.code.Notes(), About: now.code.About(),
 	}
 	return v, nil
 }
@@ -84,7 +88,7 @@ func (p *Process) load() (*loaded, error) {
 	} else if now.images, err = imagemap.Capture(pid, memory); err != nil {
 		return nil, fmt.Errorf("read the images of process %d: %w", pid, err)
 	}
-	open := p.files.Opener(pid, memory)
+	open := p.files.Live(pid, memory)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {

@@ -47,12 +47,18 @@ func (e *UnknownLocationError) Error() string {
 	return s + "; check its spelling (FUNCTION, FILE:LINE or *ADDRESS)"
 }
 
+// RunTo is [Process.RunTo] of a process that is new.
+func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
+	return NewProcess(s).RunTo(ctx, location, notify)
+}
+
 // RunTo lets the program run until it stops by itself, or at a location. A
 // location in a library that is not loaded yet is set when it is; notify is
 // told when clew waits for that. When ctx ends before the program stops, the
 // error is the context's cause.
-func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
-	r := &runner{session: s, process: NewProcess(s), location: location, notify: notify}
+func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
+	s := p.session
+	r := &runner{session: s, process: p, location: location, notify: notify}
 	if location != "" {
 		if err := r.start(); err != nil {
 			return delve.Stop{}, err

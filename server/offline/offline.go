@@ -13,10 +13,28 @@ import (
 	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
-// Open makes the input and the threads. Paths of images are relative to dir;
-// absolute ones lie below root ("" is "/"). An image that cannot be opened, or
-// that is another build, is not used, and every stack says so.
+// Opener opens snapshots, and keeps what it has read of images' files from one to
+// the next. It is not safe for concurrent use.
+type Opener struct {
+	// Root is the folder that absolute paths lie below; "" is "/".
+	Root  string
+	files codemap.Files
+	last  *codemap.Map // of the snapshot before
+}
+
+// FindDebugFiles says where separate debug files are looked for, below the root,
+// instead of where distributions put them.
+func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folders }
+
+// Open is [Opener.Open] of a new one.
 func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Thread, error) {
+	return (&Opener{Root: root}).Open(s, dir)
+}
+
+// Open makes the input and the threads. Paths of images are relative to dir;
+// absolute ones lie below the root. An image that cannot be opened, or that is
+// another build, is not used, and every stack says so.
+func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []assembler.Thread, error) {
 	memory, err := s.Target()
 	if err != nil {
 		return nil, nil, err
@@ -25,9 +43,14 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 	if err != nil {
 		return nil, nil, err
 	}
-	code := codemap.New(s.Arch, images, codemap.FileOpener(func(path string) string {
-		return snapshot.ResolvePath(path, dir, root)
-	}, unwind.ReaderAt{Memory: memory}))
+	if o.last == nil || o.last.Arch() != s.Arch {
+		o.last = codemap.None(s.Arch)
+	}
+	code := o.last.Next(images, o.files.Offline(func(path string) string {
+		return snapshot.ResolvePath(path, dir, o.Root)
+	}, o.Root, unwind.ReaderAt{Memory: memory}))
+	o.last = code
+	o.files.Sweep()
 	executable, known := s.Executable()
 	if !known && len(s.Images) > 0 {
 		executable = code.Executable()
@@ -37,7 +60,7 @@ func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Th
 			Arch: s.Arch, OS: s.OS, Order: s.Order(), Memory: memory,
 			Executable: executable, Writable: writable(s), Code: code, PACMask: s.PACMask,
 		},
-		Images: code.Images(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(),
+		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(), About: code.About(),
 	}
 	threads := make([]assembler.Thread, 0, len(s.Threads))
 	for _, t := range s.Threads {

@@ -3,6 +3,9 @@
 // the symbol tables and DWARF's line tables. Addresses are link-time addresses
 // (vaddr); where the file is loaded is the caller's business.
 //
+// A separate debug file, found by build ID or .gnu_debuglink, adds what was
+// stripped; one of another build is named and not used ([OpenWithDebug]).
+//
 // Everything is read when first asked for, and a part that is missing or
 // corrupt only means that less is known.
 package symbols

@@ -17,8 +17,10 @@ type Range struct{ Start, End uint64 }
 
 // File is an ELF file. It is safe for concurrent use.
 type File struct {
-	elf     *elf.File
-	buildID []byte
+	elf      *elf.File
+	debug    *elf.File // the separate debug file, nil if there is none
+	buildID  []byte
+	problems []error
 
 	goTable   func() *gotab.Table
 	functions func() []function
@@ -74,8 +76,13 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{elf: ef}
 	f.buildID, _ = imagemap.ReadBuildID(io.NewSectionReader(r, 0, size))
 	f.goTable = sync.OnceValue(func() *gotab.Table { return readGoTable(ef) })
-	f.functions = sync.OnceValue(func() []function { return readFunctions(ef) })
-	f.lines = sync.OnceValue(func() *lineIndex { return newLineIndex(ef) })
+	f.functions = sync.OnceValue(func() []function { return readFunctions(ef, f.debug) })
+	f.lines = sync.OnceValue(func() *lineIndex {
+		if f.debug != nil {
+			return newLineIndex(f.debug)
+		}
+		return newLineIndex(ef)
+	})
 	return f, nil
 }
 

@@ -29,19 +29,24 @@ type Bounds struct {
 }
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
-// one for each.
-func readFunctions(f *elf.File) []function {
+// one for each; debug is the separate debug file, nil if there is none.
+func readFunctions(f, debug *elf.File) []function {
 	var out []function
-	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
+	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
 		symbols, err := read()
 		if err != nil {
-			continue
+			return
 		}
 		for _, s := range symbols {
 			if fn, ok := functionOf(f, s); ok {
 				out = append(out, fn)
 			}
 		}
+	}
+	add(f, f.Symbols)
+	add(f, f.DynamicSymbols)
+	if debug != nil {
+		add(debug, debug.Symbols)
 	}
 	slices.SortStableFunc(out, func(a, b function) int {
 		switch {

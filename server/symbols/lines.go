@@ -55,19 +55,19 @@ func newLineIndex(f *elf.File) *lineIndex {
 
 // worthReading reports whether there is DWARF, of a size that may be loaded.
 func worthReading(f *elf.File) bool {
-	if f.Section(".debug_info") == nil {
-		return false
-	}
-	size := uint64(0)
+	found, size := false, uint64(0)
 	for _, s := range f.Sections {
-		if strings.HasPrefix(s.Name, ".debug_") {
-			if s.Size > maxDebug-size {
-				return false
-			}
-			size += s.Size
+		if !strings.HasPrefix(s.Name, ".debug_") && !strings.HasPrefix(s.Name, ".zdebug_") {
+			continue
 		}
+		n := fullSize(s)
+		if n > maxDebug-size {
+			return false
+		}
+		size += n
+		found = found || strings.HasSuffix(s.Name, "debug_info") && s.Type != elf.SHT_NOBITS
 	}
-	return true
+	return found
 }
 
 // guard calls debug/dwarf, which panics on some corrupt input; what it has
@@ -79,8 +79,8 @@ func guard(call func()) {
 
 // readUnits lists the address ranges of the units.
 func (idx *lineIndex) readUnits(f *elf.File) {
-	info, err := f.Section(".debug_info").Data()
-	if err != nil {
+	info, ok := sectionOf(f, ".debug_info")
+	if !ok {
 		return
 	}
 	data, err := f.DWARF()
@@ -89,7 +89,7 @@ func (idx *lineIndex) readUnits(f *elf.File) {
 	}
 	idx.data = data
 	r := data.Reader()
-	for _, off := range unitEntries(info, f.ByteOrder) {
+	for _, off := range unitEntries(info.Data, f.ByteOrder) {
 		r.Seek(off)
 		e, err := r.Next()
 		if err != nil || e == nil {

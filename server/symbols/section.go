@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strconv"
@@ -33,8 +34,24 @@ func (f *File) Section(name string) (Contents, bool) {
 		}
 		return f.segmentAround(elf.ProgType(n))
 	}
-	s := f.elf.Section(name)
-	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || s.Size > maxContents {
+	c, ok := sectionOf(f.elf, name)
+	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
+		// What is loaded a debug file has only the headers of.
+		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {
+			return Contents{}, false
+		}
+	}
+	return c, ok
+}
+
+// sectionOf gives a section of one file, decompressed. A section .zdebug_NAME,
+// which older tools write, stands for .debug_NAME.
+func sectionOf(file *elf.File, name string) (Contents, bool) {
+	s := file.Section(name)
+	if rest, ok := strings.CutPrefix(name, ".debug_"); ok && s == nil {
+		s = file.Section(".zdebug_" + rest)
+	}
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || fullSize(s) > maxContents {
 		return Contents{}, false
 	}
 	data, err := s.Data()
@@ -42,6 +59,20 @@ func (f *File) Section(name string) (Contents, bool) {
 		return Contents{}, false
 	}
 	return Contents{Vaddr: s.Addr, Loaded: s.Flags&elf.SHF_ALLOC != 0, Data: data}, true
+}
+
+// fullSize is the size that a section has or claims to have when decompressed, in
+// bytes. A compressed .zdebug section begins with "ZLIB" and that size,
+// big-endian, which debug/elf takes at its word.
+func fullSize(s *elf.Section) uint64 {
+	var head [12]byte
+	if s.Type == elf.SHT_NOBITS || s.ReaderAt == nil || !strings.HasPrefix(s.Name, ".zdebug") {
+		return s.Size
+	}
+	if _, err := s.ReadAt(head[:], 0); err != nil || string(head[:4]) != "ZLIB" {
+		return s.Size
+	}
+	return binary.BigEndian.Uint64(head[4:])
 }
 
 func (f *File) segmentAround(kind elf.ProgType) (Contents, bool) {

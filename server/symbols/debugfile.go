@@ -1,0 +1,191 @@
+package symbols
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// DefaultDebugFolders are where distributions put separate debug files.
+var DefaultDebugFolders = []string{"/usr/lib/debug"}
+
+// DebugFileError says that a separate debug file was found, and why it is not
+// used.
+type DebugFileError struct {
+	Path string // of the debug file
+	Of   string // the file that it should describe
+	Err  error
+}
+
+// Error names both files and the reason.
+func (e *DebugFileError) Error() string {
+	return fmt.Sprintf("%s, the debug file of %s, is not used: %v", e.Path, e.Of, e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *DebugFileError) Unwrap() error { return e.Err }
+
+// OtherBuildError says that two files which should be of one build are not.
+type OtherBuildError struct {
+	What        string // "build ID", "checksum", ".text"
+	Want, Found string
+}
+
+// Error gives both.
+func (e *OtherBuildError) Error() string {
+	return fmt.Sprintf("it is of another build: %s %s, wanted %s", e.What, e.Found, e.Want)
+}
+
+// OpenWithDebug opens the file at path, and its separate debug file where there
+// is one: names, bounds, lines and .debug_frame then come from there too. known is
+// the path by which the image is known, where that is another than path.
+//
+// A debug file is found by build ID, as FOLDER/.build-id/ab/cdef.debug, and by
+// the name in .gnu_debuglink: beside the file, in .debug beside it, and as
+// FOLDER/PATH/NAME (GDB's manual, "Debugging Information in Separate Files"). It
+// counts if both build IDs agree; where one has none, if the checksum of
+// .gnu_debuglink does. That one was found and does not count [File.Problems] says.
+func OpenWithDebug(path, known string, folders []string) (*File, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if !worthReading(f.elf) { // it has no DWARF of its own
+		f.findDebug(path, known, folders)
+	}
+	return f, nil
+}
+
+// Problems says what was found of the file and cannot be used.
+func (f *File) Problems() []error { return f.problems }
+
+// candidate is a place where a debug file may be.
+type candidate struct {
+	path string
+	crc  *uint32 // that its contents must have; nil: found by build ID
+}
+
+func (f *File) findDebug(path, known string, folders []string) {
+	for _, c := range f.candidates(path, known, folders) {
+		info, err := os.Stat(c.path)
+		if err != nil {
+			continue
+		}
+		if own, err := os.Stat(path); err == nil && os.SameFile(own, info) {
+			continue // .gnu_debuglink names the file itself
+		}
+		debug, err := f.openDebug(&c)
+		if err == nil {
+			f.debug = debug
+			return
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			err = e.Err // without the path, which comes anyway
+		}
+		f.problems = append(f.problems, &DebugFileError{Path: c.path, Of: known, Err: err})
+	}
+}
+
+// candidates lists where the debug file may be, the best first.
+func (f *File) candidates(path, known string, folders []string) (out []candidate) {
+	if id := hex.EncodeToString(f.buildID); len(id) > 2 {
+		for _, folder := range folders {
+			out = append(out, candidate{path: filepath.Join(folder, ".build-id", id[:2], id[2:]+".debug")})
+		}
+	}
+	name, crc, ok := f.debugLink()
+	if !ok {
+		return out
+	}
+	dir := filepath.Dir(path)
+	places := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
+	for _, folder := range folders {
+		places = append(places, filepath.Join(folder, filepath.Dir(known), name))
+	}
+	for _, place := range places {
+		out = append(out, candidate{place, &crc})
+	}
+	return out
+}
+
+// debugLink reads .gnu_debuglink: a file name, zeros up to a multiple of 4 bytes,
+// and the CRC-32 of the file's contents.
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
+	c, ok := sectionOf(f.elf, ".gnu_debuglink")
+	if !ok {
+		return "", 0, false
+	}
+	end := bytes.IndexByte(c.Data, 0)
+	at := (end + 4) &^ 3
+	if end <= 0 || len(c.Data) < at+4 {
+		return "", 0, false
+	}
+	name = string(c.Data[:end])
+	if strings.ContainsRune(name, '/') || name == "." || name == ".." { // a name, no path to anywhere
+		return "", 0, false
+	}
+	return name, f.elf.ByteOrder.Uint32(c.Data[at:]), true
+}
+
+// openDebug opens a debug file if it is of the same build.
+func (f *File) openDebug(c *candidate) (*elf.File, error) {
+	debug, err := Open(c.path)
+	if err != nil {
+		return nil, err
+	}
+	switch a, b := f.buildID, debug.buildID; {
+	case len(a) > 0 && len(b) > 0:
+		if !bytes.Equal(a, b) {
+			return nil, &OtherBuildError{What: "build ID", Want: hex.EncodeToString(a), Found: hex.EncodeToString(b)}
+		}
+	case c.crc == nil:
+		return nil, &OtherBuildError{What: "build ID", Want: hex.EncodeToString(a), Found: "none"}
+	default:
+		crc, err := checksum(c.path)
+		if err != nil {
+			return nil, err
+		}
+		if crc != *c.crc {
+			return nil, &OtherBuildError{What: "checksum", Want: fmt.Sprintf("%08x", *c.crc), Found: fmt.Sprintf("%08x", crc)}
+		}
+	}
+	// Tools that move code afterwards (prelink) leave build ID and checksum as they
+	// were.
+	if a, b := textAt(f.elf), textAt(debug.elf); a != b && a != "" && b != "" {
+		return nil, &OtherBuildError{What: ".text", Want: a, Found: b}
+	}
+	if f.elf.Machine != debug.elf.Machine || f.elf.Class != debug.elf.Class {
+		return nil, &OtherBuildError{What: "machine", Want: f.elf.Machine.String(), Found: debug.elf.Machine.String()}
+	}
+	return debug.elf, nil
+}
+
+// textAt says where a file's .text lies, "" if it has none.
+func textAt(f *elf.File) string {
+	if s := f.Section(".text"); s != nil {
+		return fmt.Sprintf("at %#x", s.Addr)
+	}
+	return ""
+}
+
+// checksum is the CRC-32 of a file's contents.
+func checksum(path string) (uint32, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, file); err != nil {
+		return 0, err
+	}
+	return sum.Sum32(), nil
+}
