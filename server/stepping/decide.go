@@ -1,0 +1,106 @@
+package stepping
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Decide says how a step is to be done.
+func Decide(cmd Command, s *Situation) Decision {
+	d := Decision{Command: cmd}
+	frames, claims := physical(s.Stack.Frames), physical(s.Thread.Claims)
+	lines := len(claims) > 0 && claims[0].Function != ""
+	if len(frames) < 2 {
+		return d.outermost(s, frames, lines)
+	}
+	caller, reason := s.caller(frames)
+	if reason != "" {
+		d.Reason = reason
+		return d
+	}
+	// Inlined calls are left by their lines, not by returning.
+	inlined := len(s.Thread.Claims) > 0 && s.Thread.Claims[0].Inlined
+	differs := disagreement(frames, claims)
+	switch {
+	case differs == "" && (lines || cmd == StepOut):
+		d.Action = Delegate
+	case lines && (cmd != StepOut || inlined):
+		d.Action, d.Caller, d.Reason = Assist, caller, differs
+	default:
+		d.Action, d.Caller, d.Reason = Return, caller, differs
+		if !lines && cmd != StepOut {
+			d.Reason = "this function has no lines: to its caller"
+		}
+	}
+	return d
+}
+
+// outermost decides where the stack has no caller.
+func (d Decision) outermost(s *Situation, frames []*unwind.Frame, lines bool) Decision {
+	switch {
+	case len(frames) == 0:
+		d.Reason = "the thread has no stack: " + s.Stack.Reason
+	case s.Stack.Stop != unwind.End:
+		d.Reason = "where this function returns to is not known: " + s.Stack.Reason
+	case d.Command == StepOut || !lines:
+		d.Reason = "this is the outermost frame: " + s.Stack.Reason
+	default:
+		d.Action = Delegate
+	}
+	return d
+}
+
+// caller makes the breakpoint at the assembler's caller, or says what speaks
+// against it.
+func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) {
+	caller := frames[1]
+	sp, ok := caller.Registers.SP(s.Arch)
+	pc := caller.PC.Raw()
+	switch {
+	case caller.Trust <= unwind.TrustScan:
+		reason = fmt.Sprintf("where this function returns to is only guessed (%#x, by %s)", pc, caller.Strategy)
+		for _, note := range caller.Notes {
+			reason += ": " + note
+		}
+	case !ok:
+		reason = fmt.Sprintf("the stack pointer of the caller at %#x is not known", pc)
+	case !s.Executable.Contains(pc):
+		reason = fmt.Sprintf("the caller's address %#x lies outside every executable mapping", pc)
+	}
+	t = Temporary{PC: pc, SP: sp, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine}
+	if i := caller.Segment; i >= 0 && i < len(s.Thread.Segments) && s.Thread.Segments[i].Kind == unwind.SegmentGoroutine {
+		t.OnGoroutine, t.StackHigh, t.Thread = true, s.Thread.Segments[i].High, 0
+	}
+	return t, reason
+}
+
+// disagreement compares what Delve would build a step on with the assembler's
+// frames, and says where they differ, "" if nowhere. Delve places the breakpoint
+// at the caller's PC and conditions it on the caller's CFA, and its line
+// breakpoints on the CFA of the innermost frame: all must be right.
+func disagreement(frames, claims []*unwind.Frame) string {
+	if len(claims) < 2 {
+		return "Delve knows no caller"
+	}
+	if a, b := frames[1].PC.Raw(), claims[1].PC.Raw(); a != b {
+		return fmt.Sprintf("Delve takes %#x for the return address, it is %#x", b, a)
+	}
+	for i, what := range []string{"this frame", "the caller"} {
+		f, c := frames[i], claims[i]
+		if f.PC.Raw() != c.PC.Raw() || f.CFA != 0 && f.CFA != c.CFA {
+			return fmt.Sprintf("Delve takes %#x for the CFA of %s, it is %#x", c.CFA, what, f.CFA)
+		}
+	}
+	return ""
+}
+
+// physical leaves the inlined frames out, which have no place on the stack.
+func physical(frames []unwind.Frame) (out []*unwind.Frame) {
+	for i := range frames {
+		if !frames[i].Inlined {
+			out = append(out, &frames[i])
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package stepping
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Command is a step that a user asks for.
+type Command uint8
+
+// The steps.
+const (
+	Next    Command = iota // to the next line of the same function, or to its caller
+	StepIn                 // to the next line anywhere
+	StepOut                // to the caller
+)
+
+// String names the command as the debug adapter protocol does.
+func (c Command) String() string {
+	switch c {
+	case Next:
+		return "next"
+	case StepIn:
+		return "stepIn"
+	case StepOut:
+		return "stepOut"
+	}
+	return fmt.Sprintf("step(%d)", uint8(c))
+}
+
+// Frames is how many physical frames of the stack a decision looks at: the
+// innermost one, its caller, and one more, without which the caller's CFA is not
+// known. A [Situation] needs no more of them.
+const Frames = 3
+
+// Situation is what is known of the thread or goroutine that is to step.
+type Situation struct {
+	Arch unwind.Arch
+	// Thread is the thread or goroutine. Its claims are Delve's frames of the same
+	// stop, at least [Frames] physical ones where there are as many.
+	Thread assembler.Thread
+	// Stack is what the assembler made of it, at least [Frames] physical frames.
+	Stack unwind.Stack
+	// Executable holds every executable mapping.
+	Executable unwind.RangeSet
+}
+
+// Action says who does a step, and how.
+type Action uint8
+
+// The actions.
+const (
+	Refuse   Action = iota // nobody: see Decision.Reason
+	Delegate               // Delve alone
+	Assist                 // Delve, with Decision.Caller placed beside its own breakpoints
+	Return                 // resume with Decision.Caller placed, and nothing else
+)
+
+var actionNames = [...]string{"refuse", "delegate", "assist", "return"}
+
+// String names the action.
+func (a Action) String() string {
+	if int(a) < len(actionNames) {
+		return actionNames[a]
+	}
+	return fmt.Sprintf("action(%d)", uint8(a))
+}
+
+// Decision is how a step is to be done.
+type Decision struct {
+	Command Command
+	Action  Action
+	// Caller is where the innermost frame returns to, for Assist and Return.
+	Caller Temporary
+	// Reason says why the step is refused, or why Delve does not do it alone.
+	Reason string
+}
+
+// Err is a [*RefusedError] where the step is refused, nil otherwise.
+func (d *Decision) Err() error {
+	if d.Action != Refuse {
+		return nil
+	}
+	return &RefusedError{Command: d.Command, Reason: d.Reason}
+}
+
+// RefusedError says why a step is not done. The program has not run.
+type RefusedError struct {
+	Command Command
+	Reason  string
+}
+
+// Error names the step and the reason.
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s refused: %s", e.Command, e.Reason) }
+
+// Temporary is a breakpoint for one return of one activation: it counts when
+// PC is reached with the stack pointer that the return leaves, on the right
+// stack. Deeper activations of the same function return with a lower stack
+// pointer, other threads have other stacks.
+type Temporary struct {
+	PC uint64
+	// SP is the stack pointer after the return (on amd64 the CFA of the frame that
+	// returns).
+	SP uint64
+	// Thread is the thread whose stack SP lies on; 0 where OnGoroutine is set,
+	// because goroutines change threads.
+	Thread uint64
+	// Goroutine is the goroutine that runs, 0 for none.
+	Goroutine uint64
+	// OnGoroutine says that SP lies on the goroutine's own stack, which moves when
+	// it grows: what counts then is the distance from its upper end, StackHigh at
+	// the time of the decision.
+	OnGoroutine bool
+	StackHigh   uint64
+}
+
+// Matches says whether a thread that has come to PC has returned from the
+// activation. thread is its ID, sp its stack pointer; goroutine and high, the
+// upper end of that goroutine's stack, are those of what runs on it now.
+func (t *Temporary) Matches(thread, sp, goroutine, high uint64) bool {
+	if t.OnGoroutine {
+		return goroutine == t.Goroutine && high-sp == t.StackHigh-t.SP
+	}
+	return thread == t.Thread && sp == t.SP
+}
