@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"fmt"
 	"io"
 	"sync"
 
@@ -20,13 +21,19 @@ import (
 // that moment to mark the threads as Delve would, had it known the function.
 // The state it sets is public API (proc.Thread.Breakpoint).
 // Test: integration TestInt3InUnknownCode.
+//
+// Another line is logged right before every resume, when Delve has written all
+// the breakpoints that it wants for a step: there the armed return breakpoint is
+// placed ([Session.Arm]).
 type hook struct {
 	mu    sync.Mutex
 	group *proc.TargetGroup
+	armed *temporary
 }
 
 const (
-	stopMoment = "callInjection protocol on:"
+	stopMoment   = "callInjection protocol on:"
+	resumeMoment = "ContinueOnce"
 	// hardcodedID is the logical ID that Delve gives to such stops; it forgets
 	// them by this ID when the target goes on.
 	hardcodedID = -3
@@ -50,6 +57,40 @@ func (h *hook) watch(group *proc.TargetGroup) {
 	h.group = group
 }
 
+// arm has the breakpoint placed at the next resume.
+func (h *hook) arm(b *temporary) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.armed = b
+}
+
+// disarm forgets the breakpoint, and gives what went wrong with it. was is false
+// where none was armed.
+func (h *hook) disarm() (failed error, was bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.armed
+	h.armed = nil
+	if b == nil {
+		return nil, false
+	}
+	return b.failed, true
+}
+
+// resuming runs on Delve's own goroutine, which holds the target's lock.
+func (h *hook) resuming() {
+	h.mu.Lock()
+	b := h.armed
+	h.mu.Unlock()
+	if b == nil || b.placed != nil || b.failed != nil {
+		return
+	}
+	if err := b.place(); err != nil {
+		b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
+		_ = b.group.RequestManualStop() // or the program would run away
+	}
+}
+
 func (h *hook) logger(_ bool, fields logflags.Fields, _ io.Writer) logflags.Logger {
 	return hookLogger{h: h, debugger: fields["layer"] == "debugger"}
 }
@@ -57,11 +98,15 @@ func (h *hook) logger(_ bool, fields logflags.Fields, _ io.Writer) logflags.Logg
 // stopped runs on Delve's own goroutine, which holds the target's lock.
 func (h *hook) stopped() {
 	h.mu.Lock()
-	group := h.group
+	group, armed := h.group, h.armed
 	h.mu.Unlock()
+	if armed != nil {
+		armed.checkReplaced()
+	}
 	if group == nil {
 		return
 	}
+	_ = guardGroup(group) // a target may be new: a program that was followed into
 	for _, target := range group.Targets() {
 		if valid, _ := target.Valid(); !valid {
 			continue
@@ -108,8 +153,11 @@ type hookLogger struct {
 }
 
 func (l hookLogger) Debugf(format string, _ ...any) {
-	if l.debugger && format == stopMoment {
+	switch {
+	case l.debugger && format == stopMoment:
 		l.h.stopped()
+	case l.debugger && format == resumeMoment:
+		l.h.resuming()
 	}
 }
 func (hookLogger) Infof(string, ...any)  {}

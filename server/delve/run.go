@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
+
+	"github.com/clewdbg/clew/server/stepping"
 )
 
 // StopReason says why the target stopped.
@@ -20,6 +22,7 @@ const (
 	StopFatal      StopReason = "fatal error"
 	StopManual     StopReason = "interrupted"
 	StopExited     StopReason = "exited"
+	StopStepped    StopReason = "step finished"
 	StopOther      StopReason = "stopped"
 )
 
@@ -34,18 +37,42 @@ type Stop struct {
 const fatalThrow = "runtime-fatal-throw"
 
 // Continue lets the target run until it stops or ctx ends, which halts it.
-func (s *Session) Continue(ctx context.Context) (Stop, error) {
-	done := make(chan struct{})
-	watcher := make(chan struct{})
+func (s *Session) Continue(ctx context.Context) (Stop, error) { return s.run(ctx, api.Continue) }
+
+// Step has Delve do a step of the selected goroutine, as Delve understands it.
+// Whether that is safe is decided by package stepping.
+func (s *Session) Step(ctx context.Context, c stepping.Command) (Stop, error) {
+	name, ok := delveNames[c]
+	if !ok {
+		return Stop{}, fmt.Errorf("unknown step %s", c)
+	}
+	return s.run(ctx, name)
+}
+
+// delveNames are the steps' names in Delve's interface.
+var delveNames = map[stepping.Command]string{
+	stepping.Next: api.Next, stepping.StepIn: api.Step, stepping.StepOut: api.StepOut,
+}
+
+// run resumes the target by one of Delve's commands. Delve forgets a request to
+// halt that comes before the target runs, so the halt waits for that.
+func (s *Session) run(ctx context.Context, command string) (Stop, error) {
+	if ctx.Err() != nil {
+		return Stop{Reason: StopManual}, nil
+	}
+	resumed, done, watcher := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watcher)
-		select {
-		case <-ctx.Done():
-			_, _ = s.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
-		case <-done:
+		for _, event := range []<-chan struct{}{ctx.Done(), resumed} {
+			select {
+			case <-event:
+			case <-done:
+				return
+			}
 		}
+		_, _ = s.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
 	}()
-	state, err := s.dbg.Command(&api.DebuggerCommand{Name: api.Continue}, nil, nil, nil)
+	state, err := s.dbg.Command(&api.DebuggerCommand{Name: command}, resumed, nil, nil)
 	close(done)
 	<-watcher
 	if err != nil {
@@ -53,7 +80,7 @@ func (s *Session) Continue(ctx context.Context) (Stop, error) {
 		if errors.As(err, &exited) {
 			return Stop{Reason: StopExited, ExitStatus: exited.Status}, nil
 		}
-		return Stop{}, fmt.Errorf("continue: %w", oneLine(err))
+		return Stop{}, fmt.Errorf("%s: %w", command, oneLine(err))
 	}
 	return s.describe(state), nil
 }
@@ -61,6 +88,9 @@ func (s *Session) Continue(ctx context.Context) (Stop, error) {
 func (s *Session) describe(state *api.DebuggerState) Stop {
 	if state.Exited {
 		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
+	}
+	if s.target().StopReason == proc.StopNextFinished {
+		return Stop{Reason: StopStepped}
 	}
 	if th := state.CurrentThread; th != nil && th.Breakpoint != nil {
 		switch th.Breakpoint.Name {

@@ -47,7 +47,6 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 	if err != nil {
 		return nil, &LaunchError{Path: cfg.Args[0], Err: oneLine(err)}
 	}
-	s.launched = true
 	return s, nil
 }
 
@@ -69,10 +68,14 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{dbg: dbg}
+	s := &Session{dbg: dbg, launched: c.AttachPid == 0}
 	group, unlock := dbg.LockTargetGroup()
 	s.group = group
 	unlock()
+	if err := guardGroup(group); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
 	hook.watch(group)
 	return s, nil
 }
