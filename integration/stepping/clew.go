@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/clewdbg/clew/plugins/dwarfcfi"
+	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// patience bounds one case.
+const patience = 2 * time.Minute
+
+// clew is clew's stepping, in this process: there can be one at a time.
+type clew struct {
+	session *delve.Session
+	process *live.Process
+	engine  *engine.Engine
+	guard   *lifeline.Line
+	ctx     context.Context
+	cancel  context.CancelFunc
+	// last is the latest decision.
+	last stepping.Decision
+}
+
+// lifelineCommand is what this program is started with to guard a debuggee.
+const lifelineCommand = "lifeline"
+
+// startClew runs the program under clew until main.ready.
+func startClew(r *run) (debugger, error) {
+	out, err := os.Create(r.stdout)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := lifeline.Start("/proc/self/exe", lifelineCommand)
+	if err != nil {
+		return nil, err
+	}
+	if err := guard.Launch(r.program.path); err != nil {
+		return nil, err
+	}
+	if err := os.Setenv("STEPS_LIBRARY", r.program.library); err != nil {
+		return nil, err
+	}
+	c := &clew{guard: guard, engine: engine.New([]engine.Named{
+		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
+		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
+	})}
+	c.ctx, c.cancel = context.WithTimeout(context.Background(), patience)
+	if c.session, err = delve.Launch(delve.LaunchConfig{Args: r.args(), Stdout: out, NoStdin: true}); err != nil {
+		guard.Release()
+		return nil, err
+	}
+	c.process = live.NewProcess(c.session)
+	if err := guard.Kill(c.session.Pid()); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	if _, err := live.RunTo(c.ctx, c.session, "main.ready", nil); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *clew) pid() int { return c.session.Pid() }
+
+func (c *clew) breakAt(addrs ...uint64) error {
+	for id := 1; id < 16; id++ {
+		_ = c.session.ClearBreak(id) // those that there are
+	}
+	if len(addrs) == 0 {
+		return nil
+	}
+	_, err := c.session.BreakAt(addrs...)
+	return err
+}
+
+func (c *clew) resume() (state, error) { return c.state(c.session.Continue(c.ctx)) }
+
+func (c *clew) step(command string) (state, error) {
+	cmd := stepping.Next
+	if command == stepOut {
+		cmd = stepping.StepOut
+	}
+	stop, d, err := c.process.Step(c.ctx, c.engine, cmd)
+	c.last = d
+	var no *stepping.RefusedError
+	if errors.As(err, &no) {
+		return state{}, &refusal{no.Reason}
+	}
+	if err != nil && d.Action == stepping.Delegate {
+		return state{}, &refusal{err.Error()} // Delve's own
+	}
+	return c.state(stop, err)
+}
+
+func (c *clew) state(stop delve.Stop, err error) (state, error) {
+	if err != nil {
+		return state{}, err
+	}
+	if c.ctx.Err() != nil {
+		return state{}, c.ctx.Err()
+	}
+	if stop.Reason == delve.StopExited {
+		return state{exited: true, status: stop.ExitStatus}, nil
+	}
+	v, err := c.process.Look(false)
+	if err != nil {
+		return state{}, err
+	}
+	th, err := v.Current()
+	if err != nil {
+		return state{}, err
+	}
+	s := state{thread: th.ID, why: string(stop.Reason)}
+	s.pc, _ = th.Registers.PC(unwind.AMD64)
+	s.sp, _ = th.Registers.SP(unwind.AMD64)
+	for _, seg := range th.Segments {
+		if seg.Kind == unwind.SegmentGoroutine {
+			s.high = seg.High
+		}
+	}
+	return s, nil
+}
+
+func (c *clew) word(addr uint64) (uint64, error) {
+	return unwind.ReadWord(c.session.Memory(), addr, 8, unwind.AMD64.ByteOrder())
+}
+
+func (c *clew) close() error {
+	err := c.session.Close()
+	c.guard.Release()
+	c.cancel()
+	if err != nil {
+		return fmt.Errorf("leave the program: %w", err)
+	}
+	return nil
+}

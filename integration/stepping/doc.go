@@ -1,0 +1,19 @@
+// Command stepping shows where stepping leads, in dlv and in clew, side by side:
+//
+//	go run ./integration/stepping [-build NAME] [-only dlv|clew] [-v]
+//
+// A Go program with C code (testdata/steps) is stopped in many places: at the
+// first instruction of a C function, in leaf, middle and outer ones, in a
+// recursion, in a function that other threads call too, in threads of C's, in the
+// runtime's switch of stacks, in Go. From each, one stepOut, or next until the
+// function is left. Truth is what the program recorded at the function's entry:
+// the step is right if it ends at the recorded return address with the recorded
+// CFA as its stack pointer. Then the program runs to its end, and its output and
+// exit code must be those of a run without a debugger: they show what a
+// breakpoint in the wrong place has done.
+//
+// dlv is Delve's own command at the version that clew is built with, in a
+// process of its own. The exit status is 0 when clew was never wrong, refused
+// only what nobody knows, and was right wherever dlv was; 1 otherwise, or when
+// something failed; 2 for wrong usage.
+package main

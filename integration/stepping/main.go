@@ -1,0 +1,84 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/lifeline"
+)
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == lifelineCommand {
+		lifeline.Serve(os.Stdin)
+		return
+	}
+	only := flag.String("only", "", "try dlv or clew alone")
+	build := flag.String("build", "", "try this build alone")
+	verbose := flag.Bool("v", false, "print every step that was not right")
+	flag.Parse()
+	if flag.NArg() > 0 || *only != "" && *only != "dlv" && *only != "clew" {
+		fmt.Fprintln(os.Stderr, "stepping: wrong usage; see go doc ./integration/stepping")
+		os.Exit(2)
+	}
+	if err := show(*only, *build, *verbose); err != nil {
+		fmt.Fprintln(os.Stderr, "stepping:", err)
+		os.Exit(1)
+	}
+}
+
+// show tries everything and prints the table.
+func show(only, build string, verbose bool) error {
+	folder, err := os.MkdirTemp("", "clew-s-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	b, err := newBench(folder)
+	if err != nil {
+		return err
+	}
+	if only != "clew" {
+		dlv, err := buildDlv(folder)
+		if err != nil {
+			return err
+		}
+		b.contenders = append(b.contenders, contender{"dlv", func(r *run) (debugger, error) { return startDlv(dlv, r) }})
+	}
+	if only != "dlv" {
+		b.contenders = append(b.contenders, contender{"clew", startClew})
+	}
+	if verbose {
+		b.log = func(s string) { fmt.Fprintln(os.Stderr, s) }
+	}
+	var rows []row
+	for _, v := range variants {
+		if build != "" && build != v.name {
+			continue
+		}
+		r, err := b.try(v, scenes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("there is no build %q", build)
+	}
+	b.print(os.Stdout, rows)
+	return b.findings()
+}
+
+// tools finds what builds need.
+func tools() (cc, strip string, err error) {
+	if cc, err = testneed.Compiler.Find(); err != nil {
+		return "", "", err
+	}
+	for _, n := range testneed.Needs {
+		if n.Name == "strip" {
+			strip, err = n.Find()
+		}
+	}
+	return cc, strip, err
+}

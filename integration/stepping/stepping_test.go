@@ -1,0 +1,406 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// workFolder holds what the tests build.
+var workFolder string
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == lifelineCommand {
+		lifeline.Serve(os.Stdin)
+		return
+	}
+	os.Exit(func() int {
+		var err error
+		if workFolder, err = os.MkdirTemp("", "clew-s-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(workFolder)
+		return m.Run()
+	}())
+}
+
+var built = map[string]func() (*program, error){}
+
+func init() {
+	for _, v := range variants {
+		built[v.name] = sync.OnceValues(func() (*program, error) {
+			cc, strip, err := tools()
+			if err != nil {
+				return nil, err
+			}
+			return v.build(workFolder, cc, strip)
+		})
+	}
+}
+
+// need asks for what every test here needs, and gives the built variant.
+func need(t *testing.T, name string) *program {
+	t.Helper()
+	testneed.CC(t)
+	testneed.Tool(t, "strip")
+	testneed.Ptrace(t)
+	p, err := built[name]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tried are the builds that the tests step in: lines and no tables of Delve's,
+// tables alone in a stripped library, and nothing at all. The command tries every
+// build.
+var tried = []string{"static-O1-g-fp", "linked-O2-omit-stripped", "linked-O2-omit-notables-stripped"}
+
+// TestSteps steps from every scene.
+func TestSteps(t *testing.T) {
+	for _, name := range tried {
+		t.Run(name, func(t *testing.T) {
+			p := need(t, name)
+			b := &bench{}
+			for _, command := range commands {
+				for i := range scenes {
+					res, err := scenes[i].try(startClew, p, command, t.TempDir())
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.judge(p.variant, &scenes[i], command, map[string]result{"clew": res})
+				}
+			}
+			if err := b.findings(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// held is a program that clew holds at a spot.
+type held struct {
+	*clew
+	t   *testing.T
+	run *run
+	at  state
+}
+
+// hold stops a program at a spot of its C code, with no breakpoint left.
+func hold(t *testing.T, build, scenario, spot string) *held {
+	t.Helper()
+	h := start(t, build, scenario)
+	h.arrive(h.spot(spot))
+	return h
+}
+
+// start runs a program to main.ready.
+func start(t *testing.T, build, scenario string) *held {
+	t.Helper()
+	p := need(t, build)
+	dir := t.TempDir()
+	h := &held{t: t, run: &run{program: p, scenario: scenario, stdout: filepath.Join(dir, "stdout"), record: filepath.Join(dir, "record")}}
+	d, err := startClew(h.run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.clew = d.(*clew)
+	t.Cleanup(func() {
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// arrive runs to an address, and leaves no breakpoint.
+func (h *held) arrive(at uint64) {
+	h.t.Helper()
+	var err error
+	if h.at, err = arrive(h.clew, at); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.breakAt(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// address gives what an address of the C code is in this process.
+func (h *held) address(function string, at uint64) uint64 {
+	h.t.Helper()
+	bias, err := h.run.program.biasOf(function, h.pid())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return at + bias
+}
+
+func (h *held) spot(name string) uint64 {
+	h.t.Helper()
+	at, ok := h.run.program.spots[name]
+	if !ok {
+		h.t.Fatalf("no spot %q", name)
+	}
+	return h.address("", at)
+}
+
+// within says whether a stop lies in a function.
+func (h *held) within(s state, function string) bool {
+	h.t.Helper()
+	fn := h.run.program.functions[function]
+	at := h.address(function, fn.Value)
+	return fn.Size > 0 && s.pc >= at && s.pc < at+fn.Size
+}
+
+// step steps and gives the stop.
+func (h *held) step(c stepping.Command) state {
+	h.t.Helper()
+	stop, d, err := h.process.Step(h.ctx, h.engine, c)
+	s, err := h.state(stop, err)
+	if err != nil {
+		h.t.Fatalf("%s (%s, %s): %v", c, d.Action, d.Reason, err)
+	}
+	h.last = d
+	return s
+}
+
+// own are the breakpoints that Delve sets by itself in every program.
+func (h *held) own() int {
+	h.t.Helper()
+	return len(h.session.Planted())
+}
+
+// finish lets the program end, and compares with a run without a debugger.
+func (h *held) finish() {
+	h.t.Helper()
+	s, err := h.resume()
+	if err != nil || !s.exited {
+		h.t.Fatalf("the program stopped again: %+v, %v", s, err)
+	}
+	h.same(s)
+}
+
+func (h *held) same(s state) {
+	h.t.Helper()
+	got, err := os.ReadFile(h.run.stdout)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	want, err := h.run.alone()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if s.status != want.status || string(got) != string(want.output) {
+		h.t.Errorf("exit status %d, output %q; without a debugger %d, %q", s.status, got, want.status, want.output)
+	}
+}
+
+// TestBreakpointBetween steps out of a function whose callee has a breakpoint of
+// the user's: the step ends there, and nothing of it is left.
+func TestBreakpointBetween(t *testing.T) {
+	h := hold(t, "static-O2-fp", "plain", "middle")
+	before := h.own()
+	if err := h.breakAt(h.spot("leaf")); err != nil {
+		t.Fatal(err)
+	}
+	s := h.step(stepping.StepOut)
+	if s.pc != h.spot("leaf") || h.last.Action != stepping.Return {
+		t.Fatalf("%s: stopped at %#x (%s), want the breakpoint at %#x", h.last.Action, s.pc, s.why, h.spot("leaf"))
+	}
+	if n := h.own(); n != before+1 {
+		t.Errorf("%d breakpoints are left, want %d and the user's", n, before)
+	}
+	if err := h.breakAt(); err != nil {
+		t.Fatal(err)
+	}
+	h.finish()
+}
+
+// TestBreakpointOfAnotherThread is the same with a breakpoint that other threads
+// hit: Delve would keep the step.
+func TestBreakpointOfAnotherThread(t *testing.T) {
+	h := hold(t, "static-O2-fp", "crowd", "door")
+	before := h.own()
+	noise := h.run.program.functions["noise"].Value
+	if err := h.breakAt(noise); err != nil {
+		t.Fatal(err)
+	}
+	s := h.step(stepping.StepOut)
+	if s.pc != noise || s.thread == h.at.thread {
+		t.Fatalf("stopped at %#x in thread %d (%s), want another thread at %#x", s.pc, s.thread, s.why, noise)
+	}
+	if n := h.own(); n != before+1 {
+		t.Errorf("%d breakpoints are left, want %d and the user's", n, before)
+	}
+	if err := h.breakAt(); err != nil {
+		t.Fatal(err)
+	}
+	h.finish()
+}
+
+// TestLongjmp steps out of a function that never returns: the program runs to its
+// next stop, and the breakpoint is gone there.
+func TestLongjmp(t *testing.T) {
+	h := hold(t, "linked-O2-omit-stripped", "jump", "thrower")
+	before := h.own()
+	if err := h.breakAt(h.spot("landed")); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.step(stepping.StepOut); s.pc != h.spot("landed") {
+		t.Fatalf("stopped at %#x (%s)", s.pc, s.why)
+	}
+	if n := h.own(); n != before+1 {
+		t.Errorf("%d breakpoints are left, want %d and the user's", n, before)
+	}
+	if err := h.breakAt(); err != nil {
+		t.Fatal(err)
+	}
+	h.finish()
+}
+
+// TestExitBetween is the same without a stop: the program's end ends the step.
+func TestExitBetween(t *testing.T) {
+	h := hold(t, "linked-O2-omit-stripped", "jump", "thrower")
+	s := h.step(stepping.StepOut)
+	if !s.exited {
+		t.Fatalf("stopped at %#x (%s)", s.pc, s.why)
+	}
+	h.same(s)
+}
+
+// TestPauseBetween interrupts a step out of a function that does not return.
+func TestPauseBetween(t *testing.T) {
+	h := hold(t, "static-O2-fp", "waiting", "waiting")
+	before := h.own()
+	ctx, cancel := context.WithCancel(h.ctx)
+	time.AfterFunc(100*time.Millisecond, cancel)
+	v, err := h.process.Look(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := v.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := v.PlanStep(h.ctx, h.engine.Prepare(h.ctx, &v.Input), th, stepping.StepOut)
+	stop, err := live.Perform(ctx, h.session, &d)
+	if err != nil || stop.Reason != delve.StopManual || d.Action != stepping.Return {
+		t.Fatalf("%s (%s): %+v, %v", d.Action, d.Reason, stop, err)
+	}
+	if n := h.own(); n != before {
+		t.Errorf("%d breakpoints are left, want %d", n, before)
+	}
+	if err := os.WriteFile(h.run.record+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.finish()
+}
+
+// TestStepIn steps into a callee that has lines; without lines it goes to the
+// caller.
+func TestStepIn(t *testing.T) {
+	for _, tt := range []struct{ build, to string }{{"static-O0-g-fp", "leaf"}, {"static-O2-omit", "outer"}} {
+		t.Run(tt.build, func(t *testing.T) {
+			h := hold(t, tt.build, "plain", "middle")
+			s := h.step(stepping.StepIn)
+			for range 5 { // to the line of the call, and in
+				if h.within(s, tt.to) || !h.within(s, "middle") {
+					break
+				}
+				s = h.step(stepping.StepIn)
+			}
+			if !h.within(s, tt.to) {
+				t.Errorf("%s (%s): stopped at %#x, not in %s", h.last.Action, h.last.Reason, s.pc, tt.to)
+			}
+			h.finish()
+		})
+	}
+}
+
+// TestGuard asks for breakpoints in data: by address, as a temporary one, and by
+// Delve's own step out of runtime.asmcgocall, which takes a word of the heap for
+// the return address. None is written.
+func TestGuard(t *testing.T) {
+	h := start(t, "static-O1-g-fp", "plain")
+	if _, _, err := enterFunction(h.clew, h.run.program, h.run.program.functions[switchFunction].Value, switchFunction); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := arrive(h.clew, h.run.program.atCall...); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.breakAt(); err != nil {
+		t.Fatal(err)
+	}
+	before := h.own()
+	v, err := h.process.Look(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := v.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack, _ := th.Registers.SP(unwind.AMD64)
+	stack &^= 7
+	word, err := h.word(stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outside *delve.OutsideCodeError
+	if _, err := h.session.BreakAt(stack); !errors.As(err, &outside) {
+		t.Errorf("a breakpoint on the stack: %v", err)
+	}
+	if err := h.session.Arm(stepping.Temporary{PC: stack, SP: stack, Thread: 1}); !errors.As(err, &outside) {
+		t.Errorf("a temporary breakpoint on the stack: %v", err)
+	}
+	if stop, err := h.session.Step(h.ctx, stepping.StepOut); !errors.As(err, &outside) {
+		t.Errorf("Delve's own stepout: %+v, %v", stop, err)
+	}
+	if n := h.own(); n != before {
+		t.Errorf("%d breakpoints, want %d", n, before)
+	}
+	if now, err := h.word(stack); err != nil || now != word {
+		t.Errorf("the stack holds %#x, want %#x: %v", now, word, err)
+	}
+	h.finish()
+}
+
+// TestExec has the program become another one before the function returns. The
+// breakpoint is not written back into the new program, and the program is
+// halted.
+func TestExec(t *testing.T) {
+	h := start(t, "static-O1-g-fp", "exec")
+	_, want, err := enterFunction(h.clew, h.run.program, h.run.program.functions["main.again"].Value, "main.again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.breakAt(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.session.Arm(stepping.Temporary{PC: want.pc, SP: want.sp, Goroutine: 1, OnGoroutine: true, StackHigh: want.high}); err != nil {
+		t.Fatal(err)
+	}
+	stop, err := h.session.Continue(h.ctx)
+	if err != nil || stop.Reason != delve.StopManual {
+		t.Errorf("%+v, %v", stop, err)
+	}
+	if err := h.session.EndStep(); err == nil {
+		t.Error("nobody says that the program was replaced")
+	}
+	h.finish()
+}

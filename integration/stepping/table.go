@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// contender is a debugger to try.
+type contender struct {
+	name  string
+	start func(*run) (debugger, error)
+}
+
+// bench tries contenders on builds.
+type bench struct {
+	folder, cc, strip string
+	contenders        []contender
+	log               func(string)
+	bad               []string // what clew must not do
+}
+
+func newBench(folder string) (*bench, error) {
+	cc, strip, err := tools()
+	return &bench{folder: folder, cc: cc, strip: strip, log: func(string) {}}, err
+}
+
+// row is one build's line of the table: counts by command, contender and verdict.
+type row struct {
+	build  string
+	counts map[string]map[string]*[verdicts]int
+}
+
+// try builds a variant and steps from every scene.
+func (b *bench) try(v variant, from []scene) (row, error) {
+	r := row{build: v.name, counts: make(map[string]map[string]*[verdicts]int)}
+	p, err := v.build(b.folder, b.cc, b.strip)
+	if err != nil {
+		return r, err
+	}
+	for _, command := range commands {
+		r.counts[command] = make(map[string]*[verdicts]int)
+		for _, c := range b.contenders {
+			r.counts[command][c.name] = new([verdicts]int)
+		}
+		for i := range from {
+			results := make(map[string]result)
+			for _, c := range b.contenders {
+				res, err := from[i].try(c.start, p, command, b.folder)
+				if err != nil {
+					return r, fmt.Errorf("%s: %w", c.name, err)
+				}
+				results[c.name] = res
+				r.counts[command][c.name][res.verdict]++
+				if res.verdict != right {
+					b.log(fmt.Sprintf("%s, %s, %s: %s %s: %s", v.name, from[i].name, command, c.name, res.verdict, res.detail))
+				}
+			}
+			b.judge(v, &from[i], command, results)
+		}
+	}
+	return r, nil
+}
+
+// judge notes what clew must not do: be wrong, refuse what can be known, fall
+// behind dlv.
+func (b *bench) judge(v variant, c *scene, command string, results map[string]result) {
+	mine, ok := results["clew"]
+	if !ok || mine.verdict == right {
+		return
+	}
+	what := fmt.Sprintf("%s, %s, %s: clew %s (%s)", v.name, c.name, command, mine.verdict, mine.detail)
+	switch theirs, tried := results["dlv"]; {
+	case mine.verdict != no:
+		b.bad = append(b.bad, what)
+	case mine.detail == "":
+		b.bad = append(b.bad, what+", without a reason")
+	case c.gap != "":
+	case c.inGo() || !v.undescribed:
+		b.bad = append(b.bad, what+", though the caller can be known")
+	case tried && theirs.verdict == right:
+		b.bad = append(b.bad, what+", where dlv is right")
+	}
+}
+
+// findings is an error where clew did what it must not.
+func (b *bench) findings() error {
+	if len(b.bad) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(b.bad, "\n"))
+}
+
+// print writes the table in Markdown.
+func (b *bench) print(w io.Writer, rows []row) {
+	head, line := "| build |", "|---|"
+	for _, command := range commands {
+		for _, c := range b.contenders {
+			head += fmt.Sprintf(" %s: %s |", command, c.name)
+			line += "---|"
+		}
+	}
+	fmt.Fprintf(w, "%s\n%s\n", head, line)
+	total := row{build: "**all**", counts: make(map[string]map[string]*[verdicts]int)}
+	for _, command := range commands {
+		total.counts[command] = make(map[string]*[verdicts]int)
+		for _, c := range b.contenders {
+			sum := new([verdicts]int)
+			for _, r := range rows {
+				for v, n := range r.counts[command][c.name] {
+					sum[v] += n
+				}
+			}
+			total.counts[command][c.name] = sum
+		}
+	}
+	for _, r := range append(rows, total) {
+		fmt.Fprintf(w, "| %s |", r.build)
+		for _, command := range commands {
+			for _, c := range b.contenders {
+				fmt.Fprintf(w, " %s |", cell(r.counts[command][c.name]))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// cell names the verdicts that occurred.
+func cell(counts *[verdicts]int) string {
+	var parts []string
+	for v, n := range counts {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verdict(v)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
