@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/plugins/sframe"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
 	"github.com/clewdbg/clew/unwind"
@@ -20,6 +21,7 @@ var builtins = []struct {
 	make func() unwind.Unwinder
 }{
 	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
+	{unwind.StrategySFrame, func() unwind.Unwinder { return sframe.New() }},
 	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
 }
 

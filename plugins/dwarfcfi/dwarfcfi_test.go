@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/conformance"
+	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 func TestConformance(t *testing.T) {
@@ -29,7 +30,7 @@ func TestDeepStack(t *testing.T) {
 	for _, arch := range []unwind.Arch{unwind.AMD64, unwind.ARM64} {
 		image, r, callers := deep(t, arch, 9_999)
 		p := with(t, arch, 0, image)
-		wants(t, p, r, callers, unwind.StopEnd, "return address undefined")
+		walktest.Wants(t, p, r, callers, unwind.StopEnd, "return address undefined")
 		r.AllRegisters = false
 		requests := []unwind.WalkRequest{r}
 		allocs := testing.AllocsPerRun(3, func() {

@@ -1,7 +1,6 @@
 package dwarfcfi
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
 	"github.com/clewdbg/clew/unwind/tablewalk"
+	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 const (
@@ -70,57 +70,8 @@ func program(arch unwind.Arch, code ...[]byte) unwind.Image {
 func with(t testing.TB, arch unwind.Arch, mask uint64, images ...unwind.Image) *tablewalk.Unwinder {
 	t.Helper()
 	p := New()
-	reports, err := p.Update(context.Background(), unwind.ImageDelta{Arch: arch, OS: "linux", Added: images, PACMask: mask})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range reports {
-		if r.Problem != "" {
-			t.Fatalf("image %d: %s", r.ID, r.Problem)
-		}
-	}
+	walktest.With(t, p, arch, mask, images...)
 	return p
-}
-
-// request makes a request to walk from a frame on a stack.
-func request(t testing.TB, arch unwind.Arch, kind unwind.PCKind, s *stackasm.Stack, regs stackasm.Values) unwind.WalkRequest {
-	t.Helper()
-	m, err := s.Assemble()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := m.Registers(arch, regs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return unwind.WalkRequest{Arch: arch, Registers: r, Kind: kind, Segment: m.Segment(unwind.SegmentThread),
-		Stack: m.Windows(), MaxFrames: 100, AllRegisters: true}
-}
-
-// wants walks, and compares callers, reason for stopping and a part of its text.
-func wants(t *testing.T, p *tablewalk.Unwinder, r unwind.WalkRequest, callers []uint64, stop unwind.WalkStop, reason string) unwind.WalkResult {
-	t.Helper()
-	results, err := p.Walk(context.Background(), []unwind.WalkRequest{r})
-	if err != nil || len(results) != 1 {
-		t.Fatalf("%d results, %v", len(results), err)
-	}
-	result := results[0]
-	var got []string
-	for _, step := range result.Steps {
-		pc, _ := step.Caller.PC(r.Arch)
-		got = append(got, fmt.Sprintf("%#x", pc))
-	}
-	var want []string
-	for _, pc := range callers {
-		want = append(want, fmt.Sprintf("%#x", pc))
-	}
-	if strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("callers %v, want %v", got, want)
-	}
-	if result.Stop != stop || !strings.Contains(result.Reason, reason) {
-		t.Errorf("stop %v %q, want %v %q", result.Stop, result.Reason, stop, reason)
-	}
-	return result
 }
 
 // deep makes a stack of n calls: of function 0, whose frame is variable and
@@ -175,7 +126,7 @@ func deep(tb testing.TB, arch unwind.Arch, n int) (unwind.Image, unwind.WalkRequ
 		}
 	}
 	s.Pad(64)
-	r := request(tb, arch, unwind.KindReturn, s, regs)
+	r := walktest.Request(tb, arch, unwind.KindReturn, s, regs)
 	r.MaxFrames = n + 10
 	return image, r, callers
 }

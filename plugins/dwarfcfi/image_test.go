@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
 	"github.com/clewdbg/clew/unwind/tablewalk"
+	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 func update(t *testing.T, p *tablewalk.Unwinder, delta unwind.ImageDelta) []unwind.ImageReport {
@@ -49,19 +50,19 @@ func TestCoverage(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	p := New()
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Word(function(1)+8, function(1)+9, function(1)+10)
-	at := request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
+	at := walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
 	one, two := program(unwind.AMD64, defOffset(16), outermost), program(unwind.AMD64, defOffset(24), outermost)
 	two.ID = 2
-	wants(t, p, at, nil, unwind.StopNoRule, "no DWARF rules")
+	walktest.Wants(t, p, at, nil, unwind.StopNoRule, "no DWARF rules")
 	update(t, p, unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{one}})
-	wants(t, p, at, []uint64{function(1) + 9}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, p, at, []uint64{function(1) + 9}, unwind.StopEnd, "undefined")
 	update(t, p, unwind.ImageDelta{Arch: unwind.AMD64, Removed: []unwind.ImageID{1, 77}, Added: []unwind.Image{two}})
-	wants(t, p, at, []uint64{function(1) + 10}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, p, at, []uint64{function(1) + 10}, unwind.StopEnd, "undefined")
 	one.ID = 2
 	update(t, p, unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{one}})
-	wants(t, p, at, []uint64{function(1) + 9}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, p, at, []uint64{function(1) + 9}, unwind.StopEnd, "undefined")
 	update(t, p, unwind.ImageDelta{Arch: unwind.AMD64, Removed: []unwind.ImageID{2}})
-	wants(t, p, at, nil, unwind.StopNoRule, "no DWARF rules")
+	walktest.Wants(t, p, at, nil, unwind.StopNoRule, "no DWARF rules")
 }
 
 // TestLyingImage: an image whose FDE claims all of memory does not take other
@@ -72,7 +73,7 @@ func TestLyingImage(t *testing.T) {
 	b.FDE(b.CIE(cfitest.CIE{RA: 16, Code: []byte{0x0c, 7, 64}}), b.Quad(0x1000), b.Quad(1<<62))
 	liar := unwind.Image{ID: 7, Sections: []unwind.Section{{Name: sectionEH, Addr: 0x20_0000, Data: b.Bytes()}}}
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Word(0, function(1)+8).Pad(64)
-	at := request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
+	at := walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
 	for _, known := range []bool{false, true} {
 		if known {
 			liar.Executable = []unwind.Range{{Start: 0x1000, End: 0x2000}}
@@ -82,7 +83,7 @@ func TestLyingImage(t *testing.T) {
 		if (r[0].Problem != "") != known || (len(r[0].Coverage) == 0) != known {
 			t.Errorf("code known %v: %+v", known, r[0])
 		}
-		wants(t, p, at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+		walktest.Wants(t, p, at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 	}
 }
 
@@ -97,8 +98,8 @@ func TestSegment(t *testing.T) {
 	segment := unwind.Section{Name: sectionSegment, Addr: frame.Addr - 12, Data: append(data, 0xff, 0xff, 0xff)}
 	image.Sections = []unwind.Section{segment}
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Word(0, function(1)+8).Pad(64)
-	at := request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
-	wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+	at := walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
+	walktest.Wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 
 	segment.Data = segment.Data[:9]
 	image.Sections = []unwind.Section{segment}
@@ -107,7 +108,7 @@ func TestSegment(t *testing.T) {
 		t.Errorf("%+v", r[0])
 	}
 	image.Sections = append(image.Sections, frame)
-	wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 }
 
 // TestBothSections: .eh_frame counts before .debug_frame, which adds what the
@@ -121,7 +122,7 @@ func TestBothSections(t *testing.T) {
 	image.Sections = append(image.Sections, unwind.Section{Name: sectionDebug, Data: b.Bytes()})
 	p := with(t, unwind.AMD64, 0, image)
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Word(0, function(1)+8).Pad(64)
-	wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
+	walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
 		[]uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 }
 
@@ -135,7 +136,7 @@ func TestForeignArchitecture(t *testing.T) {
 	}
 	p := with(t, unwind.AMD64, 0, image)
 	s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(64)
-	wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, stackasm.Values{"pc": num(inFirst), "sp": at("sp")}), nil, unwind.StopNoRule, "no DWARF rules")
+	walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, unwind.KindInstruction, s, stackasm.Values{"pc": num(inFirst), "sp": at("sp")}), nil, unwind.StopNoRule, "no DWARF rules")
 }
 
 // BenchmarkWalk makes steps whose rules are known already.

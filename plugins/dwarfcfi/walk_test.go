@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/unwind/cfi"
 	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
+	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 const inFirst = codeBase + 0x50
@@ -23,12 +24,12 @@ func TestR9ReturnAtNextFunction(t *testing.T) {
 	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), defOffset(64), outermost))
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(24).Word(function(2) + 9).Pad(64)
 	regs := stackasm.Values{"rip": num(function(1)), "rsp": at("sp")}
-	r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, regs), []uint64{function(2) + 8}, unwind.StopEnd, "undefined")
+	r := walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, regs), []uint64{function(2) + 8}, unwind.StopEnd, "undefined")
 	if len(r.Steps) == 1 && r.Steps[0].Rule != "cfa=rsp+32; ra=[cfa-8]; fp=unchanged" {
 		t.Errorf("rule %q", r.Steps[0].Rule)
 	}
 	// The same address of an instruction is the next function's.
-	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, regs), []uint64{function(2) + 9}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindInstruction, s, regs), []uint64{function(2) + 9}, unwind.StopEnd, "undefined")
 }
 
 // signalStack is the stack of a handler in function 0 that returns to the
@@ -57,7 +58,7 @@ func TestR9SignalFrame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := signalStack(pc)
-			r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbx": num(7)}),
+			r := walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbx": num(7)}),
 				[]uint64{pc, function(2), function(3) + 9}, unwind.StopEnd, "undefined")
 			if len(r.Steps) != 3 {
 				t.FailNow()
@@ -84,7 +85,7 @@ func TestSignalOnAnotherStack(t *testing.T) {
 	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(32), trampoline(), defOffset(64), outermost))
 	for name, sp := range map[string]uint64{"above": stackBase + 1<<20, "below": stackBase - 1<<20} {
 		s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(24).Word(function(1)+1).Pad(0x20).Word(function(2), sp, 0xb0b, 0xa0a).Pad(64)
-		r := wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
+		r := walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")}),
 			[]uint64{function(1) + 1, function(2)}, unwind.StopNoRule, "another stack")
 		if len(r.Steps) == 2 && r.Steps[1].CFA != sp {
 			t.Errorf("%s: CFA %#x", name, r.Steps[1].CFA)
@@ -98,15 +99,15 @@ func TestR10Leaf(t *testing.T) {
 	p := with(t, unwind.ARM64, 0, program(unwind.ARM64, nil, join(defOffset(32), saved(30, 1)), undefined(30)))
 	s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(64)
 	regs := stackasm.Values{"pc": num(inFirst), "sp": at("sp"), "x30": num(function(1) + 8)}
-	r := wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, regs), []uint64{function(1) + 8, function(2) + 8}, unwind.StopEnd, "undefined")
+	r := walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, unwind.KindInstruction, s, regs), []uint64{function(1) + 8, function(2) + 8}, unwind.StopEnd, "undefined")
 	for i := range r.Steps {
 		if lr, ok := r.Steps[i].Caller.Get(unwind.ARM64LR); ok {
 			t.Errorf("step %d: x30 is %#x", i, lr)
 		}
 	}
-	wants(t, p, request(t, unwind.ARM64, unwind.KindReturn, s, regs), nil, unwind.StopBroken, "R10")
+	walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, unwind.KindReturn, s, regs), nil, unwind.StopBroken, "R10")
 	regs["x30"] = num(inFirst)
-	wants(t, p, request(t, unwind.ARM64, unwind.KindInstruction, s, regs), nil, unwind.StopBroken, "not above")
+	walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, unwind.KindInstruction, s, regs), nil, unwind.StopBroken, "not above")
 }
 
 // TestSynchronousTables: clang's tables for arm64 have no epilogue. The step
@@ -128,7 +129,7 @@ func TestSynchronousTables(t *testing.T) {
 		{function(1) + 0x50, unwind.KindInstruction, unwind.TrustCFI},
 	} {
 		s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(24).Word(function(2) + 8).Pad(64)
-		r := wants(t, p, request(t, unwind.ARM64, tt.kind, s, stackasm.Values{"pc": num(tt.pc), "sp": at("sp"), "x30": num(function(2) + 8)}),
+		r := walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, tt.kind, s, stackasm.Values{"pc": num(tt.pc), "sp": at("sp"), "x30": num(function(2) + 8)}),
 			[]uint64{function(2) + 8}, unwind.StopEnd, "undefined")
 		if len(r.Steps) != 1 || r.Steps[0].Trust != tt.trust || (r.Steps[0].Note == "") != (tt.trust == unwind.TrustCFI) {
 			t.Errorf("%#x %v: %+v", tt.pc, tt.kind, r.Steps)
@@ -141,7 +142,7 @@ func TestR11PAC(t *testing.T) {
 	const mask, code = 0x007f_0000_0000_0000, 0x0035_0000_0000_0000
 	p := with(t, unwind.ARM64, mask, program(unwind.ARM64, join([]byte{0x2d}, defOffset(32), saved(30, 1), saved(19, 2)), undefined(30)))
 	s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Pad(16).Word(code|9, function(1)+8|code).Pad(64)
-	r := wants(t, p, request(t, unwind.ARM64, unwind.KindReturn, s, stackasm.Values{"pc": num(inFirst), "sp": at("sp")}),
+	r := walktest.Wants(t, p, walktest.Request(t, unwind.ARM64, unwind.KindReturn, s, stackasm.Values{"pc": num(inFirst), "sp": at("sp")}),
 		[]uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 	if x19, _ := r.Steps[0].Caller.Get(19); x19 != code|9 {
 		t.Errorf("x19 %#x", x19)
@@ -171,7 +172,7 @@ func TestJudged(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := with(t, unwind.AMD64, 0, program(unwind.AMD64, tt.program, outermost))
 			s := stackasm.New(unwind.AMD64, stackBase).Word(tt.ra, tt.ra).Mark("sp").Word(tt.ra, tt.ra, tt.ra, tt.ra).Pad(100)
-			wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s,
+			walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindInstruction, s,
 				stackasm.Values{"rip": num(inFirst), "rsp": at("sp"), "rbx": num(stackBase + 1<<30), "rax": num(function(1) + 8)}), nil, tt.stop, tt.reason)
 		})
 	}
@@ -181,12 +182,12 @@ func TestJudged(t *testing.T) {
 func TestNotBroken(t *testing.T) {
 	p := with(t, unwind.AMD64, 0, program(unwind.AMD64, defOffset(16)))
 	s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Pad(64)
-	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rsp": at("sp")}), nil, unwind.StopNoRule, "program counter")
-	wants(t, p, request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(0x1234), "rsp": at("sp")}), nil, unwind.StopNoRule, "no DWARF rules")
-	wants(t, p, request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(5), "rsp": at("sp")}), nil, unwind.StopEnd, "below 4096")
-	r := request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
+	walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rsp": at("sp")}), nil, unwind.StopNoRule, "program counter")
+	walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(0x1234), "rsp": at("sp")}), nil, unwind.StopNoRule, "no DWARF rules")
+	walktest.Wants(t, p, walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(5), "rsp": at("sp")}), nil, unwind.StopEnd, "below 4096")
+	r := walktest.Request(t, unwind.AMD64, unwind.KindInstruction, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
 	r.MaxFrames = 0
-	wants(t, p, r, nil, unwind.StopLimit, "")
+	walktest.Wants(t, p, r, nil, unwind.StopLimit, "")
 }
 
 // goImage is an image as Go's linker makes it: .debug_frame only, one function
@@ -233,7 +234,7 @@ func TestGoFrame(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := with(t, tt.arch, 0, goImage(tt.arch))
-			r := wants(t, p, request(t, tt.arch, unwind.KindInstruction, tt.stack, tt.regs), []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+			r := walktest.Wants(t, p, walktest.Request(t, tt.arch, unwind.KindInstruction, tt.stack, tt.regs), []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 			if len(r.Steps) != 1 {
 				t.FailNow()
 			}

@@ -1,0 +1,89 @@
+package sframe
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/sframe"
+	"github.com/clewdbg/clew/unwind/tablewalk"
+)
+
+// Version is the strategy's version, raised when its answers change.
+const Version = "1.0"
+
+// sectionSegment is what an image without section headers has: the loadable
+// segment from the place that the program header PT_GNU_SFRAME names on.
+const sectionSegment = "segment:0x6474e554"
+
+// New gives an unwinder that knows no images and yields to no one.
+func New() *tablewalk.Unwinder {
+	return tablewalk.New(tablewalk.Strategy{
+		Description: unwind.Description{
+			Name:     unwind.StrategySFrame,
+			Version:  Version,
+			Arches:   []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.S390X},
+			Trust:    unwind.TrustCFI,
+			Sections: []string{sframe.SectionName, sframe.SectionPLTGot, sectionSegment},
+		},
+		Rules: "SFrame rules",
+		Open:  open,
+	})
+}
+
+// tables are an image's tables.
+type tables struct{ *sframe.Table }
+
+// open reads an image's section.
+func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Problems) {
+	opts := sframe.Options{Arch: arch, Code: unwind.NewRangeSet(in.Executable...)}
+	var section sframe.Section
+	for _, s := range in.Sections {
+		named := sframe.Section{Name: s.Name, Addr: s.Addr, Data: s.Data}
+		switch {
+		case s.Addr == 0 || len(s.Data) == 0: // without an address nothing in it has one
+		case s.Name == sframe.SectionName:
+			section, opts.OpenEnded = named, false
+		case s.Name == sectionSegment && section.Data == nil:
+			section, opts.OpenEnded = named, true
+			section.Name = "PT_GNU_SFRAME"
+		case s.Name == sframe.SectionPLTGot:
+			opts.PLTGot = named
+		}
+	}
+	if section.Data == nil {
+		return nil, nil
+	}
+	table := sframe.New(section, opts)
+	var problems tablewalk.Problems
+	first, count := table.Problems()
+	tablewalk.Add(&problems, section.Name, first, count)
+	return tables{table}, problems
+}
+
+// Coverage implements [tablewalk.Tables].
+func (t tables) Coverage() unwind.RangeSet { return t.Ranges() }
+
+// Signal implements [tablewalk.Tables].
+func (t tables) Signal(addr uint64) bool {
+	f, ok := t.Find(addr)
+	return ok && f.Signal
+}
+
+// noteCorrected goes with a step out of .plt.got.
+const noteCorrected = "the table's rule for .plt.got is one word off, as linkers write it; the code shows the right one"
+
+// Rule implements [tablewalk.Tables].
+func (t tables) Rule(addr uint64, _ unwind.PCKind) (*tablewalk.Rule, error) {
+	row, answer := t.Lookup(addr)
+	switch answer {
+	case sframe.Hole:
+		return nil, nil
+	case sframe.SignalWithoutRule:
+		return nil, fmt.Errorf("the frame at %#x is a signal's, and SFrame has no rule for it", addr)
+	}
+	rule := &tablewalk.Rule{Row: &row, Text: row.String(), Signal: row.Signal}
+	if row.Corrected {
+		rule.Note = noteCorrected
+	}
+	return rule, nil
+}
