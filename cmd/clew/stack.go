@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -22,6 +24,7 @@ import (
 type stackFlags struct {
 	config     string
 	pid        int
+	core       string
 	brk        string
 	goroutine  string
 	thread     string
@@ -34,13 +37,14 @@ type stackFlags struct {
 func stackCommand() *cobra.Command {
 	var f stackFlags
 	c := &cobra.Command{
-		Use:   "stack {--pid N | [--break LOC] -- EXE ARGS...}",
+		Use:   "stack {--pid N | --core CORE EXE | [--break LOC] -- EXE ARGS...}",
 		Short: "Print assembled stacks of a program.",
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
 
 The target is a running process (--pid; it is stopped for a moment and goes on
-afterwards), or a program to run until it stops by itself (a breakpoint
+afterwards), a core file (--core, with the executable that it is of; libraries
+are looked for where the process had them), or a program to run until it stops by itself (a breakpoint
 instruction, runtime.Breakpoint, a panic or fatal signal) or at a location
 (--break FUNCTION, FILE:LINE or *ADDRESS; in a library that is not loaded yet,
 it is set when the library comes). The program's own output goes to stderr.
@@ -53,12 +57,14 @@ holds the stack memory that was read).
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
   clew stack --break my_c_function --format json -- ./server
-  clew stack --pid 4711 --goroutine all`,
+  clew stack --pid 4711 --goroutine all
+  clew stack --core core.4711 ./server`,
 		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
 	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
+	fl.StringVar(&f.core, "core", "", "read this core file")
 	fl.StringVar(&f.brk, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
@@ -75,8 +81,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 
 func (f *stackFlags) check(c *cobra.Command, args []string) error {
 	switch {
+	case f.core != "" && (f.pid != 0 || f.brk != ""):
+		return usageErrorf("--core is a target of its own: without --pid and --break")
+	case f.core != "" && len(args) != 1:
+		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
 	case f.pid == 0 && len(args) == 0 && !c.Flags().Changed("pid"):
-		return usageErrorf("clew stack needs --pid N, or -- EXE ARGS...; see clew stack --help")
+		return usageErrorf("clew stack needs --pid N, --core CORE EXE, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
 		return usageErrorf("clew stack takes --pid or a program to run, not both")
 	case f.pid != 0 && f.brk != "":
@@ -147,9 +157,12 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
-// openTarget attaches, or launches and runs to the stop. done leaves the
-// process: it is killed if we launched it, and goes on if not.
+// openTarget opens a core file, attaches, or launches and runs to the stop. done
+// leaves the process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
+	if f.core != "" {
+		return openCore(f.core, args[0], debugFolders)
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, nil, failf("cannot find clew's own executable: %v", err)
@@ -182,6 +195,27 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 		}
 	}
 	return process, done, nil
+}
+
+func openCore(path, executable string, debugFolders []string) (*live.Process, func() error, error) {
+	core, err := corefile.Open(path)
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	if mapped := core.Executable(); mapped != "" {
+		if same, known, err := core.Built(mapped, executable); known && err == nil && !same {
+			_ = core.Close()
+			return nil, nil, failf("core file %s is of another build than %s (it was run as %s); give the executable that it is of", path, executable, mapped)
+		}
+	}
+	s, err := delve.OpenCore(path, executable)
+	if err != nil {
+		_ = core.Close()
+		return nil, nil, failf("%v", err)
+	}
+	process := live.NewCore(s, core, executable)
+	process.FindDebugFiles(debugFolders)
+	return process, func() error { return errors.Join(s.Close(), core.Close()) }, nil
 }
 
 // attach holds a running process; the guard lets it go on if clew is killed.

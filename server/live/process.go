@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -20,6 +19,7 @@ import (
 // more than what has changed. It is not safe for concurrent use.
 type Process struct {
 	session *delve.Session
+	place   place
 	files   codemap.Files
 	last    *loaded // at the last stop that was looked at
 }
@@ -35,7 +35,32 @@ type loaded struct {
 }
 
 // NewProcess makes a Process of a session.
-func NewProcess(s *delve.Session) *Process { return &Process{session: s} }
+func NewProcess(s *delve.Session) *Process { return &Process{session: s, place: running{s}} }
+
+// place is where a process's address space is: in the system, or in a core file.
+type place interface {
+	// maps gives the text of /proc/PID/maps.
+	maps() ([]byte, error)
+	memory() unwind.Memory
+	images(maps []byte) (*imagemap.ImageMap, error)
+	opener(*codemap.Files) codemap.Opener
+	name() string // "process 4711"
+}
+
+// running is the place of a process that is there.
+type running struct{ *delve.Session }
+
+func (r running) maps() ([]byte, error) { return readMaps(r.Pid()) }
+func (r running) memory() unwind.Memory { return r.Memory() }
+func (r running) name() string          { return fmt.Sprintf("process %d", r.Pid()) }
+
+func (r running) images([]byte) (*imagemap.ImageMap, error) {
+	return imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
+}
+
+func (r running) opener(f *codemap.Files) codemap.Opener {
+	return f.Live(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
+}
 
 // FindDebugFiles says where separate debug files are looked for, instead of where
 // distributions put them. It is for before the first look.
@@ -53,14 +78,14 @@ func (p *Process) Look(record bool) (*View, error) {
 	}
 	p.last = now
 	v := &View{session: p.session, loaded: now}
-	var memory unwind.Memory = &blocks{memory: p.session.Memory()}
+	var memory unwind.Memory = &blocks{memory: p.place.memory()}
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
 	}
 	v.Input = engine.Input{
 		Target: assembler.Target{
-			Arch: p.session.Arch(), OS: runtime.GOOS, Memory: memory,
+			Arch: p.session.Arch(), OS: p.session.OS(), Memory: memory,
 			Executable: now.executable, Writable: now.writable, Code: now.code,
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
@@ -71,10 +96,9 @@ func (p *Process) Look(record bool) (*View, error) {
 
 // load finds out what the process has mapped, as far as it is not known.
 func (p *Process) load() (*loaded, error) {
-	pid := p.session.Pid()
-	text, err := readMaps(pid)
+	text, err := p.place.maps()
 	if err != nil {
-		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
+		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.name(), err)
 	}
 	now := &loaded{text: text}
 	if p.last != nil && bytes.Equal(text, p.last.text) {
@@ -82,13 +106,12 @@ func (p *Process) load() (*loaded, error) {
 	} else if err := now.parse(); err != nil {
 		return nil, err
 	}
-	memory := unwind.ReaderAt{Memory: p.session.Memory()}
 	if p.last != nil && sameImages(now.maps, p.last.maps) {
 		now.images = p.last.images
-	} else if now.images, err = imagemap.Capture(pid, memory); err != nil {
-		return nil, fmt.Errorf("read the images of process %d: %w", pid, err)
+	} else if now.images, err = p.place.images(text); err != nil {
+		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
 	}
-	open := p.files.Live(pid, memory)
+	open := p.place.opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {

@@ -22,7 +22,7 @@ import (
 	"syscall"
 )
 
-var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise"}
+var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise", "core"}
 
 // then is what Go does when C calls it back.
 var then []func(int) int

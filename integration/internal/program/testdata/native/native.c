@@ -140,7 +140,7 @@ FRAME int leaf_raise(int n) {
 }
 
 static function leaf(void) {
-	static const function leaves[] = {leaf_int3, leaf_break, leaf_segv, leaf_spin, leaf_sleep, leaf_syscall, leaf_raise};
+	static const function leaves[] = {leaf_int3, leaf_break, leaf_segv, leaf_spin, leaf_sleep, leaf_syscall, leaf_raise, leaf_int3};
 	return leaves[stop];
 }
 
@@ -235,6 +235,8 @@ void native_setup(const char *s, int how, function f) {
 	stem = strdup(s);
 	stop = how;
 	callback = f;
+	if (how == STOP_CORE) // the kernel, not Go, is to see the int3
+		signal(SIGTRAP, SIG_DFL);
 	if (how == STOP_RAISE) {
 		struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 		sigaction(SIGUSR1, &action, 0);

@@ -7,7 +7,7 @@
 typedef int (*function)(int);
 
 // What the innermost function does (the "stop" of native_setup).
-enum { STOP_INT3, STOP_BREAK, STOP_SEGV, STOP_SPIN, STOP_SLEEP, STOP_SYSCALL, STOP_RAISE };
+enum { STOP_INT3, STOP_BREAK, STOP_SEGV, STOP_SPIN, STOP_SLEEP, STOP_SYSCALL, STOP_RAISE, STOP_CORE };
 
 // native_setup names the stem of the files to write, the way to stop, and the
 // Go function that C calls back.

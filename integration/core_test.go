@@ -1,0 +1,141 @@
+package integration
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// dump runs the program until the kernel writes a core file of it.
+func dump(t testing.TB, p program.Program, scenario string) (core, stem string) {
+	t.Helper()
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(pattern), "|/") {
+		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
+	}
+	dir := t.TempDir()
+	stem = filepath.Join(dir, "record")
+	cmd := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, scenario, "core", stem)
+	cmd.Dir, cmd.Env = dir, p.Env()
+	out, _ := cmd.CombinedOutput() // it crashes
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
+		testneed.LeaveOut(t, "no core file is written here (%v): %s", cmd.ProcessState, clip(string(out)))
+	}
+	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
+	if err != nil || len(cores) != 1 {
+		t.Fatalf("core files: %v, %v\n%s", cores, err, out)
+	}
+	return cores[0], stem
+}
+
+// TestCore compares the stacks in core files with what the program recorded, with
+// code in libraries too, which Delve reads as if it were the executable's.
+func TestCore(t *testing.T) {
+	for _, name := range []string{"static-O2-omit", "linked-O2-omit-stripped", "opened-O1-g-fp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := variantNamed(t, name)
+			p := build(t, v)
+			for _, s := range program.Scenarios {
+				if s.Stop != "int3" || s.Name == "callback" { // which stops in runtime.Breakpoint
+					continue
+				}
+				t.Run(s.Name, func(t *testing.T) {
+					core, stem := dump(t, p, s.Name)
+					stopped{clew(t, "stack", "--core", core, "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+					if s.Name != "nested" {
+						return
+					}
+					stopped{clew(t, "stack", "--core", withoutCode(t, core), "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+					// A snapshot of it gives the same again, and every goroutine has a stack.
+					file := filepath.Join(t.TempDir(), "core.jsonl")
+					clew(t, "stack", "--core", core, "--format", "snapshot", "-o", file, p.Path).want(t, done)
+					unwindSame(t, file)
+					if all := clew(t, "stack", "--core", core, "--goroutine", "all", "--format", "json", p.Path).stacks(t); len(all) < 4 {
+						t.Errorf("%d goroutines", len(all))
+					}
+				})
+			}
+		})
+	}
+}
+
+// withoutCode makes a core file that does not describe the mappings of code, as
+// gdb's gcore does: it names their files, and no more.
+func withoutCode(t testing.TB, core string) string {
+	t.Helper()
+	f, err := elf.Open(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := os.ReadFile(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const header, headers, typ = 64, 56, 0 // sizes of Elf64_Ehdr and Elf64_Phdr; p_type
+	for i, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			binary.LittleEndian.PutUint32(data[header+headers*i+typ:], uint32(elf.PT_NULL))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestBadCore: core files that are none, or of another program.
+func TestBadCore(t *testing.T) {
+	v, other := variantNamed(t, "static-O2-omit"), variantNamed(t, "static-O2-fp")
+	p, q := build(t, v), build(t, other)
+	core, _ := dump(t, p, "plain")
+	data, err := os.ReadFile(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, data []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	clew(t, "stack", "--core", core, q.Path).oneLine(t, failed, "another build", q.Path)
+	clew(t, "stack", "--core", p.Path, p.Path).oneLine(t, failed, "no core file")
+	clew(t, "stack", "--core", file("empty", nil), p.Path).oneLine(t, failed, "core file")
+	clew(t, "stack", "--core", filepath.Join(t.TempDir(), "none"), p.Path).oneLine(t, failed, "no such file")
+	clew(t, "stack", "--core", core, filepath.Join(t.TempDir(), "none")).oneLine(t, failed, "no such file")
+	clew(t, "stack", "--core", core, "/bin/sh").oneLine(t, failed)
+	clew(t, "stack", "--core", core).oneLine(t, usage, "needs the executable")
+	clew(t, "stack", "--core", core, "--pid", "1", p.Path).oneLine(t, usage, "--pid")
+	// Cut off, as when the disk is full: what is there is used or it is refused, in
+	// one line, and nothing is invented.
+	for _, size := range []int{100, 5000, len(data) / 2, len(data) - 4096} {
+		o := clew(t, "stack", "--core", file("cut", data[:size]), "--format", "json", p.Path)
+		switch o.code {
+		case failed:
+			o.oneLine(t, failed, "core file")
+		case done, truncated:
+			if !json.Valid(bytes.TrimSpace([]byte(o.stdout))) {
+				t.Errorf("cut to %d bytes: %v", size, o)
+			}
+		default:
+			t.Errorf("cut to %d bytes: %v", size, o)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package corefile
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// File is an open core file. It is safe for concurrent use until it is closed.
+type File struct {
+	path     string
+	elf      *elf.File
+	segments []segment
+	maps     []imagemap.Mapping
+	omitted  map[uint64]bool // starts of mappings whose permissions are not known
+	entry    uint64          // the executable's entry point, 0 if unknown
+}
+
+// segment is memory that the file holds.
+type segment struct {
+	unwind.Range
+	data io.ReaderAt
+}
+
+// Error says why a core file cannot be used.
+type Error struct {
+	Path string
+	Err  error
+}
+
+// Error names the file and the cause.
+func (e *Error) Error() string { return fmt.Sprintf("core file %s: %v", e.Path, e.Err) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open opens a core file. The errors are [*Error].
+func Open(path string) (*File, error) {
+	e, err := elf.Open(path)
+	if err != nil {
+		return nil, &Error{path, err}
+	}
+	f := &File{path: path, elf: e}
+	if err := f.read(); err != nil {
+		_ = e.Close()
+		return nil, &Error{path, err}
+	}
+	return f, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.elf.Close() }
+
+var errNoCore = errors.New("it is no core file, but another kind of ELF file")
+
+func (f *File) read() error {
+	if f.elf.Type != elf.ET_CORE {
+		return errNoCore
+	}
+	var notes notes
+	for _, p := range f.elf.Progs {
+		switch p.Type {
+		case elf.PT_NOTE:
+			if err := notes.read(p, f.elf); err != nil {
+				return err
+			}
+		case elf.PT_LOAD:
+			end := p.Vaddr + p.Memsz
+			if end < p.Vaddr || p.Filesz > p.Memsz {
+				return fmt.Errorf("the mapping at %#x has impossible sizes (%#x in memory, %#x in the file)", p.Vaddr, p.Memsz, p.Filesz)
+			}
+			if p.Memsz == 0 {
+				continue
+			}
+			f.maps = append(f.maps, imagemap.Mapping{Start: p.Vaddr, End: end, Perm: permissions(p.Flags)})
+			if p.Filesz > 0 {
+				f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
+			}
+		}
+	}
+	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
+	f.name(&notes)
+	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
+	f.entry = notes.entry
+	return nil
+}
+
+func permissions(flags elf.ProgFlag) string {
+	perm := []byte("---p")
+	for i, flag := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
+		if flags&flag != 0 {
+			perm[i] = "rwx"[i]
+		}
+	}
+	return string(perm)
+}
+
+// name gives the mappings their files. Files have no inode numbers here: they are
+// numbered, so that mappings of one file can be told.
+func (f *File) name(n *notes) {
+	inodes := make(map[string]uint64)
+	at := make(map[uint64]int, len(f.maps))
+	for i := range f.maps {
+		at[f.maps[i].Start] = i
+		if n.vdso != 0 && f.maps[i].Start == n.vdso {
+			f.maps[i].Path = "[vdso]"
+		}
+	}
+	for _, file := range n.files {
+		inode, ok := inodes[file.path]
+		if !ok {
+			inode = uint64(len(inodes) + 1)
+			inodes[file.path] = inode
+		}
+		i, ok := at[file.start]
+		if !ok { // gcore leaves out what is in files
+			if f.omitted == nil {
+				f.omitted = make(map[uint64]bool)
+			}
+			f.omitted[file.start] = true
+			i = len(f.maps)
+			f.maps = append(f.maps, imagemap.Mapping{Start: file.start, End: file.end, Perm: "r--p"})
+		}
+		m := &f.maps[i]
+		m.Path, m.Offset, m.Inode = file.path, file.offset, inode
+	}
+}
+
+// Complete finds out which mappings hold code, of those that the core file names
+// and does not describe: what the file's program headers say. find says where a
+// file is now. A mapping whose file is not there counts as data.
+func (f *File) Complete(find func(path string) string) {
+	for i := range f.maps {
+		m := &f.maps[i]
+		if !f.omitted[m.Start] {
+			continue
+		}
+		e, err := elf.Open(find(m.Path))
+		if err != nil {
+			continue
+		}
+		for _, p := range e.Progs {
+			if p.Type == elf.PT_LOAD && m.Offset == p.Off&^(pageSize-1) {
+				m.Perm = permissions(p.Flags)
+			}
+		}
+		_ = e.Close()
+	}
+}
+
+// Maps gives the text that /proc/PID/maps had, as far as it is known.
+func (f *File) Maps() string {
+	var b strings.Builder
+	for _, m := range f.maps {
+		fmt.Fprintf(&b, "%x-%x %s %08x 00:00 %d", m.Start, m.End, m.Perm, m.Offset, m.Inode)
+		if m.Path != "" {
+			fmt.Fprintf(&b, " %s", escape(m.Path))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// escape writes a path as the kernel does in maps: a line break as \012.
+func escape(path string) string { return strings.ReplaceAll(path, "\n", `\012`) }
+
+// Inode is the number that a file's mappings have in [File.Maps], 0 for none.
+func (f *File) Inode(path string) uint64 {
+	for _, m := range f.maps {
+		if m.Path == path {
+			return m.Inode
+		}
+	}
+	return 0
+}
+
+// Executable is the path that the program was run from, "" if unknown.
+func (f *File) Executable() string {
+	for _, m := range f.maps {
+		if f.entry >= m.Start && f.entry < m.End {
+			return m.Path
+		}
+	}
+	return ""
+}
+
+// ReadMemory implements [unwind.Memory], for the memory that was written out.
+func (f *File) ReadMemory(addr uint64, p []byte) error {
+	for n := 0; n < len(p); {
+		at := addr + uint64(n)
+		i := sort.Search(len(f.segments), func(i int) bool { return f.segments[i].End > at })
+		if i == len(f.segments) || at < f.segments[i].Start {
+			return &unwind.MemoryError{Addr: addr, Size: len(p), Err: errNotThere}
+		}
+		s := f.segments[i]
+		k, err := s.data.ReadAt(p[n:n+int(min(uint64(len(p)-n), s.End-at))], int64(at-s.Start))
+		if k == 0 {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = errCut
+			}
+			return &unwind.MemoryError{Addr: addr, Size: len(p), Err: err}
+		}
+		n += k
+	}
+	return nil
+}
+
+var (
+	errNotThere = errors.New("the core file does not have it")
+	errCut      = errors.New("the core file is cut off there")
+)
+
+// Built says whether the file at path is what the process had mapped, as far as
+// the core file tells: known is false where the file's first page was not
+// written out.
+func (f *File) Built(mapped, path string) (same, known bool, err error) {
+	for _, m := range f.maps {
+		if m.Path != mapped || m.Offset != 0 {
+			continue
+		}
+		page := make([]byte, min(m.End-m.Start, pageSize))
+		if f.ReadMemory(m.Start, page) != nil {
+			return false, false, nil
+		}
+		same, err := startsWith(path, page)
+		return same, err == nil, err
+	}
+	return false, false, nil
+}

@@ -1,0 +1,161 @@
+package corefile
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The notes that matter here (elf.h of the GNU C library and Linux).
+const (
+	ntAuxv = 6
+	ntFile = 0x46494c45 // "FILE"
+
+	atEntry       = 9  // the executable's entry point
+	atSysinfoEhdr = 33 // where the vDSO is
+)
+
+const (
+	pageSize = 4096
+	// maxNotes bounds what is read of one segment of notes, in bytes. A thread
+	// takes some kilobytes.
+	maxNotes = 1 << 30
+)
+
+// notes is what they tell.
+type notes struct {
+	entry, vdso uint64
+	files       []mappedFile
+}
+
+// mappedFile is a mapping of a file.
+type mappedFile struct {
+	start, end uint64
+	offset     uint64 // in the file, in bytes
+	path       string
+}
+
+// read takes in a segment of notes: {name size, size, type}, the name, the
+// contents, the latter two padded to 4 bytes.
+func (n *notes) read(p *elf.Prog, f *elf.File) error {
+	if p.Filesz > maxNotes {
+		return fmt.Errorf("%d bytes of notes", p.Filesz)
+	}
+	data, err := io.ReadAll(io.NewSectionReader(p.ReaderAt, 0, int64(p.Filesz)))
+	if err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	for len(data) >= 12 {
+		nameSize, size := uint64(f.ByteOrder.Uint32(data)), uint64(f.ByteOrder.Uint32(data[4:]))
+		kind := f.ByteOrder.Uint32(data[8:])
+		start := 12 + padded(nameSize)
+		if start+size > uint64(len(data)) {
+			return nil // a file that is cut off still has what comes before
+		}
+		word := 8
+		if f.Class == elf.ELFCLASS32 {
+			word = 4
+		}
+		desc := words{data[start : start+size], f.ByteOrder, word}
+		if name := data[12 : 12+nameSize]; bytes.HasPrefix(name, []byte("CORE")) {
+			switch kind {
+			case ntAuxv:
+				n.auxv(desc)
+			case ntFile:
+				if err := n.fileNote(desc); err != nil {
+					return err
+				}
+			}
+		}
+		data = data[min(start+padded(size), uint64(len(data))):]
+	}
+	return nil
+}
+
+func padded(n uint64) uint64 { return (n + 3) &^ 3 }
+
+// words reads machine words.
+type words struct {
+	data  []byte
+	order binary.ByteOrder
+	size  int
+}
+
+func (w *words) next() (uint64, bool) {
+	if len(w.data) < w.size {
+		return 0, false
+	}
+	var v uint64
+	if w.size == 4 {
+		v = uint64(w.order.Uint32(w.data))
+	} else {
+		v = w.order.Uint64(w.data)
+	}
+	w.data = w.data[w.size:]
+	return v, true
+}
+
+// auxv reads the auxiliary vector: pairs of words, ended by type 0.
+func (n *notes) auxv(w words) {
+	for {
+		kind, ok1 := w.next()
+		value, ok2 := w.next()
+		if !ok1 || !ok2 || kind == 0 {
+			return
+		}
+		switch kind {
+		case atEntry:
+			n.entry = value
+		case atSysinfoEhdr:
+			n.vdso = value
+		}
+	}
+}
+
+// fileNote reads NT_FILE: the count, the size of a page, {start, end, offset in
+// pages} for each, and their names, each ended by a zero byte.
+func (n *notes) fileNote(w words) error {
+	count, ok1 := w.next()
+	page, ok2 := w.next()
+	if !ok1 || !ok2 || count > uint64(len(w.data)/(3*w.size)) {
+		return fmt.Errorf("NT_FILE: %d files do not fit in %d bytes", count, len(w.data))
+	}
+	files := make([]mappedFile, 0, count)
+	for range count {
+		start, _ := w.next()
+		end, _ := w.next()
+		offset, _ := w.next()
+		files = append(files, mappedFile{start: start, end: end, offset: offset * page})
+	}
+	names := w.data
+	for i := range files {
+		name, rest, found := bytes.Cut(names, []byte{0})
+		if !found {
+			return fmt.Errorf("NT_FILE: %d names for %d files", i, count)
+		}
+		if files[i].end <= files[i].start {
+			return fmt.Errorf("NT_FILE: %s is mapped from %#x to %#x", name, files[i].start, files[i].end)
+		}
+		files[i].path, names = string(name), rest
+	}
+	n.files = append(n.files, files...)
+	return nil
+}
+
+// startsWith says whether a file begins with these bytes. A file may be shorter
+// than the page that it is mapped to, which then ends in zeros.
+func startsWith(path string, page []byte) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	got := make([]byte, len(page))
+	if _, err := io.ReadFull(f, got); err != nil && err != io.ErrUnexpectedEOF {
+		return false, err
+	}
+	return bytes.Equal(got, page), nil
+}
