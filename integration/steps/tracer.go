@@ -7,28 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/plugins/dwarfcfi"
-	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
 )
-
-// strategies are the built-in ones, best ranked first, in this process.
-func strategies() []engine.Named {
-	return []engine.Named{
-		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
-		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
-	}
-}
 
 // scenario is one run of the program.
 type scenario struct {
@@ -85,24 +75,13 @@ const patience = 30 * time.Second
 
 // launch starts the program and lets it run to the start of the scenario.
 func launch(p program.Program, sc scenario, dir string) (*tracer, error) {
-	// What another thread or the garbage collector does to the goroutine would
-	// only be in the way: these are ordinary settings of Go's runtime.
-	for name, value := range map[string]string{"NATIVE_LIBRARY": p.Library, "GODEBUG": "asyncpreemptoff=1", "GOGC": "off"} {
-		if err := os.Setenv(name, value); err != nil {
-			return nil, err
-		}
-	}
-	t := &tracer{scenario: sc, stem: filepath.Join(dir, "record"), code: make(map[uint64]instruction), stale: true}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	config := delve.LaunchConfig{Args: []string{p.Path, sc.name, "break", t.stem}, NoStdin: true, Stdout: null, Stderr: null}
-	if t.session, err = delve.Launch(config); err != nil {
+	t := &tracer{scenario: sc, code: make(map[uint64]instruction), stale: true}
+	var err error
+	if t.session, t.stem, err = inprocess.Launch(p, sc.name, "break", dir); err != nil {
 		return nil, err
 	}
 	t.memory = t.session.Memory()
-	t.engine = engine.New(strategies())
+	t.engine = engine.New(inprocess.Strategies())
 	if err := t.runTo(sc.start); err != nil {
 		t.close()
 		return nil, err
