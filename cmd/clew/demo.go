@@ -176,7 +176,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(ctx, engine.New(strats.order), view, threads, 0), nil
+	return assemble(ctx, engine.New(strats.order), view, threads, 0, false), nil
 }
 
 // compare says which of Delve's own frames of this stop are none.

@@ -18,7 +18,10 @@ type stackResult struct {
 	view    *live.View
 	threads []assembler.Thread
 	stacks  []unwind.Stack
-	all     bool // all were asked for: cbf makes a folder, however many there are
+	// addresses is all that is kept of the one stack's frames, where it is set: a
+	// stack of a million frames need not be held whole to be written as CBF.
+	addresses *export.Addresses
+	all       bool // all were asked for: cbf makes a folder, however many there are
 }
 
 // exitCode is 3 when a stack is truncated, be it by the depth asked for.
@@ -37,6 +40,9 @@ func (r *stackResult) write(out io.Writer, format, path string) error {
 	if format == "cbf" {
 		if r.all || len(r.stacks) != 1 {
 			return export.WriteFolder(path, arch, r.stacks, r.view.Images())
+		}
+		if r.addresses != nil {
+			return export.WriteAddresses(path, arch, &r.stacks[0], r.addresses, r.view.Images())
 		}
 		return export.WriteStack(path, arch, &r.stacks[0], r.view.Images())
 	}

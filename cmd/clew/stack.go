@@ -16,6 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
 )
@@ -146,7 +147,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth)
+	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
 	if err := context.Cause(c.Context()); err != nil {
 		return failf("%v", err)
 	}
@@ -299,8 +300,9 @@ func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) 
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
 }
 
-// assemble builds the stacks of the threads.
-func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int) *stackResult {
+// assemble builds the stacks of the threads; lean keeps nothing of a single one's
+// frames but their addresses.
+func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int, lean bool) *stackResult {
 	r := &stackResult{view: v}
 	prepared := e.Prepare(ctx, &v.Input)
 	meter := newProgress("stacks", len(threads))
@@ -312,7 +314,12 @@ func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []del
 			// for each, and their stacks are all Go's, which its tables describe.
 			note = v.Claim(&threads[i], depth)
 		}
-		stack := prepared.Stack(ctx, &threads[i].Thread, assembler.Options{MaxFrames: depth})
+		opts := assembler.Options{MaxFrames: depth}
+		if lean {
+			r.addresses = new(export.Addresses)
+			opts.Sink = r.addresses.Add
+		}
+		stack := prepared.Stack(ctx, &threads[i].Thread, opts)
 		if note != "" {
 			stack.Notes = append(stack.Notes, note)
 		}

@@ -83,7 +83,7 @@ func (w *walker) doubtEnd() string {
 	sp, _ := f.Registers.SP(w.target.Arch)
 	at := w.judge.segmentOf(sp)
 	switch {
-	case len(w.stack.Frames) == 1:
+	case w.depth() == 1:
 		return "nothing shows that the innermost frame uses it"
 	case at < 0:
 		return ""
@@ -178,7 +178,7 @@ func (w *walker) request(s *Strategy, fn Function, known bool) unwind.WalkReques
 		Segment: w.judge.segment(sp), MaxFrames: maxRun, AllRegisters: w.opts.AllRegisters,
 	}
 	if w.opts.MaxFrames > 0 {
-		req.MaxFrames = min(req.MaxFrames, w.opts.MaxFrames-len(w.stack.Frames))
+		req.MaxFrames = min(req.MaxFrames, w.opts.MaxFrames-w.depth())
 	}
 	if s.Description.WantsCode && known {
 		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code(fn, f.PC.Raw())}

@@ -96,6 +96,8 @@ type Options struct {
 	MaxFrames int
 	// AllRegisters keeps every recovered register of every frame.
 	AllRegisters bool
+	// Sink, if there is one, gets the frames instead of the caller.
+	Sink Sink
 }
 
 // Strategy is an unwinder at its rank.

@@ -26,6 +26,9 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 		down: make(map[string]bool), window: firstWindow,
 	}
 	w.walk(ctx)
+	if opts.Sink != nil {
+		w.give(len(w.stack.Frames))
+	}
 	stitch(t.Arch, &w.stack, th.Claims)
 	return w.stack
 }
@@ -46,7 +49,8 @@ type walker struct {
 	window int
 	// seen is the stack window that was read last: what is checked word by word
 	// need not be read from the process again.
-	seen unwind.Window
+	seen  unwind.Window
+	given int // frames that the sink has
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
 }
@@ -79,6 +83,7 @@ func (w *walker) walk(ctx context.Context) {
 		return
 	}
 	for w.next(ctx) {
+		w.drain()
 	}
 }
 
@@ -114,7 +119,7 @@ func (w *walker) ended() bool {
 
 // full says that the walk has as many frames as it may, and marks the stack.
 func (w *walker) full() bool {
-	if w.opts.MaxFrames <= 0 || len(w.stack.Frames) < w.opts.MaxFrames {
+	if w.opts.MaxFrames <= 0 || w.depth() < w.opts.MaxFrames {
 		return false
 	}
 	w.truncate(fmt.Sprintf("depth limit of %d frames", w.opts.MaxFrames))

@@ -148,10 +148,11 @@ func (t *taught) rank(ctx context.Context, in *Input, higher unwind.RangeSet) (a
 	return s, nil
 }
 
-// Stack assembles and names the stack of one thread of control.
+// Stack assembles and names the stack of one thread of control. Frames that go
+// to a sink have no names.
 func (p *Prepared) Stack(ctx context.Context, th *assembler.Thread, opts assembler.Options) unwind.Stack {
 	stack := p.asm.Stack(ctx, &p.in.Target, th, opts)
-	if p.in.Names != nil {
+	if p.in.Names != nil && opts.Sink == nil {
 		p.in.Names.Name(&stack)
 	}
 	stack.Notes = slices.Concat(p.notes, p.aboutImages(&stack), stack.Notes)

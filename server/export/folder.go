@@ -29,7 +29,15 @@ var ErrForeignFolder = errors.New("the folder holds other files than exported st
 // WriteStack writes one stack to a file, and its images beside it: x.cbf and
 // x.cif, for any other name NAME and NAME.cif.
 func WriteStack(path string, arch unwind.Arch, s *unwind.Stack, images *imagemap.ImageMap) error {
-	data, err := EncodeStack(s, WordSize(arch), cbf.EncodeOptions{})
+	var a Addresses
+	a.Add(s.Frames)
+	return WriteAddresses(path, arch, s, &a, images)
+}
+
+// WriteAddresses is [WriteStack] for a stack whose frames were taken as they were
+// found.
+func WriteAddresses(path string, arch unwind.Arch, s *unwind.Stack, a *Addresses, images *imagemap.ImageMap) error {
+	data, err := encode(s, a.of(s), WordSize(arch), cbf.EncodeOptions{})
 	if err != nil {
 		return err
 	}

@@ -22,25 +22,39 @@ func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, registers bool) 
 	return err
 }
 
-// Frames gives a stack in CBF's terms; see the package comment for what becomes
-// of a frame. A truncated stack ends in a frame of kind [cbf.Truncated].
-func Frames(s *unwind.Stack) []cbf.Frame {
-	out := make([]cbf.Frame, 0, len(s.Frames)+1)
-	for i := range s.Frames {
-		f := &s.Frames[i]
+// Addresses is a stack in CBF's terms, which takes far less memory than its
+// frames: see the package comment for what becomes of a frame.
+type Addresses struct{ frames []cbf.Frame }
+
+// Add adds frames, innermost first. It is an [assembler.Sink].
+func (a *Addresses) Add(frames []unwind.Frame) {
+	for i := range frames {
+		f := &frames[i]
 		if f.Inlined {
 			continue
 		}
 		kind := cbf.RA
-		if len(out) == 0 || f.PC.Kind() == unwind.KindInstruction {
+		if len(a.frames) == 0 || f.PC.Kind() == unwind.KindInstruction {
 			kind = cbf.PC
 		}
-		out = append(out, cbf.Frame{Kind: kind, Address: f.PC.Raw()})
+		a.frames = append(a.frames, cbf.Frame{Kind: kind, Address: f.PC.Raw()})
 	}
+}
+
+// Frames gives a stack in CBF's terms. A truncated stack ends in a frame of kind
+// [cbf.Truncated].
+func Frames(s *unwind.Stack) []cbf.Frame {
+	a := Addresses{frames: make([]cbf.Frame, 0, len(s.Frames)+1)}
+	a.Add(s.Frames)
+	return a.of(s)
+}
+
+// of gives the frames of the stack, whose own frames are not looked at.
+func (a *Addresses) of(s *unwind.Stack) []cbf.Frame {
 	if truncated(s) {
-		out = append(out, cbf.Frame{Kind: cbf.Truncated})
+		return append(a.frames, cbf.Frame{Kind: cbf.Truncated})
 	}
-	return out
+	return a.frames
 }
 
 // truncated says whether the stack is cut short: a limit on its depth does that
@@ -51,11 +65,15 @@ func truncated(s *unwind.Stack) bool { return s.Stop == unwind.Truncated || s.De
 // data that merely stops for truncated. It fails with a [*cbf.FrameError] for an
 // address that exceeds the word.
 func EncodeStack(s *unwind.Stack, ws cbf.WordSize, opts cbf.EncodeOptions) ([]byte, error) {
+	return encode(s, Frames(s), ws, opts)
+}
+
+func encode(s *unwind.Stack, frames []cbf.Frame, ws cbf.WordSize, opts cbf.EncodeOptions) ([]byte, error) {
 	ending := cbf.EndMark
 	if truncated(s) {
 		ending = cbf.EndTruncated
 	}
-	data, err := cbf.AppendFrames(nil, ws, Frames(s), ending, opts)
+	data, err := cbf.AppendFrames(nil, ws, frames, ending, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s as CBF: %w", title(s), err)
 	}
