@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ var builds sync.Map // variant name to *buildOnce
 func build(t testing.TB, v program.Variant) program.Program {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64") // the record's interrupted PC, int3, syscalls
-	tools := program.Tools{CC: testneed.CC(t)}
+	tools := program.Tools{CC: testneed.CC(t), SFrame: os.Getenv(sframeToolchains)}
 	if v.Stripped {
 		tools.Strip = testneed.Tool(t, "strip")
 	}

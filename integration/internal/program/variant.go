@@ -36,6 +36,9 @@ type Variant struct {
 	// Undescribed: no frame pointers and no tables. Stacks may end early, but
 	// must not be wrong.
 	Undescribed bool
+	// SFrame is the version of the native code's SFrame tables, which then has no
+	// other ones: [OwnSFrame], "v1", "v2", "v3"; "" for none.
+	SFrame string
 }
 
 // Variants are those of the integration tests: with frame pointers, with
@@ -60,6 +63,8 @@ var Variants = []Variant{
 type Tools struct {
 	CC    string // the C compiler
 	Strip string // for stripped variants
+	// SFrame is the folder of fetch-toolchains.sh, "" for none.
+	SFrame string
 }
 
 // Program is a built variant.
@@ -80,6 +85,7 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 		return p, err
 	}
 	native := filepath.Join(source, "native.c")
+	cflags := v.CFlags + v.sframeFlags(source, tools)
 	ldflags := ""
 	var others []string // sources of the other linkages
 	switch v.Linkage {
@@ -94,8 +100,7 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	}
 	if v.Linkage != Static {
 		p.Library = filepath.Join(dir, "libnative.so")
-		args := append(strings.Fields(v.CFlags), "-shared", "-fPIC", "-pthread", "-o", p.Library, native)
-		if err := command(exec.Command(tools.CC, args...)); err != nil {
+		if err := v.buildLibrary(p.Library, native, cflags, tools); err != nil {
 			return p, err
 		}
 		if v.Stripped {
@@ -112,8 +117,17 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	build := exec.Command("go", "build", "-o", p.Path, ".")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
-		"CGO_CFLAGS="+v.CFlags, "CGO_LDFLAGS="+ldflags+" -pthread")
+		"CGO_CFLAGS="+cflags, "CGO_LDFLAGS="+ldflags+" -pthread"+v.sframeLinker(tools))
 	return p, command(build)
+}
+
+// buildLibrary builds the native code as a library.
+func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error {
+	if v.isPrebuilt(tools) {
+		return v.unpack(library)
+	}
+	args := append(strings.Fields(cflags), "-shared", "-fPIC", "-pthread", "-o", library, native)
+	return command(exec.Command(tools.CC, args...))
 }
 
 // writeSources writes the program's sources as a module.
