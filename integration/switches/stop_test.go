@@ -217,16 +217,12 @@ func (s *stand) compare(stack *unwind.Stack, reason string, want []string) strin
 		if at := uint64(f.PC.Lookup(unwind.AMD64)); !s.view.Input.Target.Executable.Contains(at) {
 			return "frame outside executable memory: " + f.Function
 		}
-		for len(want) > 0 && want[0] == runtimes && !(strings.HasPrefix(f.Function, "runtime.") && !matches(want[1:], f)) {
-			want = want[1:]
-		}
-		if len(want) > 0 && want[0] == runtimes {
-			continue
-		}
-		if len(want) > 0 && strings.HasSuffix(want[0], "?") && !matches(want, f) {
+		for len(want) > 0 && mayMiss(want, f) {
 			want = want[1:]
 		}
 		switch {
+		case len(want) > 0 && want[0] == runtimes:
+			continue
 		case len(want) == 0:
 			return "too many frames, from " + f.Function + " on"
 		case want[0] == recorded:
@@ -257,6 +253,14 @@ func (s *stand) compare(stack *unwind.Stack, reason string, want []string) strin
 		return "another end than " + reason
 	}
 	return ""
+}
+
+// mayMiss says that f is not the optional element that comes first.
+func mayMiss(want []string, f *unwind.Frame) bool {
+	if want[0] == runtimes {
+		return !strings.HasPrefix(f.Function, "runtime.") || matches(want[1:], f)
+	}
+	return strings.HasSuffix(want[0], "?") && !matches(want, f)
 }
 
 func matches(want []string, f *unwind.Frame) bool {

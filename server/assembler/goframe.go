@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
@@ -53,7 +54,8 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 	}
 	if way := switchOf(fn); way == keepsFP || way == savesDepth {
 		fp, haveFP := regs.FP(t.Arch)
-		if kind == unwind.KindReturn || haveFP && t.pastPrologue(fn) {
+		pc, _ := regs.PC(t.Arch)
+		if kind == unwind.KindReturn || haveFP && t.framed(fn, pc) {
 			if !haveFP {
 				return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
 			}
@@ -91,9 +93,21 @@ func (t *Target) stepFromFrame(fn Function, fp uint64) (unwind.Step, error) {
 	return step, err
 }
 
-// pastPrologue says that a stop inside a switching function lies behind its
-// prologue: from there on the frame pointer is its own frame's.
-func (t *Target) pastPrologue(fn Function) bool { return fn.HasSPDelta && fn.SPDelta > 8 }
+// framed says that the frame pointer is that of fn's own frame at pc: behind the
+// instruction of the prologue that sets it, and before the epilogue restores it.
+// Between them SP may be on either stack. Test: in integration,
+// TestEveryInstruction.
+func (t *Target) framed(fn Function, pc uint64) bool {
+	if !fn.HasSPDelta || fn.SPDelta < 8 || pc <= fn.Start {
+		return false
+	}
+	code := t.Code.Bytes(fn.Start, int(min(pc-fn.Start, 32)))
+	if t.Arch == unwind.ARM64 {
+		return bytes.Contains(code, []byte{0xfd, 0x23, 0x00, 0xd1}) // sub $8,sp,x29
+	}
+	return bytes.Contains(code, []byte{0x48, 0x89, 0xe5}) || // mov %rsp,%rbp
+		bytes.Contains(code, []byte{0x48, 0x8d, 0x6c, 0x24}) // lea N(%rsp),%rbp
+}
 
 // stepRecord makes the step out of a frame whose return address lies at raSlot;
 // the caller's frame pointer lies at fpSlot, or is regs' own where that is 0.

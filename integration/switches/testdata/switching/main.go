@@ -129,7 +129,7 @@ func parks() {
 // wakes waits until the main goroutine is parked.
 func wakes() {
 	for text := make([]byte, 1<<16); !bytes.Contains(text[:runtime.Stack(text, true)], []byte("goroutine 1 [chan receive")); {
-		runtime.Gosched()
+		C.nap()
 	}
 	wake <- 1
 }
