@@ -78,7 +78,7 @@ func testEveryInstruction(t *testing.T, f flavour) {
 				}
 			}
 			t.Logf("%d of %d instructions", all-len(left), all)
-			if len(left) > all/2 {
+			if len(left) > all*3/4 {
 				t.Errorf("only %d of %d instructions were seen", all-len(left), all)
 			}
 		})

@@ -32,6 +32,7 @@ type stand struct {
 	engine  *engine.Engine
 	symbols map[string]uint64
 	view    *live.View
+	chosen  uint64 // thread that has come to where it should, 0 for the one that Delve tells of
 }
 
 func launch(t testing.TB, exe, scenario string) *stand {
@@ -78,6 +79,7 @@ func symbolsOf(t testing.TB, exe string) map[string]uint64 {
 // run lets the program go on to its next stop.
 func (s *stand) run() delve.Stop {
 	s.Helper()
+	s.chosen = 0
 	stop, err := s.session.Continue(s.ctx)
 	if err != nil {
 		s.Fatal(err)
@@ -91,20 +93,20 @@ func (s *stand) run() delve.Stop {
 // until runs to a breakpoint at a function that only the scenario calls.
 func (s *stand) until(fn string) {
 	s.Helper()
-	id := s.at(fn)
+	id := s.breakAt(s.locate(fn)...)
 	if stop := s.run(); stop.Reason != delve.StopBreakpoint {
 		s.Fatalf("stopped with %s, not at %s", stop.Reason, fn)
 	}
 	s.clear(id)
 }
 
-func (s *stand) at(fn string) int {
+func (s *stand) locate(fn string) []uint64 {
 	s.Helper()
 	addrs, err := s.session.Locate(fn)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return s.breakAt(addrs...)
+	return addrs
 }
 
 func (s *stand) breakAt(addrs ...uint64) int {
@@ -123,16 +125,35 @@ func (s *stand) clear(id int) {
 	}
 }
 
-// stack gives the stack of the thread that stopped the program.
-func (s *stand) stack() (unwind.Stack, delve.Thread) {
+func (s *stand) look() {
 	s.Helper()
 	var err error
 	if s.view, err = live.Look(s.session, false); err != nil {
 		s.Fatal(err)
 	}
+}
+
+func (s *stand) threads() []delve.Thread {
+	s.Helper()
+	list, err := s.view.Threads()
+	if err != nil {
+		s.Fatal(err)
+	}
+	return list
+}
+
+// stack gives the stack of the thread that stopped the program.
+func (s *stand) stack() (unwind.Stack, delve.Thread) {
+	s.Helper()
+	s.look()
 	th, err := s.view.Current()
 	if err != nil {
 		s.Fatal(err)
+	}
+	for _, other := range s.threads() {
+		if other.ID == s.chosen {
+			th = other
+		}
 	}
 	if note := s.view.Claim(&th, 0); note != "" {
 		s.Log(note)
@@ -266,6 +287,9 @@ func mayMiss(want []string, f *unwind.Frame) bool {
 func matches(want []string, f *unwind.Frame) bool {
 	if len(want) == 0 {
 		return false
+	}
+	if want[0] == anyFrame || want[0] == anyFrame+"?" {
+		return true
 	}
 	ok, _ := path.Match(strings.TrimSuffix(want[0], "?"), strings.TrimSuffix(f.Function, ".abi0"))
 	return ok && want[0] != recorded
