@@ -1,0 +1,155 @@
+package dapwire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// DefaultMaxContent bounds a message where nothing else is configured, in
+// bytes. A stack of a million frames is about as long.
+const DefaultMaxContent = 256 << 20
+
+// Bounds of a message's header.
+const (
+	maxHeaderLine  = 4096
+	maxHeaderLines = 32
+)
+
+// FramingError says that what came is no message, after which there is no
+// telling where the next one begins.
+type FramingError struct {
+	Offset int64 // of the header's line, in bytes from the beginning of the stream
+	Why    string
+}
+
+// Error says where and what.
+func (e *FramingError) Error() string {
+	return fmt.Sprintf("malformed message at offset %d: %s", e.Offset, e.Why)
+}
+
+// Reader reads messages.
+type Reader struct {
+	r      *bufio.Reader
+	max    int
+	offset int64
+}
+
+// NewReader reads messages of at most maxContent bytes; 0 means
+// [DefaultMaxContent].
+func NewReader(r io.Reader, maxContent int) *Reader {
+	if maxContent <= 0 {
+		maxContent = DefaultMaxContent
+	}
+	return &Reader{r: bufio.NewReaderSize(r, 64<<10), max: maxContent}
+}
+
+// Read gives the content of the next message. The error is io.EOF where the
+// stream ends between messages, io.ErrUnexpectedEOF within one, and a
+// [*FramingError] where it holds no message.
+func (r *Reader) Read() ([]byte, error) {
+	length := -1
+	for n := 0; ; n++ {
+		at := r.offset
+		line, err := r.line()
+		if err != nil {
+			if errors.Is(err, io.EOF) && (n > 0 || r.offset > at) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if line == "" {
+			if length < 0 {
+				return nil, &FramingError{at, "no Content-Length"}
+			}
+			return r.content(length)
+		}
+		if n == maxHeaderLines {
+			return nil, &FramingError{at, fmt.Sprintf("more than %d header lines", maxHeaderLines)}
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, &FramingError{at, fmt.Sprintf("%.40q is no header field", line)}
+		}
+		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
+			continue // the protocol may add fields
+		}
+		if length >= 0 {
+			return nil, &FramingError{at, "a second Content-Length"}
+		}
+		if length, err = r.length(strings.TrimSpace(value)); err != nil {
+			return nil, &FramingError{at, err.Error()}
+		}
+	}
+}
+
+// length reads a length in bytes: decimal digits only, within the bound.
+func (r *Reader) length(s string) (int, error) {
+	n, err := strconv.ParseUint(s, 10, 63)
+	if err != nil {
+		return 0, fmt.Errorf("Content-Length %.40q is not a number of bytes", s)
+	}
+	if n > uint64(r.max) {
+		return 0, fmt.Errorf("Content-Length %d is above the limit of %d bytes", n, r.max)
+	}
+	return int(n), nil
+}
+
+// line reads a line without its end (CR LF; LF alone is taken as well).
+func (r *Reader) line() (string, error) {
+	at := r.offset
+	var line []byte
+	for {
+		part, err := r.r.ReadSlice('\n')
+		r.offset += int64(len(part))
+		line = append(line, part...)
+		if len(line) > maxHeaderLine {
+			return "", &FramingError{at, fmt.Sprintf("a header line of more than %d bytes", maxHeaderLine)}
+		}
+		if err == nil {
+			return string(bytes.TrimSuffix(line[:len(line)-1], []byte("\r"))), nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return "", err
+		}
+	}
+}
+
+// firstPiece is how much is allocated on the word of a header alone.
+const firstPiece = 1 << 20
+
+func (r *Reader) content(length int) ([]byte, error) {
+	buf := make([]byte, min(length, firstPiece))
+	for have := 0; ; {
+		n, err := io.ReadFull(r.r, buf[have:])
+		r.offset += int64(n)
+		have += n
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if have == length {
+			return buf, nil
+		}
+		// What came pays for twice as much.
+		bigger := make([]byte, min(length, 2*have))
+		copy(bigger, buf)
+		buf = bigger
+	}
+}
+
+// Write writes one message.
+func Write(w io.Writer, content []byte) error {
+	frame := make([]byte, 0, len(content)+40)
+	frame = append(frame, "Content-Length: "...)
+	frame = strconv.AppendInt(frame, int64(len(content)), 10)
+	frame = append(frame, "\r\n\r\n"...)
+	_, err := w.Write(append(frame, content...))
+	return err
+}
