@@ -43,8 +43,8 @@ const (
 var theHook = sync.OnceValue(func() *hook {
 	h := &hook{}
 	logflags.SetLoggerFactory(h.logger)
-	// The moment is logged only while the debugger layer logs. What is logged
-	// goes nowhere: the factory's loggers drop it.
+	// The moment is logged only while the debugger layer logs. The factory's
+	// loggers drop what was not asked for ([SetupLogging]).
 	_ = logflags.Setup(true, "debugger", "")
 	return h
 })
@@ -91,8 +91,12 @@ func (h *hook) resuming() {
 	}
 }
 
-func (h *hook) logger(_ bool, fields logflags.Fields, _ io.Writer) logflags.Logger {
-	return hookLogger{h: h, debugger: fields["layer"] == "debugger"}
+func (h *hook) logger(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {
+	l := newTextLogger(flag, fields, out)
+	if isDebuggerLayer(fields) {
+		l.hook = h
+	}
+	return l
 }
 
 // stopped runs on Delve's own goroutine, which holds the target's lock.
@@ -145,25 +149,3 @@ func markHardcoded(target *proc.Target, thread proc.Thread) {
 	}
 	target.StopReason = proc.StopHardcodedBreakpoint
 }
-
-// hookLogger drops what is logged, and tells the hook of the moment.
-type hookLogger struct {
-	h        *hook
-	debugger bool
-}
-
-func (l hookLogger) Debugf(format string, _ ...any) {
-	switch {
-	case l.debugger && format == stopMoment:
-		l.h.stopped()
-	case l.debugger && format == resumeMoment:
-		l.h.resuming()
-	}
-}
-func (hookLogger) Infof(string, ...any)  {}
-func (hookLogger) Warnf(string, ...any)  {}
-func (hookLogger) Errorf(string, ...any) {}
-func (hookLogger) Debug(...any)          {}
-func (hookLogger) Info(...any)           {}
-func (hookLogger) Warn(...any)           {}
-func (hookLogger) Error(...any)          {}

@@ -16,6 +16,7 @@ type layout struct {
 	gSchedLR                          int64
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	mG0, mGsignal, mCurg              int64
+	mIsExtra                          int64
 	gSize                             int64
 }
 
@@ -61,6 +62,10 @@ func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 	// Go 1.23 and later; before, the frame pointer of a system call is unknown.
 	if l.gSyscallB, err = fieldOffset(g, "syscallbp"); err != nil {
 		l.gSyscallB = -1
+	}
+	// Go 1.21 and later.
+	if l.mIsExtra, err = fieldOffset(m, "isextra"); err != nil {
+		l.mIsExtra = -1
 	}
 	return l, nil
 }

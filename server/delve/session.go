@@ -15,7 +15,6 @@ import (
 // concurrent use.
 type Session struct {
 	dbg      *debugger.Debugger
-	group    *proc.TargetGroup
 	launched bool
 	layout   *layout // of the runtime's structures; nil where there is no DWARF
 }
@@ -63,27 +62,47 @@ func Attach(pid int) (*Session, error) {
 }
 
 func open(c *debugger.Config, args []string) (*Session, error) {
-	hook := installHook()
+	installHook()
 	dbg, err := debugger.New(c, args)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{dbg: dbg, launched: c.AttachPid == 0}
-	group, unlock := dbg.LockTargetGroup()
-	s.group = group
-	unlock()
-	if err := guardGroup(group); err != nil {
-		_ = s.Close()
+	s, err := over(dbg)
+	if err != nil {
+		_ = dbg.Detach(c.AttachPid == 0)
 		return nil, err
 	}
-	hook.watch(group)
 	return s, nil
 }
 
-func (s *Session) target() *proc.Target { return s.group.Selected }
+// over makes a session of a debugger that was made already. The debugger is
+// stopped.
+func over(dbg *debugger.Debugger) (*Session, error) {
+	s := &Session{dbg: dbg, launched: dbg.AttachPid() == 0}
+	group, unlock := dbg.LockTargetGroup()
+	defer unlock()
+	if err := guardGroup(group); err != nil {
+		return nil, err
+	}
+	installHook().watch(group)
+	return s, nil
+}
+
+// Live says whether this is a process, and not a core file or a recording.
+func (s *Session) Live() bool {
+	recorded, _ := s.dbg.Recorded()
+	return !recorded
+}
+
+// target is the process that Delve has selected; a restart makes another.
+func (s *Session) target() *proc.Target {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	return group.Selected
+}
 
 // Pid is the process's ID.
-func (s *Session) Pid() int { return s.target().Pid() }
+func (s *Session) Pid() int { return s.dbg.ProcessPid() }
 
 // Launched says whether we started the process.
 func (s *Session) Launched() bool { return s.launched }

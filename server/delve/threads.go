@@ -17,6 +17,9 @@ type Thread struct {
 	assembler.Thread
 	// Current is set for the thread that stopped the program.
 	Current bool
+	// Runtime is set for a thread that Go's runtime made for itself and that runs
+	// no goroutine now: an idle one, or its monitor.
+	Runtime bool
 }
 
 // Threads gives every thread with its registers, its goroutine if it runs one,
@@ -67,6 +70,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	sp, _ := regs.SP(arch(t))
 	g := s.currentG(t, th, tls)
 	s.segments(t, &thread.Thread, g, sp, maps)
+	thread.Runtime = thread.Goroutine == 0 && s.madeByGo(t, g)
 	return thread, nil
 }
 
@@ -149,6 +153,21 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 		return 0
 	}
 	return s.readPointer(t, tls+off, 0)
+}
+
+// madeByGo says that the thread with that runtime.g is one of the runtime's own,
+// and not C's that has called Go.
+func (s *Session) madeByGo(t *proc.Target, gaddr uint64) bool {
+	if s.layout == nil || gaddr == 0 || s.layout.mIsExtra < 0 {
+		return false
+	}
+	g, err := s.readG(t, gaddr)
+	if err != nil || g.m == 0 {
+		return false
+	}
+	var extra [1]byte
+	n, err := t.Memory().ReadMemory(extra[:], g.m+uint64(s.layout.mIsExtra))
+	return err == nil && n == 1 && extra[0] == 0
 }
 
 // segments lists the stacks of a thread: the user goroutine's, the system

@@ -1,0 +1,135 @@
+package delve
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/go-delve/delve/pkg/config"
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/dap"
+	"github.com/go-delve/delve/service/debugger"
+)
+
+// DAPConfig is what `dlv dap` takes from its command line.
+type DAPConfig struct {
+	// Addr is the address that the client connected to, which messages name.
+	Addr           net.Addr
+	Backend        string
+	CheckGoVersion bool
+	DisableASLR    bool
+}
+
+// DAP is Delve's own DAP session, which launches or attaches as its client
+// asks. One process holds at most one.
+type DAP struct {
+	session      *dap.Session
+	conn         net.Conn
+	stop         chan struct{} // tells Delve that it is being stopped
+	disconnected chan struct{} // Delve says that its client is gone, or has asked it to end
+	served       chan struct{}
+	closing      sync.Once
+}
+
+// StartDAP starts a session. It fails where this build's Delve is not the one
+// that clew was written for.
+func StartDAP(cfg DAPConfig) (*DAP, error) {
+	if err := checkDebuggerField(); err != nil {
+		return nil, err
+	}
+	installHook()
+	var directories []string
+	if conf, err := config.LoadConfig(); err == nil && conf != nil {
+		directories = conf.DebugInfoDirectories
+	}
+	ours, delves := net.Pipe()
+	d := &DAP{
+		conn: ours, stop: make(chan struct{}), disconnected: make(chan struct{}), served: make(chan struct{}),
+	}
+	d.session = dap.NewSession(&pipe{Conn: delves, addr: cfg.Addr}, &dap.Config{
+		Config: &service.Config{
+			DisconnectChan: d.disconnected,
+			Debugger: debugger.Config{
+				Backend: cfg.Backend, Foreground: true, DebugInfoDirectories: directories,
+				CheckGoVersion: cfg.CheckGoVersion, DisableASLR: cfg.DisableASLR,
+			},
+		},
+		StopTriggered: d.stop,
+	}, nil)
+	go func() {
+		defer close(d.served)
+		d.session.ServeDAPCodec()
+	}()
+	return d, nil
+}
+
+// pipe is Delve's end of the connection; it gives the address that the client
+// knows.
+type pipe struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (p *pipe) LocalAddr() net.Addr {
+	if p.addr != nil {
+		return p.addr
+	}
+	return p.Conn.LocalAddr()
+}
+
+// Conn is the client's end of the connection.
+func (d *DAP) Conn() io.ReadWriteCloser { return d.conn }
+
+// Done is closed when Delve has ended the session, or lost its client: call
+// [DAP.Close] then.
+func (d *DAP) Done() <-chan struct{} { return d.served }
+
+// Close ends the session as Delve's server does: a program that was launched is
+// killed, one that was attached to goes on. It returns when that is done.
+func (d *DAP) Close() {
+	d.closing.Do(func() {
+		close(d.stop)
+		d.session.Close()
+	})
+	<-d.served
+}
+
+// Session gives the process that Delve has launched or attached to, nil before
+// it has. It must be called when the session is known to be idle, which it is
+// when its `initialized` event was read. After a restart it gives another
+// session.
+func (d *DAP) Session() *Session {
+	dbg := debuggerOf(d.session)
+	if dbg == nil {
+		return nil
+	}
+	s, err := over(dbg)
+	if err != nil {
+		LogDAPError("stacks and steps are Delve's own: %v", err)
+		return nil
+	}
+	return s
+}
+
+// The session keeps its debugger to itself, and everything else is public. This
+// one field is read by reflection: it is set once, before the `initialized`
+// event is sent, and never changed. TestDebuggerField fails when a new version
+// of Delve has another field.
+const debuggerField = "debugger"
+
+func checkDebuggerField() error {
+	f, ok := reflect.TypeFor[dap.Session]().FieldByName(debuggerField)
+	if !ok || f.Type != reflect.TypeFor[*debugger.Debugger]() {
+		return fmt.Errorf("this version of Delve is not the one that clew was written for: %v has no field %s of type %v",
+			reflect.TypeFor[dap.Session](), debuggerField, reflect.TypeFor[*debugger.Debugger]())
+	}
+	return nil
+}
+
+func debuggerOf(s *dap.Session) *debugger.Debugger {
+	f := reflect.ValueOf(s).Elem().FieldByName(debuggerField)
+	return *(**debugger.Debugger)(unsafe.Pointer(f.UnsafeAddr()))
+}
