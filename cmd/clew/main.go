@@ -31,6 +31,7 @@ func run(args []string) int {
 	}
 	root := delve.CommandTree()
 	own := addCommands(root)
+	takeOverDAP(root)
 	if !isOwn(own, args) {
 		return delve.RunCommandLine(root, args)
 	}

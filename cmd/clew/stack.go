@@ -164,11 +164,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	if f.core != "" {
 		return openCore(f.core, args[0], debugFolders)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, nil, failf("cannot find clew's own executable: %v", err)
-	}
-	guard, err := lifeline.Start(exe, lifelineCommand)
+	guard, err := startLifeline()
 	if err != nil {
 		return nil, nil, failf("%v", err)
 	}

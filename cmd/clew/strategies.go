@@ -62,6 +62,12 @@ type strategies struct {
 // openStrategies makes the plugin host for a list of strategies, best ranked
 // first; empty means those of the configuration. No process is started yet.
 func openStrategies(configPath string, list []string, notify func(string)) (*strategies, error) {
+	return openStrategiesFor(configPath, list, walkTimeout, notify)
+}
+
+// openStrategiesFor takes the time that a round trip may need where the
+// configuration says nothing.
+func openStrategiesFor(configPath string, list []string, timeout time.Duration, notify func(string)) (*strategies, error) {
 	c, err := loadConfig(configPath)
 	if err != nil {
 		return nil, err
@@ -70,7 +76,6 @@ func openStrategies(configPath string, list []string, notify func(string)) (*str
 	if err != nil {
 		return nil, err
 	}
-	timeout := walkTimeout
 	if c.WalkTimeout > 0 {
 		timeout = time.Duration(c.WalkTimeout)
 	}

@@ -1,0 +1,193 @@
+package dap
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// object is any JSON object.
+type object = map[string]any
+
+// client plays an editor.
+type client struct {
+	t    testing.TB
+	conn io.ReadWriteCloser
+	in   chan *dapwire.Message
+	seq  int64
+	all  []*dapwire.Message // everything that came
+	next int                // the first of all that expect has not seen
+	last int64              // number of the last message that came
+}
+
+func newClient(t testing.TB, conn io.ReadWriteCloser) *client {
+	c := &client{t: t, conn: conn, in: make(chan *dapwire.Message, 1024)}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() {
+		defer close(c.in)
+		r := dapwire.NewReader(conn, 0)
+		for {
+			content, err := r.Read()
+			if err != nil {
+				return
+			}
+			m, err := dapwire.Parse(content)
+			if err != nil {
+				t.Errorf("malformed message: %v: %.200s", err, content)
+				return
+			}
+			c.in <- m
+		}
+	}()
+	return c
+}
+
+// send sends a request.
+func (c *client) send(command string, arguments any) int64 {
+	c.t.Helper()
+	m, err := dapwire.NewRequest(command, arguments)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.seq++
+	m.SetSeq(c.seq)
+	if err := dapwire.Write(c.conn, m.Bytes()); err != nil {
+		c.t.Fatalf("send %s: %v", command, err)
+	}
+	return c.seq
+}
+
+// read gives the next message, nil at the end.
+func (c *client) read() *dapwire.Message {
+	c.t.Helper()
+	select {
+	case m := <-c.in:
+		if m != nil {
+			if m.Seq != c.last+1 {
+				c.t.Errorf("message %d follows message %d", m.Seq, c.last)
+			}
+			c.last = m.Seq
+			c.all = append(c.all, m)
+		}
+		return m
+	case <-time.After(patience):
+		c.t.Fatalf("no message comes; so far: %s", c.transcript())
+		return nil
+	}
+}
+
+// until gives the first message from c.next on for which is holds, reading on as
+// needed. What comes before it is left out.
+func (c *client) until(what string, is func(*dapwire.Message) bool) *dapwire.Message {
+	c.t.Helper()
+	for i := c.next; ; i++ {
+		if i == len(c.all) {
+			if c.read() == nil {
+				c.t.Fatalf("the connection ends while waiting for %s; so far: %s", what, c.transcript())
+			}
+		}
+		if m := c.all[i]; is(m) {
+			c.next = i + 1
+			return m
+		}
+	}
+}
+
+// response waits for the response to a request. Events that come before it can
+// still be waited for.
+func (c *client) response(seq int64) *dapwire.Message {
+	c.t.Helper()
+	next := c.next
+	m := c.until("the response", func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == seq })
+	c.next = next
+	return m
+}
+
+// request sends a request and waits for its response.
+func (c *client) request(command string, arguments any) *dapwire.Message {
+	c.t.Helper()
+	return c.response(c.send(command, arguments))
+}
+
+// ok is request, for a response that must not be an error.
+func (c *client) ok(command string, arguments any) object {
+	c.t.Helper()
+	m := c.request(command, arguments)
+	if !m.Success {
+		c.t.Fatalf("%s %v fails: %s", command, arguments, m.Bytes())
+	}
+	return body(c.t, m)
+}
+
+// event waits for an event.
+func (c *client) event(name string) object {
+	c.t.Helper()
+	return body(c.t, c.until("event "+name, func(m *dapwire.Message) bool { return m.Event == name }))
+}
+
+// end reads until the connection is closed.
+func (c *client) end() {
+	c.t.Helper()
+	for c.read() != nil {
+	}
+}
+
+func body(t testing.TB, m *dapwire.Message) object {
+	t.Helper()
+	var b object
+	if err := m.Decode("body", &b); err != nil {
+		t.Fatalf("body of %s: %v", m.Bytes(), err)
+	}
+	return b
+}
+
+// decode reads a body into v.
+func decode(t testing.TB, m *dapwire.Message, v any) {
+	t.Helper()
+	if !m.Success {
+		t.Fatalf("%s fails: %s", m.Command, m.Bytes())
+	}
+	if err := m.Decode("body", v); err != nil {
+		t.Fatalf("body of %s: %v", m.Bytes(), err)
+	}
+}
+
+func (c *client) transcript() string {
+	var all []json.RawMessage
+	for _, m := range c.all {
+		all = append(all, m.Bytes())
+	}
+	text, _ := json.MarshalIndent(all, "", " ")
+	return string(text)
+}
+
+// initialize introduces the client as Delve demands it.
+func (c *client) initialize() object {
+	c.t.Helper()
+	return c.ok("initialize", initializeArguments)
+}
+
+var initializeArguments = object{
+	"clientID": "test", "adapterID": "go", "pathFormat": "path", "linesStartAt1": true, "columnsStartAt1": true,
+	"supportsVariableType": true, "supportsVariablePaging": true, "supportsRunInTerminalRequest": true, "locale": "en-us",
+}
+
+// launch goes to the first stop.
+func (c *client) launch(arguments object) (stopped object) {
+	c.t.Helper()
+	c.initialize()
+	c.ok("launch", arguments)
+	c.event("initialized")
+	c.ok("configurationDone", nil)
+	return c.event("stopped")
+}
+
+// disconnect ends the session.
+func (c *client) disconnect() {
+	c.t.Helper()
+	c.ok("disconnect", object{"terminateDebuggee": true})
+	c.end()
+}

@@ -1,0 +1,249 @@
+package dap
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// frame is a row of a stackTrace response.
+type frame struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Line   int    `json:"line"`
+	Source struct {
+		Name, Path string
+	} `json:"source"`
+	PC   string `json:"instructionPointerReference"`
+	Hint string `json:"presentationHint"`
+}
+
+type stackBody struct {
+	StackFrames []frame `json:"stackFrames"`
+	TotalFrames int     `json:"totalFrames"`
+}
+
+// firstOwn is where clew's own IDs begin.
+const firstOwn = 1 << 30
+
+func (c *client) stack(thread int64, start, levels int) stackBody {
+	c.t.Helper()
+	var b stackBody
+	decode(c.t, c.request("stackTrace", object{"threadId": thread, "startFrame": start, "levels": levels}), &b)
+	return b
+}
+
+func threadOf(t testing.TB, stopped object) int64 {
+	t.Helper()
+	id, ok := stopped["threadId"].(float64)
+	if !ok {
+		t.Fatalf("the stop has no thread: %v", stopped)
+	}
+	return int64(id)
+}
+
+// TestNativeStacks: what stackTrace gives is the stack that `clew stack` gives,
+// and that is what the program recorded about itself.
+func TestNativeStacks(t *testing.T) {
+	testneed.Ptrace(t)
+	scenarios := map[string][]int{ // by variant, indices into program.Scenarios
+		"static-O1-g-fp":                   {0, 2},
+		"static-O2-omit":                   {1, 3, 4, 5},
+		"opened-O2-fp-stripped":            {0, 4},
+		"linked-O2-omit-stripped":          {2, 6},
+		"linked-O2-omit-notables-stripped": {0, 4},
+	}
+	for name, which := range scenarios {
+		v := program.Variants[slices.IndexFunc(program.Variants, func(v program.Variant) bool { return v.Name == name })]
+		for _, i := range which {
+			sc := program.Scenarios[i]
+			t.Run(name+"/"+sc.Name+"-"+sc.Stop, func(t *testing.T) {
+				t.Parallel()
+				nativeStack(t, v, sc)
+			})
+		}
+	}
+}
+
+func nativeStack(t *testing.T, v program.Variant, sc program.Scenario) {
+	p := native(t, v.Name)
+	stem := filepath.Join(t.TempDir(), "record")
+	s := start(t, binary("clew"))
+	c := s.dial()
+	stopped := c.launch(object{
+		"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": object{"NATIVE_LIBRARY": p.Library},
+	})
+	thread := threadOf(t, stopped)
+	got := c.stack(thread, 0, 100_000)
+	var stack stackjson.Stack
+	decode(t, c.request("clew/stack", object{"threadId": thread}), &stack)
+
+	var bad program.Findings
+	maps, err := program.ReadMappings(stem + ".maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad.CheckForm(&stack, maps)
+	record, err := program.ReadRecord(stem, stack.Thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := program.Expect(record, sc.Groups)
+	if v.Undescribed {
+		bad.CheckHonest(&stack, want)
+	} else {
+		bad.CheckExact(&stack, want)
+	}
+	for _, b := range bad {
+		t.Error(b)
+	}
+	sameFrames(t, got, &stack)
+	if stack.Goroutine == 0 && thread < firstOwn {
+		t.Errorf("a thread without a goroutine has the ID %d", thread)
+	}
+	listed(t, c, thread)
+	ids := map[int64]bool{}
+	own := 0
+	for _, f := range got.StackFrames {
+		if ids[f.ID] {
+			t.Errorf("two frames have the ID %d", f.ID)
+		}
+		ids[f.ID] = true
+		if f.ID >= firstOwn && f.Hint != "label" && own < 3 {
+			own++
+			c.ownFrame(f)
+		}
+	}
+	c.paging(thread, got)
+	c.disconnect()
+	if err := s.wait(); err != nil {
+		t.Errorf("the server ends with %v", err)
+	}
+}
+
+// sameFrames compares the rows of a stackTrace, labels apart, with a stack.
+func sameFrames(t *testing.T, got stackBody, stack *stackjson.Stack) {
+	t.Helper()
+	if len(got.StackFrames) != got.TotalFrames {
+		t.Errorf("%d rows of %d", len(got.StackFrames), got.TotalFrames)
+	}
+	var frames []frame
+	truncated := false
+	for _, f := range got.StackFrames {
+		if f.Hint != "label" {
+			frames = append(frames, f)
+		}
+		truncated = f.Hint == "label" && strings.Contains(f.Name, "truncated")
+	}
+	if truncated != (stack.Stop == stackjson.StopTruncated) {
+		t.Errorf("a label says truncated: %v; the stack: %s", truncated, stack.Stop)
+	}
+	if len(frames) != len(stack.Frames) {
+		t.Errorf("%d frames, the stack has %d", len(frames), len(stack.Frames))
+		return
+	}
+	for i, f := range frames {
+		w := &stack.Frames[i]
+		pc, err := strconv.ParseUint(f.PC, 0, 64)
+		if err != nil || pc != uint64(w.PC) {
+			t.Errorf("frame %d is at %s, want %v", i, f.PC, w.PC)
+		}
+		name := strings.TrimPrefix(f.Name, "C.") // Delve's way to write functions of C
+		if w.Function != "" && name != w.Function && !strings.HasSuffix(w.Function, "/"+name) && !strings.HasSuffix(w.Function, "."+name) {
+			t.Errorf("frame %d is %s, want %s", i, f.Name, w.Function)
+		}
+	}
+}
+
+// listed looks for a thread in the list of threads.
+func listed(t *testing.T, c *client, id int64) {
+	t.Helper()
+	for _, th := range c.ok("threads", nil)["threads"].([]any) {
+		if int64(th.(object)["id"].(float64)) == id {
+			return
+		}
+	}
+	t.Errorf("thread %d is not in the list of threads", id)
+}
+
+// ownFrame asks for what a frame holds that only clew knows.
+func (c *client) ownFrame(f frame) {
+	c.t.Helper()
+	names := map[string]map[string]string{}
+	for name, ref := range c.scopes(f.ID) {
+		if ref < firstOwn || ref >= 2*firstOwn {
+			c.t.Errorf("scope %s of our own has the reference %d", name, ref)
+		}
+		names[name] = c.variables(ref)
+	}
+	if got := names["Registers"]["rip"]; got != f.PC {
+		c.t.Errorf("%s: register rip is %q, want %s; scopes: %v", f.Name, got, f.PC, names)
+	}
+	if names["Registers"]["rsp"] == "" || names["Unwind"]["strategy"] == "" || names["Unwind"]["trust"] == "" {
+		c.t.Errorf("%s: %v", f.Name, names)
+	}
+	if m := c.request("evaluate", object{"expression": "1+1", "frameId": f.ID, "context": "watch"}); m.Success {
+		c.t.Errorf("an expression is evaluated in a frame that Delve does not know: %s", m.Bytes())
+	}
+}
+
+func (c *client) scopes(frame int64) map[string]int64 {
+	c.t.Helper()
+	var b struct {
+		Scopes []struct {
+			Name               string
+			VariablesReference int64
+		}
+	}
+	decode(c.t, c.request("scopes", object{"frameId": frame}), &b)
+	out := map[string]int64{}
+	for _, s := range b.Scopes {
+		out[s.Name] = s.VariablesReference
+	}
+	return out
+}
+
+func (c *client) variables(ref int64) map[string]string {
+	c.t.Helper()
+	var b struct {
+		Variables []struct{ Name, Value string }
+	}
+	decode(c.t, c.request("variables", object{"variablesReference": ref}), &b)
+	out := map[string]string{}
+	for _, v := range b.Variables {
+		out[v.Name] = v.Value
+	}
+	return out
+}
+
+// paging asks for the stack in pages, as editors do: they join to the whole.
+func (c *client) paging(thread int64, whole stackBody) {
+	c.t.Helper()
+	page := 1
+	for at := 0; at < len(whole.StackFrames); at += page {
+		if at > 0 {
+			page = max(3, len(whole.StackFrames)/10)
+		}
+		got := c.stack(thread, at, page)
+		if got.TotalFrames != whole.TotalFrames {
+			c.t.Errorf("at %d: %d frames in all, want %d", at, got.TotalFrames, whole.TotalFrames)
+		}
+		for i, f := range got.StackFrames {
+			if f != whole.StackFrames[at+i] {
+				c.t.Errorf("row %d is %+v in a page, %+v in the whole", at+i, f, whole.StackFrames[at+i])
+			}
+		}
+		if want := min(page, len(whole.StackFrames)-at); len(got.StackFrames) != want {
+			c.t.Errorf("%d rows at %d, want %d", len(got.StackFrames), at, want)
+		}
+	}
+	if got := c.stack(thread, len(whole.StackFrames)+5, 3); len(got.StackFrames) != 0 || got.TotalFrames != whole.TotalFrames {
+		c.t.Errorf("behind the end: %+v", got)
+	}
+}

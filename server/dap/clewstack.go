@@ -1,0 +1,73 @@
+package dap
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// onClewStack answers clew/stack: the frames of a stack with the evidence for
+// each, in the form of `clew stack --format json`. Startframe and levels count
+// frames, of which labels are none; without levels the stack is given whole.
+func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
+	var want page
+	if err := m.Decode("arguments", &want); err != nil {
+		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		return
+	}
+	if !p.settle(ctx, m) {
+		return
+	}
+	var stack *stackjson.Stack
+	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+		th, _, known, err := v.resolve(want.ThreadID)
+		if err != nil {
+			return err
+		}
+		start, end := max(want.StartFrame, 0), maxRows
+		if want.Levels > 0 && want.Levels < maxRows-start {
+			end = start + want.Levels
+		}
+		a, err := v.assemble(ctx, th, end, known)
+		if err != nil {
+			return err
+		}
+		all := a.stack
+		all.Frames = all.Frames[min(start, len(all.Frames)):min(end, len(all.Frames))]
+		answer := stackjson.FromStack(v.arch(), &all, false)
+		for i := range answer.Frames {
+			answer.Frames[i].Index = start + i
+		}
+		stack = &answer
+		return nil
+	})
+	if err != nil {
+		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		return
+	}
+	p.respond(m, stack)
+}
+
+// settle waits until Delve has done what it was asked before, and stands still;
+// if it does not, the request is refused in its words.
+func (p *Proxy) settle(ctx context.Context, m *dapwire.Message) bool {
+	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
+	if err != nil {
+		return false
+	}
+	if !answer.Success {
+		details := "no stack"
+		var body struct {
+			Error struct {
+				Format string `json:"format"`
+			} `json:"error"`
+		}
+		if answer.Decode("body", &body) == nil && body.Error.Format != "" {
+			details = body.Error.Format
+		}
+		p.refuse(m, errStackTrace, "Unable to process `"+m.Command+"`", details)
+		return false
+	}
+	return true
+}

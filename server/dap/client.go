@@ -1,0 +1,73 @@
+package dap
+
+import (
+	"io"
+	"sync"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// client is the connection to the editor: it numbers what is sent.
+type client struct {
+	mu  sync.Mutex
+	w   io.Writer
+	seq int64
+}
+
+// send sends a message. A client that is gone is noticed where its messages are
+// read.
+func (c *client) send(m *dapwire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seq++
+	m.SetSeq(c.seq)
+	_ = dapwire.Write(c.w, m.Bytes())
+}
+
+// Numbers of errors, as Delve has them (service/dap/error_ids.go), and our own
+// from errStep on.
+const (
+	errMalformed   = 8888
+	errStackTrace  = 2004
+	errScopes      = 2005
+	errVariables   = 2008
+	errEvaluate    = 2009
+	errSetVariable = 2012
+	errDataBreak   = 2017
+	errStep        = 2101
+)
+
+// respond answers a request.
+func (p *Proxy) respond(request *dapwire.Message, body any) {
+	m, err := dapwire.NewResponse(request, body)
+	if err != nil {
+		p.opts.Log("answer %s: %v", request.Command, err)
+		return
+	}
+	p.client.send(m)
+}
+
+// refuse answers a request with an error.
+func (p *Proxy) refuse(request *dapwire.Message, id int, message, details string) {
+	m, err := dapwire.NewError(request, id, message, details)
+	if err != nil {
+		p.opts.Log("refuse %s: %v", request.Command, err)
+		return
+	}
+	p.client.send(m)
+}
+
+// event sends an event of our own.
+func (p *Proxy) event(name string, body any) {
+	m, err := dapwire.NewEvent(name, body)
+	if err != nil {
+		p.opts.Log("event %s: %v", name, err)
+		return
+	}
+	p.client.send(m)
+}
+
+// console writes a line into the debug console.
+func (p *Proxy) console(text string) {
+	p.event("output", map[string]string{"category": "console", "output": text + "\n"})
+}

@@ -1,0 +1,88 @@
+package dap
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// handlers are the requests that do not just pass.
+var handlers = map[string]func(*Proxy, context.Context, *dapwire.Message){
+	"initialize":         (*Proxy).onInitialize,
+	"launch":             (*Proxy).onLaunch,
+	"attach":             (*Proxy).onAttach,
+	"restart":            (*Proxy).onRestart,
+	"configurationDone":  (*Proxy).onResume,
+	"continue":           (*Proxy).onResume,
+	"next":               (*Proxy).onStep,
+	"stepIn":             (*Proxy).onStep,
+	"stepOut":            (*Proxy).onStep,
+	"stepBack":           (*Proxy).onStep,
+	"reverseContinue":    (*Proxy).onResume,
+	"goto":               (*Proxy).onResume,
+	"restartFrame":       (*Proxy).onResume,
+	"threads":            (*Proxy).onThreads,
+	"stackTrace":         (*Proxy).onStackTrace,
+	"clew/stack":         (*Proxy).onClewStack,
+	"scopes":             (*Proxy).onScopes,
+	"variables":          (*Proxy).onVariables,
+	"setVariable":        (*Proxy).onSetVariable,
+	"setExpression":      (*Proxy).onEvaluate,
+	"evaluate":           (*Proxy).onEvaluate,
+	"writeMemory":        (*Proxy).onWrite,
+	"dataBreakpointInfo": (*Proxy).onDataBreakpointInfo,
+	"exceptionInfo":      (*Proxy).onExceptionInfo,
+}
+
+// handle handles one message of the client's.
+func (p *Proxy) handle(ctx context.Context, m *dapwire.Message) {
+	if m.Type != dapwire.TypeRequest {
+		_ = p.up.pass(m) // an answer to a reverse request, for example
+		return
+	}
+	if h := handlers[m.Command]; h != nil {
+		h(p, ctx, m)
+		return
+	}
+	p.pass(m, nil)
+}
+
+// pass passes a request to Delve. That the connection is gone is noticed where
+// it is read.
+func (p *Proxy) pass(m *dapwire.Message, rewrite func(*dapwire.Message)) {
+	_ = p.up.forward(m, rewrite)
+}
+
+// onResume passes what lets the program run.
+func (p *Proxy) onResume(_ context.Context, m *dapwire.Message) {
+	p.mapThread(m)
+	p.resume(m)
+}
+
+func (p *Proxy) resume(m *dapwire.Message) {
+	p.tellGuard()
+	answered := p.state.resumes()
+	p.pass(m, func(answer *dapwire.Message) { answered(answer.Success) })
+}
+
+// onWrite passes what changes the program's memory.
+func (p *Proxy) onWrite(_ context.Context, m *dapwire.Message) {
+	p.pass(m, func(*dapwire.Message) { p.state.writes() })
+}
+
+// onEvent looks at an event of Delve's before the client sees it.
+func (p *Proxy) onEvent(m *dapwire.Message) {
+	switch m.Event {
+	case "initialized":
+		p.look.attach(p.opts.Session)
+		p.guardTarget()
+	case "stopped":
+		p.state.stops()
+		p.nameStoppedThread(m)
+	case "continued":
+		p.state.runs()
+		p.nameContinuedThread(m)
+	case "terminated", "exited":
+		p.state.runs()
+	}
+}

@@ -1,0 +1,127 @@
+package dap
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// An own ID is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
+// number in its low ones.
+const (
+	numberBits = 20
+	maxNumber  = 1 << numberBits
+	maxEpoch   = FirstID / maxNumber
+)
+
+// frameRef is a frame that an ID stands for.
+type frameRef struct {
+	stack *assembled
+	frame int // index into its frames; -1 for a label
+}
+
+// frames are the IDs that the client was given at the present stop.
+type frames struct {
+	mu    sync.Mutex
+	epoch uint64
+	own   []frameRef
+	delve map[int64]frameRef // frames with Delve's IDs
+	vars  [][]variable       // own variable references
+}
+
+// StaleError says that an ID is of an earlier stop, or was never given.
+type StaleError struct {
+	What string
+	ID   int64
+}
+
+// Error says what to do.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%s %d is not of the present stop: ask for the stack again", e.What, e.ID)
+}
+
+var errTooMany = errors.New("too many frames at one stop")
+
+// turn forgets what belongs to other stops.
+func (f *frames) turn(epoch uint64) {
+	if f.epoch != epoch {
+		f.epoch, f.own, f.vars, f.delve = epoch, nil, nil, nil
+	}
+}
+
+func ownID(epoch uint64, number int) int {
+	return FirstID + int(epoch%maxEpoch)<<numberBits + number
+}
+
+// mint makes an ID for a frame.
+func (f *frames) mint(epoch uint64, ref frameRef) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turn(epoch)
+	if len(f.own) == maxNumber {
+		return 0, errTooMany
+	}
+	f.own = append(f.own, ref)
+	return ownID(epoch, len(f.own)-1), nil
+}
+
+// mintVars makes a reference for a list of variables, 0 for none.
+func (f *frames) mintVars(epoch uint64, vars []variable) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turn(epoch)
+	// Number 0 is not used: it stands for "nothing" when the epoch is.
+	if len(vars) == 0 || len(f.vars)+1 == maxNumber {
+		return 0
+	}
+	f.vars = append(f.vars, vars)
+	return ownID(epoch, len(f.vars))
+}
+
+// knows remembers which frame an ID of Delve's stands for.
+func (f *frames) knows(epoch uint64, id int64, ref frameRef) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turn(epoch)
+	if f.delve == nil {
+		f.delve = make(map[int64]frameRef)
+	}
+	f.delve[id] = ref
+}
+
+// find gives the frame for an ID, at the present stop. An ID of Delve's may be
+// unknown without being wrong: known says which.
+func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id < FirstID {
+		if f.epoch == at.epoch {
+			ref, known = f.delve[id]
+		}
+		return ref, known, nil
+	}
+	n, ok := f.number(at, id)
+	if !ok || n >= len(f.own) {
+		return ref, false, &StaleError{"frame", id}
+	}
+	return f.own[n], true, nil
+}
+
+// variables gives the variables for a reference of ours.
+func (f *frames) variables(at stop, id int64) ([]variable, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, ok := f.number(at, id)
+	if !ok || n < 1 || n > len(f.vars) {
+		return nil, &StaleError{"variable reference", id}
+	}
+	return f.vars[n-1], nil
+}
+
+func (f *frames) number(at stop, id int64) (n int, ok bool) {
+	if f.epoch != at.epoch || id < FirstID || id >= 2*FirstID {
+		return 0, false
+	}
+	n = int(id - FirstID)
+	return n % maxNumber, uint64(n>>numberBits) == at.epoch%maxEpoch
+}

@@ -1,0 +1,30 @@
+package dap
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// clientCapabilities are what the client can do, as far as clew asks.
+type clientCapabilities struct {
+	SupportsInvalidatedEvent bool `json:"supportsInvalidatedEvent"`
+}
+
+// onInitialize adds to Delve's capabilities that this is clew: user interfaces
+// ask for that, and not for the type of the debugger.
+func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
+	_ = m.Decode("arguments", &p.caps) // Delve refuses what is malformed
+	p.pass(m, func(answer *dapwire.Message) {
+		body, ok := answer.Get("body")
+		if !answer.Success || !ok {
+			return
+		}
+		capabilities, err := dapwire.ParseObject(body)
+		if err != nil {
+			return
+		}
+		capabilities.Set("supportsClew", []byte("true"))
+		answer.Set("body", capabilities.Bytes())
+	})
+}

@@ -1,0 +1,231 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// look is clew's own look at the program: what it has found out at the present
+// stop, and the one piece of work that is being done.
+type look struct {
+	mu      sync.Mutex
+	session *delve.Session
+	process *live.Process // keeps what is the same at the next stop
+	view    *view
+	// busy: a piece of work that was given up has not come back yet. It may hold
+	// what it works with, so there is no other until it has.
+	busy   bool
+	serves int64              // the client's request that work is being done for
+	stop   context.CancelFunc // ends it
+
+	// Strategies are opened once and live for the session.
+	opened     bool
+	openErr    error
+	strategies *Strategies
+	engine     *engine.Engine
+}
+
+// view is the program at one stop. Only the piece of work that is being done
+// uses it.
+type view struct {
+	at       stop
+	session  *delve.Session
+	live     *live.View
+	prepared *engine.Prepared
+	stacks   map[threadKey]*assembled
+	delve    map[int64]map[int]delveFrame // by Delve's thread ID and frame index
+}
+
+// threadKey names a thread of control: a goroutine, or a thread without one.
+type threadKey struct{ goroutine, thread uint64 }
+
+var (
+	errRunning  = errors.New("the program is running")
+	errNoTarget = errors.New("there is no live process to look at")
+	errBusy     = errors.New("an earlier look at the program has not ended yet")
+	errPatience = errors.New("looking at the program took too long")
+	errCancel   = errors.New("cancelled")
+)
+
+// attach takes the process that Delve has now.
+func (l *look) attach(get func() *delve.Session) {
+	var s *delve.Session
+	if get != nil {
+		s = get()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.session, l.process, l.view = s, nil, nil
+	if s != nil {
+		l.process = live.NewProcess(s)
+	}
+}
+
+func (l *look) target() *delve.Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
+}
+
+// cancel ends the work for a request of the client's.
+func (l *look) cancel(seq int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop == nil || l.serves != seq || seq == 0 {
+		return false
+	}
+	l.stop()
+	return true
+}
+
+func (l *look) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.strategies != nil && l.strategies.Close != nil {
+		l.strategies.Close()
+	}
+}
+
+// own does a piece of clew's own work at the present stop, in bounded time. An
+// error means that Delve has to do: the work failed, took too long, or panicked.
+// Work that was given up goes on in the background until it comes to an end,
+// and its results are dropped.
+func (p *Proxy) own(ctx context.Context, request int64, work func(context.Context, *view) error) error {
+	at, ok := p.state.at()
+	if !ok {
+		return errRunning
+	}
+	l := &p.look
+	l.mu.Lock()
+	session, process, busy := l.session, l.process, l.busy
+	if session == nil || busy {
+		l.mu.Unlock()
+		if busy {
+			return errBusy
+		}
+		return errNoTarget
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errPatience)
+	defer cancel()
+	ctx, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	l.busy, l.serves, l.stop = true, request, func() { cut(errCancel) }
+	l.mu.Unlock()
+	done := make(chan error, 1)
+	go func() {
+		err := p.work(ctx, session, process, at, work)
+		l.mu.Lock()
+		l.busy, l.serves, l.stop = false, 0, nil
+		l.mu.Unlock()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *Proxy) work(ctx context.Context, session *delve.Session, process *live.Process, at stop, work func(context.Context, *view) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.opts.Log("panic: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("internal error: %v", r)
+		}
+	}()
+	v, err := p.viewAt(ctx, session, process, at)
+	if err != nil {
+		return err
+	}
+	return work(ctx, v)
+}
+
+// viewAt gives the view of a stop, made when it is first needed.
+func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *live.Process, at stop) (*view, error) {
+	l := &p.look
+	l.mu.Lock()
+	v := l.view
+	l.mu.Unlock()
+	if v != nil && v.at == at && v.session == session {
+		return v, nil
+	}
+	if !session.Live() {
+		return nil, errNoTarget
+	}
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	seen, err := process.Look(false)
+	if err != nil {
+		return nil, err
+	}
+	v = &view{at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame)}
+	v.prepared = l.engine.Prepare(ctx, &seen.Input)
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx) // strategies may have been left out for that
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == session {
+		l.view = v
+	}
+	return v, nil
+}
+
+// open opens the strategies.
+func (p *Proxy) open() error {
+	l := &p.look
+	if !l.opened {
+		l.opened = true
+		_, _, names := p.config.get()
+		if p.opts.Strategies == nil {
+			l.openErr = errors.New("no strategies")
+		} else if s, err := p.opts.Strategies(names); err != nil {
+			l.openErr = err
+			p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", err))
+		} else {
+			l.mu.Lock()
+			l.strategies = s
+			l.mu.Unlock()
+			l.engine = engine.New(s.Order)
+		}
+	}
+	return l.openErr
+}
+
+// current is the thread of control that the session has selected.
+func (v *view) current() (delve.Thread, error) {
+	goroutine, thread, err := v.session.Selected()
+	if err != nil {
+		return delve.Thread{}, err
+	}
+	if goroutine != 0 {
+		return v.live.Goroutine(goroutine)
+	}
+	return v.thread(thread)
+}
+
+func (v *view) thread(id uint64) (delve.Thread, error) {
+	threads, err := v.live.Threads()
+	if err != nil {
+		return delve.Thread{}, err
+	}
+	for _, th := range threads {
+		if th.ID == id {
+			return th, nil
+		}
+	}
+	return delve.Thread{}, fmt.Errorf("there is no thread %d", id)
+}
+
+// arch is the program's architecture.
+func (v *view) arch() unwind.Arch { return v.live.Input.Target.Arch }

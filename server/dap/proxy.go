@@ -1,0 +1,185 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+)
+
+// Options say what a proxy stands between, and with what it works.
+type Options struct {
+	// Client and Upstream are the two connections; the proxy closes both.
+	Client, Upstream io.ReadWriteCloser
+	// Session gives the process that the upstream debugs, nil where it is not to
+	// be had here. It is called after each `initialized` event.
+	Session func() *delve.Session
+	// Strategies opens strategies by name, best ranked first; none means those of
+	// the configuration. It is called once, when the first stack is assembled.
+	Strategies func(names []string) (*Strategies, error)
+	// Guard is told what to see to if this process is killed; may be nil.
+	Guard Guard
+	// MaxMessage bounds a message, in bytes; 0 is [dapwire.DefaultMaxContent].
+	MaxMessage int
+	// Patience bounds what clew does for one request; after it, Delve's own answer
+	// goes out. 0 is [DefaultPatience].
+	Patience time.Duration
+	// Log takes what is of interest to who debugs clew itself; may be nil.
+	Log func(format string, args ...any)
+}
+
+// DefaultPatience is long: it must suffice for the first stack of a large
+// program on a busy machine, and stalling plugins are cut off much earlier.
+const DefaultPatience = 15 * time.Second
+
+// Strategies are opened unwinders.
+type Strategies struct {
+	Order []engine.Named // best ranked first
+	Close func()
+}
+
+// Proxy is one session.
+type Proxy struct {
+	opts   Options
+	up     *link
+	client *client
+	state  state
+	config config
+	caps   clientCapabilities
+	look   look
+	frames frames
+	alias  threadAlias
+}
+
+// New makes a proxy; [Proxy.Run] runs it.
+func New(opts Options) *Proxy {
+	if opts.Patience <= 0 {
+		opts.Patience = DefaultPatience
+	}
+	if opts.Log == nil {
+		opts.Log = func(string, ...any) {}
+	}
+	p := &Proxy{opts: opts, client: &client{w: opts.Client}, config: defaultConfig()}
+	p.up = newLink(opts.Upstream)
+	return p
+}
+
+// maxQueue bounds the messages that wait for their turn; then the client waits.
+const maxQueue = 64
+
+// Run passes messages until one side closes its connection, and closes the
+// other's.
+func (p *Proxy) Run() {
+	defer p.close()
+	var wait sync.WaitGroup
+	wait.Add(1)
+	go func() {
+		defer wait.Done()
+		p.fromUpstream()
+		_ = p.opts.Client.Close() // ends the reading of requests
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	queue := make(chan *dapwire.Message, maxQueue)
+	go p.read(queue, cancel)
+	for m := range queue {
+		p.handle(ctx, m)
+	}
+	_ = p.opts.Upstream.Close()
+	wait.Wait()
+}
+
+func (p *Proxy) close() {
+	p.look.close()
+	_ = p.opts.Upstream.Close()
+	_ = p.opts.Client.Close()
+}
+
+// read reads what the client sends. It reads ahead, so that a client that goes
+// away ends what is being done for it.
+func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
+	defer close(queue)
+	defer gone()
+	r := dapwire.NewReader(p.opts.Client, p.opts.MaxMessage)
+	for {
+		content, err := r.Read()
+		if err != nil {
+			var framing *dapwire.FramingError
+			if errors.As(err, &framing) {
+				p.opts.Log("client: %v", err)
+				p.refuse(&dapwire.Message{}, errMalformed, "Malformed message", err.Error())
+			}
+			return
+		}
+		m, err := dapwire.Parse(content)
+		if err != nil {
+			// Delve ends the session for such a message; that is its decision.
+			p.opts.Log("client: %v", err)
+			if p.up.writeRaw(content) != nil {
+				return
+			}
+			continue
+		}
+		if m.Type == dapwire.TypeRequest && len(content) > maxDelveMessage {
+			p.refuse(m, errMalformed, "Request too long", "Delve takes requests of up to 4 MiB")
+			continue
+		}
+		if p.cancelOwn(m) {
+			continue
+		}
+		queue <- m
+	}
+}
+
+// maxDelveMessage is what Delve's session takes; it would end for a longer one.
+const maxDelveMessage = 4 << 20
+
+// cancelOwn ends what clew is doing for a request that the client no longer
+// wants answered. Delve takes no such requests: the others pass and are refused.
+func (p *Proxy) cancelOwn(m *dapwire.Message) bool {
+	if m.Command != "cancel" {
+		return false
+	}
+	var args struct {
+		RequestID int64 `json:"requestId"`
+	}
+	if m.Decode("arguments", &args) != nil || !p.look.cancel(args.RequestID) {
+		return false
+	}
+	p.respond(m, nil)
+	return true
+}
+
+// fromUpstream passes what Delve sends.
+func (p *Proxy) fromUpstream() {
+	defer p.up.closed()
+	r := dapwire.NewReader(p.opts.Upstream, p.opts.MaxMessage)
+	for {
+		content, err := r.Read()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.opts.Log("upstream: %v", err)
+			}
+			return
+		}
+		m, err := dapwire.Parse(content)
+		if err != nil {
+			p.opts.Log("upstream: %v", err)
+			continue
+		}
+		if m.Type == dapwire.TypeResponse {
+			if m = p.up.answered(m); m == nil {
+				continue
+			}
+		}
+		if m.Type == dapwire.TypeEvent {
+			p.onEvent(m)
+		}
+		p.client.send(m)
+	}
+}

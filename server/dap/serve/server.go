@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/clewdbg/clew/server/delve"
+)
+
+// Server takes clients from a listener.
+type Server struct {
+	Config
+	Listener net.Listener
+	// AnyUser takes clients of other users as well.
+	AnyUser bool
+	// Multi goes on after a session, and makes a process for each.
+	Multi *Multi
+}
+
+// Run announces the server and serves. It returns when the session has ended
+// (of a server for many: when it is interrupted), or a signal came.
+func (s *Server) Run() error {
+	delve.AnnounceDAP(s.Listener.Addr())
+	defer func() { _ = s.Listener.Close() }()
+	interrupted := notify()
+	if s.Multi != nil {
+		return s.runMulti(interrupted)
+	}
+	conn, err := s.accept(interrupted)
+	if err != nil || conn == nil {
+		return err
+	}
+	// Nobody else is served: let them know.
+	s.Delve.Addr = s.Listener.Addr()
+	return serve(s.Config, conn, interrupted)
+}
+
+// Serve serves one client that is connected already, until its session ends or
+// a signal comes.
+func Serve(cfg Config, client io.ReadWriteCloser) error { return serve(cfg, client, notify()) }
+
+func notify() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	return signals
+}
+
+// accept takes the next client that may connect; nil when a signal came first.
+func (s *Server) accept(interrupted <-chan os.Signal) (net.Conn, error) {
+	type accepted struct {
+		conn net.Conn
+		err  error
+	}
+	result := make(chan accepted, 1)
+	go func() {
+		conn, err := s.next()
+		result <- accepted{conn, err}
+	}()
+	select {
+	case r := <-result:
+		return r.conn, r.err
+	case <-interrupted:
+		_ = s.Listener.Close()
+		if r := <-result; r.conn != nil {
+			_ = r.conn.Close()
+		}
+		return nil, nil
+	}
+}
+
+// next takes the next client that may connect. One that may not does not end
+// the server.
+func (s *Server) next() (net.Conn, error) {
+	for {
+		conn, err := s.Listener.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("accept a client: %w", err)
+		}
+		if s.AnyUser {
+			return conn, nil
+		}
+		if err := checkPeer(s.Listener.Addr(), conn); err != nil {
+			_ = conn.Close()
+			delve.LogDAPError("%v", err)
+			continue
+		}
+		return conn, nil
+	}
+}

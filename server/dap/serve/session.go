@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
+)
+
+// Config is what every session of a server has in common.
+type Config struct {
+	Delve      delve.DAPConfig
+	Strategies func(names []string) (*dap.Strategies, error)
+	// Lifeline starts the guard that sees to the program if this process is
+	// killed.
+	Lifeline   func() (*lifeline.Line, error)
+	MaxMessage int
+}
+
+// Session is one client's session in this process.
+type Session struct {
+	delve *delve.DAP
+	proxy *dap.Proxy
+	guard *guard
+	done  chan struct{}
+	end   sync.Once
+}
+
+// Start serves a client in the background.
+func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
+	if conn, ok := client.(net.Conn); ok && cfg.Delve.Addr == nil {
+		cfg.Delve.Addr = conn.LocalAddr()
+	}
+	d, err := delve.StartDAP(cfg.Delve)
+	if err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	s := &Session{delve: d, done: make(chan struct{})}
+	opts := dap.Options{
+		Client: client, Upstream: d.Conn(), Session: d.Session,
+		Strategies: cfg.Strategies, MaxMessage: cfg.MaxMessage, Log: delve.LogDAP,
+	}
+	if cfg.Lifeline != nil {
+		s.guard = &guard{start: cfg.Lifeline}
+		opts.Guard = s.guard
+	}
+	s.proxy = dap.New(opts)
+	go func() {
+		defer close(s.done)
+		s.proxy.Run()
+	}()
+	return s, nil
+}
+
+// Done is closed when Delve has ended the session, or the client is gone:
+// [Session.Close] is what remains.
+func (s *Session) Done() <-chan struct{} { return s.delve.Done() }
+
+// Close ends the session: a program that was launched is killed, one that was
+// attached to goes on.
+func (s *Session) Close() {
+	s.end.Do(func() {
+		s.delve.Close()
+		<-s.done
+		if s.guard != nil {
+			s.guard.release()
+		}
+	})
+}
+
+// serve serves one client until its session ends or interrupted is closed.
+func serve(cfg Config, client io.ReadWriteCloser, interrupted <-chan os.Signal) error {
+	s, err := Start(cfg, client)
+	if err != nil {
+		return fmt.Errorf("start a session: %w", err)
+	}
+	defer s.Close()
+	select {
+	case <-s.Done():
+	case <-interrupted:
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package dap
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// page is what a stackTrace request asks for.
+type page struct {
+	ThreadID   int64 `json:"threadId"`
+	StartFrame int   `json:"startFrame"`
+	Levels     int   `json:"levels"`
+}
+
+// stackTraceBody is a stackTrace response's body.
+type stackTraceBody struct {
+	StackFrames []json.RawMessage `json:"stackFrames"`
+	TotalFrames int               `json:"totalFrames"`
+}
+
+// onStackTrace answers with the assembled stack. Delve is asked first: that it
+// answers means that the program stands still, its frames bring their IDs, and
+// its answer goes out where clew has none.
+func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
+	var want page
+	if m.Decode("arguments", &want) != nil {
+		p.pass(m, nil)
+		return
+	}
+	if want.ThreadID >= FirstID {
+		p.stackOfThread(ctx, m, want)
+		return
+	}
+	answer, err := p.up.ask(ctx, m)
+	if err != nil {
+		return // both connections end
+	}
+	if !answer.Success {
+		p.client.send(answer)
+		return
+	}
+	var body *stackTraceBody
+	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		v.take(want.ThreadID, want.StartFrame, answer)
+		body, err = p.stackPage(ctx, v, want)
+		return err
+	}); err != nil {
+		p.opts.Log("stackTrace: %v", err)
+		p.client.send(answer)
+		return
+	}
+	p.respond(m, body)
+}
+
+// stackOfThread answers for a thread without a goroutine, of which Delve knows
+// nothing. It is asked for the stack of the current thread all the same: the
+// answer says whether the program stands still.
+func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page) {
+	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
+	if err != nil {
+		return
+	}
+	if !answer.Success {
+		answer.SetRequestSeq(m.Seq)
+		p.client.send(answer)
+		return
+	}
+	var body *stackTraceBody
+	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		body, err = p.stackPage(ctx, v, want)
+		return err
+	}); err != nil {
+		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		return
+	}
+	p.respond(m, body)
+}
+
+// resolve gives the thread of control that a DAP thread ID stands for, and the
+// ID by which Delve knows it: -1 is the selected goroutine, and so is 0 where the
+// current thread has none. Delve knows a thread without a goroutine only while it
+// is the current one; known is false for others.
+func (v *view) resolve(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+	if tid, ok := ownThread(id); ok {
+		th, err = v.thread(tid)
+		if err != nil || th.Goroutine != 0 {
+			return th, int64(th.Goroutine), true, err
+		}
+		goroutine, current, err := v.session.Selected()
+		return th, 0, err == nil && goroutine == 0 && current == tid, err
+	}
+	if id <= 0 {
+		th, err = v.current()
+		return th, id, true, err
+	}
+	th, err = v.live.Goroutine(uint64(id))
+	return th, id, true, err
+}
+
+// stackPage gives the rows that a request asks for.
+func (p *Proxy) stackPage(ctx context.Context, v *view, want page) (*stackTraceBody, error) {
+	depth, annotate, _ := p.config.get()
+	levels := want.Levels
+	if levels <= 0 {
+		levels = depth
+	}
+	start := max(want.StartFrame, 0)
+	th, delveID, known, err := v.resolve(want.ThreadID)
+	if err != nil {
+		return nil, err
+	}
+	last := start + levels
+	if last < start || last > maxRows {
+		last = maxRows
+	}
+	a, err := v.assemble(ctx, th, last, known)
+	if err != nil {
+		return nil, err
+	}
+	rows := a.rows(annotate)
+	body := &stackTraceBody{StackFrames: []json.RawMessage{}, TotalFrames: len(rows)}
+	if a.stack.DepthLimited {
+		body.TotalFrames = len(rows) + depth
+	}
+	if start >= len(rows) {
+		return body, nil
+	}
+	rows = rows[start:min(last, len(rows))]
+	if err := p.fetch(ctx, v, a, delveID, rows); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		frame, err := p.frame(v, a, delveID, &rows[i], annotate)
+		if err != nil {
+			return nil, err
+		}
+		body.StackFrames = append(body.StackFrames, frame)
+	}
+	return body, nil
+}
+
+// maxRows bounds what one request can ask for.
+const maxRows = 1 << 24
+
+// assembled is the stack of one thread of control at a stop.
+type assembled struct {
+	view   *view
+	thread delve.Thread
+	stack  unwind.Stack
+	depth  int   // that it was assembled to
+	claims bool  // all frames of Delve's that it could have were there
+	ids    []int // own ID of each frame, 0 where it has none yet
+	labels map[int]int
+}
+
+// leastDepth is assembled even where less is asked for: editors ask for the
+// first frame, and for some more at once.
+const leastDepth = 32
+
+// assemble gives a stack with at least so many frames, if it has them.
+func (v *view) assemble(ctx context.Context, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
+	key := threadKey{th.Goroutine, 0}
+	if th.Goroutine == 0 {
+		key.thread = th.ID
+	}
+	a := v.stacks[key]
+	if a != nil && (!a.stack.DepthLimited || len(a.stack.Frames) > frames) && a.claims {
+		return a, nil
+	}
+	depth := max(frames+1, leastDepth)
+	a = &assembled{view: v, thread: th, depth: depth, claims: true, labels: make(map[int]int)}
+	var note string
+	th.Claims = nil
+	// Delve counts inlined functions as frames: they come on top.
+	for ask := depth + depth/2; ; ask *= 2 {
+		claims, err := v.session.Claims(th, ask)
+		if err != nil {
+			note = "Delve's own frames are not known: " + err.Error()
+			break
+		}
+		th.Claims = claims
+		physical := 0
+		for i := range claims {
+			if !claims[i].Inlined {
+				physical++
+			}
+		}
+		if len(claims) < ask || physical >= depth || ask > maxRows {
+			break
+		}
+	}
+	a.stack = v.prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: depth})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // it may be truncated for that
+	}
+	if note != "" {
+		a.stack.Notes = append(a.stack.Notes, note)
+	}
+	if !delveKnows {
+		for i := range a.stack.Frames {
+			a.stack.Frames[i].DelveFrame = -1 // its index is of no use: nobody can ask by it
+		}
+	}
+	a.ids = make([]int, len(a.stack.Frames))
+	if before := v.stacks[key]; before != nil {
+		a.inherit(before)
+	}
+	v.stacks[key] = a
+	return a, nil
+}
+
+// inherit takes the IDs that frames had when less of the stack was known.
+func (a *assembled) inherit(before *assembled) {
+	for i := range min(len(a.ids), len(before.ids)) {
+		f, g := &a.stack.Frames[i], &before.stack.Frames[i]
+		if f.PC != g.PC || f.Function != g.Function {
+			return
+		}
+		a.ids[i] = before.ids[i]
+		if id, ok := before.labels[i]; ok {
+			a.labels[i] = id
+		}
+	}
+}
