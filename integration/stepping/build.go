@@ -32,8 +32,9 @@ type variant struct {
 	cflags   string
 	linkage  linkage
 	stripped bool // the library
-	// undescribed: no frame pointers and no tables, so that steps out of C code
-	// may be refused.
+	// undescribed: C functions that nobody can be sure of, so that steps out of
+	// them may be refused. Without frame pointers and tables, or with frame
+	// pointers in functions that have no names left.
 	undescribed bool
 }
 
@@ -45,7 +46,7 @@ var variants = []variant{
 	{name: "static-O2-g-omit", cflags: "-O2 -g -fomit-frame-pointer"},
 	{name: "static-O2-fp", cflags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
 	{name: "linked-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer", linkage: linked},
-	{name: "linked-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true},
+	{name: "linked-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, undescribed: true},
 	{name: "opened-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer", linkage: opened},
 	{name: "opened-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer", linkage: opened, stripped: true},
 

@@ -65,6 +65,8 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 		}
 	case !ok:
 		reason = fmt.Sprintf("the stack pointer of the caller at %#x is not known", pc)
+	case s.strayed(caller):
+		reason = fmt.Sprintf("the caller at %#x has its stack pointer, %#x, on none of the thread's stacks", pc, sp)
 	case !s.Executable.Contains(pc):
 		reason = fmt.Sprintf("the caller's address %#x lies outside every executable mapping", pc)
 	}
@@ -73,6 +75,20 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 		t.OnGoroutine, t.StackHigh, t.Thread = true, s.Thread.Segments[i].High, 0
 	}
 	return t, reason
+}
+
+// strayed says that the caller lies on a stack that is not known to be the
+// thread's. Where a signal has interrupted code, that may be; a return goes to a
+// known stack.
+//
+// Situation: a frame pointer that outlives its stack. Example: C code calls Go
+// back, whose stack grows and moves; when C returns into asmcgocall, its frame
+// pointer points to the old stack, whose words are still there. The return
+// address is right then, and the stack pointer is not. Test: TestDecide;
+// integration/stepping, "asmcgocall, the stack moves".
+func (s *Situation) strayed(caller *unwind.Frame) bool {
+	return caller.PC.Kind() == unwind.KindReturn && len(s.Thread.Segments) > 0 &&
+		(caller.Segment < 0 || caller.Segment >= len(s.Thread.Segments))
 }
 
 // disagreement compares what Delve would build a step on with the assembler's

@@ -83,6 +83,11 @@ func TestDecide(t *testing.T) {
 			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "outside every executable mapping"},
 		{"the caller's stack pointer is unknown", func(s *Situation) { s.Stack.Frames[1].Registers.Forget(unwind.AMD64.SP()) },
 			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "stack pointer"},
+		{"the caller's stack is not the thread's", func(s *Situation) { s.Stack.Frames[1].Segment = 2 },
+			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "none of the thread's stacks"},
+		{"a signal has interrupted code on an unknown stack", func(s *Situation) {
+			s.Stack.Frames[1].Segment, s.Stack.Frames[1].PC = 2, unwind.Code(pcMiddle, unwind.KindInstruction)
+		}, map[Command]Action{Next: Delegate, StepIn: Delegate, StepOut: Delegate}, ""},
 		{"no stack", func(s *Situation) { s.Stack.Frames, s.Stack.Reason = nil, "no registers" },
 			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "no registers"},
 	}
