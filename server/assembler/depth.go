@@ -19,7 +19,8 @@ import (
 // code that uses rbp for data and has no tables; Go on arm64, where asmcgocall
 // loads another frame pointer. A slot that Delve knows by number has moved
 // before. What handles it: stepDepth. Tests: TestDepth; in integration,
-// TestSwitches (grown), TestARM64.
+// TestSwitches (grown), TestARM64; in integration/stepping, "asmcgocall, the stack
+// moves".
 
 // depthSlots says where asmcgocall keeps what, in bytes from its SP.
 type depthSlots struct {
@@ -32,10 +33,7 @@ type depthSlots struct {
 // the way back cannot be read; the frame pointer may do then.
 func (w *walker) stepDepth(fn Function) bool {
 	f, arch := w.last(), w.target.Arch
-	if f.PC.Kind() != unwind.KindReturn {
-		return false
-	}
-	slots, ok := readDepthSlots(arch, w.target.Code.Bytes(f.PC.Raw(), 96))
+	slots, ok := w.depthSlots(fn)
 	if !ok {
 		return false
 	}
@@ -68,6 +66,30 @@ func (w *walker) stepDepth(fn Function) bool {
 	return w.take(unwind.StrategyGopclntab, &step, true)
 }
 
+// maxDepthCode is more than asmcgocall takes, in bytes, to go back to the
+// goroutine's stack.
+const maxDepthCode = 96
+
+// depthSlots reads where asmcgocall keeps the way back from the code behind its
+// call of C. An innermost frame may have executed some of that.
+func (w *walker) depthSlots(fn Function) (depthSlots, bool) {
+	f, arch := w.last(), w.target.Arch
+	pc := f.PC.Raw()
+	if f.PC.Kind() == unwind.KindReturn {
+		s, _, ok := readDepthSlots(arch, w.target.Code.Bytes(pc, maxDepthCode))
+		return s, ok
+	}
+	for ra := pc; ra > fn.Start && pc-ra < maxDepthCode; ra-- {
+		if _, call := callTarget(arch, ra, w.target.Code); !call {
+			continue
+		}
+		if s, n, ok := readDepthSlots(arch, w.target.Code.Bytes(ra, maxDepthCode)); ok && pc <= ra+n {
+			return s, true
+		}
+	}
+	return depthSlots{}, false
+}
+
 // stackTop reads the top of the stack of the goroutine that the slot names: from
 // its runtime.g, or where that cannot be read from what is known of the thread.
 func (w *walker) stackTop(sp uint64, slots *depthSlots) (uint64, bool) {
@@ -88,30 +110,32 @@ func (w *walker) stackTop(sp uint64, slots *depthSlots) (uint64, bool) {
 	return 0, false
 }
 
-func readDepthSlots(arch unwind.Arch, code []byte) (depthSlots, bool) {
+// readDepthSlots reads the code behind the call. Up to and including the
+// instruction at offset n SP is what it was at the call.
+func readDepthSlots(arch unwind.Arch, code []byte) (s depthSlots, n uint64, ok bool) {
 	switch arch {
 	case unwind.AMD64:
 		return readDepthAMD64(code)
 	case unwind.ARM64:
 		return readDepthARM64(code)
 	}
-	return depthSlots{}, false
+	return s, 0, false
 }
 
 // readDepthAMD64 reads, from the code behind the call on:
 //
 //	mov g(%rsp),%rdi; mov topAt(%rdi),%rsi; sub old(%rsp),%rsi; ...; mov %rsi,%rsp
 //	mov old(%rsp),%rsi; mov %rsi,%rsp
-func readDepthAMD64(code []byte) (s depthSlots, ok bool) {
+func readDepthAMD64(code []byte) (s depthSlots, n uint64, ok bool) {
 	const unread = -1
 	s = depthSlots{old: unread, g: unread, topAt: unread}
 	loaded, g := unread, x86asm.Reg(0)
-	for len(code) > 0 {
-		inst, err := x86asm.Decode(code, 64)
-		if err != nil {
-			return s, false
+	var inst x86asm.Inst
+	for ; ; n += uint64(inst.Len) {
+		var err error
+		if inst, err = x86asm.Decode(code[n:], 64); err != nil {
+			return s, n, false
 		}
-		code = code[inst.Len:]
 		to, isReg := inst.Args[0].(x86asm.Reg)
 		from, isMem := inst.Args[1].(x86asm.Mem)
 		isMem = isMem && from.Index == 0 && from.Segment == 0
@@ -121,7 +145,7 @@ func readDepthAMD64(code []byte) (s depthSlots, ok bool) {
 			if s.g == unread {
 				s.old = int64(loaded)
 			}
-			return s, s.old >= 0 && (s.g < 0 || s.topAt >= 0)
+			return s, n, s.old >= 0 && (s.g < 0 || s.topAt >= 0)
 		case inst.Op == x86asm.MOV && isMem && from.Base == x86asm.RSP:
 			loaded, g = int(from.Disp), to
 		case inst.Op == x86asm.MOV && isMem && loaded >= 0 && from.Base == g && s.topAt < 0:
@@ -130,25 +154,24 @@ func readDepthAMD64(code []byte) (s depthSlots, ok bool) {
 			s.old, s.g = from.Disp, int64(loaded)
 		}
 	}
-	return s, false
 }
 
 // readDepthARM64 reads, from the code behind the call on:
 //
 //	ldr x28,[sp,#g]; ...; ldr x5,[x28,#topAt]; ldr x6,[sp,#old]; sub x5,x5,x6; ...; mov sp,x5
 //	ldr x2,[sp,#old]; mov sp,x2
-func readDepthARM64(code []byte) (s depthSlots, ok bool) {
+func readDepthARM64(code []byte) (s depthSlots, n uint64, ok bool) {
 	const (
 		ldr, ldrMask     = 0xf9400000, 0xffc00000 // LDR Xt, [Xn, #imm12*8]
 		movSP, movSPMask = 0x9100001f, 0xfffffc1f // MOV SP, Xn
 		regG, regSP      = 28, 31
 	)
 	s = depthSlots{old: -1, g: -1, topAt: -1}
-	for ; len(code) >= 4; code = code[4:] {
-		word := binary.LittleEndian.Uint32(code)
+	for ; n+4 <= uint64(len(code)); n += 4 {
+		word := binary.LittleEndian.Uint32(code[n:])
 		switch to, base, off := word&31, word>>5&31, int64(word>>10&0xfff)*8; {
 		case word&movSPMask == movSP:
-			return s, s.old >= 0 && (s.g < 0 || s.topAt >= 0)
+			return s, n, s.old >= 0 && (s.g < 0 || s.topAt >= 0)
 		case word&ldrMask != ldr:
 		case base == regSP && to == regG:
 			s.g = off
@@ -158,7 +181,7 @@ func readDepthARM64(code []byte) (s depthSlots, ok bool) {
 			s.topAt = off
 		}
 	}
-	return s, false
+	return s, n, false
 }
 
 // callTarget gives where the direct call right before a return address goes to.

@@ -100,7 +100,9 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 		return fmt.Sprintf("the caller's stack pointer %#x is not aligned to %d bytes", callerSP, arch.StackAlignment())
 	}
 	from, to := j.segmentOf(sp), j.segmentOf(callerSP)
-	if to < 0 && mayswitch {
+	if to < 0 && mayswitch && step.CallerKind == unwind.KindInstruction {
+		// A signal may have interrupted code on any stack; what was called returns to
+		// one that is known.
 		to = j.discover(callerSP)
 	}
 	if len(j.segments) == 0 {

@@ -68,7 +68,7 @@ func (w *walker) leaveGo(fn Function) outcome {
 			return w.enter(fn)
 		}
 	case savesDepth:
-		if w.stepDepth(fn) {
+		if w.stepDepth(fn) || w.stepBack(fn) {
 			return progressed
 		}
 	}
@@ -76,6 +76,21 @@ func (w *walker) leaveGo(fn Function) outcome {
 		return progressed
 	}
 	return nothing
+}
+
+// stepBack leaves asmcgocall where an innermost frame is on the goroutine's stack,
+// before the switch or after it: by SP, because behind a call of C the frame
+// pointer may point to where the stack was before it grew. Test: in
+// integration/stepping, "asmcgocall, the stack moves".
+func (w *walker) stepBack(fn Function) bool {
+	f := w.last()
+	left, known := w.leftGoroutine()
+	if left || !known || f.PC.Kind() != unwind.KindInstruction || w.target.Arch != unwind.AMD64 || !fn.HasSPDelta {
+		return false
+	}
+	sp, _ := f.Registers.SP(w.target.Arch)
+	step, err := w.target.stepAMD64(&f.Registers, fn, sp, f.PC.Kind())
+	return err == nil && w.take(unwind.StrategyGopclntab, &step, false)
 }
 
 const noLayout = "its layout is not known, as the program has no DWARF"

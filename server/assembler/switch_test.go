@@ -174,7 +174,7 @@ func TestDepthSlots(t *testing.T) {
 		"amd64, nonsense": {unwind.AMD64, []byte{6, 6, 6}, depthSlots{}, false},
 		"nothing":         {unwind.AMD64, nil, depthSlots{}, false},
 	} {
-		if got, ok := readDepthSlots(c.arch, c.code); ok != c.ok || ok && got != c.want {
+		if got, _, ok := readDepthSlots(c.arch, c.code); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %+v %t, want %+v %t", name, got, ok, c.want, c.ok)
 		}
 	}
@@ -227,6 +227,40 @@ func TestDepth(t *testing.T) {
 	} {
 		if s.Stop != unwind.Truncated || len(s.Frames) != 2 {
 			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
+		}
+	}
+}
+
+// Stopped between the call of C and the way back, the frame pointer is as stale
+// as it was when C gave it back; the slots are where they were until SP is set.
+func TestDepthInnermost(t *testing.T) {
+	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+	goroutine.Pad(64).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64).Mark("top")
+	um, err := goroutine.Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cm, err := stackasm.New(unwind.AMD64, sp0).Word(um.Addr("top")-um.Addr("asm"), switchG).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gm, err := stackasm.New(unwind.AMD64, switchG).Word(um.Base, 0, um.Addr("top")).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Where the stack was before, everything is still there.
+	old, err := stackasm.New(unwind.AMD64, 0x5000_0000).Mark("asm").Word(0x5000_0020).Word(goCallPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []uint64{0, 5, 9, 13, 22} { // before each instruction that follows
+		th := thread(asmPC+at, sp0, old.Addr("asm"), unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, um.Segment(unwind.SegmentGoroutine))
+		tg := target(memories(um, cm, gm, old))
+		tg.Writable = unwind.NewRangeSet(unwind.Range{Start: 0x5000_0000, End: 0x5000_1000}, unwind.Range{Start: 0x6000_0000, End: 0x6000_1000})
+		tg.Code = asmcgocallCode{runtimeCode{synthetic, map[uint64]uint64{goCallPC: 0x502000, asmPC: 0x502100}}, depthAMD64}
+		s := with().Stack(context.Background(), tg, th, Options{})
+		if sp, _ := s.Frames[min(1, len(s.Frames)-1)].Registers.SP(unwind.AMD64); s.Stop != unwind.End || len(s.Frames) != 3 || sp != um.Addr("asm")+16 {
+			t.Errorf("+%d: frames %#x, %v: %s", at, pcs(s), s.Stop, s.Reason)
 		}
 	}
 }
