@@ -28,11 +28,7 @@ type scene struct {
 	spot     string
 	// The places in runtime.asmcgocall have no spot.
 	atCall, behindCall bool
-	// gap says that clew is known to refuse here, and why.
-	gap string
 }
-
-const switchGap = "the assembler does not leave asmcgocall where it has called C"
 
 var scenes = []scene{
 	{name: "leaf, first instruction", scenario: "plain", function: "leaf"},
@@ -43,9 +39,9 @@ var scenes = []scene{
 	{name: "recursion, outermost", scenario: "again", function: "again", spot: "again"},
 	{name: "shared with other threads", scenario: "crowd", function: "door", spot: "door"},
 	{name: "before a callback of Go", scenario: "calling", function: "calling", spot: "calling"},
-	{name: "asmcgocall, at its call", scenario: "plain", function: switchFunction, atCall: true, gap: switchGap},
-	{name: "asmcgocall, after its call", scenario: "plain", function: switchFunction, behindCall: true, gap: switchGap},
-	{name: "asmcgocall, the stack moves", scenario: "calling", function: switchFunction, atCall: true, gap: switchGap},
+	{name: "asmcgocall, at its call", scenario: "plain", function: switchFunction, atCall: true},
+	{name: "asmcgocall, after its call", scenario: "plain", function: switchFunction, behindCall: true},
+	{name: "asmcgocall, the stack moves", scenario: "calling", function: switchFunction, atCall: true},
 	{name: "leaf in a thread of C's", scenario: "thread", function: "leaf", spot: "leaf"},
 	{name: "middle in a thread of C's", scenario: "thread", function: "middle", spot: "middle"},
 	{name: "that thread's first function", scenario: "thread", function: "thread_main", spot: "thread"},

@@ -76,7 +76,6 @@ func (b *bench) judge(v variant, c *scene, command string, results map[string]re
 		b.bad = append(b.bad, what)
 	case mine.detail == "":
 		b.bad = append(b.bad, what+", without a reason")
-	case c.gap != "":
 	case c.inGo() || !v.undescribed:
 		b.bad = append(b.bad, what+", though the caller can be known")
 	case tried && theirs.verdict == right:
