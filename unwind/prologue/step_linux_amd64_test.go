@@ -1,13 +1,9 @@
 package prologue
 
 import (
-	"encoding/binary"
-	"os"
-	"os/exec"
-	"runtime"
-	"syscall"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/singlestep"
 	"golang.org/x/arch/x86/x86asm"
 )
 
@@ -37,52 +33,12 @@ func TestStep(t *testing.T) {
 }
 
 // ptraced is a process under ptrace.
-type ptraced struct{ pid int }
+type ptraced struct{ *singlestep.Process }
 
-func startPtrace(t *testing.T, exe string) machine {
-	// A ptrace tracer is a thread, not a process.
-	runtime.LockOSThread()
-	t.Cleanup(runtime.UnlockOSThread)
-	cmd := exec.Command(exe)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	var ws syscall.WaitStatus
-	if _, err := syscall.Wait4(cmd.Process.Pid, &ws, 0, nil); err != nil {
-		t.Fatal(err)
-	}
-	return &ptraced{cmd.Process.Pid}
-}
+func startPtrace(t *testing.T, exe string) machine { return ptraced{singlestep.Start(t, exe)} }
 
-func (p *ptraced) step() (bool, int, error) {
-	if err := syscall.PtraceSingleStep(p.pid); err != nil {
-		return false, 0, err
-	}
-	var ws syscall.WaitStatus
-	if _, err := syscall.Wait4(p.pid, &ws, 0, nil); err != nil {
-		return false, 0, err
-	}
-	if ws.Exited() || !ws.Stopped() || ws.StopSignal() != syscall.SIGTRAP {
-		return false, ws.ExitStatus(), nil
-	}
-	return true, 0, nil
-}
-
-func (p *ptraced) registers(out *registers) error {
-	var r syscall.PtraceRegs
-	if err := syscall.PtraceGetRegs(p.pid, &r); err != nil {
-		return err
-	}
-	copy(out.r[:], []uint64{r.Rax, r.Rdx, r.Rcx, r.Rbx, r.Rsi, r.Rdi, r.Rbp, r.Rsp, r.R8, r.R9, r.R10, r.R11, r.R12, r.R13, r.R14, r.R15})
-	out.pc = r.Rip
-	return nil
-}
-
-func (p *ptraced) word(addr uint64) (uint64, error) {
-	var b [8]byte
-	_, err := syscall.PtracePeekData(p.pid, uintptr(addr), b[:])
-	return binary.LittleEndian.Uint64(b[:]), err
+func (p ptraced) registers(out *registers) error {
+	all, err := p.Registers()
+	out.set(&all, 16)
+	return err
 }

@@ -1,17 +1,13 @@
 package prologue
 
 import (
-	"bufio"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
-	"os/exec"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/clewdbg/clew/internal/singlestep"
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 var qemuBuilds = []string{
@@ -47,120 +43,33 @@ func TestStepARM64(t *testing.T) {
 	stepAll(t, a, qemuBuilds, startQEMU)
 }
 
-// stub is a program under qemu's GDB stub (GDB manual, appendix E, remote serial protocol).
-type stub struct {
-	c net.Conn
-	r *bufio.Reader
-}
+// emulated is a program under qemu.
+type emulated struct{ *singlestep.Stub }
 
 func startQEMU(t *testing.T, exe string) machine {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
-	cmd := exec.Command("qemu-aarch64", "-g", strconv.Itoa(port), exe)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	var c net.Conn
-	for range 200 {
-		if c, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	s := &stub{c, bufio.NewReader(c)}
+	s := singlestep.Emulate(t, singlestep.Emulator{Path: testneed.Tool(t, "qemu-aarch64"), Order: binary.LittleEndian,
+		Registers: singlestep.RegistersARM64}, exe)
 	// The stub knows the vector registers only after its features were asked for.
 	for _, q := range []string{"qSupported:qXfer:features:read+", "qXfer:features:read:target.xml:0,ffb"} {
-		if _, err := s.ask(q); err != nil {
+		if _, err := s.Ask(q); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s
+	return emulated{s}
 }
 
-func (s *stub) ask(q string) (string, error) {
-	sum := byte(0)
-	for i := range len(q) {
-		sum += q[i]
-	}
-	_ = s.c.SetDeadline(time.Now().Add(30 * time.Second))
-	if _, err := fmt.Fprintf(s.c, "$%s#%02x", q, sum); err != nil {
-		return "", err
-	}
-	if _, err := s.r.ReadString('$'); err != nil {
-		return "", err
-	}
-	a, err := s.r.ReadString('#')
-	if err != nil {
-		return "", err
-	}
-	if _, err := s.r.Discard(2); err != nil {
-		return "", err
-	}
-	_, err = s.c.Write([]byte{'+'})
-	return strings.TrimSuffix(a, "#"), err
-}
-
-func (s *stub) step() (bool, int, error) {
-	a, err := s.ask("s")
-	if err != nil {
-		return false, 0, err
-	}
-	switch {
-	case strings.HasPrefix(a, "T05"), strings.HasPrefix(a, "S05"):
-		return true, 0, nil
-	case strings.HasPrefix(a, "W"):
-		n, err := strconv.ParseUint(a[1:3], 16, 8)
-		return false, int(n), err
-	}
-	return false, 0, fmt.Errorf("stub stopped: %s", a)
-}
-
-func (s *stub) bytes(q string) ([]byte, error) {
-	a, err := s.ask(q)
-	if err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(a, "E") {
-		return nil, errors.New(a)
-	}
-	return hex.DecodeString(a)
-}
-
-func (s *stub) registers(out *registers) error {
-	b, err := s.bytes("g")
+func (s emulated) registers(out *registers) error {
+	all, err := s.Registers()
 	if err != nil {
 		return err
 	}
-	if len(b) < 33*8 {
-		return fmt.Errorf("stub sends %d bytes of registers", len(b))
-	}
-	for i := range 32 {
-		out.r[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	out.pc = binary.LittleEndian.Uint64(b[32*8:])
+	out.set(&all, 32)
 	for i := range 8 {
-		v, err := s.bytes(fmt.Sprintf("p%x", 34+8+i)) // after x0-x30, sp, pc, cpsr come the vector registers
+		v, err := s.Bytes(fmt.Sprintf("p%x", 34+8+i)) // after x0-x30, sp, pc, cpsr come the vector registers
 		if err != nil || len(v) < 8 {
 			return fmt.Errorf("register v%d: %w", 8+i, errors.Join(err, errors.New("not readable")))
 		}
 		out.r[int(D8)+i] = binary.LittleEndian.Uint64(v)
 	}
 	return nil
-}
-
-func (s *stub) word(addr uint64) (uint64, error) {
-	b, err := s.bytes(fmt.Sprintf("m%x,8", addr))
-	if err != nil || len(b) != 8 {
-		return 0, errors.Join(err, errors.New("memory not readable"))
-	}
-	return binary.LittleEndian.Uint64(b), nil
 }

@@ -2,6 +2,7 @@ package prologue
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -22,12 +24,18 @@ type registers struct {
 	pc uint64
 }
 
+// set takes over the registers of a program, whose program counter has the number pc.
+func (out *registers) set(all *singlestep.Registers, pc int) {
+	out.pc = all[pc]
+	all[pc] = 0
+	out.r = *all
+}
+
 // machine runs a program one instruction at a time.
 type machine interface {
-	// step executes one instruction; false when the program has ended, with its status.
-	step() (bool, int, error)
+	Step() (singlestep.Result, error)
+	Read(addr uint64, p []byte) int
 	registers(*registers) error
-	word(addr uint64) (uint64, error)
 }
 
 // testArch is what the test itself knows of an architecture, independently of the package.
@@ -182,13 +190,13 @@ func (s *stepper) run() {
 				s.compare(regs.pc, r, &regs)
 			}
 		}
-		on, status, err := s.m.step()
+		result, err := s.m.Step()
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if !on {
-			if status != 42 {
-				s.t.Fatalf("program failed: status %d", status)
+		if result.Ended || result.Signal {
+			if result.Status != 42 {
+				s.t.Fatalf("program failed: %+v", result)
 			}
 			break
 		}
@@ -204,11 +212,11 @@ func (s *stepper) run() {
 }
 
 func (s *stepper) word(addr uint64) uint64 {
-	w, err := s.m.word(addr)
-	if err != nil {
+	var b [8]byte
+	if s.m.Read(addr, b[:]) != 8 {
 		return 0xbad0bad0bad0bad0
 	}
-	return w
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 func (s *stepper) lookup(pc uint64) *stepRule {

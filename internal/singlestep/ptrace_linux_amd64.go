@@ -1,0 +1,117 @@
+package singlestep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// Process is a process under ptrace.
+type Process struct {
+	PID     int
+	mem     *os.File
+	deliver int // the signal that comes next
+}
+
+// Start starts a program, which stands before its first instruction (the
+// loader's, where it has one), and locks the test to its thread, which is the
+// tracer. The program ends with the test.
+func Start(t testing.TB, exe string, args ...string) *Process {
+	t.Helper()
+	runtime.LockOSThread()
+	t.Cleanup(runtime.UnlockOSThread)
+	cmd := exec.Command(exe, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	cmd.Env = []string{"PATH=/bin"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{PID: cmd.Process.Pid}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it has ended, but for a failed test
+		_ = cmd.Wait()
+	})
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(p.PID, &ws, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", p.PID), os.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.mem.Close() })
+	return p
+}
+
+// Step implements [Program].
+func (p *Process) Step() (Result, error) { return p.resume(syscall.PTRACE_SINGLESTEP) }
+
+func (p *Process) resume(how uintptr) (Result, error) {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PTRACE, how, uintptr(p.PID), 0, uintptr(p.deliver), 0, 0)
+	if errno != 0 {
+		return Result{}, errno
+	}
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(p.PID, &ws, 0, nil); err != nil {
+		return Result{}, err
+	}
+	p.deliver = 0
+	switch {
+	case ws.Exited():
+		return Result{Ended: true, Status: ws.ExitStatus()}, nil
+	case !ws.Stopped():
+		return Result{}, errors.New("the program was killed")
+	case ws.StopSignal() != syscall.SIGTRAP:
+		p.deliver = int(ws.StopSignal())
+	}
+	return Result{Signal: p.deliver != 0}, nil
+}
+
+// Registers implements [Program].
+func (p *Process) Registers() (r Registers, err error) {
+	var pr syscall.PtraceRegs
+	err = syscall.PtraceGetRegs(p.PID, &pr)
+	copy(r[:], []uint64{pr.Rax, pr.Rdx, pr.Rcx, pr.Rbx, pr.Rsi, pr.Rdi, pr.Rbp, pr.Rsp,
+		pr.R8, pr.R9, pr.R10, pr.R11, pr.R12, pr.R13, pr.R14, pr.R15, pr.Rip})
+	return r, err
+}
+
+// Read implements [Program].
+func (p *Process) Read(addr uint64, b []byte) int {
+	n, _ := p.mem.ReadAt(b, int64(addr)) // what cannot be read is told by n
+	return n
+}
+
+// RunTo implements [Program].
+func (p *Process) RunTo(addr uint64) error {
+	var saved [1]byte
+	if p.Read(addr, saved[:]) != 1 {
+		return fmt.Errorf("no code at %#x", addr)
+	}
+	if _, err := p.mem.WriteAt([]byte{0xcc}, int64(addr)); err != nil {
+		return err
+	}
+	result, err := p.resume(syscall.PTRACE_CONT)
+	if err != nil {
+		return err
+	}
+	if result.Ended || result.Signal {
+		return fmt.Errorf("the program did not come to %#x: %+v", addr, result)
+	}
+	if _, err := p.mem.WriteAt(saved[:], int64(addr)); err != nil {
+		return err
+	}
+	var regs syscall.PtraceRegs
+	if err := syscall.PtraceGetRegs(p.PID, &regs); err != nil {
+		return err
+	}
+	if regs.Rip != addr+1 {
+		return fmt.Errorf("the program stopped at %#x, not behind %#x", regs.Rip, addr)
+	}
+	regs.Rip = addr
+	return syscall.PtraceSetRegs(p.PID, &regs)
+}
