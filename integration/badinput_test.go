@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -169,10 +170,14 @@ func as(uid uint32, cmd *exec.Cmd) *exec.Cmd {
 // and returns its process ID.
 func parkAs(t testing.TB, scenario string) string {
 	t.Helper()
+	return strconv.Itoa(parkProgramAs(t, build(t, variantNamed(t, "static-O1-g-fp")), scenario).pid)
+}
+
+func parkProgramAs(t testing.TB, p program.Program, scenario string) parked {
+	t.Helper()
 	if os.Getuid() != 0 {
 		testneed.LeaveOut(t, "running programs as other users needs root")
 	}
-	p := build(t, variantNamed(t, "static-O1-g-fp"))
 	stem := filepath.Join(t.TempDir(), "record")
 	for _, dir := range []string{filepath.Dir(p.Path), filepath.Dir(filepath.Dir(stem)), filepath.Dir(stem)} {
 		if err := os.Chmod(dir, 0o777); err != nil {
@@ -180,6 +185,7 @@ func parkAs(t testing.TB, scenario string) string {
 		}
 	}
 	cmd := as(nobody, exec.Command(p.Path, scenario, "syscall", stem))
+	cmd.Env = append(cmd.Env, "NATIVE_LIBRARY="+p.Library)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +193,7 @@ func parkAs(t testing.TB, scenario string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // killed is what we want
 	})
-	awaitParked(t, cmd.Process.Pid, stem, "syscall")
-	return strconv.Itoa(cmd.Process.Pid)
+	return awaitParked(t, cmd.Process.Pid, stem, "syscall")
 }
 
 // TestAttachOtherUser: another user's process is refused by naming the user.

@@ -16,6 +16,8 @@ const (
 	// sectionSegment is what an image without section headers has: the loadable
 	// segment from the place that the program header PT_GNU_EH_FRAME names on.
 	sectionSegment = "segment:0x6474e550"
+	// sectionBefore is that segment up to there: .eh_frame may come first.
+	sectionBefore = "segment-before:0x6474e550"
 )
 
 // New gives an unwinder that knows no images and yields to no one.
@@ -26,7 +28,7 @@ func New() *tablewalk.Unwinder {
 			Version:  Version,
 			Arches:   []unwind.Arch{unwind.AMD64, unwind.ARM64},
 			Trust:    unwind.TrustCFI,
-			Sections: []string{sectionEH, sectionHeader, sectionDebug, sectionSegment},
+			Sections: []string{sectionEH, sectionHeader, sectionDebug, sectionSegment, sectionBefore},
 		},
 		Rules: "DWARF rules",
 		Open:  open,

@@ -33,8 +33,12 @@ func tablesOf(arch unwind.Arch, in *unwind.Image) (ts tables, problems tablewalk
 	opts := cfi.Options{Arch: arch, Bias: in.Base, Code: unwind.NewRangeSet(in.Executable...)}
 	eh, header := section(sectionEH), section(sectionHeader)
 	if segment := section(sectionSegment); len(eh.Data) == 0 && len(segment.Data) > 0 {
+		before := section(sectionBefore)
+		if before.Addr+uint64(len(before.Data)) != segment.Addr {
+			before.Data = nil
+		}
 		var err error
-		if header, eh, err = cfi.SplitSegment(segment.Addr, segment.Data, arch, in.Base); err != nil {
+		if header, eh, err = cfi.SplitSegment(segment.Addr, segment.Data, before.Data, arch, in.Base); err != nil {
 			problems = append(problems, err.Error())
 		}
 		opts.OpenEnded = true

@@ -101,9 +101,22 @@ func TestSegment(t *testing.T) {
 	at := walktest.Request(t, unwind.AMD64, unwind.KindReturn, s, stackasm.Values{"rip": num(inFirst), "rsp": at("sp")})
 	walktest.Wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 
+	// .eh_frame in front of its header.
+	end := frame.Addr + uint64(len(frame.Data))
+	behind := []byte{1, 0x1b, 0xff, 0xff}
+	behind = binary.LittleEndian.AppendUint32(behind, uint32(frame.Addr-end-4))
+	before := unwind.Section{Name: sectionBefore, Addr: frame.Addr, Data: frame.Data}
+	image.Sections = []unwind.Section{{Name: sectionSegment, Addr: end, Data: behind}, before}
+	wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+	image.Sections[1].Addr-- // not where it belongs
+	r := update(t, New(), unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{image}})
+	if !strings.Contains(r[0].Problem, "outside") || len(r[0].Coverage) != 0 {
+		t.Errorf("%+v", r[0])
+	}
+
 	segment.Data = segment.Data[:9]
 	image.Sections = []unwind.Section{segment}
-	r := update(t, New(), unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{image}})
+	r = update(t, New(), unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{image}})
 	if !strings.Contains(r[0].Problem, "outside") || len(r[0].Coverage) != 0 {
 		t.Errorf("%+v", r[0])
 	}

@@ -25,7 +25,7 @@ type Files struct {
 // open opens the file at path, with its debug file, and refuses it where it is of
 // another build than the image.
 func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*symbols.File, error) {
-	file, err := symbols.OpenWithDebug(path, img.Path, debugFolders)
+	file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{Known: img.Path, Beside: filepath.Dir(path), Folders: debugFolders})
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,11 @@ func (f *Files) debugFolders() []string {
 	return f.DebugFolders
 }
 
-// fileKey names an image. One without a file (the vDSO) is read anew where it
-// is loaded elsewhere.
+// fileKey names an image. One whose file is not there, or never was (the vDSO), is
+// read anew where it is loaded elsewhere.
 type fileKey struct {
 	path, buildID string
+	state         imagemap.FileState
 	base          uint64 // 0 for files
 }
 
@@ -57,21 +58,21 @@ type known struct {
 	used bool        // since the last Sweep
 }
 
-// Live opens the files as the process sees them (its own root folder), and its
-// vDSO from memory.
+// Live opens the files as the process sees them (its own root folder). What has no
+// file (any more) is read from the process.
 func (f *Files) Live(pid int, memory io.ReaderAt) Opener {
 	return func(img *imagemap.Image) (*symbols.File, error) {
 		key := fileKey{path: img.Path, buildID: string(img.BuildID)}
 		if img.Loaded != nil {
-			switch img.Loaded.File {
-			case imagemap.FileDeleted:
-				return nil, fmt.Errorf("%s %w", img.Path, errDeleted)
-			case imagemap.FileReplaced:
-				return nil, fmt.Errorf("%s %w", img.Path, errReplaced)
-			case imagemap.FileNone:
-				key.base = img.Base
-				return f.get(key, nil, func() (*symbols.File, error) { return openMemory(img, memory) })
-			}
+			key.state = img.Loaded.File
+		}
+		switch key.state {
+		case imagemap.FileNone:
+			key.base = img.Base
+			return f.get(key, nil, func() (*symbols.File, error) { return openMemory(img, memory) })
+		case imagemap.FileDeleted, imagemap.FileReplaced:
+			key.base = img.Base
+			return f.get(key, nil, func() (*symbols.File, error) { return f.openLost(img, pid, memory) })
 		}
 		path, info := locate(pid, img.Path)
 		return f.get(key, info, func() (*symbols.File, error) { return f.open(img, path, f.debugFolders()) })
@@ -79,7 +80,8 @@ func (f *Files) Live(pid int, memory io.ReaderAt) Opener {
 }
 
 // Offline opens the files of a snapshot: resolve says which file a path stands
-// for, "" for one that is in memory only. Debug files are looked for below root
+// for, "" for one that is in memory only. Of files that are not there the snapshot may
+// hold what was in memory. Debug files are looked for below root
 // ("" is "/").
 func (f *Files) Offline(resolve func(path string) string, root string, memory io.ReaderAt) Opener {
 	var folders []string
@@ -93,7 +95,7 @@ func (f *Files) Offline(resolve func(path string) string, root string, memory io
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			info = nil
+			return openMissing(img, path, memory)
 		}
 		return f.get(fileKey{path: path, buildID: string(img.BuildID)}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
 	}

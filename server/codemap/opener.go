@@ -28,18 +28,16 @@ func (e *BuildError) Error() string {
 }
 
 var (
-	errDeleted  = errors.New("was deleted after it was loaded: its symbols are not used")
-	errReplaced = errors.New("was replaced after it was loaded: it is not used")
-	errChanged  = errors.New("was written to after it was loaded: it is not used")
-	errNoFile   = errors.New("no file")
+	errChanged = errors.New("was written to after it was loaded: it is not used")
+	errNoFile  = errors.New("no file")
 )
 
 // maxMemoryImage bounds an image that is read from memory, in bytes. The vDSO
 // has one or two pages.
 const maxMemoryImage = 1 << 20
 
-// MemoryRange says where an image without a file (the vDSO) is read in memory.
-func MemoryRange(img *imagemap.Image) (unwind.Range, bool) {
+// memoryRange says where an image without a file (the vDSO) is read in memory.
+func memoryRange(img *imagemap.Image) (unwind.Range, bool) {
 	end := img.EndOfText
 	if img.Loaded != nil {
 		for _, r := range img.Loaded.Executable {
@@ -50,7 +48,7 @@ func MemoryRange(img *imagemap.Image) (unwind.Range, bool) {
 }
 
 func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
-	where, ok := MemoryRange(img)
+	where, ok := memoryRange(img)
 	if memory == nil || !ok {
 		return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)
 	}

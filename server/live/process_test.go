@@ -1,7 +1,9 @@
 package live
 
 import (
+	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/snapshot"
 )
@@ -135,7 +139,7 @@ func TestLaterLooks(t *testing.T) {
 	}
 }
 
-// A file that was written to while it was loaded, or replaced, is not used.
+// A file that was written to while it was loaded is not used.
 func TestFileChangesWhileLoaded(t *testing.T) {
 	l := startLoading(t)
 	p := NewProcess(l.Session)
@@ -163,6 +167,19 @@ func TestFileChangesWhileLoaded(t *testing.T) {
 			t.Errorf("through is found %d times; %q", find(v), notes)
 		}
 	}
+}
+
+// Of a file that was replaced, what the process has loaded is used; the kernel
+// keeps it.
+func TestFileReplacedWhileLoaded(t *testing.T) {
+	l := startLoading(t)
+	l.run(t)
+	p := NewProcess(l.Session)
+	before, err := p.Look(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := before.Code().Find("through")
 	other := filepath.Join(t.TempDir(), "other.so")
 	if err := os.WriteFile(other, []byte("something else"), 0o644); err != nil {
 		t.Fatal(err)
@@ -170,10 +187,97 @@ func TestFileChangesWhileLoaded(t *testing.T) {
 	if err := os.Rename(other, l.library); err != nil {
 		t.Fatal(err)
 	}
-	v = look()
-	if notes := strings.Join(v.Input.Notes, "\n"); find(v) != 0 || !strings.Contains(notes, l.library+" was replaced") {
-		t.Errorf("through is found %d times; %q", find(v), notes)
+	v, err := p.Look(false)
+	if err != nil {
+		t.Fatal(err)
 	}
+	i := slices.IndexFunc(v.Input.Images, func(img unwind.Image) bool { return img.Path == l.library })
+	if i < 0 || len(v.Input.About[i]) != 1 || !strings.Contains(v.Input.About[i][0], l.library+" was replaced") {
+		t.Fatalf("image %d, notes %q", i, v.Input.About)
+	}
+	if found := v.Code().Find("through"); len(found) != 1 || !slices.Equal(found, through) {
+		t.Errorf("through is found at %#x, and was at %#x", found, through)
+	}
+}
+
+// An image reads from memory as from its file, as far as it is loaded.
+func TestLoadedImages(t *testing.T) {
+	l := startLoading(t)
+	l.run(t)
+	v, err := Look(l.Session, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, img := range v.Images().All() {
+		if img.Loaded.File != imagemap.FilePresent {
+			continue
+		}
+		file, err := symbols.Open(img.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory, read, err := symbols.Loaded(unwind.ReaderAt{Memory: v.Input.Target.Memory}, img.Base, img.Loaded.Bias)
+		if err != nil || len(read) == 0 {
+			t.Fatalf("%s: %v", img.Path, err)
+		}
+		compared++
+		if !bytes.Equal(file.BuildID(), memory.BuildID()) {
+			t.Errorf("%s: build ID %x, in memory %x", img.Path, file.BuildID(), memory.BuildID())
+		}
+		for _, r := range file.Executable() {
+			if !bytes.Equal(file.Code(r.Start, 1<<20), memory.Code(r.Start, 1<<20)) {
+				t.Errorf("%s: the code is another in memory", img.Path)
+			}
+		}
+		header, _ := file.Section(".eh_frame_hdr")
+		frame, _ := file.Section(".eh_frame")
+		segment, ok := memory.Section("segment:0x6474e550")
+		if !ok || segment.Vaddr != header.Vaddr || !bytes.HasPrefix(segment.Data, header.Data) {
+			t.Errorf("%s: .eh_frame_hdr at %#x, in memory %#x (%v)", img.Path, header.Vaddr, segment.Vaddr, ok)
+		} else if at := frame.Vaddr - segment.Vaddr; at >= uint64(len(segment.Data)) || !bytes.HasPrefix(segment.Data[at:], frame.Data) {
+			t.Errorf("%s: .eh_frame is another in memory", img.Path)
+		}
+		before, _ := memory.Section("segment-before:0x6474e550")
+		if before.Vaddr+uint64(len(before.Data)) != segment.Vaddr {
+			t.Errorf("%s: segment [%#x, +%#x) before %#x", img.Path, before.Vaddr, len(before.Data), segment.Vaddr)
+		}
+		exported := exportedFunctions(t, img.Path)
+		if strings.HasPrefix(filepath.Base(img.Path), "libc.") && len(exported) < 500 {
+			t.Errorf("%s exports %d functions", img.Path, len(exported))
+		}
+		for _, s := range exported {
+			if b, ok := memory.FunctionBounds(s.Value); !ok || b.Start != s.Value || b.End != s.Value+s.Size {
+				t.Errorf("%s: %s is [%#x, +%#x), in memory %+v", img.Path, s.Name, s.Value, s.Size, b)
+			}
+		}
+	}
+	if compared < 3 {
+		t.Errorf("%d images were compared", compared)
+	}
+}
+
+// exportedFunctions lists the dynamic symbols of functions with a size, one for
+// each address.
+func exportedFunctions(t *testing.T, path string) (out []elf.Symbol) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all, err := f.DynamicSymbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		t.Fatal(err)
+	}
+	seen := map[uint64]bool{}
+	for _, s := range all {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Size > 0 && s.Section != elf.SHN_UNDEF && !seen[s.Value] {
+			seen[s.Value] = true
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // A snapshot made at a later stop holds the vDSO, which was read at the first.

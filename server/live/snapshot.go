@@ -14,11 +14,13 @@ import (
 // The view must have been taken with record set.
 func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
 	t := &v.Input.Target
+	lost := false
 	for _, img := range v.Images().All() {
-		// Its unwind information may have been read at an earlier stop.
-		if where, ok := codemap.MemoryRange(&img); ok && img.Loaded != nil && img.Loaded.File == imagemap.FileNone {
-			_ = v.recorder.ReadMemory(where.Start, make([]byte, where.End-where.Start)) // what cannot be read now could not be then
+		// They may have been read at an earlier stop, or from somewhere else.
+		for _, r := range codemap.MemoryRanges(&img, unwind.ReaderAt{Memory: v.recorder}) {
+			_ = v.recorder.ReadMemory(r.Start, make([]byte, r.End-r.Start)) // what cannot be read now could not be then
 		}
+		lost = lost || img.Loaded != nil && (img.Loaded.File == imagemap.FileDeleted || img.Loaded.File == imagemap.FileReplaced)
 	}
 	s := &snapshot.Snapshot{Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
 	for _, m := range v.loaded.maps {
@@ -36,6 +38,9 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 			out.Saved = &snapshot.Saved{G: th.Saved.G, Registers: th.Saved.Registers}
 		}
 		s.Threads = append(s.Threads, out)
+	}
+	if lost {
+		return s, nil // what the kernel has kept of a file nobody else has
 	}
 	answer := stackjson.FromStacks(t.Arch, stacks, false)
 	for i := range answer.Stacks {

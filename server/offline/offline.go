@@ -4,6 +4,7 @@ package offline
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
@@ -101,12 +102,29 @@ func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
 		if end <= img.Base {
 			return nil, fmt.Errorf("images[%d]: base %#x is at the end of the address space", i, img.Base)
 		}
+		loaded := &imagemap.Loaded{Bias: img.Base, HasBias: true, Executable: mapped(s, img.Path)}
 		images = append(images, imagemap.Image{
-			Base: img.Base, EndOfText: end, BuildID: img.BuildID, Path: img.Path,
-			Loaded: &imagemap.Loaded{Bias: img.Base, HasBias: true, Executable: mapped(s, img.Path)},
+			Base: start(s, &img), EndOfText: end, BuildID: img.BuildID, Path: img.Path, Loaded: loaded,
 		})
 	}
 	return imagemap.New(ws, "", images)
+}
+
+// start gives the start of an image's first mapping, where its ELF header is; its
+// base (the load bias) where mappings are unknown.
+func start(s *snapshot.Snapshot, img *snapshot.Image) uint64 {
+	for _, m := range s.Maps {
+		if isPath(m.Path, img.Path) && m.Start >= img.Base && m.Start < img.End {
+			return m.Start
+		}
+	}
+	return img.Base
+}
+
+// isPath says whether a mapping's path is an image's. The kernel marks a file that
+// has no name any more.
+func isPath(mapping, image string) bool {
+	return mapping == image || strings.TrimSuffix(mapping, " (deleted)") == image
 }
 
 // mapped lists the executable mappings of an image, as a live process has them.
@@ -114,7 +132,7 @@ func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
 // after its code.
 func mapped(s *snapshot.Snapshot, path string) (ranges []imagemap.Range) {
 	for _, m := range s.Maps {
-		if m.Executable() && m.Path == path {
+		if m.Executable() && isPath(m.Path, path) {
 			ranges = append(ranges, imagemap.Range{Start: m.Start, End: m.End})
 		}
 	}

@@ -43,28 +43,38 @@ func (e *OtherBuildError) Error() string {
 	return fmt.Sprintf("it is of another build: %s %s, wanted %s", e.What, e.Found, e.Want)
 }
 
+// DebugSearch says where the separate debug file of a file is looked for.
+type DebugSearch struct {
+	Known   string   // the path by which the file is known, where it is opened by another
+	Beside  string   // the folder that it lies in
+	Folders []string // of debug files
+}
+
 // OpenWithDebug opens the file at path, and its separate debug file where there
-// is one: names, bounds, lines and .debug_frame then come from there too. known is
-// the path by which the image is known, where that is another than path.
+// is one: names, bounds, lines and .debug_frame then come from there too.
 //
 // A debug file is found by build ID, as FOLDER/.build-id/ab/cdef.debug, and by
 // the name in .gnu_debuglink: beside the file, in .debug beside it, and as
-// FOLDER/PATH/NAME (GDB's manual, "Debugging Information in Separate Files"). It
+// FOLDER/KNOWN/NAME (GDB's manual, "Debugging Information in Separate Files"). It
 // counts if both build IDs agree; where one has none, if the checksum of
 // .gnu_debuglink does. That one was found and does not count [File.Problems] says.
-func OpenWithDebug(path, known string, folders []string) (*File, error) {
+func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	if !worthReading(f.elf) { // it has no DWARF of its own
-		f.findDebug(path, known, folders)
+		f.findDebug(path, where)
 	}
 	return f, nil
 }
 
-// Problems says what was found of the file and cannot be used.
+// Problems says what the user should know of the file: what was found of it and
+// cannot be used.
 func (f *File) Problems() []error { return f.problems }
+
+// AddProblem adds one. It is for whoever opens the file.
+func (f *File) AddProblem(err error) { f.problems = append(f.problems, err) }
 
 // candidate is a place where a debug file may be.
 type candidate struct {
@@ -72,8 +82,8 @@ type candidate struct {
 	crc  *uint32 // that its contents must have; nil: found by build ID
 }
 
-func (f *File) findDebug(path, known string, folders []string) {
-	for _, c := range f.candidates(path, known, folders) {
+func (f *File) findDebug(path string, where DebugSearch) {
+	for _, c := range f.candidates(where) {
 		info, err := os.Stat(c.path)
 		if err != nil {
 			continue
@@ -90,14 +100,14 @@ func (f *File) findDebug(path, known string, folders []string) {
 		if errors.As(err, &e) {
 			err = e.Err // without the path, which comes anyway
 		}
-		f.problems = append(f.problems, &DebugFileError{Path: c.path, Of: known, Err: err})
+		f.problems = append(f.problems, &DebugFileError{Path: c.path, Of: where.Known, Err: err})
 	}
 }
 
 // candidates lists where the debug file may be, the best first.
-func (f *File) candidates(path, known string, folders []string) (out []candidate) {
+func (f *File) candidates(where DebugSearch) (out []candidate) {
 	if id := hex.EncodeToString(f.buildID); len(id) > 2 {
-		for _, folder := range folders {
+		for _, folder := range where.Folders {
 			out = append(out, candidate{path: filepath.Join(folder, ".build-id", id[:2], id[2:]+".debug")})
 		}
 	}
@@ -105,10 +115,9 @@ func (f *File) candidates(path, known string, folders []string) (out []candidate
 	if !ok {
 		return out
 	}
-	dir := filepath.Dir(path)
-	places := []string{filepath.Join(dir, name), filepath.Join(dir, ".debug", name)}
-	for _, folder := range folders {
-		places = append(places, filepath.Join(folder, filepath.Dir(known), name))
+	places := []string{filepath.Join(where.Beside, name), filepath.Join(where.Beside, ".debug", name)}
+	for _, folder := range where.Folders {
+		places = append(places, filepath.Join(folder, filepath.Dir(where.Known), name))
 	}
 	for _, place := range places {
 		out = append(out, candidate{place, &crc})

@@ -91,7 +91,10 @@ func (s *split) buildID(t *testing.T) (folder, name string) {
 
 func (s *split) open(t *testing.T) *File {
 	t.Helper()
-	f, err := OpenWithDebug(s.library, "/lib/where/library.so", []string{filepath.Join(s.dir, "nowhere"), filepath.Join(s.dir, "debug")})
+	f, err := OpenWithDebug(s.library, DebugSearch{
+		Known: "/lib/where/library.so", Beside: filepath.Dir(s.library),
+		Folders: []string{filepath.Join(s.dir, "nowhere"), filepath.Join(s.dir, "debug")},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type File struct {
 	elf      *elf.File
 	debug    *elf.File // the separate debug file, nil if there is none
 	buildID  []byte
+	moved    uint64 // what the loader has added to addresses in it; 0 for files
 	problems []error
 
 	goTable   func() *gotab.Table
@@ -73,17 +74,22 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{elf: ef}
+	f := newFile(ef)
 	f.buildID, _ = imagemap.ReadBuildID(io.NewSectionReader(r, 0, size))
+	return f, nil
+}
+
+func newFile(ef *elf.File) *File {
+	f := &File{elf: ef}
 	f.goTable = sync.OnceValue(func() *gotab.Table { return readGoTable(ef) })
-	f.functions = sync.OnceValue(func() []function { return readFunctions(ef, f.debug) })
+	f.functions = sync.OnceValue(func() []function { return readFunctions(ef, f.debug, f.moved) })
 	f.lines = sync.OnceValue(func() *lineIndex {
 		if f.debug != nil {
 			return newLineIndex(f.debug)
 		}
 		return newLineIndex(ef)
 	})
-	return f, nil
+	return f
 }
 
 // BuildID is the GNU build ID, nil if there is none.

@@ -29,8 +29,9 @@ type Bounds struct {
 }
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
-// one for each; debug is the separate debug file, nil if there is none.
-func readFunctions(f, debug *elf.File) []function {
+// one for each; debug is the separate debug file, nil if there is none. A file
+// without section headers has dynamic symbols all the same.
+func readFunctions(f, debug *elf.File, moved uint64) []function {
 	var out []function
 	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
 		symbols, err := read()
@@ -45,6 +46,9 @@ func readFunctions(f, debug *elf.File) []function {
 	}
 	add(f, f.Symbols)
 	add(f, f.DynamicSymbols)
+	if len(f.Sections) == 0 {
+		add(f, func() ([]elf.Symbol, error) { return dynamicSymbols(f, moved), nil })
+	}
 	if debug != nil {
 		add(debug, debug.Symbols)
 	}
@@ -99,7 +103,7 @@ func compare(a, b uint64) int {
 // functionOf says whether a symbol names code, and which.
 func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
 	kind, bind := elf.ST_TYPE(s.Info), elf.ST_BIND(s.Info)
-	if int(s.Section) <= 0 || int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Flags&elf.SHF_EXECINSTR == 0 {
+	if !inCode(f, s) {
 		return function{}, false
 	}
 	// Mapping symbols ($x, $d) mark what is code on ARM; they name nothing.
@@ -126,12 +130,35 @@ func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
 	return fn, true
 }
 
-// sectionEnd is the end of the section that holds addr.
+// inCode says whether a symbol lies in code.
+func inCode(f *elf.File, s elf.Symbol) bool {
+	if len(f.Sections) == 0 {
+		_, ok := codeSegment(f, s.Value)
+		return s.Section != elf.SHN_UNDEF && ok
+	}
+	return int(s.Section) > 0 && int(s.Section) < len(f.Sections) && f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0
+}
+
+// codeSegment gives the executable segment that an address lies in.
+func codeSegment(f *elf.File, vaddr uint64) (*elf.Prog, bool) {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Memsz {
+			return p, true
+		}
+	}
+	return nil, false
+}
+
+// sectionEnd is the end of the section that holds addr, or of the segment where
+// there are no sections.
 func sectionEnd(f *elf.File, addr uint64) uint64 {
 	for _, s := range f.Sections {
 		if s.Flags&elf.SHF_ALLOC != 0 && addr >= s.Addr && addr-s.Addr < s.Size {
 			return s.Addr + s.Size
 		}
+	}
+	if p, ok := codeSegment(f, addr); ok && len(f.Sections) == 0 {
+		return p.Vaddr + p.Memsz
 	}
 	return addr
 }

@@ -19,20 +19,26 @@ type Contents struct {
 // maxContents bounds what is read of one section, in bytes.
 const maxContents = 1 << 30
 
-// segmentPrefix introduces a program header's type in a name for [File.Section].
-const segmentPrefix = "segment:"
+// What introduces a program header's type in a name for [File.Section].
+const (
+	segmentPrefix = "segment:"
+	beforePrefix  = "segment-before:"
+)
 
 // Section gives a section by name, decompressed. The name "segment:TYPE", with
 // the number of a program header's type, gives the loadable segment around that
-// header's address, from there to its end: the way to unwind information when
-// the section headers are gone. It is given only then.
+// header's address, from there to its end, and "segment-before:TYPE" that segment
+// from its start to there: the way to unwind information when the section headers
+// are gone. They are given only then.
 func (f *File) Section(name string) (Contents, bool) {
-	if kind, ok := strings.CutPrefix(name, segmentPrefix); ok {
-		n, err := strconv.ParseUint(kind, 0, 32)
-		if err != nil || len(f.elf.Sections) > 0 {
-			return Contents{}, false
+	for _, prefix := range []string{segmentPrefix, beforePrefix} {
+		if kind, ok := strings.CutPrefix(name, prefix); ok {
+			n, err := strconv.ParseUint(kind, 0, 32)
+			if err != nil || len(f.elf.Sections) > 0 {
+				return Contents{}, false
+			}
+			return f.segmentAround(elf.ProgType(n), prefix == beforePrefix)
 		}
-		return f.segmentAround(elf.ProgType(n))
 	}
 	c, ok := sectionOf(f.elf, name)
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
@@ -75,22 +81,31 @@ func fullSize(s *elf.Section) uint64 {
 	return binary.BigEndian.Uint64(head[4:])
 }
 
-func (f *File) segmentAround(kind elf.ProgType) (Contents, bool) {
+// segmentAround gives the loadable segment around a program header's address, from
+// there on or up to there.
+func (f *File) segmentAround(kind elf.ProgType, before bool) (Contents, bool) {
 	for _, p := range f.elf.Progs {
 		if p.Type != kind {
 			continue
 		}
 		for _, load := range f.elf.Progs {
-			off := p.Vaddr - load.Vaddr
-			if load.Type != elf.PT_LOAD || p.Vaddr < load.Vaddr || off >= load.Filesz || load.Filesz-off > maxContents {
+			at := p.Vaddr - load.Vaddr
+			if load.Type != elf.PT_LOAD || p.Vaddr < load.Vaddr || at >= load.Filesz {
 				continue
 			}
-			data := make([]byte, load.Filesz-off)
-			n, err := load.ReadAt(data, int64(off))
+			from, to := at, load.Filesz
+			if before {
+				from, to = 0, at
+			}
+			if to-from > maxContents {
+				continue
+			}
+			data := make([]byte, to-from)
+			n, err := load.ReadAt(data, int64(from))
 			if err != nil && !errors.Is(err, io.EOF) {
 				return Contents{}, false
 			}
-			return Contents{Vaddr: p.Vaddr, Loaded: true, Data: data[:n]}, true
+			return Contents{Vaddr: load.Vaddr + from, Loaded: true, Data: data[:n]}, true
 		}
 	}
 	return Contents{}, false

@@ -48,7 +48,7 @@ func FuzzSection(f *testing.F) {
 		}
 		s := cfi.Section{Name: "fuzz", Kind: cfi.Kind(flags >> 1 & 1), Addr: addr, Data: data}
 		if flags&16 != 0 {
-			_, s, _ = cfi.SplitSegment(addr, data, arch, 0)
+			_, s, _ = cfi.SplitSegment(addr, data, data, arch, 0)
 		}
 		tbl := cfi.New(s, opts)
 		early, found := tbl.Find(code)

@@ -112,21 +112,27 @@ func (e *ErrNoFrame) Error() string { return e.Reason }
 
 // SplitSegment finds .eh_frame by its header, for programs without section
 // headers: data is what the target has from the header's address (that of the
-// program header PT_GNU_EH_FRAME) to the end of the segment. Where .eh_frame
-// ends is not known: use [Options.OpenEnded].
-func SplitSegment(addr uint64, data []byte, arch unwind.Arch, bias uint64) (hdr, frame Section, err error) {
+// program header PT_GNU_EH_FRAME) to the end of the segment, before what the
+// segment has in front of that, as far as known. Where .eh_frame ends is not known:
+// use [Options.OpenEnded].
+func SplitSegment(addr uint64, data, before []byte, arch unwind.Arch, bias uint64) (hdr, frame Section, err error) {
 	hdr = Section{Name: ".eh_frame_hdr", Addr: addr, Data: data}
 	big := arch.ByteOrder().Uint16([]byte{0, 1}) == 1
 	h := parseHeader(hdr, big, arch.PointerSize(), bias)
+	frame = Section{Name: ".eh_frame", Kind: EHFrame, Addr: h.frame}
+	start := addr - uint64(len(before))
 	switch {
 	case h.frame == 0 && h.problem != nil:
-		return hdr, frame, h.problem
+		return hdr, Section{}, h.problem
 	case h.frame == 0:
-		return hdr, frame, &ErrNoFrame{Reason: ".eh_frame_hdr does not say where .eh_frame is"}
-	case h.frame < addr || h.frame-addr >= uint64(len(data)):
-		return hdr, frame, &ErrNoFrame{Reason: fmt.Sprintf(".eh_frame at %#x lies outside what is known of the segment, [%#x, %#x)",
-			h.frame, addr, addr+uint64(len(data)))}
+		return hdr, Section{}, &ErrNoFrame{Reason: ".eh_frame_hdr does not say where .eh_frame is"}
+	case h.frame >= addr && h.frame-addr < uint64(len(data)):
+		frame.Data = data[h.frame-addr:]
+	case h.frame < addr && h.frame >= start && start <= addr:
+		frame.Data = before[h.frame-start:]
+	default:
+		return hdr, Section{}, &ErrNoFrame{Reason: fmt.Sprintf(".eh_frame at %#x lies outside what is known of the segment, [%#x, %#x)",
+			h.frame, start, addr+uint64(len(data)))}
 	}
-	frame = Section{Name: ".eh_frame", Kind: EHFrame, Addr: h.frame, Data: data[h.frame-addr:]}
 	return hdr, frame, nil
 }

@@ -323,7 +323,7 @@ func TestSplitSegment(t *testing.T) {
 	} {
 		data := append(slices.Clone(h.Data), make([]byte, 0x100-len(h.Data))...)
 		data = append(append(data, b.Bytes()...), tail...)
-		head, frame, err := cfi.SplitSegment(hdr, data, unwind.AMD64, 0)
+		head, frame, err := cfi.SplitSegment(hdr, data, nil, unwind.AMD64, 0)
 		if err != nil || frame.Addr != table {
 			t.Fatalf("%s: %+v, %v", name, frame, err)
 		}
@@ -332,6 +332,22 @@ func TestSplitSegment(t *testing.T) {
 			t.Errorf("%s: covers %#x, problems %v", name, tbl.Ranges(), first)
 		}
 	}
+	// .eh_frame may come first.
+	before := append([]byte{1, 2, 3}, b.Bytes()...)
+	before = append(before, 0, 0, 0, 0)
+	behind := uint64(table + len(before) - 3)
+	h = header(behind, table, [2]uint64{r.Start, table + uint64(offsets[0])})
+	head, frame, err := cfi.SplitSegment(behind, h.Data, before, unwind.AMD64, 0)
+	if err != nil || frame.Addr != table || len(frame.Data) != len(before)-3 {
+		t.Fatalf("before the header: %+v, %v", frame, err)
+	}
+	tbl := cfi.New(frame, cfi.Options{Arch: unwind.AMD64, Header: head, OpenEnded: true})
+	if first, n := tbl.Problems(); n != 0 || !slices.Equal(tbl.Ranges(), unwind.RangeSet{r}) {
+		t.Errorf("before the header: covers %#x, problems %v", tbl.Ranges(), first)
+	}
+	if _, frame, err := cfi.SplitSegment(behind, h.Data, before[4:], unwind.AMD64, 0); err == nil {
+		t.Errorf("%+v is not all there", frame)
+	}
 	for name, data := range map[string][]byte{
 		"nothing":                nil,
 		"garbage":                bytes.Repeat([]byte{0xee}, 50),
@@ -339,7 +355,7 @@ func TestSplitSegment(t *testing.T) {
 		"frame before":           header(hdr, hdr-8).Data,
 		"frame behind the bytes": header(hdr, hdr+0x1000).Data,
 	} {
-		if _, frame, err := cfi.SplitSegment(hdr, data, unwind.AMD64, 0); err == nil {
+		if _, frame, err := cfi.SplitSegment(hdr, data, nil, unwind.AMD64, 0); err == nil {
 			t.Errorf("%s: %+v", name, frame)
 		}
 	}

@@ -1,0 +1,114 @@
+package codemap
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// LostFileError says that an image's file is not there any more, and what stands
+// in for it.
+type LostFileError struct {
+	Path    string
+	State   imagemap.FileState // deleted or replaced
+	Instead string             // what is read, "" for nothing
+	Err     error              // why nothing is
+}
+
+// Error says both.
+func (e *LostFileError) Error() string {
+	s := fmt.Sprintf("%s was %s after it was loaded: ", e.Path, e.State)
+	if e.Instead == "" {
+		return s + fmt.Sprintf("nothing is known of it (%v)", e.Err)
+	}
+	return s + "it is not used, but " + e.Instead
+}
+
+// Unwrap gives the reason.
+func (e *LostFileError) Unwrap() error { return e.Err }
+
+// openLost opens an image whose file has been deleted or replaced: the file that
+// the process has mapped, which the kernel keeps (proc_pid_map_files(5), for the
+// privileged; proc_pid_exe(5) for the program itself), else what is in memory.
+func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*symbols.File, error) {
+	lost := &LostFileError{Path: img.Path, State: img.Loaded.File}
+	for _, path := range kept(img, pid) {
+		file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
+			Known: img.Path, Beside: filepath.Join(fmt.Sprintf("/proc/%d/root", pid), filepath.Dir(img.Path)), Folders: f.debugFolders(),
+		})
+		if err != nil {
+			continue
+		}
+		lost.Instead = "what the kernel has kept of the old one is"
+		file.AddProblem(lost)
+		return file, nil
+	}
+	file, _, err := loaded(img, memory)
+	if err != nil {
+		lost.Err = err
+		return nil, lost
+	}
+	lost.Instead = "what the process has in memory is: names are missing"
+	file.AddProblem(lost)
+	return file, nil
+}
+
+// openMissing opens an image of a snapshot whose file is not there. The snapshot
+// has its memory if the file was lost already when the snapshot was made.
+func openMissing(img *imagemap.Image, path string, memory io.ReaderAt) (*symbols.File, error) {
+	file, err := symbols.Open(path) // it says what is wrong with the path
+	if err == nil {
+		return file, nil
+	}
+	fromMemory, _, merr := loaded(img, memory)
+	if merr != nil {
+		return nil, err
+	}
+	fromMemory.AddProblem(fmt.Errorf("%w: what the snapshot holds of its memory is used: names are missing", err))
+	return fromMemory, nil
+}
+
+// kept lists the paths by which the kernel gives what an image was loaded from.
+func kept(img *imagemap.Image, pid int) (paths []string) {
+	for _, r := range img.Loaded.Executable {
+		paths = append(paths, fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, r.Start, r.End))
+	}
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	if target, err := os.Readlink(exe); err == nil && target == img.Path+" (deleted)" {
+		paths = append(paths, exe)
+	}
+	return paths
+}
+
+// loaded reads an image from memory.
+func loaded(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, []symbols.Range, error) {
+	if memory == nil || img.Loaded == nil || !img.Loaded.HasBias {
+		return nil, nil, errNoFile
+	}
+	return symbols.Loaded(memory, img.Base, img.Loaded.Bias)
+}
+
+// MemoryRanges says what is read of an image that has no file (any more) in
+// memory: what a snapshot must hold of it.
+func MemoryRanges(img *imagemap.Image, memory io.ReaderAt) (ranges []unwind.Range) {
+	if img.Loaded == nil {
+		return nil
+	}
+	switch img.Loaded.File {
+	case imagemap.FileNone:
+		if where, ok := memoryRange(img); ok {
+			ranges = append(ranges, where)
+		}
+	case imagemap.FileDeleted, imagemap.FileReplaced:
+		_, read, _ := loaded(img, memory)
+		for _, r := range read {
+			ranges = append(ranges, unwind.Range(r))
+		}
+	}
+	return ranges
+}
