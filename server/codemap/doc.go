@@ -2,4 +2,9 @@
 // address lies in, its original bytes, what Go's tables say of it, and its
 // name and source line. It binds files, which know nothing of processes, to
 // the addresses that they are loaded at.
+//
+// A file describes an image only if it is what was loaded: of one that was
+// deleted or replaced since, what the kernel has kept is read, or memory
+// ([LostFileError]); one of another build ([BuildError]) or written to since is not
+// used. The user is told.
 package codemap

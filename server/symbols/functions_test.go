@@ -261,5 +261,13 @@ func FuzzNew(f *testing.F) {
 		}
 		file.Find("f")
 		file.GoTable()
+		// The same bytes as memory: where the file lies is where it is loaded.
+		if file, _, err := Loaded(bytes.NewReader(data), 0, 0); err == nil {
+			file.FunctionBounds(vaddr)
+			file.Find("f")
+			file.Code(vaddr, 64)
+			file.Section("segment:0x6474e550")
+			file.Section("segment-before:0x6474e550")
+		}
 	})
 }

@@ -253,6 +253,12 @@ func (b *builder) flatten() {
 		start := x.fdes[i].start
 		emit(at, start)
 		at = start
+		// The FDE of a signal's trampoline may begin a byte early, so that the lookup
+		// of a return address finds it.
+		if n := len(open); n > 0 && x.fdes[open[n-1]].end > start+1 {
+			b.t.problems.add(b.t.errorf(uint64(x.fdes[i].off), "FDE: [%#x, %#x) overlaps that at %#x",
+				start, x.fdes[i].end, x.fdes[open[n-1]].off))
+		}
 		open = append(open, uint32(i))
 	}
 	emit(at, ^uint64(0))

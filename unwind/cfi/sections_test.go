@@ -191,6 +191,15 @@ func TestOverlap(t *testing.T) {
 	if _, ok := tbl.Find(code - 1); ok {
 		t.Error("found something before the code")
 	}
+	// Each that another one lies in is told; one byte is a signal trampoline's way.
+	if first, n := tbl.Problems(); n != 4 || !strings.Contains(first[0].Error(), "overlaps") {
+		t.Errorf("%d problems: %v", n, first)
+	}
+	b, _ = fdes(r(0, 0x100), r(0xff, 0x110))
+	b.End()
+	if first, n := cfi.New(b.Section(), cfi.Options{Arch: unwind.AMD64}).Problems(); n != 0 {
+		t.Errorf("one byte: %v", first)
+	}
 }
 
 // TestDiscarded: functions that the linker dropped are no problem and cover
