@@ -107,7 +107,7 @@ func TestSegment(t *testing.T) {
 	behind = binary.LittleEndian.AppendUint32(behind, uint32(frame.Addr-end-4))
 	before := unwind.Section{Name: sectionBefore, Addr: frame.Addr, Data: frame.Data}
 	image.Sections = []unwind.Section{{Name: sectionSegment, Addr: end, Data: behind}, before}
-	wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
+	walktest.Wants(t, with(t, unwind.AMD64, 0, image), at, []uint64{function(1) + 8}, unwind.StopEnd, "undefined")
 	image.Sections[1].Addr-- // not where it belongs
 	r := update(t, New(), unwind.ImageDelta{Arch: unwind.AMD64, Added: []unwind.Image{image}})
 	if !strings.Contains(r[0].Problem, "outside") || len(r[0].Coverage) != 0 {
