@@ -1,0 +1,107 @@
+package compactunwind
+
+import (
+	"strings"
+
+	"github.com/clewdbg/clew/plugins/compactunwind/table"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/apply"
+)
+
+// encodedRow applies the rule of an encoding.
+type encodedRow struct {
+	arch unwind.Arch
+	rule table.Rule
+}
+
+// kept are the callee-saved registers of an architecture's C ABI, frame pointer
+// included: what a function has not saved it has not touched. i386: System V ABI,
+// table 2.14.
+var kept = map[unwind.Arch][]unwind.Register{
+	unwind.AMD64: {unwind.AMD64RBX, unwind.AMD64RBP, 12, 13, 14, 15},
+	unwind.I386:  {3, 5, 6, 7}, // ebx ebp esi edi
+	unwind.ARM64: {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79},
+}
+
+// Unwind implements [tablewalk.Row].
+func (r *encodedRow) Unwind(f *apply.Frame, caller *apply.Caller) error {
+	base, ok := f.Registers.Get(r.rule.Base)
+	if !ok {
+		return &apply.MissingRegister{Register: r.rule.Base, Name: r.arch.RegisterName(r.rule.Base), For: "the CFA"}
+	}
+	cfa, err := apply.Add(base, r.rule.Offset, 0)
+	if err != nil {
+		return err
+	}
+	*caller = apply.Caller{CFA: cfa, Kind: unwind.KindReturn}
+	out := &caller.Registers
+	out.Set(r.arch.SP(), cfa)
+	for _, reg := range kept[r.arch] {
+		if v, ok := f.Registers.Get(reg); ok {
+			out.Set(reg, v)
+		}
+	}
+	for _, s := range r.rule.Saved() {
+		v, err := r.word(f, cfa, s.Offset)
+		if err != nil {
+			return err
+		}
+		out.Set(s.Register, v)
+	}
+	ra, err := r.returnAddress(f, cfa)
+	if err != nil {
+		return err
+	}
+	out.Set(r.arch.PC(), apply.Strip(ra, f.PACMask))
+	return nil
+}
+
+func (r *encodedRow) returnAddress(f *apply.Frame, cfa uint64) (uint64, error) {
+	if !r.rule.InLR {
+		return r.word(f, cfa, r.raOffset())
+	}
+	ra, ok := f.Registers.Get(r.arch.LR())
+	if !ok {
+		return 0, &apply.MissingRegister{Register: r.arch.LR(), Name: r.arch.RegisterName(r.arch.LR()), For: "the return address"}
+	}
+	return ra, nil
+}
+
+func (r *encodedRow) raOffset() int64 { return -int64(r.arch.PointerSize()) }
+
+// word reads a word at an offset from the CFA.
+func (r *encodedRow) word(f *apply.Frame, cfa uint64, offset int64) (uint64, error) {
+	addr, err := apply.Add(cfa, offset, cfa)
+	if err != nil {
+		return 0, err
+	}
+	size := r.arch.PointerSize()
+	v, err := unwind.ReadWord(f.Memory, addr, size, r.arch.ByteOrder())
+	if err != nil {
+		// All that the rule reads lies between the lowest saved register and the CFA.
+		low := addr
+		for _, s := range r.rule.Saved() {
+			low = min(low, cfa+uint64(s.Offset))
+		}
+		return 0, apply.Need(addr, size, unwind.Range{Start: low, End: cfa})
+	}
+	return v, nil
+}
+
+// String writes the rule as equations.
+func (r *encodedRow) String() string {
+	var b strings.Builder
+	at := func(offset int64) string { return "[" + apply.Sum("cfa", offset) + "]" }
+	b.WriteString("cfa=" + apply.Sum(r.arch.RegisterName(r.rule.Base), r.rule.Offset))
+	ra, fp := at(r.raOffset()), "unchanged"
+	if r.rule.InLR {
+		ra = r.arch.RegisterName(r.arch.LR())
+	}
+	for _, s := range r.rule.Saved() {
+		if s.Register == r.arch.FP() {
+			fp = at(s.Offset)
+		}
+	}
+	b.WriteString("; ra=" + ra + "; fp=" + fp)
+	return b.String()
+}
