@@ -144,6 +144,8 @@ func (t *tracer) look() error {
 		return err
 	}
 	t.view.Input.Names = nil // names are not compared
+	// A view keeps the memory that it has read, and is one of a stop.
+	t.view.Input.Target.Memory = t.memory
 	t.prepared = t.engine.Prepare(context.Background(), &t.view.Input)
 	t.stale = true
 	t.code = make(map[uint64]instruction)
