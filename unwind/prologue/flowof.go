@@ -1,0 +1,117 @@
+package prologue
+
+import "encoding/binary"
+
+// Flow says how an instruction passes control on.
+type Flow uint8
+
+// The ways in which control is passed on.
+const (
+	// FlowNext goes on with the next instruction (system calls and traps too).
+	FlowNext Flow = iota
+	// FlowCond goes on with the next instruction or at Target.
+	FlowCond
+	// FlowCall calls Target, FlowCallIndirect what a register or memory holds.
+	FlowCall
+	FlowCallIndirect
+	// FlowJump goes on at Target, FlowJumpIndirect where a register or memory says.
+	FlowJump
+	FlowJumpIndirect
+	// FlowReturn returns, FlowStop never goes on.
+	FlowReturn
+	FlowStop
+	// FlowUnknown: the bytes could not be decoded.
+	FlowUnknown
+)
+
+// Insn is one instruction, as far as the flow of control is concerned.
+type Insn struct {
+	Flow   Flow
+	Len    int
+	Target uint64 // of FlowCond, FlowCall, FlowJump
+	// Pointer is where FlowCallIndirect or FlowJumpIndirect reads the target from,
+	// 0 if that is not a fixed address (amd64: relative to rip).
+	Pointer uint64
+}
+
+// Decoder decodes single instructions. The zero value is ready; it is not safe
+// for concurrent use.
+type Decoder struct{ p program }
+
+var flowOf = [...]Flow{flowNext: FlowNext, flowSoft: FlowNext, flowCall: FlowCallIndirect, flowCond: FlowCond, flowJump: FlowJump,
+	flowIndirect: FlowJumpIndirect, flowRet: FlowReturn, flowStop: FlowStop, flowBad: FlowUnknown}
+
+func (d *Decoder) decode(a *arch, src []byte) inst {
+	d.p.code, d.p.ops = src, d.p.ops[:0]
+	return a.decode(&d.p, 0)
+}
+
+// AMD64 decodes the instruction that src begins with, at address addr.
+func (d *Decoder) AMD64(src []byte, addr uint64) Insn {
+	if len(src) == 0 {
+		return Insn{Flow: FlowUnknown, Len: 1}
+	}
+	// Whatever their prefixes say, near branches have 64-bit operands and offsets
+	// of 8 or 32 bits (Intel SDM volume 2, CALL and JMP; AMD differs for 66, which
+	// no compiler relies on).
+	at := 0
+	for at < len(src) && at < 14 && (legacyPrefix(src[at]) || src[at]&0xf0 == 0x40) {
+		at++
+	}
+	branch := func(flow Flow, opcode, offset int) Insn {
+		end := at + opcode + offset
+		if end > len(src) {
+			return Insn{Flow: FlowUnknown, Len: 1}
+		}
+		rel := int64(int8(src[end-1]))
+		if offset == 4 {
+			rel = int64(int32(binary.LittleEndian.Uint32(src[end-4:])))
+		}
+		return Insn{Flow: flow, Len: end, Target: addr + uint64(end) + uint64(rel)}
+	}
+	if at < len(src) {
+		switch b := src[at]; {
+		case b == 0xe8:
+			return branch(FlowCall, 1, 4)
+		case b == 0xe9:
+			return branch(FlowJump, 1, 4)
+		case b == 0xeb:
+			return branch(FlowJump, 1, 1)
+		case b&0xf0 == 0x70, b >= 0xe0 && b <= 0xe3:
+			return branch(FlowCond, 1, 1)
+		case b == 0x0f && at+1 < len(src) && src[at+1]&0xf0 == 0x80:
+			return branch(FlowCond, 2, 4)
+		case b == 0xc7 && at+1 < len(src) && src[at+1] == 0xf8: // xbegin
+			return branch(FlowCond, 2, 4)
+		}
+	}
+	in := d.decode(&amd64Arch, src)
+	out := Insn{Flow: flowOf[in.flow], Len: int(in.len)}
+	if n := out.Len; (out.Flow == FlowCallIndirect || out.Flow == FlowJumpIndirect) && n >= 6 && src[n-6] == 0xff && src[n-5]&0xc7 == 5 &&
+		src[0] != 0x64 && src[0] != 0x65 {
+		out.Pointer = addr + uint64(n) + uint64(int64(int32(binary.LittleEndian.Uint32(src[n-4:]))))
+	}
+	return out
+}
+
+// ARM64 decodes the instruction that src begins with, at address addr.
+func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
+	if len(src) < 4 {
+		return Insn{Flow: FlowUnknown, Len: max(len(src), 1)}
+	}
+	in := d.decode(&arm64Arch, src[:4])
+	out := Insn{Flow: flowOf[in.flow], Len: 4}
+	w := binary.LittleEndian.Uint32(src)
+	switch {
+	case w&0x7c000000 == 0x14000000: // b, bl
+		if out.Flow == FlowCallIndirect {
+			out.Flow = FlowCall
+		}
+		out.Target = addr + uint64(sext(w, 26)*4)
+	case w&0x7e000000 == 0x36000000: // tbz, tbnz
+		out.Target = addr + uint64(sext(w>>5, 14)*4)
+	case out.Flow == FlowCond || out.Flow == FlowJump: // cbz, cbnz, b.cond
+		out.Target = addr + uint64(sext(w>>5, 19)*4)
+	}
+	return out
+}
