@@ -120,6 +120,7 @@ func TestImportRules(t *testing.T) {
 				clew + "imagemap", "google.golang.org/grpc", "github.com/go-delve/delve/pkg/proc", clew + "internal/testneed"}},
 		{"plugins/fpwalk/x_test.go", []string{clew + "plugins/fpwalk", "pgregory.net/rapid", clew + "internal/testneed"},
 			[]string{clew + "plugins/scan", clew + "server/assembler"}},
+		{"plugins/scan/x.go", []string{clew + "unwind", clew + "unwind/callsite", clew + "unwind/prologue"}, []string{clew + "plugins/fpwalk", clew + "server/assembler"}},
 		{"plugins/unlisted/x.go", []string{clew + "unwind"}, []string{clew + "plugins/fpwalk", clew + "plugins/unlisted/internal"}},
 
 		{"server/live/x.go", []string{clew + "cbf", clew + "imagemap", clew + "unwind/wire", clew + "server/delve", "github.com/google/go-dap", "google.golang.org/grpc"},

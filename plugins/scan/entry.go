@@ -1,0 +1,83 @@
+package scan
+
+import (
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
+	"github.com/clewdbg/clew/unwind/prologue"
+)
+
+// Bounds of a simulation, in bytes: how far behind its function's entry a frame
+// may be, and how much code behind the frame's place is looked at too.
+const (
+	maxEntryDistance = 64 << 10
+	codeBehind       = 256
+)
+
+// candidate is a word that may be the return address.
+type candidate struct {
+	slot, ra uint64
+	calls    int // that the bytes before it can be
+	answer   callsite.Answer
+	begin    uint64 // where the function begins that was called, if that leads here
+	signal   bool   // a signal's handler returns there
+	entry    *entry // agrees with the slot
+}
+
+// entry is what a function's code says of the frame that is left.
+type entry struct {
+	rule    prologue.Rule
+	cfa     uint64
+	slot    uint64 // of the return address
+	onStack bool   // it has a slot
+	// certain is set where the CFA is known by the stack pointer. The frame pointer
+	// may itself be guessed.
+	certain bool
+}
+
+// ownEntry is what the code says that came with the request, if it is known for
+// certain where the function begins.
+func (w *walker) ownEntry() (*entry, bool) {
+	f := w.function
+	if f == nil || !f.Exact || len(f.Code) == 0 {
+		return nil, false
+	}
+	e, ok := w.simulated(f.Code, f.Start)
+	return e, ok && e.certain
+}
+
+// entryAt is what the code of a function that begins at start says.
+func (w *walker) entryAt(start uint64) (*entry, bool, error) {
+	pc := w.pcAddr.Raw()
+	if pc < start || pc-start > maxEntryDistance {
+		return nil, false, nil
+	}
+	code, err := w.source.Code(start, int(pc-start)+codeBehind)
+	if err != nil {
+		return nil, false, err
+	}
+	e, ok := w.simulated(code, start)
+	return e, ok, nil
+}
+
+func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
+	rule, verdict := w.simulate(code, start, w.pcAddr.Raw())
+	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact || rule.CFA.Deref {
+		return nil, false
+	}
+	base := unwind.Register(rule.CFA.Base)
+	v, ok := w.regs.Get(base)
+	if !ok {
+		return nil, false
+	}
+	e := &entry{rule: rule, cfa: v + uint64(rule.CFA.Off), certain: base == w.sp || w.innermost()}
+	switch rule.RA.Kind {
+	case prologue.AtCFA:
+		e.slot, e.onStack = e.cfa+uint64(rule.RA.Off), true
+	case prologue.AtReg:
+		return nil, false
+	}
+	return e, true
+}
+
+// innermost says that all registers are as the processor had them.
+func (w *walker) innermost() bool { return w.pcAddr.Kind() == unwind.KindInstruction }

@@ -1,0 +1,300 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
+)
+
+// instructionBudget bounds the instructions that are decoded to make one step.
+const instructionBudget = 200_000
+
+// walker makes one walk. It is the state of the frame that is left next.
+type walker struct {
+	*convention
+	request *unwind.WalkRequest
+	config  config
+	result  *unwind.WalkResult
+	source  *source
+
+	pcAddr   unwind.CodeAddr
+	spValue  uint64
+	regs     unwind.Registers
+	function *unwind.FunctionCode // of the frame asked about; nil for its callers
+	tracer   callsite.Tracer
+}
+
+// walk fills in the result.
+func (w *walker) walk(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.convention = conventionOf(w.request.Arch)
+	if w.convention == nil {
+		w.stop(unwind.StopNoRule, "no rules for scanning stacks of %v", w.request.Arch)
+		return nil
+	}
+	w.regs = w.request.Registers
+	pc, pcKnown := w.regs.Get(w.pc)
+	sp, spKnown := w.regs.Get(w.sp)
+	switch {
+	case !pcKnown || !spKnown:
+		w.stop(unwind.StopNoRule, "the program counter or the stack pointer is not known")
+		return nil
+	case sp%wordSize != 0:
+		w.broken(0, 0, "stack pointer %#x is not a multiple of %d", sp, wordSize)
+		return nil
+	case w.request.MaxFrames < 1:
+		w.result.Stop = unwind.StopLimit
+		return nil
+	}
+	if w.arch != unwind.ARM64 {
+		w.config.pacMask = 0
+	}
+	w.pcAddr, w.spValue, w.function = unwind.Code(pc, w.request.Kind), sp, w.request.Function
+	w.source = newSource(w.request.Stack, w.config.executable, sp)
+	w.tracer = callsite.Tracer{Arch: w.arch, Source: w.source}
+	for more := true; more; {
+		more = w.step()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the walk. It gives false, for step and its like to return.
+func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
+	w.result.Stop = stop
+	w.result.Reason = fmt.Sprintf(format, args...)
+	return false
+}
+
+// broken ends the walk where something cannot be.
+func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
+	w.result.CFA, w.result.PC = cfa, pc
+	return w.stop(unwind.StopBroken, format, args...)
+}
+
+// missing ends the walk for lack of the memory that the source has noted.
+func (w *walker) missing() bool {
+	w.result.Stop, w.result.Need = unwind.StopMemory, w.source.need
+	return false
+}
+
+// step leaves one frame, and says whether the walk goes on.
+func (w *walker) step() bool {
+	w.tracer.Budget = instructionBudget
+	if pc := w.pcAddr.Raw(); pc < minCode && w.pcAddr.Kind() == unwind.KindReturn {
+		return w.stop(unwind.StopNoRule, "return address %#x lies below %d", pc, minCode)
+	}
+	if e, ok := w.ownEntry(); ok {
+		return w.byCode(e)
+	}
+	return w.search()
+}
+
+// window gives how many words may be looked at (R7).
+func (w *walker) window() uint64 {
+	if w.pcAddr.Kind() == unwind.KindInstruction {
+		return wordsInnermost
+	}
+	return words
+}
+
+// byCode leaves a frame whose function is known to keep its return address at
+// one place: that place is looked at, and no other.
+func (w *walker) byCode(e *entry) bool {
+	if !e.onStack {
+		return w.stop(unwind.StopNoRule, "the function's own code has its return address in a register: there is nothing to scan for")
+	}
+	if !w.inWindow(e.slot) {
+		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the %d words from %#x on that are searched",
+			e.slot, w.window(), w.spValue)
+	}
+	if !w.inSegment(e.slot) {
+		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the stack", e.slot)
+	}
+	c, ok, err := w.candidate(e.slot)
+	switch {
+	case err != nil:
+		return w.missing()
+	case !ok:
+		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, where there is none that leads here", e.slot)
+	}
+	c.entry = e
+	return w.push(c)
+}
+
+// search looks at one word after the other. A word whose place agrees with the
+// function's own code is taken at once; otherwise the first that is not refused.
+func (w *walker) search() bool {
+	var best *candidate
+	tally := refusals{}
+	for i := range w.window() {
+		slot := w.spValue + i*wordSize
+		if !w.inWindow(slot) {
+			return w.finish(best, i, &tally, "the end of the address space")
+		}
+		if !w.inSegment(slot) {
+			return w.finish(best, i, &tally, "the end of the stack")
+		}
+		c, ok, err := w.judge(slot, &tally)
+		if err != nil {
+			return w.missing()
+		}
+		if !ok {
+			continue
+		}
+		if c.entry != nil {
+			return w.push(c)
+		}
+		if best == nil {
+			best = c
+		}
+	}
+	return w.finish(best, w.window(), &tally, "")
+}
+
+// judge says whether the word at slot can be the return address. Where its call
+// shows the function's entry, the candidate is the word at the place that the
+// function's code names, which may be another.
+func (w *walker) judge(slot uint64, tally *refusals) (*candidate, bool, error) {
+	c, ok, err := w.candidate(slot)
+	if err != nil {
+		return nil, false, err
+	}
+	if !ok {
+		tally.add(c)
+		return nil, false, nil
+	}
+	if c.answer != callsite.Reached {
+		return c, true, nil
+	}
+	e, known, err := w.entryAt(c.begin)
+	if err != nil || !known {
+		return c, true, err
+	}
+	if !e.onStack {
+		tally.contradicted++
+		return nil, false, nil
+	}
+	if e.slot == slot {
+		c.entry = e
+		return c, true, nil
+	}
+	if w.inWindow(e.slot) && w.inSegment(e.slot) {
+		other, ok, err := w.candidate(e.slot)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			other.entry = e
+			return other, true, nil
+		}
+	}
+	if !e.certain {
+		return c, true, nil
+	}
+	tally.contradicted++
+	return nil, false, nil
+}
+
+// inWindow says whether a word is one of those that are looked at.
+func (w *walker) inWindow(slot uint64) bool {
+	return slot >= w.spValue && slot%wordSize == 0 && (slot-w.spValue)/wordSize < w.window() && slot <= ^uint64(0)-2*wordSize
+}
+
+// inSegment says whether a word lies on the stack, as far as that is known.
+func (w *walker) inSegment(slot uint64) bool {
+	s := w.request.Segment
+	return s.High == 0 || slot >= s.Low && slot < s.High && s.High-slot >= wordSize
+}
+
+// refusals counts the words that were not taken, by reason.
+type refusals struct{ noCall, elsewhere, contradicted int }
+
+func (r *refusals) add(c *candidate) {
+	switch {
+	case c == nil:
+	case c.calls == 0:
+		r.noCall++
+	default:
+		r.elsewhere++
+	}
+}
+
+// finish takes the best candidate after n words, or says that there is none.
+func (w *walker) finish(best *candidate, n uint64, tally *refusals, border string) bool {
+	if best != nil {
+		return w.push(best)
+	}
+	where := fmt.Sprintf("none of %d words from %#x on is a return address that leads here", n, w.spValue)
+	if border != "" {
+		where += ", up to " + border
+	}
+	return w.stop(unwind.StopNoRule, "%s (in code but behind no call: %d, of calls that cannot lead here: %d, contradicted by the function's code: %d)",
+		where, tally.noCall, tally.elsewhere, tally.contradicted)
+}
+
+// candidate judges the word at slot by itself. Where ok is false, it is no
+// candidate; it is nil if the word does not even point into code.
+func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
+	word, known := w.source.stack(slot)
+	if !known {
+		w.source.need = unwind.Range{Start: slot, End: slot + wordSize}
+		return nil, false, errNeed
+	}
+	ra := strip(word, w.config.pacMask)
+	at := uint64(unwind.ReturnAddr(ra).Lookup(w.arch))
+	in, inCode := w.config.executable.Find(at)
+	if !inCode || ra < minCode || w.arch == unwind.ARM64 && ra%4 != 0 {
+		return nil, false, nil
+	}
+	c = &candidate{slot: slot, ra: ra}
+	start := max(in.Start, ra-min(ra, callsite.Longest))
+	code, err := w.source.Code(start, int(ra-start))
+	if err != nil {
+		return c, false, err
+	}
+	if start+uint64(len(code)) != ra {
+		return c, false, nil // the host does not have that code
+	}
+	for _, call := range callsite.Before(w.arch, code, ra) {
+		if call.Direct && !w.config.executable.Contains(call.Target) {
+			continue
+		}
+		c.calls++
+		answer, begin, err := w.tracer.Leads(call, w.pcAddr)
+		if err != nil {
+			return c, false, err
+		}
+		if answer > c.answer {
+			c.answer, c.begin = answer, begin
+		}
+	}
+	if c.answer == callsite.Never && w.config.os == "linux" {
+		code, err := w.source.Code(ra, callsite.SignalReturnSize)
+		if err != nil {
+			return c, false, err
+		}
+		c.signal = callsite.IsSignalReturn(w.arch, code)
+	}
+	return c, c.signal || c.answer > callsite.Never, nil
+}
+
+// goesOn says after a step whether another may follow.
+func (w *walker) goesOn() bool {
+	lookup := uint64(w.pcAddr.Lookup(w.arch))
+	switch {
+	case w.config.yield.Contains(lookup):
+		w.result.Stop = unwind.StopYield
+		return false
+	case len(w.result.Steps) >= w.request.MaxFrames:
+		w.result.Stop = unwind.StopLimit
+		return false
+	}
+	return true
+}
