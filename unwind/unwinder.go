@@ -47,7 +47,11 @@ type WalkRequest struct {
 	// Segment bounds the stack that the frame lies on; zero if unknown.
 	Segment Segment
 	// Stack holds windows of memory, most of it from SP upwards. A strategy that
-	// needs other memory answers with [StopMemory].
+	// needs other memory answers with [StopMemory], code at any address included:
+	// that comes as the original bytes (breakpoints removed). A window that begins
+	// where the strategy asked and holds less, or nothing, says that there is no
+	// more to be had: the strategy may go on without; if it asks again, the walk is
+	// over.
 	Stack Windows
 	// Function describes the code around PC where it is known. Where Kind is
 	// [KindInstruction] the frame may be half built; where it is [KindReturn] the
@@ -99,7 +103,7 @@ const (
 	// StopEnd: the last caller (or the frame asked about, when there are no
 	// steps) is a known outermost frame.
 	StopEnd
-	// StopMemory: memory at WalkResult.Need is wanted to go on.
+	// StopMemory: memory or code at WalkResult.Need is wanted to go on.
 	StopMemory
 	// StopNoRule: the strategy knows nothing of this code.
 	StopNoRule

@@ -180,13 +180,14 @@ func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
 }
 
 // A frame pointer that leads out of unknown code, as JIT code is, may skip
-// callers: the frame says so, and has no more trust than a scanned one.
+// callers: the frame says so, and has no more trust than a scanned one; nor has
+// what rests on it (TestR1NothingAboveAScanUnconfirmed).
 func TestFramePointerOutOfUnknownCode(t *testing.T) {
 	const jit = 0x40a010
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, jit, 0), step(sp0+32, midPC, 0), step(sp0+48, outerPC, 0)}}}
 	s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
 	equal(t, "PCs", pcs(s), []uint64{leafPC, jit, midPC, outerPC})
-	for i, want := range []unwind.Trust{unwind.TrustContext, unwind.TrustFramePointer, unwind.TrustScan, unwind.TrustFramePointer} {
+	for i, want := range []unwind.Trust{unwind.TrustContext, unwind.TrustFramePointer, unwind.TrustScan, unwind.TrustScan} {
 		if got := s.Frames[i]; got.Trust != want || (len(got.Notes) > 0) != (want == unwind.TrustScan) {
 			t.Errorf("frame %d: %v, notes %q; want %v", i, got.Trust, got.Notes, want)
 		}

@@ -34,9 +34,12 @@ func (c code) Function(at unwind.LookupAddr) (Function, bool) {
 	return Function{}, false
 }
 
+// sigreturn is mov $15,%rax; syscall.
+var sigreturn = []byte{0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}
+
 func (c code) Bytes(addr uint64, n int) []byte {
 	if addr == sigPC {
-		return linuxAMD64Sigreturn[:min(n, len(linuxAMD64Sigreturn))]
+		return sigreturn[:min(n, len(sigreturn))]
 	}
 	return nil
 }
@@ -73,6 +76,8 @@ type fake struct {
 	name  string
 	steps map[uint64][]unwind.Step
 	stop  map[uint64]unwind.WalkResult
+	// next, if set, answers instead, from the frame's SP.
+	next  func(sp uint64) []unwind.Step
 	err   error
 	asked int
 }
@@ -96,7 +101,12 @@ func (f *fake) Walk(_ context.Context, reqs []unwind.WalkRequest) ([]unwind.Walk
 		if !ok {
 			result = unwind.WalkResult{Stop: unwind.StopNoRule, Reason: "nothing known"}
 		}
-		if steps := f.steps[pc]; steps != nil {
+		steps := f.steps[pc]
+		if f.next != nil {
+			sp, _ := r.Registers.SP(r.Arch)
+			steps = f.next(sp)
+		}
+		if steps != nil {
 			result.Steps = steps[:min(len(steps), r.MaxFrames)]
 			if !ok {
 				result.Stop = unwind.StopLimit

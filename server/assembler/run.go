@@ -25,7 +25,10 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 		w.fail(s, err)
 		return nothing
 	}
-	switch taken, end := w.takeAll(ctx, s, &req, &result); {
+	w.scanning = s.scans()
+	taken, end := w.takeAll(ctx, s, &req, &result)
+	w.scanning = false
+	switch {
 	case end:
 		return reachedEnd
 	case taken > 0:
@@ -56,10 +59,14 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 // frame pointer and nothing else speaks for it.
 func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
 	if s.Description.Trust <= unwind.TrustFramePointer {
-		if doubt := w.doubtEnd(); doubt != "" {
+		if doubt := w.doubtEnd(s); doubt != "" {
 			w.refuse(s.Description.Name, result.Reason+", but "+doubt, 0, 0)
 			return nothing
 		}
+	}
+	if doubt := w.doubtGuess(); doubt != "" {
+		w.truncate(orElse(result.Reason, s.Description.Name) + ", but " + doubt)
+		return reachedEnd
 	}
 	w.stack.Stop = unwind.End
 	w.stack.Reason = orElse(result.Reason, s.Description.Name)
@@ -75,14 +82,22 @@ const nearTop = 8 << 10
 //
 // Situation: optimised C code, called by code that keeps none either. Example: a
 // stripped library built with -fomit-frame-pointer, called from Go. What handles
-// it: the innermost frame proves nothing; C code under a goroutine must lead back
-// to Go; elsewhere the outermost frame lies near the top of its stack. Tests:
-// TestR8EndAndTruncation, TestEndByFramePointer.
-func (w *walker) doubtEnd() string {
+// it: the innermost frame proves nothing, nor unknown code whose callee keeps none,
+// nor what a scan has guessed; C code under a goroutine must lead back to Go;
+// elsewhere the outermost frame lies near the top of its stack. Tests:
+// TestR8EndAndTruncation, TestEndByFramePointer, TestEndInUnknownCode,
+// TestR8ScanEndsNoStack.
+func (w *walker) doubtEnd(s *Strategy) string {
 	f := w.last()
 	sp, _ := f.Registers.SP(w.target.Arch)
 	at := w.judge.segmentOf(sp)
 	switch {
+	case s.scans():
+		return "a scan knows no end"
+	case w.guess > 0:
+		return w.doubtGuess()
+	case w.depth() > 1 && !w.inChain():
+		return "nothing shows that this code uses one"
 	case w.depth() == 1:
 		return "nothing shows that the innermost frame uses it"
 	case at < 0:
@@ -93,6 +108,16 @@ func (w *walker) doubtEnd() string {
 		return "the stack goes on far above"
 	}
 	return ""
+}
+
+// inChain says that the last frame's code may keep a frame pointer: the function
+// is known (codeSays sees to it then), or its callee was left by one, and such
+// code was compiled together as a rule.
+func (w *walker) inChain() bool {
+	if _, known := w.function(w.last().PC.Lookup(w.target.Arch)); known {
+		return true
+	}
+	return w.byFramePointer(w.calleeRule)
 }
 
 // fail notes that a strategy itself failed; it is not asked again in this walk.
@@ -117,6 +142,7 @@ func (w *walker) takeAll(ctx context.Context, s *Strategy, req *unwind.WalkReque
 			}
 		}
 		before := len(w.last().Rejected)
+		result.Steps[i].Trust = min(result.Steps[i].Trust, s.Description.Trust)
 		if !w.take(s.Description.Name, &result.Steps[i], false) {
 			if i > 0 {
 				// The next turn asks again from this frame, with its code: what is
@@ -180,6 +206,9 @@ func (w *walker) request(s *Strategy, fn Function, known bool) unwind.WalkReques
 	if w.opts.MaxFrames > 0 {
 		req.MaxFrames = min(req.MaxFrames, w.opts.MaxFrames-w.depth())
 	}
+	if s.scans() {
+		req.MaxFrames = 1
+	}
 	if s.Description.WantsCode && known {
 		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code(fn, f.PC.Raw())}
 	}
@@ -207,6 +236,7 @@ func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) 
 	size := w.window
 	stack := unwind.Window{Addr: sp, Data: readUpTo(w.target.Memory, sp, high, size)}
 	var extra unwind.Windows
+	var last unwind.Range
 	for {
 		w.seen = stack
 		req.Stack = append(unwind.Windows{stack}, extra...)
@@ -238,15 +268,24 @@ func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) 
 				continue
 			}
 		}
-		if len(extra) >= maxExtra {
-			return r, nil
+		if len(extra) >= maxExtra || need == last {
+			return r, nil // asked for again: it cannot go on without
 		}
-		data := readUpTo(w.target.Memory, need.Start, 0, int(need.End-need.Start))
-		if uint64(len(data)) < need.End-need.Start {
-			return r, nil // unreadable: the caller says so
-		}
-		extra = append(extra, unwind.Window{Addr: need.Start, Data: data})
+		last = need
+		// What cannot be had is an empty window: the strategy may go on without.
+		extra = append(extra, unwind.Window{Addr: need.Start, Data: w.needed(need)})
 	}
+}
+
+// needed reads memory that a strategy has asked for, as far as it can be read
+// without a gap: of code the original bytes, of which the image's file has more
+// than a snapshot.
+func (w *walker) needed(need unwind.Range) []byte {
+	n := int(need.End - need.Start)
+	if w.target.Executable.Contains(need.Start) {
+		return w.target.original(need.Start, n)
+	}
+	return readUpTo(w.target.Memory, need.Start, 0, n)
 }
 
 func orElse(s, other string) string {

@@ -1,27 +1,22 @@
 package assembler
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
 )
 
 // A handler of a signal returns into a few instructions that ask the kernel to
-// restore what it interrupted (rt_sigreturn). No call led there, so no table
-// need describe it, and its return address must be looked up as it is (R9). The
-// instructions are the same in libc and in Go's runtime, and gdb, libgcc and
-// libunwind all know the frame by them.
+// restore what it interrupted ([callsite.IsSignalReturn]). No call led there, so
+// no table need describe it, and its return address must be looked up as it is
+// (R9).
 //
 // Situation: a Go program's own handler (runtime.sigtramp) or C's, on its own
 // stack. Example: SIGSEGV in C code ends in runtime.fatalthrow on the signal
 // stack, below it the C frame that failed. What handles it: stepSignal, from
 // the registers that the kernel saved. Tests: TestSignalFrame and the
 // integration tests' SIGSEGV in C.
-var linuxAMD64Sigreturn = []byte{
-	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, // mov $15, %rax
-	0x0f, 0x05, // syscall
-}
 
 // Offsets in the kernel's struct ucontext on linux/amd64 (asm/ucontext.h,
 // asm/sigcontext.h): uc_flags, uc_link and uc_stack take 40 bytes, then the
@@ -37,8 +32,7 @@ func (t *Target) isSignalFrame(pc uint64) bool {
 	if t.Arch != unwind.AMD64 || t.OS != "linux" {
 		return false
 	}
-	code := t.Code.Bytes(pc, len(linuxAMD64Sigreturn))
-	return bytes.Equal(code, linuxAMD64Sigreturn)
+	return callsite.IsSignalReturn(t.Arch, t.Code.Bytes(pc, callsite.SignalReturnSize))
 }
 
 // stepSignal goes from the frame of a signal's trampoline to the code that the

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
 	"github.com/clewdbg/clew/unwind/prologue"
 )
 
@@ -51,8 +52,17 @@ type walker struct {
 	// need not be read from the process again.
 	seen  unwind.Window
 	given int // frames that the sink has
+	// calleeRule is the rule that the frame before the last one was left by.
+	calleeRule string
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
+	// What scanned.go keeps: how many frames were scanned for, in all and in a row,
+	// whether a scan's answer is being judged, and the first frame that a scan has
+	// guessed, 0 if none.
+	scanned, scannedInRow int
+	scanning              bool
+	guess                 int
+	tracer                *callsite.Tracer
 }
 
 type found struct {
@@ -113,6 +123,10 @@ func (w *walker) ended() bool {
 	if why == "" {
 		return false
 	}
+	if doubt := w.doubtGuess(); doubt != "" {
+		w.truncate(why + " would be the end, but " + doubt)
+		return true
+	}
 	w.stack.Stop, w.stack.Reason = unwind.End, why
 	return true
 }
@@ -154,6 +168,12 @@ func (w *walker) next(ctx context.Context) bool {
 		s := &w.asm.Strategies[i]
 		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
 			continue
+		}
+		if s.scans() {
+			if why := w.mayNotScan(fn, known); why != "" {
+				w.reasons = append(w.reasons, s.Description.Name+": "+why)
+				continue
+			}
 		}
 		switch w.run(ctx, s, fn, known) {
 		case progressed:
@@ -225,7 +245,9 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 		return false
 	}
 	w.doubt(step)
-	f.CFA, f.Rule = step.CFA, step.Rule
+	w.confirm(step)
+	w.countScanned()
+	f.CFA, f.Rule, w.calleeRule = step.CFA, step.Rule, step.Rule
 	callerSP, _ := step.Caller.SP(arch)
 	caller := unwind.Frame{
 		PC: unwind.Code(pc, step.CallerKind), Strategy: strategy, Trust: step.Trust,

@@ -1,0 +1,229 @@
+package assembler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
+	"github.com/clewdbg/clew/unwind/prologue"
+)
+
+// Limits on frames that were scanned for (R7): in one stack, and in a row.
+const (
+	maxScanned      = 64
+	maxScannedInRow = 8
+)
+
+const (
+	noteUnconfirmed = "rests on a frame that was not found for certain, and no call here is known to have led to it"
+)
+
+// scans says that a strategy's frames are never trusted more than a scan's. It
+// is asked for one frame at a time, so that better strategies have the next (R2).
+func (s *Strategy) scans() bool { return s.Description.Trust <= unwind.TrustScan }
+
+// mayNotScan says why no strategy that scans is asked for the caller of the last
+// frame, "" if one may be.
+func (w *walker) mayNotScan(fn Function, known bool) string {
+	switch {
+	case known && fn.Go:
+		return "Go's own tables know this frame, and what a scan could find above it are older calls"
+	case w.atSignalFrame():
+		return "no call led to a signal's trampoline"
+	case w.scanned >= maxScanned:
+		return fmt.Sprintf("%d frames of this stack were found by scanning; no more are looked for", w.scanned)
+	case w.scannedInRow >= maxScannedInRow:
+		return fmt.Sprintf("%d frames in a row were found by scanning; no more are looked for", w.scannedInRow)
+	}
+	return ""
+}
+
+// countScanned keeps count of the frames that scans find.
+func (w *walker) countScanned() {
+	if !w.scanning {
+		w.scannedInRow = 0
+		return
+	}
+	w.scanned++
+	w.scannedInRow++
+}
+
+// confirm lowers the trust of a step that rests on what was not found for
+// certain.
+//
+// A scan's own step is confirmed by code: what the call before the return address
+// has called leads to the frame that is left, and says that its return address
+// lies there. If it does not, everything above rests on a guess: it has the trust
+// of a scan, and the stack has no end that is known. Behind other steps of that
+// trust one step is enough whose return address lies behind a call of code that
+// leads here: then a frame and its caller speak for each other.
+//
+// Situation: a scan took an old return address for the caller. Example: on the
+// system stack lie the frames that have started the thread; a walk of a goroutine
+// that comes upon them would go on by their tables, to main's caller. Tests:
+// TestR1NothingAboveAGuess, TestR1ConfirmedScan, TestFramePointerOutOfUnknownCode.
+func (w *walker) confirm(step *unwind.Step) {
+	switch {
+	case w.scanning:
+		if w.guess == 0 && !w.codeAgrees(step) {
+			w.guess = w.depth()
+		}
+	case step.Trust <= unwind.TrustScan:
+	case w.guess > 0, w.last().Trust <= unwind.TrustScan && !w.borneOut(step):
+		step.Trust = unwind.TrustScan
+		if step.Note == "" {
+			step.Note = noteUnconfirmed
+		}
+	}
+}
+
+// codeAgrees says that code shows a step to be right: the function's own, if it
+// is known, else that of the function that the call has called.
+func (w *walker) codeAgrees(step *unwind.Step) bool {
+	f := w.last()
+	if rule := w.ruleOf(f); rule != nil {
+		return w.agrees(rule, step)
+	}
+	pc := f.PC.Raw()
+	for _, call := range w.callsBefore(step) {
+		answer, entry, err := w.tracer.Leads(call, f.PC)
+		if err != nil || answer != callsite.Reached || entry > pc || pc-entry > maxCode-codeBehind {
+			continue
+		}
+		rule := w.simulate(Function{Start: entry, End: pc + codeBehind, Exact: true}, pc)
+		if rule != nil && w.agrees(rule, step) {
+			return true
+		}
+	}
+	return false
+}
+
+// codeBehind is how much code behind a frame's place is simulated too, in bytes,
+// where it is not known how far its function goes.
+const codeBehind = 256
+
+// agrees says that a rule gives the step. What the step has for the caller's
+// frame pointer is left out where the rule does not give it.
+func (w *walker) agrees(rule *prologue.Rule, step *unwind.Step) bool {
+	f, arch := w.last(), w.target.Arch
+	base, ok := f.Registers.Get(unwind.Register(rule.CFA.Base))
+	if !ok || rule.CFA.Deref || base+uint64(rule.CFA.Off) != step.CFA {
+		return false
+	}
+	ra, known := w.returnAddress(f, rule, step.CFA)
+	if pc, _ := step.Caller.PC(arch); !known || ra&^w.target.PACMask != pc {
+		return false
+	}
+	fp, known := f.Registers.FP(arch)
+	switch rule.FP.Kind {
+	case prologue.Same:
+	case prologue.AtCFA:
+		fp, known = w.word(step.CFA + uint64(rule.FP.Off))
+	default:
+		known = false
+	}
+	if got, ok := step.Caller.FP(arch); ok && (!known || got != fp) {
+		step.Caller.Forget(arch.FP())
+	}
+	return true
+}
+
+// byFramePointer says whether a rule has the CFA from the frame pointer.
+func (w *walker) byFramePointer(rule string) bool {
+	return strings.HasPrefix(rule, "cfa="+w.target.Arch.RegisterName(w.target.Arch.FP()))
+}
+
+// borneOut says that the step's return address lies behind a call of code that
+// leads to the frame that is left.
+func (w *walker) borneOut(step *unwind.Step) bool {
+	for _, call := range w.callsBefore(step) {
+		if answer, _, err := w.tracer.Leads(call, w.last().PC); err == nil && answer == callsite.Reached {
+			return true
+		}
+	}
+	ra, _ := step.Caller.PC(w.target.Arch)
+	return step.CallerKind == unwind.KindReturn && w.target.isSignalFrame(ra)
+}
+
+// callsBefore gives the calls that the bytes before a step's return address can
+// be.
+func (w *walker) callsBefore(step *unwind.Step) []callsite.Call {
+	ra, ok := step.Caller.PC(w.target.Arch)
+	if !ok || step.CallerKind != unwind.KindReturn {
+		return nil
+	}
+	if w.tracer == nil {
+		w.tracer = &callsite.Tracer{Arch: w.target.Arch, Source: &codeSource{target: w.target}, Budget: traceBudget}
+	}
+	code, _ := w.tracer.Source.Code(ra-callsite.Longest, callsite.Longest) // this source has no errors
+	if len(code) < callsite.Longest {
+		return nil
+	}
+	return callsite.Before(w.target.Arch, code, ra)
+}
+
+// traceBudget bounds the instructions that are decoded for one stack.
+const traceBudget = 2_000_000
+
+// codeSource gives a target's code and memory to a tracer. It keeps the pages of
+// code that it has read.
+type codeSource struct {
+	target *Target
+	pages  map[uint64][]byte
+}
+
+// Code implements [callsite.Source].
+func (s *codeSource) Code(addr uint64, n int) ([]byte, error) {
+	if s.pages == nil {
+		s.pages = make(map[uint64][]byte)
+	}
+	var out []byte
+	for len(out) < n {
+		at := addr + uint64(len(out))
+		base := at &^ (pageSize - 1)
+		page, ok := s.pages[base]
+		if !ok {
+			page = s.target.original(base, pageSize)
+			s.pages[base] = page
+		}
+		off := int(at - base)
+		if off >= len(page) {
+			// An image may begin within a page.
+			if len(page) == 0 {
+				out = append(out, s.target.original(at, n-len(out))...)
+			}
+			break
+		}
+		out = append(out, page[off:min(len(page), off+n-len(out))]...)
+	}
+	return out, nil
+}
+
+// Word implements [callsite.Source].
+func (s *codeSource) Word(addr uint64) (uint64, bool, error) {
+	v, err := s.target.word(addr)
+	return v, err == nil, nil
+}
+
+// original gives original bytes of code, as many as can be had without a gap:
+// from the image's file, else from memory, which has no breakpoints in it.
+func (t *Target) original(addr uint64, n int) []byte {
+	code := t.Code.Bytes(addr, n)
+	if len(code) == n || !t.Executable.Contains(addr) {
+		return code
+	}
+	if more := readUpTo(t.Memory, addr, 0, n); len(more) > len(code) {
+		return more
+	}
+	return code
+}
+
+// doubtGuess says why the end of a stack is not believed, "" if it is: below is a
+// frame that a scan has guessed.
+func (w *walker) doubtGuess() string {
+	if w.guess == 0 {
+		return ""
+	}
+	return fmt.Sprintf("frame %d was only found by scanning, so that callers may be missing", w.guess)
+}

@@ -1,0 +1,283 @@
+package assembler
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+// scanner is a strategy that scans: its frames have no more trust than a scan's.
+type scanner struct{ fake }
+
+func (s *scanner) Describe(context.Context) (unwind.Description, error) {
+	return unwind.Description{Name: s.name, Arches: []unwind.Arch{unwind.AMD64}, Anywhere: true, WantsCode: true, Trust: unwind.TrustScan}, nil
+}
+
+// behind puts a scanner behind other strategies.
+func (a *Assembler) behind(s *scanner) *Assembler {
+	d, _ := s.Describe(context.Background())
+	a.Strategies = append(a.Strategies, Strategy{Description: d, Unwinder: s})
+	return a
+}
+
+// trusted gives a step another trust.
+func trusted(s unwind.Step, trust unwind.Trust) unwind.Step {
+	s.Trust = trust
+	return s
+}
+
+// bySP gives a step the rule of a table that knows where SP is.
+func bySP(s unwind.Step) unwind.Step {
+	s.Rule = "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"
+	return trusted(s, unwind.TrustCFI)
+}
+
+// calling is a code map with calls of functions' entries right before return
+// addresses.
+type calling struct {
+	code
+	calls map[uint64]uint64 // return address to what is called
+}
+
+func (c calling) Bytes(addr uint64, n int) []byte {
+	page := make([]byte, 0x1000)
+	base := addr &^ 0xfff
+	for i := range page {
+		page[i] = 0x90
+		if i >= len(page)-16 {
+			page[i] = 0xc3 // what begins in a page ends there
+		}
+	}
+	for ra, target := range c.calls {
+		if ra&^0xfff == base {
+			page[ra-base-5] = 0xe8
+			binary.LittleEndian.PutUint32(page[ra-base-4:], uint32(target-ra))
+		}
+	}
+	return page[addr-base:][:min(n, int(base+0x1000-addr))]
+}
+
+// R2: what scans is asked last, for one frame, and better strategies have the
+// next.
+func TestR2BetterStrategiesHaveTheFrameBehindAScan(t *testing.T) {
+	scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{
+		leafPC: {trusted(step(sp0+16, midPC, 0), unwind.TrustCFI), step(sp0+32, leafPC, 0)},
+		midPC:  {step(sp0+48, leafPC, 0)},
+	}}}
+	good := &fake{name: "good", steps: map[uint64][]unwind.Step{midPC: {step(sp0+64, outerPC, 0)}}}
+	s := with(good).behind(scan).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC})
+	if s.Frames[1].Strategy != "scan" || s.Frames[1].Trust != unwind.TrustScan || s.Frames[2].Strategy != "good" {
+		t.Errorf("%s %v, %s", s.Frames[1].Strategy, s.Frames[1].Trust, s.Frames[2].Strategy)
+	}
+}
+
+// calls gives a target with calls right before return addresses, and functions of
+// which nobody knows where they begin.
+func calls(at map[uint64]uint64) *Target {
+	unsure := code{}
+	for start, fn := range synthetic {
+		fn.Exact = false
+		unsure[start] = fn
+	}
+	tg := target(unwind.Windows{})
+	tg.Code = calling{code: unsure, calls: at}
+	return tg
+}
+
+// tables is a strategy with the trust of tables, ahead of a scan.
+func tables(steps map[uint64][]unwind.Step, scan *scanner) *Assembler {
+	a := with(&fake{name: "tables", steps: steps}).behind(scan)
+	a.Strategies[0].Description.Trust = unwind.TrustCFI
+	return a
+}
+
+func trusts(s unwind.Stack) (out []unwind.Trust) {
+	for _, f := range s.Frames {
+		out = append(out, f.Trust)
+	}
+	return out
+}
+
+// R1: nothing above a frame that was only guessed is trusted more than it, even
+// if frames above bear each other out: they may be of another stack that lay
+// there; nor is its end this one's.
+func TestR1NothingAboveAGuess(t *testing.T) {
+	scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+32, midPC, 0)}}}}
+	a := tables(map[uint64][]unwind.Step{midPC: {bySP(step(sp0+48, outerPC, 0))}, outerPC: {bySP(step(sp0+64, exitPC, 0))}}, scan)
+	for name, tg := range map[string]*Target{
+		"no calls":                          calls(nil),
+		"calls that led here":               calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC - 1, exitPC: 0x403000}),
+		"a call of what has another frame":  calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC, exitPC: 0x403000}),
+		"a call of what cannot lead to us":  calls(map[uint64]uint64{outerPC: 0x402000, midPC: outerPC + 16, exitPC: 0x403000}),
+		"a call of what nobody can look at": calls(map[uint64]uint64{outerPC: 0x402000, midPC: 0x700000, exitPC: 0x403000}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := a.Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{})
+			equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC, exitPC})
+			want := []unwind.Trust{unwind.TrustContext, unwind.TrustScan, unwind.TrustScan, unwind.TrustScan}
+			if got := trusts(s); !slices.Equal(got, want) {
+				t.Errorf("trust %v, want %v", got, want)
+			}
+			if s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "frame 1 was only found by scanning") {
+				t.Errorf("%v %q", s.Stop, s.Reason)
+			}
+		})
+	}
+}
+
+// A scan whose return address lies where the code says, behind a call that led
+// here, is no guess: what is above has the trust it has earned. What the scan took
+// for the frame pointer is kept only if the code says so too.
+func TestR1ConfirmedScan(t *testing.T) {
+	m, err := stackasm.New(unwind.AMD64, sp0).Word(midPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fp, want := range map[uint64]bool{sp0 + 256: true, sp0 + 512: false} {
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+8, midPC, fp)}}}}
+		a := tables(map[uint64][]unwind.Step{midPC: {bySP(step(sp0+48, outerPC, 0))}, outerPC: {bySP(step(sp0+64, exitPC, 0))}}, scan)
+		tg := calls(map[uint64]uint64{midPC: 0x401000, outerPC: 0x402000, exitPC: 0x403000})
+		tg.Memory = memories(m)
+		s := a.Stack(context.Background(), tg, thread(leafPC, sp0, sp0+256, cStack), Options{})
+		equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC, exitPC})
+		wantTrust := []unwind.Trust{unwind.TrustContext, unwind.TrustScan, unwind.TrustCFI, unwind.TrustCFI}
+		if got := trusts(s); !slices.Equal(got, wantTrust) || s.Stop != unwind.End {
+			t.Errorf("trust %v, want %v; %v %q", got, wantTrust, s.Stop, s.Reason)
+		}
+		if _, known := s.Frames[1].Registers.FP(unwind.AMD64); known != want {
+			t.Errorf("frame pointer %#x kept: %v, want %v", fp, known, want)
+		}
+	}
+}
+
+// A frame pointer of 0 ends nothing above a guess: the scan goes on.
+func TestGuessedFramePointerEndsNothing(t *testing.T) {
+	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
+	scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}, midPC: {step(sp0+32, outerPC, 0)}}}}
+	s := with(&fake{name: "chain", stop: map[uint64]unwind.WalkResult{midPC: end}}).behind(scan).
+		Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC})
+	if s.Stop != unwind.Truncated {
+		t.Errorf("%v %q", s.Stop, s.Reason)
+	}
+}
+
+// A frame pointer of 0 in unknown code ends the stack only if the code that it
+// called is left by frame pointer.
+func TestEndInUnknownCode(t *testing.T) {
+	const unknown = 0x40a010
+	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
+	for rule, want := range map[string]unwind.StopKind{"cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]": unwind.End, "cfa=rsp+16; ra=[cfa-8]; fp=unchanged": unwind.Truncated} {
+		in := step(sp0+16, unknown, 0)
+		in.Rule = rule
+		chain := &fake{name: "chain", steps: map[uint64][]unwind.Step{leafPC: {in}}, stop: map[uint64]unwind.WalkResult{unknown: end}}
+		s := with(chain).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+		if s.Stop != want {
+			t.Errorf("%s: %v %q, want %v", rule, s.Stop, s.Reason, want)
+		}
+	}
+}
+
+// endless gives a scanner that always finds a caller in the same code.
+func endless(from, to uint64, n int) *scanner {
+	s := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{}}}
+	s.next = func(sp uint64) []unwind.Step {
+		if n--; n < 0 {
+			return nil
+		}
+		return []unwind.Step{step(sp+16, to, 0)}
+	}
+	return s
+}
+
+// R7: 8 frames in a row and 64 in a stack are scanned for, and the stack says
+// so.
+func TestR7ScanLimits(t *testing.T) {
+	in := unwind.Segment{Low: 0x7000_0000, High: 0x7010_0000, Kind: unwind.SegmentThread}
+	s := with().behind(endless(leafPC, midPC, 1000)).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, in), Options{})
+	if len(s.Frames) != 1+maxScannedInRow || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "8 frames in a row were found by scanning") {
+		t.Errorf("%d frames, %v %q", len(s.Frames), s.Stop, s.Reason)
+	}
+	// Another strategy has every fifth frame: only the limit of a stack counts.
+	other := &fake{name: "other"}
+	n := 0
+	other.next = func(sp uint64) []unwind.Step {
+		if n++; n%5 != 0 {
+			return nil
+		}
+		return []unwind.Step{step(sp+16, outerPC, 0)}
+	}
+	s = with(other).behind(endless(leafPC, midPC, 1000)).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, in), Options{})
+	scanned := 0
+	for _, f := range s.Frames {
+		if f.Strategy == "scan" {
+			scanned++
+		}
+	}
+	if scanned != maxScanned || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "64 frames of this stack were found by scanning") {
+		t.Errorf("%d scanned, %v %q", scanned, s.Stop, s.Reason)
+	}
+}
+
+// Where Go's tables or a signal's trampoline rule, nothing is scanned for: on a
+// system stack lie the frames of what ran there before.
+func TestNoScanWhereTablesRule(t *testing.T) {
+	scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{goCallPC: {step(sp0+160, midPC, 0)}, sigPC: {step(sp0+160, midPC, 0)}}}}
+	for _, pc := range []uint64{goCallPC, sigPC} {
+		th := thread(pc, sp0, 0, cStack)
+		th.FirstPC = unwind.KindReturn
+		s := with().behind(scan).Stack(context.Background(), target(unwind.Windows{}), th, Options{})
+		if len(s.Frames) != 1 || scan.asked != 0 || !strings.Contains(s.Reason, "scan: ") {
+			t.Errorf("%#x: frames %#x, asked %d times, %q", pc, pcs(s), scan.asked, s.Reason)
+		}
+	}
+}
+
+// R8: a scan ends no stack, neither by its word nor by finding what would be an
+// outermost function.
+func TestR8ScanEndsNoStack(t *testing.T) {
+	scan := &scanner{fake{name: "scan", stop: map[uint64]unwind.WalkResult{leafPC: {Stop: unwind.StopEnd, Reason: "I say so"}}}}
+	s := with().behind(scan).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	if s.Stop != unwind.Truncated {
+		t.Errorf("%v %q", s.Stop, s.Reason)
+	}
+	scan = &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, exitPC, 0)}}}}
+	s = with().behind(scan).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+	if len(s.Frames) != 2 || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "runtime.goexit") {
+		t.Errorf("%d frames, %v %q", len(s.Frames), s.Stop, s.Reason)
+	}
+}
+
+// Code that a strategy asks for comes as original bytes; what cannot be had is an
+// empty window, once.
+func TestCodeIsSentWhenAskedFor(t *testing.T) {
+	f := &asking{need: []unwind.Range{{Start: sigPC, End: sigPC + 4}, {Start: 0x9000_0000, End: 0x9000_0008}}}
+	d, _ := f.Describe(context.Background())
+	tg := target(unwind.Windows{})
+	s := (&Assembler{Strategies: []Strategy{{Description: d, Unwinder: f}}}).Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{})
+	if len(f.got) != 2 || string(f.got[0].Data) != string(sigreturn[:4]) || len(f.got[1].Data) != 0 || f.got[1].Addr != 0x9000_0000 {
+		t.Errorf("sent %+v", f.got)
+	}
+	if f.asked != 3 || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "memory at 0x90000000 cannot be read") {
+		t.Errorf("asked %d times, %q", f.asked, s.Reason)
+	}
+}
+
+// asking asks for one piece of memory after the other, and the last again.
+type asking struct {
+	fake
+	need []unwind.Range
+	got  unwind.Windows
+}
+
+func (a *asking) Walk(_ context.Context, reqs []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	a.asked++
+	a.got = reqs[0].Stack[1:]
+	return []unwind.WalkResult{{Stop: unwind.StopMemory, Need: a.need[min(len(a.got), len(a.need)-1)]}}, nil
+}
