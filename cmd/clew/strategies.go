@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/plugins/scan"
 	"github.com/clewdbg/clew/plugins/sframe"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -23,6 +24,7 @@ var builtins = []struct {
 	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
 	{unwind.StrategySFrame, func() unwind.Unwinder { return sframe.New() }},
 	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
+	{unwind.StrategyScan, func() unwind.Unwinder { return scan.New() }},
 }
 
 // servePlugin is the internal command that serves a built-in plugin.
