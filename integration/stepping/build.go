@@ -36,6 +36,8 @@ type variant struct {
 	// them may be refused. Without frame pointers and tables, or with frame
 	// pointers in functions that have no names left.
 	undescribed bool
+	// leafflags are for leaf.c, of a library, where they are not cflags.
+	leafflags string
 }
 
 // The variants: with frame pointers, with call-frame information instead, and
@@ -55,6 +57,7 @@ var variants = []variant{
 	{name: "linked-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked},
 	{name: "linked-O2-omit-stripped", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked, stripped: true},
 	{name: "linked-O2-omit-notables-stripped", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, undescribed: true},
+	{name: "linked-g-called-by-notables", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", leafflags: "-O1 -g", linkage: linked},
 }
 
 // program is a built variant and what a debugger cannot know of it.
@@ -80,24 +83,14 @@ func (v variant) build(folder, cc, strip string) (*program, error) {
 	files, ldflags := []string{"main.go", "steps.h"}, ""
 	switch v.linkage {
 	case static:
-		files = append(files, "steps.c")
+		files = append(files, nativeFiles...)
 	case opened:
 		files, ldflags = append(files, "shim.c"), "-ldl"
 	case linked:
 		ldflags = "-L" + dir + " -lsteps -Wl,-rpath," + dir
 	}
-	for _, name := range append(files, "steps.c") {
-		data, err := sources.ReadFile(path.Join("testdata/steps", name))
-		to := source
-		if name == "steps.c" && v.linkage != static {
-			to = dir
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), data, 0o644)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := write(source, files...); err != nil {
+		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(source, "go.mod"), []byte("module steps\n\ngo 1.24\n"), 0o644); err != nil {
 		return nil, err
@@ -123,11 +116,19 @@ func (p *program) buildLibrary(dir, cc, strip string) error {
 		return nil
 	}
 	p.library = filepath.Join(dir, "libsteps.so")
-	source := filepath.Join(dir, "steps.c")
-	if err := os.WriteFile(filepath.Join(dir, "steps.h"), must(sources.ReadFile("testdata/steps/steps.h")), 0o644); err != nil {
+	if err := write(dir, nativeFiles...); err != nil {
 		return err
 	}
-	args := append(strings.Fields(v.cflags), "-shared", "-fPIC", "-pthread", "-o", p.library, source)
+	leaf := filepath.Join(dir, "leaf.o")
+	flags := strings.Fields(v.cflags)
+	leafflags := flags
+	if v.leafflags != "" {
+		leafflags = strings.Fields(v.leafflags)
+	}
+	if err := output(exec.Command(cc, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
+		return err
+	}
+	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.library, filepath.Join(dir, "steps.c"), leaf)
 	if err := output(exec.Command(cc, args...)); err != nil {
 		return err
 	}
@@ -140,11 +141,21 @@ func (p *program) buildLibrary(dir, cc, strip string) error {
 	return nil
 }
 
-func must(data []byte, err error) []byte {
-	if err != nil {
-		panic(err) // embedded: cannot be
+// nativeFiles are the C code's.
+var nativeFiles = []string{"steps.c", "leaf.c", "spots.h", "steps.h"}
+
+// write writes files of the program.
+func write(to string, names ...string) error {
+	for _, name := range names {
+		data, err := sources.ReadFile(path.Join("testdata/steps", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), data, 0o644)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return data
+	return nil
 }
 
 func output(cmd *exec.Cmd) error {

@@ -7,8 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/clewdbg/clew/plugins/dwarfcfi"
-	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -51,10 +50,7 @@ func startClew(r *run) (debugger, error) {
 	if err := os.Setenv("STEPS_LIBRARY", r.program.library); err != nil {
 		return nil, err
 	}
-	c := &clew{guard: guard, engine: engine.New([]engine.Named{
-		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
-		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
-	})}
+	c := &clew{guard: guard, engine: engine.New(inprocess.Strategies())}
 	c.ctx, c.cancel = context.WithTimeout(context.Background(), patience)
 	if c.session, err = delve.Launch(delve.LaunchConfig{Args: r.args(), Stdout: out, NoStdin: true}); err != nil {
 		guard.Release()

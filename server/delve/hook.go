@@ -85,7 +85,7 @@ func (h *hook) resuming() {
 	if b == nil || b.placed != nil || b.failed != nil {
 		return
 	}
-	if err := b.place(); err != nil {
+	if err := b.place(); err != nil { // which could be done when it was armed
 		b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
 		_ = b.group.RequestManualStop() // or the program would run away
 	}
@@ -141,9 +141,16 @@ func markHardcoded(target *proc.Target, thread proc.Thread) {
 			return
 		}
 	}
+	stopAt(target, thread, loc.PC)
+}
+
+// stopAt makes Delve stop as if the thread had executed a breakpoint instruction
+// of the program's own before pc.
+func stopAt(target *proc.Target, thread proc.Thread, pc uint64) {
+	state := thread.Breakpoint()
 	state.Active = true
 	state.Breakpoint = &proc.Breakpoint{
-		Addr:      loc.PC,
+		Addr:      pc,
 		Logical:   &proc.LogicalBreakpoint{Name: proc.HardcodedBreakpoint},
 		Breaklets: []*proc.Breaklet{{Kind: proc.UserBreakpoint, LogicalID: hardcodedID}},
 	}

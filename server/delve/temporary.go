@@ -29,7 +29,11 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	if group.HasSteppingBreakpoints() {
 		return errors.New("a step is in progress")
 	}
-	if err := checkExecutable(t.Pid(), at.PC); err != nil {
+	// Whether it can be placed shows now: when the target is resumed it is too late.
+	if _, err := t.SetBreakpoint(0, at.PC, proc.NextBreakpoint, nil); err != nil {
+		return err
+	}
+	if err := t.ClearSteppingBreakpoints(); err != nil {
 		return err
 	}
 	theHook().arm(&temporary{session: s, group: group, target: t, at: at})
@@ -128,9 +132,10 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	return b.at.Matches(uint64(th.ThreadID()), sp, goroutine, high), nil
 }
 
-// checkReplaced halts a program that has replaced the code under the breakpoint:
+// checkReplaced stops a program that has replaced the code under the breakpoint:
 // execve, or dlclose of the caller's library. Breakpoints of the old program are
-// forgotten without being written back. Every thread stands.
+// forgotten without being written back. The stop is one that no protocol of
+// Delve's passes over. Every thread stands.
 // Test: integration/stepping TestExec.
 func (b *temporary) checkReplaced() {
 	if b.placed == nil || b.failed != nil || stillPlanted(b.target, b.placed) {
@@ -146,5 +151,10 @@ func (b *temporary) checkReplaced() {
 		}
 	}
 	b.failed = fmt.Errorf("the program has replaced the code that this function returns to, at %#x (execve or dlclose)", b.at.PC)
-	_ = b.group.RequestManualStop()
+	for _, th := range b.target.ThreadList() {
+		if regs, err := th.Registers(); err == nil {
+			stopAt(b.target, th, regs.PC())
+			return
+		}
+	}
 }

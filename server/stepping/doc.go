@@ -36,5 +36,13 @@
 // before, the step ends there.
 //
 // The program may replace its code in between (execve, dlclose): the breakpoint
-// is forgotten, not restored into what is there now, and the program is halted.
+// is forgotten, not restored into what is there now, and the program stops.
+//
+// # How a protocol uses it
+//
+// A client's request for a step becomes, by the decision's action, an error
+// response (Refuse), or is passed on to Delve: as it is (Delegate), as it is after
+// Session.Arm (Assist), or as a continue after Session.Arm (Return). Delve reports
+// the end as that of a step either way. At the stop, and when Delve refuses the
+// request, Session.EndStep is called; its error, if any, is for the user to read.
 package stepping

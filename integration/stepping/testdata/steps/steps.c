@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "spots.h"
 #include "steps.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -6,15 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#define FRAME __attribute__((noinline, noclone))
-
-// SPOT is a place to stop at. Its address goes into a section of its own, which
-// is not loaded, and not into the symbol table, where it would look like a
-// function.
-#define SPOT(name)                                                        \
-	__asm__ volatile("771: nop\n\t.pushsection spots,\"\",@progbits\n\t"  \
-					 ".quad 771b\n\t.asciz \"" name "\"\n\t.popsection" ::: "memory")
 
 static int record = -1;
 static char permission[4096];
@@ -24,27 +16,16 @@ static function callback;
 volatile unsigned ballast[64];
 
 // enter records where the function that has just begun returns to, and its CFA.
-FRAME static void enter(const char *name, void *ra, void *cfa) {
+FRAME void enter(const char *name, void *ra, void *cfa) {
 	char line[128];
 	int n = snprintf(line, sizeof line, "%s %#lx %#lx\n", name, (long)ra, (long)cfa);
 	if (write(record, line, n) != n)
 		abort();
 }
-#define ENTER(name) enter(name, __builtin_return_address(0), __builtin_dwarf_cfa())
-
-FRAME static unsigned stir(unsigned n) {
+FRAME unsigned stir(unsigned n) {
 	for (int i = 0; i < 64; i++)
 		ballast[i] = ballast[i] * 31 + n + i;
 	return ballast[n % 64] % 1000;
-}
-
-FRAME int leaf(int n) {
-	ENTER("leaf");
-	volatile int local[4] = {n, n + 1};
-	SPOT("leaf");
-	local[2] = local[0] + local[1];
-	local[3] = stir(local[2]);
-	return local[3] + local[2];
 }
 
 FRAME int middle(int n) {
