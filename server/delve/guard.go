@@ -111,8 +111,12 @@ func guardTarget(t *proc.Target) error {
 	return nil
 }
 
-// guardGroup guards every target of a group.
+// guardGroup guards every target of a group. Recordings and core files have no
+// memory that could be harmed, and no mappings to ask the kernel for.
 func guardGroup(group *proc.TargetGroup) error {
+	if recorded, _ := group.Recorded(); recorded {
+		return nil
+	}
 	for _, t := range group.Targets() {
 		if err := guardTarget(t); err != nil {
 			return err
