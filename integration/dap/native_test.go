@@ -176,7 +176,8 @@ func listed(t *testing.T, c *client, id int64) {
 func (c *client) ownFrame(f frame) {
 	c.t.Helper()
 	names := map[string]map[string]string{}
-	for name, ref := range c.scopes(f.ID) {
+	for _, s := range c.scopes(f.ID) {
+		name, ref := s.Name, s.VariablesReference
 		if ref < firstOwn || ref >= 2*firstOwn {
 			c.t.Errorf("scope %s of our own has the reference %d", name, ref)
 		}
@@ -193,20 +194,16 @@ func (c *client) ownFrame(f frame) {
 	}
 }
 
-func (c *client) scopes(frame int64) map[string]int64 {
+type scope struct {
+	Name               string
+	VariablesReference int64
+}
+
+func (c *client) scopes(frame int64) []scope {
 	c.t.Helper()
-	var b struct {
-		Scopes []struct {
-			Name               string
-			VariablesReference int64
-		}
-	}
+	var b struct{ Scopes []scope }
 	decode(c.t, c.request("scopes", object{"frameId": frame}), &b)
-	out := map[string]int64{}
-	for _, s := range b.Scopes {
-		out[s.Name] = s.VariablesReference
-	}
-	return out
+	return b.Scopes
 }
 
 func (c *client) variables(ref int64) map[string]string {

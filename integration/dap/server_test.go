@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -101,5 +102,7 @@ func (s *server) dial() *client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return newClient(s.t, conn)
+	c := newClient(s.t, conn)
+	c.numbered = filepath.Base(s.cmd.Path) == "clew"
+	return c
 }

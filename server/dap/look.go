@@ -204,14 +204,14 @@ func (p *Proxy) open() error {
 
 // current is the thread of control that the session has selected.
 func (v *view) current() (delve.Thread, error) {
-	goroutine, thread, err := v.session.Selected()
+	selected, err := v.session.Selected()
 	if err != nil {
 		return delve.Thread{}, err
 	}
-	if goroutine != 0 {
-		return v.live.Goroutine(goroutine)
+	if selected.Goroutine != 0 {
+		return v.live.Goroutine(selected.Goroutine)
 	}
-	return v.thread(thread)
+	return v.thread(selected.Thread)
 }
 
 func (v *view) thread(id uint64) (delve.Thread, error) {

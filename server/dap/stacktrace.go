@@ -91,8 +91,8 @@ func (v *view) resolve(id int64) (th delve.Thread, delveID int64, known bool, er
 		if err != nil || th.Goroutine != 0 {
 			return th, int64(th.Goroutine), true, err
 		}
-		goroutine, current, err := v.session.Selected()
-		return th, 0, err == nil && goroutine == 0 && current == tid, err
+		selected, err := v.session.Selected()
+		return th, 0, err == nil && selected.Goroutine == 0 && selected.Thread == tid, err
 	}
 	if id <= 0 {
 		th, err = v.current()

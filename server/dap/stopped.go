@@ -9,8 +9,10 @@ import (
 )
 
 // nameStoppedThread gives a stop its thread where Delve has none to name: a
-// thread without a goroutine.
+// thread without a goroutine. A pause that finds an idle thread of Go's runtime
+// stays without: it is about no thread.
 func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
+	p.alias.stopped.Store(0)
 	raw, _ := m.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil {
@@ -19,36 +21,41 @@ func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
 	if id, ok := body.Int("threadId"); ok && id != 0 {
 		return
 	}
-	if tid, ok := p.currentThread(); ok {
-		body.Set("threadId", strconv.AppendInt(nil, ownThreadID(tid), 10))
-		m.Set("body", body.Bytes())
+	s, ok := p.selected()
+	if !ok || s.Goroutine != 0 || s.Thread == 0 || s.Runtime && body.Text("reason") == "pause" {
+		return
 	}
+	id := ownThreadID(s.Thread)
+	p.alias.stopped.Store(id)
+	body.Set("threadId", strconv.AppendInt(nil, id, 10))
+	m.Set("body", body.Bytes())
 }
 
-// currentPatience bounds the look at the current thread: events wait for it. A
+// selectedPatience bounds the look at the current thread: events wait for it. A
 // client that lets the program run again before it knew of the stop can make it
 // wait.
-const currentPatience = 2 * time.Second
+const selectedPatience = 2 * time.Second
 
-// currentThread gives the current thread if it runs no goroutine.
-func (p *Proxy) currentThread() (tid uint64, ok bool) {
+// selected gives the thread that the program has stopped in.
+func (p *Proxy) selected() (delve.Selection, bool) {
 	s := p.look.target()
 	if s == nil || !s.Live() {
-		return 0, false
+		return delve.Selection{}, false
 	}
-	found := make(chan uint64, 1)
-	go func(s *delve.Session) {
-		goroutine, thread, err := s.Selected()
-		if err != nil || goroutine != 0 {
-			thread = 0
-		}
-		found <- thread
-	}(s)
+	type found struct {
+		selection delve.Selection
+		err       error
+	}
+	result := make(chan found, 1)
+	go func() {
+		selection, err := s.Selected()
+		result <- found{selection, err}
+	}()
 	select {
-	case tid = <-found:
-		return tid, tid != 0
-	case <-time.After(currentPatience):
-		return 0, false
+	case f := <-result:
+		return f.selection, f.err == nil
+	case <-time.After(selectedPatience):
+		return delve.Selection{}, false
 	}
 }
 

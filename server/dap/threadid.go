@@ -13,8 +13,9 @@ import (
 const FirstID = 1 << 30
 
 // threadAlias remembers for which thread Delve was told 0, which to it means the
-// current thread, without a goroutine.
-type threadAlias struct{ id atomic.Int64 }
+// current thread, without a goroutine; and which thread of ours the last stop
+// has named.
+type threadAlias struct{ id, stopped atomic.Int64 }
 
 // ownThread gives the thread that a DAP thread ID of clew's stands for.
 func ownThread(id int64) (tid uint64, ok bool) {

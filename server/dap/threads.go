@@ -15,8 +15,8 @@ type thread struct {
 }
 
 // onThreads adds the threads that run no goroutine, of which Delve's list has
-// none: those that C made. Idle threads of Go's runtime are not listed, unless
-// the program has stopped in one.
+// none: those that C made. Threads of Go's runtime are not listed, but for one
+// that a stop has named.
 func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	answer, err := p.up.ask(ctx, m)
 	if err != nil {
@@ -31,7 +31,7 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	}
 	added := 0
 	err = p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
-		goroutine, selected, err := v.session.Selected()
+		selected, err := v.session.Selected()
 		if err != nil {
 			return err
 		}
@@ -40,8 +40,8 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 			return err
 		}
 		for _, th := range threads {
-			current := goroutine == 0 && selected == th.ID
-			if th.Goroutine != 0 || th.Runtime && !current {
+			current := selected.Goroutine == 0 && selected.Thread == th.ID
+			if th.Goroutine != 0 || th.Runtime && p.alias.stopped.Load() != ownThreadID(th.ID) {
 				continue
 			}
 			name := ""

@@ -6,22 +6,38 @@ import (
 	"github.com/go-delve/delve/pkg/locspec"
 )
 
-// Selected gives the goroutine and thread that Delve's commands are about: the
-// goroutine 0 where the current thread runs none.
-func (s *Session) Selected() (goroutine, thread uint64, err error) {
+// Selection is the goroutine and thread that Delve's commands are about.
+type Selection struct {
+	Goroutine uint64 // 0 where the current thread runs none
+	Thread    uint64
+	// Runtime is set where the thread is one of Go's runtime's own (see [Thread]).
+	Runtime bool
+}
+
+// Selected gives what Delve's commands are about.
+func (s *Session) Selected() (Selection, error) {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
+	var sel Selection
 	if valid, err := t.Valid(); !valid {
-		return 0, 0, err
-	}
-	if th := t.CurrentThread(); th != nil {
-		thread = uint64(th.ThreadID())
+		return sel, err
 	}
 	if g := t.SelectedGoroutine(); g != nil {
-		goroutine = uint64(g.ID)
+		sel.Goroutine = uint64(g.ID)
 	}
-	return goroutine, thread, nil
+	th := t.CurrentThread()
+	if th == nil {
+		return sel, nil
+	}
+	sel.Thread = uint64(th.ThreadID())
+	if sel.Goroutine == 0 {
+		s.loadLayout(t)
+		if _, tls, err := registers(th); err == nil {
+			sel.Runtime = s.madeByGo(t, s.currentG(t, th, tls))
+		}
+	}
+	return sel, nil
 }
 
 // SelectThread makes a thread the one that Delve's commands are about.

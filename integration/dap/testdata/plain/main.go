@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 )
 
 type point struct {
@@ -35,7 +36,9 @@ func main() {
 		goroutines(20)
 	case "wait":
 		fmt.Println("waiting")
-		select {}
+		for {
+			time.Sleep(time.Hour)
+		}
 	case "exit":
 		os.Exit(3)
 	case "output":

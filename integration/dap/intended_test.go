@@ -1,0 +1,44 @@
+package dap
+
+import (
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// The differences that are meant, in sessions without native code:
+//
+//   - initialize: supportsClew is true.
+//   - scopes: there is one more, Unwind.
+//   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
+//     native_test.go).
+//
+// With native code stacks and lists of threads differ as well, which is what
+// clew is for: see native_test.go.
+
+// intended takes out of a message of clew's what is meant to differ.
+func intended(m *dapwire.Message, o object) {
+	dlvs(m, o)
+	b, _ := o["body"].(object)
+	switch m.Command {
+	case "initialize":
+		if b["supportsClew"] == true {
+			delete(b, "supportsClew")
+		}
+	case "scopes":
+		if list, ok := b["scopes"].([]any); ok && len(list) > 0 {
+			if last := list[len(list)-1].(object); last["name"] == "Unwind" {
+				b["scopes"] = list[:len(list)-1]
+			}
+		}
+	}
+}
+
+// dlvs takes out of a message of dlv's what clew knows better.
+func dlvs(m *dapwire.Message, o object) {
+	b, _ := o["body"].(object)
+	if m.Command == "stackTrace" {
+		delete(b, "totalFrames")
+	}
+	if m.Event == "stopped" && b["reason"] == "pause" {
+		delete(b, "threadId") // whichever thread comes first
+	}
+}

@@ -1,0 +1,147 @@
+package dap
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// What differs from one run to the next, in text.
+var volatile = []struct {
+	is   *regexp.Regexp
+	mask string
+}{
+	{regexp.MustCompile(`0x[0-9a-fA-F]+`), "ADDRESS"},
+	{regexp.MustCompile(`\(Thread \d+\)`), "(Thread N)"},
+	{regexp.MustCompile(`\[Go \d+`), "[Go N"},
+	{regexp.MustCompile(`(?i)(process|pid) \d+`), "$1 N"},
+	{regexp.MustCompile(`__debug_bin\d+`), "__debug_binN"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST:PORT"},
+	{regexp.MustCompile(`\d+(\.\d+)?(ms|µs|s)\b`), "TIME"},
+}
+
+func maskText(s string) string {
+	for _, v := range volatile {
+		s = v.is.ReplaceAllString(s, v.mask)
+	}
+	return s
+}
+
+// masked gives a message without what differs from run to run: numbers of
+// messages, processes, handles, addresses. Which fields are there stays.
+func masked(t testing.TB, m *dapwire.Message) object {
+	t.Helper()
+	var o object
+	if err := json.Unmarshal(m.Bytes(), &o); err != nil {
+		t.Fatal(err)
+	}
+	delete(o, "seq")
+	if b, ok := o["body"].(object); ok && m.Command == "threads" {
+		b["threads"] = own(b["threads"])
+	}
+	return mask(o).(object)
+}
+
+// own keeps the goroutines that run code of the program's: the runtime's come
+// and go, with changing IDs.
+func own(threads any) []any {
+	list, _ := threads.([]any)
+	var out []any
+	for _, th := range list {
+		if name, _ := th.(object)["name"].(string); strings.Contains(name, "main.") || strings.Contains(name, "Dummy") || strings.Contains(name, "Current") {
+			out = append(out, th)
+		}
+	}
+	return out
+}
+
+func mask(v any) any {
+	switch v := v.(type) {
+	case string:
+		return maskText(v)
+	case []any:
+		for i := range v {
+			v[i] = mask(v[i])
+		}
+	case object:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			switch n, isNumber := v[name].(float64); {
+			case isNumber && n != 0 && (name == "variablesReference" || name == "systemProcessId"):
+				v[name] = "NUMBER"
+			case isNumber && n > 1 && (name == "threadId" || name == "id" && isThread(v)): // goroutines
+				v[name] = "NUMBER"
+			case isNumber && name == "id" && v["instructionPointerReference"] != nil: // a frame
+				v[name] = "NUMBER"
+			default:
+				v[name] = mask(v[name])
+			}
+		}
+	}
+	return v
+}
+
+func isThread(o object) bool {
+	name, _ := o["name"].(string)
+	return strings.Contains(name, "[Go ")
+}
+
+// transcript is one side of a comparison.
+type transcript struct {
+	responses map[float64]string // by the request's number
+	events    []string           // but output
+	output    map[string]string  // text by category
+}
+
+func transcribe(t testing.TB, c *client, intended func(*dapwire.Message, object)) transcript {
+	t.Helper()
+	tr := transcript{responses: map[float64]string{}, output: map[string]string{}}
+	for _, m := range c.all {
+		if m.Event == "output" {
+			b := body(t, m)
+			category, _ := b["category"].(string)
+			text, _ := b["output"].(string)
+			tr.output[category] += maskText(text)
+			continue
+		}
+		o := masked(t, m)
+		intended(m, o)
+		text, err := json.Marshal(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Type == dapwire.TypeResponse {
+			n, _ := o["request_seq"].(float64)
+			tr.responses[n] += string(text) + "\n" // Delve answers some twice
+		} else {
+			tr.events = append(tr.events, string(text))
+		}
+	}
+	return tr
+}
+
+func (tr transcript) compare(t *testing.T, clew transcript) {
+	t.Helper()
+	numbers := slices.Collect(maps.Keys(tr.responses))
+	for n := range clew.responses {
+		if _, ok := tr.responses[n]; !ok {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		if tr.responses[n] != clew.responses[n] {
+			t.Errorf("response to request %v:\ndlv  %sclew %s", n, tr.responses[n], clew.responses[n])
+		}
+	}
+	if !slices.Equal(tr.events, clew.events) {
+		t.Errorf("events:\ndlv\n  %s\nclew\n  %s", strings.Join(tr.events, "\n  "), strings.Join(clew.events, "\n  "))
+	}
+	if !maps.Equal(tr.output, clew.output) {
+		t.Errorf("output:\ndlv  %q\nclew %q", tr.output, clew.output)
+	}
+}
