@@ -17,6 +17,10 @@ import (
 var workFolder string
 
 func TestMain(m *testing.M) {
+	if addr := os.Getenv(askEnv); addr != "" {
+		ask(addr)
+		return
+	}
 	os.Exit(func() int {
 		var err error
 		if workFolder, err = os.MkdirTemp("", "clew-dap-"); err != nil {

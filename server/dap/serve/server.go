@@ -25,9 +25,9 @@ type Server struct {
 // Run announces the server and serves. It returns when the session has ended
 // (of a server for many: when it is interrupted), or a signal came.
 func (s *Server) Run() error {
+	interrupted := notify() // whoever reads the next line may send a signal
 	delve.AnnounceDAP(s.Listener.Addr())
 	defer func() { _ = s.Listener.Close() }()
-	interrupted := notify()
 	if s.Multi != nil {
 		return s.runMulti(interrupted)
 	}
@@ -35,7 +35,6 @@ func (s *Server) Run() error {
 	if err != nil || conn == nil {
 		return err
 	}
-	// Nobody else is served: let them know.
 	s.Delve.Addr = s.Listener.Addr()
 	return serve(s.Config, conn, interrupted)
 }
