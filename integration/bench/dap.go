@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// stackRequests measures what an editor waits for at a stop: stackTrace by `clew
+// dap` beside `dlv dap`, both real servers over TCP.
+func stackRequests(t *table, program string) error {
+	t.title = "DAP stackTrace, beside `dlv dap`"
+	t.notes = []string{"The time of one stackTrace request for the whole stack, each at another stop of the same program than the\n" +
+		"first; and of the two requests that VS Code makes (levels 1, then 19)."}
+	t.header = []string{"frames", "in", "dlv dap", "clew dap", "against dlv", "dlv, 1 + 19", "clew, 1 + 19", "against dlv"}
+	folder := filepath.Dir(program)
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+	if err != nil {
+		return err
+	}
+	dlv, clew := filepath.Join(folder, "dlv"), filepath.Join(folder, "clew")
+	for _, b := range []struct{ dir, out, pkg string }{
+		{strings.TrimSpace(string(module)), dlv, "./cmd/dlv"}, {".", clew, "github.com/clewdbg/clew/cmd/clew"},
+	} {
+		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
+		cmd.Dir = b.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", b.pkg, err, out)
+		}
+	}
+	for _, in := range []where{inGo, inC} {
+		for _, n := range []int{20, 50, 1_000, 10_000} {
+			if err := stackRequest(t, program, in, n, dlv, clew); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func stackRequest(t *table, program string, in where, n int, dlv, clew string) error {
+	var contenders []contender
+	for _, exe := range []string{dlv, clew} {
+		e, err := edit(exe, program, in, n)
+		if err != nil {
+			return err
+		}
+		defer e.close()
+		name := filepath.Base(exe)
+		least := n
+		if in == inC && exe == dlv {
+			least = 1 // Delve may lose the stack
+		}
+		contenders = append(contenders,
+			contender{name: name, before: e.again, run: func() error { return e.stack(0, 2*n+100, least) }},
+			contender{name: name + ", as VS Code", before: e.again, run: func() error {
+				return errors.Join(e.stack(0, 1, 1), e.stack(1, 19, 1))
+			}})
+	}
+	r, err := compare(t.rounds, contenders...)
+	if err != nil {
+		return err
+	}
+	t.row(fmt.Sprint(n), in.name, r[0].total(), r[2].total(), r[2].to(r[0]), r[1].total(), r[3].total(), r[3].to(r[1]))
+	return nil
+}
+
+// editor is a client of a server that stands at a stop of a program.
+type editor struct {
+	cmd    *exec.Cmd
+	conn   net.Conn
+	in     *dapwire.Reader
+	seq    int64
+	thread int64
+}
+
+// edit starts a server and goes to the program's first stop.
+func edit(exe, program string, in where, n int) (*editor, error) {
+	e := &editor{cmd: exec.Command(exe, "dap", "--listen=127.0.0.1:0")}
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	e.cmd.Stderr = os.Stderr
+	out, err := e.cmd.StdoutPipe()
+	if err == nil {
+		err = e.cmd.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err == nil {
+		_, addr, _ := strings.Cut(strings.TrimSpace(line), "listening at: ")
+		e.conn, err = net.Dial("tcp", addr)
+	}
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	e.in = dapwire.NewReader(e.conn, 0)
+	pulse := filepath.Join(filepath.Dir(program), filepath.Base(exe)+".pulse")
+	err = errors.Join(
+		e.request("initialize", map[string]any{"adapterID": "go", "linesStartAt1": true}, nil),
+		e.request("launch", map[string]any{"mode": "exec", "program": program, "args": []string{in.scenario, fmt.Sprint(n), pulse}, "stackTraceDepth": 1 << 20}, nil),
+		e.request("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": in.location}}}, nil),
+		e.request("configurationDone", nil, nil))
+	if err == nil {
+		err = e.stopped()
+	}
+	if err != nil {
+		e.close()
+		return nil, fmt.Errorf("%s: %w", filepath.Base(exe), err)
+	}
+	return e, nil
+}
+
+func (e *editor) close() {
+	if e.conn != nil {
+		_ = e.request("disconnect", map[string]any{"terminateDebuggee": true}, nil)
+		_ = e.conn.Close()
+	}
+	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
+	_ = e.cmd.Wait()
+}
+
+// read gives the next message that is asked for.
+func (e *editor) read(is func(*dapwire.Message) bool) (*dapwire.Message, error) {
+	for {
+		content, err := e.in.Read()
+		if err != nil {
+			return nil, err
+		}
+		m, err := dapwire.Parse(content)
+		if err != nil {
+			return nil, err
+		}
+		if m.Event == "stopped" {
+			var body struct{ ThreadID int64 }
+			if err := m.Decode("body", &body); err != nil {
+				return nil, err
+			}
+			e.thread = body.ThreadID
+		}
+		if is(m) {
+			return m, nil
+		}
+	}
+}
+
+// request makes a request and decodes its response's body.
+func (e *editor) request(command string, arguments, body any) error {
+	m, err := dapwire.NewRequest(command, arguments)
+	if err != nil {
+		return err
+	}
+	e.seq++
+	m.SetSeq(e.seq)
+	if err := dapwire.Write(e.conn, m.Bytes()); err != nil {
+		return err
+	}
+	r, err := e.read(func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == e.seq })
+	if err != nil {
+		return err
+	}
+	if !r.Success {
+		return fmt.Errorf("%s: %.300s", command, r.Bytes())
+	}
+	if body == nil {
+		return nil
+	}
+	return r.Decode("body", body)
+}
+
+func (e *editor) stopped() error {
+	_, err := e.read(func(m *dapwire.Message) bool { return m.Event == "stopped" })
+	return err
+}
+
+// again lets the program run to its next stop.
+func (e *editor) again() error {
+	if err := e.request("continue", map[string]any{"threadId": e.thread}, nil); err != nil {
+		return err
+	}
+	return e.stopped()
+}
+
+func (e *editor) stack(start, levels, least int) error {
+	var body struct{ StackFrames []json.RawMessage }
+	err := e.request("stackTrace", map[string]any{"threadId": e.thread, "startFrame": start, "levels": levels}, &body)
+	if err == nil && len(body.StackFrames) < least {
+		err = fmt.Errorf("%d frames of %d", len(body.StackFrames), least)
+	}
+	return err
+}
