@@ -21,6 +21,9 @@ type Emulator struct {
 	// Registers are the DWARF numbers of those that come with the packet "g", -1
 	// for others; all have 8 bytes.
 	Registers []int
+	// Further are registers that do not come with "g", by DWARF number: their
+	// numbers for the packet "p". Of longer ones the first 8 bytes count.
+	Further map[int]int
 }
 
 // The layouts of "g" (qemu's gdb-xml).
@@ -29,6 +32,13 @@ var (
 	RegistersARM64 = numbers(0, 33)
 	// RegistersS390X are the status word's mask and address and r0 to r15.
 	RegistersS390X = append([]int{-1, 65}, numbers(0, 16)...)
+)
+
+// FurtherARM64 are the low halves of v8 to v15, FurtherS390X f0 to f7, which have
+// other numbers in DWARF.
+var (
+	FurtherARM64 = map[int]int{72: 42, 73: 43, 74: 44, 75: 45, 76: 46, 77: 47, 78: 48, 79: 49}
+	FurtherS390X = map[int]int{16: 35, 17: 37, 18: 39, 19: 41, 20: 36, 21: 38, 22: 40, 23: 42}
 )
 
 func numbers(from, n int) (list []int) {
@@ -76,6 +86,15 @@ func Emulate(t testing.TB, e Emulator, exe string) *Stub {
 	}
 	t.Cleanup(func() { _ = s.conn.Close() })
 	s.r = bufio.NewReader(s.conn)
+	if len(e.Further) == 0 {
+		return s
+	}
+	// The stub knows further registers only after its features were asked for.
+	for _, q := range []string{"qSupported:qXfer:features:read+", "qXfer:features:read:target.xml:0,ffb"} {
+		if _, err := s.Ask(q); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 
@@ -140,6 +159,13 @@ func (s *Stub) Registers() (r Registers, err error) {
 		if number >= 0 {
 			r[number] = s.emulator.Order.Uint64(b[8*i:])
 		}
+	}
+	for number, at := range s.emulator.Further {
+		v, err := s.Bytes(fmt.Sprintf("p%x", at))
+		if err != nil || len(v) < 8 {
+			return r, fmt.Errorf("%d bytes of register %d: %w", len(v), at, err)
+		}
+		r[number] = s.emulator.Order.Uint64(v)
 	}
 	return r, nil
 }

@@ -48,6 +48,8 @@ var Needs = []Need{
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
 	{Name: "qemu-aarch64", Programs: []string{"qemu-aarch64"}, Debian: []string{"qemu-user"}},
+	{Name: "qemu-aarch64_be", Programs: []string{"qemu-aarch64_be"}, Debian: []string{"qemu-user"}},
+	{Name: "qemu-s390x", Programs: []string{"qemu-s390x"}, Debian: []string{"qemu-user"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 

@@ -2,8 +2,6 @@ package prologue
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/singlestep"
@@ -47,29 +45,12 @@ func TestStepARM64(t *testing.T) {
 type emulated struct{ *singlestep.Stub }
 
 func startQEMU(t *testing.T, exe string) machine {
-	s := singlestep.Emulate(t, singlestep.Emulator{Path: testneed.Tool(t, "qemu-aarch64"), Order: binary.LittleEndian,
-		Registers: singlestep.RegistersARM64}, exe)
-	// The stub knows the vector registers only after its features were asked for.
-	for _, q := range []string{"qSupported:qXfer:features:read+", "qXfer:features:read:target.xml:0,ffb"} {
-		if _, err := s.Ask(q); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return emulated{s}
+	return emulated{singlestep.Emulate(t, singlestep.Emulator{Path: testneed.Tool(t, "qemu-aarch64"), Order: binary.LittleEndian,
+		Registers: singlestep.RegistersARM64, Further: singlestep.FurtherARM64}, exe)}
 }
 
 func (s emulated) registers(out *registers) error {
 	all, err := s.Registers()
-	if err != nil {
-		return err
-	}
 	out.set(&all, 32)
-	for i := range 8 {
-		v, err := s.Bytes(fmt.Sprintf("p%x", 34+8+i)) // after x0-x30, sp, pc, cpsr come the vector registers
-		if err != nil || len(v) < 8 {
-			return fmt.Errorf("register v%d: %w", 8+i, errors.Join(err, errors.New("not readable")))
-		}
-		out.r[int(D8)+i] = binary.LittleEndian.Uint64(v)
-	}
-	return nil
+	return err
 }

@@ -2,7 +2,8 @@
 # generate.sh TOOLCHAINS [OUT]: builds programs with the assembler and linker of
 # every generation (TOOLCHAINS is what fetch-toolchains.sh wrote) and keeps of
 # each the sections .sframe and .plt.got with what its generation's own readelf
-# says, in OUT, by default unwind/sframe/testdata.
+# says, in OUT, by default unwind/sframe/testdata. It builds the programs in
+# plugins/sframe/testdata too.
 #
 # Needs gcc, clang or cross compilers of Debian bookworm: gcc, gcc-aarch64-linux-gnu.
 set -eu
@@ -58,3 +59,25 @@ for level in O0 O2; do
 done
 # shellcheck disable=SC2086
 build s390x-flex-v3 v3 s390x s390x $library "$sources/s390x-flex.s"
+
+# The programs that plugins/sframe single-steps.
+steps=$here/../../../plugins/sframe/testdata
+mkdir -p "$steps"
+# program NAME VERSION ARCH OPTION...
+program() {
+	name=$1
+	shift
+	version=$1 arch=$2
+	shift 2
+	sh "$here/build-steps.sh" "$tools" "$version" "$arch" "$work/$name" "$@"
+	gzip -9nc "$work/$name" >"$steps/$name.gz"
+	[ ! -e "$work/$name.so" ] || gzip -9nc "$work/$name.so" >"$steps/$name.so.gz"
+}
+program amd64-v1O2 v1 amd64 -O2
+program amd64-v2O2 v2 amd64 -O2
+program amd64-v3O2 v3 amd64 -O2
+program amd64-v3O0fcfprotectionfullWlzibtplt v3 amd64 -O0 -fcf-protection=full -Wl,-z,ibtplt
+program aarch64-v2O2mbranchprotectionstandard v2 aarch64 -O2 -mbranch-protection=standard
+program aarch64-v3Osmbranchprotectionpacretleafbkey v3 aarch64 -Os -mbranch-protection=pac-ret+leaf+b-key
+program aarch64be-v3O2 v3 aarch64be -O2
+program s390x-v3O2 v3 s390x -O2

@@ -15,6 +15,7 @@ const (
 	Other Kind = iota
 	Call
 	Return
+	MaybeReturn // where a condition holds
 )
 
 // Machine is what the test itself knows of an architecture.
@@ -26,6 +27,8 @@ type Machine struct {
 	// Entered gives CFA and return address at a function's first instruction.
 	Entered func(word func(addr uint64) uint64, regs *singlestep.Registers) (cfa, ra uint64)
 	RedZone uint64 // below SP
+	// Pushed is how many bytes of a call's return address lie below the CFA.
+	Pushed uint64
 	// Above is how far a CFA lies above the stack pointer after the return.
 	Above uint64
 }
@@ -33,7 +36,7 @@ type Machine struct {
 // AMD64 compares all callee-saved registers.
 func AMD64() Machine {
 	return Machine{
-		Arch: unwind.AMD64, Order: binary.LittleEndian, RedZone: 128,
+		Arch: unwind.AMD64, Order: binary.LittleEndian, RedZone: 128, Pushed: 8,
 		Saved: []unwind.Register{3, 6, 12, 13, 14, 15},
 		Kind:  kindAMD64,
 		Entered: func(word func(uint64) uint64, regs *singlestep.Registers) (cfa, ra uint64) {
@@ -94,6 +97,8 @@ func S390X() Machine {
 				return Call
 			case op == 0x07 && code[1] == 0xfe: // br %r14
 				return Return
+			case op == 0x07 && code[1]&15 == 14 && code[1] != 14: // bcr MASK,%r14
+				return MaybeReturn
 			}
 			return Other
 		},

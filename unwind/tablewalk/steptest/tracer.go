@@ -116,7 +116,7 @@ func (tr *Tracer) look(signal bool) {
 	case tr.last == Call:
 		cfa, ra := m.Entered(tr.word, &regs)
 		tr.stack = append(tr.stack, activation{cfa: cfa, ra: ra, saved: regs})
-	case tr.last == Return && n > 0:
+	case n > 0 && (tr.last == Return || tr.last == MaybeReturn && pc == tr.stack[n-1].ra):
 		if tr.stack[n-1].cfa != sp+m.Above {
 			tr.T.Fatalf("shadow stack lost at %#x: SP %#x, not %#x", pc, sp, tr.stack[n-1].cfa-m.Above)
 		}
@@ -124,7 +124,7 @@ func (tr *Tracer) look(signal bool) {
 	case n > 0 && tr.stack[n-1].signal && pc == tr.stack[n-1].ra && sp == tr.stack[n-1].cfa:
 		tr.stack = tr.stack[:n-1] // back from the handler
 	default: // out of functions at once: longjmp
-		for ; n > 0 && !tr.stack[n-1].signal && sp+m.Above > tr.stack[n-1].cfa; n-- {
+		for ; n > 0 && !tr.stack[n-1].signal && sp+m.Above+m.Pushed > tr.stack[n-1].cfa; n-- {
 			tr.stack = tr.stack[:n-1]
 		}
 	}
@@ -136,7 +136,11 @@ func (tr *Tracer) look(signal bool) {
 	}
 	var b [16]byte
 	tr.last = m.Kind(b[:tr.Program.Read(pc, b[:])])
-	if len(tr.stack) > 0 && (tr.Counts == nil || tr.Counts(pc)) {
+	if len(tr.stack) == 0 {
+		return
+	}
+	tr.update(pc)
+	if tr.Counts == nil || tr.Counts(pc) {
 		tr.compare(pc, &regs)
 	}
 }
@@ -174,7 +178,6 @@ const wholeEvery = 97
 
 // compare makes a step and compares it with the shadow stack.
 func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
-	tr.update(pc)
 	if !tr.cover.Contains(pc) {
 		tr.got.Uncovered++
 		return
