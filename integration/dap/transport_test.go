@@ -91,7 +91,11 @@ func TestLogDestination(t *testing.T) {
 		if err != nil || !strings.HasPrefix(got, banner+"127.0.0.1:") || !strings.HasSuffix(got, "\n") {
 			t.Errorf("%s: %q, %v", exe, got, err)
 		}
-		_ = cmd.Process.Signal(os.Interrupt)
+		conn, err := net.Dial("tcp", strings.TrimSpace(strings.TrimPrefix(got, banner)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close() // which ends the server
 		if err := cmd.Wait(); err != nil || stdout.Len() > 0 {
 			t.Errorf("%s ends with %v; stdout: %q", exe, err, stdout.String())
 		}
@@ -395,8 +399,10 @@ func TestOtherUser(t *testing.T) {
 				_ = s.wait()
 				continue
 			}
-			if !strings.Contains(s.stderr.String(), "user 65534") {
-				t.Errorf("%v: stderr: %q", flags, s.stderr)
+			for end := time.Now().Add(patience); !strings.Contains(s.stderr.String(), "user 65534"); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatalf("%v: nothing is said of it: %q", flags, s.stderr)
+				}
 			}
 			c := s.dial() // the server is there for its own user
 			c.initialize()
