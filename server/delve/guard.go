@@ -6,11 +6,13 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Delve writes a breakpoint wherever it is told to, and it tells itself to write
@@ -28,7 +30,14 @@ import (
 type guard struct {
 	proc.ProcessInternal
 	pid int
+	// executable was read when moments had the value read, which it still has as
+	// long as the target cannot have run.
+	executable unwind.RangeSet
+	read       uint64
 }
+
+// moments counts the times at which a target may have begun to run.
+var moments atomic.Uint64
 
 // OutsideCodeError says that a breakpoint was to be written where no code can
 // be.
@@ -52,7 +61,7 @@ func (e *OutsideCodeError) Unwrap() error { return e.Err }
 // registers of the processor and change no memory.
 func (g *guard) WriteBreakpoint(bp *proc.Breakpoint) error {
 	if bp.WatchType == 0 {
-		if err := checkExecutable(g.pid, bp.Addr); err != nil {
+		if err := g.check(bp.Addr); err != nil {
 			return err
 		}
 	}
@@ -76,22 +85,40 @@ func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 	return err == nil && n == len(have) && bytes.Equal(have, want)
 }
 
-// checkExecutable says whether addr lies in an executable mapping. The mappings
-// are read each time: nothing remembered could be relied on.
-func checkExecutable(pid int, addr uint64) error {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return &OutsideCodeError{Addr: addr, Err: err}
+// check says whether addr lies in an executable mapping. A step sets hundreds of
+// breakpoints, and a program may have thousands of mappings: they are read once
+// for as long as the target stands.
+func (g *guard) check(addr uint64) error {
+	if now := moments.Load(); g.executable == nil || g.read != now {
+		executable, err := executableOf(g.pid)
+		if err != nil {
+			return &OutsideCodeError{Addr: addr, Err: err}
+		}
+		g.executable, g.read = executable, now
 	}
-	defer f.Close()
-	maps, err := imagemap.ParseMaps(f)
-	if err != nil {
-		return &OutsideCodeError{Addr: addr, Err: err}
-	}
-	if m, ok := mappingAt(maps, addr); !ok || !m.Executable() {
+	if !g.executable.Contains(addr) {
 		return &OutsideCodeError{Addr: addr}
 	}
 	return nil
+}
+
+// executableOf reads a process's executable mappings.
+func executableOf(pid int) (unwind.RangeSet, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	maps, err := imagemap.ParseMaps(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	var out []unwind.Range
+	for _, m := range maps {
+		if m.Executable() {
+			out = append(out, unwind.Range{Start: m.Start, End: m.End})
+		}
+	}
+	return unwind.NewRangeSet(out...), nil
 }
 
 // guardTarget puts the guard before a target's process, once. Only Linux lists

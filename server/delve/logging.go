@@ -140,11 +140,13 @@ func (l *textLogger) write(at level, text func() string) {
 
 func (l *textLogger) Debugf(format string, args ...any) {
 	if l.hook != nil {
+		moments.Add(1)
 		switch format {
 		case stopMoment:
 			l.hook.stopped()
 		case resumeMoment:
 			l.hook.resuming()
+			moments.Add(1) // what was read for it is old when the target has run
 		}
 	}
 	l.write(levelDebug, func() string { return fmt.Sprintf(format, args...) })
@@ -163,6 +165,9 @@ func (l *textLogger) Errorf(format string, args ...any) {
 }
 
 func (l *textLogger) Debug(args ...any) {
+	if l.hook != nil {
+		moments.Add(1) // each of the debugger's commands is logged before it is done
+	}
 	l.write(levelDebug, func() string { return fmt.Sprint(args...) })
 }
 

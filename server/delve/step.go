@@ -12,6 +12,7 @@ import (
 func (s *Session) StepInstruction() (unwind.Registers, error) {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
+	moments.Add(1)
 	if err := group.StepInstruction(false); err != nil {
 		return unwind.Registers{}, fmt.Errorf("step an instruction: %w", oneLine(err))
 	}
