@@ -1,6 +1,6 @@
 // Command stepping shows where stepping leads, in dlv and in clew, side by side:
 //
-//	go run ./integration/stepping [-build NAME] [-only dlv|clew] [-v]
+//	go run ./integration/stepping [-build NAME] [-only dlv|clew] [-o FILE] [-v]
 //
 // A Go program with C code (testdata/steps) is stopped in many places: at the
 // first instruction of a C function, in leaf, middle and outer ones, in a

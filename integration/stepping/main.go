@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -16,20 +20,21 @@ func main() {
 	}
 	only := flag.String("only", "", "try dlv or clew alone")
 	build := flag.String("build", "", "try this build alone")
+	into := flag.String("o", "", "write the table into this file, between the markers for it, and not to standard output")
 	verbose := flag.Bool("v", false, "print every step that was not right")
 	flag.Parse()
 	if flag.NArg() > 0 || *only != "" && *only != "dlv" && *only != "clew" {
 		fmt.Fprintln(os.Stderr, "stepping: wrong usage; see go doc ./integration/stepping")
 		os.Exit(2)
 	}
-	if err := show(*only, *build, *verbose); err != nil {
+	if err := show(*only, *build, *into, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "stepping:", err)
 		os.Exit(1)
 	}
 }
 
 // show tries everything and prints the table.
-func show(only, build string, verbose bool) error {
+func show(only, build, into string, verbose bool) error {
 	folder, err := os.MkdirTemp("", "clew-s-")
 	if err != nil {
 		return err
@@ -66,8 +71,31 @@ func show(only, build string, verbose bool) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("there is no build %q", build)
 	}
-	b.print(os.Stdout, rows)
-	return b.findings()
+	table := new(bytes.Buffer)
+	b.print(table, rows)
+	if into == "" {
+		_, err = os.Stdout.Write(table.Bytes())
+	} else {
+		err = insert(into, table.Bytes())
+	}
+	return errors.Join(err, b.findings())
+}
+
+// What stands before and behind the table in a file.
+const begin, end = "<!-- go run ./integration/stepping -->\n", "<!-- end of its output -->\n"
+
+// insert puts the table between the markers.
+func insert(name string, table []byte) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := bytes.Cut(text, []byte(begin))
+	_, after, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no lines %s and %s", name, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return os.WriteFile(name, slices.Concat(before, []byte(begin), table, []byte(end), after), 0o644)
 }
 
 // tools finds what builds need.
