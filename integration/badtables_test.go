@@ -119,6 +119,9 @@ func TestBadTables(t *testing.T) {
 			if out, err := exec.Command(objcopy, "--update-section", ".eh_frame="+filepath.Join(folder, "frame"), whole.Library, p.Library).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
+			if o := clew(t, "inspect", p.Library); c.words == ".eh_frame" && (o.code != failed || !strings.Contains(o.stderr, ".eh_frame") || o.stdout == "") {
+				t.Errorf("clew inspect prints what there is and says what is wrong: %v", o)
+			}
 			blind := v
 			blind.Undescribed = true
 			s := launch(t, p, "callback", "int3", "--format", "json")

@@ -223,3 +223,18 @@ func TestRangeSetIntersect(t *testing.T) {
 		}
 	}
 }
+
+func TestRangeSetGaps(t *testing.T) {
+	set := NewRangeSet(Range{Start: 10, End: 20}, Range{Start: 30, End: 40})
+	for start := uint64(0); start < 50; start++ {
+		for end := uint64(0); end < 50; end++ {
+			gaps := set.Gaps(Range{Start: start, End: end})
+			for at := uint64(0); at < 50; at++ {
+				want := at >= start && at < end && !set.Contains(at)
+				if got := NewRangeSet(gaps...).Contains(at); got != want {
+					t.Fatalf("gaps of [%d, %d): %v: %d is in it: %v", start, end, gaps, at, got)
+				}
+			}
+		}
+	}
+}

@@ -77,3 +77,22 @@ func (s RangeSet) Intersect(t RangeSet) RangeSet {
 	}
 	return RangeSet(out)
 }
+
+// Gaps lists the parts of r that are not in the set.
+func (s RangeSet) Gaps(r Range) (out []Range) {
+	i := sort.Search(len(s), func(i int) bool { return s[i].End > r.Start })
+	for ; r.Start < r.End; i++ {
+		end := r.End
+		if i < len(s) {
+			end = min(end, s[i].Start)
+		}
+		if r.Start < end {
+			out = append(out, Range{r.Start, end})
+		}
+		if i == len(s) {
+			break
+		}
+		r.Start = max(r.Start, s[i].End)
+	}
+	return out
+}

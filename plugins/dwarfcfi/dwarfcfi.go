@@ -20,15 +20,19 @@ const (
 	sectionBefore = "segment-before:0x6474e550"
 )
 
+var arches = []unwind.Arch{unwind.AMD64, unwind.ARM64}
+
+var sections = []string{sectionEH, sectionHeader, sectionDebug, sectionSegment, sectionBefore}
+
 // New gives an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{
 			Name:     unwind.StrategyDWARF,
 			Version:  Version,
-			Arches:   []unwind.Arch{unwind.AMD64, unwind.ARM64},
+			Arches:   arches,
 			Trust:    unwind.TrustCFI,
-			Sections: []string{sectionEH, sectionHeader, sectionDebug, sectionSegment, sectionBefore},
+			Sections: sections,
 		},
 		Rules: "DWARF rules",
 		Open:  open,

@@ -1,6 +1,8 @@
 package dwarfcfi
 
 import (
+	"encoding/binary"
+
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/cfi"
 	"github.com/clewdbg/clew/unwind/tablewalk"
@@ -12,7 +14,12 @@ type tables []*cfi.Table
 
 // open indexes an image's sections.
 func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Problems) {
-	ts, problems := tablesOf(arch, in)
+	return openOrder(arch, nil, in)
+}
+
+// openOrder is open of an image with a byte order; nil is the architecture's.
+func openOrder(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (tables, tablewalk.Problems) {
+	ts, problems := tablesOf(arch, order, in)
 	for _, t := range ts {
 		first, count := t.Problems()
 		tablewalk.Add(&problems, t.Section().Name, first, count)
@@ -21,7 +28,7 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 }
 
 // tablesOf makes the tables of the sections that there are.
-func tablesOf(arch unwind.Arch, in *unwind.Image) (ts tables, problems tablewalk.Problems) {
+func tablesOf(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (ts tables, problems tablewalk.Problems) {
 	section := func(name string) cfi.Section {
 		for _, s := range in.Sections {
 			if s.Name == name {
@@ -30,7 +37,7 @@ func tablesOf(arch unwind.Arch, in *unwind.Image) (ts tables, problems tablewalk
 		}
 		return cfi.Section{}
 	}
-	opts := cfi.Options{Arch: arch, Bias: in.Base, Code: unwind.NewRangeSet(in.Executable...)}
+	opts := cfi.Options{Arch: arch, Order: order, Bias: in.Base, Code: unwind.NewRangeSet(in.Executable...)}
 	eh, header := section(sectionEH), section(sectionHeader)
 	if segment := section(sectionSegment); len(eh.Data) == 0 && len(segment.Data) > 0 {
 		before := section(sectionBefore)

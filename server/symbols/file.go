@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/gotab"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Range is the addresses Start to End, without End.
@@ -99,6 +101,34 @@ func (f *File) BuildID() []byte { return f.buildID }
 // the outermost caller of its first thread.
 func (f *File) EntryPoint() uint64 { return f.elf.Entry }
 
+// Arch is the file's architecture, unknown where it is none of those that clew
+// knows.
+func (f *File) Arch() unwind.Arch {
+	switch m := f.elf.Machine; {
+	case m == elf.EM_X86_64 && f.elf.Class == elf.ELFCLASS64:
+		return unwind.AMD64
+	case m == elf.EM_AARCH64:
+		return unwind.ARM64
+	case m == elf.EM_386:
+		return unwind.I386
+	case m == elf.EM_ARM:
+		return unwind.ARM
+	case m == elf.EM_S390 && f.elf.Class == elf.ELFCLASS64:
+		return unwind.S390X
+	}
+	return unwind.ArchUnknown
+}
+
+// Machine names the architecture as ELF does.
+func (f *File) Machine() string { return f.elf.Machine.String() }
+
+// Order is the file's byte order.
+func (f *File) Order() binary.ByteOrder { return f.elf.ByteOrder }
+
+// Relocatable says that the file has yet to be linked: nothing in it has its
+// address.
+func (f *File) Relocatable() bool { return f.elf.Type == elf.ET_REL }
+
 // GoTable is the table of Go's functions, nil if there is none.
 func (f *File) GoTable() *gotab.Table { return f.goTable() }
 
@@ -109,6 +139,21 @@ func (f *File) Executable() []Range {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Vaddr+p.Memsz > p.Vaddr {
 			out = append(out, Range{p.Vaddr, p.Vaddr + p.Memsz})
 		}
+	}
+	return out
+}
+
+// CodeRanges lists where instructions are: the sections of code, or the executable
+// segments, which may hold other things too, where there are no section headers.
+func (f *File) CodeRanges() []Range {
+	var out []Range
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS && s.Addr+s.Size > s.Addr {
+			out = append(out, Range{s.Addr, s.Addr + s.Size})
+		}
+	}
+	if len(out) == 0 {
+		return f.Executable()
 	}
 	return out
 }

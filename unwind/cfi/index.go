@@ -90,6 +90,21 @@ func (t *Table) All() iter.Seq[FDE] {
 	}
 }
 
+// Pieces yields the code that usable FDEs describe, by ascending address, with the
+// FDE that counts there: where they overlap, an FDE comes with the part that it
+// counts for, or in several parts. It builds the index.
+func (t *Table) Pieces() iter.Seq2[unwind.Range, FDE] {
+	return func(yield func(unwind.Range, FDE) bool) {
+		t.build()
+		x := &t.index
+		for i, start := range x.starts {
+			if !yield(unwind.Range{Start: start, End: x.pieces[i].end}, x.fde(x.pieces[i].fde)) {
+				return
+			}
+		}
+	}
+}
+
 // build builds the index once.
 func (t *Table) build() {
 	t.once.Do(func() {

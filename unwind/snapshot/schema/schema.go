@@ -18,6 +18,9 @@ const (
 	Snapshot = "snapshot.schema.json" // a line that `clew unwind` reads
 	Stack    = "stack.schema.json"    // the answer of `clew stack` and `clew unwind`
 	Decode   = "decode.schema.json"   // what `clew decode` writes and `clew encode` reads
+	Inspect  = "inspect.schema.json"  // the answer of `clew inspect`
+	// InspectRow is a line of `clew inspect --table` or `--lookup`.
+	InspectRow = "inspectrow.schema.json"
 )
 
 // BaseURL is what the files' $id have in common.

@@ -10,10 +10,10 @@ import (
 
 func TestFilesAreThere(t *testing.T) {
 	names, err := fs.Glob(schema.Files, "*")
-	if err != nil || len(names) != 3 {
+	if err != nil || len(names) != 5 {
 		t.Errorf("%v, %v", names, err)
 	}
-	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode} {
+	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode, schema.Inspect, schema.InspectRow} {
 		if len(schema.Text(name)) == 0 {
 			t.Errorf("%s is not there", name)
 		}
@@ -72,6 +72,37 @@ func TestDecode(t *testing.T) {
 				t.Errorf("closed: %s: %v", tt.doc, err)
 			}
 		})
+	}
+}
+
+func TestInspect(t *testing.T) {
+	const format = `{"format":"dwarfcfi","functions":1,"rows":2,"coveredBytes":3,"executableBytes":4,"problems":[]}`
+	const row = `"format":"sframe","arch":"arm64","start":"0x0","end":"0x4"`
+	for _, tt := range []struct {
+		name, schema, doc string
+		ok                bool
+	}{
+		{"nothing", schema.Inspect, `{"file":"f","arch":"amd64","formats":[]}`, true},
+		{"a format", schema.Inspect, `{"file":"f","arch":"s390x","formats":[` + format + `]}`, true},
+		{"slices", schema.Inspect, `{"file":"f","images":[{"arch":"arm64","formats":[` + format + `]}]}`, true},
+		{"both", schema.Inspect, `{"file":"f","arch":"arm64","formats":[],"images":[{"arch":"arm64","formats":[]}]}`, false},
+		{"neither", schema.Inspect, `{"file":"f"}`, false},
+		{"no file", schema.Inspect, `{"arch":"amd64","formats":[]}`, false},
+		{"another field", schema.Inspect, `{"file":"f","arch":"amd64","formats":[],"x":1}`, false},
+		{"another format", schema.Inspect, `{"file":"f","arch":"amd64","formats":[{"format":"fpwalk","functions":1,"rows":2,"coveredBytes":3,"executableBytes":4,"problems":[]}]}`, false},
+		{"no problems", schema.Inspect, `{"file":"f","arch":"amd64","formats":[{"format":"dwarfcfi","functions":1,"rows":2,"coveredBytes":3,"executableBytes":4}]}`, false},
+		{"bare row", schema.InspectRow, `{` + row + `}`, true},
+		{"row", schema.InspectRow, `{` + row + `,"function":"f","cfa":"sp+16","ra":"x30","fp":"unchanged","saved":{"x19":"[cfa-8]"},"flags":["mangled"],"encoding":"0x1","delegate":"dwarfcfi","expression":"sp,deref"}`, true},
+		{"no end", schema.InspectRow, `{"format":"sframe","arch":"arm64","start":"0x0"}`, false},
+		{"a number", schema.InspectRow, `{"format":"sframe","arch":"arm64","start":0,"end":"0x4"}`, false},
+		{"an unknown flag", schema.InspectRow, `{` + row + `,"flags":["odd"]}`, false},
+		{"a flag twice", schema.InspectRow, `{` + row + `,"flags":["signal","signal"]}`, false},
+		{"an empty rule", schema.InspectRow, `{` + row + `,"cfa":""}`, false},
+		{"another field of a row", schema.InspectRow, `{` + row + `,"x":1}`, false},
+	} {
+		if err := schematest.CheckOutput(tt.schema, []byte(tt.doc)); (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
 	}
 }
 

@@ -1,0 +1,86 @@
+package inspect
+
+import (
+	"encoding/binary"
+	"iter"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Format is one kind of unwind information.
+type Format struct {
+	// Name is the strategy's: "dwarfcfi".
+	Name string
+	// Sections are the sections that it wants, by the names that strategies ask
+	// for them ([unwind.Description]).
+	Sections []string
+	// Open reads what an image has; nil where it has none.
+	Open func(image *Image) *Tables
+}
+
+// Image is a file, or one architecture's part of it.
+type Image struct {
+	unwind.Image
+	Arch  unwind.Arch
+	Order binary.ByteOrder // nil means the architecture's default
+	// Path is what the user calls the file.
+	Path string
+}
+
+// Tables are an image's unwind information of one format.
+type Tables struct {
+	Version   string // of the format, where it has versions
+	Functions int    // that can be used
+	Coverage  unwind.RangeSet
+	Problems  []string // what cannot be used, and why
+	// Rows yields the rules by ascending address, without overlaps.
+	Rows iter.Seq[Row]
+}
+
+// Row is the rules for the addresses from Start to End, without End, as
+// equations in the architecture's register names: `rsp+16`, `[rbp-8]`, `[cfa-8]`,
+// `cfa-16`, `rdx`, `x30` (still in the link register), `unchanged`, `undefined`,
+// `expr:...` (a value) or `[expr:...]` (the word there).
+type Row struct {
+	Start, End  uint64
+	CFA, RA, FP string
+	Saved       []Saved // the other registers that have rules
+	Flags       []string
+	Encoding    string // what the format has, where that is one word: compact unwind
+	Delegate    string // the format that has the rules instead
+	Expression  string // the whole of a DWARF expression that CFA abbreviates
+}
+
+// Saved is the rule of one register.
+type Saved struct{ Register, Rule string }
+
+// Flags of rows.
+const (
+	Outermost    = "outermost"      // the frame has no caller
+	Signal       = "signal"         // the caller was interrupted, not called
+	Mangled      = "mangled"        // the return address is signed (R11)
+	TopFrameOnly = "top-frame-only" // rests on a register that calls overwrite
+	Corrected    = "corrected"      // the table says otherwise, and is known to be wrong
+	Null         = "null"           // there is an entry, and it says that there is no rule
+)
+
+// Lookup gives the row for an address.
+func (t *Tables) Lookup(addr uint64) (Row, bool) {
+	for row := range t.Rows {
+		if addr < row.Start {
+			break
+		}
+		if addr < row.End {
+			return row, true
+		}
+	}
+	return Row{}, false
+}
+
+// Count is the number of rows.
+func (t *Tables) Count() (n int) {
+	for range t.Rows {
+		n++
+	}
+	return n
+}
