@@ -399,3 +399,25 @@ func TestExec(t *testing.T) {
 	}
 	h.finish()
 }
+
+// TestGo steps through Go's own library and runtime: there Delve is right, and
+// does every step alone, with what it knows of deferred functions and closures.
+func TestGo(t *testing.T) {
+	h := start(t, "static-O1-g-fp", "plain")
+	h.arrive(h.run.program.functions["fmt.Fprintln"].Value)
+	for i := range 120 {
+		c := stepping.StepIn
+		if i%40 > 30 {
+			c = stepping.StepOut
+		}
+		s := h.step(c)
+		if s.exited {
+			h.same(s)
+			return
+		}
+		if h.last.Action != stepping.Delegate {
+			t.Errorf("step %d, %s: %s (%s); now at %#x", i, c, h.last.Action, h.last.Reason, s.pc)
+		}
+	}
+	h.finish()
+}
