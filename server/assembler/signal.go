@@ -35,6 +35,16 @@ func (t *Target) isSignalFrame(pc uint64) bool {
 	return callsite.IsSignalReturn(t.Arch, t.Code.Bytes(pc, callsite.SignalReturnSize))
 }
 
+// moveSize is the size of the trampoline's first instruction on linux/amd64 (mov
+// $15,%rax); the second one is the system call.
+const moveSize = 7
+
+// inSignalFrame says that the instruction at pc is one of the trampoline's: a
+// handler was stepped out of, or another signal came just then.
+func (t *Target) inSignalFrame(pc uint64) bool {
+	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize)
+}
+
 // stepSignal goes from the frame of a signal's trampoline to the code that the
 // signal interrupted.
 func (t *Target) stepSignal(regs *unwind.Registers) (step unwind.Step, err error) {

@@ -207,7 +207,7 @@ func (w *walker) stepGo(fn Function) bool {
 func (w *walker) atSignalFrame() bool {
 	f := w.last()
 	if f.PC.Kind() != unwind.KindReturn {
-		return false
+		return w.target.inSignalFrame(f.PC.Raw())
 	}
 	is, ok := w.sigs[f.PC.Raw()]
 	if !ok {
