@@ -309,6 +309,22 @@ func TestPauseBetween(t *testing.T) {
 	h.finish()
 }
 
+// TestOutOfSignal steps out of a signal handler, to the trampoline, and out of
+// that, to what the signal has interrupted.
+func TestOutOfSignal(t *testing.T) {
+	h := hold(t, "linked-O2-omit-stripped", "signal", "on_signal")
+	for _, from := range []string{"on_signal", "interrupted"} {
+		want, err := h.run.recorded(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := h.step(stepping.StepOut); !want.reached(&s, false) {
+			t.Fatalf("%s (%s): stopped at %#x, sp %#x, want %+v", h.last.Action, h.last.Reason, s.pc, s.sp, want)
+		}
+	}
+	h.finish()
+}
+
 // TestStepIn steps into a callee that has lines; without lines it goes to the
 // caller.
 func TestStepIn(t *testing.T) {

@@ -53,6 +53,8 @@ func second(scenario string, n int) int {
 		return int(C.outer_jump(C.int(n)))
 	case "waiting":
 		return int(C.outer_waiting(C.int(n)))
+	case "signal":
+		return int(C.outer_signal(C.int(n)))
 	case "thread":
 		return int(C.thread_run(C.int(n)))
 	case "exec":

@@ -23,6 +23,7 @@ FORWARD(outer_again)
 FORWARD(outer_crowd)
 FORWARD(outer_jump)
 FORWARD(outer_waiting)
+FORWARD(outer_signal)
 FORWARD(thread_run)
 
 void steps_setup(const char *record, function callback) {

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static int record = -1;
@@ -144,6 +146,25 @@ FRAME int outer_jump(int n) {
 		local += jumping(n);
 	local += stir(local);
 	SPOT("landed");
+	return local;
+}
+
+// on_signal returns to the trampoline, which goes back to what was interrupted.
+static volatile int signalled;
+FRAME void on_signal(int number, siginfo_t *info, void *context) {
+	ucontext_t *interrupted = context;
+	enter("interrupted", (void *)interrupted->uc_mcontext.gregs[REG_RIP], (void *)interrupted->uc_mcontext.gregs[REG_RSP]);
+	ENTER("on_signal");
+	volatile int local = number;
+	SPOT("on_signal");
+	signalled = local + stir(number);
+}
+FRAME int outer_signal(int n) {
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	if (sigaction(SIGUSR1, &action, 0) || raise(SIGUSR1))
+		abort();
+	volatile int local = n;
+	local += signalled;
 	return local;
 }
 

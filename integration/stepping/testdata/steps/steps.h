@@ -8,5 +8,6 @@ int outer_again(int n);
 int outer_crowd(int n);
 int outer_jump(int n);
 int outer_waiting(int n);
+int outer_signal(int n);
 int thread_run(int n);
 void steps_setup(const char *record, function callback);
