@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -50,27 +49,26 @@ func testEveryInstruction(t *testing.T, f flavour) {
 			}
 			s := launch(t, exe, tour.scenario)
 			s.until(tour.from)
-			left := make(map[uint64]int) // breakpoints by address
+			left := make(map[uint64]func()) // what clears a breakpoint, by address
 			for _, at := range s.instructions(exe, tour.through) {
 				left[at] = s.breakAt(at)
 			}
 			all := len(left)
 			for range 20 * all {
-				stop := s.run()
-				if stop.Reason == delve.StopExited {
+				why := s.goOn()
+				if why == exited {
 					break
 				}
-				if stop.Reason != delve.StopBreakpoint {
+				if why != atBreakpoint {
 					continue // the deepest point
 				}
-				stack, th := s.stack()
+				stack := s.stack(s.at.id)
 				if stack.Stop != unwind.End { // whichever goroutine's
 					s.Errorf("truncated\n%s", show(&stack))
 				}
-				pc, _ := th.Registers.PC(unwind.AMD64)
-				if id, ok := left[pc]; ok && th.Goroutine == 1 {
-					s.clear(id)
-					delete(left, pc)
+				if clear, ok := left[s.at.pc]; ok && s.at.goroutine == 1 {
+					clear()
+					delete(left, s.at.pc)
 					s.checkTour(&stack, tour.deepest(s))
 				}
 				if len(left) == 0 {

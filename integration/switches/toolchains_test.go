@@ -27,10 +27,10 @@ func TestToolchains(t *testing.T) {
 			f.name = version
 			f.goEnv = append(f.goEnv, testneed.Toolchain(t, version))
 			if len(more) > 0 {
-				testSwitches(t, f)
+				testSwitches(t, f, launch)
 				testEveryInstruction(t, f)
 			} else {
-				testSwitches(t, f, characteristic...)
+				testSwitches(t, f, launch, characteristic...)
 			}
 		})
 	}

@@ -253,9 +253,9 @@ func TestNoCycleThroughStackSwitches(t *testing.T) {
 // and its PC is an instruction's address (R9).
 func TestSignalFrame(t *testing.T) {
 	sig := stackasm.New(unwind.AMD64, 0x5000_0000)
-	sig.Mark("ucontext").Pad(ucontextRegisters)
-	for i := range sigcontextOrder {
-		switch sigcontextOrder[i] {
+	sig.Mark("ucontext").Pad(amd64Saved)
+	for i := range amd64SavedOrder {
+		switch amd64SavedOrder[i] {
 		case unwind.AMD64RIP:
 			sig.Word(leafPC)
 		case unwind.AMD64RSP:

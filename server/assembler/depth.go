@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
 	"golang.org/x/arch/x86/x86asm"
 )
 
@@ -186,14 +187,10 @@ func readDepthARM64(code []byte) (s depthSlots, n uint64, ok bool) {
 
 // callTarget gives where the direct call right before a return address goes to.
 func callTarget(arch unwind.Arch, pc uint64, code CodeMap) (uint64, bool) {
-	switch arch {
-	case unwind.AMD64:
-		if b := code.Bytes(pc-5, 5); len(b) == 5 && b[0] == 0xe8 {
-			return pc + uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
-		}
-	case unwind.ARM64:
-		if b := code.Bytes(pc-4, 4); len(b) == 4 && b[3]>>2 == 0x25 {
-			return pc - 4 + uint64(int64(int32(binary.LittleEndian.Uint32(b)<<6))>>6)*4, true
+	const most = 5
+	for _, call := range callsite.Before(arch, code.Bytes(pc-most, most), pc) {
+		if call.Direct {
+			return call.Target, true
 		}
 	}
 	return 0, false

@@ -143,8 +143,10 @@ func (j *judge) checkPC(pc uint64) string {
 		return fmt.Sprintf("return address %#x has more than 32 bits", pc)
 	}
 	if j.target.Executable != nil {
+		// A signal's trampoline was not called: it may begin where its mapping does
+		// (R9).
 		at := uint64(unwind.ReturnAddr(pc).Lookup(arch))
-		if !j.target.Executable.Contains(at) {
+		if !j.target.Executable.Contains(at) && !j.target.isSignalFrame(pc) {
 			return fmt.Sprintf("return address %#x lies outside every executable mapping", pc)
 		}
 	}

@@ -64,6 +64,10 @@ func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
 			return nothing
 		}
 	}
+	if fn, ok := w.function(w.last().PC.Lookup(w.target.Arch)); ok && fn.Go && notOutermost[fn.Name] {
+		w.refuse(s.Description.Name, result.Reason+", but "+fn.Name+" has a caller", 0, 0)
+		return nothing
+	}
 	if doubt := w.doubtGuess(); doubt != "" {
 		w.truncate(orElse(result.Reason, s.Description.Name) + ", but " + doubt)
 		return reachedEnd

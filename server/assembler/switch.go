@@ -52,6 +52,11 @@ func switchOf(fn Function) goSwitch {
 // leaveGo leaves a frame in Go code: at a switch by where the runtime keeps the
 // other stack's state, elsewhere by Go's tables.
 func (w *walker) leaveGo(fn Function) outcome {
+	if left, known := w.leftGoroutine(); known && !left {
+		w.scheduling = false
+	} else if fn.Name == "runtime.schedule" {
+		w.scheduling = true
+	}
 	switch switchOf(fn) {
 	case leaves:
 		if left, known := w.leftGoroutine(); !known {
@@ -74,6 +79,12 @@ func (w *walker) leaveGo(fn Function) outcome {
 	}
 	if w.stepGo(fn) {
 		return progressed
+	}
+	if switchOf(fn) != notSwitch {
+		// What tables say of it does not hold behind the switch: they lead past
+		// every frame on the other stack, to one that looks right.
+		w.truncate(fn.Name + " switches stacks, and the other one is not known: " + strings.Join(w.reasons, "; "))
+		return reachedEnd
 	}
 	return nothing
 }
@@ -120,7 +131,7 @@ func (w *walker) leftGoroutine() (left, known bool) {
 func (w *walker) resume(fn Function) outcome {
 	saved := w.thread.Saved
 	switch {
-	case w.scheduling() || saved != nil && saved.G == 0:
+	case w.scheduling || saved != nil && saved.G == 0:
 		w.stack.Stop, w.stack.Reason = unwind.End, fn.Name+": the scheduler's stack begins here, the goroutine that called it was left"
 		return reachedEnd
 	case saved == nil:
@@ -137,6 +148,9 @@ func (w *walker) resume(fn Function) outcome {
 		w.truncate(fn.Name + " has left the goroutine's stack: " + strings.Join(w.reasons, "; "))
 		return reachedEnd
 	}
+	// morestack was called in the prologue: f has no frame yet, and where a link
+	// register holds the return address the caller's SP is f's own.
+	w.judge.fresh = fn.Name != "runtime.mcall"
 	return progressed
 }
 
@@ -175,21 +189,6 @@ func (w *walker) calleeBefore(pc uint64) (Function, bool) {
 		return Function{}, false
 	}
 	return w.function(unwind.InstructionAddr(target).Lookup(w.target.Arch))
-}
-
-// scheduling says that the scheduler is on the stack, above the last frame and
-// since a goroutine's stack was left.
-func (w *walker) scheduling() bool {
-	for i := len(w.stack.Frames) - 1; i >= 0; i-- {
-		f := &w.stack.Frames[i]
-		if f.Segment >= 0 && w.judge.segments[f.Segment].Kind == unwind.SegmentGoroutine {
-			return false
-		}
-		if fn, ok := w.function(f.PC.Lookup(w.target.Arch)); ok && fn.Go && fn.Name == "runtime.schedule" {
-			return true
-		}
-	}
-	return false
 }
 
 // enter goes from gogo, when it has set SP to the goroutine's stack, to where the

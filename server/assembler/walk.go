@@ -54,6 +54,9 @@ type walker struct {
 	given int // frames that the sink has
 	// calleeRule is the rule that the frame before the last one was left by.
 	calleeRule string
+	// scheduling says that the scheduler was called since the walk left a
+	// goroutine's stack, or began.
+	scheduling bool
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
 	// What scanned.go keeps: how many frames were scanned for, in all and in a row,
