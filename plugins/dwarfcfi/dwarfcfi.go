@@ -33,6 +33,8 @@ func New() *tablewalk.Unwinder {
 			Arches:   arches,
 			Trust:    unwind.TrustCFI,
 			Sections: sections,
+			// For tables that are right at calls only, see settle.
+			WantsCode: true,
 		},
 		Rules: "DWARF rules",
 		Open:  open,

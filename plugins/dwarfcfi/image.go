@@ -104,6 +104,9 @@ func (ts tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	rule := &tablewalk.Rule{Row: row, Text: row.String(), Signal: row.Signal}
 	if row.Synchronous && kind == unwind.KindInstruction && addr != fde.Start {
 		rule.Doubt = doubtSynchronous
+		rule.Settle = func(f *unwind.FunctionCode, regs *unwind.Registers) *tablewalk.Rule {
+			return settle(f, &fde, row, addr, regs)
+		}
 	}
 	return rule, nil
 }

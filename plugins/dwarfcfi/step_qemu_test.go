@@ -38,10 +38,29 @@ func TestStepARM64(t *testing.T) {
 				}
 			}
 		}
+		tr.Function = functions(file, tr.Program)
 		// The program is static: all code is known from the start.
 		tr.Images = func() (unwind.ImageDelta, []unwind.Range, error) {
 			return unwind.ImageDelta{Arch: unwind.ARM64, OS: "linux", PACMask: pacMask, Added: []unwind.Image{file.Image(1)}},
 				[]unwind.Range{{Start: 0, End: ^uint64(0)}}, nil
 		}
 	}, "-static", "-DNOSIGNAL")
+}
+
+// functions gives the functions of a program by its symbols, as the host does.
+func functions(file *cfitest.File, p singlestep.Program) func(pc uint64) *unwind.FunctionCode {
+	known := map[uint64]*unwind.FunctionCode{}
+	return func(pc uint64) *unwind.FunctionCode {
+		for _, f := range file.Funcs {
+			if pc < f.Start || pc >= f.End {
+				continue
+			}
+			if known[f.Start] == nil {
+				code := make([]byte, f.End-f.Start)
+				known[f.Start] = &unwind.FunctionCode{Start: f.Start, Exact: true, Code: code[:p.Read(f.Start, code)]}
+			}
+			return known[f.Start]
+		}
+		return nil
+	}
 }

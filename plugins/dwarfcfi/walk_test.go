@@ -2,6 +2,7 @@ package dwarfcfi
 
 import (
 	"context"
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -133,6 +134,59 @@ func TestSynchronousTables(t *testing.T) {
 			[]uint64{function(2) + 8}, unwind.StopEnd, "undefined")
 		if len(r.Steps) != 1 || r.Steps[0].Trust != tt.trust || (r.Steps[0].Note == "") != (tt.trust == unwind.TrustCFI) {
 			t.Errorf("%#x %v: %+v", tt.pc, tt.kind, r.Steps)
+		}
+	}
+}
+
+// TestSettledByCode: where an innermost frame stopped between two calls of a
+// function whose tables are right at calls only, the function's code decides.
+func TestSettledByCode(t *testing.T) {
+	opened := join(advance(0x0c), defOffset(32), saved(29, 4), saved(30, 3), saved(19, 2))
+	p := with(t, unwind.ARM64, 0, program(unwind.ARM64, opened, undefined(30), undefined(30)))
+	instructions := []uint32{
+		0xa9be7bfd, // stp x29, x30, [sp, #-32]!
+		0xf9000bf3, // str x19, [sp, #16]
+		0x910003fd, // mov x29, sp
+		0x94000100, // bl: whose tables are right
+		0xd503201f, // nop
+		0xf9400bf3, // ldr x19, [sp, #16]
+		0xa8c27bfd, // ldp x29, x30, [sp], #32
+		0xd65f03c0, // ret
+	}
+	var code []byte
+	for _, w := range instructions {
+		code = binary.LittleEndian.AppendUint32(code, w)
+	}
+	whole := &unwind.FunctionCode{Start: function(0), Exact: true, Code: code}
+	const fp, x19, ra, below = 0x1111, 0x2222, codeBase + funcSize + 8, codeBase + 2*funcSize + 8
+	for _, tt := range []struct {
+		name  string
+		at    int // the instruction
+		code  *unwind.FunctionCode
+		trust unwind.Trust
+		note  string
+		ra    uint64
+	}{
+		{"prologue", 1, whole, unwind.TrustFramePointer, noteCode, ra},
+		{"body", 4, whole, unwind.TrustCFI, "", ra},
+		{"epilogue, before the frame goes", 6, whole, unwind.TrustCFI, "", ra},
+		{"at the return", 7, whole, unwind.TrustFramePointer, noteCode, below},
+		{"no code", 4, nil, unwind.TrustScan, doubtSynchronous, ra},
+		{"too little code", 4, &unwind.FunctionCode{Start: function(0), Exact: true, Code: code[:16]}, unwind.TrustScan, doubtSynchronous, ra},
+		{"a start that is only near", 4, &unwind.FunctionCode{Start: function(0), Code: code}, unwind.TrustScan, doubtSynchronous, ra},
+		{"another function's", 4, &unwind.FunctionCode{Start: function(0) - 4, Exact: true, Code: append([]byte{0x1f, 0x20, 0x03, 0xd5}, code...)}, unwind.TrustScan, doubtSynchronous, ra},
+		{"code that nobody understands", 4, &unwind.FunctionCode{Start: function(0), Exact: true, Code: make([]byte, len(code))}, unwind.TrustScan, doubtSynchronous, ra},
+	} {
+		s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Word(fp, ra, x19).Pad(64)
+		regs := stackasm.Values{"pc": num(function(0) + 4*uint64(tt.at)), "sp": at("sp"), "x29": at("sp"), "x30": num(below), "x19": num(x19)}
+		r := walktest.Request(t, unwind.ARM64, unwind.KindInstruction, s, regs)
+		r.Function = tt.code
+		got := walktest.Wants(t, p, r, []uint64{tt.ra}, unwind.StopEnd, "undefined").Steps[0]
+		if got.Trust != tt.trust || got.Note != tt.note {
+			t.Errorf("%s: trust %v, note %q; want %v, %q", tt.name, got.Trust, got.Note, tt.trust, tt.note)
+		}
+		if v, ok := got.Caller.Get(19); !ok || v != x19 {
+			t.Errorf("%s: x19 is %#x (%v)", tt.name, v, ok)
 		}
 	}
 }

@@ -23,6 +23,12 @@ type Rule struct {
 	// Doubt is why the rule may be wrong, empty as a rule: it is the step's note,
 	// and the step has the trust of a scanned frame.
 	Doubt string
+	// Settle decides about a doubt by the code of the function that an innermost
+	// frame stopped in: it gives the rule that counts, nil where the code does not
+	// tell. It may be nil; the host sends code to strategies that want it.
+	Settle func(f *unwind.FunctionCode, regs *unwind.Registers) *Rule
+	// Trust of the step, where that is not the strategy's.
+	Trust unwind.Trust
 	// Note is what else the user should know of the step.
 	Note string
 }

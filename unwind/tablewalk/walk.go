@@ -103,6 +103,11 @@ func (w *walker) step() bool {
 	case rule == nil:
 		return w.stop(unwind.StopNoRule, "no %s for code at %#x", w.strategy.Rules, pc)
 	}
+	if f := w.request.Function; rule.Settle != nil && f != nil && len(w.result.Steps) == 0 {
+		if settled := rule.Settle(f, &w.regs); settled != nil {
+			rule = settled
+		}
+	}
 	if err := rule.Row.Unwind(&w.frame, &w.caller); err != nil {
 		return w.failed(err)
 	}
@@ -188,6 +193,9 @@ func (w *walker) push(rule *Rule) {
 	step := &w.result.Steps[n]
 	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, w.strategy.Description.Trust, rule.Text
 	step.Note = rule.Note
+	if rule.Trust != unwind.TrustNone {
+		step.Trust = rule.Trust
+	}
 	if rule.Doubt != "" {
 		step.Trust, step.Note = unwind.TrustScan, rule.Doubt
 	}

@@ -58,6 +58,9 @@ type Tracer struct {
 	Images func() (unwind.ImageDelta, []unwind.Range, error)
 	// Counts says whether an instruction counts, nil for all.
 	Counts func(pc uint64) bool
+	// Function gives the function around an instruction, for strategies that want
+	// its code; nil where none does.
+	Function func(pc uint64) *unwind.FunctionCode
 	// Status is what the program ends with.
 	Status int
 	// Wrong is told of wrong steps; nil fails the test.
@@ -155,6 +158,9 @@ func (tr *Tracer) request(regs *singlestep.Registers, maxFrames int) unwind.Walk
 		if !strings.HasPrefix(arch.RegisterName(unwind.Register(reg)), "reg") {
 			r.Registers.Set(unwind.Register(reg), v)
 		}
+	}
+	if tr.Function != nil {
+		r.Function = tr.Function(regs[arch.PC()])
 	}
 	for {
 		results, err := tr.Unwinder.Walk(context.Background(), []unwind.WalkRequest{r})
