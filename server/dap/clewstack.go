@@ -29,7 +29,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		if want.Levels > 0 && want.Levels < maxRows-start {
 			end = start + want.Levels
 		}
-		a, err := v.assemble(ctx, th, end, known)
+		a, err := p.assemble(ctx, v, th, end, known)
 		if err != nil {
 			return err
 		}

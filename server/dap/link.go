@@ -104,6 +104,13 @@ func (l *link) writeRaw(content []byte) error {
 	return dapwire.Write(l.w, content)
 }
 
+// idle says that everything was answered.
+func (l *link) idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting) == 0
+}
+
 func (l *link) take(seq int64) *pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()

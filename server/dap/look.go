@@ -39,13 +39,23 @@ type view struct {
 	at       stop
 	session  *delve.Session
 	live     *live.View
-	prepared *engine.Prepared
+	goOnly   *engine.Prepared // without any strategy: Go's tables are the host's own
+	prepared *engine.Prepared // with the strategies; nil until one is needed
 	stacks   map[threadKey]*assembled
+	goStacks map[threadKey]*goStack
+	notGo    map[threadKey]bool           // have other code
 	delve    map[int64]map[int]delveFrame // by Delve's thread ID and frame index
 }
 
 // threadKey names a thread of control: a goroutine, or a thread without one.
 type threadKey struct{ goroutine, thread uint64 }
+
+func keyOf(th delve.Thread) threadKey {
+	if th.Goroutine != 0 {
+		return threadKey{goroutine: th.Goroutine}
+	}
+	return threadKey{thread: th.ID}
+}
 
 var (
 	errRunning  = errors.New("the program is running")
@@ -161,17 +171,13 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 	if !session.Live() {
 		return nil, errNoTarget
 	}
-	if err := p.open(); err != nil {
-		return nil, err
-	}
 	seen, err := process.Look(false)
 	if err != nil {
 		return nil, err
 	}
-	v = &view{at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame)}
-	v.prepared = l.engine.Prepare(ctx, &seen.Input)
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx) // strategies may have been left out for that
+	v = &view{
+		at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame),
+		goOnly: engine.New(nil).Prepare(ctx, &seen.Input), goStacks: make(map[threadKey]*goStack), notGo: make(map[threadKey]bool),
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,6 +185,22 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 		l.view = v
 	}
 	return v, nil
+}
+
+// prepare has the strategies learn of the program's images.
+func (p *Proxy) prepare(ctx context.Context, v *view) error {
+	if v.prepared != nil {
+		return nil
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	prepared := p.look.engine.Prepare(ctx, &v.live.Input)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // strategies may have been left out for that
+	}
+	v.prepared = prepared
+	return nil
 }
 
 // open opens the strategies.

@@ -108,6 +108,9 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 		if v != ref.stack.view {
 			return errNoTarget // the memory was changed since
 		}
+		if err := p.prepare(ctx, v); err != nil {
+			return err
+		}
 		stack := v.prepared.Stack(ctx, &ref.stack.thread.Thread, assembler.Options{MaxFrames: ref.stack.depth, AllRegisters: true})
 		for i := range stack.Frames {
 			if g := &stack.Frames[i]; !g.Inlined && g.PC == f.PC && g.CFA == f.CFA {

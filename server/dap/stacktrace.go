@@ -36,7 +36,9 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		p.stackOfThread(ctx, m, want)
 		return
 	}
+	ahead := p.lookAhead(ctx, m.Seq, want)
 	answer, err := p.up.ask(ctx, m)
+	<-ahead
 	if err != nil {
 		return // both connections end
 	}
@@ -46,6 +48,9 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 	}
 	var body *stackTraceBody
 	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		if p.answerGoStack(ctx, v, want, answer) {
+			return nil
+		}
 		v.take(want.ThreadID, want.StartFrame, answer)
 		body, err = p.stackPage(ctx, v, want)
 		return err
@@ -54,7 +59,36 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		p.client.send(answer)
 		return
 	}
+	if body == nil { // Delve's own, confirmed
+		p.client.send(answer)
+		return
+	}
 	p.respond(m, body)
+}
+
+// lookAhead begins with clew's own part while Delve works on its answer, where
+// Delve has nothing else to do and the program is known to stand still. The
+// channel is closed when that is done.
+func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) <-chan struct{} {
+	done := make(chan struct{})
+	if _, stopped := p.state.at(); !stopped || !p.up.idle() {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		err := p.own(ctx, request, func(ctx context.Context, v *view) error {
+			th, _, _, err := v.resolve(want.ThreadID)
+			if err == nil {
+				v.goStackOf(ctx, th, max(want.StartFrame, 0)+min(max(want.Levels, defaultDepth), maxRows))
+			}
+			return err
+		})
+		if err != nil {
+			p.opts.Log("look ahead: %v", err)
+		}
+	}()
+	return done
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
@@ -118,7 +152,7 @@ func (p *Proxy) stackPage(ctx context.Context, v *view, want page) (*stackTraceB
 	if last < start || last > maxRows {
 		last = maxRows
 	}
-	a, err := v.assemble(ctx, th, last, known)
+	a, err := p.assemble(ctx, v, th, last, known)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +197,11 @@ type assembled struct {
 const leastDepth = 32
 
 // assemble gives a stack with at least so many frames, if it has them.
-func (v *view) assemble(ctx context.Context, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
-	key := threadKey{th.Goroutine, 0}
-	if th.Goroutine == 0 {
-		key.thread = th.ID
+func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
+	if err := p.prepare(ctx, v); err != nil {
+		return nil, err
 	}
+	key := keyOf(th)
 	a := v.stacks[key]
 	if a != nil && (!a.stack.DepthLimited || len(a.stack.Frames) > frames) && a.claims {
 		return a, nil

@@ -1,0 +1,203 @@
+package dap
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Most stacks are Go's from end to end. Go's tables and Delve, which goes by
+// DWARF, then say the same, and Delve has walked the stack already: its answer
+// goes out as it is, after a comparison, frame by frame from the innermost one
+// on. That takes no second walk of Delve's for CFAs, no plugin, and no JSON to be
+// read and written again, so that such a stack costs hardly more than with Delve
+// alone.
+//
+// What may go wrong: two different chains could show the same return addresses
+// for a while, within a recursion of which one side has skipped a level. Between
+// Go functions neither does. Any difference, a frame outside of Go's tables, or a
+// page whose beginning was not compared yet leads to the whole way.
+// Test: integration/dap TestGoStacks.
+
+// goStack is a stack of Go functions only.
+type goStack struct {
+	assembled
+	// compared is the number of innermost frames that Delve has alike.
+	compared int
+}
+
+// goStackOf gives the stack of a thread by Go's tables, with at least so many
+// frames if it has them; nil where it holds other code, or is not whole.
+func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) *goStack {
+	key := keyOf(th)
+	if v.notGo[key] {
+		return nil
+	}
+	g := v.goStacks[key]
+	if g != nil && (!g.stack.DepthLimited || len(g.stack.Frames) > frames) {
+		return g
+	}
+	th.Claims = nil
+	depth := max(frames+1, leastDepth)
+	next := &goStack{assembled: assembled{view: v, thread: th, depth: depth, labels: make(map[int]int)}}
+	next.stack = v.goOnly.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: depth})
+	if ctx.Err() != nil || !v.onlyGo(&next.stack) {
+		v.notGo[key] = true
+		return nil
+	}
+	for i := range next.stack.Frames {
+		next.stack.Frames[i].DelveFrame = i
+	}
+	if g != nil {
+		next.compared = g.compared
+	}
+	v.goStacks[key] = next
+	return next
+}
+
+// onlyGo says that a stack is Go's from its innermost frame on, and whole as far
+// as it was asked for.
+func (v *view) onlyGo(s *unwind.Stack) bool {
+	if s.Stop == unwind.Truncated && !s.DepthLimited || len(s.Frames) == 0 {
+		return false
+	}
+	hosted := v.live.Input.Hosted
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || weaknessOf(f.Trust) > 0 || len(f.Rejected) > 0 {
+			return false
+		}
+		if !hosted.Contains(uint64(f.PC.Lookup(v.arch()))) {
+			return false
+		}
+	}
+	return true
+}
+
+// confirm compares a page of Delve's with the stack. It gives false where they
+// differ, or where what comes before the page was not compared.
+func (g *goStack) confirm(start, levels int, page []delveHandle) bool {
+	if start > g.compared || len(page) != min(levels, max(len(g.stack.Frames)-start, 0)) {
+		return false
+	}
+	for i, h := range page {
+		if g.stack.Frames[start+i].PC.Raw() != h.pc {
+			return false
+		}
+	}
+	g.compared = max(g.compared, start+len(page))
+	return true
+}
+
+// answerGoStack answers with Delve's own page where the stack is Go's only. It
+// changes the answer in place: the total is exact once the end was reached.
+func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *dapwire.Message) bool {
+	depth, _, _ := p.config.get()
+	levels := want.Levels
+	if levels <= 0 {
+		levels = depth
+	}
+	start := max(want.StartFrame, 0)
+	th, _, known, err := v.resolve(want.ThreadID)
+	if err != nil || !known || start+levels < start || start+levels > maxRows {
+		return false
+	}
+	g := v.goStackOf(ctx, th, start+levels)
+	if g == nil {
+		return false
+	}
+	raw, _ := answer.Get("body")
+	handles, ok := handlesOf(raw)
+	if !ok || !g.confirm(start, levels, handles) {
+		return false
+	}
+	total := len(g.stack.Frames)
+	if g.stack.DepthLimited {
+		total += depth
+	}
+	body, ok := withTotal(raw, total)
+	if !ok {
+		return false
+	}
+	for i, h := range handles {
+		p.frames.knows(v.at.epoch, h.id, frameRef{&g.assembled, start + i})
+	}
+	answer.Set("body", body)
+	return true
+}
+
+// delveHandle is what of a frame of Delve's says which one it is.
+type delveHandle struct {
+	id int64
+	pc uint64
+}
+
+// The fields of a frame as Delve writes them: quotation marks within a string
+// are escaped, so that these bytes are fields wherever they stand.
+var (
+	fieldID    = []byte(`"id":`)
+	fieldPC    = []byte(`"instructionPointerReference":"0x`)
+	fieldTotal = []byte(`,"totalFrames":`)
+)
+
+// handlesOf reads the frames' IDs and PCs out of a stackTrace body, in one pass
+// over its bytes. It gives false where there is not one of each for every frame.
+func handlesOf(body []byte) (out []delveHandle, ok bool) {
+	for at := 0; ; {
+		i := bytes.Index(body[at:], fieldID)
+		if i < 0 {
+			return out, bytes.Count(body, fieldPC) == len(out)
+		}
+		at += i + len(fieldID)
+		id, n := leadingInt(body[at:])
+		next := len(body)
+		if j := bytes.Index(body[at:], fieldID); j >= 0 {
+			next = at + j
+		}
+		k := bytes.Index(body[at:next], fieldPC)
+		if n == 0 || k < 0 {
+			return nil, false
+		}
+		digits := body[at+k+len(fieldPC) : next]
+		end := bytes.IndexByte(digits, '"')
+		if end < 0 {
+			return nil, false
+		}
+		pc, err := strconv.ParseUint(string(digits[:end]), 16, 64)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, delveHandle{id, pc})
+	}
+}
+
+func leadingInt(b []byte) (v int64, digits int) {
+	for digits < len(b) && digits < 18 && b[digits] >= '0' && b[digits] <= '9' {
+		v = v*10 + int64(b[digits]-'0')
+		digits++
+	}
+	return v, digits
+}
+
+// withTotal replaces totalFrames, the last field of a body as Delve writes it.
+func withTotal(body []byte, total int) ([]byte, bool) {
+	if len(body) == 0 || body[len(body)-1] != '}' {
+		return nil, false
+	}
+	i := bytes.LastIndex(body, fieldTotal)
+	if i < 0 {
+		return nil, false
+	}
+	rest := body[i+len(fieldTotal) : len(body)-1]
+	if _, n := leadingInt(rest); n == 0 || n != len(rest) {
+		return nil, false
+	}
+	out := make([]byte, 0, len(body)+8)
+	out = append(out, body[:i+len(fieldTotal)]...)
+	return append(strconv.AppendInt(out, int64(total), 10), '}'), true
+}
