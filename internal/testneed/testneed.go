@@ -42,8 +42,10 @@ type Need struct {
 var Needs = []Need{
 	Compiler,
 	{Name: "readelf", Programs: []string{"readelf"}, Debian: []string{"binutils"}},
+	{Name: "objdump", Programs: []string{"objdump"}, Debian: []string{"binutils"}},
 	{Name: "objcopy", Programs: []string{"objcopy"}, Debian: []string{"binutils"}},
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
+	{Name: "g++", Programs: []string{"g++"}, Debian: []string{"g++"}},
 	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
@@ -74,6 +76,15 @@ func (n Need) Find() (string, error) {
 	}
 	return "", fmt.Errorf("no %s on this machine (looked for %s; Debian: %s)",
 		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "))
+}
+
+// Lookup returns the path of the program that Needs lists under name.
+func Lookup(name string) (string, error) {
+	i := slices.IndexFunc(Needs, func(n Need) bool { return n.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("testneed.Needs does not list %q: add it there, with its Debian package", name)
+	}
+	return Needs[i].Find()
 }
 
 // CC returns the path of a C compiler: $CC, or gcc, clang or cc. Give it to go

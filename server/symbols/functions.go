@@ -52,6 +52,7 @@ func readFunctions(f, debug *elf.File, moved uint64) []function {
 	if debug != nil {
 		add(debug, debug.Symbols)
 	}
+	out = append(out, pltFunctions(f)...)
 	slices.SortStableFunc(out, func(a, b function) int {
 		switch {
 		case a.start != b.start:

@@ -54,7 +54,7 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdic
 	p.markLeaders()
 	p.lead(off)
 	p.cut = make([]bool, len(p.insts)+len(heads))
-	first := a.initial()
+	first := a.entered(code)
 	p.lead(0)
 	p.solve([]seed{{off: 0, s: &first}})
 	if p.full {

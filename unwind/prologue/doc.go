@@ -31,6 +31,8 @@
 //     A program that does so is broken. A store to a known stack address is honoured. TestOverwrittenSlot.
 //   - A called function is taken to keep the stack pointer and the callee-saved registers.
 //   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
+//   - The first entry of a procedure linkage table is no function's: the entry that jumps to it has pushed a word.
+//     It is known by its two instructions, and entered with that word on the stack. TestPLTFirst.
 //   - A call into the middle of the same code starts a local subroutine with a frame of its own; a call to the next
 //     instruction is a push. TestCallNext.
 //

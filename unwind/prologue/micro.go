@@ -1,5 +1,7 @@
 package prologue
 
+import "bytes"
+
 // Micro-operations: what one machine instruction does to the abstract state.
 
 type opKind uint8
@@ -108,6 +110,26 @@ func (a *arch) initial() state {
 	} else {
 		s.store(s.regs[a.sp], 8, ra)
 	}
+	return s
+}
+
+// pltFirst begins the first entry of a procedure linkage table on amd64 (System
+// V ABI, AMD64 supplement, "Procedure Linkage Table"): push slot(%rip).
+var pltFirst = []byte{0xff, 0x35}
+
+// entered is the state at the entry of code, which differs from every function's
+// in the first entry of a procedure linkage table: the entry that jumps there has
+// pushed a word.
+func (a *arch) entered(code []byte) state {
+	s := a.initial()
+	const jump = 6 // push slot(%rip); jmp *slot(%rip)
+	if a.wide || len(code) < 2*jump || !bytes.HasPrefix(code, pltFirst) {
+		return s
+	}
+	if rest := code[jump:]; !bytes.HasPrefix(rest, []byte{0xff, 0x25}) && !bytes.HasPrefix(rest, []byte{0xf2, 0xff, 0x25}) {
+		return s
+	}
+	s.regs[a.sp] = s.regs[a.sp].plus(-8)
 	return s
 }
 
