@@ -33,10 +33,11 @@ var builds sync.Map // variant name to *buildOnce
 func build(t testing.TB, v program.Variant) program.Program {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64") // the record's interrupted PC, int3, syscalls
-	tools := program.Tools{CC: testneed.CC(t), SFrame: os.Getenv(sframeToolchains)}
-	if v.Stripped {
-		tools.Strip = testneed.Tool(t, "strip")
+	tools, err := v.Tools()
+	if err != nil {
+		testneed.LeaveOut(t, "%v", err)
 	}
+	tools.SFrame = os.Getenv(sframeToolchains)
 	entry, _ := builds.LoadOrStore(v.Name, &buildOnce{})
 	b := entry.(*buildOnce)
 	b.once.Do(func() { b.p, b.err = v.Build(workFolder, tools) })

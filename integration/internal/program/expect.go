@@ -14,6 +14,7 @@ type Expected struct {
 	PC       uint64 // exact, or
 	Fn       uint64 // within the code of the function that begins here, or
 	Name     string // by name (as path.Match has it)
+	Image    string // in the image that this begins the file name of
 	Callee   *Entry // whose return address this is
 	Kind     string // "" for ra
 	Optional bool
@@ -30,6 +31,9 @@ func (e *Expected) Matches(f *stackjson.Frame) bool {
 		return pc == e.PC
 	case e.Fn != 0:
 		return pc >= e.Fn && pc < e.Fn+reach
+	}
+	if e.Image != "" {
+		return strings.HasPrefix(path.Base(f.Image), e.Image)
 	}
 	ok, _ := path.Match(e.Name, f.Function)
 	return ok
@@ -72,6 +76,10 @@ func Expect(record []Entry, groups []GoNames) (want []Expected) {
 			want = append(want, Expected{What: "cgo's stub for pour", Fn: e.Fn})
 		case i == 0:
 			want = append(want, Expected{What: "the innermost function", Fn: e.Fn, Kind: "pc"})
+		}
+		if e.Kind == 'C' {
+			want = append(want, Expected{What: fmt.Sprintf("code of the function at %#x", e.Fn), Fn: e.Fn})
+			continue
 		}
 		want = append(want, Expected{What: fmt.Sprintf("return address of the function at %#x", e.Fn), PC: e.RA, Callee: e})
 		switch e.Kind {

@@ -25,10 +25,7 @@ func ReadRecord(stem string, thread uint64) ([]Entry, error) {
 	for line := range strings.Lines(string(data)) {
 		var e Entry
 		if _, err := fmt.Sscanf(line, "%c 0x%x 0x%x 0x%x 0x%x", &e.Kind, &e.Fn, &e.RA, &e.CFA, &e.Extra); err != nil {
-			// glibc prints 0 without the prefix.
-			if _, err = fmt.Sscanf(line, "%c 0x%x 0x%x 0x%x %d", &e.Kind, &e.Fn, &e.RA, &e.CFA, &e.Extra); err != nil {
-				return nil, fmt.Errorf("record line %q: %w", line, err)
-			}
+			return nil, fmt.Errorf("record line %q: %w", line, err)
 		}
 		entries = append(entries, e)
 	}

@@ -71,7 +71,7 @@ func (v Variant) unpack(to string) error {
 		return err
 	}
 	now := sha256.New()
-	for _, name := range []string{"native.c", "native.h", "sframe.h"} {
+	for _, name := range []string{"native.c", "throw.h", "native.h", "sframe.h"} {
 		data, err := sources.ReadFile("testdata/native/" + name)
 		if err != nil {
 			return err

@@ -15,4 +15,4 @@ for version in v2 v3; do
 	strip -s "$library"
 	gzip -9nc "$library" >"sframe/libnative-$version.so.gz"
 done
-cat native/native.c native/native.h native/sframe.h | sha256sum | cut -d ' ' -f 1 >sframe/sources.sha256
+cat native/native.c native/throw.h native/native.h native/sframe.h | sha256sum | cut -d ' ' -f 1 >sframe/sources.sha256

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // sources are the program's. They live below testdata so that they are no part of
@@ -30,6 +32,7 @@ const (
 // Variant is a way to build testdata/native.
 type Variant struct {
 	Name     string
+	Compiler string // gcc, clang or g++; "" is any C compiler
 	CFlags   string
 	Linkage  Linkage
 	Stripped bool // the library
@@ -59,12 +62,36 @@ var Variants = []Variant{
 	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
 }
 
-// Tools are the programs that builds need.
+// language is the native code's: its file's extension.
+func (v Variant) language() string {
+	if strings.HasSuffix(v.Compiler, "++") {
+		return "cc"
+	}
+	return "c"
+}
+
+// Tools are the programs that a build needs.
 type Tools struct {
-	CC    string // the C compiler
-	Strip string // for stripped variants
-	// SFrame is the folder of fetch-toolchains.sh, "" for none.
-	SFrame string
+	CC     string // compiles C
+	CXX    string // compiles C++, for variants in it
+	Strip  string // for stripped variants
+	SFrame string // the folder of fetch-toolchains.sh, "" for none
+}
+
+// Tools finds them; the error says what the machine lacks.
+func (v Variant) Tools() (t Tools, err error) {
+	if v.language() == "c" && v.Compiler != "" {
+		t.CC, err = testneed.Lookup(v.Compiler)
+	} else {
+		t.CC, err = testneed.Compiler.Find()
+	}
+	if err == nil && v.language() != "c" {
+		t.CXX, err = testneed.Lookup(v.Compiler)
+	}
+	if err == nil && v.Stripped {
+		t.Strip, err = testneed.Lookup("strip")
+	}
+	return t, err
 }
 
 // Program is a built variant.
@@ -84,23 +111,28 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	if err := writeSources(source); err != nil {
 		return p, err
 	}
-	native := filepath.Join(source, "native.c")
+	native := "native." + v.language()
+	if v.language() != "c" {
+		if err := os.Rename(filepath.Join(source, "native.c"), filepath.Join(source, native)); err != nil {
+			return p, err
+		}
+	}
 	cflags := v.CFlags + v.sframeFlags(source, tools)
-	ldflags := ""
+	ldflags := "-pthread"
 	var others []string // sources of the other linkages
 	switch v.Linkage {
 	case Static:
 		others = []string{"shim.c"}
 	case Opened:
-		others = []string{"native.c"}
-		ldflags = "-ldl"
+		others = []string{native}
+		ldflags += " -ldl"
 	case Linked:
-		others = []string{"native.c", "shim.c"}
-		ldflags = "-L" + dir + " -lnative -Wl,-rpath," + dir
+		others = []string{native, "shim.c"}
+		ldflags += " -L" + dir + " -lnative -Wl,-rpath," + dir
 	}
 	if v.Linkage != Static {
 		p.Library = filepath.Join(dir, "libnative.so")
-		if err := v.buildLibrary(p.Library, native, cflags, tools); err != nil {
+		if err := v.buildLibrary(p.Library, filepath.Join(source, native), cflags, tools); err != nil {
 			return p, err
 		}
 		if v.Stripped {
@@ -117,7 +149,10 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	build := exec.Command("go", "build", "-o", p.Path, ".")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
-		"CGO_CFLAGS="+cflags, "CGO_LDFLAGS="+ldflags+" -pthread"+v.sframeLinker(tools))
+		"CGO_CFLAGS="+cflags, "CGO_LDFLAGS="+ldflags+v.sframeLinker(tools))
+	if v.language() != "c" {
+		build.Env = append(build.Env, "CXX="+tools.CXX, "CGO_CXXFLAGS="+cflags)
+	}
 	return p, command(build)
 }
 
@@ -127,7 +162,11 @@ func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error
 		return v.unpack(library)
 	}
 	args := append(strings.Fields(cflags), "-shared", "-fPIC", "-pthread", "-o", library, native)
-	return command(exec.Command(tools.CC, args...))
+	compiler := tools.CC
+	if v.language() != "c" {
+		compiler = tools.CXX
+	}
+	return command(exec.Command(compiler, args...))
 }
 
 // writeSources writes the program's sources as a module.

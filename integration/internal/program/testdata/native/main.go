@@ -1,6 +1,6 @@
 // A program whose C code records its own return addresses before it stops:
 //
-//	native SCENARIO STOP STEM
+//	native SCENARIO STOP STEM [ready]
 //
 // The record of each thread is written to STEM.TID, the mappings to STEM.maps.
 package main
@@ -22,7 +22,7 @@ import (
 	"syscall"
 )
 
-var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise", "core"}
+var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise", "core", "tiny", "plt"}
 
 // then is what Go does when C calls it back.
 var then []func(int) int
@@ -30,6 +30,9 @@ var then []func(int) int
 func main() {
 	fmt.Println("the program's own output")
 	C.setup(C.CString(os.Args[3]), C.int(max(0, slices.Index(stops, os.Args[2]))))
+	if len(os.Args) > 4 {
+		C.native_ready()
+	}
 	println("checksum", scenario(os.Args[1])(3))
 }
 
@@ -43,6 +46,10 @@ func scenario(name string) func(int) int {
 	case "nested": // Go > C > Go > C > Go > C
 		then = []func(int) int{calling2, first}
 		return calling
+	case "catching":
+		return catching
+	case "cleaning":
+		return cleaning
 	case "deep":
 		return deep
 	case "thread":
@@ -74,6 +81,12 @@ func calling(n int) int { return int(C.outer_calling(C.int(n))) + 1 }
 
 //go:noinline
 func calling2(n int) int { return int(C.outer_calling(C.int(n))) + 1 }
+
+//go:noinline
+func catching(n int) int { return int(C.outer_catching(C.int(n))) + 1 }
+
+//go:noinline
+func cleaning(n int) int { return int(C.outer_cleaning(C.int(n))) + 1 }
 
 //go:noinline
 func deep(n int) int { return int(C.outer_deep(5000)) + 1 }

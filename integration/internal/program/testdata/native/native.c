@@ -1,4 +1,7 @@
+// Compiled as C, and as C++ for what only C++ does: see throw.h.
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "native.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,7 +13,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define FRAME __attribute__((noinline))
+#else
 #define FRAME __attribute__((noinline, noclone))
+#endif
 
 // The record of one thread, innermost entry last. The kinds are
 //   F  an ordinary function
@@ -19,6 +26,7 @@
 //   T  a thread's first function: its caller is libc's
 //   S  a signal handler: its caller is the trampoline, "extra" the PC that the
 //      signal interrupted
+//   C  code of the function, whose return address is unknown
 struct entry {
 	char kind;
 	void *fn, *ra, *cfa, *extra;
@@ -36,13 +44,13 @@ static function callback;
 
 static struct record *record(void) {
 	if (!mine)
-		mine = calloc(1, sizeof *mine);
+		mine = (struct record *)calloc(1, sizeof *mine);
 	return mine;
 }
 
 FRAME static void enter(char kind, void *fn, void *ra, void *cfa, void *extra) {
 	struct record *r = record();
-	if (r->depth == sizeof r->entries / sizeof r->entries[0])
+	if (r->depth == (int)(sizeof r->entries / sizeof r->entries[0]))
 		abort();
 	r->entries[r->depth++] = (struct entry){kind, fn, ra, cfa, extra};
 }
@@ -71,7 +79,7 @@ FRAME static void write_record(void) {
 	FILE *f = fopen(temporary, "w");
 	for (int i = r->depth - 1; i >= 0; i--) {
 		struct entry *e = &r->entries[i];
-		fprintf(f, "%c %#lx %#lx %#lx %#lx\n", e->kind, (long)e->fn, (long)e->ra, (long)e->cfa, (long)e->extra);
+		fprintf(f, "%c 0x%lx 0x%lx 0x%lx 0x%lx\n", e->kind, (long)e->fn, (long)e->ra, (long)e->cfa, (long)e->extra);
 	}
 	fclose(f);
 	rename(temporary, name);
@@ -88,10 +96,11 @@ FRAME static int learn(int n) {
 }
 
 // CALL calls the function twice by one call instruction, as learn and as
-// itself. The volatile count keeps the compiler from unrolling.
+// itself. The volatile count keeps the compiler from unrolling, the volatile
+// target from making two calls of known functions of it.
 #define CALL(k, f, n)                                       \
 	do {                                                    \
-		function target = learn;                            \
+		function volatile target = learn;                   \
 		record()->next = (struct entry){k, (void *)(f)};    \
 		for (volatile int turn = 0; turn < 2; turn++) {     \
 			n += target(n);                                 \
@@ -108,6 +117,27 @@ FRAME int leaf_break(int n) {
 	volatile int local[4] = {n, n + 1};
 	__asm__ volatile("" ::: "rbx", "r12");
 	return local[0] + local[1];
+}
+FRAME int leaf_tiny(int n) {
+	return n * 3 + 1;
+}
+// Calls by an entry of the procedure linkage table, and enters what that entry's
+// return address and CFA are: the stack pointer of this call.
+extern char plt_call[], plt_return[];
+FRAME int leaf_plt(int n) {
+	void *sp;
+	long result;
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+	enter('F', plt_call, plt_return, sp, 0);
+	write_record();
+	__asm__ volatile(
+		".globl plt_call, plt_return\n.hidden plt_call, plt_return\n"
+		"plt_call: call getppid@PLT\nplt_return:"
+		: "=a"(result)
+		:
+		: "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+	leave();
+	return n + (int)result;
 }
 FRAME int leaf_segv(int n) {
 	*(volatile int *)8 = n;
@@ -132,15 +162,13 @@ FRAME int leaf_syscall(int n) {
 }
 FRAME int leaf_raise(int n) {
 	long result = SYS_tkill;
-	register long tid __asm__("rdi") = syscall(SYS_gettid);
-	register long number __asm__("rsi") = SIGUSR1;
-	result = SYS_tkill;
-	__asm__ volatile("syscall" : "+a"(result) : "r"(tid), "r"(number) : "rcx", "r11", "memory");
+	long tid = syscall(SYS_gettid);
+	__asm__ volatile("syscall" : "+a"(result) : "D"(tid), "S"((long)SIGUSR1) : "rcx", "r11", "memory");
 	return n + (int)result;
 }
 
 static function leaf(void) {
-	static const function leaves[] = {leaf_int3, leaf_break, leaf_segv, leaf_spin, leaf_sleep, leaf_syscall, leaf_raise, leaf_int3};
+	static const function leaves[] = {leaf_int3, leaf_break, leaf_segv, leaf_spin, leaf_sleep, leaf_syscall, leaf_raise, leaf_int3, leaf_tiny, leaf_plt};
 	return leaves[stop];
 }
 
@@ -201,8 +229,8 @@ struct start {
 };
 
 FRAME static void on_signal(int number, siginfo_t *info, void *context) {
-	ucontext_t *interrupted = context;
-	enter('S', on_signal, __builtin_return_address(0), __builtin_dwarf_cfa(), (void *)interrupted->uc_mcontext.gregs[REG_RIP]);
+	ucontext_t *interrupted = (ucontext_t *)context;
+	enter('S', (void *)on_signal, __builtin_return_address(0), __builtin_dwarf_cfa(), (void *)interrupted->uc_mcontext.gregs[REG_RIP]);
 	stop = STOP_INT3;
 	middle(number);
 	leave();
@@ -210,15 +238,19 @@ FRAME static void on_signal(int number, siginfo_t *info, void *context) {
 
 FRAME static void *thread_main(void *arg) {
 	ENTER('T', thread_main);
-	struct start *s = arg;
+	struct start *s = (struct start *)arg;
 	if (s->own_stack) {
-		stack_t alternate = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+		stack_t alternate = {0};
+		alternate.ss_sp = malloc(1 << 16);
+		alternate.ss_size = 1 << 16;
 		sigaltstack(&alternate, 0);
 	}
 	s->n += s->body(s->n);
 	leave();
 	return 0;
 }
+
+#include "throw.h"
 
 static int in_thread(struct start s) {
 	pthread_t t;
@@ -238,7 +270,21 @@ void native_setup(const char *s, int how, function f) {
 	if (how == STOP_CORE) // the kernel, not Go, is to see the int3
 		signal(SIGTRAP, SIG_DFL);
 	if (how == STOP_RAISE) {
-		struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+		struct sigaction action;
+		memset(&action, 0, sizeof action);
+		action.sa_sigaction = on_signal;
+		action.sa_flags = SA_SIGINFO | SA_ONSTACK;
 		sigaction(SIGUSR1, &action, 0);
 	}
+}
+
+// native_ready names the places to stop at, and stops.
+void native_ready(void) {
+	char name[4096];
+	snprintf(name, sizeof name, "%s.where", stem);
+	FILE *f = fopen(name, "w");
+	fprintf(f, "leaf_break %p\nleaf_tiny %p\nplt_call %p\n", (void *)leaf_break, (void *)leaf_tiny, (void *)plt_call);
+	fprintf(f, "throw %p\n", throw_place());
+	fclose(f);
+	__asm__ volatile("int3");
 }

@@ -11,8 +11,11 @@ void (*real_native_setup)(const char *, int, function);
 	function real_##name; \
 	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ": jmp *real_" #name "(%rip)\n.size " #name ", .-" #name "\n.previous")
 
+FORWARD(native_ready);
 FORWARD(outer);
 FORWARD(outer_calling);
+FORWARD(outer_catching);
+FORWARD(outer_cleaning);
 FORWARD(outer_deep);
 FORWARD(thread_plain);
 FORWARD(thread_calling);
@@ -26,8 +29,11 @@ void native_setup(const char *stem, int stop, function callback) {
 	}
 	real_native_setup = (void (*)(const char *, int, function))dlsym(library, "native_setup");
 #define RESOLVE(name) real_##name = (function)dlsym(library, #name)
+	RESOLVE(native_ready);
 	RESOLVE(outer);
 	RESOLVE(outer_calling);
+	RESOLVE(outer_catching);
+	RESOLVE(outer_cleaning);
 	RESOLVE(outer_deep);
 	RESOLVE(thread_plain);
 	RESOLVE(thread_calling);

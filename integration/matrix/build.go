@@ -1,0 +1,38 @@
+//go:build linux && amd64
+
+package main
+
+import "github.com/clewdbg/clew/integration/internal/program"
+
+// row is a way to build the C part of the program.
+type row struct {
+	Title string
+	program.Variant
+}
+
+// rows are the builds.
+var rows = []row{
+	{"`-O1 -g`, static", program.Variant{Name: "O1-g", CFlags: "-O1 -g"}},
+	{"`-O2 -g`, static", program.Variant{Name: "O2-g", CFlags: "-O2 -g"}},
+	{"frame pointers, no CFI, static", program.Variant{Name: "fp",
+		CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+	{"frame pointers, no CFI, stripped `.so`", program.Variant{Name: "fp-so",
+		CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+	{"`.eh_frame` only, static", program.Variant{Name: "eh",
+		CFlags: "-O2 -g0 -fomit-frame-pointer"}},
+	{"`.eh_frame` only, stripped `.so`", program.Variant{Name: "eh-so",
+		CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true}},
+	{"C++ with exceptions, static", program.Variant{Name: "cxx", Compiler: "g++",
+		CFlags: "-O2 -g0"}},
+	{"C++ with exceptions, stripped `.so`", program.Variant{Name: "cxx-so", Compiler: "g++",
+		CFlags: "-O2 -g0", Linkage: program.Linked, Stripped: true}},
+	{"clang, `.eh_frame` only, stripped `.so`", program.Variant{Name: "clang-so", Compiler: "clang",
+		CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true}},
+	{"neither, static", program.Variant{Name: "none", Undescribed: true,
+		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+	{"neither, stripped `.so`", program.Variant{Name: "none-so", Undescribed: true,
+		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+}
+
+// cpp says that the native code is C++.
+func (r *row) cpp() bool { return r.Compiler == "g++" }
