@@ -31,15 +31,15 @@ type function struct {
 	rows   uint32 // offset of the first row in the section
 	count  uint32
 	header uint16 // index of the table's header
-	bits   bits
+	bits   traits
 	block  uint8
 	width  uint8 // of a row's start in bytes
 }
 
-type bits uint8
+type traits uint8
 
 const (
-	bitFlexible bits = 1 << iota
+	bitFlexible traits = 1 << iota
 	bitSignal
 	bitKeyB
 	bitCorrected // the linker's rule for .plt.got is one word off

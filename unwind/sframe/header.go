@@ -39,6 +39,11 @@ type Header struct {
 	FixedFP, FixedRA int8
 	Functions, Rows  uint32
 
+	// counts has a bit for each number of words that rows with rules by position
+	// can have, and unsound the bits that their info must not have.
+	counts  uint16
+	unsound uint8
+
 	functions int // offset of the first function in the section
 	rows      int // of the first row
 	rowsEnd   int
@@ -140,8 +145,31 @@ func (t *Table) header(at int) (h Header, bad *Error) {
 	case uint64(h.Rows)*2 > rowBytes:
 		return fail(12, "sfh_num_fres", "%d rows do not fit in %d bytes", h.Rows, rowBytes)
 	}
+	h.countWords()
 	h.functions = at + int(size+functions)
 	h.rows = at + int(size+rows)
 	h.rowsEnd = h.rows + int(rowBytes)
 	return h, nil
+}
+
+// countWords finds out how many words rows can have, see plain.
+func (h *Header) countWords() {
+	most := 3
+	if h.FixedRA != 0 {
+		most--
+	}
+	if h.FixedFP != 0 {
+		most--
+	}
+	for n := 1; n <= most; n++ {
+		h.counts |= 1 << n
+	}
+	if h.Arch != unwind.ARM64 {
+		h.unsound = rowMangled
+	} else if h.FixedRA == 0 && h.FixedFP == 0 {
+		h.counts &^= 1 << 2
+	}
+	if h.FixedRA == 0 && h.Arch.LR() == unwind.NoRegister {
+		h.counts &^= 1 << 1
+	}
 }

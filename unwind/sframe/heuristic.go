@@ -62,8 +62,9 @@ func (t *Table) isPLTGot(h *Header, f *function) bool {
 	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits != 0 {
 		return false
 	}
-	e, _ := t.encodedAt(h, f, int(f.rows))
-	return e.start == 0 && e.count() == 1 && e.info&rowBaseSP != 0 && t.words(h, &e).signed(0) == wrongPLTGot
+	e := t.encodedAt(h, f, int(f.rows))
+	w := t.words(h, &e)
+	return e.start == 0 && e.count() == 1 && e.info&rowBaseSP != 0 && w.signed(0) == wrongPLTGot
 }
 
 // correctPLTGot puts the rule right where the code shows that it is wrong. Where

@@ -2,18 +2,16 @@ package sframe
 
 import (
 	"iter"
-	"sort"
 
 	"github.com/clewdbg/clew/unwind"
 )
 
 // find gives the function that an address lies in.
 func (t *Table) find(addr uint64) *function {
-	// By hand: a call for each comparison would take most of the time.
-	low, high := 0, len(t.starts)
+	low, high := t.search.between(addr)
 	for low < high {
 		mid := int(uint(low+high) >> 1)
-		if t.starts[mid] <= addr {
+		if t.index[mid].start <= addr {
 			low = mid + 1
 		} else {
 			high = mid
@@ -46,19 +44,21 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 		limit = min(uint32(f.block), f.size-from)
 	}
 	h := &t.headers[f.header]
-	var e encoded
-	n, next := uint32(0), int(f.rows)
-	for ; n < f.count; n++ {
-		following, _ := t.encodedAt(h, f, next) // all were decoded before
-		if following.start > at {
-			limit = min(limit, following.start)
+	data, width := t.section.Data, int(f.width)
+	current := -1
+	for n, next := f.count, int(f.rows); n > 0; n-- {
+		start := startAt(data, next, f.width, h.Big)
+		if start > at {
+			limit = min(limit, start)
 			break
 		}
-		e, next = following, following.next
+		current = next
+		next += width + 1 + int(wordBytes[data[next+width]])
 	}
-	if n == 0 {
+	if current < 0 {
 		return row, Hole
 	}
+	e := t.encodedAt(h, f, current)
 	t.rules(f, &e, &row)
 	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+limit)
 	return row, row.answer()
@@ -126,7 +126,7 @@ func (t *Table) first(f *function) uint32 {
 		}
 		return 0
 	}
-	e, _ := t.encodedAt(&t.headers[f.header], f, int(f.rows))
+	e := t.encodedAt(&t.headers[f.header], f, int(f.rows))
 	return min(e.start, f.size)
 }
 
@@ -135,11 +135,9 @@ func (t *Table) first(f *function) uint32 {
 // not allocate for rows.
 func (t *Table) Rows(f Function) iter.Seq2[Row, Answer] {
 	return func(yield func(Row, Answer) bool) {
-		i := sort.Search(len(t.starts), func(i int) bool { return t.starts[i] >= f.Start })
-		if i == len(t.index) || t.index[i].start != f.Start {
-			return
+		if f := t.find(f.Start); f != nil {
+			t.rows(f, yield)
 		}
-		t.rows(&t.index[i], yield)
 	}
 }
 
@@ -157,11 +155,11 @@ func (t *Table) rows(f *function, yield func(Row, Answer) bool) {
 	h := &t.headers[f.header]
 	for from := uint64(0); from < uint64(f.size); from += uint64(block) {
 		limit := uint32(min(uint64(block), uint64(f.size)-from))
-		e, _ := t.encodedAt(h, f, int(f.rows))
+		e := t.encodedAt(h, f, int(f.rows))
 		for n := uint32(1); e.start < limit; n++ {
 			end, following := limit, encoded{}
 			if n < f.count {
-				following, _ = t.encodedAt(h, f, e.next)
+				following = t.encodedAt(h, f, e.next)
 				end = min(limit, following.start)
 			}
 			var row Row

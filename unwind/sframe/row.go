@@ -21,6 +21,20 @@ const (
 
 const fieldRow = "sframe_frame_row_entry"
 
+// wordBytes is how many bytes of words a row has, by its info byte; badSize where
+// the size of its words is not known.
+var wordBytes = func() (sizes [256]uint8) {
+	for info := range sizes {
+		sizes[info] = badSize
+		if size := info & rowWordSize >> 5; size <= maxWordWidth {
+			sizes[info] = uint8(info & rowCount >> 1 << size)
+		}
+	}
+	return sizes
+}()
+
+const badSize = 0xff
+
 // encoded is a row as it lies in the section.
 type encoded struct {
 	start uint32
@@ -29,29 +43,40 @@ type encoded struct {
 	next  int // offset of the next row
 }
 
-func (e *encoded) count() int      { return int(e.info & rowCount >> 1) }
-func (e *encoded) wordSize() uint8 { return 1 << (e.info & rowWordSize >> 5) }
+func (e *encoded) count() int { return int(e.info & rowCount >> 1) }
 
-// encodedAt reads the row at an offset; reason is not empty where it is none.
-func (t *Table) encodedAt(h *Header, f *function, at int) (e encoded, reason string) {
-	left, width := h.rowsEnd-at, int(f.width)
-	if left < width+1 {
+// startAt reads a row's start.
+func startAt(data []byte, at int, width uint8, big bool) uint32 {
+	if width == 1 {
+		return uint32(data[at])
+	}
+	return uintN(data[at:], width, big)
+}
+
+// encodedAt reads the row at an offset, which was read before.
+func (t *Table) encodedAt(h *Header, f *function, at int) encoded {
+	data, words := t.section.Data, at+int(f.width)+1
+	info := data[words-1]
+	return encoded{start: startAt(data, at, f.width, h.Big), info: info, words: words, next: words + int(wordBytes[info])}
+}
+
+// firstReading reads the row at an offset; reason is not empty where there is
+// none.
+func (t *Table) firstReading(h *Header, f *function, at int) (e encoded, reason string) {
+	if h.rowsEnd-at < int(f.width)+1 {
 		return e, "it runs past the rows' end"
 	}
-	data := t.section.Data[at:h.rowsEnd]
-	e.start, e.info = uintN(data, f.width, h.Big), data[width]
-	if e.info&rowWordSize>>5 > maxWordWidth {
+	e = t.encodedAt(h, f, at)
+	switch {
+	case wordBytes[e.info] == badSize:
 		return e, "the size of its words is not known"
-	}
-	e.words = at + width + 1
-	e.next = e.words + e.count()*int(e.wordSize())
-	if e.next > h.rowsEnd {
+	case e.next > h.rowsEnd:
 		return e, "its words run past the rows' end"
 	}
 	return e, ""
 }
 
-// reader reads a row's words.
+// words are a row's words.
 type words struct {
 	data []byte
 	size uint8
@@ -59,11 +84,22 @@ type words struct {
 }
 
 func (t *Table) words(h *Header, e *encoded) words {
-	return words{t.section.Data[e.words:e.next], e.wordSize(), h.Big}
+	return words{t.section.Data[e.words:e.next], 1 << (e.info & rowWordSize >> 5), h.Big}
 }
 
-func (w words) signed(i int) int64    { return intN(w.data[i*int(w.size):], w.size, w.big) }
-func (w words) unsigned(i int) uint32 { return uintN(w.data[i*int(w.size):], w.size, w.big) }
+func (w *words) signed(i int) int64 {
+	if w.size == 1 {
+		return int64(int8(w.data[i]))
+	}
+	return intN(w.data[i*int(w.size):], w.size, w.big)
+}
+
+func (w *words) unsigned(i int) uint32 { return uintN(w.data[i*int(w.size):], w.size, w.big) }
+
+// sound says that a row's rules make sense without decoding them: most do.
+func (h *Header) sound(f *function, info uint8) bool {
+	return f.bits&(bitFlexible|bitCorrected) == 0 && info&h.unsound == 0 && h.counts>>(info&rowCount>>1)&1 != 0
+}
 
 // rules decodes a row's rules; reason is not empty where they make no sense.
 func (t *Table) rules(f *function, e *encoded, r *Row) (reason string) {
@@ -81,10 +117,11 @@ func (t *Table) rules(f *function, e *encoded, r *Row) (reason string) {
 		r.RA.Kind = Undefined
 		return ""
 	}
+	w := t.words(h, e)
 	if f.bits&bitFlexible != 0 {
-		reason = flexible(h, t.words(h, e), e.count(), r)
+		reason = flexible(h, &w, e.count(), r)
 	} else {
-		reason = plain(h, e.info, t.words(h, e), e.count(), r)
+		reason = plain(h, e.info, &w, e.count(), r)
 	}
 	if f.bits&bitCorrected != 0 && reason == "" {
 		r.CFA.Offset, r.Corrected = 8, true
@@ -109,7 +146,7 @@ func offsetCFA(arch unwind.Arch, word int64) int64 {
 
 // plain decodes rules by position: the CFA's, the return address's, the frame
 // pointer's.
-func plain(h *Header, info uint8, w words, count int, r *Row) (reason string) {
+func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
 	base := h.Arch.FP()
 	if info&rowBaseSP != 0 {
 		base = h.Arch.SP()
@@ -158,7 +195,7 @@ func slot(h *Header, word int64) Rule {
 
 // flexible decodes rules that say what they are: pairs of a control word and an
 // offset.
-func flexible(h *Header, w words, count int, r *Row) (reason string) {
+func flexible(h *Header, w *words, count int, r *Row) (reason string) {
 	if count < 2 {
 		return "it has no whole rule for the CFA"
 	}
@@ -212,7 +249,7 @@ func flexible(h *Header, w words, count int, r *Row) (reason string) {
 const maxRegister = 127
 
 // pair decodes a control word and the offset behind it.
-func pair(w words, i int) (r Rule, reason string) {
+func pair(w *words, i int) (r Rule, reason string) {
 	control := w.unsigned(i)
 	r = Rule{Kind: FromCFA, Deref: control&controlDeref != 0, Offset: w.signed(i + 1)}
 	if control&controlUnused != 0 || control>>controlShift > maxRegister {

@@ -35,8 +35,8 @@ type Table struct {
 	section  Section
 	opts     Options
 	headers  []Header
-	starts   []uint64 // of functions, sorted: what is searched
-	index    []function
+	index    []function // sorted by address
+	search   search
 	problems problems
 }
 
@@ -182,8 +182,8 @@ func (t *Table) verify(h *Header, f *function) *Error {
 	}
 	at, last := int(f.rows), uint32(0)
 	for i := range f.count {
-		e, reason := t.encodedAt(h, f, at)
-		if reason == "" {
+		e, reason := t.firstReading(h, f, at)
+		if reason == "" && !h.sound(f, e.info) {
 			var row Row
 			reason = t.rules(f, &e, &row)
 		}
@@ -231,10 +231,7 @@ func (t *Table) sort() {
 		i = k
 	}
 	t.index = kept
-	t.starts = make([]uint64, len(kept))
-	for i := range kept {
-		t.starts[i] = kept[i].start
-	}
+	t.search = newSearch(kept)
 }
 
 // same says whether functions are one: of the same code with the same rows, as
@@ -254,8 +251,7 @@ func (t *Table) same(fs []function) bool {
 func (t *Table) rowBytes(f *function) []byte {
 	h, at := &t.headers[f.header], int(f.rows)
 	for range f.count {
-		e, _ := t.encodedAt(h, f, at)
-		at = e.next
+		at = t.encodedAt(h, f, at).next
 	}
 	return t.section.Data[f.rows:at]
 }

@@ -10,8 +10,8 @@
 #
 #   DIR/v1 DIR/v2 DIR/v3    for each: amd64/ aarch64/ s390x/ with as, ld, readelf,
 #                           to point gcc at with -B DIR/v3/amd64/
-#   DIR/v3/libsframe        headers, library and loader of libsframe
-#   DIR/s390x/gcc           a compiler for s390x
+#   DIR/v3/tree             among others libsframe: headers and static library
+#   DIR/s390x/tree          a compiler for s390x
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 DIR" >&2; exit 2; }
 mkdir -p "$1"
@@ -65,7 +65,7 @@ tools="binutils-x86-64-linux-gnu binutils-aarch64-linux-gnu binutils-s390x-linux
 {
 	unpack v1 bookworm $libraries $tools
 	unpack v2 trixie $libraries $tools libsframe1
-	unpack v3 sid $libraries $tools libsframe3 binutils-dev
+	unpack v3 sid $libraries $tools libsframe3 libsframe-dev
 	unpack s390x bookworm gcc-12-s390x-linux-gnu cpp-12-s390x-linux-gnu libgcc-12-dev-s390x-cross libgcc-s1-s390x-cross \
 		libc6-s390x-cross libc6-dev-s390x-cross linux-libc-dev-s390x-cross binutils-s390x-linux-gnu libbinutils
 }
