@@ -129,7 +129,9 @@ type WalkResult struct {
 	Stop  WalkStop
 	// Reason explains StopEnd, StopNoRule and StopBroken in words.
 	Reason string
-	// CFA and PC are the values that StopBroken refused, where there are any.
+	// CFA and PC are the values that StopBroken refused, where there are any. A
+	// StopEnd with a CFA rests on the return address PC, too low for code (R8), and
+	// not on what tables say.
 	CFA, PC uint64
 	// Need is the memory that StopMemory asks for.
 	Need Range

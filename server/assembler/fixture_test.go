@@ -49,9 +49,9 @@ var synthetic = code{
 	0x402000: {Name: "mid", Exact: true},
 	0x403000: {Name: "outer", Exact: true},
 	0x501000: {Name: "main.call", Exact: true, Go: true, SPDelta: 24, HasSPDelta: true},
-	0x502000: {Name: "runtime.asmcgocall", Exact: true, Go: true, SPDelta: 8, HasSPDelta: true},
-	0x503000: {Name: "runtime.goexit", Exact: true, Go: true, HasSPDelta: true, Outermost: true},
-	0x504000: {Name: "runtime.cgocallback", Exact: true, Go: true, SPDelta: 32, HasSPDelta: true},
+	0x502000: {Name: "runtime.asmcgocall", Exact: true, Go: true, Asm: true, SPDelta: 8, HasSPDelta: true},
+	0x503000: {Name: "runtime.goexit", Exact: true, Go: true, Asm: true, HasSPDelta: true, Outermost: true},
+	0x504000: {Name: "runtime.cgocallback", Exact: true, Go: true, Asm: true, SPDelta: 32, HasSPDelta: true},
 }
 
 // memories joins windows of several stacks.

@@ -35,7 +35,7 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 		// A frame pointer of 0 ends the chain (R4), but not the stack where the
 		// frame's own code says how to go on without it.
 		ends := taken == len(result.Steps) && result.Stop == unwind.StopEnd
-		if ends && (s.Description.Trust > unwind.TrustFramePointer || w.ruleOf(w.last()) == nil) {
+		if ends && (s.Description.Trust > unwind.TrustFramePointer || w.ruleOf(w.last()) == nil) && w.doubtEnd(s, &result) == "" {
 			return w.endBy(s, &result)
 		}
 		return progressed
@@ -55,14 +55,12 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn Function, known bool) 
 	return nothing
 }
 
-// endBy believes a strategy's word that the stack ends here, unless it rests on a
-// frame pointer and nothing else speaks for it.
+// endBy believes a strategy's word that the stack ends here, unless something
+// speaks against it.
 func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
-	if s.Description.Trust <= unwind.TrustFramePointer {
-		if doubt := w.doubtEnd(s); doubt != "" {
-			w.refuse(s.Description.Name, result.Reason+", but "+doubt, 0, 0)
-			return nothing
-		}
+	if doubt := w.doubtEnd(s, result); doubt != "" {
+		w.refuse(s.Description.Name, result.Reason+", but "+doubt, 0, 0)
+		return nothing
 	}
 	if fn, ok := w.function(w.last().PC.Lookup(w.target.Arch)); ok && fn.Go && notOutermost[fn.Name] {
 		w.refuse(s.Description.Name, result.Reason+", but "+fn.Name+" has a caller", 0, 0)
@@ -81,28 +79,36 @@ func (w *walker) endBy(s *Strategy, result *unwind.WalkResult) outcome {
 // lie, in bytes: glibc keeps the thread's own data there (struct pthread, TLS).
 const nearTop = 8 << 10
 
-// doubtEnd says what speaks against a frame pointer of 0 as the end of the stack
-// (R4), "" for nothing: code that keeps no frame pointer may have a 0 there.
+// doubtEnd says what speaks against the end of the stack that a strategy reports,
+// "" for nothing. A frame pointer of 0 (R4) and a return address below 4096 (R8)
+// are words that may be there for other reasons; tables that say that there is no
+// caller are believed, but for Go's code, whose ends Go's own tables name.
 //
-// Situation: optimised C code, called by code that keeps none either. Example: a
-// stripped library built with -fomit-frame-pointer, called from Go. What handles
-// it: the innermost frame proves nothing, nor unknown code whose callee keeps none,
+// Situation: optimised C code, called by code that keeps no frame pointer either;
+// memory that was overwritten with small numbers. Example: a stripped library built
+// with -fomit-frame-pointer, called from Go. What handles it: the innermost frame proves nothing, nor unknown code whose callee keeps none,
 // nor what a scan has guessed; C code under a goroutine must lead back to Go;
 // elsewhere the outermost frame lies near the top of its stack. Tests:
 // TestR8EndAndTruncation, TestEndByFramePointer, TestEndInUnknownCode,
-// TestR8ScanEndsNoStack.
-func (w *walker) doubtEnd(s *Strategy) string {
+// TestR8ScanEndsNoStack, TestEndByAWordOfMemory.
+func (w *walker) doubtEnd(s *Strategy, result *unwind.WalkResult) string {
 	f := w.last()
+	byFP := s.Description.Trust <= unwind.TrustFramePointer
+	fn, known := w.function(f.PC.Lookup(w.target.Arch))
 	sp, _ := f.Registers.SP(w.target.Arch)
 	at := w.judge.segmentOf(sp)
 	switch {
 	case s.scans():
 		return "a scan knows no end"
+	case known && fn.Go:
+		return "Go's own tables know where Go's stacks end"
+	case !byFP && result.CFA == 0:
+		return "" // by what tables say
 	case w.guess > 0:
 		return w.doubtGuess()
-	case w.depth() > 1 && !w.inChain():
+	case byFP && w.depth() > 1 && !w.inChain():
 		return "nothing shows that this code uses one"
-	case w.depth() == 1:
+	case byFP && w.depth() == 1:
 		return "nothing shows that the innermost frame uses it"
 	case at < 0:
 		return ""

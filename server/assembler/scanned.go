@@ -86,7 +86,8 @@ func (w *walker) codeAgrees(step *unwind.Step) bool {
 		return w.agrees(rule, step)
 	}
 	pc := f.PC.Raw()
-	for _, call := range w.callsBefore(step) {
+	calls, _ := w.callsBefore(step)
+	for _, call := range calls {
 		answer, entry, err := w.tracer.Leads(call, f.PC)
 		if err != nil || answer != callsite.Reached || entry > pc || pc-entry > maxCode-codeBehind {
 			continue
@@ -137,7 +138,8 @@ func (w *walker) byFramePointer(rule string) bool {
 // borneOut says that the step's return address lies behind a call of code that
 // leads to the frame that is left.
 func (w *walker) borneOut(step *unwind.Step) bool {
-	for _, call := range w.callsBefore(step) {
+	calls, _ := w.callsBefore(step)
+	for _, call := range calls {
 		if answer, _, err := w.tracer.Leads(call, w.last().PC); err == nil && answer == callsite.Reached {
 			return true
 		}
@@ -147,20 +149,17 @@ func (w *walker) borneOut(step *unwind.Step) bool {
 }
 
 // callsBefore gives the calls that the bytes before a step's return address can
-// be.
-func (w *walker) callsBefore(step *unwind.Step) []callsite.Call {
+// be; known is false where the code is not known.
+func (w *walker) callsBefore(step *unwind.Step) (calls []callsite.Call, known bool) {
 	ra, ok := step.Caller.PC(w.target.Arch)
 	if !ok || step.CallerKind != unwind.KindReturn {
-		return nil
+		return nil, false
 	}
-	if w.tracer == nil {
-		w.tracer = &callsite.Tracer{Arch: w.target.Arch, Source: &codeSource{target: w.target}, Budget: traceBudget}
-	}
-	code, _ := w.tracer.Source.Code(ra-callsite.Longest, callsite.Longest) // this source has no errors
+	code, _ := w.calls().Source.Code(ra-callsite.Longest, callsite.Longest) // this source has no errors
 	if len(code) < callsite.Longest {
-		return nil
+		return nil, false
 	}
-	return callsite.Before(w.target.Arch, code, ra)
+	return callsite.Before(w.target.Arch, code, ra), true
 }
 
 // traceBudget bounds the instructions that are decoded for one stack.

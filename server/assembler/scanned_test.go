@@ -41,7 +41,7 @@ func bySP(s unwind.Step) unwind.Step {
 // addresses.
 type calling struct {
 	code
-	calls map[uint64]uint64 // return address to what is called
+	calls map[uint64]uint64 // return address to what is called, 0 for what a register says
 }
 
 func (c calling) Bytes(addr uint64, n int) []byte {
@@ -54,7 +54,11 @@ func (c calling) Bytes(addr uint64, n int) []byte {
 		}
 	}
 	for ra, target := range c.calls {
-		if ra&^0xfff == base {
+		switch {
+		case ra&^0xfff != base:
+		case target == 0:
+			copy(page[ra-base-2:], "\xff\xd0")
+		default:
 			page[ra-base-5] = 0xe8
 			binary.LittleEndian.PutUint32(page[ra-base-4:], uint32(target-ra))
 		}
@@ -111,11 +115,9 @@ func TestR1NothingAboveAGuess(t *testing.T) {
 	scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+32, midPC, 0)}}}}
 	a := tables(map[uint64][]unwind.Step{midPC: {bySP(step(sp0+48, outerPC, 0))}, outerPC: {bySP(step(sp0+64, exitPC, 0))}}, scan)
 	for name, tg := range map[string]*Target{
-		"no calls":                          calls(nil),
-		"calls that led here":               calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC - 1, exitPC: 0x403000}),
-		"a call of what has another frame":  calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC, exitPC: 0x403000}),
-		"a call of what cannot lead to us":  calls(map[uint64]uint64{outerPC: 0x402000, midPC: outerPC + 16, exitPC: 0x403000}),
-		"a call of what nobody can look at": calls(map[uint64]uint64{outerPC: 0x402000, midPC: 0x700000, exitPC: 0x403000}),
+		"calls of what registers say":      calls(map[uint64]uint64{outerPC: 0, midPC: 0, exitPC: 0}),
+		"calls that led here":              calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC - 1, exitPC: 0x403000}),
+		"a call of what has another frame": calls(map[uint64]uint64{outerPC: 0x402000, midPC: leafPC, exitPC: 0x403000}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := a.Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{})

@@ -123,4 +123,6 @@ func (s *Strategy) serves(arch unwind.Arch, at unwind.LookupAddr) bool {
 // Assembler builds stacks with strategies, best ranked first.
 type Assembler struct {
 	Strategies []Strategy
+
+	verdicts verdicts
 }

@@ -52,6 +52,8 @@ type walker struct {
 	// need not be read from the process again.
 	seen  unwind.Window
 	given int // frames that the sink has
+	// unproven is how many of the last frames no call is known to have led from.
+	unproven int
 	// calleeRule is the rule that the frame before the last one was left by.
 	calleeRule string
 	// scheduling says that the scheduler was called since the walk left a
@@ -191,6 +193,7 @@ func (w *walker) next(ctx context.Context) bool {
 	if len(w.reasons) == 0 {
 		w.reasons = append(w.reasons, "no strategy covers this code")
 	}
+	w.doubtLast()
 	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), strings.Join(w.reasons, "; ")))
 	return false
 }
@@ -240,6 +243,8 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	sp, _ := f.Registers.SP(arch)
 	pc, _ := step.Caller.PC(arch)
 	reason := w.codeSays(step)
+	called := w.notCalled(step)
+	reason = orElse(reason, called.reason)
 	if reason == "" {
 		reason = w.judge.accept(f.PC.Raw(), sp, step, mayswitch)
 	}
@@ -247,7 +252,14 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 		w.refuse(strategy, reason, pc, step.CFA)
 		return false
 	}
+	if called.unproven {
+		w.unproven++
+	} else {
+		w.unproven = 0
+	}
 	w.doubt(step)
+	w.lower(step, called.doubt)
+	w.secondGuess(strategy, step)
 	w.confirm(step)
 	w.countScanned()
 	f.CFA, f.Rule, w.calleeRule = step.CFA, step.Rule, step.Rule

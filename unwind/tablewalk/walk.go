@@ -156,6 +156,7 @@ func (w *walker) judge(pc uint64, rule *Rule) bool {
 	case !callerKnown:
 		return w.stop(unwind.StopNoRule, "the caller's stack pointer is undefined")
 	case ra < minCode:
+		w.result.CFA, w.result.PC = cfa, ra
 		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", ra, minCode)
 	case spKnown && (callerSP < sp || callerSP == sp && !leaf):
 		return w.broken(cfa, ra, "the caller's stack pointer %#x is not above %#x", callerSP, sp)

@@ -10,6 +10,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/plugins/scan"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
@@ -20,6 +21,7 @@ func Strategies() []engine.Named {
 	return []engine.Named{
 		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
 		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
+		{Name: unwind.StrategyScan, Unwinder: scan.New()},
 	}
 }
 
