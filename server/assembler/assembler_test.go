@@ -389,3 +389,33 @@ func TestClaimIsTheLastCandidate(t *testing.T) {
 		t.Errorf("found by %q", s.Frames[1].Strategy)
 	}
 }
+
+// Tables need a function's code for a frame that stopped anywhere, and not for one
+// that has called; who follows frame pointers needs it for both.
+func TestCodeIsSentWhereItIsNeeded(t *testing.T) {
+	fn := Function{Start: 0x401000, End: 0x402000, Exact: true}
+	for _, tt := range []struct {
+		trust unwind.Trust
+		wants bool
+		kind  unwind.PCKind
+		sent  bool
+	}{
+		{unwind.TrustCFI, true, unwind.KindInstruction, true},
+		{unwind.TrustCFI, true, unwind.KindReturn, false},
+		{unwind.TrustCFI, false, unwind.KindInstruction, false},
+		{unwind.TrustFramePointer, true, unwind.KindInstruction, true},
+		{unwind.TrustFramePointer, true, unwind.KindReturn, true},
+		{unwind.TrustFramePointer, false, unwind.KindReturn, false},
+	} {
+		w := &walker{target: target(unwind.Windows{}), thread: thread(leafPC, 0x7000, 0)}
+		w.judge, _ = newJudge(w.target, nil, 0x7000)
+		w.stack.Frames = []unwind.Frame{{PC: unwind.Code(leafPC, tt.kind), Registers: w.thread.Registers}}
+		s := &Strategy{Description: unwind.Description{Name: "s", Trust: tt.trust, WantsCode: tt.wants}}
+		if r := w.request(s, fn, true); (r.Function != nil) != tt.sent {
+			t.Errorf("%+v: the request has %+v", tt, r.Function)
+		}
+		if r := w.request(s, fn, false); r.Function != nil {
+			t.Errorf("%+v: of an unknown function the request has %+v", tt, r.Function)
+		}
+	}
+}

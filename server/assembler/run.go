@@ -219,7 +219,10 @@ func (w *walker) request(s *Strategy, fn Function, known bool) unwind.WalkReques
 	if s.scans() {
 		req.MaxFrames = 1
 	}
-	if s.Description.WantsCode && known {
+	// Tables describe a frame that has called somebody; who follows frame pointers
+	// has to know whether its code keeps one.
+	called := f.PC.Kind() == unwind.KindReturn && s.Description.Trust > unwind.TrustFramePointer
+	if s.Description.WantsCode && known && !called {
 		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code(fn, f.PC.Raw())}
 	}
 	return req
