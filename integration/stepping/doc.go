@@ -13,7 +13,8 @@
 // breakpoint in the wrong place has done.
 //
 // dlv is Delve's own command at the version that clew is built with, in a
-// process of its own. The exit status is 0 when clew was never wrong, refused
-// only what nobody knows, and was right wherever dlv was; 1 otherwise, or when
-// something failed; 2 for wrong usage.
+// process of its own. The exit status is 0 when clew was never wrong and refused
+// only what nobody can be sure of, 1 otherwise, or when something failed, 2 for
+// wrong usage. Where clew refuses and dlv comes out right, by a frame pointer that
+// nobody could check, a line on standard error says so.
 package main

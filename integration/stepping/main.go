@@ -71,6 +71,9 @@ func show(only, build, into string, verbose bool) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("there is no build %q", build)
 	}
+	for _, n := range b.notes {
+		fmt.Fprintln(os.Stderr, n)
+	}
 	table := new(bytes.Buffer)
 	b.print(table, rows)
 	if into == "" {
