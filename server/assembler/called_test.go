@@ -167,22 +167,25 @@ func TestDoubtfulBeforeARefusal(t *testing.T) {
 // A return address too low for code may be anything; that tables say that there
 // is no caller is believed, but for Go.
 func TestEndByAWordOfMemory(t *testing.T) {
-	g0 := cStack
-	g0.Kind = unwind.SegmentG0
 	for name, c := range map[string]struct {
 		pc   uint64
 		cfa  uint64
+		kind unwind.SegmentKind
 		want unwind.StopKind
 	}{
-		"no caller":            {leafPC, 0, unwind.End},
-		"a return address":     {leafPC, sp0 + 16, unwind.Truncated},
-		"no caller of Go code": {goCallPC, 0, unwind.Truncated},
+		"no caller":            {leafPC, 0, unwind.SegmentG0, unwind.End},
+		"a return address":     {leafPC, sp0 + 16, unwind.SegmentG0, unwind.Truncated},
+		"of a thread":          {leafPC, sp0 + 16, unwind.SegmentThread, unwind.End},
+		"of a signal":          {leafPC, sp0 + 16, unwind.SegmentSignal, unwind.Truncated},
+		"no caller of Go code": {goCallPC, 0, unwind.SegmentG0, unwind.Truncated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{name: "f", stop: map[uint64]unwind.WalkResult{c.pc: {Stop: unwind.StopEnd, Reason: "the end", CFA: c.cfa}}}
 			a := with(f)
 			a.Strategies[0].Description.Trust = unwind.TrustCFI
-			th := thread(c.pc, sp0, 0, g0)
+			stack := cStack
+			stack.Kind = c.kind
+			th := thread(c.pc, sp0, 0, stack)
 			th.Goroutine = 1
 			if s := a.Stack(context.Background(), target(unwind.Windows{}), th, Options{}); s.Stop != c.want {
 				t.Errorf("%v: %q", s.Stop, s.Reason)

@@ -112,6 +112,8 @@ func (w *walker) doubtEnd(s *Strategy, result *unwind.WalkResult) string {
 		return "nothing shows that the innermost frame uses it"
 	case at < 0:
 		return ""
+	case w.judge.segments[at].Kind == unwind.SegmentSignal:
+		return "a signal's handler must lead back to what was interrupted"
 	case w.judge.segments[at].Kind == unwind.SegmentG0 && w.thread.Goroutine != 0:
 		return "C code called by Go must lead back to Go"
 	case w.judge.segments[at].High-sp > nearTop:
