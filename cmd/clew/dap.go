@@ -57,6 +57,9 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 		Strategies: func(names []string) (*dap.Strategies, error) { return dapStrategies(f.config, names) },
 		Lifeline:   startLifeline,
 	}
+	if config, err := loadConfig(f.config); err == nil { // else opening the strategies says so
+		cfg.DebugFolders = config.DebugFolders
+	}
 	if err := serveDAP(c, f, cfg); err != nil {
 		fmt.Fprintf(os.Stderr, "clew: %v\n", err)
 		return exitFailed

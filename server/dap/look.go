@@ -19,7 +19,9 @@ type look struct {
 	mu      sync.Mutex
 	session *delve.Session
 	process *live.Process // keeps what is the same at the next stop
-	view    *view
+	// debugFolders are where it looks for separate debug files.
+	debugFolders []string
+	view         *view
 	// busy: a piece of work that was given up has not come back yet. It may hold
 	// what it works with, so there is no other until it has.
 	busy   bool
@@ -76,6 +78,7 @@ func (l *look) attach(get func() *delve.Session) {
 	l.session, l.process, l.view = s, nil, nil
 	if s != nil {
 		l.process = live.NewProcess(s)
+		l.process.FindDebugFiles(l.debugFolders)
 	}
 }
 

@@ -22,6 +22,9 @@ type Options struct {
 	// Strategies opens strategies by name, best ranked first; none means those of
 	// the configuration. It is called once, when the first stack is assembled.
 	Strategies func(names []string) (*Strategies, error)
+	// DebugFolders are where separate debug files are looked for; nil means where
+	// distributions put them.
+	DebugFolders []string
 	// Guard is told what to see to if this process is killed; may be nil.
 	Guard Guard
 	// MaxMessage bounds a message, in bytes; 0 is [dapwire.DefaultMaxContent].
@@ -65,6 +68,7 @@ func New(opts Options) *Proxy {
 		opts.Log = func(string, ...any) {}
 	}
 	p := &Proxy{opts: opts, client: &client{w: opts.Client}, config: defaultConfig()}
+	p.look.debugFolders = opts.DebugFolders
 	p.up = newLink(opts.Upstream)
 	return p
 }

@@ -16,6 +16,9 @@ import (
 type Config struct {
 	Delve      delve.DAPConfig
 	Strategies func(names []string) (*dap.Strategies, error)
+	// DebugFolders are where separate debug files are looked for; nil: the usual
+	// ones.
+	DebugFolders []string
 	// Lifeline starts the guard that sees to the program if this process is
 	// killed.
 	Lifeline   func() (*lifeline.Line, error)
@@ -44,7 +47,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	s := &Session{delve: d, done: make(chan struct{})}
 	opts := dap.Options{
 		Client: client, Upstream: d.Conn(), Session: d.Session,
-		Strategies: cfg.Strategies, MaxMessage: cfg.MaxMessage, Log: delve.LogDAP,
+		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Log: delve.LogDAP,
 	}
 	if cfg.Lifeline != nil {
 		s.guard = &guard{start: cfg.Lifeline}
