@@ -12,56 +12,41 @@ import (
 	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/clewdbg/clew/integration/internal/program"
 )
 
 //go:embed testdata/steps
 var sources embed.FS
 
-// linkage says where the C code is.
-type linkage int
-
-const (
-	static linkage = iota // in the program
-	linked                // in a library that the program is linked with
-	opened                // in a library that the program opens when it runs
-)
-
 // variant is a way to build testdata/steps.
 type variant struct {
-	name     string
-	cflags   string
-	linkage  linkage
-	stripped bool // the library
-	// undescribed: C functions that nobody can be sure of, so that steps out of
-	// them may be refused. Without frame pointers and tables, or with frame
-	// pointers in functions that have no names left.
-	undescribed bool
-	// leafflags are for leaf.c, of a library, where they are not cflags.
+	program.Variant
+	// leafflags are for leaf.c, of a library, where they are not CFlags.
 	leafflags string
 }
 
-// The variants: with frame pointers, with call-frame information instead, and
-// with neither; with lines and without.
-var variants = []variant{
-	{name: "static-O0-g-fp", cflags: "-O0 -g"},
-	{name: "static-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer"},
-	{name: "static-O2-g-omit", cflags: "-O2 -g -fomit-frame-pointer"},
-	{name: "static-O2-fp", cflags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
-	{name: "linked-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer", linkage: linked},
-	{name: "linked-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, undescribed: true},
-	{name: "opened-O1-g-fp", cflags: "-O1 -g -fno-omit-frame-pointer", linkage: opened},
-	{name: "opened-O2-fp-stripped", cflags: "-O2 -g0 -fno-omit-frame-pointer", linkage: opened, stripped: true},
+// The variants: those of the other tests, one with lines and no frame pointers,
+// and one whose leaf has lines and whose callers have no tables.
+var variants = func() (list []variant) {
+	for _, v := range program.Variants {
+		list = append(list, variant{Variant: v})
+	}
+	return append(list,
+		variant{Variant: program.Variant{Name: "static-O2-g-omit", CFlags: "-O2 -g -fomit-frame-pointer"}},
+		variant{leafflags: "-O1 -g", Variant: program.Variant{Name: "linked-g-called-by-notables", Linkage: program.Linked,
+			CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}})
+}()
 
-	{name: "static-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer"},
-	{name: "static-O2-omit-notables", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", undescribed: true},
-	{name: "linked-O2-omit", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked},
-	{name: "linked-O2-omit-stripped", cflags: "-O2 -g0 -fomit-frame-pointer", linkage: linked, stripped: true},
-	{name: "linked-O2-omit-notables-stripped", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", linkage: linked, stripped: true, undescribed: true},
-	{name: "linked-g-called-by-notables", cflags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", leafflags: "-O1 -g", linkage: linked},
+// unsure says that steps out of C functions may be refused: nobody can be sure of
+// their callers. They have no frame pointers and no tables, or no tables and, in
+// local functions, no names by which to check that frame pointers are kept.
+func (v *variant) unsure() bool {
+	return v.Undescribed || v.Stripped && strings.Contains(v.CFlags, "-fno-asynchronous-unwind-tables")
 }
 
-// program is a built variant and what a debugger cannot know of it.
-type program struct {
+// built is a built variant and what a debugger cannot know of it.
+type built struct {
 	variant   variant
 	path      string
 	library   string // where the C code is, "" for static
@@ -73,20 +58,24 @@ type program struct {
 }
 
 // build builds a variant below folder.
-func (v variant) build(folder, cc, strip string) (*program, error) {
-	dir := filepath.Join(folder, v.name)
+func (v variant) build(folder string) (*built, error) {
+	tools, err := v.Tools()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(folder, v.Name)
 	source := filepath.Join(dir, "src")
 	if err := os.MkdirAll(source, 0o755); err != nil {
 		return nil, err
 	}
-	p := &program{variant: v, path: filepath.Join(dir, "steps"), functions: make(map[string]elf.Symbol), spots: make(map[string]uint64)}
+	p := &built{variant: v, path: filepath.Join(dir, "steps"), functions: make(map[string]elf.Symbol), spots: make(map[string]uint64)}
 	files, ldflags := []string{"main.go", "steps.h"}, ""
-	switch v.linkage {
-	case static:
+	switch v.Linkage {
+	case program.Static:
 		files = append(files, nativeFiles...)
-	case opened:
+	case program.Opened:
 		files, ldflags = append(files, "shim.c"), "-ldl"
-	case linked:
+	case program.Linked:
 		ldflags = "-L" + dir + " -lsteps -Wl,-rpath," + dir
 	}
 	if err := write(source, files...); err != nil {
@@ -95,13 +84,13 @@ func (v variant) build(folder, cc, strip string) (*program, error) {
 	if err := os.WriteFile(filepath.Join(source, "go.mod"), []byte("module steps\n\ngo 1.24\n"), 0o644); err != nil {
 		return nil, err
 	}
-	if err := p.buildLibrary(dir, cc, strip); err != nil {
+	if err := p.buildLibrary(dir, tools); err != nil {
 		return nil, err
 	}
 	build := exec.Command("go", "build", "-o", p.path, ".")
 	build.Dir = source
-	build.Env = append(os.Environ(), "CC="+cc, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
-		"CGO_CFLAGS="+v.cflags, "CGO_LDFLAGS="+ldflags+" -pthread")
+	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
+		"CGO_CFLAGS="+v.CFlags, "CGO_LDFLAGS="+ldflags+" -pthread")
 	if err := output(build); err != nil {
 		return nil, err
 	}
@@ -110,9 +99,9 @@ func (v variant) build(folder, cc, strip string) (*program, error) {
 
 // buildLibrary builds the C code as a library, and reads it before it is
 // stripped.
-func (p *program) buildLibrary(dir, cc, strip string) error {
+func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	v := p.variant
-	if v.linkage == static {
+	if v.Linkage == program.Static {
 		return nil
 	}
 	p.library = filepath.Join(dir, "libsteps.so")
@@ -120,23 +109,23 @@ func (p *program) buildLibrary(dir, cc, strip string) error {
 		return err
 	}
 	leaf := filepath.Join(dir, "leaf.o")
-	flags := strings.Fields(v.cflags)
+	flags := strings.Fields(v.CFlags)
 	leafflags := flags
 	if v.leafflags != "" {
 		leafflags = strings.Fields(v.leafflags)
 	}
-	if err := output(exec.Command(cc, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
+	if err := output(exec.Command(tools.CC, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
 		return err
 	}
 	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.library, filepath.Join(dir, "steps.c"), leaf)
-	if err := output(exec.Command(cc, args...)); err != nil {
+	if err := output(exec.Command(tools.CC, args...)); err != nil {
 		return err
 	}
 	if err := p.read(p.library); err != nil {
 		return err
 	}
-	if v.stripped {
-		return output(exec.Command(strip, "-s", p.library))
+	if v.Stripped {
+		return output(exec.Command(tools.Strip, "-s", p.library))
 	}
 	return nil
 }
@@ -166,7 +155,7 @@ func output(cmd *exec.Cmd) error {
 }
 
 // read takes functions and spots from a file.
-func (p *program) read(name string) error {
+func (p *built) read(name string) error {
 	f, err := elf.Open(name)
 	if err != nil {
 		return err
@@ -204,7 +193,7 @@ func (p *program) read(name string) error {
 }
 
 // readSwitch finds the calls in runtime.asmcgocall.
-func (p *program) readSwitch(f *elf.File, fn elf.Symbol) error {
+func (p *built) readSwitch(f *elf.File, fn elf.Symbol) error {
 	text := f.Section(".text")
 	code := make([]byte, fn.Size)
 	if _, err := text.ReadAt(code, int64(fn.Value-text.Addr)); err != nil {
@@ -232,6 +221,6 @@ func (p *program) readSwitch(f *elf.File, fn elf.Symbol) error {
 }
 
 // cFunctions are those of steps.c, which may lie in the library.
-func (p *program) inLibrary(function string) bool {
+func (p *built) inLibrary(function string) bool {
 	return p.library != "" && !strings.HasPrefix(function, "main.") && !strings.HasPrefix(function, "runtime.")
 }

@@ -91,7 +91,7 @@ func (t truth) reached(s *state, moves bool) bool {
 func (c *scene) inGo() bool { return strings.Contains(c.function, ".") }
 
 // try does one step.
-func (c *scene) try(start func(*run) (debugger, error), p *program, command string, folder string) (result, error) {
+func (c *scene) try(start func(*run) (debugger, error), p *built, command string, folder string) (result, error) {
 	dir, err := os.MkdirTemp(folder, "run")
 	if err != nil {
 		return result{}, err
@@ -178,7 +178,7 @@ func (c *scene) play(d debugger, r *run, command string) (res result, final stat
 const most = 40
 
 // walk steps until the function is left, and judges.
-func (c *scene) walk(d debugger, p *program, command string, from state, want truth) (result, state, error) {
+func (c *scene) walk(d debugger, p *built, command string, from state, want truth) (result, state, error) {
 	fn := p.functions[c.function]
 	bias, err := p.biasOf(c.function, d.pid())
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *scene) walk(d debugger, p *program, command string, from state, want tr
 }
 
 // biasOf is what has to be added to a function's address.
-func (p *program) biasOf(function string, pid int) (uint64, error) {
+func (p *built) biasOf(function string, pid int) (uint64, error) {
 	if !p.inLibrary(function) {
 		return 0, nil
 	}
@@ -280,7 +280,7 @@ func arrive(d debugger, addrs ...uint64) (state, error) {
 // address is what the stack pointer points at: no unwinding is needed to know it.
 // The runtime calls asmcgocall for purposes of its own; only the call by cgocall
 // counts.
-func enterFunction(d debugger, p *program, at uint64, name string) (state, truth, error) {
+func enterFunction(d debugger, p *built, at uint64, name string) (state, truth, error) {
 	caller := p.functions[callFunction]
 	for range 50 {
 		s, err := arrive(d, at)

@@ -48,7 +48,7 @@ func refused(err error) (string, bool) {
 
 // run is where one run of the program writes to.
 type run struct {
-	program  *program
+	program  *built
 	scenario string
 	stdout   string // file
 	record   string // file
@@ -60,7 +60,7 @@ func (r *run) args() []string { return []string{r.program.path, r.scenario, r.re
 func (r *run) env() string { return "STEPS_LIBRARY=" + r.program.library }
 
 // bias is what has to be added to addresses of the library.
-func (p *program) bias(pid int) (uint64, error) {
+func (p *built) bias(pid int) (uint64, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return 0, err

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
@@ -40,10 +39,7 @@ func show(only, build, into string, verbose bool) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	b, err := newBench(folder)
-	if err != nil {
-		return err
-	}
+	b := &bench{folder: folder, log: func(string) {}}
 	if only != "clew" {
 		dlv, err := buildDlv(folder)
 		if err != nil {
@@ -59,12 +55,12 @@ func show(only, build, into string, verbose bool) error {
 	}
 	var rows []row
 	for _, v := range variants {
-		if build != "" && build != v.name {
+		if build != "" && build != v.Name {
 			continue
 		}
 		r, err := b.try(v, scenes)
 		if err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
+			return fmt.Errorf("%s: %w", v.Name, err)
 		}
 		rows = append(rows, r)
 	}
@@ -99,17 +95,4 @@ func insert(name string, table []byte) error {
 		return fmt.Errorf("%s has no lines %s and %s", name, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
 	return os.WriteFile(name, slices.Concat(before, []byte(begin), table, []byte(end), after), 0o644)
-}
-
-// tools finds what builds need.
-func tools() (cc, strip string, err error) {
-	if cc, err = testneed.Compiler.Find(); err != nil {
-		return "", "", err
-	}
-	for _, n := range testneed.Needs {
-		if n.Name == "strip" {
-			strip, err = n.Find()
-		}
-	}
-	return cc, strip, err
 }

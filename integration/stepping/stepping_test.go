@@ -39,27 +39,21 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-var built = map[string]func() (*program, error){}
+var builds = map[string]func() (*built, error){}
 
 func init() {
 	for _, v := range variants {
-		built[v.name] = sync.OnceValues(func() (*program, error) {
-			cc, strip, err := tools()
-			if err != nil {
-				return nil, err
-			}
-			return v.build(workFolder, cc, strip)
-		})
+		builds[v.Name] = sync.OnceValues(func() (*built, error) { return v.build(workFolder) })
 	}
 }
 
 // need asks for what every test here needs, and gives the built variant.
-func need(t *testing.T, name string) *program {
+func need(t *testing.T, name string) *built {
 	t.Helper()
 	testneed.CC(t)
 	testneed.Tool(t, "strip")
 	testneed.Ptrace(t)
-	p, err := built[name]()
+	p, err := builds[name]()
 	if err != nil {
 		t.Fatal(err)
 	}

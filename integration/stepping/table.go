@@ -15,16 +15,11 @@ type contender struct {
 
 // bench tries contenders on builds.
 type bench struct {
-	folder, cc, strip string
-	contenders        []contender
-	log               func(string)
-	bad               []string // what clew must not do
-	notes             []string // where dlv was right without knowing it
-}
-
-func newBench(folder string) (*bench, error) {
-	cc, strip, err := tools()
-	return &bench{folder: folder, cc: cc, strip: strip, log: func(string) {}}, err
+	folder     string
+	contenders []contender
+	log        func(string)
+	bad        []string // what clew must not do
+	notes      []string // where dlv was right without knowing it
 }
 
 // row is one build's line of the table: counts by command, contender and verdict.
@@ -35,8 +30,8 @@ type row struct {
 
 // try builds a variant and steps from every scene.
 func (b *bench) try(v variant, from []scene) (row, error) {
-	r := row{build: v.name, counts: make(map[string]map[string]*[verdicts]int)}
-	p, err := v.build(b.folder, b.cc, b.strip)
+	r := row{build: v.Name, counts: make(map[string]map[string]*[verdicts]int)}
+	p, err := v.build(b.folder)
 	if err != nil {
 		return r, err
 	}
@@ -55,7 +50,7 @@ func (b *bench) try(v variant, from []scene) (row, error) {
 				results[c.name] = res
 				r.counts[command][c.name][res.verdict]++
 				if res.verdict != right {
-					b.log(fmt.Sprintf("%s, %s, %s: %s %s: %s", v.name, from[i].name, command, c.name, res.verdict, res.detail))
+					b.log(fmt.Sprintf("%s, %s, %s: %s %s: %s", v.Name, from[i].name, command, c.name, res.verdict, res.detail))
 				}
 			}
 			b.judge(v, &from[i], command, results)
@@ -72,13 +67,13 @@ func (b *bench) judge(v variant, c *scene, command string, results map[string]re
 	if !ok || mine.verdict == right {
 		return
 	}
-	what := fmt.Sprintf("%s, %s, %s: clew %s (%s)", v.name, c.name, command, mine.verdict, mine.detail)
+	what := fmt.Sprintf("%s, %s, %s: clew %s (%s)", v.Name, c.name, command, mine.verdict, mine.detail)
 	switch theirs, tried := results["dlv"]; {
 	case mine.verdict != no:
 		b.bad = append(b.bad, what)
 	case mine.detail == "":
 		b.bad = append(b.bad, what+", without a reason")
-	case c.inGo() || !v.undescribed:
+	case c.inGo() || !v.unsure():
 		b.bad = append(b.bad, what+", though the caller can be known")
 	case tried && theirs.verdict == right:
 		b.notes = append(b.notes, what+", where dlv is right")
