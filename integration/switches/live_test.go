@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -26,9 +27,31 @@ type process struct {
 	session *delve.Session
 	engine  *engine.Engine
 	view    *live.View // of this stop, nil until asked for
+	// Of a stripped program: what the test knows and the debugger does not.
+	symbols map[string]uint64
+	goid    uint64 // offset in runtime.g
 }
 
 func launch(t testing.TB, exe, scenario string) *stand {
+	t.Helper()
+	return newStand(t, launchProcess(t, exe, scenario), exe)
+}
+
+// launchStripped runs the program without its symbols and DWARF.
+func launchStripped(t testing.TB, exe, scenario string) *stand {
+	t.Helper()
+	bare := exe + ".stripped"
+	if _, err := os.Stat(bare); err != nil {
+		if out, err := exec.Command(testneed.Tool(t, "strip"), "-s", "-o", bare, exe).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	p := launchProcess(t, bare, scenario)
+	p.symbols, p.goid = symbolsOf(t, exe), layoutOf(t, exe)["g.goid"]
+	return newStand(t, p, exe)
+}
+
+func launchProcess(t testing.TB, exe, scenario string) *process {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
@@ -47,7 +70,7 @@ func launch(t testing.TB, exe, scenario string) *stand {
 			t.Errorf("leave the program: %v", err)
 		}
 	})
-	return newStand(t, &process{TB: t, ctx: ctx, session: session, engine: engine.New(inprocess.Strategies())}, exe)
+	return &process{TB: t, ctx: ctx, session: session, engine: engine.New(inprocess.Strategies())}
 }
 
 func (p *process) arch() unwind.Arch { return unwind.AMD64 }
@@ -75,6 +98,11 @@ func (p *process) run() reason {
 
 func (p *process) locate(fn string) []uint64 {
 	p.Helper()
+	if addr := p.symbols[fn]; addr != 0 {
+		return []uint64{addr}
+	} else if p.symbols != nil {
+		return nil // inlined
+	}
 	addrs, err := p.session.Locate(fn)
 	if err != nil {
 		p.Fatal(err)
@@ -119,6 +147,9 @@ func (p *process) threads() (out []halted) {
 	p.Helper()
 	for _, th := range p.all() {
 		pc, _ := th.Registers.PC(unwind.AMD64)
+		if s := th.Saved; p.symbols != nil && s != nil && s.G != 0 {
+			th.Goroutine = p.word(s.G + p.goid)
+		}
 		out = append(out, halted{th.ID, th.Goroutine, pc})
 		if last := len(out) - 1; th.Current {
 			out[0], out[last] = out[last], out[0]

@@ -13,6 +13,11 @@ func (s *stand) grows() []string {
 // R14: at every switch of the runtime's, in Go called by C too.
 func TestSwitches(t *testing.T) { testSwitches(t, native(t), launch) }
 
+// Without DWARF the layout of the runtime's structures comes from its code.
+func TestStripped(t *testing.T) {
+	testSwitches(t, native(t), launchStripped, append(slices.Clone(characteristic), "end", "signal-system")...)
+}
+
 // testSwitches runs the scenarios that are named, all if none is, on machines
 // that start brings.
 func testSwitches(t *testing.T, f flavour, start func(t testing.TB, exe, scenario string) *stand, only ...string) {

@@ -28,9 +28,11 @@ func TestToolchains(t *testing.T) {
 			f.goEnv = append(f.goEnv, testneed.Toolchain(t, version))
 			if len(more) > 0 {
 				testSwitches(t, f, launch)
+				testSwitches(t, f, launchStripped)
 				testEveryInstruction(t, f)
 			} else {
 				testSwitches(t, f, launch, characteristic...)
+				testSwitches(t, f, launchStripped, "grow-callback")
 			}
 		})
 	}

@@ -181,6 +181,18 @@ func (m *Map) Bytes(addr uint64, n int) []byte {
 	return img.file.Code(addr-img.bias, n)
 }
 
+// CodeOf gives the original code of the functions with that name, in any image.
+func (m *Map) CodeOf(name string) (out [][]byte) {
+	for _, addr := range m.Find(name) {
+		at := unwind.InstructionAddr(addr).Lookup(m.arch)
+		const most = 64 << 10 // a function
+		if fn, ok := m.Function(at); ok && fn.Start == addr && fn.End-addr <= most {
+			out = append(out, m.Bytes(addr, int(fn.End-addr)))
+		}
+	}
+	return out
+}
+
 // Find gives the addresses of functions with that name, in any image.
 func (m *Map) Find(name string) []uint64 {
 	var out []uint64

@@ -17,6 +17,7 @@ type layout struct {
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	mG0, mGsignal, mCurg              int64
 	mIsExtra                          int64
+	tls                               int64 // where the thread's g is, from the TLS base on; 0 if Delve has to say
 	gSize                             int64
 }
 

@@ -16,7 +16,9 @@ import (
 type Session struct {
 	dbg      *debugger.Debugger
 	launched bool
-	layout   *layout // of the runtime's structures; nil where there is no DWARF
+	layout   *layout // of the runtime's structures; nil where it is not known
+	noLayout bool    // it is nowhere to be found
+	code     Code    // of the runtime; nil until it is told
 }
 
 // LaunchConfig says what to launch.

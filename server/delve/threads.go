@@ -81,7 +81,7 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
-	if s.layout == nil {
+	if s.layout == nil || s.layout.gGoid < 0 {
 		return nil, fmt.Errorf("the program has no DWARF for runtime.g: its goroutines cannot be listed")
 	}
 	running := make(map[uint64]Thread, len(threads))
@@ -130,8 +130,12 @@ func parked(a unwind.Arch, g goroutine) Thread {
 }
 
 func (s *Session) loadLayout(t *proc.Target) {
-	if s.layout == nil {
-		s.layout, _ = readLayout(t.BinInfo()) // nil: mappings have to do, see segments
+	if s.layout == nil && !s.noLayout {
+		var err error
+		if s.layout, err = readLayout(t.BinInfo()); err != nil {
+			s.layout, _ = codeLayout(arch(t), s.code) // nil: mappings have to do, see segments
+			s.noLayout = s.layout == nil && s.code != nil
+		}
 	}
 }
 
@@ -147,6 +151,9 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 	}
 	if addr, ok := regs.GAddr(); ok {
 		return addr
+	}
+	if s.layout.tls != 0 {
+		return s.readPointer(t, tls, s.layout.tls)
 	}
 	off, err := t.BinInfo().GStructOffset(th.ProcessMemory())
 	if err != nil || tls == 0 {
@@ -213,9 +220,11 @@ func (s *Session) goSegments(t *proc.Target, th *assembler.Thread, g goroutine, 
 		th.Segments = append(th.Segments, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
 		return other, true
 	}
-	th.Saved = &assembler.Saved{}
-	if curg, ok := add(s.readPointer(t, g.m, s.layout.mCurg), unwind.SegmentGoroutine); ok {
-		th.Goroutine, *th.Saved = curg.id, curg.sched
+	user := s.readPointer(t, g.m, s.layout.mCurg)
+	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
+		th.Goroutine, th.Saved = curg.id, &curg.sched
+	} else if user == 0 {
+		th.Saved = &assembler.Saved{} // it runs none
 	}
 	signal, _ := add(s.readPointer(t, g.m, s.layout.mGsignal), unwind.SegmentSignal)
 	if g0, ok := add(s.readPointer(t, g.m, s.layout.mG0), unwind.SegmentG0); ok {

@@ -118,6 +118,7 @@ func (p *Process) load() (*loaded, error) {
 		now.code = codemap.New(p.session.Arch(), now.images, open)
 	}
 	p.files.Sweep()
+	p.session.KnowCode(now.code.CodeOf)
 	return now, nil
 }
 
