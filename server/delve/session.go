@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
+
+	"github.com/clewdbg/clew/unwind/gocode"
 )
 
 // Session is a local process under Delve's control. Its methods must not be
@@ -16,9 +18,9 @@ import (
 type Session struct {
 	dbg      *debugger.Debugger
 	launched bool
-	layout   *layout // of the runtime's structures; nil where it is not known
-	noLayout bool    // it is nowhere to be found
-	code     Code    // of the runtime; nil until it is told
+	layout   *layout     // of the runtime's structures; nil where it is not known
+	noLayout bool        // it is nowhere to be found
+	code     gocode.Code // of the runtime; nil until it is told
 }
 
 // LaunchConfig says what to launch.
