@@ -27,8 +27,9 @@
 //   - state.go: does the program run, and at which stop does it stand
 //   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - look.go: the program at a stop, in bounded time
-//   - stacktrace.go, rows.go, delveframes.go: stacks
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
+//   - step.go: steps, checked before Delve does them (server/stepping)
 //   - guard.go: who kills the program when clew dies
 package dap

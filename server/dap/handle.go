@@ -56,13 +56,20 @@ func (p *Proxy) pass(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 // onResume passes what lets the program run.
 func (p *Proxy) onResume(_ context.Context, m *dapwire.Message) {
 	p.mapThread(m)
-	p.resume(m)
+	p.resume(m, nil)
 }
 
-func (p *Proxy) resume(m *dapwire.Message) {
+// resume passes what lets the program run; rewrite, which may be nil, changes the
+// answer.
+func (p *Proxy) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 	p.tellGuard()
 	answered := p.state.resumes()
-	p.pass(m, func(answer *dapwire.Message) { answered(answer.Success) })
+	p.pass(m, func(answer *dapwire.Message) {
+		answered(answer.Success)
+		if rewrite != nil {
+			rewrite(answer)
+		}
+	})
 }
 
 // onWrite passes what changes the program's memory.
@@ -77,12 +84,14 @@ func (p *Proxy) onEvent(m *dapwire.Message) {
 		p.look.attach(p.opts.Session)
 		p.guardTarget()
 	case "stopped":
+		p.endStep()
 		p.state.stops()
 		p.nameStoppedThread(m)
 	case "continued":
 		p.state.runs()
 		p.nameContinuedThread(m)
 	case "terminated", "exited":
+		p.endStep()
 		p.state.runs()
 	}
 }

@@ -84,7 +84,7 @@ func (p *Proxy) onRestart(_ context.Context, m *dapwire.Message) {
 	if m.Decode("arguments", &args) == nil && args.Arguments.Program != "" {
 		p.config.set(&args.Arguments)
 	}
-	p.resume(m)
+	p.resume(m, nil)
 }
 
 // learn reads the arguments of a request. What is malformed is for Delve to

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
@@ -57,6 +58,7 @@ type Proxy struct {
 	look   look
 	frames frames
 	alias  threadAlias
+	armed  atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
 }
 
 // New makes a proxy; [Proxy.Run] runs it.
