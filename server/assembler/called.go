@@ -165,13 +165,18 @@ func (w *walker) judgeCall(step *unwind.Step, ra uint64, tables bool) verdict {
 	return verdict{reason: reason}
 }
 
+// callbackCalls are the functions that cgocallback calls, through a register.
+var callbackCalls = map[string]bool{"runtime.cgocallbackg": true, "runtime.needm": true, "runtime.needAndBindM": true, "runtime.dropm": true}
+
 // callsThrough says that a function of Go's may call another through the register
 // or pointer that it was given: those that switch stacks are given one kind each.
 func callsThrough(caller, callee Function) bool {
 	switch strings.TrimSuffix(caller.Name, ".abi0") {
 	case "runtime.asmcgocall":
 		return !callee.Go || callee.Asm // C's, or what stands for it
-	case "runtime.cgocallback", "runtime.systemstack", "runtime.mcall":
+	case "runtime.cgocallback":
+		return callbackCalls[callee.Name]
+	case "runtime.systemstack", "runtime.mcall":
 		return callee.Go
 	}
 	return true

@@ -108,6 +108,11 @@ func TestGoAndC(t *testing.T) {
 	refused(t, judged(exactly(at), th, bySP(step(sp0+16, goCallPC, 0))), "between Go and C is assembly")
 	refused(t, judged(exactly(at), th, bySP(step(sp0+16, cbPC, 0))), "does not call")
 	taken(t, judged(exactly(at), th, bySP(step(sp0+16, asmPC, 0))), unwind.TrustCFI)
+	for callee, want := range map[string]bool{"runtime.cgocallbackg": true, "runtime.cgocallbackg1": false, "main.f": false} {
+		if got := callsThrough(Function{Name: "runtime.cgocallback.abi0", Go: true}, Function{Name: callee, Go: true}); got != want {
+			t.Errorf("cgocallback calls %s: %v", callee, got)
+		}
+	}
 	if callsThrough(Function{Name: "runtime.asmcgocall"}, Function{Name: "main.f", Go: true}) || !callsThrough(Function{Name: "runtime.systemstack"}, Function{Go: true}) {
 		t.Error("asmcgocall calls C, systemstack Go")
 	}
