@@ -1,7 +1,7 @@
 // Command steps single-steps Go programs with C code, and compares the whole
 // stack with the truth at every instruction of C that the main thread executes:
 //
-//	go run ./integration/steps [-every N] [-run BUILD] [-whole]
+//	go run ./integration/steps [-every N] [-run BUILD] [-whole] [-strategies LIST]
 //
 // Truth is a shadow stack: from the first instruction of a Go function on, every
 // call instruction that is executed pushes its return address and stack pointer,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
@@ -14,13 +15,18 @@ import (
 func main() {
 	every := flag.Int("every", 1, "compare at every n-th instruction of C")
 	run := flag.String("run", "", "only the build of this name")
+	list := flag.String("strategies", "", "only these, with commas between: \"scan\"")
 	all := flag.Bool("whole", false, "step through all of main, loading and resolving included")
 	flag.Parse()
 	if flag.NArg() > 0 || *every < 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	ok, err := report(*every, *run, *all)
+	var only []string
+	if *list != "" {
+		only = strings.Split(*list, ",")
+	}
+	ok, err := report(*every, *run, *all, only...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "steps:", err)
 	}
@@ -29,7 +35,7 @@ func main() {
 	}
 }
 
-func report(every int, only string, all bool) (ok bool, err error) {
+func report(every int, build string, all bool, strategies ...string) (ok bool, err error) {
 	dir, err := os.MkdirTemp("", "clew-steps-")
 	if err != nil {
 		return false, err
@@ -46,7 +52,7 @@ func report(every int, only string, all bool) (ok bool, err error) {
 		return false, err
 	}
 	for _, b := range builds {
-		if only != "" && only != b.Name {
+		if build != "" && build != b.Name {
 			continue
 		}
 		p, err := b.Build(dir, with)
@@ -54,7 +60,7 @@ func report(every int, only string, all bool) (ok bool, err error) {
 			return false, err
 		}
 		for _, sc := range list {
-			y, seen, err := stepThrough(p, sc, every)
+			y, seen, err := stepThrough(p, sc, every, strategies...)
 			if err != nil {
 				return false, fmt.Errorf("%s, %s: %w", b.Name, sc.name, err)
 			}
@@ -102,14 +108,14 @@ func good(b program.Variant, y *tally) bool {
 const tries = 3
 
 // stepThrough runs one scenario.
-func stepThrough(p program.Program, sc scenario, every int) (y *tally, seen int, err error) {
+func stepThrough(p program.Program, sc scenario, every int, strategies ...string) (y *tally, seen int, err error) {
 	dir, err := os.MkdirTemp("", "clew-steps-")
 	if err != nil {
 		return nil, 0, err
 	}
 	defer os.RemoveAll(dir)
 	for try := 1; ; try++ {
-		t, err := launch(p, sc, dir)
+		t, err := launch(p, sc, dir, strategies...)
 		if err != nil {
 			return nil, 0, err
 		}

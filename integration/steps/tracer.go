@@ -74,14 +74,14 @@ var errStuck = errors.New("an instruction waits for another thread")
 const patience = 30 * time.Second
 
 // launch starts the program and lets it run to the start of the scenario.
-func launch(p program.Program, sc scenario, dir string) (*tracer, error) {
+func launch(p program.Program, sc scenario, dir string, strategies ...string) (*tracer, error) {
 	t := &tracer{scenario: sc, code: make(map[uint64]instruction), stale: true}
 	var err error
 	if t.session, t.stem, err = inprocess.Launch(p, sc.name, "break", dir); err != nil {
 		return nil, err
 	}
 	t.memory = t.session.Memory()
-	t.engine = engine.New(inprocess.Strategies())
+	t.engine = engine.New(inprocess.Strategies(strategies...))
 	if err := t.runTo(sc.start); err != nil {
 		t.close()
 		return nil, err

@@ -32,6 +32,9 @@ type entry struct {
 	// certain is set where the CFA is known by the stack pointer. The frame pointer
 	// may itself be guessed.
 	certain bool
+	// exact is set where every way through the code agrees; otherwise the place is
+	// reached by jump tables, and what the code says is likely.
+	exact bool
 }
 
 // ownEntry is what the code says that came with the request, if it is known for
@@ -61,7 +64,7 @@ func (w *walker) entryAt(start uint64) (*entry, bool, error) {
 
 func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
 	rule, verdict := w.simulate(code, start, w.pcAddr.Raw())
-	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact || rule.CFA.Deref {
+	if verdict.Kind == prologue.Unknown || rule.CFA.Deref {
 		return nil, false
 	}
 	base := unwind.Register(rule.CFA.Base)
@@ -69,7 +72,7 @@ func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
 	if !ok {
 		return nil, false
 	}
-	e := &entry{rule: rule, cfa: v + uint64(rule.CFA.Off), certain: base == w.sp || w.innermost()}
+	e := &entry{rule: rule, cfa: v + uint64(rule.CFA.Off), certain: base == w.sp || w.innermost(), exact: rule.Certain == prologue.Exact}
 	switch rule.RA.Kind {
 	case prologue.AtCFA:
 		e.slot, e.onStack = e.cfa+uint64(rule.RA.Off), true

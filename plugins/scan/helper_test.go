@@ -38,6 +38,7 @@ const (
 	plainAt   = codeBase + 0xf00  // nops
 	allocAt   = codeBase + 0x1000 // has as much on its stack as rax says, and calls leaf
 	byAllocAt = codeBase + 0x1100 // calls that
+	switchAt  = codeBase + 0x1200 // calls leaf in a case of a switch
 )
 
 // What the functions return to: the address behind their call.
@@ -53,6 +54,7 @@ const (
 	pushesRA  = pushesAt + 7
 	allocRA   = allocAt + 12
 	byAllocRA = byAllocAt + 9
+	switchRA  = switchAt + 11
 )
 
 // image is the code of the synthetic image.
@@ -91,6 +93,8 @@ var image64 = func() []byte {
 	// push %rbp; mov %rsp,%rbp; sub %rax,%rsp; call leaf; leave; ret
 	put(allocAt, []byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x29, 0xc4}, rel(0xe8, allocAt+7, leafAt), []byte{0xc9, 0xc3})
 	frame(byAllocAt, 8, allocAt)
+	// sub $24,%rsp; jmp *%rax; call leaf; add $24,%rsp; ret
+	put(switchAt, []byte{0x48, 0x83, 0xec, 24, 0xff, 0xe0}, rel(0xe8, switchAt+6, leafAt), []byte{0x48, 0x83, 0xc4, 24, 0xc3})
 	return code
 }()
 

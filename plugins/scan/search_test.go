@@ -165,6 +165,13 @@ func TestOwnCode(t *testing.T) {
 	f.findsNone(unwind.StopNoRule, "none of 40 words")
 }
 
+// TestSwitch: code that a jump table leads to has its frame where the rest of the
+// function has, as a rule.
+func TestSwitch(t *testing.T) {
+	at(t, pointerRA, 0, 0, byTableRA, 0).returnTo(switchRA).withCaller(t, switchAt).finds(byTableRA, 4, noteLikely)
+	at(t, pointerRA, 0, 0, 0, 0).returnTo(switchRA).withCaller(t, switchAt).findsNone(unwind.StopNoRule, "where there is none that leads here")
+}
+
 // TestSavedRegisters: the function's code tells where it saved the caller's.
 func TestSavedRegisters(t *testing.T) {
 	s := at(t, 0x1b, 0x1c, pointerRA, 0).returnTo(pushesRA).set(unwind.AMD64RBX, 1).set(unwind.AMD64RBP, 2).set(unwind.AMD64R12, 3).

@@ -11,6 +11,7 @@ import (
 // Notes say what speaks for a frame.
 const (
 	noteCode     = "found by scanning the stack: what is called before the return address leads here, and the code of this function agrees that it lies there"
+	noteLikely   = "found by scanning the stack: a call ends at the return address, and the code of this function, reached through a jump table, probably has it there"
 	noteReached  = "found by scanning the stack: what is called before the return address leads here"
 	noteIndirect = "found by scanning the stack: a call ends at the return address, but nothing shows that it led here; callers may be missing or not exist"
 	noteSignal   = "found by scanning the stack: a signal handler's way back; callers may be missing"
@@ -23,6 +24,9 @@ func (w *walker) push(c *candidate) bool {
 	var fp string
 	if c.entry != nil {
 		step.CFA, step.Note = c.entry.cfa, noteCode
+		if !c.entry.exact {
+			step.Note = noteLikely
+		}
 		var ok bool
 		if step.Caller, fp, ok = w.restored(c.entry); !ok {
 			return w.missing()

@@ -347,6 +347,7 @@ func TestCrosscall2(t *testing.T) {
 type fixedCode []byte
 
 func (c fixedCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
+func (c fixedCode) Complete(unwind.LookupAddr) bool             { return false }
 func (c fixedCode) Bytes(_ uint64, n int) []byte                { return c[:min(n, len(c))] }
 
 // R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's

@@ -54,6 +54,9 @@ var synthetic = code{
 	0x504000: {Name: "runtime.cgocallback", Exact: true, Go: true, Asm: true, SPDelta: 32, HasSPDelta: true},
 }
 
+// Complete says that all functions of the first pages are known.
+func (c code) Complete(at unwind.LookupAddr) bool { return at < 0x40a000 }
+
 // memories joins windows of several stacks.
 func memories(ms ...*stackasm.Memory) unwind.Memory {
 	var all unwind.Windows

@@ -39,6 +39,23 @@ func (w *walker) mayNotScan(fn Function, known bool) string {
 	return ""
 }
 
+// noFunction says that what a scan found lies in none of the functions of an image
+// that has symbols for all of them (R7), "" if not.
+//
+// Situation: bytes that are no code look like a call. Example: constants that
+// hand-written assembly keeps between its functions. Test: TestR7KnownFunction.
+func (w *walker) noFunction(step *unwind.Step) string {
+	ra, ok := step.Caller.PC(w.target.Arch)
+	if !w.scanning || !ok {
+		return ""
+	}
+	at := unwind.Code(ra, step.CallerKind).Lookup(w.target.Arch)
+	if _, known := w.function(at); known || !w.target.Code.Complete(at) || w.signalReturn(ra) {
+		return ""
+	}
+	return fmt.Sprintf("return address %#x lies in no function of an image that has symbols for all", ra)
+}
+
 // countScanned keeps count of the frames that scans find.
 func (w *walker) countScanned() {
 	if !w.scanning {

@@ -227,6 +227,18 @@ func TestR7ScanLimits(t *testing.T) {
 	}
 }
 
+// R7: where an image has symbols for all its functions, a return address lies in
+// one of them.
+func TestR7KnownFunction(t *testing.T) {
+	for pc, want := range map[uint64]int{midPC: 2, 0x405010: 1, 0x40b010: 2} {
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, pc, 0)}}}}
+		s := with().behind(scan).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
+		if len(s.Frames) != want || (want == 1) != strings.Contains(s.Reason, "lies in no function") {
+			t.Errorf("%#x: %d frames, %q", pc, len(s.Frames), s.Reason)
+		}
+	}
+}
+
 // Where Go's tables or a signal's trampoline rule, nothing is scanned for: on a
 // system stack lie the frames of what ran there before.
 func TestNoScanWhereTablesRule(t *testing.T) {

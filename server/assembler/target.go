@@ -44,6 +44,9 @@ type CodeMap interface {
 	// Bytes gives up to n original bytes of code from addr on: as many as are
 	// known without a gap, possibly none.
 	Bytes(addr uint64, n int) []byte
+	// Complete says whether all functions of the image that the address lies in are
+	// known: what is none of them was never called.
+	Complete(at unwind.LookupAddr) bool
 }
 
 // Function is a function of the target, at one address in it.

@@ -244,7 +244,7 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	pc, _ := step.Caller.PC(arch)
 	reason := w.codeSays(step)
 	called := w.notCalled(step)
-	reason = orElse(reason, called.reason)
+	reason = orElse(orElse(reason, called.reason), w.noFunction(step))
 	if reason == "" {
 		reason = w.judge.accept(f.PC.Raw(), sp, step, mayswitch)
 	}

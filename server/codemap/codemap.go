@@ -193,6 +193,12 @@ func (m *Map) CodeOf(name string) (out [][]byte) {
 	return out
 }
 
+// Complete implements [assembler.CodeMap].
+func (m *Map) Complete(at unwind.LookupAddr) bool {
+	img, ok := m.at(uint64(at))
+	return ok && img.file != nil && img.file.Complete()
+}
+
 // Find gives the addresses of functions with that name, in any image.
 func (m *Map) Find(name string) []uint64 {
 	var out []uint64

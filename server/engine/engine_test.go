@@ -49,7 +49,8 @@ type noCode struct{}
 func (noCode) Function(unwind.LookupAddr) (assembler.Function, bool) {
 	return assembler.Function{}, false
 }
-func (noCode) Bytes(uint64, int) []byte { return nil }
+func (noCode) Bytes(uint64, int) []byte        { return nil }
+func (noCode) Complete(unwind.LookupAddr) bool { return false }
 
 func input() *Input {
 	return &Input{

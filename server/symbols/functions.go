@@ -217,6 +217,21 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	return Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}, true
 }
 
+// Complete says whether the file, or its separate debug file, has a full table of
+// symbols, not only of those that it exports: code that lies in none of its
+// functions is no code of anybody's then.
+func (f *File) Complete() bool {
+	for _, ef := range []*elf.File{f.elf, f.debug} {
+		if ef == nil {
+			continue
+		}
+		if s := ef.SectionByType(elf.SHT_SYMTAB); s != nil && s.Type == elf.SHT_SYMTAB {
+			return len(f.functions()) > 0
+		}
+	}
+	return false
+}
+
 // Find gives the addresses of the functions with that name, mangled or not.
 func (f *File) Find(name string) []uint64 {
 	var out []uint64

@@ -215,6 +215,12 @@ func TestLeads(t *testing.T) {
 	if got, entry, err := tr.Leads(Call{Direct: true, Target: base}, instruction(14)); got != Reached || entry != base+13 || err != nil {
 		t.Errorf("through stubs: %d, %#x, %v", got, entry, err)
 	}
+	// In the stub itself, the stub is the function.
+	for _, at := range []uint64{0, 4} {
+		if got, entry, err := tr.Leads(Call{Direct: true, Target: base}, instruction(at)); got != Reached || entry != base || err != nil {
+			t.Errorf("to the stub's %d: %d, %#x, %v", at, got, entry, err)
+		}
+	}
 }
 
 func TestIsSignalReturn(t *testing.T) {

@@ -154,14 +154,14 @@ func (t *Tracer) Leads(c Call, to unwind.CodeAddr) (a Answer, entry uint64, err 
 		}
 		return a, 0, nil
 	}
-	entry, err = t.behindStubs(target)
+	entry, err = t.behindStubs(target, to)
 	return a, entry, err
 }
 
-// behindStubs gives where code goes on that only jumps.
-func (t *Tracer) behindStubs(at uint64) (uint64, error) {
+// behindStubs gives where code goes on that only jumps, unless the place is in it.
+func (t *Tracer) behindStubs(at uint64, to unwind.CodeAddr) (uint64, error) {
 	entry, start := at, at
-	for stubs := 0; stubs < maxStubs; {
+	for stubs := 0; stubs < maxStubs && at != to.Raw(); {
 		code, err := t.Source.Code(at, instructionSize)
 		if err != nil {
 			return 0, err

@@ -6,6 +6,7 @@ package inprocess
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
@@ -16,13 +17,18 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Strategies are the built-in ones, best ranked first.
-func Strategies() []engine.Named {
-	return []engine.Named{
+// Strategies are the built-in ones, best ranked first; only those of the names, if
+// there are any.
+func Strategies(only ...string) []engine.Named {
+	all := []engine.Named{
 		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
 		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
 		{Name: unwind.StrategyScan, Unwinder: scan.New()},
 	}
+	if len(only) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(n engine.Named) bool { return !slices.Contains(only, n.Name) })
 }
 
 // Launch starts the program, without output, to do a scenario and to stop in a
