@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,6 +171,13 @@ func (p *process) stack(id uint64) unwind.Stack {
 	}
 	p.Fatalf("thread %d is gone", id)
 	return unwind.Stack{}
+}
+
+func (p *process) signal(thread uint64, number syscall.Signal) {
+	p.Helper()
+	if err := syscall.Tgkill(p.session.Pid(), int(thread), number); err != nil {
+		p.Fatal(err)
+	}
 }
 
 func (p *process) executable() unwind.RangeSet { return p.look().Input.Target.Executable }

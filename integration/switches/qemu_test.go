@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -139,6 +140,8 @@ func (e *emulated) run() reason {
 	}
 	return byItself
 }
+
+func (e *emulated) signal(uint64, syscall.Signal) { e.Fatal("qemu's threads have no IDs here") }
 
 func (e *emulated) word(addr uint64) uint64 {
 	e.Helper()

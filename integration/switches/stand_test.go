@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/unwind"
@@ -36,6 +37,8 @@ type machine interface {
 	threads() []halted
 	stack(thread uint64) unwind.Stack
 	executable() unwind.RangeSet
+	// signal sends one to a thread, which takes it when it goes on.
+	signal(thread uint64, number syscall.Signal)
 	word(addr uint64) uint64
 }
 

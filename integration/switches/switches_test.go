@@ -2,6 +2,7 @@ package switches
 
 import (
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -29,6 +30,12 @@ func testSwitches(t *testing.T, f flavour, start func(t testing.TB, exe, scenari
 			s.until("main.armed")
 			s.untilMain("runtime.copystack")
 			s.is("goexit", join(list("runtime.copystack", "runtime.newstack", "runtime.morestack"), s.grows(), toMain)...)
+			if s.alone {
+				return
+			}
+			s.signal(s.at.id, syscall.SIGUSR1)
+			s.until("runtime.sighandler")
+			s.is("goexit", join(handler, list(runtimes, "runtime.newstack", "runtime.morestack"), s.grows(), toMain)...)
 		},
 		"grow-callback": func(s *stand) {
 			s.until("main.armed")
