@@ -28,11 +28,17 @@ var rows = []row{
 		CFlags: "-O2 -g0", Linkage: program.Linked, Stripped: true}},
 	{"clang, `.eh_frame` only, stripped `.so`", program.Variant{Name: "clang-so", Compiler: "clang",
 		CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true}},
+	{"Rust, static", program.Variant{Name: "rust", Rust: true,
+		CFlags: "-O2 -g0"}},
+	{"Rust, stripped `.so`", program.Variant{Name: "rust-so", Rust: true,
+		CFlags: "-O2 -g0", Linkage: program.Linked, Stripped: true}},
 	{"neither, static", program.Variant{Name: "none", Undescribed: true,
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
 	{"neither, stripped `.so`", program.Variant{Name: "none-so", Undescribed: true,
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
 }
 
-// cpp says that the native code is C++.
+// throws says that the native code has exceptions (or panics) that cross frames.
+func (r *row) throws() bool { return r.cpp() || r.Rust }
+
 func (r *row) cpp() bool { return r.Compiler == "g++" }

@@ -70,7 +70,7 @@ func run(w io.Writer, o options) error {
 		}
 		for j := range columns {
 			c := &columns[j]
-			if c.cpp && !r.cpp() || o.scenario != "" && o.scenario != c.Title {
+			if !c.in(r) || o.scenario != "" && o.scenario != c.Title {
 				continue
 			}
 			for _, d := range b.debuggers() {

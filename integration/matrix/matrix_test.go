@@ -70,7 +70,7 @@ func TestMatrix(t *testing.T) {
 func few(i int) (selected []column) {
 	const each = 3
 	for n, c := range columns {
-		if c.cpp && rows[i].cpp() || !c.cpp && (n+i)%each == 0 {
+		if c.in(&rows[i]) && (c.For != nil || (n+i)%each == 0) {
 			selected = append(selected, c)
 		}
 	}

@@ -47,6 +47,7 @@ var Needs = []Need{
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
 	{Name: "g++", Programs: []string{"g++"}, Debian: []string{"g++"}},
 	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
+	{Name: "rustc", Programs: []string{"rustc"}, Debian: []string{"rustc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
 	{Name: "qemu-aarch64", Programs: []string{"qemu-aarch64"}, Debian: []string{"qemu-user"}},

@@ -77,8 +77,8 @@ func Expect(record []Entry, groups []GoNames) (want []Expected) {
 		case i == 0:
 			want = append(want, Expected{What: "the innermost function", Fn: e.Fn, Kind: "pc"})
 		}
-		if e.Kind == 'C' {
-			want = append(want, Expected{What: fmt.Sprintf("code of the function at %#x", e.Fn), Fn: e.Fn})
+		if e.Kind == 'C' || e.Kind == 'O' {
+			want = append(want, Expected{What: fmt.Sprintf("code of the function at %#x", e.Fn), Fn: e.Fn, Optional: e.Kind == 'O'})
 			continue
 		}
 		want = append(want, Expected{What: fmt.Sprintf("return address of the function at %#x", e.Fn), PC: e.RA, Callee: e})

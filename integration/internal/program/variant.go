@@ -34,6 +34,7 @@ type Variant struct {
 	Name     string
 	Compiler string // gcc, clang or g++; "" is any C compiler
 	CFlags   string
+	Rust     bool // the middle of the native code is Rust
 	Linkage  Linkage
 	Stripped bool // the library
 	// Undescribed: no frame pointers and no tables. Stacks may end early, but
@@ -75,6 +76,7 @@ type Tools struct {
 	CC     string // compiles C
 	CXX    string // compiles C++, for variants in it
 	Strip  string // for stripped variants
+	Rust   string // for variants with Rust
 	SFrame string // the folder of fetch-toolchains.sh, "" for none
 }
 
@@ -87,6 +89,9 @@ func (v Variant) Tools() (t Tools, err error) {
 	}
 	if err == nil && v.language() != "c" {
 		t.CXX, err = testneed.Lookup(v.Compiler)
+	}
+	if err == nil && v.Rust {
+		t.Rust, err = testneed.Lookup("rustc")
 	}
 	if err == nil && v.Stripped {
 		t.Strip, err = testneed.Lookup("strip")
@@ -119,6 +124,14 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	}
 	cflags := v.CFlags + v.sframeFlags(source, tools)
 	ldflags := "-pthread"
+	if v.Rust {
+		library, err := buildRust(dir, source, tools)
+		if err != nil {
+			return p, err
+		}
+		cflags += " -DNATIVE_RUST"
+		ldflags += " " + library + " -ldl -lm -lgcc_s"
+	}
 	var others []string // sources of the other linkages
 	switch v.Linkage {
 	case Static:
@@ -166,7 +179,19 @@ func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error
 	if v.language() != "c" {
 		compiler = tools.CXX
 	}
+	if v.Rust {
+		args = append(args, filepath.Join(filepath.Dir(library), rustLibrary))
+	}
 	return command(exec.Command(compiler, args...))
+}
+
+const rustLibrary = "libnative_rust.a"
+
+// buildRust builds the Rust part as a static library in dir.
+func buildRust(dir, source string, tools Tools) (string, error) {
+	library := filepath.Join(dir, rustLibrary)
+	return library, command(exec.Command(tools.Rust, "--edition", "2021", "--crate-type", "staticlib", "-C", "opt-level=2",
+		"-C", "force-frame-pointers=yes", "-o", library, filepath.Join(source, "native.rs")))
 }
 
 // writeSources writes the program's sources as a module.

@@ -27,6 +27,7 @@
 //   S  a signal handler: its caller is the trampoline, "extra" the PC that the
 //      signal interrupted
 //   C  code of the function, whose return address is unknown
+//   O  the same, where the function may call through one of the compiler's or not
 struct entry {
 	char kind;
 	void *fn, *ra, *cfa, *extra;
@@ -180,12 +181,21 @@ FRAME static int last(int n) {
 	return n + 1;
 }
 
+#ifndef NATIVE_RUST
 FRAME static int middle(int n) {
 	ENTER('F', middle);
 	int r = last(n + 1) + n;
 	leave();
 	return r;
 }
+#else // see native.rs
+int middle(int n);
+void native_enter(int kind, void *fn, void *ra, void *cfa) { enter(kind, fn, ra, cfa, 0); }
+void native_leave(void) { leave(); }
+int native_depth(void) { return record()->depth; }
+void native_unwound(int depth) { record()->depth = depth; }
+int native_last(int n) { return last(n); }
+#endif
 
 FRAME static int calling(int n) {
 	ENTER('F', calling);

@@ -1,5 +1,5 @@
-// What only C++ does: exceptions that cross frames, stopped on their way. Part of
-// native.c.
+// What only C++ and Rust do: exceptions and panics that cross frames, stopped on
+// their way. Part of native.c.
 #ifdef __cplusplus
 #include <cxxabi.h>
 #include <unwind.h>
@@ -69,7 +69,22 @@ FRAME int outer_cleaning(int n) {
 }
 static void *throw_place(void) { return (void *)_Unwind_RaiseException; }
 #else
-int outer_catching(int n) { return n; }
-int outer_cleaning(int n) { return n; }
+#ifdef NATIVE_RUST
+int rust_catching(int n, int stop_in_cleanup);
+#else
+static int rust_catching(int n, int stop_in_cleanup) { return n + stop_in_cleanup; }
+#endif
+FRAME int outer_catching(int n) {
+	ENTER('E', outer_catching);
+	int r = rust_catching(n + 1, 0) + n;
+	leave();
+	return r;
+}
+FRAME int outer_cleaning(int n) {
+	ENTER('E', outer_cleaning);
+	int r = rust_catching(n + 1, 1) + n;
+	leave();
+	return r;
+}
 static void *throw_place(void) { return 0; }
 #endif
