@@ -68,7 +68,7 @@ func TestMatrix(t *testing.T) {
 
 // few selects columns for row i: over all rows, every column comes.
 func few(i int) (selected []column) {
-	const each = 3
+	const each = 4
 	for n, c := range columns {
 		if c.in(&rows[i]) && (c.For != nil || (n+i)%each == 0) {
 			selected = append(selected, c)
