@@ -209,15 +209,11 @@ func TestStep(t *testing.T) {
 						t.Errorf("wrong at %s", w)
 					}
 				}
-				least := 97.0
-				if b.version == "v3" {
-					least = 99.95
-				}
 				if b.leavesOut() {
 					return
 				}
-				if all < 2500 || float64(got.Right)*100 < least*float64(all) {
-					t.Errorf("%d of %d instructions right, want %v %%", got.Right, all, least)
+				if all < 2500 {
+					t.Errorf("only %d instructions compared", all)
 				}
 				if sums[kind] == nil {
 					sums[kind] = &steptest.Tally{}
@@ -234,6 +230,13 @@ func TestStep(t *testing.T) {
 	for _, kind := range kinds {
 		s := sums[kind]
 		all := s.Right + s.Wrong + s.Refused + s.Uncovered
+		least := 97.0
+		if strings.HasSuffix(kind, "v3") {
+			least = 99.95
+		}
+		if float64(s.Right)*100 < least*float64(all) {
+			t.Errorf("%s: %d of %d instructions right, want %v %%", kind, s.Right, all, least)
+		}
 		t.Logf("| %s | %d | %.3f %% | %.3f %% | %d | %d |", kind, all, 100*float64(s.Right)/float64(all),
 			100*float64(s.Refused+s.Uncovered)/float64(all), s.Wrong, s.Walks-s.Cut)
 	}

@@ -28,7 +28,7 @@ func seeds(f *testing.F, add func(section sframe.Section, arch unwind.Arch)) {
 
 // rowsOf visits at most n rows of each function. Repeated code may be of any
 // size: who lists its rows gets as many as it has blocks.
-func rowsOf(tab *sframe.Table, n int, visit func(sframe.Row, sframe.Answer)) {
+func rowsOf(tab *sframe.Table, n int, visit func(*sframe.Row, sframe.Answer)) {
 	for f := range tab.All() {
 		i := 0
 		for row, answer := range tab.Rows(f) {
@@ -52,14 +52,14 @@ func FuzzSection(f *testing.F) {
 		}
 		cover := tab.Ranges()
 		var end uint64
-		rowsOf(tab, 100, func(row sframe.Row, answer sframe.Answer) {
+		rowsOf(tab, 100, func(row *sframe.Row, answer sframe.Answer) {
 			if row.Start < end || row.End <= row.Start {
 				t.Fatalf("a row is for [%#x, %#x), the one before ends at %#x", row.Start, row.End, end)
 			}
 			end = row.End
 			for _, at := range []uint64{row.Start, row.End - 1} {
-				if got, a := tab.Lookup(at); a != answer || got != row {
-					t.Fatalf("lookup of %#x: %v %+v, listed %v %+v", at, a, got, answer, row)
+				if got, a := tab.Lookup(at); a != answer || got != *row {
+					t.Fatalf("lookup of %#x: %v %+v, listed %v %+v", at, a, got, answer, *row)
 				}
 			}
 			if answer == sframe.Hole || !cover.Contains(row.Start) {
@@ -87,7 +87,7 @@ func FuzzUnwind(f *testing.F) {
 		if returned {
 			kind = unwind.KindReturn
 		}
-		rowsOf(tab, 8, func(row sframe.Row, answer sframe.Answer) {
+		rowsOf(tab, 8, func(row *sframe.Row, answer sframe.Answer) {
 			arch := tab.Headers()[0].Arch
 			var regs unwind.Registers
 			regs.Set(arch.SP(), sp)

@@ -43,6 +43,7 @@ type Header struct {
 	// can have, and unsound the bits that their info must not have.
 	counts  uint16
 	unsound uint8
+	sp, fp  unwind.Register
 
 	functions int // offset of the first function in the section
 	rows      int // of the first row
@@ -146,6 +147,7 @@ func (t *Table) header(at int) (h Header, bad *Error) {
 		return fail(12, "sfh_num_fres", "%d rows do not fit in %d bytes", h.Rows, rowBytes)
 	}
 	h.countWords()
+	h.sp, h.fp = h.Arch.SP(), h.Arch.FP()
 	h.functions = at + int(size+functions)
 	h.rows = at + int(size+rows)
 	h.rowsEnd = h.rows + int(rowBytes)

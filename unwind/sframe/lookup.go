@@ -59,7 +59,8 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 		return row, Hole
 	}
 	e := t.encodedAt(h, f, current)
-	t.rules(f, &e, &row)
+	row = f.row(h)
+	t.rules(h, f, &e, &row)
 	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+limit)
 	return row, row.answer()
 }
@@ -67,12 +68,12 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 // rowless is what a function without rows says.
 func (t *Table) rowless(f *function) (row Row, answer Answer) {
 	h := &t.headers[f.header]
-	row = Row{Start: f.start, End: f.end(), arch: h.Arch, big: h.Big, entry: f.entry}
+	row = f.row(h)
+	row.Start, row.End = f.start, f.end()
 	switch {
 	case h.Version < 3 || f.bits&bitFlexible != 0:
 		return row, Hole
 	case f.bits&bitSignal != 0:
-		row.Signal = true
 		return row, SignalWithoutRule
 	}
 	row.RA.Kind = Undefined
@@ -131,20 +132,20 @@ func (t *Table) first(f *function) uint32 {
 }
 
 // Rows yields the rows of a function, by ascending address: those of repeated
-// code for every block. They are the rows that [Table.Lookup] gives. It does
-// not allocate for rows.
-func (t *Table) Rows(f Function) iter.Seq2[Row, Answer] {
-	return func(yield func(Row, Answer) bool) {
+// code for every block. They are the rows that [Table.Lookup] gives. Each is there
+// until the next comes: to keep it, copy it.
+func (t *Table) Rows(f Function) iter.Seq2[*Row, Answer] {
+	return func(yield func(*Row, Answer) bool) {
 		if f := t.find(f.Start); f != nil {
 			t.rows(f, yield)
 		}
 	}
 }
 
-func (t *Table) rows(f *function, yield func(Row, Answer) bool) {
+func (t *Table) rows(f *function, yield func(*Row, Answer) bool) {
 	if f.count == 0 {
 		if row, answer := t.rowless(f); answer != Hole {
-			yield(row, answer)
+			yield(&row, answer)
 		}
 		return
 	}
@@ -153,6 +154,8 @@ func (t *Table) rows(f *function, yield func(Row, Answer) bool) {
 		block = uint32(f.block)
 	}
 	h := &t.headers[f.header]
+	first := f.row(h)
+	row := &first
 	for from := uint64(0); from < uint64(f.size); from += uint64(block) {
 		limit := uint32(min(uint64(block), uint64(f.size)-from))
 		e := t.encodedAt(h, f, int(f.rows))
@@ -162,8 +165,7 @@ func (t *Table) rows(f *function, yield func(Row, Answer) bool) {
 				following = t.encodedAt(h, f, e.next)
 				end = min(limit, following.start)
 			}
-			var row Row
-			t.rules(f, &e, &row)
+			t.rules(h, f, &e, row)
 			row.Start, row.End = f.start+from+uint64(e.start), f.start+from+uint64(end)
 			if !yield(row, row.answer()) {
 				return

@@ -91,22 +91,29 @@ func (w *words) signed(i int) int64 {
 	if w.size == 1 {
 		return int64(int8(w.data[i]))
 	}
-	return intN(w.data[i*int(w.size):], w.size, w.big)
+	return w.wide(i)
 }
+
+//go:noinline // so that signed is inlined
+func (w *words) wide(i int) int64 { return intN(w.data[i*int(w.size):], w.size, w.big) }
 
 func (w *words) unsigned(i int) uint32 { return uintN(w.data[i*int(w.size):], w.size, w.big) }
 
 // sound says that a row's rules make sense without decoding them: most do.
 func (h *Header) sound(f *function, info uint8) bool {
-	return f.bits&(bitFlexible|bitCorrected) == 0 && info&h.unsound == 0 && h.counts>>(info&rowCount>>1)&1 != 0
+	return f.bits&bitFlexible == 0 && info&h.unsound == 0 && h.counts>>(info&rowCount>>1)&1 != 0 && wordBytes[info] != badSize
 }
 
-// rules decodes a row's rules; reason is not empty where they make no sense.
-func (t *Table) rules(f *function, e *encoded, r *Row) (reason string) {
-	h := &t.headers[f.header]
-	r.arch, r.big, r.entry = h.Arch, h.Big, f.entry
-	r.Signal, r.KeyB = f.bits&bitSignal != 0, f.bits&bitKeyB != 0
-	r.Mangled = e.info&rowMangled != 0
+// row is what all rows of a function have.
+func (f *function) row(h *Header) Row {
+	return Row{arch: h.Arch, big: h.Big, entry: f.entry, Signal: f.bits&bitSignal != 0, KeyB: f.bits&bitKeyB != 0}
+}
+
+// rules decodes a row's rules into one that has what all have; reason is not empty
+// where they make no sense.
+func (t *Table) rules(h *Header, f *function, e *encoded, r *Row) (reason string) {
+	r.CFA, r.RA, r.FP = Rule{}, Rule{}, Rule{}
+	r.Mangled, r.TopOnly = e.info&rowMangled != 0, false
 	if r.Mangled && h.Arch != unwind.ARM64 {
 		return "it says that the return address is signed"
 	}
@@ -124,9 +131,8 @@ func (t *Table) rules(f *function, e *encoded, r *Row) (reason string) {
 		reason = plain(h, e.info, &w, e.count(), r)
 	}
 	if f.bits&bitCorrected != 0 && reason == "" {
-		r.CFA.Offset, r.Corrected = 8, true
+		r.CFA.Offset, r.Corrected = rightPLTGot, true
 	}
-	r.settle()
 	return reason
 }
 
@@ -147,9 +153,9 @@ func offsetCFA(arch unwind.Arch, word int64) int64 {
 // plain decodes rules by position: the CFA's, the return address's, the frame
 // pointer's.
 func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
-	base := h.Arch.FP()
+	base := h.fp
 	if info&rowBaseSP != 0 {
-		base = h.Arch.SP()
+		base = h.sp
 	}
 	r.CFA = Rule{Kind: FromRegister, Register: base, Offset: offsetCFA(h.Arch, w.signed(0))}
 	i := 1
@@ -180,6 +186,7 @@ func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
 	case r.RA.Kind == Unchanged && h.Arch.LR() == unwind.NoRegister:
 		return "it has no rule for the return address"
 	}
+	r.TopOnly = r.RA.Kind == Unchanged || r.RA.Kind == FromRegister || r.FP.Kind == FromRegister
 	return ""
 }
 
@@ -242,6 +249,7 @@ func flexible(h *Header, w *words, count int, r *Row) (reason string) {
 	if r.RA.Kind == Unchanged && h.Arch.LR() == unwind.NoRegister {
 		return "it has no rule for the return address"
 	}
+	r.TopOnly = r.RA.Kind == Unchanged || r.CFA.restsOn(r.arch) || r.RA.restsOn(r.arch) || r.FP.restsOn(r.arch)
 	return ""
 }
 

@@ -87,8 +87,3 @@ func (r *Row) answer() Answer {
 func (r Rule) restsOn(arch unwind.Arch) bool {
 	return r.Kind == FromRegister && r.Register != arch.SP() && r.Register != arch.FP()
 }
-
-// settle finds out whether a row holds in innermost frames only.
-func (r *Row) settle() {
-	r.TopOnly = r.RA.Kind == Unchanged || r.CFA.restsOn(r.arch) || r.RA.restsOn(r.arch) || r.FP.restsOn(r.arch)
-}

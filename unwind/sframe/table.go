@@ -180,16 +180,26 @@ func (t *Table) verify(h *Header, f *function) *Error {
 	if f.block != 0 {
 		limit = uint32(f.block)
 	}
-	at, last := int(f.rows), uint32(0)
+	data, width := t.section.Data[:h.rowsEnd], int(f.width)
+	at, last := int(f.rows), int64(-1)
 	for i := range f.count {
+		if infoAt := at + width; infoAt < len(data) {
+			start, info := startAt(data, at, f.width, h.Big), data[infoAt]
+			next := infoAt + 1 + int(wordBytes[info])
+			if next <= len(data) && h.sound(f, info) && int64(start) > last && start <= limit {
+				at, last = next, int64(start)
+				continue
+			}
+		}
+		// The first row that is not as most are, or not right.
 		e, reason := t.firstReading(h, f, at)
-		if reason == "" && !h.sound(f, e.info) {
-			var row Row
-			reason = t.rules(f, &e, &row)
+		if reason == "" {
+			row := f.row(h)
+			reason = t.rules(h, f, &e, &row)
 		}
 		switch {
 		case reason != "":
-		case i > 0 && e.start <= last:
+		case int64(e.start) <= last:
 			reason = fmt.Sprintf("it starts at %#x, not behind the row before", e.start)
 		case e.start > limit:
 			reason = fmt.Sprintf("it starts at %#x, behind the code's end, %#x", e.start, limit)
@@ -197,7 +207,7 @@ func (t *Table) verify(h *Header, f *function) *Error {
 		if reason != "" {
 			return t.errorf(at, fieldRow, "row %d of the function at %#x: %s", i, f.start, reason)
 		}
-		at, last = e.next, e.start
+		at, last = e.next, int64(e.start)
 	}
 	if t.isPLTGot(h, f) {
 		return t.correctPLTGot(f)

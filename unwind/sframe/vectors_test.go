@@ -138,7 +138,7 @@ func lookupAgrees(t *testing.T, tab *sframe.Table) {
 		}
 		for row, answer := range tab.Rows(f) {
 			check(row.Start, sframe.Row{}, sframe.Hole)
-			check(row.End, row, answer)
+			check(row.End, *row, answer)
 		}
 		check(f.End, sframe.Row{}, sframe.Hole)
 		for _, outside := range []uint64{f.Start - 1, f.End} {
