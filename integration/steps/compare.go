@@ -61,14 +61,6 @@ func (y *tally) wrongFrames() (above, scan int) {
 	return above + y.early, scan
 }
 
-func (y *tally) add(o *tally) {
-	y.compared, y.right, y.truncated = y.compared+o.compared, y.right+o.right, y.truncated+o.truncated
-	y.early, y.checked, y.frames, y.ways = y.early+o.early, y.checked+o.checked, y.frames+o.frames, y.ways+o.ways
-	for i := range o.wrong {
-		y.wrong[i] += o.wrong[i]
-	}
-}
-
 // waysEvery: of how many stacks one is assembled in every way.
 const waysEvery = 5000
 
