@@ -12,6 +12,9 @@ type client struct {
 	mu  sync.Mutex
 	w   io.Writer
 	seq int64
+	// asked are the requests of Delve's that the client has not answered: Delve's
+	// numbers by ours.
+	asked map[int64]int64
 }
 
 // send sends a message. A client that is gone is noticed where its messages are
@@ -20,8 +23,24 @@ func (c *client) send(m *dapwire.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
+	if m.Type == dapwire.TypeRequest {
+		if c.asked == nil {
+			c.asked = make(map[int64]int64)
+		}
+		c.asked[c.seq] = m.Seq
+	}
 	m.SetSeq(c.seq)
 	_ = dapwire.Write(c.w, m.Bytes())
+}
+
+// answers gives an answer of the client's the number of Delve's request.
+func (c *client) answers(m *dapwire.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seq, ok := c.asked[m.RequestSeq]; ok {
+		delete(c.asked, m.RequestSeq)
+		m.SetRequestSeq(seq)
+	}
 }
 
 // Numbers of errors, as Delve has them (service/dap/error_ids.go), and our own

@@ -37,7 +37,10 @@ var handlers = map[string]func(*Proxy, context.Context, *dapwire.Message){
 // handle handles one message of the client's.
 func (p *Proxy) handle(ctx context.Context, m *dapwire.Message) {
 	if m.Type != dapwire.TypeRequest {
-		_ = p.up.pass(m) // an answer to a reverse request, for example
+		if m.Type == dapwire.TypeResponse {
+			p.client.answers(m)
+		}
+		_ = p.up.pass(m)
 		return
 	}
 	if h := handlers[m.Command]; h != nil {

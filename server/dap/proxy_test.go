@@ -1,0 +1,287 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+)
+
+// pair is a proxy between a client and an upstream that the test plays.
+type pair struct {
+	t            *testing.T
+	proxy        *Proxy
+	client, peer net.Conn
+	fromProxy    *dapwire.Reader // what the client gets
+	toPeer       *dapwire.Reader // what the upstream gets
+	done         chan struct{}
+}
+
+func newPair(t *testing.T, opts Options) *pair {
+	t.Helper()
+	client, ours := net.Pipe()
+	peer, theirs := net.Pipe()
+	opts.Client, opts.Upstream = ours, theirs
+	p := &pair{
+		t: t, proxy: New(opts), client: client, peer: peer, done: make(chan struct{}),
+		fromProxy: dapwire.NewReader(client, 0), toPeer: dapwire.NewReader(peer, 0),
+	}
+	go func() {
+		defer close(p.done)
+		p.proxy.Run()
+	}()
+	t.Cleanup(func() {
+		_ = client.Close()
+		_ = peer.Close()
+		select {
+		case <-p.done:
+		case <-time.After(time.Minute):
+			t.Error("the proxy does not end")
+		}
+	})
+	for _, c := range []net.Conn{client, peer} {
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func (p *pair) write(w io.Writer, text string) {
+	p.t.Helper()
+	if err := dapwire.Write(w, []byte(text)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *pair) expect(r *dapwire.Reader, want string) {
+	p.t.Helper()
+	got, err := r.Read()
+	if err != nil || string(got) != want {
+		p.t.Fatalf("got  %s, %v\nwant %s", got, err, want)
+	}
+}
+
+// TestPassesUnknown: what nobody has heard of passes unchanged, in both
+// directions, reverse requests and their answers included.
+func TestPassesUnknown(t *testing.T) {
+	p := newPair(t, Options{})
+	const request = `{"seq":7,"type":"request","command":"x/y","arguments":{"a":[1,{}],"ü":"\u00fc"},"more":null}`
+	p.write(p.client, request)
+	p.expect(p.toPeer, request)
+	p.write(p.peer, `{"seq":1,"type":"event","event":"x/z","body":{"big":12345678901234567890}}`)
+	p.expect(p.fromProxy, `{"seq":1,"type":"event","event":"x/z","body":{"big":12345678901234567890}}`)
+	p.write(p.peer, `{"seq":9,"type":"response","request_seq":7,"success":true,"command":"x/y","extra":1}`)
+	p.expect(p.fromProxy, `{"seq":2,"type":"response","request_seq":7,"success":true,"command":"x/y","extra":1}`)
+	p.write(p.peer, `{"seq":10,"type":"request","command":"runInTerminal","arguments":{}}`)
+	p.expect(p.fromProxy, `{"seq":3,"type":"request","command":"runInTerminal","arguments":{}}`)
+	p.write(p.client, `{"seq":8,"type":"response","request_seq":3,"success":true,"command":"runInTerminal"}`)
+	p.expect(p.toPeer, `{"seq":8,"type":"response","request_seq":10,"success":true,"command":"runInTerminal"}`)
+	p.write(p.client, `{"seq":9,"type":"nonsense"}`)
+	p.expect(p.toPeer, `{"seq":9,"type":"nonsense"}`)
+	p.write(p.client, `no JSON at all`)
+	p.expect(p.toPeer, `no JSON at all`)
+}
+
+// TestSameNumbers: a client that numbers its requests badly gets its answers all
+// the same.
+func TestSameNumbers(t *testing.T) {
+	p := newPair(t, Options{})
+	huge := `{"seq":2199023255552,"type":"request","command":"a"}`
+	p.write(p.client, huge)
+	got, err := p.toPeer.Read()
+	m, err2 := dapwire.Parse(got)
+	if err != nil || err2 != nil || m.Seq < firstInjected {
+		t.Fatalf("%s, %v, %v", got, err, err2)
+	}
+	for range 2 {
+		p.write(p.client, `{"seq":5,"type":"request","command":"a"}`)
+		p.expect(p.toPeer, `{"seq":5,"type":"request","command":"a"}`)
+	}
+	answer, _ := dapwire.NewResponse(m, nil)
+	p.write(p.peer, string(answer.Bytes()))
+	p.expect(p.fromProxy, `{"seq":1,"type":"response","request_seq":2199023255552,"success":true,"command":"a"}`)
+	for n := range 2 {
+		p.write(p.peer, `{"seq":1,"type":"response","request_seq":5,"success":true,"command":"a"}`)
+		p.expect(p.fromProxy, `{"seq":`+string(rune('2'+n))+`,"type":"response","request_seq":5,"success":true,"command":"a"}`)
+	}
+}
+
+// TestDelvesAnswer: without a program to look at, Delve's own stack goes out as
+// it came.
+func TestDelvesAnswer(t *testing.T) {
+	p := newPair(t, Options{Session: func() *delve.Session { return nil }})
+	p.write(p.peer, `{"seq":1,"type":"event","event":"initialized"}`)
+	p.expect(p.fromProxy, `{"seq":1,"type":"event","event":"initialized"}`)
+	p.write(p.peer, `{"seq":2,"type":"event","event":"stopped","body":{"reason":"pause"}}`)
+	p.expect(p.fromProxy, `{"seq":2,"type":"event","event":"stopped","body":{"reason":"pause"}}`)
+	const request = `{"seq":1,"type":"request","command":"stackTrace","arguments":{"threadId":1}}`
+	p.write(p.client, request)
+	p.expect(p.toPeer, request)
+	p.write(p.peer, `{"seq":3,"type":"response","request_seq":1,"success":true,"command":"stackTrace","body":{"stackFrames":[{"id":1000,"strange":1}],"totalFrames":1}}`)
+	p.expect(p.fromProxy, `{"seq":3,"type":"response","request_seq":1,"success":true,"command":"stackTrace","body":{"stackFrames":[{"id":1000,"strange":1}],"totalFrames":1}}`)
+}
+
+// TestMalformedFraming is answered, and ends the session.
+func TestMalformedFraming(t *testing.T) {
+	p := newPair(t, Options{})
+	if _, err := io.WriteString(p.client, "Content-Length: -1\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.fromProxy.Read()
+	if err != nil || !strings.Contains(string(got), `"success":false`) || !strings.Contains(string(got), "not a number of bytes") {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := p.toPeer.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("the upstream sees %v", err)
+	}
+	_ = p.peer.Close()
+	<-p.done
+}
+
+// TestUpstreamGone releases who waits.
+func TestUpstreamGone(t *testing.T) {
+	p := newPair(t, Options{})
+	p.write(p.client, `{"seq":1,"type":"request","command":"threads"}`)
+	if _, err := p.toPeer.Read(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.peer.Close()
+	if _, err := p.fromProxy.Read(); !errors.Is(err, io.EOF) {
+		t.Errorf("the client sees %v", err)
+	}
+	<-p.done
+}
+
+// TestOwnWorkIsBounded: work of clew's own that fails, panics or stalls is given
+// up, and what was given up keeps out who comes next.
+func TestOwnWorkIsBounded(t *testing.T) {
+	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}, Patience: 50 * time.Millisecond})
+	own := func(work func(context.Context, *view) error) error { return p.own(context.Background(), 5, work) }
+	fine := func(context.Context, *view) error { return nil }
+	if err := own(fine); !errors.Is(err, errRunning) {
+		t.Errorf("while the program runs: %v", err)
+	}
+	p.state.stops()
+	if err := own(fine); !errors.Is(err, errNoTarget) {
+		t.Errorf("without a program: %v", err)
+	}
+	at, _ := p.state.at()
+	p.look.session = &delve.Session{}
+	p.look.view = &view{at: at, session: p.look.session}
+	if err := own(fine); err != nil {
+		t.Error(err)
+	}
+	failure := errors.New("failure")
+	if err := own(func(context.Context, *view) error { return failure }); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	if err := own(func(context.Context, *view) error { panic("at the disco") }); err == nil || !strings.Contains(err.Error(), "at the disco") {
+		t.Error(err)
+	}
+	release := make(chan struct{})
+	if err := own(func(context.Context, *view) error { <-release; return nil }); !errors.Is(err, errPatience) {
+		t.Errorf("stalled: %v", err)
+	}
+	if err := own(fine); !errors.Is(err, errBusy) {
+		t.Errorf("while the stalled work is there: %v", err)
+	}
+	close(release)
+	for end := time.Now().Add(time.Minute); own(fine) != nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it stays busy")
+		}
+	}
+	if err := own(func(ctx context.Context, _ *view) error {
+		if p.look.cancel(6) || !p.look.cancel(5) {
+			t.Error("the wrong request was cancelled")
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}); !errors.Is(err, errCancel) && !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+type nopCloser struct{}
+
+func (nopCloser) Read([]byte) (int, error)    { return 0, io.EOF }
+func (nopCloser) Write(p []byte) (int, error) { return len(p), nil }
+func (nopCloser) Close() error                { return nil }
+
+// TestIDs: an ID is good for its stop only.
+func TestIDs(t *testing.T) {
+	var f frames
+	seen := map[int]bool{}
+	for epoch := uint64(1); epoch < 2*maxEpoch; epoch += 100 {
+		ref := frameRef{frame: int(epoch)}
+		id, err := f.mint(epoch, ref)
+		if err != nil || id < FirstID || id >= 2*FirstID || seen[id] {
+			t.Fatalf("ID %d, %v", id, err)
+		}
+		seen[id] = true
+		got, known, err := f.find(stop{epoch: epoch}, int64(id))
+		if err != nil || !known || got != ref {
+			t.Errorf("%+v, %v, %v", got, known, err)
+		}
+		var stale *StaleError
+		for _, wrong := range []int64{int64(id) + 1, FirstID - 1 + 2*FirstID, int64(id) ^ maxNumber} {
+			if _, _, err := f.find(stop{epoch: epoch}, wrong); !errors.As(err, &stale) {
+				t.Errorf("ID %d: %v", wrong, err)
+			}
+		}
+		if _, _, err := f.find(stop{epoch: epoch + 1}, int64(id)); !errors.As(err, &stale) {
+			t.Errorf("at the next stop: %v", err)
+		}
+	}
+}
+
+func TestShortName(t *testing.T) {
+	for full, want := range map[string]string{
+		"main.main":                          "main.main",
+		"github.com/a/b.(*T).m":              "b.(*T).m",
+		"github.com/a/b.F[github.com/c/d.T]": "b.F[github.com/c/d.T]",
+		"golang.org/x/sys/unix.Read":         "unix.Read",
+		"operator/(A, B)":                    "operator/(A, B)",
+		"std::vector<a/b>::at":               "std::vector<a/b>::at",
+		"leaf":                               "leaf",
+	} {
+		if got := shortName(full); got != want {
+			t.Errorf("%s becomes %s, want %s", full, got, want)
+		}
+	}
+}
+
+// TestHandles reads frames out of Delve's JSON, names that look like fields
+// included.
+func TestHandles(t *testing.T) {
+	const body = `{"stackFrames":[{"id":1000,"name":"a\"id\":5","line":1,"column":0,"instructionPointerReference":"0x4a"},` +
+		`{"id":1001,"name":"b","source":{"name":"\"instructionPointerReference\":\"0x1\""},"line":2,"column":0,"instructionPointerReference":"0xffffffffffffffff"}],"totalFrames":52}`
+	got, ok := handlesOf([]byte(body))
+	if !ok || len(got) != 2 || got[0] != (delveHandle{1000, 0x4a}) || got[1] != (delveHandle{1001, 1<<64 - 1}) {
+		t.Errorf("%+v, %v", got, ok)
+	}
+	total, ok := withTotal([]byte(body), 7)
+	if !ok || string(total) != strings.Replace(body, "52}", "7}", 1) {
+		t.Errorf("%s, %v", total, ok)
+	}
+	for _, wrong := range []string{`{"stackFrames":[{"id":1000}],"totalFrames":1}`, `{"stackFrames":[{"instructionPointerReference":"0x1"}]}`, `{"stackFrames":[{"id":1,"instructionPointerReference":"0xzz"}]}`} {
+		if _, ok := handlesOf([]byte(wrong)); ok {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+	for _, wrong := range []string{``, `{}`, `{"a":1,"totalFrames":1,"b":2}`, `{"a":1,"totalFrames":-1}`} {
+		if _, ok := withTotal([]byte(wrong), 7); ok {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+	if h, ok := handlesOf([]byte(`{"stackFrames":[],"totalFrames":0}`)); !ok || len(h) != 0 {
+		t.Errorf("no frames: %v, %v", h, ok)
+	}
+}
