@@ -26,7 +26,7 @@
 //   - proxy.go, link.go, client.go: both connections, injected requests, numbers
 //   - state.go: does the program run, and at which stop does it stand
 //   - launch.go, initialize.go: what client and clew tell each other at the start
-//   - look.go: the program at a stop, in bounded time
+//   - look.go: the program at a stop or in a core file, in bounded time
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine

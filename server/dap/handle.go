@@ -84,7 +84,7 @@ func (p *Proxy) onWrite(_ context.Context, m *dapwire.Message) {
 func (p *Proxy) onEvent(m *dapwire.Message) {
 	switch m.Event {
 	case "initialized":
-		p.look.attach(p.opts.Session)
+		p.attach()
 		p.guardTarget()
 	case "stopped":
 		p.endStep()

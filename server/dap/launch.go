@@ -29,6 +29,8 @@ type config struct {
 	annotate   Annotate
 	strategies []string
 	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
+	core       string      // the core file, "" for none, and
+	executable string      // what it is of
 }
 
 // defaultDepth is Delve's stackTraceDepth.
@@ -41,6 +43,7 @@ type launchArguments struct {
 	Mode            string         `json:"mode"`
 	Program         string         `json:"program"`
 	NoDebug         bool           `json:"noDebug"`
+	CoreFilePath    string         `json:"coreFilePath"`
 	ProcessID       int            `json:"processId"`
 	StackTraceDepth int            `json:"stackTraceDepth"`
 	SubstitutePath  []substitution `json:"substitutePath"`
@@ -113,6 +116,10 @@ func (p *Proxy) learn(m *dapwire.Message) (args launchArguments, ok bool) {
 func (c *config) set(args *launchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.core, c.executable = "", ""
+	if args.Mode == "core" {
+		c.core, c.executable = args.CoreFilePath, args.Program
+	}
 	if args.StackTraceDepth > 0 {
 		c.depth = args.StackTraceDepth
 	}
@@ -128,6 +135,13 @@ func (c *config) set(args *launchArguments) {
 			c.toClient = append(c.toClient, [2]string{s.To, s.From})
 		}
 	}
+}
+
+// coreFile gives the core file that is debugged, if one is.
+func (c *config) coreFile() (core, executable string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core, c.executable
 }
 
 // get gives the values of this moment.

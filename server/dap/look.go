@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
@@ -18,7 +19,8 @@ import (
 type look struct {
 	mu      sync.Mutex
 	session *delve.Session
-	process *live.Process // keeps what is the same at the next stop
+	core    *corefile.File // nil for a process
+	process *live.Process  // keeps what is the same at the next stop
 	// debugFolders are where it looks for separate debug files.
 	debugFolders []string
 	view         *view
@@ -61,25 +63,40 @@ func keyOf(th delve.Thread) threadKey {
 
 var (
 	errRunning  = errors.New("the program is running")
-	errNoTarget = errors.New("there is no live process to look at")
+	errNoTarget = errors.New("there is no program to look at")
 	errBusy     = errors.New("an earlier look at the program has not ended yet")
 	errPatience = errors.New("looking at the program took too long")
 	errCancel   = errors.New("cancelled")
 )
 
-// attach takes the process that Delve has now.
-func (l *look) attach(get func() *delve.Session) {
+// attach takes the process that Delve has now, or the core file.
+func (p *Proxy) attach() {
 	var s *delve.Session
-	if get != nil {
-		s = get()
+	if p.opts.Session != nil {
+		s = p.opts.Session()
 	}
+	l := &p.look
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.session, l.process, l.view = s, nil, nil
-	if s != nil {
+	core, executable := p.config.coreFile()
+	switch {
+	case s == nil:
+		return
+	case s.Live():
 		l.process = live.NewProcess(s)
-		l.process.FindDebugFiles(l.debugFolders)
+	case core != "" && l.core == nil: // one session has one, and cannot restart it
+		file, err := corefile.Open(core)
+		if err != nil {
+			p.opts.Log("core file: %v", err)
+			return
+		}
+		l.core = file
+		l.process = live.NewCore(s, file, executable)
+	default:
+		return // a recording
 	}
+	l.process.FindDebugFiles(l.debugFolders)
 }
 
 func (l *look) target() *delve.Session {
@@ -105,6 +122,9 @@ func (l *look) close() {
 	if l.strategies != nil && l.strategies.Close != nil {
 		l.strategies.Close()
 	}
+	if l.core != nil {
+		_ = l.core.Close() // it was only read
+	}
 }
 
 // own does a piece of clew's own work at the present stop, in bounded time. An
@@ -119,7 +139,7 @@ func (p *Proxy) own(ctx context.Context, request int64, work func(context.Contex
 	l := &p.look
 	l.mu.Lock()
 	session, process, busy := l.session, l.process, l.busy
-	if session == nil || busy {
+	if process == nil || busy {
 		l.mu.Unlock()
 		if busy {
 			return errBusy
@@ -170,9 +190,6 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 	l.mu.Unlock()
 	if v != nil && v.at == at && v.session == session {
 		return v, nil
-	}
-	if !session.Live() {
-		return nil, errNoTarget
 	}
 	seen, err := process.Look(false)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
 )
 
 // pair is a proxy between a client and an upstream that the test plays.
@@ -174,6 +175,7 @@ func TestOwnWorkIsBounded(t *testing.T) {
 	}
 	at, _ := p.state.at()
 	p.look.session = &delve.Session{}
+	p.look.process = live.NewProcess(p.look.session)
 	p.look.view = &view{at: at, session: p.look.session}
 	if err := own(fine); err != nil {
 		t.Error(err)

@@ -33,6 +33,9 @@ func (p *Proxy) onStep(ctx context.Context, m *dapwire.Message) {
 		p.mapThread(m)
 	}
 	command, ok := steps[m.Command]
+	if s := p.look.target(); s != nil && !s.Live() {
+		ok = false // a core file or a recording: nothing is written into it
+	}
 	if !ok || args.Granularity == "instruction" {
 		p.resume(m, nil)
 		return

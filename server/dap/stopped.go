@@ -39,7 +39,7 @@ const selectedPatience = 2 * time.Second
 // selected gives the thread that the program has stopped in.
 func (p *Proxy) selected() (delve.Selection, bool) {
 	s := p.look.target()
-	if s == nil || !s.Live() {
+	if s == nil {
 		return delve.Selection{}, false
 	}
 	type found struct {

@@ -1,0 +1,65 @@
+package dap
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// TestCore looks at a core file: its stacks are those that the program recorded.
+func TestCore(t *testing.T) {
+	p := native(t, "static-O2-omit")
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(pattern), "|/") {
+		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
+	}
+	dir := t.TempDir()
+	stem := filepath.Join(dir, "record")
+	crash := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, "plain", "core", stem)
+	crash.Dir, crash.Env = dir, p.Env()
+	out, _ := crash.CombinedOutput() // it crashes
+	if status, ok := crash.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
+		testneed.LeaveOut(t, "no core file is written here (%v): %.500s", crash.ProcessState, out)
+	}
+	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
+	if err != nil || len(cores) != 1 {
+		t.Fatalf("core files: %v, %v", cores, err)
+	}
+	c := start(t, binary("clew")).dial()
+	c.numbered = true
+	thread := threadOf(t, c.launch(object{"mode": "core", "program": p.Path, "coreFilePath": cores[0]}))
+	got := c.stack(thread, 0, 100)
+	var stack stackjson.Stack
+	decode(t, c.request("clew/stack", object{"threadId": thread}), &stack)
+	sameFrames(t, got, &stack)
+	record, err := program.ReadRecord(stem, stack.Thread)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad program.Findings
+	bad.CheckExact(&stack, program.Expect(record, program.Scenarios[0].Groups))
+	for _, b := range bad {
+		t.Error(b)
+	}
+	for _, f := range got.StackFrames {
+		if f.ID >= firstOwn {
+			c.ownFrame(f)
+			break
+		}
+	}
+	if m := c.request("next", object{"threadId": thread}); !m.Success {
+		t.Errorf("a step in a core file is refused: %s", m.Bytes()) // Delve stops with a reason
+	}
+	c.event("stopped")
+	c.disconnect()
+}
