@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
+	"github.com/clewdbg/clew/plugins/sframe"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // inspections are the formats that clew can show, best ranked first (R2).
-var inspections = []inspect.Format{dwarfcfi.Inspection}
+var inspections = []inspect.Format{dwarfcfi.Inspection, sframe.Inspection}
 
 // inspectFlags are the flags of clew inspect.
 type inspectFlags struct {

@@ -23,7 +23,7 @@ func New() *tablewalk.Unwinder {
 			Version:  Version,
 			Arches:   []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.S390X},
 			Trust:    unwind.TrustCFI,
-			Sections: []string{sframe.SectionName, sframe.SectionPLTGot, sectionSegment},
+			Sections: sections,
 		},
 		Rules: "SFrame rules",
 		Open:  open,

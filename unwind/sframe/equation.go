@@ -44,20 +44,3 @@ func (r *Row) equation(rule Rule, same string) string {
 	}
 	return apply.Sum(base, rule.Offset)
 }
-
-// Flags names what is special about a row: outermost, signal, mangled,
-// top-frame-only, corrected.
-func (r *Row) Flags() (names []string) {
-	for _, f := range []struct {
-		set  bool
-		name string
-	}{
-		{r.RA.Kind == Undefined, "outermost"}, {r.Signal, "signal"}, {r.Mangled, "mangled"},
-		{r.TopOnly, "top-frame-only"}, {r.Corrected, "corrected"},
-	} {
-		if f.set {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}

@@ -2,7 +2,6 @@ package sframe
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/apply"
@@ -108,6 +107,3 @@ func (e *evaluation) need(addr uint64) error {
 	}
 	return apply.Need(addr, 8, next...)
 }
-
-// Where says which entry of the section a row is from, for messages.
-func (r *Row) Where() string { return fmt.Sprintf("function entry at %#x", r.entry) }

@@ -34,7 +34,17 @@ func rowsText(tab *sframe.Table, addr uint64) string {
 		if answer != sframe.SignalWithoutRule {
 			text += " " + row.String()
 		}
-		lines = append(lines, strings.TrimSpace(text+" "+strings.Join(row.Flags(), " ")))
+		for _, f := range []struct {
+			set  bool
+			name string
+		}{
+			{row.RA.Kind == sframe.Undefined, "outermost"}, {row.Signal, "signal"}, {row.Mangled, "mangled"}, {row.TopOnly, "top-frame-only"},
+		} {
+			if f.set {
+				text += " " + f.name
+			}
+		}
+		lines = append(lines, text)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,62 @@
+package sframe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/inspect"
+	"github.com/clewdbg/clew/unwind/sframe"
+)
+
+// sections are those that the tables are read from.
+var sections = []string{sframe.SectionName, sframe.SectionPLTGot, sectionSegment}
+
+// Inspection shows what a file has.
+var Inspection = inspect.Format{Name: unwind.StrategySFrame, Sections: sections, Open: openInspection}
+
+func openInspection(image *inspect.Image) *inspect.Tables {
+	opened, problems := open(image.Arch, &image.Image)
+	if opened == nil {
+		return nil
+	}
+	t := opened.(tables)
+	var versions []string
+	for _, h := range t.Headers() {
+		if v := h.Generation(); !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	return &inspect.Tables{Version: strings.Join(versions, ", "), Functions: t.Len(), Coverage: t.Coverage(), Problems: problems, Rows: t.shown}
+}
+
+// shown yields all rows.
+func (t tables) shown(yield func(inspect.Row) bool) {
+	for f := range t.All() {
+		for row, answer := range t.Rows(f) {
+			if !yield(shownRow(row, answer)) {
+				return
+			}
+		}
+	}
+}
+
+func shownRow(row *sframe.Row, answer sframe.Answer) inspect.Row {
+	out := inspect.Row{Start: row.Start, End: row.End}
+	if answer != sframe.SignalWithoutRule {
+		eq := row.Equations()
+		out.CFA, out.RA, out.FP = eq.CFA, eq.RA, eq.FP
+	}
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{
+		{answer == sframe.Outermost, inspect.Outermost}, {row.Signal, inspect.Signal}, {row.Mangled, inspect.Mangled},
+		{row.TopOnly, inspect.TopFrameOnly}, {row.Corrected, inspect.Corrected}, {answer == sframe.SignalWithoutRule, inspect.Null},
+	} {
+		if f.set {
+			out.Flags = append(out.Flags, f.name)
+		}
+	}
+	return out
+}
