@@ -106,7 +106,7 @@ func (h *Header) sound(f *function, info uint8) bool {
 
 // row is what all rows of a function have.
 func (f *function) row(h *Header) Row {
-	return Row{arch: h.Arch, big: h.Big, entry: f.entry, Signal: f.bits&bitSignal != 0, KeyB: f.bits&bitKeyB != 0}
+	return Row{arch: h.Arch, big: h.Big, Signal: f.bits&bitSignal != 0, KeyB: f.bits&bitKeyB != 0}
 }
 
 // rules decodes a row's rules into one that has what all have; reason is not empty

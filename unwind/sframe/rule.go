@@ -37,9 +37,8 @@ type Row struct {
 	// right (.plt.got, README of plugins/sframe).
 	Corrected bool
 
-	arch  unwind.Arch
-	big   bool
-	entry uint32 // of the function in the section
+	arch unwind.Arch
+	big  bool
 }
 
 // Answer says what a table knows of an address.
