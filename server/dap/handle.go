@@ -90,11 +90,22 @@ func (p *Proxy) onEvent(m *dapwire.Message) {
 		p.endStep()
 		p.state.stops()
 		p.nameStoppedThread(m)
+		p.lookAtStop(m)
 	case "continued":
 		p.state.runs()
 		p.nameContinuedThread(m)
 	case "terminated", "exited":
 		p.endStep()
 		p.state.runs()
+	}
+}
+
+// lookAtStop begins with what the client will ask for.
+func (p *Proxy) lookAtStop(m *dapwire.Message) {
+	var body struct {
+		ThreadID int64 `json:"threadId"`
+	}
+	if m.Decode("body", &body) == nil && body.ThreadID > 0 && p.look.target() != nil {
+		go p.lookAt(p.ctx, 0, page{ThreadID: body.ThreadID})
 	}
 }

@@ -24,11 +24,13 @@ type look struct {
 	// debugFolders are where it looks for separate debug files.
 	debugFolders []string
 	view         *view
-	// busy: a piece of work that was given up has not come back yet. It may hold
-	// what it works with, so there is no other until it has.
-	busy   bool
-	serves int64              // the client's request that work is being done for
-	stop   context.CancelFunc // ends it
+	// turn holds a token while a piece of work is being done. givenUp: it was given
+	// up and has not come back yet; it may hold what it works with, so there is no
+	// other until it has.
+	turn    chan struct{}
+	givenUp bool
+	serves  int64              // the client's request that work is being done for
+	stop    context.CancelFunc // ends it
 
 	// Strategies are opened once and live for the session.
 	opened     bool
@@ -49,6 +51,7 @@ type view struct {
 	goStacks map[threadKey]*goStack
 	notGo    map[threadKey]bool           // have other code
 	delve    map[int64]map[int]delveFrame // by Delve's thread ID and frame index
+	known    map[int64]resolved           // threads, by DAP thread ID
 }
 
 // threadKey names a thread of control: a goroutine, or a thread without one.
@@ -132,38 +135,52 @@ func (l *look) close() {
 // Work that was given up goes on in the background until it comes to an end,
 // and its results are dropped.
 func (p *Proxy) own(ctx context.Context, request int64, work func(context.Context, *view) error) error {
-	at, ok := p.state.at()
-	if !ok {
-		return errRunning
-	}
-	l := &p.look
-	l.mu.Lock()
-	session, process, busy := l.session, l.process, l.busy
-	if process == nil || busy {
-		l.mu.Unlock()
-		if busy {
-			return errBusy
-		}
-		return errNoTarget
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errPatience)
 	defer cancel()
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	l.busy, l.serves, l.stop = true, request, func() { cut(errCancel) }
+	l := &p.look
+	l.mu.Lock()
+	givenUp := l.givenUp
+	l.mu.Unlock()
+	if givenUp {
+		return errBusy
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	at, stopped := p.state.at()
+	l.mu.Lock()
+	session, process := l.session, l.process
+	if !stopped || process == nil {
+		l.mu.Unlock()
+		<-l.turn
+		if !stopped {
+			return errRunning
+		}
+		return errNoTarget
+	}
+	l.serves, l.stop = request, func() { cut(errCancel) }
 	l.mu.Unlock()
 	done := make(chan error, 1)
+	ended := false // under l.mu
 	go func() {
 		err := p.work(ctx, session, process, at, work)
 		l.mu.Lock()
-		l.busy, l.serves, l.stop = false, 0, nil
+		l.serves, l.stop, l.givenUp, ended = 0, nil, false, true
 		l.mu.Unlock()
+		<-l.turn
 		done <- err
 	}()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		l.mu.Lock()
+		l.givenUp = !ended
+		l.mu.Unlock()
 		return context.Cause(ctx)
 	}
 }
@@ -196,7 +213,7 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 		return nil, err
 	}
 	v = &view{
-		at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame),
+		at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame), known: make(map[int64]resolved),
 		goOnly: engine.New(nil).Prepare(ctx, &seen.Input), goStacks: make(map[threadKey]*goStack), notGo: make(map[threadKey]bool),
 	}
 	l.mu.Lock()

@@ -58,6 +58,7 @@ type Proxy struct {
 	look   look
 	frames frames
 	alias  threadAlias
+	ctx    context.Context               // of the session; ends with the client's connection
 	armed  atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
 }
 
@@ -72,6 +73,7 @@ func New(opts Options) *Proxy {
 	p := &Proxy{opts: opts, client: &client{w: opts.Client}, config: defaultConfig()}
 	p.look.debugFolders = opts.DebugFolders
 	p.up = newLink(opts.Upstream)
+	p.look.turn = make(chan struct{}, 1)
 	return p
 }
 
@@ -82,6 +84,9 @@ const maxQueue = 64
 // other's.
 func (p *Proxy) Run() {
 	defer p.close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	p.ctx = ctx
 	var wait sync.WaitGroup
 	wait.Add(1)
 	go func() {
@@ -89,8 +94,6 @@ func (p *Proxy) Run() {
 		p.fromUpstream()
 		_ = p.opts.Client.Close() // ends the reading of requests
 	}()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	queue := make(chan *dapwire.Message, maxQueue)
 	go p.read(queue, cancel)
 	for m := range queue {

@@ -77,18 +77,24 @@ func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) <-chan 
 	}
 	go func() {
 		defer close(done)
-		err := p.own(ctx, request, func(ctx context.Context, v *view) error {
-			th, _, _, err := v.resolve(want.ThreadID)
-			if err == nil {
-				v.goStackOf(ctx, th, max(want.StartFrame, 0)+min(max(want.Levels, defaultDepth), maxRows))
-			}
-			return err
-		})
-		if err != nil {
-			p.opts.Log("look ahead: %v", err)
-		}
+		p.lookAt(ctx, request, want)
 	}()
 	return done
+}
+
+// lookAt looks at a thread, for who will ask. Every stop does so for the thread
+// that has stopped, while the client still reads of it.
+func (p *Proxy) lookAt(ctx context.Context, request int64, want page) {
+	err := p.own(ctx, request, func(ctx context.Context, v *view) error {
+		th, _, _, err := v.resolve(want.ThreadID)
+		if err == nil {
+			v.goStackOf(ctx, th, max(want.StartFrame, 0)+min(max(want.Levels, 1), maxRows))
+		}
+		return err
+	})
+	if err != nil {
+		p.opts.Log("look ahead: %v", err)
+	}
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
@@ -120,6 +126,25 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 // current thread has none. Delve knows a thread without a goroutine only while it
 // is the current one; known is false for others.
 func (v *view) resolve(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+	if r, ok := v.known[id]; ok && id > 0 {
+		return r.thread, r.delveID, r.known, nil
+	}
+	th, delveID, known, err = v.find(id)
+	if err == nil {
+		v.known[id] = resolved{th, delveID, known}
+	}
+	return th, delveID, known, err
+}
+
+// resolved is a thread that was found. What is selected may change at a stop, so
+// that -1 and 0 are found anew each time.
+type resolved struct {
+	thread  delve.Thread
+	delveID int64
+	known   bool
+}
+
+func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err error) {
 	if tid, ok := ownThread(id); ok {
 		th, err = v.thread(tid)
 		if err != nil || th.Goroutine != 0 {
