@@ -125,7 +125,7 @@ func TestEditors(t *testing.T) {
 			}
 			for _, s := range c.scopes(rows[0].ID) {
 				if s.Name == "Locals" {
-					if vars := c.variables(int64(s.VariablesReference)); vars["total"] != "0" {
+					if vars := c.variables(s.VariablesReference); vars["total"] != "0" {
 						t.Errorf("the variables are %v", vars)
 					}
 				}

@@ -54,6 +54,9 @@ func (m fuzzMap) Bytes(addr uint64, n int) []byte {
 	return code[:min(n, len(code))]
 }
 
+// Complete implements [assembler.CodeMap].
+func (m fuzzMap) Complete(at unwind.LookupAddr) bool { return uint64(at)&fuzzFunc != 0 }
+
 // FuzzStack assembles stacks of random tables, code, memory and registers with
 // every strategy. Whatever they hold, the walk ends, SP rises within each stack,
 // no frame comes twice, and a stack that is cut short says why.

@@ -26,7 +26,7 @@ func Stdio() (io.ReadWriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(unix.Dup3(null, 0, 0), unix.Dup3(2, 1, 0), unix.Close(null)); err != nil {
+	if err := errors.Join(dup2(null, 0), dup2(2, 1), unix.Close(null)); err != nil {
 		return nil, fmt.Errorf("replace standard input and output: %w", err)
 	}
 	// Reads of pipes and sockets can be ended by closing, if they do not block.

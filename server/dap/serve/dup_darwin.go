@@ -1,0 +1,6 @@
+package serve
+
+import "golang.org/x/sys/unix"
+
+// dup2 makes a file descriptor another name for a file.
+func dup2(from, to int) error { return unix.Dup2(from, to) }
