@@ -55,9 +55,7 @@ func (f *function) export() Function {
 // Names of the fields in versions 1 and 2, and in version 3.
 var (
 	fieldStart = [2]string{"sfde_func_start_address", "sfdi_func_start_offset"}
-	fieldSize  = [2]string{"sfde_func_size", "sfdi_func_size"}
 	fieldRows  = [2]string{"sfde_func_start_fre_off", "sfdi_func_start_fre_off"}
-	fieldCount = [2]string{"sfde_func_num_fres", "sfda_func_num_fres"}
 	fieldInfo  = [2]string{"sfde_func_info", "sfda_func_info"}
 	fieldBlock = [2]string{"sfde_func_rep_size", "sfda_func_rep_size"}
 )
@@ -112,7 +110,7 @@ func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad 
 	var rel uint64
 	var offset int64
 	var info, info2 uint8
-	infoAt, countAt, blockAt := at+16, at+12, at+17
+	infoAt, blockAt := at+16, at+17
 	if h.Version == 3 {
 		offset = int64(order.Uint64(data[at:]))
 		f.size, rel = order.Uint32(data[at+8:]), uint64(order.Uint32(data[at+12:]))
@@ -120,8 +118,8 @@ func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad 
 			return f, t.errorf(at+12, fieldRows[v], "%#x lies behind the rows' end, %#x", rel, h.rowsEnd-h.rows)
 		}
 		attribute := h.rows + int(rel)
-		countAt, infoAt, blockAt = attribute, attribute+2, attribute+4
-		f.count = uint32(order.Uint16(data[countAt:]))
+		infoAt, blockAt = attribute+2, attribute+4
+		f.count = uint32(order.Uint16(data[attribute:]))
 		info, info2, f.block = data[infoAt], data[infoAt+1], data[blockAt]
 		f.rows = uint32(attribute + attributeSize)
 	} else {

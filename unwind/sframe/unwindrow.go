@@ -17,6 +17,9 @@ func (r *Row) Unwind(f *apply.Frame, caller *apply.Caller) error {
 	if r.RA.Kind == Undefined {
 		return apply.ErrOutermost
 	}
+	if r.CFA.Kind == Unchanged { // a hole, or a signal's frame without a rule
+		return &apply.ImpossibleError{Reason: "there is no rule for the CFA"}
+	}
 	e := evaluation{row: r, frame: f}
 	var err error
 	if e.cfa, err = e.value(r.CFA, r.arch.SP(), "the CFA"); err != nil {
