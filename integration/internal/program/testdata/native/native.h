@@ -1,6 +1,7 @@
 // Native code that knows its own stack: every function records its return
 // address and CFA on entry, and the record is written out before the program
 // stops. Tests compare unwound stacks with it, not with another unwinder.
+// Run ../../sframe.sh after a change: libraries of this code are kept there.
 #ifndef NATIVE_H
 #define NATIVE_H
 
