@@ -25,6 +25,9 @@ type config struct {
 	Plugins []pluginConfig `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
+	// StackTimeout bounds what a debug session does for one request of an editor's;
+	// then Delve's own answer goes out: "15s".
+	StackTimeout duration `json:"stackTimeout"`
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(workFolder)
-		// The user's own configuration is none of the tests'. Round trips to plugins
-		// may take long on a busy machine.
+		// The user's own configuration is none of the tests'. Looks at the
+		// program may take long on a busy machine.
 		config := filepath.Join(workFolder, "config")
 		if err := setUpConfig(config); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -53,7 +53,7 @@ func setUpConfig(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, "clew"), 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "clew", "clew.json"), []byte(`{"walkTimeout": "30s"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "clew", "clew.json"), []byte(`{"walkTimeout": "30s", "stackTimeout": "5m"}`), 0o600); err != nil {
 		return err
 	}
 	return os.Setenv("XDG_CONFIG_HOME", folder)

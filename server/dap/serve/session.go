@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
@@ -23,6 +24,8 @@ type Config struct {
 	// killed.
 	Lifeline   func() (*lifeline.Line, error)
 	MaxMessage int
+	// Patience bounds what clew does for one request; see [dap.Options].
+	Patience time.Duration
 }
 
 // Session is one client's session in this process.
@@ -47,7 +50,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	s := &Session{delve: d, done: make(chan struct{})}
 	opts := dap.Options{
 		Client: client, Upstream: d.Conn(), Session: d.Session,
-		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Log: delve.LogDAP,
+		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Patience: cfg.Patience, Log: delve.LogDAP,
 	}
 	if cfg.Lifeline != nil {
 		s.guard = &guard{start: cfg.Lifeline}
