@@ -17,6 +17,11 @@ type Frame struct {
 	PC       CodeAddr
 	Strategy string
 	Trust    Trust
+	// Shown says that the code of the function that this frame has called shows the
+	// step to this frame to be right, where no table or symbol does: though its
+	// trust is a scan's, it is no guess. It is set for the innermost frame's caller
+	// only.
+	Shown bool
 
 	// The frame's registers as far as they were recovered: its PC, SP, FP and,
 	// where the strategies gave them, callee-saved registers.

@@ -95,6 +95,21 @@ func (w *walker) confirm(step *unwind.Step) {
 	}
 }
 
+// shown says of the step from the innermost frame, where nothing but a scan or a
+// frame pointer in unknown code speaks for it, that code shows it to be right:
+// steps of the program rest on it.
+//
+// Situation: a local function of a stripped library has no symbol, and nobody
+// knows where it begins. The call before the return address says it: from there
+// its code is simulated. Test: integration/stepping, linked-O2-fp-stripped.
+func (w *walker) shown(step *unwind.Step) bool {
+	if w.depth() != 1 || step.Trust > unwind.TrustScan {
+		return false
+	}
+	probe := *step // which is not to lose its frame pointer for this
+	return w.codeAgrees(&probe)
+}
+
 // codeAgrees says that code shows a step to be right: the function's own, if it
 // is known, else that of the function that the call has called.
 func (w *walker) codeAgrees(step *unwind.Step) bool {

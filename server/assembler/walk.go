@@ -261,12 +261,13 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	w.lower(step, called.doubt)
 	w.secondGuess(strategy, step)
 	w.confirm(step)
+	shown := w.shown(step)
 	w.countScanned()
 	f.CFA, f.Rule, w.calleeRule = step.CFA, step.Rule, step.Rule
 	callerSP, _ := step.Caller.SP(arch)
 	caller := unwind.Frame{
 		PC: unwind.Code(pc, step.CallerKind), Strategy: strategy, Trust: step.Trust,
-		Registers: step.Caller, Segment: w.judge.segmentOf(callerSP), DelveFrame: -1,
+		Registers: step.Caller, Segment: w.judge.segmentOf(callerSP), DelveFrame: -1, Shown: shown,
 	}
 	if step.Note != "" {
 		caller.Notes = []string{step.Note}

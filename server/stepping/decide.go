@@ -58,7 +58,7 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 	sp, ok := caller.Registers.SP(s.Arch)
 	pc := caller.PC.Raw()
 	switch {
-	case caller.Trust <= unwind.TrustScan:
+	case caller.Trust <= unwind.TrustScan && !caller.Shown:
 		reason = fmt.Sprintf("where this function returns to is only guessed (%#x, by %s)", pc, caller.Strategy)
 		for _, note := range caller.Notes {
 			reason += ": " + note
