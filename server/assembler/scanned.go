@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -101,14 +102,55 @@ func (w *walker) confirm(step *unwind.Step) {
 //
 // Situation: a local function of a stripped library has no symbol, and nobody
 // knows where it begins. The call before the return address says it: from there
-// its code is simulated. Test: integration/stepping, linked-O2-fp-stripped.
+// its code is simulated. Of one that was called through a pointer (a thread's
+// first function) its own prologue does. Test: integration/stepping,
+// linked-O2-fp-stripped; TestShownByPrologue.
 func (w *walker) shown(step *unwind.Step) bool {
 	if w.depth() != 1 || step.Trust > unwind.TrustScan {
 		return false
 	}
 	probe := *step // which is not to lose its frame pointer for this
-	return w.codeAgrees(&probe)
+	return w.codeAgrees(&probe) || w.prologueAgrees(&probe)
 }
+
+// prologueAgrees looks behind the innermost frame for a prologue that sets up a
+// frame pointer, on an address where compilers let functions begin, and says
+// whether the code from there, which must lead to the frame's place, shows the
+// step to be right. Only the nearest that does so counts: behind it lie other
+// functions, whose code does not lead here.
+func (w *walker) prologueAgrees(step *unwind.Step) bool {
+	if w.target.Arch != unwind.AMD64 {
+		return false
+	}
+	pc := w.last().PC.Raw()
+	for at := pc &^ (functionAlign - 1); at <= pc && pc-at <= maxPrologueDistance; at -= functionAlign {
+		code := w.target.Code.Bytes(at, len(endbr64)+1)
+		if len(code) > len(endbr64) && bytes.HasPrefix(code, endbr64) {
+			code = code[len(endbr64):]
+		}
+		if len(code) == 0 || code[0] != pushRBP {
+			continue
+		}
+		rule := w.simulate(Function{Start: at, End: pc + codeBehind, Exact: true}, pc)
+		if rule != nil && byFrame(rule) {
+			return w.agrees(rule, step)
+		}
+	}
+	return false
+}
+
+// byFrame says that a rule finds the caller by an established frame pointer.
+func byFrame(rule *prologue.Rule) bool {
+	return rule.CFA == prologue.Expr{Base: prologue.RBP, Off: 16} && rule.FP == prologue.Loc{Kind: prologue.AtCFA, Off: -16}
+}
+
+const (
+	functionAlign       = 16 // of gcc and clang on amd64, when they optimise
+	maxPrologueDistance = 16 << 10
+	pushRBP             = 0x55
+)
+
+var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 
 // codeAgrees says that code shows a step to be right: the function's own, if it
 // is known, else that of the function that the call has called.
