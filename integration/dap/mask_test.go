@@ -2,6 +2,7 @@ package dap
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -41,10 +42,21 @@ func masked(t testing.TB, m *dapwire.Message) object {
 		t.Fatal(err)
 	}
 	delete(o, "seq")
-	if b, ok := o["body"].(object); ok && m.Command == "threads" {
-		b["threads"] = own(b["threads"])
+	if b, ok := o["body"].(object); ok {
+		switch m.Command {
+		case "threads":
+			b["threads"] = own(b["threads"])
+		case "setExceptionBreakpoints":
+			byText(b["breakpoints"]) // Delve takes them out of a map
+		}
 	}
 	return mask(o).(object)
+}
+
+// byText sorts a list whose order means nothing.
+func byText(list any) {
+	elements, _ := list.([]any)
+	slices.SortFunc(elements, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
 // own keeps the goroutines that run code of the program's: the runtime's come

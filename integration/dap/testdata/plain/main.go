@@ -44,6 +44,7 @@ func main() {
 	case "output":
 		fmt.Println("to stdout")
 		fmt.Fprintln(os.Stderr, "to stderr")
+		time.Sleep(time.Second / 2) // Delve can lose what is written right before the end
 	}
 }
 
@@ -87,6 +88,7 @@ func goroutines(n int) {
 		}()
 	}
 	ready.Wait()
+	time.Sleep(time.Second) // until they wait, on a busy machine too
 	runtime.Breakpoint()
 	close(stop)
 	done.Wait()
