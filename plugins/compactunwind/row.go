@@ -14,15 +14,6 @@ type encodedRow struct {
 	rule table.Rule
 }
 
-// kept are the callee-saved registers of an architecture's C ABI, frame pointer
-// included: what a function has not saved it has not touched. i386: System V ABI,
-// table 2.14.
-var kept = map[unwind.Arch][]unwind.Register{
-	unwind.AMD64: {unwind.AMD64RBX, unwind.AMD64RBP, 12, 13, 14, 15},
-	unwind.I386:  {3, 5, 6, 7}, // ebx ebp esi edi
-	unwind.ARM64: {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79},
-}
-
 // Unwind implements [tablewalk.Row].
 func (r *encodedRow) Unwind(f *apply.Frame, caller *apply.Caller) error {
 	base, ok := f.Registers.Get(r.rule.Base)
@@ -36,7 +27,7 @@ func (r *encodedRow) Unwind(f *apply.Frame, caller *apply.Caller) error {
 	*caller = apply.Caller{CFA: cfa, Kind: unwind.KindReturn}
 	out := &caller.Registers
 	out.Set(r.arch.SP(), cfa)
-	for _, reg := range kept[r.arch] {
+	for _, reg := range r.arch.CalleeSaved() {
 		if v, ok := f.Registers.Get(reg); ok {
 			out.Set(reg, v)
 		}

@@ -90,25 +90,6 @@ func (row *Row) rule(reg unwind.Register) Rule {
 	return Rule{}
 }
 
-var (
-	savedAMD64 = []unwind.Register{unwind.AMD64RBX, unwind.AMD64RBP, 12, 13, 14, 15}
-	savedARM64 = []unwind.Register{19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79}
-)
-
-// savedRegisters are the callee-saved registers of an architecture's C ABI
-// (System V psABI amd64, figure 3.4; AAPCS64, 6.1), without stack pointer and
-// link register: what a called function keeps for its caller where rules say
-// nothing.
-func savedRegisters(arch unwind.Arch) []unwind.Register {
-	switch arch {
-	case unwind.AMD64:
-		return savedAMD64
-	case unwind.ARM64:
-		return savedARM64
-	}
-	return nil
-}
-
 // makePlan lists the rules that Unwind applies: those that are there, and "same
 // value" for registers that the ABI makes the function keep. Others are lost.
 // Go's functions keep none.
@@ -130,7 +111,7 @@ func (row *Row) makePlan() []RegisterRule {
 	if row.goCode {
 		return plan
 	}
-	for _, reg := range savedRegisters(arch) {
+	for _, reg := range arch.CalleeSaved() {
 		if row.rule(reg).Kind == Unspecified && reg != row.ReturnColumn {
 			plan = append(plan, RegisterRule{reg, Rule{Kind: SameValue}})
 		}

@@ -20,14 +20,12 @@ type Row struct {
 // architecture is what the simulation has of an architecture.
 type architecture struct {
 	unwind.Arch
-	find  func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
-	saved []unwind.Register // callee-saved ones, without frame pointer and stack pointer
+	find func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
 }
 
 var architectures = map[unwind.Arch]*architecture{
-	unwind.AMD64: {unwind.AMD64, prologue.AMD64, []unwind.Register{unwind.AMD64RBX, 12, 13, 14, 15}},
-	unwind.ARM64: {unwind.ARM64, prologue.ARM64,
-		[]unwind.Register{19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 72, 73, 74, 75, 76, 77, 78, 79}},
+	unwind.AMD64: {unwind.AMD64, prologue.AMD64},
+	unwind.ARM64: {unwind.ARM64, prologue.ARM64},
 }
 
 // At simulates a function from its first instruction on, at start, and gives the
@@ -61,7 +59,7 @@ func (r *Row) Unwind(f *apply.Frame, caller *apply.Caller) error {
 	*caller = apply.Caller{CFA: cfa, Kind: unwind.KindReturn}
 	out := &caller.Registers
 	out.Set(r.arch.SP(), cfa)
-	for _, reg := range r.arch.saved {
+	for _, reg := range r.arch.CalleeSaved() {
 		if v, ok := f.Registers.Get(reg); ok {
 			out.Set(reg, v)
 		}
