@@ -45,10 +45,11 @@ frame how it was found and how far to trust it.
 
 The target is a running process (--pid; it is stopped for a moment and goes on
 afterwards), a core file (--core, with the executable that it is of; libraries
-are looked for where the process had them), or a program to run until it stops by itself (a breakpoint
-instruction, runtime.Breakpoint, a panic or fatal signal) or at a location
-(--break FUNCTION, FILE:LINE or *ADDRESS; in a library that is not loaded yet,
-it is set when the library comes). The program's own output goes to stderr.
+are looked for where the process had them), or a program to run until it stops
+by itself (a breakpoint instruction, runtime.Breakpoint, a panic or fatal
+signal) or at a location (--break FUNCTION, FILE:LINE or *ADDRESS; in a library
+that is not loaded yet, it is set when the library comes). The program's own
+output goes to stderr.
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for

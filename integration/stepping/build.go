@@ -49,7 +49,7 @@ func (v *variant) unsure() bool {
 type built struct {
 	variant   variant
 	path      string
-	library   string // where the C code is, "" for static
+	native    string // where the C code is, "" for static
 	spots     map[string]uint64
 	functions map[string]elf.Symbol // of the C code and of Go
 	// asmcgocall are the two places in runtime.asmcgocall: at the calls of C code,
@@ -104,7 +104,7 @@ func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	if v.Linkage == program.Static {
 		return nil
 	}
-	p.library = filepath.Join(dir, "libsteps.so")
+	p.native = filepath.Join(dir, "libsteps.so")
 	if err := write(dir, nativeFiles...); err != nil {
 		return err
 	}
@@ -117,15 +117,15 @@ func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	if err := output(exec.Command(tools.CC, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
 		return err
 	}
-	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.library, filepath.Join(dir, "steps.c"), leaf)
+	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.native, filepath.Join(dir, "steps.c"), leaf)
 	if err := output(exec.Command(tools.CC, args...)); err != nil {
 		return err
 	}
-	if err := p.read(p.library); err != nil {
+	if err := p.read(p.native); err != nil {
 		return err
 	}
 	if v.Stripped {
-		return output(exec.Command(tools.Strip, "-s", p.library))
+		return output(exec.Command(tools.Strip, "-s", p.native))
 	}
 	return nil
 }
@@ -222,5 +222,5 @@ func (p *built) readSwitch(f *elf.File, fn elf.Symbol) error {
 
 // cFunctions are those of steps.c, which may lie in the library.
 func (p *built) inLibrary(function string) bool {
-	return p.library != "" && !strings.HasPrefix(function, "main.") && !strings.HasPrefix(function, "runtime.")
+	return p.native != "" && !strings.HasPrefix(function, "main.") && !strings.HasPrefix(function, "runtime.")
 }

@@ -47,7 +47,7 @@ func startClew(r *run) (debugger, error) {
 	if err := guard.Launch(r.program.path); err != nil {
 		return nil, err
 	}
-	if err := os.Setenv("STEPS_LIBRARY", r.program.library); err != nil {
+	if err := os.Setenv("STEPS_LIBRARY", r.program.native); err != nil {
 		return nil, err
 	}
 	c := &clew{guard: guard, engine: engine.New(inprocess.Strategies())}

@@ -113,7 +113,7 @@ func TestDAP(t *testing.T) {
 	c := dial(t)
 	c.send("initialize", map[string]any{"adapterID": "go", "linesStartAt1": true, "pathFormat": "path"})
 	c.send("launch", map[string]any{
-		"mode": "exec", "program": p.path, "args": r.args()[1:], "cwd": dir, "env": map[string]string{"STEPS_LIBRARY": p.library},
+		"mode": "exec", "program": p.path, "args": r.args()[1:], "cwd": dir, "env": map[string]string{"STEPS_LIBRARY": p.native},
 	})
 	c.wait("initialized")
 	c.send("setFunctionBreakpoints", map[string]any{"breakpoints": []map[string]string{{"name": "main.ready"}}})

@@ -57,7 +57,7 @@ type run struct {
 func (r *run) args() []string { return []string{r.program.path, r.scenario, r.record} }
 
 // env is what the program needs beyond our own environment.
-func (r *run) env() string { return "STEPS_LIBRARY=" + r.program.library }
+func (r *run) env() string { return "STEPS_LIBRARY=" + r.program.native }
 
 // bias is what has to be added to addresses of the library.
 func (p *built) bias(pid int) (uint64, error) {
@@ -71,9 +71,9 @@ func (p *built) bias(pid int) (uint64, error) {
 		return 0, err
 	}
 	for _, m := range maps {
-		if m.Path == p.library {
+		if m.Path == p.native {
 			return m.Start - m.Offset, nil
 		}
 	}
-	return 0, fmt.Errorf("%s is not loaded", p.library)
+	return 0, fmt.Errorf("%s is not loaded", p.native)
 }

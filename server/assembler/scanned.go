@@ -123,7 +123,8 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 		return false
 	}
 	pc := w.last().PC.Raw()
-	for at := pc &^ (functionAlign - 1); at <= pc && pc-at <= maxPrologueDistance; at -= functionAlign {
+	tried := 0
+	for at := pc &^ (functionAlign - 1); at <= pc && pc-at <= maxPrologueDistance && tried < maxPrologues; at -= functionAlign {
 		code := w.target.Code.Bytes(at, len(endbr64)+1)
 		if len(code) > len(endbr64) && bytes.HasPrefix(code, endbr64) {
 			code = code[len(endbr64):]
@@ -131,6 +132,7 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 		if len(code) == 0 || code[0] != pushRBP {
 			continue
 		}
+		tried++
 		rule := w.simulate(Function{Start: at, End: pc + codeBehind, Exact: true}, pc)
 		if rule != nil && byFrame(rule) {
 			return w.agrees(rule, step)
@@ -147,6 +149,7 @@ func byFrame(rule *prologue.Rule) bool {
 const (
 	functionAlign       = 16 // of gcc and clang on amd64, when they optimise
 	maxPrologueDistance = 16 << 10
+	maxPrologues        = 64 // that are simulated: bytes of any kind may look like one
 	pushRBP             = 0x55
 )
 
