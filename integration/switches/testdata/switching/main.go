@@ -223,8 +223,10 @@ func spins() {
 	disarmed()
 }
 
+// collect asks for preemptions for longer than any test looks for one: most
+// interrupt the spinning goroutine, on a busy machine few do.
 func collect() {
-	for range 100 {
+	for range 1_000_000 {
 		runtime.GC()
 	}
 	stop = true
