@@ -72,7 +72,7 @@ func run(o options) (bool, error) {
 		packages = []string{"./..."}
 	}
 	r := newReport(os.Stdout)
-	if err := test(r, packages); err != nil {
+	if err := errors.Join(test(r, packages), again(r)); err != nil {
 		return false, err
 	}
 	if o.race && len(o.packages) == 0 {
@@ -110,7 +110,7 @@ func testWithRace(r *report) error {
 		}
 	}
 	fmt.Println("with the race detector:")
-	return test(r, raced, "-race")
+	return errors.Join(test(r, raced, "-race"), again(r, "-race"))
 }
 
 // test runs go test with the arguments and passes its events to r. A failed
@@ -130,6 +130,8 @@ func test(r *report, packages []string, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	before := r.failed
+	clear(r.failures)
 	readErr := r.read(out)
 	if readErr != nil {
 		_, _ = io.Copy(io.Discard, out) // or go test would wait for a reader
@@ -137,7 +139,7 @@ func test(r *report, packages []string, args ...string) error {
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
-		r.commandFailed = true
+		r.broken = r.broken || r.failed == before
 		err = nil
 	}
 	return errors.Join(readErr, err)

@@ -30,12 +30,18 @@ type report struct {
 	running        map[string]map[string][]string // package, test: its output so far
 	passed, failed int
 	leftOut        map[string][]string // reason: tests
-	commandFailed  bool                // a go test ended with failure, whatever its events said
-	packageFailed  bool
+	failures       map[name]int        // of the last run: how often each of them and its parts failed
+	broken         bool                // something failed that is no test: a build, a binary that died
+	unsteady       []name              // failed among the others, passed alone
 }
 
+// A name is a test's, without its parts.
+type name struct{ pkg, test string }
+
+func (n name) String() string { return n.pkg + "." + n.test }
+
 func newReport(out io.Writer) *report {
-	return &report{out: out, running: map[string]map[string][]string{}, leftOut: map[string][]string{}}
+	return &report{out: out, running: map[string]map[string][]string{}, leftOut: map[string][]string{}, failures: map[name]int{}}
 }
 
 // read takes events until the end of in. Lines that are none, as a test binary
@@ -82,7 +88,10 @@ func (r *report) takePackage(e event) {
 			r.print(e.Output)
 		}
 	case "fail":
-		r.packageFailed = true
+		if len(r.running[e.Package]) > 0 || !slices.ContainsFunc(slices.Collect(maps.Keys(r.failures)),
+			func(n name) bool { return n.pkg == e.Package }) {
+			r.broken = true
+		}
 		// A binary that died or ran out of time leaves tests without an end;
 		// their output says where.
 		for _, name := range slices.Sorted(maps.Keys(r.running[e.Package])) {
@@ -111,6 +120,8 @@ func (r *report) takeTest(e event) {
 		delete(tests, e.Test)
 	case "fail":
 		r.failed++
+		top, _, _ := strings.Cut(e.Test, "/")
+		r.failures[name{e.Package, top}]++
 		r.print(strings.Join(tests[e.Test], ""))
 		delete(tests, e.Test)
 	case "skip":
@@ -156,7 +167,10 @@ func (r *report) conclude(ci bool) bool {
 			fmt.Fprintf(r.out, "    %s\n", test)
 		}
 	}
-	ok := r.failed == 0 && !r.packageFailed && !r.commandFailed
+	for _, n := range r.unsteady {
+		fmt.Fprintf(r.out, "UNSTEADY: %s failed among the others (above) and passed %d times alone\n", n, alone)
+	}
+	ok := r.failed == 0 && !r.broken
 	switch {
 	case r.passed+r.failed == 0:
 		r.print("check: no test ran\n")

@@ -33,6 +33,9 @@ func goTest(t *testing.T, body string) (*report, *strings.Builder) {
 	if err := test(r, []string{"./..."}); err != nil {
 		t.Fatal(err)
 	}
+	if err := again(r); err != nil {
+		t.Fatal(err)
+	}
 	return r, out
 }
 
