@@ -60,7 +60,7 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
 	const group = "clew"
 	root.AddGroup(&cobra.Group{ID: group, Title: "Trusted stacks:"})
-	own := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), pluginsCommand()}
+	own := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand()}
 	for _, c := range own {
 		c.GroupID = group
 		c.SilenceUsage, c.SilenceErrors = true, true

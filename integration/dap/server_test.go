@@ -51,7 +51,13 @@ func start(t testing.TB, exe string, flags ...string) *server {
 	if !strings.Contains(strings.Join(flags, " "), "--listen") {
 		flags = append([]string{"--listen=127.0.0.1:0"}, flags...)
 	}
-	s := &server{t: t, cmd: exec.Command(exe, append([]string{"dap"}, flags...)...), stderr: &lockedBuffer{}, stdout: &lockedBuffer{}, exited: make(chan error, 1)}
+	return startAny(t, banner, exe, append([]string{"dap"}, flags...)...)
+}
+
+// startAny starts any server that writes a banner and its address first.
+func startAny(t testing.TB, banner, exe string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, cmd: exec.Command(exe, args...), stderr: &lockedBuffer{}, stdout: &lockedBuffer{}, exited: make(chan error, 1)}
 	s.cmd.Stderr = s.stderr
 	// A group of its own: what it leaves behind can be found and ended.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -66,7 +72,7 @@ func start(t testing.TB, exe string, flags ...string) *server {
 	lines := bufio.NewReader(out)
 	first, err := lines.ReadString('\n')
 	if err != nil || !strings.HasPrefix(first, banner) {
-		t.Fatalf("%s dap says %q, %v; stderr: %s", exe, first, err, s.stderr)
+		t.Fatalf("%s %s says %q, %v; stderr: %s", exe, args[0], first, err, s.stderr)
 	}
 	s.addr = strings.TrimSuffix(strings.TrimPrefix(first, banner), "\n")
 	go func() {

@@ -15,6 +15,9 @@ type client struct {
 	// asked are the requests of Delve's that the client has not answered: Delve's
 	// numbers by ours.
 	asked map[int64]int64
+	// owed are the requests that the client has had no answer to, with their
+	// commands. Nil where nobody will ask.
+	owed map[int64]string
 }
 
 // send sends a message. A client that is gone is noticed where its messages are
@@ -28,6 +31,9 @@ func (c *client) send(m *dapwire.Message) {
 			c.asked = make(map[int64]int64)
 		}
 		c.asked[c.seq] = m.Seq
+	}
+	if m.Type == dapwire.TypeResponse {
+		delete(c.owed, m.RequestSeq)
 	}
 	m.SetSeq(c.seq)
 	_ = dapwire.Write(c.w, m.Bytes())
@@ -54,6 +60,7 @@ const (
 	errSetVariable = 2012
 	errDataBreak   = 2017
 	errStep        = 2101
+	errLost        = 2102
 )
 
 // respond answers a request.

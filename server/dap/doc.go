@@ -31,5 +31,6 @@
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
 //   - step.go: steps, checked before Delve does them (server/stepping)
+//   - lost.go: what the client is told when Delve, in another process, is gone
 //   - guard.go: who kills the program when clew dies
 package dap

@@ -33,6 +33,9 @@ type Options struct {
 	// Patience bounds what clew does for one request; after it, Delve's own answer
 	// goes out. 0 is [DefaultPatience].
 	Patience time.Duration
+	// Lost says that the upstream is another process, and what the client is told
+	// when the connection to it ends; see lost.go. "" is for a session of our own.
+	Lost string
 	// Log takes what is of interest to who debugs clew itself; may be nil.
 	Log func(format string, args ...any)
 }
@@ -60,6 +63,7 @@ type Proxy struct {
 	alias  threadAlias
 	ctx    context.Context               // of the session; ends with the client's connection
 	armed  atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
+	over   atomic.Bool                   // the client knows that the session has ended
 }
 
 // New makes a proxy; [Proxy.Run] runs it.
@@ -71,6 +75,9 @@ func New(opts Options) *Proxy {
 		opts.Log = func(string, ...any) {}
 	}
 	p := &Proxy{opts: opts, client: &client{w: opts.Client}, config: defaultConfig()}
+	if opts.Lost != "" {
+		p.client.owed = make(map[int64]string)
+	}
 	p.look.debugFolders = opts.DebugFolders
 	p.up = newLink(opts.Upstream)
 	p.look.turn = make(chan struct{}, 1)
@@ -92,6 +99,7 @@ func (p *Proxy) Run() {
 	go func() {
 		defer wait.Done()
 		p.fromUpstream()
+		p.tellLost()
 		_ = p.opts.Client.Close() // ends the reading of requests
 	}()
 	queue := make(chan *dapwire.Message, maxQueue)
@@ -141,6 +149,7 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 		if p.cancelOwn(m) {
 			continue
 		}
+		p.client.owes(m)
 		queue <- m
 	}
 }
@@ -189,6 +198,7 @@ func (p *Proxy) fromUpstream() {
 		if m.Type == dapwire.TypeEvent {
 			p.onEvent(m)
 		}
+		p.hearEnd(m)
 		p.client.send(m)
 	}
 }

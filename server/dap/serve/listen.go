@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"net"
 	"strings"
 	"syscall"
@@ -21,9 +22,13 @@ func Listen(addr string) (net.Listener, error) {
 }
 
 // Dial connects to a client that waits, by an address as in [Listen].
-func Dial(addr string) (net.Conn, error) {
+func Dial(addr string) (net.Conn, error) { return DialContext(context.Background(), addr) }
+
+// DialContext is [Dial], until the context ends.
+func DialContext(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
 	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
-		return net.Dial("unix", path)
+		return d.DialContext(ctx, "unix", path)
 	}
-	return net.Dial("tcp", addr)
+	return d.DialContext(ctx, "tcp", addr)
 }

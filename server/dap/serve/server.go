@@ -72,23 +72,28 @@ func (s *Server) accept(interrupted <-chan os.Signal) (net.Conn, error) {
 	}
 }
 
-// next takes the next client that may connect. One that may not does not end
-// the server.
+// next takes the next client that may connect.
 func (s *Server) next() (net.Conn, error) {
+	return Next(s.Listener, s.AnyUser, func(err error) { delve.LogDAPError("%v", err) })
+}
+
+// Next takes the next client that may connect: with anyUser one of other users
+// too. One that may not does not end the server; refused is told.
+func Next(l net.Listener, anyUser bool, refused func(error)) (net.Conn, error) {
 	for {
-		conn, err := s.Listener.Accept()
+		conn, err := l.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return nil, err
 			}
 			return nil, fmt.Errorf("accept a client: %w", err)
 		}
-		if s.AnyUser {
+		if anyUser {
 			return conn, nil
 		}
-		if err := checkPeer(s.Listener.Addr(), conn); err != nil {
+		if err := checkPeer(l.Addr(), conn); err != nil {
 			_ = conn.Close()
-			delve.LogDAPError("%v", err)
+			refused(err)
 			continue
 		}
 		return conn, nil

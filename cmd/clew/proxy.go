@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/proxy"
+)
+
+// proxyFlags are the flags of clew proxy.
+type proxyFlags struct {
+	config   string
+	listen   string
+	sameUser bool
+	log      bool
+	logDest  string
+}
+
+func proxyCommand() *cobra.Command {
+	var f proxyFlags
+	c := &cobra.Command{
+		Use:   "proxy [--listen ADDR] UPSTREAM",
+		Short: "Stand before a Delve server that runs already.",
+		Long: `Stands before a Delve server that runs already, here or on another machine:
+UPSTREAM is its address, host:port or unix:PATH.
+
+Clients connect to the proxy instead: "dlv connect", whose protocol passes as it
+is, and editors (the Debug Adapter Protocol; attach with mode "remote"). Before a
+headless server with --accept-multiclient any number of them can, and editors
+see clew's stacks. A headless server without that, and "dlv dap", take one
+client, and have nothing more to tell: editors see Delve's own stacks, and a line
+in the debug console says so.
+
+The first line of standard output is "clew proxy listening at: ADDR". The proxy
+ends when the server is gone; clients that still wait for an answer get an error.
+
+It listens on this machine only (--listen says where), for the user that runs it.
+On another address everybody who can connect to it controls the program.
+
+Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
+		Example: `  dlv exec ./server --headless --accept-multiclient --listen 127.0.0.1:4711
+  clew proxy --listen 127.0.0.1:4712 127.0.0.1:4711
+  dlv connect 127.0.0.1:4712`,
+		Args: wantArgs(1, 1, "one address, of a Delve server"),
+		RunE: func(c *cobra.Command, args []string) error { return runProxy(c, &f, args[0]) },
+	}
+	fl := c.Flags()
+	configFlag(c, &f.config)
+	fl.StringVarP(&f.listen, "listen", "l", "127.0.0.1:0", "where clients connect: host:port, or unix:PATH")
+	fl.BoolVar(&f.sameUser, "only-same-user", true, "take only clients of the user that runs the proxy")
+	fl.BoolVar(&f.log, "log", false, "log what the proxy does")
+	fl.StringVar(&f.logDest, "log-dest", "", "write the log to this file or file descriptor (default: standard error)")
+	return c
+}
+
+func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
+	logged := ""
+	if f.log {
+		logged = "dap"
+	}
+	if err := delve.SetupLogging(f.log, logged, f.logDest); err != nil {
+		return usageErrorf("%v", err)
+	}
+	defer delve.CloseLogs()
+	warn := func(format string, a ...any) { fmt.Fprintf(c.ErrOrStderr(), "clew: "+format+"\n", a...) }
+	cfg := proxy.Config{
+		Upstream: upstream, Listen: f.listen, AnyUser: !f.sameUser,
+		Strategies: func(names []string) (*dap.Strategies, error) { return dapStrategies(f.config, names) },
+		Announce: func(addr net.Addr) {
+			if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+				warn("listening at an address that others can reach: whoever connects controls the program (without --listen, only this machine can)")
+			}
+			fmt.Fprintf(c.OutOrStdout(), "clew proxy listening at: %s\n", addr)
+		},
+		Log: delve.LogDAP, Warn: warn,
+	}
+	config, err := loadConfig(f.config)
+	if err != nil {
+		return err
+	}
+	cfg.DebugFolders, cfg.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+	err = proxy.Run(c.Context(), cfg)
+	var gone *proxy.GoneError
+	if errors.As(err, &gone) {
+		warn("%v", gone)
+		return nil
+	}
+	if errors.Is(err, errInterrupted) {
+		return nil
+	}
+	return failf("%v", err)
+}

@@ -1,0 +1,86 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/clewdbg/clew/server/dap"
+)
+
+// opening is what a client has to send before it is known what it speaks.
+type opening struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// Read reads what came, from the first byte on.
+func (o *opening) Read(p []byte) (int, error) { return o.r.Read(p) }
+
+// CloseWrite says that nothing more will be written.
+func (o *opening) CloseWrite() error { return closeWrite(o.Conn) }
+
+// client serves one client. The server hears of it when it has said what it
+// speaks: a client that says nothing, or something else, costs no connection,
+// which may be the only one.
+func (s *server) client(ctx context.Context, conn net.Conn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &opening{conn, bufio.NewReader(conn)}
+	first, err := firstByte(c.r)
+	if err != nil {
+		return
+	}
+	switch first {
+	case 'C': // of Content-Length, as Delve tells it
+		s.serveDAP(ctx, c)
+	case '{':
+		s.serveRPC(ctx, c)
+	default:
+		s.Warn("%v: neither JSON-RPC nor the Debug Adapter Protocol (it begins with %q)", conn.RemoteAddr(), first)
+	}
+}
+
+// firstByte gives the first byte that is no space of JSON, without taking it.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// serveDAP has server/dap between the client and the server.
+func (s *server) serveDAP(ctx context.Context, c *opening) {
+	up, err := s.up.connect(ctx)
+	if err != nil {
+		s.Warn("%v: %v", c.RemoteAddr(), err)
+		dap.Refuse(c, s.MaxMessage, err)
+		linger(c)
+		return
+	}
+	dap.New(dap.Options{
+		Client: c, Upstream: up, Strategies: s.Strategies, DebugFolders: s.DebugFolders,
+		MaxMessage: s.MaxMessage, Patience: s.Patience, Log: s.Log,
+		Lost: fmt.Sprintf("the connection to the Delve server at %s has ended", s.Upstream),
+	}).Run()
+	s.up.ended(ctx)
+}
+
+// lingering bounds the time for a client to take its last message.
+const lingering = time.Second
+
+// linger closes a connection so that the client gets what was written: what it
+// sends meanwhile would otherwise have the kernel drop it.
+func linger(c *opening) {
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(lingering))
+	_, _ = io.Copy(io.Discard, c)
+}
