@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
@@ -81,8 +82,10 @@ func nativeStack(t *testing.T, v program.Variant, sc program.Scenario) {
 	})
 	thread := threadOf(t, stopped)
 	got := c.stack(thread, 0, 100_000)
+	answer := c.request("clew/stack", object{"threadId": thread})
 	var stack stackjson.Stack
-	decode(t, c.request("clew/stack", object{"threadId": thread}), &stack)
+	decode(t, answer, &stack)
+	framesOnSegments(t, answer, &stack)
 
 	var bad program.Findings
 	maps, err := program.ReadMappings(stem + ".maps")
@@ -242,5 +245,29 @@ func (c *client) paging(thread int64, whole stackBody) {
 	}
 	if got := c.stack(thread, len(whole.StackFrames)+5, 3); len(got.StackFrames) != 0 || got.TotalFrames != whole.TotalFrames {
 		c.t.Errorf("behind the end: %+v", got)
+	}
+}
+
+// framesOnSegments: each frame lies on one of the stacks that the answer names.
+func framesOnSegments(t *testing.T, answer *dapwire.Message, stack *stackjson.Stack) {
+	t.Helper()
+	var with struct {
+		Segments []struct {
+			Kind      string
+			Low, High stackjson.Address
+		}
+	}
+	decode(t, answer, &with)
+	for i := range stack.Frames {
+		f := &stack.Frames[i]
+		on := 0
+		for _, s := range with.Segments {
+			if f.SP != nil && *f.SP >= s.Low && *f.SP <= s.High {
+				on++
+			}
+		}
+		if on != 1 {
+			t.Errorf("frame %d (%s) with SP %v lies on %d of the segments %v", i, f.Function, f.SP, on, with.Segments)
+		}
 	}
 }

@@ -7,6 +7,21 @@ import (
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
+// clewStack is the answer to clew/stack: a stack in the form of `clew stack
+// --format json`, with the memory that its frames can lie on.
+type clewStack struct {
+	stackjson.Stack
+	Segments []segment `json:"segments,omitempty"`
+}
+
+// segment is one stack of those that the thread's frames can lie on; a frame lies
+// on the one that holds its SP.
+type segment struct {
+	Kind string            `json:"kind"` // thread, goroutine, g0 or signal
+	Low  stackjson.Address `json:"low"`
+	High stackjson.Address `json:"high"` // one past the end
+}
+
 // onClewStack answers clew/stack: the frames of a stack with the evidence for
 // each, in the form of `clew stack --format json`. Startframe and levels count
 // frames, of which labels are none; without levels the stack is given whole.
@@ -19,7 +34,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 	if !p.settle(ctx, m) {
 		return
 	}
-	var stack *stackjson.Stack
+	var stack *clewStack
 	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.resolve(want.ThreadID)
 		if err != nil {
@@ -35,7 +50,10 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		}
 		all := a.stack
 		all.Frames = all.Frames[min(start, len(all.Frames)):min(end, len(all.Frames))]
-		answer := stackjson.FromStack(v.arch(), &all, false)
+		answer := clewStack{Stack: stackjson.FromStack(v.arch(), &all, false)}
+		for _, g := range a.thread.Segments {
+			answer.Segments = append(answer.Segments, segment{g.Kind.String(), stackjson.Address(g.Low), stackjson.Address(g.High)})
+		}
 		for i := range answer.Frames {
 			answer.Frames[i].Index = start + i
 		}
