@@ -23,12 +23,15 @@ const (
 	maxNotes          = 1 << 16 // bytes of one segment of notes
 )
 
-// elfImage is what the program headers of an ELF file say.
-type elfImage struct {
+// headers are what the program headers of an ELF file say, or the load commands of
+// a Mach-O image in the same terms.
+type headers struct {
 	class   elf.Class
 	machine elf.Machine
 	loads   []elf.ProgHeader // the PT_LOAD ones
 	buildID []byte
+	machO   bool
+	base    uint64 // Mach-O: the virtual address of its header
 	// notesErr is why the build ID cannot be known. The rest is still right.
 	notesErr error
 }
@@ -48,7 +51,7 @@ func ReadBuildID(r io.ReaderAt) ([]byte, error) {
 
 // readELF reads the headers by file offset. It works on a file as well as on
 // memory in the form of mappedFile, which need not hold the section headers.
-func readELF(r io.ReaderAt) (*elfImage, error) {
+func readELF(r io.ReaderAt) (*headers, error) {
 	var ident [elf.EI_NIDENT]byte
 	if n, err := r.ReadAt(ident[:], 0); n < len(ident) {
 		if errors.Is(err, io.EOF) {
@@ -59,7 +62,7 @@ func readELF(r io.ReaderAt) (*elfImage, error) {
 	if string(ident[:4]) != elf.ELFMAG {
 		return nil, ErrNotELF
 	}
-	image := &elfImage{class: elf.Class(ident[elf.EI_CLASS])}
+	image := &headers{class: elf.Class(ident[elf.EI_CLASS])}
 	var order binary.ByteOrder
 	switch elf.Data(ident[elf.EI_DATA]) {
 	case elf.ELFDATA2LSB:

@@ -38,8 +38,8 @@ type Image struct {
 	// Name is the last element of Path. It follows from the path and is not
 	// stored in CIF.
 	Name string
-	// Path is the image's file, "[vdso]" for the kernel's own library, empty
-	// when unknown, at most MaxPath bytes. It is bytes as the system has them:
+	// Path is the image's file, "[vdso]" for the kernel's own library, "[NAME]" for
+	// a Mach-O image that is in memory only, empty when unknown, at most MaxPath bytes. It is bytes as the system has them:
 	// UTF-8 by custom, not by rule.
 	Path string
 
@@ -56,13 +56,15 @@ type Range struct{ Start, End uint64 }
 
 // Loaded is how an image lies in a live process.
 type Loaded struct {
-	// Bias is the address of the image's virtual address 0: what is to be added
-	// to an address in the file. Valid if HasBias.
+	// Bias says where the image is: in ELF the address of its virtual address 0,
+	// which is what is to be added to an address in the file; in Mach-O the address of
+	// its header. Valid if HasBias.
 	Bias    uint64
 	HasBias bool
 	// Executable are the executable mappings of the image, in order.
 	Executable []Range
-	// Machine and Class are of the ELF header; zero if it could not be read.
+	// Machine and Class are of the ELF header, or what ELF has for those of Mach-O;
+	// zero if they could not be read.
 	Machine elf.Machine
 	Class   elf.Class
 	// File says what has become of the file at Path.
@@ -82,7 +84,7 @@ const (
 	// FileReplaced: there is another file at the path now. Its symbols and
 	// tables do not describe the process.
 	FileReplaced
-	// FileNone: there never was a file (the vdso).
+	// FileNone: there never was a file (the vdso), or none is mapped.
 	FileNone
 )
 

@@ -17,7 +17,7 @@ import (
 //
 // # Which mappings are images
 //
-// Every ELF file of which some part is mapped executable, and the vdso. A file that
+// Every ELF or Mach-O file of which some part is mapped executable, and the vdso. A file that
 // is only mapped to be read (a debugger's view of a library) is none, nor is
 // executable memory that is not ELF (JIT code, even with a file behind it).
 //
@@ -27,7 +27,14 @@ import (
 // agree in it are one image; a file loaded twice (dlmopen) gives two. Base is the
 // start of the mapping of the lowest PT_LOAD segment, end of text the highest end
 // (p.Vaddr + p.Memsz) of an executable one: so does Swift, but for executables
-// with a fixed address, to which it adds the base twice.
+// with a fixed address, to which it adds the base twice. Of a Mach-O file, which
+// something in the process has mapped, Base is its header, and segments stand for
+// PT_LOAD segments; of a universal file the image counts whose segments the mappings
+// are of.
+//
+// A Mach-O image may be in memory without a file, where a loader has read it into
+// anonymous memory. It is found by its header at the start of an executable mapping,
+// or right behind another such image.
 //
 // # Which file
 //
@@ -107,6 +114,7 @@ func (s *Source) Capture() (*ImageMap, error) {
 	for _, file := range groupByFile(maps) {
 		c.addFile(file)
 	}
+	c.addAnonymous(maps)
 	m, err := newMap(c.wordSize(maps), s.Platform, c.images)
 	if err != nil {
 		return nil, err
@@ -166,30 +174,42 @@ func (c *capture) wordSize(maps []Mapping) WordSize {
 }
 
 func (c *capture) addFile(maps []Mapping) {
-	path, state, image, err := c.identify(maps)
+	path, state, images, err := c.identify(maps)
 	if errors.Is(err, ErrNotELF) || (maps[0].Path == vdsoPath && c.Memory == nil) {
 		return
 	}
 	report := func(err error) {
 		c.errs = append(c.errs, &CaptureError{Path: path, Start: maps[0].Start, Err: err})
 	}
-	if err == nil && image.notesErr != nil {
-		report(fmt.Errorf("build ID: %w", image.notesErr))
+	for _, image := range images {
+		if image.notesErr != nil {
+			report(fmt.Errorf("build ID: %w", image.notesErr))
+		}
+	}
+	type place struct {
+		image *headers
+		bias  uint64
 	}
 	var loose []Range // executable mappings that no segment explains
-	byBias := make(map[uint64][]Range)
+	found := make(map[place][]Range)
 	for _, m := range maps {
 		if !m.Executable() {
 			continue
 		}
-		if bias, ok := image.bias(m); ok {
-			byBias[bias] = append(byBias[bias], Range{m.Start, m.End})
-		} else {
+		explained := false
+		for _, image := range images {
+			if bias, ok := image.bias(m); ok {
+				at := place{image, bias}
+				found[at], explained = append(found[at], Range{m.Start, m.End}), true
+				break
+			}
+		}
+		if !explained {
 			loose = append(loose, Range{m.Start, m.End})
 		}
 	}
-	for bias, ranges := range byBias {
-		img := image.at(bias, maps, ranges)
+	for at, ranges := range found {
+		img := at.image.at(at.bias, maps, ranges)
 		img.Path, img.Loaded.File = path, state
 		c.images = append(c.images, img)
 	}
@@ -202,25 +222,25 @@ func (c *capture) addFile(maps []Mapping) {
 	report(err)
 	// What the mappings alone tell.
 	base := loose[0].Start
-	if len(byBias) == 0 {
+	if len(found) == 0 {
 		base = maps[0].Start
 	}
 	loaded := &Loaded{Executable: loose, File: state}
 	img := Image{Base: base, EndOfText: loose[len(loose)-1].End, Path: path, Loaded: loaded}
-	if image != nil {
-		img.BuildID, loaded.Class, loaded.Machine = image.buildID, image.class, image.machine
+	if len(images) == 1 {
+		img.BuildID, loaded.Class, loaded.Machine = images[0].buildID, images[0].class, images[0].machine
 	}
 	c.images = append(c.images, img)
 }
 
 // identify finds the headers of a mapped file, and what has become of the file
-// at its path: the rules are in the comment of Source. A nil image comes with an
+// at its path: the rules are in the comment of Source. No image comes with an
 // error.
-func (c *capture) identify(maps []Mapping) (path string, state FileState, image *elfImage, err error) {
+func (c *capture) identify(maps []Mapping) (path string, state FileState, images []*headers, err error) {
 	m := maps[0]
 	if m.Path == vdsoPath {
-		image, err = c.fromMemory(maps)
-		return m.Path, FileNone, image, err
+		images, err = c.fromMemory(maps)
+		return m.Path, FileNone, images, err
 	}
 	path = m.Path
 	atPath, openErr := c.open(path)
@@ -234,8 +254,8 @@ func (c *capture) identify(maps []Mapping) (path string, state FileState, image 
 	defer func() { atPath.close() }()
 
 	if openErr == nil && atPath.is(m) {
-		image, err = readELF(atPath)
-		return path, FilePresent, image, err
+		images, err = readHeaders(atPath)
+		return path, FilePresent, images, err
 	}
 	switch {
 	case openErr == nil:
@@ -243,28 +263,35 @@ func (c *capture) identify(maps []Mapping) (path string, state FileState, image 
 	case errors.Is(openErr, fs.ErrNotExist):
 		state = FileDeleted
 	}
-	image, err = c.mapped(maps)
+	images, err = c.mapped(maps)
 	if err == nil && openErr == nil {
-		if other, e := readELF(atPath); e == nil && len(other.buildID) > 0 && bytes.Equal(other.buildID, image.buildID) {
+		if others, e := readHeaders(atPath); e == nil && sameBuild(images, others) {
 			state = FilePresent
 		}
 	}
 	if errors.Is(err, errNoBytes) && openErr == nil && atPath.Inode == m.Inode {
-		image, err = readELF(atPath)
-		return path, FilePresent, image, err
+		images, err = readHeaders(atPath)
+		return path, FilePresent, images, err
 	}
 	if err != nil && openErr != nil && !errors.Is(openErr, fs.ErrNotExist) {
 		err = errors.Join(err, openErr)
 	}
-	return path, state, image, err
+	return path, state, images, err
+}
+
+// sameBuild says whether images have build IDs, and the same ones.
+func sameBuild(a, b []*headers) bool {
+	return len(a) > 0 && slices.EqualFunc(a, b, func(a, b *headers) bool {
+		return len(a.buildID) > 0 && bytes.Equal(a.buildID, b.buildID)
+	})
 }
 
 // mapped reads the headers of what is mapped, not of what is at the path.
-func (c *capture) mapped(maps []Mapping) (*elfImage, error) {
+func (c *capture) mapped(maps []Mapping) ([]*headers, error) {
 	if c.OpenMapped != nil {
 		if f, err := c.OpenMapped(maps[0]); err == nil {
 			defer f.close()
-			return readELF(f)
+			return readHeaders(f)
 		}
 	}
 	if c.Memory == nil {
@@ -273,11 +300,11 @@ func (c *capture) mapped(maps []Mapping) (*elfImage, error) {
 	return c.fromMemory(maps)
 }
 
-func (c *capture) fromMemory(maps []Mapping) (*elfImage, error) {
+func (c *capture) fromMemory(maps []Mapping) ([]*headers, error) {
 	if c.Memory == nil {
 		return nil, errNoBytes
 	}
-	return readELF(mappedFile{c.Memory, maps})
+	return readHeaders(mappedFile{c.Memory, maps})
 }
 
 func (c *capture) open(path string) (*File, error) {
@@ -299,10 +326,7 @@ func (f *File) close() {
 // bias finds the load bias that a mapping of the file implies. Where segments
 // share a page of the file, the one with most bytes in the mapping counts, an
 // executable one before others.
-func (i *elfImage) bias(m Mapping) (bias uint64, ok bool) {
-	if i == nil {
-		return 0, false
-	}
+func (i *headers) bias(m Mapping) (bias uint64, ok bool) {
 	best, bestExecutable := uint64(0), false
 	for _, p := range i.loads {
 		low, high := max(p.Off, m.Offset), min(p.Off+p.Filesz, m.Offset+(m.End-m.Start))
@@ -319,7 +343,7 @@ func (i *elfImage) bias(m Mapping) (bias uint64, ok bool) {
 }
 
 // at is the image as loaded with this bias and these executable mappings.
-func (i *elfImage) at(bias uint64, maps []Mapping, executable []Range) Image {
+func (i *headers) at(bias uint64, maps []Mapping, executable []Range) Image {
 	first := slices.MinFunc(i.loads, func(a, b elf.ProgHeader) int { return cmp.Compare(a.Vaddr, b.Vaddr) })
 	img := Image{
 		Base:      executable[0].Start,
@@ -342,6 +366,14 @@ func (i *elfImage) at(bias uint64, maps []Mapping, executable []Range) Image {
 	}
 	if end > executable[len(executable)-1].Start {
 		img.EndOfText = end
+	}
+	if i.machO {
+		// Its header is what everything counts from; a mapping may begin before it, with
+		// other architectures' images.
+		img.Loaded.Bias = bias + i.base
+		if img.Base <= img.Loaded.Bias && img.Loaded.Bias < img.EndOfText {
+			img.Base = img.Loaded.Bias
+		}
 	}
 	return img
 }

@@ -8,8 +8,9 @@ type ImageID uint32
 // code that no file backs.
 type Image struct {
 	ID ImageID
-	// Base is what is added to an address in the file to get one in the target:
-	// the load bias for ELF (address of vaddr 0), the slide for Mach-O.
+	// Base is where it is loaded: for ELF the load bias (the address of vaddr 0),
+	// which is what is added to an address in the file to get one in the target; for
+	// Mach-O the address of the header.
 	Base uint64
 	// Path is a hint; a strategy may read that file only if its build ID is
 	// BuildID.
@@ -24,7 +25,7 @@ type Image struct {
 
 // Section is a named piece of an image's contents.
 type Section struct {
-	Name string // ".eh_frame", "__TEXT,__unwind_info"
+	Name string // ".eh_frame", "__unwind_info"
 	Addr uint64 // in the target's address space; 0 if not loaded there
 	Data []byte
 }

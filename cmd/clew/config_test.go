@@ -41,7 +41,7 @@ func TestRankedStrategies(t *testing.T) {
 		list   []string
 		want   string
 	}{
-		"all, by rank":                     {nil, nil, "first dwarfcfi second sframe fpwalk scan last"},
+		"all, by rank":                     {nil, nil, "first dwarfcfi second sframe compactunwind fpwalk scan last"},
 		"the configuration's order":        {[]string{"fpwalk", "last"}, nil, "first fpwalk second last"},
 		"the command line's and no others": {[]string{"dwarfcfi"}, []string{"second", "fpwalk"}, "second fpwalk"},
 	} {

@@ -2,25 +2,19 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"path/filepath"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/plugins/compactunwind"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/sframe"
-	"github.com/clewdbg/clew/server/symbols"
-	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // inspections are the formats that clew can show, best ranked first (R2).
-var inspections = []inspect.Format{dwarfcfi.Inspection, sframe.Inspection}
+var inspections = []inspect.Format{dwarfcfi.Inspection, sframe.Inspection, compactunwind.Inspection}
 
 // inspectFlags are the flags of clew inspect.
 type inspectFlags struct {
@@ -35,8 +29,9 @@ func inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect FILE",
 		Short: "Show the unwind information that a file has.",
-		Long: `Says which unwind information an ELF file has, how much of its code that
-covers, and what of it cannot be used. What lies in a separate debug file counts.
+		Long: `Says which unwind information an ELF or Mach-O file has, how much of its code
+that covers, and what of it cannot be used. What lies in a separate debug file
+counts. Of a universal Mach-O file all images are shown.
 
 With --table every row is shown, as equations: where the caller's frame (CFA),
 return address and registers are, for every address from the row's start up to
@@ -98,7 +93,7 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 		return failf("write what was inspected: %v", err)
 	}
 	problems := i.problems()
-	for _, p := range i.file.Problems() { // of other files: no failure
+	for _, p := range i.others() { // of other files: no failure
 		fmt.Fprintf(c.ErrOrStderr(), "clew: inspect %s: %v\n", path, p)
 	}
 	for _, p := range problems {
@@ -111,186 +106,4 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 		return exitWith(exitFailed)
 	}
 	return nil
-}
-
-// inspected is an open file.
-type inspected struct {
-	path   string
-	file   *symbols.File
-	image  inspect.Image
-	code   unwind.RangeSet
-	tables []formatTables
-	json   bool
-	out    io.Writer
-}
-
-// formatTables are what one format has in it.
-type formatTables struct {
-	name string
-	*inspect.Tables
-}
-
-func openInspected(path string, debugFolders []string) (*inspected, error) {
-	if debugFolders == nil {
-		debugFolders = symbols.DefaultDebugFolders
-	}
-	known, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("inspect %s: %w", path, err)
-	}
-	f, err := symbols.OpenWithDebug(path, symbols.DebugSearch{Known: known, Beside: filepath.Dir(path), Folders: debugFolders})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("inspect: %w; only ELF files can be inspected", err)
-	case f.Relocatable():
-		return nil, fmt.Errorf("inspect %s: it is not linked, and addresses in it mean nothing yet: link it first", path)
-	case f.Arch() == unwind.ArchUnknown:
-		return nil, fmt.Errorf("inspect %s: machine %s is not known", path, f.Machine())
-	}
-	i := &inspected{path: path, file: f, code: rangeSet(f.CodeRanges())}
-	i.image = inspect.Image{Arch: f.Arch(), Order: f.Order(), Path: path, Image: unwind.Image{Path: path, BuildID: f.BuildID(), Executable: rangeSet(f.Executable())}}
-	for _, format := range inspections {
-		image := i.image
-		for _, name := range format.Sections {
-			if c, ok := f.Section(name); ok {
-				s := unwind.Section{Name: name, Data: c.Data}
-				if c.Loaded {
-					s.Addr = c.Vaddr
-				}
-				image.Sections = append(image.Sections, s)
-			}
-		}
-		if t := format.Open(&image); t != nil {
-			i.tables = append(i.tables, formatTables{format.Name, t})
-		}
-	}
-	return i, nil
-}
-
-func rangeSet(ranges []symbols.Range) unwind.RangeSet {
-	var out []unwind.Range
-	for _, r := range ranges {
-		out = append(out, unwind.Range(r))
-	}
-	return unwind.NewRangeSet(out...)
-}
-
-// problems says what of the unwind information cannot be used.
-func (i *inspected) problems() (out []string) {
-	for _, t := range i.tables {
-		for _, p := range t.Problems {
-			out = append(out, t.name+": "+p)
-		}
-	}
-	return out
-}
-
-// summary says what there is of each format.
-func (i *inspected) summary() error {
-	report := inspect.Report{File: i.path, ImageReport: inspect.ImageReport{Arch: i.image.Arch.String()}}
-	for _, t := range i.tables {
-		report.Formats = append(report.Formats, inspect.NewFormatReport(t.name, t.Tables, i.code))
-	}
-	if i.json {
-		return i.line(report)
-	}
-	fmt.Fprintf(i.out, "%s: %s, %d bytes of code\n", i.path, i.image.Arch, i.code.Size())
-	if len(report.Formats) == 0 {
-		_, err := fmt.Fprintln(i.out, "no unwind information")
-		return err
-	}
-	w := tabwriter.NewWriter(i.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "format\tversion\tfunctions\trows\tcovered\tproblems")
-	for _, f := range report.Formats {
-		version, share := f.Version, 0.0
-		if version == "" {
-			version = "-"
-		}
-		if f.ExecutableBytes > 0 {
-			share = 100 * float64(f.CoveredBytes) / float64(f.ExecutableBytes)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%.1f %%\t%d\n", f.Format, version, f.Functions, f.Rows, share, len(f.Problems))
-	}
-	return w.Flush()
-}
-
-// table shows every row.
-func (i *inspected) table() error {
-	for _, t := range i.tables {
-		last := ""
-		for row := range t.Rows {
-			if err := i.row(t.name, &row, &last); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// lookup shows the rows for one address.
-func (i *inspected) lookup(at uint64) (found bool, err error) {
-	for _, t := range i.tables {
-		row, ok := t.Lookup(at)
-		if !ok {
-			continue
-		}
-		found = true
-		last := ""
-		if err := i.row(t.name, &row, &last); err != nil {
-			return true, err
-		}
-	}
-	return found, nil
-}
-
-// row shows a row. In text, rows of one function come below its name.
-func (i *inspected) row(format string, row *inspect.Row, last *string) error {
-	function := ""
-	if b, ok := i.file.FunctionBounds(row.Start); ok {
-		function = b.Name
-	}
-	if i.json {
-		return i.line(inspect.NewRowReport(format, i.image.Arch, function, row))
-	}
-	if title := format + " " + function; title != *last {
-		*last = title
-		if _, err := fmt.Fprintf(i.out, "%s:\n", strings.TrimSpace(title)); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintf(i.out, "  %#x-%#x  %s\n", row.Start, row.End, rowText(row))
-	return err
-}
-
-// rowText writes a row's rules, and what else there is to it.
-func rowText(row *inspect.Row) string {
-	var parts []string
-	add := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+"="+value)
-		}
-	}
-	add("cfa", row.CFA)
-	add("ra", row.RA)
-	add("fp", row.FP)
-	for _, s := range row.Saved {
-		add(s.Register, s.Rule)
-	}
-	text := strings.Join(parts, "; ")
-	for _, f := range row.Flags {
-		text += " " + f
-	}
-	for _, s := range []struct{ name, value string }{{"encoding", row.Encoding}, {"see", row.Delegate}, {"expression", row.Expression}} {
-		if s.value != "" {
-			text += " " + s.name + " " + s.value
-		}
-	}
-	return strings.TrimSpace(text)
-}
-
-// line writes a value as one line of JSON.
-func (i *inspected) line(v any) error {
-	enc := json.NewEncoder(i.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdbg/clew/plugins/compactunwind"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/plugins/scan"
@@ -23,6 +24,7 @@ var builtins = []struct {
 }{
 	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
 	{unwind.StrategySFrame, func() unwind.Unwinder { return sframe.New() }},
+	{unwind.StrategyCompact, func() unwind.Unwinder { return compactunwind.New() }},
 	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
 	{unwind.StrategyScan, func() unwind.Unwinder { return scan.New() }},
 }

@@ -24,15 +24,20 @@ const (
 	commandStarts = "command:0x26"
 )
 
+var (
+	arches   = []unwind.Arch{unwind.AMD64, unwind.I386, unwind.ARM64}
+	sections = []string{sectionInfo, sectionEH, sectionText, sectionStubs, sectionHelper, commandStarts}
+)
+
 // New gives an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{
 			Name:     unwind.StrategyCompact,
 			Version:  Version,
-			Arches:   []unwind.Arch{unwind.AMD64, unwind.I386, unwind.ARM64},
+			Arches:   arches,
 			Trust:    unwind.TrustCFI,
-			Sections: []string{sectionInfo, sectionEH, sectionText, sectionStubs, sectionHelper, commandStarts},
+			Sections: sections,
 		},
 		Rules: "compact unwind rules",
 		Open:  open,

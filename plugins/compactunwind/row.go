@@ -79,18 +79,20 @@ func (r *encodedRow) word(f *apply.Frame, cfa uint64, offset int64) (uint64, err
 	return v, nil
 }
 
+// place writes the word at an offset from the CFA.
+func (r *encodedRow) place(offset int64) string { return "[" + apply.Sum("cfa", offset) + "]" }
+
 // String writes the rule as equations.
 func (r *encodedRow) String() string {
 	var b strings.Builder
-	at := func(offset int64) string { return "[" + apply.Sum("cfa", offset) + "]" }
 	b.WriteString("cfa=" + apply.Sum(r.arch.RegisterName(r.rule.Base), r.rule.Offset))
-	ra, fp := at(r.raOffset()), "unchanged"
+	ra, fp := r.place(r.raOffset()), "unchanged"
 	if r.rule.InLR {
 		ra = r.arch.RegisterName(r.arch.LR())
 	}
 	for _, s := range r.rule.Saved() {
 		if s.Register == r.arch.FP() {
-			fp = at(s.Offset)
+			fp = r.place(s.Offset)
 		}
 	}
 	b.WriteString("; ra=" + ra + "; fp=" + fp)

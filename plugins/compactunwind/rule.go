@@ -66,8 +66,7 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, erro
 	if !ok {
 		return nil, nil
 	}
-	start := im.base + uint64(entry.Start)
-	r, err := entry.Encoding.Decode(im.arch, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
+	r, err := im.decode(entry)
 	if err != nil {
 		return nil, fmt.Errorf("at %#x: %w", addr, err)
 	}
@@ -82,6 +81,12 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, erro
 	}
 	row := &encodedRow{arch: im.arch, rule: r}
 	return &tablewalk.Rule{Row: row, Text: row.String()}, nil
+}
+
+// decode gives the rule of an entry, with what of its code that needs.
+func (im *image) decode(e table.Entry) (table.Rule, error) {
+	start := im.base + uint64(e.Start)
+	return e.Encoding.Decode(im.arch, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
 }
 
 // dwarf finds the rule in __eh_frame. The encoding says where the FDE is; the

@@ -13,6 +13,8 @@ const (
 	sectionEH     = ".eh_frame"
 	sectionHeader = ".eh_frame_hdr"
 	sectionDebug  = ".debug_frame"
+	// sectionMachO is what Mach-O images have.
+	sectionMachO = "__eh_frame"
 	// sectionSegment is what an image without section headers has: the loadable
 	// segment from the place that the program header PT_GNU_EH_FRAME names on.
 	sectionSegment = "segment:0x6474e550"
@@ -22,7 +24,7 @@ const (
 
 var arches = []unwind.Arch{unwind.AMD64, unwind.ARM64}
 
-var sections = []string{sectionEH, sectionHeader, sectionDebug, sectionSegment, sectionBefore}
+var sections = []string{sectionEH, sectionHeader, sectionDebug, sectionMachO, sectionSegment, sectionBefore}
 
 // New gives an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {

@@ -50,6 +50,11 @@ func tablesOf(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (ts ta
 		}
 		opts.OpenEnded = true
 	}
+	if machO := section(sectionMachO); len(machO.Data) > 0 {
+		opts := opts
+		opts.Synchronous = true
+		ts = append(ts, cfi.New(machO, opts))
+	}
 	if len(eh.Data) > 0 {
 		opts := opts
 		opts.Header = header
@@ -88,7 +93,7 @@ func (ts tables) Signal(addr uint64) bool {
 }
 
 // doubtSynchronous goes with a step from between two calls by tables that clang
-// made for arm64: they describe the whole prologue at its end and no epilogue.
+// made for arm64, or for Apple's systems: they describe the whole prologue at its end and no epilogue.
 const doubtSynchronous = "the caller may be wrong or missing: the function's tables tell of no epilogue, and may be right at calls only"
 
 // Rule implements [tablewalk.Tables].
@@ -105,7 +110,7 @@ func (ts tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	if row.Synchronous && kind == unwind.KindInstruction && addr != fde.Start {
 		rule.Doubt = doubtSynchronous
 		rule.Settle = func(f *unwind.FunctionCode, regs *unwind.Registers) *tablewalk.Rule {
-			return settle(f, &fde, row, addr, regs)
+			return settle(table.Arch(), f, &fde, row, addr, regs)
 		}
 	}
 	return rule, nil

@@ -20,15 +20,15 @@ const (
 // pointer, as everything that rests on code alone, or of a scanned frame where it
 // is only likely. nil leaves the doubt: the code may not be all of the function, or
 // it does not tell.
-func settle(f *unwind.FunctionCode, fde *cfi.FDE, row *cfi.Row, pc uint64, regs *unwind.Registers) *tablewalk.Rule {
+func settle(arch unwind.Arch, f *unwind.FunctionCode, fde *cfi.FDE, row *cfi.Row, pc uint64, regs *unwind.Registers) *tablewalk.Rule {
 	if !f.Exact || f.Start != fde.Start || pc-f.Start >= uint64(len(f.Code)) {
 		return nil
 	}
-	code, sure, _ := simulate.At(unwind.ARM64, f.Code, f.Start, pc)
+	code, sure, _ := simulate.At(arch, f.Code, f.Start, pc)
 	switch {
 	case code == nil:
 		return nil
-	case agree(row, &code.Rule, regs):
+	case agree(arch, row, &code.Rule, regs):
 		return &tablewalk.Rule{Row: row, Text: row.String()}
 	case !sure:
 		return &tablewalk.Rule{Row: code, Text: code.String(), Doubt: doubtLikely}
@@ -38,13 +38,13 @@ func settle(f *unwind.FunctionCode, fde *cfi.FDE, row *cfi.Row, pc uint64, regs 
 
 // agree says whether a row and a rule from the code are the same in a frame: one
 // CFA, and every register in the same place.
-func agree(row *cfi.Row, code *prologue.Rule, regs *unwind.Registers) bool {
+func agree(arch unwind.Arch, row *cfi.Row, code *prologue.Rule, regs *unwind.Registers) bool {
 	base, ok1 := regs.Get(row.CFA.Register)
 	codeBase, ok2 := regs.Get(unwind.Register(code.CFA.Base))
 	if !ok1 || !ok2 || row.CFA.Kind != cfi.InRegister || code.CFA.Deref || base+uint64(row.CFA.Offset) != codeBase+uint64(code.CFA.Off) {
 		return false
 	}
-	places := map[unwind.Register]prologue.Loc{unwind.ARM64FP: code.FP}
+	places := map[unwind.Register]prologue.Loc{arch.FP(): code.FP}
 	for _, s := range code.Saved[:code.N] {
 		places[unwind.Register(s.Reg)] = s.Loc
 	}

@@ -25,9 +25,10 @@ type Map struct {
 // image is an image, bound to where it is loaded.
 type image struct {
 	imagemap.Image
-	bias uint64
-	file *symbols.File // nil where err says why
-	err  error
+	place uint64        // where it is loaded: the load bias in ELF, the address of the header in Mach-O
+	bias  uint64        // what is added to addresses in the file
+	file  *symbols.File // nil where err says why
+	err   error
 }
 
 // region is an executable range of an image.
@@ -52,11 +53,15 @@ func (m *Map) Arch() unwind.Arch { return m.arch }
 func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
 	next := &Map{arch: m.arch, images: make([]*image, 0, images.Len())}
 	for i, img := range images.All() {
-		bound := &image{Image: img, bias: img.Base}
+		bound := &image{Image: img, place: img.Base}
 		if img.Loaded != nil && img.Loaded.HasBias {
-			bound.bias = img.Loaded.Bias
+			bound.place = img.Loaded.Bias
 		}
 		bound.file, bound.err = open(&img)
+		bound.bias = bound.place
+		if bound.file != nil {
+			bound.bias -= bound.file.Base()
+		}
 		next.images = append(next.images, m.known(bound, i))
 	}
 	if slices.Equal(next.images, m.images) {
@@ -217,7 +222,7 @@ func (m *Map) Images() []unwind.Image {
 	out := make([]unwind.Image, 0, len(m.images))
 	for _, img := range m.images {
 		out = append(out, unwind.Image{
-			Base: img.bias, Path: img.Path, BuildID: img.BuildID, Executable: img.executable(),
+			Base: img.place, Path: img.Path, BuildID: img.BuildID, Executable: img.executable(),
 		})
 	}
 	return out

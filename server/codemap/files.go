@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Files are the files of a process's images, kept open from stop to stop: what
@@ -19,20 +20,33 @@ type Files struct {
 	// DebugFolders are where separate debug files are looked for; nil means
 	// [symbols.DefaultDebugFolders].
 	DebugFolders []string
-	known        map[fileKey]*known
+	// Arch is the target's architecture: of a universal file its image counts, unless
+	// the image's build ID names another.
+	Arch  unwind.Arch
+	known map[fileKey]*known
 }
 
 // open opens the file at path, with its debug file, and refuses it where it is of
 // another build than the image.
 func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*symbols.File, error) {
-	file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{Known: img.Path, Beside: filepath.Dir(path), Folders: debugFolders})
+	file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
+		Choice: f.choice(img), Known: img.Path, Beside: filepath.Dir(path), Folders: debugFolders,
+	})
 	if err != nil {
 		return nil, err
 	}
 	if id := file.BuildID(); len(id) > 0 && len(img.BuildID) > 0 && !bytes.Equal(id, img.BuildID) {
 		return nil, &BuildError{Path: path, Loaded: img.BuildID, Found: id}
 	}
+	if a := file.Arch(); a != unwind.ArchUnknown && f.Arch != unwind.ArchUnknown && a != f.Arch {
+		return nil, fmt.Errorf("%s is for %v, the target is %v: it is not used", path, a, f.Arch)
+	}
 	return file, nil
+}
+
+// choice says which of a universal file's images it is.
+func (f *Files) choice(img *imagemap.Image) symbols.Choice {
+	return symbols.Choice{Arch: f.Arch, BuildID: img.BuildID}
 }
 
 func (f *Files) debugFolders() []string {
@@ -46,6 +60,7 @@ func (f *Files) debugFolders() []string {
 // read anew where it is loaded elsewhere.
 type fileKey struct {
 	path, buildID string
+	arch          unwind.Arch
 	state         imagemap.FileState
 	base          uint64 // 0 for files
 }
@@ -62,7 +77,7 @@ type known struct {
 // file (any more) is read from the process.
 func (f *Files) Live(pid int, memory io.ReaderAt) Opener {
 	return func(img *imagemap.Image) (*symbols.File, error) {
-		key := fileKey{path: img.Path, buildID: string(img.BuildID)}
+		key := fileKey{path: img.Path, buildID: string(img.BuildID), arch: f.Arch}
 		if img.Loaded != nil {
 			key.state = img.Loaded.File
 		}
@@ -97,7 +112,7 @@ func (f *Files) Offline(resolve func(path string) string, root string, memory io
 		if err != nil {
 			return openMissing(img, path, memory)
 		}
-		return f.get(fileKey{path: path, buildID: string(img.BuildID)}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
+		return f.get(fileKey{path: path, buildID: string(img.BuildID), arch: f.Arch}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
 	}
 }
 

@@ -39,7 +39,7 @@ func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*sym
 	lost := &LostFileError{Path: img.Path, State: img.Loaded.File}
 	for _, path := range kept(img, pid) {
 		file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
-			Known: img.Path, Beside: filepath.Join(fmt.Sprintf("/proc/%d/root", pid), filepath.Dir(img.Path)), Folders: f.debugFolders(),
+			Choice: f.choice(img), Known: img.Path, Beside: filepath.Join(fmt.Sprintf("/proc/%d/root", pid), filepath.Dir(img.Path)), Folders: f.debugFolders(),
 		})
 		if err != nil {
 			continue
@@ -101,14 +101,23 @@ func MemoryRanges(img *imagemap.Image, memory io.ReaderAt) (ranges []unwind.Rang
 	}
 	switch img.Loaded.File {
 	case imagemap.FileNone:
+		if isMachO(img, memory) {
+			_, read, _ := loaded(img, memory)
+			return appendRanges(nil, read)
+		}
 		if where, ok := memoryRange(img); ok {
 			ranges = append(ranges, where)
 		}
 	case imagemap.FileDeleted, imagemap.FileReplaced:
 		_, read, _ := loaded(img, memory)
-		for _, r := range read {
-			ranges = append(ranges, unwind.Range(r))
-		}
+		ranges = appendRanges(ranges, read)
 	}
 	return ranges
+}
+
+func appendRanges(to []unwind.Range, ranges []symbols.Range) []unwind.Range {
+	for _, r := range ranges {
+		to = append(to, unwind.Range(r))
+	}
+	return to
 }

@@ -22,7 +22,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 			named[at] = n
 		}
 		if n.image != nil {
-			f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.bias
+			f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
 		}
 		claimed := f.Function != ""
 		inlinesKnown := i > 0 && stack.Frames[i-1].Inlined

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -47,7 +48,24 @@ func memoryRange(img *imagemap.Image) (unwind.Range, bool) {
 	return unwind.Range{Start: img.Base, End: end}, end > img.Base && end-img.Base <= maxMemoryImage
 }
 
+// isMachO says whether a Mach-O header is where the image begins.
+func isMachO(img *imagemap.Image, memory io.ReaderAt) bool {
+	var magic [4]byte
+	if memory == nil {
+		return false
+	}
+	_, err := memory.ReadAt(magic[:], int64(img.Base))
+	return err == nil && macho.IsHeader(magic[:])
+}
+
 func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
+	if isMachO(img, memory) {
+		f, _, err := symbols.Loaded(memory, img.Base, 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s in memory: %w", img.Path, err)
+		}
+		return f, nil
+	}
 	where, ok := memoryRange(img)
 	if memory == nil || !ok {
 		return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)

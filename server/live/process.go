@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -106,11 +107,12 @@ func (p *Process) load() (*loaded, error) {
 	} else if err := now.parse(); err != nil {
 		return nil, err
 	}
-	if p.last != nil && sameImages(now.maps, p.last.maps) {
+	if p.last != nil && sameImages(now.maps, p.last.maps) && !anonymousCode(now.maps) {
 		now.images = p.last.images
 	} else if now.images, err = p.place.images(text); err != nil {
 		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
 	}
+	p.files.Arch = p.session.Arch()
 	open := p.place.opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
@@ -166,6 +168,14 @@ func sameImages(a, b []imagemap.Mapping) bool {
 		}
 		a, b = a[1:], b[1:]
 	}
+}
+
+// anonymousCode says whether there is executable memory without a file: what is
+// written there changes no mapping, and may be a Mach-O image.
+func anonymousCode(maps []imagemap.Mapping) bool {
+	return slices.ContainsFunc(maps, func(m imagemap.Mapping) bool {
+		return m.Inode == 0 && m.Executable() && !strings.HasPrefix(m.Path, "[v") // [vdso], [vsyscall]
+	})
 }
 
 // skipNoImages leaves out mappings that no image can lie in: heaps, stacks and

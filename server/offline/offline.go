@@ -47,6 +47,7 @@ func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []assemb
 	if o.last == nil || o.last.Arch() != s.Arch {
 		o.last = codemap.None(s.Arch)
 	}
+	o.files.Arch = s.Arch
 	code := o.last.Next(images, o.files.Offline(func(path string) string {
 		return snapshot.ResolvePath(path, dir, o.Root)
 	}, o.Root, unwind.ReaderAt{Memory: memory}))

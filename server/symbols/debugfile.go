@@ -45,6 +45,7 @@ func (e *OtherBuildError) Error() string {
 
 // DebugSearch says where the separate debug file of a file is looked for.
 type DebugSearch struct {
+	Choice
 	Known   string   // the path by which the file is known, where it is opened by another
 	Beside  string   // the folder that it lies in
 	Folders []string // of debug files
@@ -59,13 +60,14 @@ type DebugSearch struct {
 // counts if both build IDs agree; where one has none, if the checksum of
 // .gnu_debuglink does. That one was found and does not count [File.Problems] says.
 func OpenWithDebug(path string, where DebugSearch) (*File, error) {
-	f, err := Open(path)
+	f, err := openChosen(path, where.Choice)
 	if err != nil {
 		return nil, err
 	}
-	if !worthReading(f.elf) { // it has no DWARF of its own
-		f.findDebug(path, where)
+	if ef, ok := f.object.(*elfFile); ok && !worthReading(ef.File) { // it has no DWARF of its own
+		f.findDebug(ef, path, where)
 	}
+	f.findDSYM(path)
 	return f, nil
 }
 
@@ -82,8 +84,8 @@ type candidate struct {
 	crc  *uint32 // that its contents must have; nil: found by build ID
 }
 
-func (f *File) findDebug(path string, where DebugSearch) {
-	for _, c := range f.candidates(where) {
+func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
+	for _, c := range f.candidates(ef, where) {
 		info, err := os.Stat(c.path)
 		if err != nil {
 			continue
@@ -91,9 +93,9 @@ func (f *File) findDebug(path string, where DebugSearch) {
 		if own, err := os.Stat(path); err == nil && os.SameFile(own, info) {
 			continue // .gnu_debuglink names the file itself
 		}
-		debug, err := f.openDebug(&c)
+		debug, err := f.openDebug(ef, &c)
 		if err == nil {
-			f.debug = debug
+			ef.debug = debug
 			return
 		}
 		var e *Error
@@ -105,13 +107,13 @@ func (f *File) findDebug(path string, where DebugSearch) {
 }
 
 // candidates lists where the debug file may be, the best first.
-func (f *File) candidates(where DebugSearch) (out []candidate) {
+func (f *File) candidates(ef *elfFile, where DebugSearch) (out []candidate) {
 	if id := hex.EncodeToString(f.buildID); len(id) > 2 {
 		for _, folder := range where.Folders {
 			out = append(out, candidate{path: filepath.Join(folder, ".build-id", id[:2], id[2:]+".debug")})
 		}
 	}
-	name, crc, ok := f.debugLink()
+	name, crc, ok := ef.debugLink()
 	if !ok {
 		return out
 	}
@@ -127,8 +129,8 @@ func (f *File) candidates(where DebugSearch) (out []candidate) {
 
 // debugLink reads .gnu_debuglink: a file name, zeros up to a multiple of 4 bytes,
 // and the CRC-32 of the file's contents.
-func (f *File) debugLink() (name string, crc uint32, ok bool) {
-	c, ok := sectionOf(f.elf, ".gnu_debuglink")
+func (f *elfFile) debugLink() (name string, crc uint32, ok bool) {
+	c, ok := sectionOf(f.File, ".gnu_debuglink")
 	if !ok {
 		return "", 0, false
 	}
@@ -141,16 +143,20 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	if strings.ContainsRune(name, '/') || name == "." || name == ".." { // a name, no path to anywhere
 		return "", 0, false
 	}
-	return name, f.elf.ByteOrder.Uint32(c.Data[at:]), true
+	return name, f.ByteOrder.Uint32(c.Data[at:]), true
 }
 
 // openDebug opens a debug file if it is of the same build.
-func (f *File) openDebug(c *candidate) (*elf.File, error) {
-	debug, err := Open(c.path)
+func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
+	file, err := Open(c.path)
 	if err != nil {
 		return nil, err
 	}
-	switch a, b := f.buildID, debug.buildID; {
+	debug, ok := file.object.(*elfFile)
+	if !ok {
+		return nil, errors.New("it is no ELF file")
+	}
+	switch a, b := f.buildID, file.buildID; {
 	case len(a) > 0 && len(b) > 0:
 		if !bytes.Equal(a, b) {
 			return nil, &OtherBuildError{What: "build ID", Want: hex.EncodeToString(a), Found: hex.EncodeToString(b)}
@@ -168,13 +174,13 @@ func (f *File) openDebug(c *candidate) (*elf.File, error) {
 	}
 	// Tools that move code afterwards (prelink) leave build ID and checksum as they
 	// were.
-	if a, b := textAt(f.elf), textAt(debug.elf); a != b && a != "" && b != "" {
+	if a, b := textAt(ef.File), textAt(debug.File); a != b && a != "" && b != "" {
 		return nil, &OtherBuildError{What: ".text", Want: a, Found: b}
 	}
-	if f.elf.Machine != debug.elf.Machine || f.elf.Class != debug.elf.Class {
-		return nil, &OtherBuildError{What: "machine", Want: f.elf.Machine.String(), Found: debug.elf.Machine.String()}
+	if ef.File.Machine != debug.File.Machine || ef.Class != debug.Class {
+		return nil, &OtherBuildError{What: "machine", Want: ef.Machine(), Found: debug.Machine()}
 	}
-	return debug.elf, nil
+	return debug.File, nil
 }
 
 // textAt says where a file's .text lies, "" if it has none.

@@ -281,7 +281,7 @@ func TestDebugLinkIsAName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _, ok := f.debugLink(); ok {
+		if got, _, ok := f.object.(*elfFile).debugLink(); ok {
 			t.Errorf("%q is taken for %q", name, got)
 		}
 	}
@@ -291,7 +291,7 @@ func TestDebugLinkIsAName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, ok := f.debugLink(); ok {
+		if _, _, ok := f.object.(*elfFile).debugLink(); ok {
 			t.Errorf("%q is whole", data)
 		}
 	}

@@ -221,15 +221,7 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 // symbols, not only of those that it exports: code that lies in none of its
 // functions is no code of anybody's then.
 func (f *File) Complete() bool {
-	for _, ef := range []*elf.File{f.elf, f.debug} {
-		if ef == nil {
-			continue
-		}
-		if s := ef.SectionByType(elf.SHT_SYMTAB); s != nil && s.Type == elf.SHT_SYMTAB {
-			return len(f.functions()) > 0
-		}
-	}
-	return false
+	return f.fullSymbols() && len(f.functions()) > 0
 }
 
 // Find gives the addresses of the functions with that name, mangled or not.

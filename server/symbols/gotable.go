@@ -2,14 +2,31 @@ package symbols
 
 import (
 	"debug/elf"
+	"encoding/binary"
+	"iter"
 
 	"github.com/clewdbg/clew/server/gotab"
 )
 
+// goSource is where Go's function table and what belongs to it are found.
+type goSource interface {
+	Order() binary.ByteOrder
+	// goTableBytes gives the section that holds the table; named is false where other
+	// things are in it too.
+	goTableBytes() (data []byte, addr uint64, named bool)
+	// goText is the address of the symbol runtime.text.
+	goText() (uint64, bool)
+	// goData yields the data sections, with relocations applied as if the file were
+	// loaded at its link-time address.
+	goData() iter.Seq[[]byte]
+	// goContents is a section's contents from addr on.
+	goContents(addr uint64) []byte
+}
+
 // readGoTable finds and reads Go's function table; nil if there is none.
-func readGoTable(f *elf.File) *gotab.Table {
-	data, addr, named := tableBytes(f)
-	table, offset := gotab.Find(data, 0, f.ByteOrder)
+func readGoTable(f goSource) *gotab.Table {
+	data, addr, named := f.goTableBytes()
+	table, offset := gotab.Find(data, 0, f.Order())
 	for n := 0; table != nil; n++ {
 		if out := placeTable(f, table, addr+uint64(offset), named); out != nil {
 			return out
@@ -17,7 +34,7 @@ func readGoTable(f *elf.File) *gotab.Table {
 		if n == maxTables {
 			break
 		}
-		table, offset = gotab.Find(data, offset+1, f.ByteOrder)
+		table, offset = gotab.Find(data, offset+1, f.Order())
 	}
 	return nil
 }
@@ -25,14 +42,14 @@ func readGoTable(f *elf.File) *gotab.Table {
 // maxTables bounds how many places that look like a table are tried.
 const maxTables = 4
 
-// tableBytes gives the section that holds Go's table. Go 1.26 has .gopclntab
+// goTableBytes implements [goSource]. Go 1.26 has .gopclntab
 // always; before, a position-independent program has .data.rel.ro.gopclntab,
 // which GNU ld puts into .data.rel.ro (a cgo program of -buildmode=pie), where
 // the table is found by its magic number; named is false then.
-func tableBytes(f *elf.File) (data []byte, addr uint64, named bool) {
+func (f *elfFile) goTableBytes() (data []byte, addr uint64, named bool) {
 	const shared = ".data.rel.ro"
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", shared} {
-		if s := f.Section(name); s != nil && s.Type == elf.SHT_PROGBITS {
+		if s := f.File.Section(name); s != nil && s.Type == elf.SHT_PROGBITS {
 			if data, err := s.Data(); err == nil {
 				return data, s.Addr, name != shared
 			}
@@ -45,7 +62,7 @@ func tableBytes(f *elf.File) (data []byte, addr uint64, named bool) {
 // lies at addr. The moduledata comes first, since it proves that the bytes are a
 // table; without it a table counts only in a section of its own. placeTable gives
 // nil if the start cannot be known: no name is better than a wrong one.
-func placeTable(f *elf.File, table *gotab.Table, addr uint64, named bool) *gotab.Table {
+func placeTable(f goSource, table *gotab.Table, addr uint64, named bool) *gotab.Table {
 	module, haveModule := findModule(f, table, addr)
 	text := module.Text
 	if !haveModule {
@@ -53,7 +70,7 @@ func placeTable(f *elf.File, table *gotab.Table, addr uint64, named bool) *gotab
 			return nil
 		}
 		var ok bool
-		if text, ok = runtimeText(f); !ok {
+		if text, ok = f.goText(); !ok {
 			text = table.HeaderText()
 		}
 	}
@@ -65,15 +82,15 @@ func placeTable(f *elf.File, table *gotab.Table, addr uint64, named bool) *gotab
 		return nil
 	}
 	if haveModule && module.GoFunc != 0 {
-		if funcs := contents(f, module.GoFunc); funcs != nil {
+		if funcs := f.goContents(module.GoFunc); funcs != nil {
 			table = table.WithFuncData(funcs)
 		}
 	}
 	return table
 }
 
-// runtimeText is the address of the symbol runtime.text.
-func runtimeText(f *elf.File) (uint64, bool) {
+// goText implements [goSource].
+func (f *elfFile) goText() (uint64, bool) {
 	symbols, err := f.Symbols()
 	if err != nil {
 		return 0, false
@@ -87,21 +104,32 @@ func runtimeText(f *elf.File) (uint64, bool) {
 }
 
 // findModule finds the table's moduledata in the data sections.
-func findModule(f *elf.File, table *gotab.Table, addr uint64) (gotab.Module, bool) {
-	for _, s := range f.Sections {
-		if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 || s.Flags&elf.SHF_TLS != 0 {
-			continue
-		}
-		data, err := s.Data()
-		if err != nil {
-			continue
-		}
-		relocate(f, s, data)
+func findModule(f goSource, table *gotab.Table, addr uint64) (gotab.Module, bool) {
+	for data := range f.goData() {
 		if m, _, ok := table.FindModule(data, addr); ok {
 			return m, true
 		}
 	}
 	return gotab.Module{}, false
+}
+
+// goData implements [goSource].
+func (f *elfFile) goData() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, s := range f.Sections {
+			if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 || s.Flags&elf.SHF_TLS != 0 {
+				continue
+			}
+			data, err := s.Data()
+			if err != nil {
+				continue
+			}
+			relocate(f.File, s, data)
+			if !yield(data) {
+				return
+			}
+		}
+	}
 }
 
 // relocate applies the relative relocations that a position-independent file
@@ -137,8 +165,8 @@ func applyRelative(f *elf.File, entries []byte, addr uint64, data []byte) {
 	}
 }
 
-// contents is the section's contents from addr on.
-func contents(f *elf.File, addr uint64) []byte {
+// goContents implements [goSource].
+func (f *elfFile) goContents(addr uint64) []byte {
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && addr >= s.Addr && addr-s.Addr < s.Size {
 			if data, err := s.Data(); err == nil && addr-s.Addr < uint64(len(data)) {

@@ -3,6 +3,7 @@ package symbols
 import (
 	"debug/dwarf"
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sort"
@@ -42,15 +43,35 @@ type line struct {
 	line int // 0 where the sequence ends
 }
 
-// newLineIndex lists the units; their lines are read when first asked for.
-func newLineIndex(f *elf.File) *lineIndex {
+// dwarfSource is a file's DWARF.
+type dwarfSource struct {
+	info  []byte // the section of units
+	order binary.ByteOrder
+	data  func() (*dwarf.Data, error)
+}
+
+// newLineIndex lists the units; their lines are read when first asked for. nil is
+// a file without DWARF.
+func newLineIndex(src *dwarfSource) *lineIndex {
 	idx := &lineIndex{lines: make(map[dwarf.Offset][]line)}
-	if !worthReading(f) {
+	if src == nil {
 		return idx
 	}
-	guard(func() { idx.readUnits(f) })
+	guard(func() { idx.readUnits(src) })
 	sort.Slice(idx.units, func(i, j int) bool { return idx.units[i].low < idx.units[j].low })
 	return idx
+}
+
+// dwarfOf gives the DWARF of an ELF file, nil if there is none that may be loaded.
+func dwarfOf(f *elf.File) *dwarfSource {
+	if !worthReading(f) {
+		return nil
+	}
+	info, ok := sectionOf(f, ".debug_info")
+	if !ok {
+		return nil
+	}
+	return &dwarfSource{info: info.Data, order: f.ByteOrder, data: f.DWARF}
 }
 
 // worthReading reports whether there is DWARF, of a size that may be loaded.
@@ -78,18 +99,14 @@ func guard(call func()) {
 }
 
 // readUnits lists the address ranges of the units.
-func (idx *lineIndex) readUnits(f *elf.File) {
-	info, ok := sectionOf(f, ".debug_info")
-	if !ok {
-		return
-	}
-	data, err := f.DWARF()
+func (idx *lineIndex) readUnits(src *dwarfSource) {
+	data, err := src.data()
 	if err != nil {
 		return
 	}
 	idx.data = data
 	r := data.Reader()
-	for _, off := range unitEntries(info.Data, f.ByteOrder) {
+	for _, off := range unitEntries(src.info, src.order) {
 		r.Seek(off)
 		e, err := r.Next()
 		if err != nil || e == nil {

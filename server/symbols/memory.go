@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/imagemap/macho"
 )
 
 // Bounds on an image that is read from memory.
@@ -19,12 +20,40 @@ const (
 
 var errNotLoaded = errors.New("memory holds no ELF image of 64 bits that could be read")
 
-// Loaded reads an ELF image from the memory of the process that has loaded it:
-// the ELF header at base, virtual addresses with the bias added. What is not
-// loaded is not there: no section headers, no symbols but dynamic ones, no DWARF.
-// It is as the process sees it, so data may have changed since. read lists what
-// was read.
+// Loaded reads an image from the memory of the process that has loaded it: its
+// header at base; in ELF virtual addresses with the bias added. What is not
+// loaded is not there: in ELF no section headers, no symbols but dynamic ones, no
+// DWARF. It is as the process sees it, so data may have changed since. read lists
+// what was read, or may be.
 func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err error) {
+	var magic [4]byte
+	if _, err := memory.ReadAt(magic[:], int64(base)); err != nil {
+		return nil, nil, err
+	}
+	if macho.IsHeader(magic[:]) {
+		return loadedMachO(memory, base)
+	}
+	return loadedELF(memory, base, bias)
+}
+
+// loadedMachO reads an image with its header at base. Its contents are read when
+// they are asked for.
+func loadedMachO(memory io.ReaderAt, base uint64) (*File, []Range, error) {
+	m, err := macho.Loaded(memory, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	var read []Range
+	for _, r := range m.Ranges() {
+		if r.End-r.Start > maxLoaded {
+			return nil, nil, fmt.Errorf("the %#x bytes at %#x are too many to be read from memory", r.End-r.Start, r.Start)
+		}
+		read = append(read, Range(r))
+	}
+	return newMachOFile(m), read, nil
+}
+
+func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err error) {
 	var header elf.Header64
 	raw := make([]byte, binary.Size(header))
 	if _, err := memory.ReadAt(raw, int64(base)); err != nil {
@@ -72,8 +101,7 @@ func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	f = newFile(ef)
-	f.moved = bias
+	f = newFile(&elfFile{File: ef, moved: bias})
 	f.buildID, _ = imagemap.ReadBuildID(bytes.NewReader(image))
 	return f, read, nil
 }

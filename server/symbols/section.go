@@ -25,22 +25,22 @@ const (
 	beforePrefix  = "segment-before:"
 )
 
-// Section gives a section by name, decompressed. The name "segment:TYPE", with
+// Section implements [object]. It gives a section by name, decompressed. The name "segment:TYPE", with
 // the number of a program header's type, gives the loadable segment around that
 // header's address, from there to its end, and "segment-before:TYPE" that segment
 // from its start to there: the way to unwind information when the section headers
 // are gone. They are given only then.
-func (f *File) Section(name string) (Contents, bool) {
+func (f *elfFile) Section(name string) (Contents, bool) {
 	for _, prefix := range []string{segmentPrefix, beforePrefix} {
 		if kind, ok := strings.CutPrefix(name, prefix); ok {
 			n, err := strconv.ParseUint(kind, 0, 32)
-			if err != nil || len(f.elf.Sections) > 0 {
+			if err != nil || len(f.Sections) > 0 {
 				return Contents{}, false
 			}
 			return f.segmentAround(elf.ProgType(n), prefix == beforePrefix)
 		}
 	}
-	c, ok := sectionOf(f.elf, name)
+	c, ok := sectionOf(f.File, name)
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
 		// What is loaded a debug file has only the headers of.
 		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {
@@ -83,12 +83,12 @@ func fullSize(s *elf.Section) uint64 {
 
 // segmentAround gives the loadable segment around a program header's address, from
 // there on or up to there.
-func (f *File) segmentAround(kind elf.ProgType, before bool) (Contents, bool) {
-	for _, p := range f.elf.Progs {
+func (f *elfFile) segmentAround(kind elf.ProgType, before bool) (Contents, bool) {
+	for _, p := range f.Progs {
 		if p.Type != kind {
 			continue
 		}
-		for _, load := range f.elf.Progs {
+		for _, load := range f.Progs {
 			at := p.Vaddr - load.Vaddr
 			if load.Type != elf.PT_LOAD || p.Vaddr < load.Vaddr || at >= load.Filesz {
 				continue

@@ -20,7 +20,7 @@ type Row struct {
 	Mangled bool
 	// Synchronous says that the function's rules do not return to those of its
 	// first instruction: it has no epilogue, or its tables are right at calls only
-	// (arm64; set by [Table.Row]).
+	// (arm64, and where [Options] say so; set by [Table.Row]).
 	Synchronous bool
 
 	table  *Table
@@ -49,7 +49,7 @@ func (t *Table) Row(f *FDE, addr uint64) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	row.Synchronous = whole && opened && !closed
+	row.Synchronous = whole && opened && !closed || t.opts.Synchronous
 	return row, nil
 }
 

@@ -43,6 +43,9 @@ type Options struct {
 	Header Section
 	// Code is the code that FDEs may claim, empty if not known.
 	Code unwind.RangeSet
+	// Synchronous says that the tables are right at calls only: Apple's compilers
+	// describe a whole prologue at its end, and no epilogue.
+	Synchronous bool
 	// OpenEnded says that the section's data reaches beyond its end, so that
 	// what cannot be decoded after it is no problem.
 	OpenEnded bool
@@ -80,6 +83,9 @@ func New(s Section, opts Options) *Table {
 	}
 	return t
 }
+
+// Arch is the architecture of the code.
+func (t *Table) Arch() unwind.Arch { return t.opts.Arch }
 
 // Section gives the section that the table was made of.
 func (t *Table) Section() Section { return t.section }

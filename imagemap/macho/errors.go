@@ -1,0 +1,27 @@
+package macho
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What the bytes may be instead of an image that can be read.
+var (
+	// ErrNotMachO: they are of something else.
+	ErrNotMachO = errors.New("not a Mach-O file")
+	// ErrUniversal: a file with images of several architectures, see [Slices].
+	ErrUniversal = errors.New("a universal file: one of its slices must be chosen")
+)
+
+// Error says what is wrong with an image, and where.
+type Error struct {
+	Offset uint64 // from the image's header, in bytes
+	Reason string
+}
+
+// Error gives both.
+func (e *Error) Error() string { return fmt.Sprintf("Mach-O: offset %#x: %s", e.Offset, e.Reason) }
+
+func errorf(offset uint64, format string, args ...any) error {
+	return &Error{Offset: offset, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,125 @@
+package compactunwind
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/plugins/compactunwind/table"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/inspect"
+)
+
+// Inspection shows what a file has: a row for each entry of the pages, which is a
+// run of functions with one encoding.
+var Inspection = inspect.Format{Name: unwind.StrategyCompact, Sections: sections, Open: openInspection}
+
+// maxShown bounds the problems with encodings that are told one by one.
+const maxShown = 16
+
+func openInspection(in *inspect.Image) *inspect.Tables {
+	if !slices.Contains(arches, in.Arch) {
+		return nil
+	}
+	opened, problems := open(in.Arch, &in.Image)
+	if opened == nil {
+		if len(problems) == 0 {
+			return nil
+		}
+		return &inspect.Tables{Problems: problems, Rows: func(func(inspect.Row) bool) {}}
+	}
+	im := opened.(*image)
+	out := &inspect.Tables{Version: "1", Problems: problems, Rows: im.rows}
+	var covered []unwind.Range
+	wrong := 0
+	for e := range im.table.All() {
+		r, err := im.decode(e)
+		switch {
+		case err != nil:
+			if wrong++; wrong <= maxShown {
+				out.Problems = append(out.Problems, fmt.Sprintf("at %#x: %v", im.base+uint64(e.Start), err))
+			}
+		case r.Kind != table.Null:
+			out.Functions += im.functions(e)
+			covered = append(covered, unwind.Range{Start: im.base + uint64(e.Start), End: im.base + uint64(e.End)})
+		}
+	}
+	if wrong > maxShown {
+		out.Problems = append(out.Problems, fmt.Sprintf("%d more encodings cannot be used", wrong-maxShown))
+	}
+	out.Coverage = unwind.NewRangeSet(covered...)
+	return out
+}
+
+// functions is how many functions an entry is for: those that start in it, or one
+// where that is not known.
+func (im *image) functions(e table.Entry) int {
+	low, _ := slices.BinarySearch(im.starts, e.Start)
+	high, _ := slices.BinarySearch(im.starts, e.End)
+	return max(high-low, 1)
+}
+
+// rows yields a row for each entry.
+func (im *image) rows(yield func(inspect.Row) bool) {
+	for e := range im.table.All() {
+		if !yield(im.shown(e)) {
+			return
+		}
+	}
+}
+
+// shown is an entry as it is printed.
+func (im *image) shown(e table.Entry) inspect.Row {
+	out := inspect.Row{
+		Start: im.base + uint64(e.Start), End: im.base + uint64(e.End), Encoding: fmt.Sprintf("0x%08x", uint32(e.Encoding)),
+	}
+	r, err := im.decode(e)
+	switch {
+	case err != nil:
+		return out
+	case r.Kind == table.Null:
+		out.Flags = []string{inspect.Null}
+		return out
+	case r.Kind == table.DWARF:
+		out.Delegate = unwind.StrategyDWARF
+		return out
+	}
+	row := encodedRow{arch: im.arch, rule: r}
+	for name, rule := range row.equations() {
+		switch name {
+		case "cfa":
+			out.CFA = rule
+		case "ra":
+			out.RA = rule
+		case "fp":
+			out.FP = rule
+		default:
+			out.Saved = append(out.Saved, inspect.Saved{Register: name, Rule: rule})
+		}
+	}
+	if r.Signed {
+		out.Flags = append(out.Flags, inspect.Mangled)
+	}
+	if r.InLR {
+		out.Flags = append(out.Flags, inspect.TopFrameOnly)
+	}
+	return out
+}
+
+// equations yields the rules of CFA, return address and frame pointer, and of the
+// other registers.
+func (r *encodedRow) equations() func(yield func(name, rule string) bool) {
+	return func(yield func(name, rule string) bool) {
+		for part := range strings.SplitSeq(r.String(), "; ") {
+			name, rule, _ := strings.Cut(part, "=")
+			if !yield(name, rule) {
+				return
+			}
+		}
+		for _, s := range r.rule.Saved() {
+			if s.Register != r.arch.FP() && !yield(r.arch.RegisterName(s.Register), r.place(s.Offset)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package symbols
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/clewdbg/clew/server/gotab"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// elfFile is a file in ELF.
+type elfFile struct {
+	*elf.File
+	debug *elf.File // the separate debug file, nil if there is none
+	moved uint64    // what the loader has added to addresses in it; 0 for files
+}
+
+// Base implements [object].
+func (f *elfFile) Base() uint64 { return 0 }
+
+// EntryPoint implements [object].
+func (f *elfFile) EntryPoint() uint64 { return f.Entry }
+
+// Arch implements [object].
+func (f *elfFile) Arch() unwind.Arch {
+	switch m := f.File.Machine; {
+	case m == elf.EM_X86_64 && f.Class == elf.ELFCLASS64:
+		return unwind.AMD64
+	case m == elf.EM_AARCH64:
+		return unwind.ARM64
+	case m == elf.EM_386:
+		return unwind.I386
+	case m == elf.EM_ARM:
+		return unwind.ARM
+	case m == elf.EM_S390 && f.Class == elf.ELFCLASS64:
+		return unwind.S390X
+	}
+	return unwind.ArchUnknown
+}
+
+// Machine implements [object].
+func (f *elfFile) Machine() string { return f.File.Machine.String() }
+
+// Order implements [object].
+func (f *elfFile) Order() binary.ByteOrder { return f.ByteOrder }
+
+// Relocatable implements [object].
+func (f *elfFile) Relocatable() bool { return f.Type == elf.ET_REL }
+
+// Executable implements [object].
+func (f *elfFile) Executable() []Range {
+	var out []Range
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Vaddr+p.Memsz > p.Vaddr {
+			out = append(out, Range{p.Vaddr, p.Vaddr + p.Memsz})
+		}
+	}
+	return out
+}
+
+// CodeRanges implements [object].
+func (f *elfFile) CodeRanges() []Range {
+	var out []Range
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS && s.Addr+s.Size > s.Addr {
+			out = append(out, Range{s.Addr, s.Addr + s.Size})
+		}
+	}
+	if len(out) == 0 {
+		return f.Executable()
+	}
+	return out
+}
+
+// Code implements [object].
+func (f *elfFile) Code(vaddr uint64, n int) []byte {
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
+			continue
+		}
+		buf := make([]byte, min(uint64(max(n, 0)), p.Filesz-(vaddr-p.Vaddr)))
+		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil
+		}
+		return buf[:got]
+	}
+	return nil
+}
+
+func (f *elfFile) readGoTable() *gotab.Table { return readGoTable(f) }
+func (f *elfFile) readFunctions() []function { return readFunctions(f.File, f.debug, f.moved) }
+
+func (f *elfFile) readLines() *lineIndex {
+	if f.debug != nil {
+		return newLineIndex(dwarfOf(f.debug))
+	}
+	return newLineIndex(dwarfOf(f.File))
+}
+
+func (f *elfFile) fullSymbols() bool {
+	for _, ef := range []*elf.File{f.File, f.debug} {
+		if ef == nil {
+			continue
+		}
+		if s := ef.SectionByType(elf.SHT_SYMTAB); s != nil && s.Type == elf.SHT_SYMTAB {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package symbols
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/dwarf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/clewdbg/clew/server/gotab"
+)
+
+// dwarfSegment holds DWARF. It is in separate debug files, and in Go's programs.
+const dwarfSegment = "__DWARF"
+
+// findDSYM looks for the separate debug file that dsymutil writes beside the file:
+// PATH.dSYM/Contents/Resources/DWARF/NAME. It counts if it has the same UUID.
+func (f *File) findDSYM(path string) {
+	m, ok := f.object.(*machoFile)
+	if !ok || m.dwarf() != nil {
+		return
+	}
+	where := filepath.Join(path+".dSYM", "Contents", "Resources", "DWARF", filepath.Base(path))
+	if _, err := os.Stat(where); err != nil {
+		return
+	}
+	debug, err := openChosen(where, Choice{Arch: m.Arch(), BuildID: f.buildID})
+	if err == nil {
+		d, ok := debug.object.(*machoFile)
+		switch {
+		case !ok:
+			err = errors.New("it is no Mach-O file")
+		case len(f.buildID) == 0 || !bytes.Equal(debug.buildID, f.buildID):
+			err = &OtherBuildError{What: "UUID", Want: hex.EncodeToString(f.buildID), Found: hex.EncodeToString(debug.buildID)}
+		default:
+			m.dsym = d.File
+			return
+		}
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		err = e.Err // without the path, which comes anyway
+	}
+	f.problems = append(f.problems, &DebugFileError{Path: where, Of: path, Err: err})
+}
+
+func (f *machoFile) readLines() *lineIndex {
+	if f.dsym != nil {
+		return newLineIndex((&machoFile{File: f.dsym}).dwarf())
+	}
+	return newLineIndex(f.dwarf())
+}
+
+// dwarf gives the image's own DWARF, nil if there is none that may be loaded.
+func (f *machoFile) dwarf() *dwarfSource {
+	size := uint64(0)
+	found := false
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Segment != dwarfSegment {
+			continue
+		}
+		if s.Size > maxDebug-size {
+			return nil
+		}
+		size += s.Size
+		found = found || strings.HasSuffix(s.Name, "debug_info")
+	}
+	if !found {
+		return nil
+	}
+	info := f.debugSection("info")
+	return &dwarfSource{info: info, order: binary.LittleEndian, data: func() (*dwarf.Data, error) {
+		d, err := dwarf.New(f.debugSection("abbrev"), nil, nil, info, f.debugSection("line"), nil, f.debugSection("ranges"), f.debugSection("str"))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range []string{"addr", "line_str", "rnglists", "loclists", "str_offsets"} {
+			if data := f.debugSection(name); len(data) > 0 {
+				if err := d.AddSection(".debug_"+name, data); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return d, nil
+	}}
+}
+
+// debugSection gives a section of DWARF, decompressed. Names of sections have 16
+// bytes at most.
+func (f *machoFile) debugSection(name string) []byte {
+	const longest = 16
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		plain, packed := "__debug_"+name, "__zdebug_"+name
+		switch {
+		case s.Segment != dwarfSegment:
+		case s.Name == plain[:min(len(plain), longest)]:
+			data, _ := f.Data(s)
+			return data
+		case s.Name == packed[:min(len(packed), longest)]:
+			data, _ := f.Data(s)
+			return unpack(data)
+		}
+	}
+	return nil
+}
+
+// unpack decompresses a section as Go's linker writes it: "ZLIB", the size in
+// big-endian, and the data.
+func unpack(data []byte) []byte {
+	if len(data) < 12 || string(data[:4]) != "ZLIB" || binary.BigEndian.Uint64(data[4:]) > maxDebug {
+		return nil
+	}
+	r, err := zlib.NewReader(bytes.NewReader(data[12:]))
+	if err != nil {
+		return nil
+	}
+	out, err := io.ReadAll(io.LimitReader(r, int64(binary.BigEndian.Uint64(data[4:]))))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func (f *machoFile) readGoTable() *gotab.Table { return readGoTable(f) }
+
+// goTableBytes implements [goSource].
+func (f *machoFile) goTableBytes() (data []byte, addr uint64, named bool) {
+	if s, ok := f.File.Section("__gopclntab"); ok {
+		if data, err := f.Data(s); err == nil {
+			return data, s.Addr, true
+		}
+	}
+	return nil, 0, false
+}
+
+// goText implements [goSource].
+func (f *machoFile) goText() (uint64, bool) {
+	symbols, err := f.Symbols()
+	if err != nil {
+		return 0, false
+	}
+	for _, s := range symbols {
+		if s.Name == "runtime.text" {
+			return s.Addr, true
+		}
+	}
+	return 0, false
+}
+
+// goData implements [goSource]. In what Go's own linker makes, data holds
+// the linker's addresses; Apple's linker chains what dyld has to change, and its
+// words are no addresses.
+func (f *machoFile) goData() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range f.Sections {
+			s := &f.Sections[i]
+			if !strings.HasPrefix(s.Segment, "__DATA") {
+				continue
+			}
+			if data, err := f.Data(s); err == nil && len(data) > 0 && !yield(data) {
+				return
+			}
+		}
+	}
+}
+
+// goContents implements [goSource].
+func (f *machoFile) goContents(addr uint64) []byte {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; addr >= s.Addr && addr-s.Addr < s.Size {
+			if data, err := f.Data(s); err == nil && addr-s.Addr < uint64(len(data)) {
+				return data[addr-s.Addr:]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package symbols
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/clewdbg/clew/imagemap/macho"
+)
+
+// readFunctions implements [object]: the functions that the linker lists
+// (LC_FUNCTION_STARTS), with the names that the symbols give them; symbols of code
+// that are not listed; and the stubs of imported functions. Symbols have no sizes:
+// a function ends where the next one begins, or its section ends.
+func (f *machoFile) readFunctions() []function {
+	starts, _ := f.Functions()
+	out := f.symbolFunctions()
+	for _, start := range starts {
+		out = append(out, function{start: start, sized: true})
+	}
+	stubs, _ := f.Stubs()
+	for _, s := range stubs {
+		name := cName(s.Name)
+		if name == "" {
+			name = "?"
+		}
+		out = append(out, function{start: s.Addr, end: s.Addr + s.Size, name: name + "@stub", sized: true, rank: 8})
+	}
+	slices.SortStableFunc(out, func(a, b function) int {
+		switch {
+		case a.start != b.start:
+			return compare(a.start, b.start)
+		case a.rank != b.rank:
+			return b.rank - a.rank
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	for i := range out { // what is listed is a function, whoever names it
+		listed := sort.Search(len(starts), func(k int) bool { return starts[k] >= out[i].start })
+		out[i].sized = out[i].sized || listed < len(starts) && starts[listed] == out[i].start
+	}
+	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
+	f.bound(out)
+	out = dropLabels(out)
+	reach := uint64(0)
+	for i := range out {
+		reach = max(reach, out[i].end)
+		out[i].reach = reach
+	}
+	return out
+}
+
+// symbolFunctions gives the symbols of code.
+func (f *machoFile) symbolFunctions() (out []function) {
+	for _, from := range []*macho.File{f.File, f.dsym} {
+		if from == nil {
+			continue
+		}
+		symbols, err := from.Symbols()
+		if err != nil {
+			continue
+		}
+		for _, s := range symbols {
+			// Names with l or L in front are the linker's own, for its pieces.
+			if !s.Section.Code() || s.Name == "" || strings.HasPrefix(s.Name, "ltmp") {
+				continue
+			}
+			fn := function{start: s.Addr, name: cName(s.Name)}
+			if s.External {
+				fn.rank++
+			}
+			if strings.HasPrefix(s.Name, "_") {
+				fn.rank += 2
+			}
+			out = append(out, fn)
+		}
+	}
+	return out
+}
+
+// bound gives functions, which are sorted, their ends.
+func (f *machoFile) bound(all []function) {
+	next := uint64(0) // start of the next function with a size of its own
+	for i := len(all) - 1; i >= 0; i-- {
+		fn := &all[i]
+		if fn.end == 0 {
+			fn.end = f.sectionEnd(fn.start)
+			if fn.sized && next != 0 {
+				fn.end = min(fn.end, next)
+			} else if !fn.sized && i+1 < len(all) {
+				fn.end = min(fn.end, all[i+1].start)
+			}
+		}
+		if fn.sized {
+			next = fn.start
+		}
+	}
+}
+
+// sectionEnd is the end of the section that holds addr.
+func (f *machoFile) sectionEnd(addr uint64) uint64 {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; addr >= s.Addr && addr-s.Addr < s.Size {
+			return s.Addr + s.Size
+		}
+	}
+	return addr
+}
+
+// cName takes away the underscore that Apple's compilers put in front of every
+// name in C.
+func cName(name string) string { return strings.TrimPrefix(name, "_") }
