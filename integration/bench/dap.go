@@ -22,20 +22,9 @@ func stackRequests(t *table, program string) error {
 	t.notes = []string{"The time of one stackTrace request for the whole stack, each at another stop of the same program than the\n" +
 		"first; and of the two requests that VS Code makes (levels 1, then 19)."}
 	t.header = []string{"frames", "in", "dlv dap", "clew dap", "against dlv", "dlv, 1 + 19", "clew, 1 + 19", "against dlv"}
-	folder := filepath.Dir(program)
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+	dlv, clew, err := buildServers(filepath.Dir(program))
 	if err != nil {
 		return err
-	}
-	dlv, clew := filepath.Join(folder, "dlv"), filepath.Join(folder, "clew")
-	for _, b := range []struct{ dir, out, pkg string }{
-		{strings.TrimSpace(string(module)), dlv, "./cmd/dlv"}, {".", clew, "github.com/clewdbg/clew/cmd/clew"},
-	} {
-		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
-		cmd.Dir = b.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", b.pkg, err, out)
-		}
 	}
 	for _, in := range []where{inGo, inC} {
 		for _, n := range []int{20, 50, 1_000, 10_000} {
@@ -45,6 +34,25 @@ func stackRequests(t *table, program string) error {
 		}
 	}
 	return nil
+}
+
+// buildServers builds both servers in a folder.
+func buildServers(folder string) (dlv, clew string, err error) {
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+	if err != nil {
+		return "", "", err
+	}
+	dlv, clew = filepath.Join(folder, "dlv"), filepath.Join(folder, "clew")
+	for _, b := range []struct{ dir, out, pkg string }{
+		{strings.TrimSpace(string(module)), dlv, "./cmd/dlv"}, {".", clew, "github.com/clewdbg/clew/cmd/clew"},
+	} {
+		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
+		cmd.Dir = b.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", "", fmt.Errorf("build %s: %w\n%s", b.pkg, err, out)
+		}
+	}
+	return dlv, clew, nil
 }
 
 func stackRequest(t *table, program string, in where, n int, dlv, clew string) error {
@@ -85,6 +93,19 @@ type editor struct {
 
 // edit starts a server and goes to the program's first stop.
 func edit(exe, program string, in where, n int) (*editor, error) {
+	e, err := connect(exe)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.launch(exe, program, in, n); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// connect starts a server and initializes a session.
+func connect(exe string) (*editor, error) {
 	e := &editor{cmd: exec.Command(exe, "dap", "--listen=127.0.0.1:0")}
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	e.cmd.Stderr = os.Stderr
@@ -105,9 +126,17 @@ func edit(exe, program string, in where, n int) (*editor, error) {
 		return nil, err
 	}
 	e.in = dapwire.NewReader(e.conn, 0)
+	if err := e.request("initialize", map[string]any{"adapterID": "go", "linesStartAt1": true}, nil); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// launch goes to the program's first stop.
+func (e *editor) launch(exe, program string, in where, n int) error {
 	pulse := filepath.Join(filepath.Dir(program), filepath.Base(exe)+".pulse")
-	err = errors.Join(
-		e.request("initialize", map[string]any{"adapterID": "go", "linesStartAt1": true}, nil),
+	err := errors.Join(
 		e.request("launch", map[string]any{"mode": "exec", "program": program, "args": []string{in.scenario, fmt.Sprint(n), pulse}, "stackTraceDepth": 1 << 20}, nil),
 		e.request("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": in.location}}}, nil),
 		e.request("configurationDone", nil, nil))
@@ -115,10 +144,9 @@ func edit(exe, program string, in where, n int) (*editor, error) {
 		err = e.stopped()
 	}
 	if err != nil {
-		e.close()
-		return nil, fmt.Errorf("%s: %w", filepath.Base(exe), err)
+		return fmt.Errorf("%s: %w", filepath.Base(exe), err)
 	}
-	return e, nil
+	return nil
 }
 
 func (e *editor) close() {
