@@ -58,7 +58,7 @@ type Stub struct {
 
 // Emulate starts a program, which stands before its first instruction and ends
 // with the test.
-func Emulate(t testing.TB, e Emulator, exe string) *Stub {
+func Emulate(t testing.TB, e Emulator, exe string, args ...string) *Stub {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,7 +66,7 @@ func Emulate(t testing.TB, e Emulator, exe string) *Stub {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
-	cmd := exec.Command(e.Path, "-g", strconv.Itoa(port), exe)
+	cmd := exec.Command(e.Path, append([]string{"-g", strconv.Itoa(port), exe}, args...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
