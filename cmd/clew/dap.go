@@ -157,7 +157,7 @@ func dapStrategies(configPath string, names []string) (*dap.Strategies, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dap.Strategies{Order: s.order, Close: s.close}, nil
+	return &dap.Strategies{Order: s.order, Health: s.host.Health, Close: s.close}, nil
 }
 
 // startLifeline starts the guard of a launched program.

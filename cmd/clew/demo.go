@@ -73,7 +73,7 @@ func (d *demo) run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := export.Text(d.out, result.stacks, result.textOptions(d.out)); err != nil {
+	if err := result.set().Write(d.out, "text"); err != nil {
 		return failf("%v", err)
 	}
 	d.compare(result)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -74,7 +73,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(stackFormats, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("goroutine", cobra.FixedCompletions([]string{"current", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("thread", cobra.FixedCompletions([]string{"all"}, cobra.ShellCompDirectiveNoFileComp))
@@ -97,8 +96,8 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		return usageErrorf("--depth %d is negative", f.depth)
 	case f.thread != "" && c.Flags().Changed("goroutine"):
 		return usageErrorf("give --thread or --goroutine, not both")
-	case !known(stackFormats, f.format):
-		return usageErrorf("unknown format %q; known: %v", f.format, stackFormats)
+	case !known(export.Formats, f.format):
+		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
 	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
@@ -301,28 +300,16 @@ func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) 
 // frames but their addresses.
 func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int, lean bool) *stackResult {
 	r := &stackResult{view: v}
-	prepared := e.Prepare(ctx, &v.Input)
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()
+	opts := live.StacksOptions{Depth: depth, Done: func() { meter.add(1) }}
+	if lean {
+		r.addresses = new(export.Addresses)
+		opts.Sink = r.addresses.Add
+	}
+	r.stacks = v.Stacks(ctx, e.Prepare(ctx, &v.Input), threads, opts)
 	for i := range threads {
-		note := ""
-		if threads[i].ID != 0 || len(threads) == 1 {
-			// Of many parked goroutines, Delve is asked for none: it searches its list
-			// for each, and their stacks are all Go's, which its tables describe.
-			note = v.Claim(&threads[i], depth)
-		}
-		opts := assembler.Options{MaxFrames: depth}
-		if lean {
-			r.addresses = new(export.Addresses)
-			opts.Sink = r.addresses.Add
-		}
-		stack := prepared.Stack(ctx, &threads[i].Thread, opts)
-		if note != "" {
-			stack.Notes = append(stack.Notes, note)
-		}
 		r.threads = append(r.threads, threads[i].Thread)
-		r.stacks = append(r.stacks, stack)
-		meter.add(1)
 	}
 	return r
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
-// TestCore looks at a core file: its stacks are those that the program recorded.
-func TestCore(t *testing.T) {
-	p := native(t, "static-O2-omit")
+// dumped is a core file of the program, and what it recorded before.
+func dumped(t *testing.T, p program.Program) (core, stem string) {
+	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestCore(t *testing.T) {
 		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
 	}
 	dir := t.TempDir()
-	stem := filepath.Join(dir, "record")
+	stem = filepath.Join(dir, "record")
 	crash := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, "plain", "core", stem)
 	crash.Dir, crash.Env = dir, p.Env()
 	out, _ := crash.CombinedOutput() // it crashes
@@ -35,9 +35,16 @@ func TestCore(t *testing.T) {
 	if err != nil || len(cores) != 1 {
 		t.Fatalf("core files: %v, %v", cores, err)
 	}
+	return cores[0], stem
+}
+
+// TestCore looks at a core file: its stacks are those that the program recorded.
+func TestCore(t *testing.T) {
+	p := native(t, "static-O2-omit")
+	core, stem := dumped(t, p)
 	c := start(t, binary("clew")).dial()
 	c.numbered = true
-	thread := threadOf(t, c.launch(object{"mode": "core", "program": p.Path, "coreFilePath": cores[0]}))
+	thread := threadOf(t, c.launch(object{"mode": "core", "program": p.Path, "coreFilePath": core}))
 	got := c.stack(thread, 0, 100)
 	var stack stackjson.Stack
 	decode(t, c.request("clew/stack", object{"threadId": thread}), &stack)

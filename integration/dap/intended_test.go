@@ -6,7 +6,8 @@ import (
 
 // The differences that are meant, in sessions without native code:
 //
-//   - initialize: supportsClew is true.
+//   - initialize: supportsClew is true, and so is supportsCancelRequest, which is
+//     for clew's own requests: Delve's are refused by Delve.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
 //     native_test.go).
@@ -22,6 +23,9 @@ func intended(m *dapwire.Message, o object) {
 	case "initialize":
 		if b["supportsClew"] == true {
 			delete(b, "supportsClew")
+		}
+		if b["supportsCancelRequest"] == true {
+			delete(b, "supportsCancelRequest") // dlv leaves out what is false
 		}
 	case "scopes":
 		if list, ok := b["scopes"].([]any); ok && len(list) > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
@@ -34,37 +36,48 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 	if !p.settle(ctx, m) {
 		return
 	}
-	var stack *clewStack
+	var answer clewStack
 	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		start, end := max(want.StartFrame, 0), maxRows
-		if want.Levels > 0 && want.Levels < maxRows-start {
-			end = start + want.Levels
-		}
+		start, end := want.frames()
 		a, err := p.assemble(ctx, v, th, end, known)
 		if err != nil {
 			return err
 		}
-		all := a.stack
-		all.Frames = all.Frames[min(start, len(all.Frames)):min(end, len(all.Frames))]
-		answer := clewStack{Stack: stackjson.FromStack(v.arch(), &all, false)}
-		for _, g := range a.thread.Segments {
-			answer.Segments = append(answer.Segments, segment{g.Kind.String(), stackjson.Address(g.Low), stackjson.Address(g.High)})
-		}
-		for i := range answer.Frames {
-			answer.Frames[i].Index = start + i
-		}
-		stack = &answer
+		answer = stackPart(v.arch(), &a.thread, &a.stack, start, end)
 		return nil
 	})
 	if err != nil {
 		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
-	p.respond(m, stack)
+	p.respond(m, &answer)
+}
+
+// frames gives which frames a request is about: from start up to end.
+func (want *page) frames() (start, end int) {
+	start, end = max(want.StartFrame, 0), maxRows
+	if want.Levels > 0 && want.Levels < maxRows-start {
+		end = start + want.Levels
+	}
+	return start, end
+}
+
+// stackPart is part of a thread's stack in JSON; frames keep their indices.
+func stackPart(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end int) clewStack {
+	part := *s
+	part.Frames = part.Frames[min(start, len(part.Frames)):min(end, len(part.Frames))]
+	out := clewStack{Stack: stackjson.FromStack(arch, &part, false)}
+	for i := range out.Frames {
+		out.Frames[i].Index = start + i
+	}
+	for _, g := range th.Segments {
+		out.Segments = append(out.Segments, segment{g.Kind.String(), stackjson.Address(g.Low), stackjson.Address(g.High)})
+	}
+	return out
 }
 
 // settle waits until Delve has done what it was asked before, and stands still;
@@ -72,6 +85,9 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 func (p *Proxy) settle(ctx context.Context, m *dapwire.Message) bool {
 	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
 	if err != nil {
+		if p.ctx.Err() == nil { // else both connections end
+			p.refuseOwn(m, err)
+		}
 		return false
 	}
 	if !answer.Success {

@@ -61,6 +61,7 @@ const (
 	errDataBreak   = 2017
 	errStep        = 2101
 	errLost        = 2102
+	errOwn         = 2103
 )
 
 // respond answers a request.

@@ -27,7 +27,10 @@
 //   - state.go: does the program run, and at which stop does it stand
 //   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - look.go: the program at a stop or in a core file, in bounded time
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks
+//   - strategies.go: sets of strategies, the configured one and others
+//   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
+//     requests of clew's own; progress.go, cancel.go: what long ones have
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
 //   - step.go: steps, checked before Delve does them (server/stepping)

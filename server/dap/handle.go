@@ -24,6 +24,10 @@ var handlers = map[string]func(*Proxy, context.Context, *dapwire.Message){
 	"threads":            (*Proxy).onThreads,
 	"stackTrace":         (*Proxy).onStackTrace,
 	"clew/stack":         (*Proxy).onClewStack,
+	"clew/export":        (*Proxy).onClewExport,
+	"clew/images":        (*Proxy).onClewImages,
+	"clew/plugins":       (*Proxy).onClewPlugins,
+	"clew/reunwind":      (*Proxy).onClewReunwind,
 	"scopes":             (*Proxy).onScopes,
 	"variables":          (*Proxy).onVariables,
 	"setVariable":        (*Proxy).onSetVariable,
@@ -42,6 +46,10 @@ func (p *Proxy) handle(ctx context.Context, m *dapwire.Message) {
 		}
 		_ = p.up.pass(m)
 		return
+	}
+	if own, ok := p.requests.context(m.Seq); ok {
+		ctx = own
+		defer p.requests.done(m.Seq)
 	}
 	if h := handlers[m.Command]; h != nil {
 		h(p, ctx, m)

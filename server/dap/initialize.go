@@ -8,7 +8,8 @@ import (
 
 // clientCapabilities are what the client can do, as far as clew asks.
 type clientCapabilities struct {
-	SupportsInvalidatedEvent bool `json:"supportsInvalidatedEvent"`
+	SupportsInvalidatedEvent  bool `json:"supportsInvalidatedEvent"`
+	SupportsProgressReporting bool `json:"supportsProgressReporting"`
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces
@@ -25,6 +26,7 @@ func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))
+		capabilities.Set("supportsCancelRequest", []byte("true")) // of clew's own requests
 		answer.Set("body", capabilities.Bytes())
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
@@ -32,11 +33,9 @@ type look struct {
 	serves  int64              // the client's request that work is being done for
 	stop    context.CancelFunc // ends it
 
-	// Strategies are opened once and live for the session.
-	opened     bool
-	openErr    error
-	strategies *Strategies
-	engine     *engine.Engine
+	// opened are sets of strategies, by their names: the configured one, and others
+	// that were asked for. Only the piece of work that is being done adds to them.
+	opened map[string]*opened
 }
 
 // view is the program at one stop. Only the piece of work that is being done
@@ -44,9 +43,11 @@ type look struct {
 type view struct {
 	at       stop
 	session  *delve.Session
+	process  *live.Process
 	live     *live.View
 	goOnly   *engine.Prepared // without any strategy: Go's tables are the host's own
 	prepared *engine.Prepared // with the strategies; nil until one is needed
+	others   map[*opened]*engine.Prepared
 	stacks   map[threadKey]*assembled
 	goStacks map[threadKey]*goStack
 	notGo    map[threadKey]bool           // have other code
@@ -122,8 +123,8 @@ func (l *look) cancel(seq int64) bool {
 func (l *look) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.strategies != nil && l.strategies.Close != nil {
-		l.strategies.Close()
+	for _, o := range l.opened {
+		o.close()
 	}
 	if l.core != nil {
 		_ = l.core.Close() // it was only read
@@ -135,10 +136,17 @@ func (l *look) close() {
 // Work that was given up goes on in the background until it comes to an end,
 // and its results are dropped.
 func (p *Proxy) own(ctx context.Context, request int64, work func(context.Context, *view) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errPatience)
-	defer cancel()
+	return p.ownPaced(ctx, request, func(ctx context.Context, v *view, _ func()) error { return work(ctx, v) })
+}
+
+// ownPaced is own for work of many steps: it says after each that it gets on,
+// and only the time from step to step is bounded.
+func (p *Proxy) ownPaced(ctx context.Context, request int64, work func(ctx context.Context, v *view, getsOn func()) error) error {
 	ctx, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
+	patience := time.AfterFunc(p.opts.Patience, func() { cut(errPatience) })
+	defer patience.Stop()
+	getsOn := func() { patience.Reset(p.opts.Patience) }
 	l := &p.look
 	l.mu.Lock()
 	givenUp := l.givenUp
@@ -167,7 +175,7 @@ func (p *Proxy) own(ctx context.Context, request int64, work func(context.Contex
 	done := make(chan error, 1)
 	ended := false // under l.mu
 	go func() {
-		err := p.work(ctx, session, process, at, work)
+		err := p.work(ctx, session, process, at, func(ctx context.Context, v *view) error { return work(ctx, v, getsOn) })
 		l.mu.Lock()
 		l.serves, l.stop, l.givenUp, ended = 0, nil, false, true
 		l.mu.Unlock()
@@ -213,7 +221,8 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 		return nil, err
 	}
 	v = &view{
-		at: at, session: session, live: seen, stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame), known: make(map[int64]resolved),
+		at: at, session: session, process: process, live: seen, others: make(map[*opened]*engine.Prepared),
+		stacks: make(map[threadKey]*assembled), delve: make(map[int64]map[int]delveFrame), known: make(map[int64]resolved),
 		goOnly: engine.New(nil).Prepare(ctx, &seen.Input), goStacks: make(map[threadKey]*goStack), notGo: make(map[threadKey]bool),
 	}
 	l.mu.Lock()
@@ -222,43 +231,6 @@ func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *liv
 		l.view = v
 	}
 	return v, nil
-}
-
-// prepare has the strategies learn of the program's images.
-func (p *Proxy) prepare(ctx context.Context, v *view) error {
-	if v.prepared != nil {
-		return nil
-	}
-	if err := p.open(); err != nil {
-		return err
-	}
-	prepared := p.look.engine.Prepare(ctx, &v.live.Input)
-	if ctx.Err() != nil {
-		return context.Cause(ctx) // strategies may have been left out for that
-	}
-	v.prepared = prepared
-	return nil
-}
-
-// open opens the strategies.
-func (p *Proxy) open() error {
-	l := &p.look
-	if !l.opened {
-		l.opened = true
-		_, _, names := p.config.get()
-		if p.opts.Strategies == nil {
-			l.openErr = errors.New("no strategies")
-		} else if s, err := p.opts.Strategies(names); err != nil {
-			l.openErr = err
-			p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", err))
-		} else {
-			l.mu.Lock()
-			l.strategies = s
-			l.mu.Unlock()
-			l.engine = engine.New(s.Order)
-		}
-	}
-	return l.openErr
 }
 
 // current is the thread of control that the session has selected.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/engine"
 )
 
 // Options say what a proxy stands between, and with what it works.
@@ -21,7 +20,8 @@ type Options struct {
 	// be had here. It is called after each `initialized` event.
 	Session func() *delve.Session
 	// Strategies opens strategies by name, best ranked first; none means those of
-	// the configuration. It is called once, when the first stack is assembled.
+	// the configuration. It is called when the first stack is assembled, and for
+	// each other list that a request names.
 	Strategies func(names []string) (*Strategies, error)
 	// DebugFolders are where separate debug files are looked for; nil means where
 	// distributions put them.
@@ -44,12 +44,6 @@ type Options struct {
 // program on a busy machine, and stalling plugins are cut off much earlier.
 const DefaultPatience = 15 * time.Second
 
-// Strategies are opened unwinders.
-type Strategies struct {
-	Order []engine.Named // best ranked first
-	Close func()
-}
-
 // Proxy is one session.
 type Proxy struct {
 	opts   Options
@@ -61,9 +55,11 @@ type Proxy struct {
 	look   look
 	frames frames
 	alias  threadAlias
-	ctx    context.Context               // of the session; ends with the client's connection
-	armed  atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
-	over   atomic.Bool                   // the client knows that the session has ended
+	// requests are those of clew's own that are not answered yet.
+	requests ownRequests
+	ctx      context.Context               // of the session; ends with the client's connection
+	armed    atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
+	over     atomic.Bool                   // the client knows that the session has ended
 }
 
 // New makes a proxy; [Proxy.Run] runs it.
@@ -146,7 +142,7 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 			p.refuse(m, errMalformed, "Request too long", "Delve takes requests of up to 4 MiB")
 			continue
 		}
-		if p.cancelOwn(m) {
+		if m.Type == dapwire.TypeRequest && p.hears(m) {
 			continue
 		}
 		p.client.owes(m)
@@ -156,22 +152,6 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 
 // maxDelveMessage is what Delve's session takes; it would end for a longer one.
 const maxDelveMessage = 4 << 20
-
-// cancelOwn ends what clew is doing for a request that the client no longer
-// wants answered. Delve takes no such requests: the others pass and are refused.
-func (p *Proxy) cancelOwn(m *dapwire.Message) bool {
-	if m.Command != "cancel" {
-		return false
-	}
-	var args struct {
-		RequestID int64 `json:"requestId"`
-	}
-	if m.Decode("arguments", &args) != nil || !p.look.cancel(args.RequestID) {
-		return false
-	}
-	p.respond(m, nil)
-	return true
-}
 
 // fromUpstream passes what Delve sends.
 func (p *Proxy) fromUpstream() {

@@ -70,6 +70,8 @@ type Prepared struct {
 	in    *Input
 	notes []string
 	about []about
+	able  []*taught // strategies that could be told of the images
+	keys  []any     // the images'
 }
 
 // Prepare tells every strategy what is new of the target's images. A strategy
@@ -93,6 +95,7 @@ func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 		}
 		able = append(able, t)
 	}
+	p.able, p.keys = able, keys
 	p.about = in.about(keys, able)
 	if !e.ranking.holds(in) {
 		e.ranking = &ranking{arch: in.Target.Arch, executable: in.Target.Executable, hosted: in.Hosted}

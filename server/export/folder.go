@@ -22,6 +22,9 @@ const (
 	ImagesFile = "images.cif"
 )
 
+// imagesEnding is what image maps are called by.
+const imagesEnding = ".cif"
+
 // ErrForeignFolder: the folder that stacks are to be written to holds something
 // else, which is not going to be removed.
 var ErrForeignFolder = errors.New("the folder holds other files than exported stacks")
@@ -41,7 +44,7 @@ func WriteAddresses(path string, arch unwind.Arch, s *unwind.Stack, a *Addresses
 	if err != nil {
 		return err
 	}
-	if strings.HasSuffix(path, ".cif") {
+	if strings.HasSuffix(path, imagesEnding) {
 		return fmt.Errorf("write %s: .cif is the name of the image map that comes with it; name the stack .cbf", path)
 	}
 	cif, err := imagesData(arch, images)
@@ -52,7 +55,7 @@ func WriteAddresses(path string, arch unwind.Arch, s *unwind.Stack, a *Addresses
 	if err != nil {
 		return err
 	}
-	maps, err := stage(strings.TrimSuffix(path, ".cbf")+".cif", writes(cif))
+	maps, err := stage(strings.TrimSuffix(path, endings["cbf"])+imagesEnding, writes(cif))
 	if err != nil {
 		backtrace.discard()
 		return err
@@ -149,22 +152,30 @@ func WriteFolder(dir string, arch unwind.Arch, stacks []unwind.Stack, images *im
 }
 
 func fill(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+	files, err := folderFiles(arch, stacks, images)
+	for i := 0; i < len(files) && err == nil; i++ {
+		err = os.WriteFile(filepath.Join(dir, files[i].Name), files[i].Data, 0o666)
+	}
+	return err
+}
+
+// folderFiles gives the files of a folder of stacks; the index comes last.
+func folderFiles(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) ([]File, error) {
+	var files []File
 	index := Index{Architecture: arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}}
 	taken := make(map[string]bool, len(stacks))
 	for i := range stacks {
 		s := &stacks[i]
 		name := stackFile(s, taken)
 		if name == "" {
-			return fmt.Errorf("two stacks of %s", title(s))
+			return nil, fmt.Errorf("two stacks of %s", title(s))
 		}
 		taken[name] = true
 		data, err := EncodeStack(s, WordSize(arch), cbf.EncodeOptions{})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
-			return err
-		}
+		files = append(files, File{name, data})
 		e := IndexEntry{File: name, Goroutine: s.Goroutine, Thread: s.Thread, Stop: unwind.End.String(), Reason: s.Reason}
 		if truncated(s) {
 			e.Stop = unwind.Truncated.String()
@@ -178,16 +189,13 @@ func fill(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.
 	}
 	cif, err := imagesData(arch, images)
 	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, ImagesFile), cif, 0o666); err != nil {
-		return err
+		return nil, err
 	}
 	text, err := json.MarshalIndent(index, "", "  ")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(filepath.Join(dir, IndexFile), append(text, '\n'), 0o666)
+	return append(files, File{ImagesFile, cif}, File{IndexFile, append(text, '\n')}), nil
 }
 
 // stackFile names a stack's file. A goroutine that has a file already is told

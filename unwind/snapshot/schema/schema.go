@@ -21,6 +21,9 @@ const (
 	Inspect  = "inspect.schema.json"  // the answer of `clew inspect`
 	// InspectRow is a line of `clew inspect --table` or `--lookup`.
 	InspectRow = "inspectrow.schema.json"
+	Plugins    = "plugins.schema.json"   // the answer of `clew plugins` and of clew/plugins
+	DAPExport  = "dapexport.schema.json" // the body of the answer to clew/export
+	DAPImages  = "dapimages.schema.json" // the body of the answer to clew/images
 )
 
 // BaseURL is what the files' $id have in common.

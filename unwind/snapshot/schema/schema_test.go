@@ -10,10 +10,10 @@ import (
 
 func TestFilesAreThere(t *testing.T) {
 	names, err := fs.Glob(schema.Files, "*")
-	if err != nil || len(names) != 5 {
+	if err != nil || len(names) != 8 {
 		t.Errorf("%v, %v", names, err)
 	}
-	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode, schema.Inspect, schema.InspectRow} {
+	for _, name := range []string{schema.Snapshot, schema.Stack, schema.Decode, schema.Inspect, schema.InspectRow, schema.Plugins, schema.DAPExport, schema.DAPImages} {
 		if len(schema.Text(name)) == 0 {
 			t.Errorf("%s is not there", name)
 		}
@@ -133,6 +133,30 @@ func TestClosedObjects(t *testing.T) {
 		}
 		if err := schematest.CheckOutput(d.schema, []byte(d.doc)); err == nil {
 			t.Errorf("closed, and accepted: %s", d.doc)
+		}
+	}
+}
+
+func TestDAPAnswers(t *testing.T) {
+	const plugin = `{"name":"x","rank":0,"builtin":false,"path":"/x","state":"idle","restarts":0}`
+	const image = `{"path":"/x","base":"0x1000","end":"0x2000","executableBytes":5,"unwind":[{"strategy":"fpwalk","anywhere":true,"coveredBytes":0,"share":0,"frames":2}]}`
+	for _, tc := range []struct {
+		name, schema, doc string
+		ok                bool
+	}{
+		{"plugins", schema.Plugins, `{"plugins":[` + plugin + `]}`, true},
+		{"a state", schema.Plugins, `{"plugins":[{"name":"x","rank":0,"builtin":false,"path":"/x","state":"tired","restarts":0}]}`, false},
+		{"no list", schema.Plugins, `{}`, false},
+		{"images", schema.DAPImages, `{"images":[` + image + `]}`, true},
+		{"a number as address", schema.DAPImages, `{"images":[{"path":"/x","base":4096,"end":"0x2000","executableBytes":5,"unwind":[]}]}`, false},
+		{"no images", schema.DAPImages, `{"images":[]}`, true},
+		{"export", schema.DAPExport, `{"files":[{"name":"x.json","data":"e30="}],"stacks":1,"truncated":0}`, true},
+		{"a folder", schema.DAPExport, `{"files":[{"name":"a/x.json","data":"e30="}],"stacks":1,"truncated":0}`, false},
+		{"no files", schema.DAPExport, `{"files":[],"stacks":1,"truncated":0}`, false},
+		{"another field", schema.DAPExport, `{"files":[{"name":"x","data":""}],"stacks":1,"truncated":0,"x":1}`, false},
+	} {
+		if err := schematest.CheckOutput(tc.schema, []byte(tc.doc)); (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
 }

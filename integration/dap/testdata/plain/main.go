@@ -33,7 +33,11 @@ func main() {
 		var p *point
 		fmt.Println(p.X)
 	case "goroutines":
-		goroutines(20)
+		n := 20
+		if len(os.Args) > 2 {
+			n, _ = strconv.Atoi(os.Args[2])
+		}
+		goroutines(n)
 	case "wait":
 		fmt.Println("waiting")
 		for {

@@ -1,0 +1,408 @@
+package dap
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// exported is the answer to clew/export.
+type exported struct {
+	Files []struct {
+		Name string
+		Data []byte
+	}
+	Stacks, Truncated int
+}
+
+// conforms holds the body of an answer against its schema.
+func conforms(t testing.TB, m *dapwire.Message, name string) {
+	t.Helper()
+	raw, _ := m.Get("body")
+	if err := schematest.CheckOutput(name, raw); err != nil {
+		t.Errorf("%s is not as the schema says: %v", m.Command, err)
+	}
+}
+
+func (c *client) export(arguments object) exported {
+	c.t.Helper()
+	m := c.request("clew/export", arguments)
+	var out exported
+	decode(c.t, m, &out)
+	conforms(c.t, m, schema.DAPExport)
+	return out
+}
+
+// TestExportIsThatOfStack: what clew/export gives of a core file is byte for byte
+// what `clew stack` writes of it, in every format, of one stack and of all.
+func TestExportIsThatOfStack(t *testing.T) {
+	p := native(t, "static-O2-omit")
+	core, _ := dumped(t, p)
+	c := start(t, binary("clew")).dial()
+	thread := threadOf(t, c.launch(object{"mode": "core", "program": p.Path, "coreFilePath": core}))
+	which := map[string]struct {
+		arguments object
+		flags     []string
+		name      string // of the file
+	}{
+		"current":    {object{"threadId": thread}, nil, "goroutine-" + itoa(int(thread))},
+		"depth":      {object{"threadId": thread, "depth": 3}, []string{"--depth", "3"}, "goroutine-" + itoa(int(thread))},
+		"goroutines": {object{"all": true}, []string{"--goroutine", "all"}, "goroutines"},
+		"threads":    {object{"all": "threads"}, []string{"--thread", "all"}, "threads"},
+	}
+	endings := map[string]string{"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "snapshot": ".snapshot.json"}
+	for name, w := range which {
+		for format, ending := range endings {
+			w.arguments["format"] = format
+			got := c.export(w.arguments)
+			dir := t.TempDir()
+			first := filepath.Join(dir, w.name+ending)
+			if format == "cbf" && w.arguments["all"] != nil {
+				first = filepath.Join(dir, "folder")
+				dir = first
+			}
+			args := append([]string{"stack", "--core", core, "--format", format, "-o", first}, w.flags...)
+			out, err := exec.Command(binary("clew"), append(args, p.Path)...).CombinedOutput()
+			var exit *exec.ExitError
+			truncated := errors.As(err, &exit) && exit.ExitCode() == 3
+			if err != nil && !truncated {
+				t.Fatalf("clew stack: %v: %s", err, out)
+			}
+			if truncated != (got.Truncated > 0) || got.Stacks == 0 {
+				t.Errorf("%s as %s: %d of %d stacks are truncated, for clew stack: %v", name, format, got.Truncated, got.Stacks, truncated)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != len(got.Files) {
+				t.Errorf("%s as %s: %d files, clew stack writes %v, %v", name, format, len(got.Files), entries, err)
+			}
+			for _, f := range got.Files {
+				want, err := os.ReadFile(filepath.Join(dir, f.Name))
+				if err != nil || string(want) != string(f.Data) {
+					t.Errorf("%s as %s: %s differs, %v\n%.2000q\nclew stack writes\n%.2000q", name, format, f.Name, err, f.Data, want)
+				}
+			}
+		}
+	}
+	c.disconnect()
+}
+
+// TestExportReproduces: a snapshot of a live stop gives, offline, the stacks that
+// the session shows.
+func TestExportReproduces(t *testing.T) {
+	testneed.Ptrace(t)
+	p := native(t, "opened-O2-fp-stripped")
+	c := start(t, binary("clew")).dial()
+	sc := program.Scenarios[0]
+	stem := filepath.Join(t.TempDir(), "record")
+	thread := threadOf(t, c.launch(object{
+		"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": object{"NATIVE_LIBRARY": p.Library},
+	}))
+	shown := c.stack(thread, 0, 1000)
+	got := c.export(object{"threadId": thread, "format": "snapshot"})
+	file := filepath.Join(t.TempDir(), got.Files[0].Name)
+	if err := os.WriteFile(file, got.Files[0].Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(binary("clew"), "unwind", file).Output()
+	if err != nil {
+		t.Fatalf("clew unwind: %v: %s", err, out)
+	}
+	var answer stackjson.Answer
+	if err := json.Unmarshal(out, &answer); err != nil || len(answer.Stacks) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	sameFrames(t, shown, &answer.Stacks[0])
+
+	// A breakpoint of Delve's does not show in it, nor does the export change the stop.
+	if again := c.stack(thread, 0, 1000); len(again.StackFrames) != len(shown.StackFrames) || again.StackFrames[0] != shown.StackFrames[0] {
+		t.Errorf("after the export the stack is %+v, before it was %+v", again, shown)
+	}
+	c.disconnect()
+}
+
+// TestReunwind compares a stack by one strategy with that of `clew dap` told to
+// use that strategy only; the session's own stack stays.
+func TestReunwind(t *testing.T) {
+	testneed.Ptrace(t)
+	p := native(t, "opened-O2-fp-stripped")
+	sc := program.Scenarios[0]
+	launch := func(clew object) (*client, int64) {
+		c := start(t, binary("clew")).dial()
+		stem := filepath.Join(t.TempDir(), "record")
+		return c, threadOf(t, c.launch(object{
+			"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": object{"NATIVE_LIBRARY": p.Library}, "clew": clew,
+		}))
+	}
+	c, thread := launch(object{})
+	before := c.stack(thread, 0, 1000)
+	strategies := func(s *stackjson.Stack) (out []string) {
+		for _, f := range s.Frames {
+			if !slices.Contains(out, f.Strategy) {
+				out = append(out, f.Strategy)
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	for _, one := range []string{"fpwalk", "scan"} {
+		var got stackjson.Stack
+		m := c.request("clew/reunwind", object{"strategies": []string{one}, "threadId": thread})
+		decode(t, m, &got)
+		if by := strategies(&got); !slices.Contains(by, one) || slices.Contains(by, "dwarfcfi") {
+			t.Errorf("by %s: %v", one, by)
+		}
+		other, otherThread := launch(object{"strategies": []string{one}})
+		var want stackjson.Stack
+		decode(t, other.request("clew/stack", object{"threadId": otherThread}), &want)
+		if len(got.Frames) != len(want.Frames) || got.Stop != want.Stop || !slices.Equal(strategies(&got), strategies(&want)) {
+			t.Errorf("by %s: %d frames, %s, %v; a session with it has %d, %s, %v", one,
+				len(got.Frames), got.Stop, strategies(&got), len(want.Frames), want.Stop, strategies(&want))
+		}
+		other.disconnect()
+		var part stackjson.Stack
+		decode(t, c.request("clew/reunwind", object{"strategies": []string{one}, "threadId": thread, "startFrame": 2, "levels": 3}), &part)
+		if len(part.Frames) != 3 || part.Frames[0].Index != 2 || part.Frames[0].PC != got.Frames[2].PC {
+			t.Errorf("by %s, from frame 2 on: %+v", one, part.Frames)
+		}
+	}
+	if after := c.stack(thread, 0, 1000); !slices.Equal(after.StackFrames, before.StackFrames) {
+		t.Errorf("the session's own stack is %+v, was %+v", after, before)
+	}
+	for _, wrong := range []object{{}, {"strategies": []string{}}, {"strategies": []string{"nosuch"}}, {"strategies": "fpwalk"}, {"strategies": []string{"fpwalk"}, "threadId": 123456}} {
+		if m := c.request("clew/reunwind", wrong); m.Success {
+			t.Errorf("clew/reunwind %v: %s", wrong, m.Bytes())
+		}
+	}
+	c.disconnect()
+}
+
+// imagesAnswer is the answer to clew/images.
+type imagesAnswer struct {
+	Images []struct {
+		Path            string
+		BuildID         string
+		Base, End       stackjson.Address
+		ExecutableBytes uint64
+		Unwind          []struct {
+			Strategy     string
+			Anywhere     bool
+			Sections     []string
+			CoveredBytes uint64
+			Share        float64
+			Frames       int
+		}
+	}
+}
+
+// TestImages: the images of the program, what each strategy covers, and how many
+// frames it has served.
+func TestImages(t *testing.T) {
+	testneed.Ptrace(t)
+	p := native(t, "opened-O2-fp-stripped")
+	c := start(t, binary("clew")).dial()
+	sc := program.Scenarios[0]
+	stem := filepath.Join(t.TempDir(), "record")
+	thread := threadOf(t, c.launch(object{
+		"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": object{"NATIVE_LIBRARY": p.Library},
+	}))
+	c.stack(thread, 0, 1000)
+	var stack stackjson.Stack
+	decode(t, c.request("clew/stack", object{"threadId": thread}), &stack)
+	m := c.request("clew/images", nil)
+	conforms(t, m, schema.DAPImages)
+	var got imagesAnswer
+	decode(t, m, &got)
+
+	want := map[string]int{} // frames by image and strategy
+	physical := program.Physical(&stack)
+	for i := 1; i < len(physical); i++ {
+		want[physical[i-1].Image+" "+physical[i].Strategy]++
+	}
+	served := map[string]int{}
+	covers := map[string]float64{}
+	anywhere := map[string]int{}
+	for _, img := range got.Images {
+		for _, u := range img.Unwind {
+			if u.Frames > 0 {
+				served[img.Path+" "+u.Strategy] += u.Frames
+			}
+			if u.Share > 1 || u.CoveredBytes > img.ExecutableBytes || (u.CoveredBytes > 0) != (u.Share > 0) {
+				t.Errorf("%s: %+v of %d bytes", img.Path, u, img.ExecutableBytes)
+			}
+			covers[img.Path+" "+u.Strategy] = u.Share
+			if u.Anywhere {
+				anywhere[u.Strategy]++
+			}
+		}
+		if img.Base >= img.End || img.ExecutableBytes == 0 {
+			t.Errorf("%+v", img)
+		}
+	}
+	if len(served) != len(want) {
+		t.Errorf("frames %v, want %v", served, want)
+	}
+	for key, n := range want {
+		if served[key] != n {
+			t.Errorf("%s: %d frames, want %d", key, served[key], n)
+		}
+	}
+	// Go's tables cover the Go program and not the library, whose .eh_frame does not
+	// describe all.
+	if covers[p.Path+" gopclntab"] < 0.5 || covers[p.Library+" gopclntab"] != 0 || covers[p.Library+" dwarfcfi"] == 0 || covers[p.Library+" dwarfcfi"] == 1 {
+		t.Errorf("%v", covers)
+	}
+	if len(anywhere) != 2 || anywhere["fpwalk"] != len(got.Images) || anywhere["scan"] != len(got.Images) {
+		t.Errorf("anywhere: %v, of %d images", anywhere, len(got.Images))
+	}
+	c.disconnect()
+}
+
+// TestPlugins compares with `clew plugins`.
+func TestPlugins(t *testing.T) {
+	testneed.Ptrace(t)
+	exe, _ := plain(t)
+	c := start(t, binary("clew")).dial()
+	c.launch(object{"mode": "exec", "program": exe, "args": []string{"deep", "3"}, "clew": object{"strategies": []string{"scan", "fpwalk"}}})
+	m := c.request("clew/plugins", nil)
+	conforms(t, m, schema.Plugins)
+	type plugin struct {
+		Name, Version, Path, State string
+		Rank                       int
+		Builtin                    bool
+	}
+	var got, all struct{ Plugins []plugin }
+	decode(t, m, &got)
+	out, err := exec.Command(binary("clew"), "plugins", "--format", "json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schematest.CheckOutput(schema.Plugins, out); err != nil {
+		t.Error(err)
+	}
+	if err := json.Unmarshal(out, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Plugins) != 2 || got.Plugins[0].Name != "scan" || got.Plugins[1].Name != "fpwalk" {
+		t.Fatalf("%+v", got)
+	}
+	for i, g := range got.Plugins {
+		k := slices.IndexFunc(all.Plugins, func(a plugin) bool { return a.Name == g.Name })
+		want := all.Plugins[k]
+		want.Rank = i
+		if g != want || g.State != "running" {
+			t.Errorf("%+v, want %+v", g, want)
+		}
+	}
+	c.disconnect()
+}
+
+// TestOwnRequestsRefused: what cannot be answered is refused with the reason, and
+// the session goes on.
+func TestOwnRequestsRefused(t *testing.T) {
+	testneed.Ptrace(t)
+	exe, _ := plain(t)
+	c := start(t, binary("clew")).dial()
+	refused := func(command string, arguments object, words ...string) {
+		t.Helper()
+		m := c.request(command, arguments)
+		for _, w := range words {
+			if m.Success || !strings.Contains(string(m.Bytes()), w) {
+				t.Errorf("%s %v: %s, want a refusal with %q", command, arguments, m.Bytes(), w)
+			}
+		}
+	}
+	thread := threadOf(t, c.launch(object{"mode": "exec", "program": exe, "args": []string{"deep", "3"}}))
+	refused("clew/export", object{"threadId": thread}, "unknown format", "snapshot")
+	refused("clew/export", object{"threadId": thread, "format": "pdf"}, "pdf", "snapshot")
+	refused("clew/export", object{"format": "json"}, "threadId is missing")
+	refused("clew/export", object{"format": "json", "all": true, "threadId": 1}, "not both")
+	refused("clew/export", object{"format": "json", "all": "frames"}, "goroutines")
+	refused("clew/export", object{"format": 5, "threadId": thread}, "format")
+	refused("clew/export", object{"format": "json", "threadId": 123456}, "no goroutine 123456")
+	refused("clew/export", object{"format": "json", "threadId": thread, "depth": -1}, "negative")
+	refused("clew/nosuch", object{}, "not supported")
+	c.stack(thread, 0, 10)
+	c.ok("continue", object{"threadId": thread})
+	c.event("terminated")
+	refused("clew/export", object{"format": "json", "all": true}, "Unable to process")
+	refused("clew/images", object{}, "Unable to process")
+	refused("clew/reunwind", object{"strategies": []string{"fpwalk"}}, "Unable to process")
+	c.disconnect()
+}
+
+// many launches a program with so many goroutines, for a client that wants to
+// hear of progress.
+func (c *client) many(exe string, goroutines int) {
+	c.t.Helper()
+	arguments := object{"supportsProgressReporting": true}
+	for key, value := range initializeArguments {
+		arguments[key] = value
+	}
+	if c.ok("initialize", arguments)["supportsCancelRequest"] != true {
+		c.t.Error("cancel is not offered")
+	}
+	c.ok("launch", object{"mode": "exec", "program": exe, "args": []string{"goroutines", itoa(goroutines)}})
+	c.event("initialized")
+	c.ok("configurationDone", nil)
+	c.event("stopped")
+}
+
+// TestExportProgress: an export of many goroutines says how far it is, and can be
+// cancelled, by its number and by that of its progress.
+func TestExportProgress(t *testing.T) {
+	testneed.Ptrace(t)
+	exe, _ := plain(t)
+	c := start(t, binary("clew")).dial()
+	const goroutines = 20_000
+	c.many(exe, goroutines)
+	for _, by := range []string{"requestId", "progressId"} {
+		seq := c.send("clew/export", object{"all": true, "format": "text"})
+		begun := c.event("progressStart")
+		if begun["requestId"] != float64(seq) || begun["cancellable"] != true || begun["percentage"] != 0.0 {
+			t.Errorf("%v", begun)
+		}
+		id := map[string]any{"requestId": seq, "progressId": begun["progressId"]}[by]
+		c.ok("cancel", object{by: id})
+		if end := c.event("progressEnd"); end["progressId"] != begun["progressId"] {
+			t.Errorf("%v", end)
+		}
+		if m := c.response(seq); m.Success || m.Text("message") != "cancelled" {
+			t.Errorf("cancelled by %s: %.300s", by, m.Bytes())
+		}
+	}
+	// One whose turn has not come can be cancelled too.
+	first := c.send("clew/export", object{"all": true, "format": "json"})
+	second := c.send("clew/export", object{"all": true, "format": "json"})
+	c.ok("cancel", object{"requestId": second})
+	if m := c.response(second); m.Success || m.Text("message") != "cancelled" {
+		t.Errorf("the second: %.300s", m.Bytes())
+	}
+	m := c.response(first)
+	var all exported
+	decode(t, m, &all)
+	var answer stackjson.Answer
+	if err := json.Unmarshal(all.Files[0].Data, &answer); err != nil || len(answer.Stacks) <= goroutines || all.Stacks != len(answer.Stacks) {
+		t.Errorf("%d stacks, %d are counted, %v", len(answer.Stacks), all.Stacks, err)
+	}
+	// What is Delve's to cancel is refused by Delve.
+	if m := c.request("cancel", object{"requestId": 1}); m.Success {
+		t.Errorf("%s", m.Bytes())
+	}
+	// Who disconnects does not wait for an export.
+	c.send("clew/export", object{"all": true, "format": "json"})
+	c.event("progressStart")
+	c.ok("disconnect", object{"terminateDebuggee": true})
+	c.end()
+}

@@ -1,0 +1,64 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
+)
+
+// onClewReunwind answers clew/reunwind: a stack by other strategies than the
+// configured ones, in the form of clew/stack. It is what `clew stack
+// --strategies LIST` gives: Go's own tables serve Go's functions as ever, and
+// where none of the strategies knows a caller, Delve's frame is a candidate and
+// says that it is Delve's. The session goes on with its configured strategies:
+// the frames have no IDs, and stackTrace gives what it gave before.
+func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
+	var want struct {
+		page
+		Strategies []string `json:"strategies"`
+	}
+	if err := m.Decode("arguments", &want); err != nil {
+		p.refuseOwn(m, argumentError(err))
+		return
+	}
+	if len(want.Strategies) == 0 || slices.Contains(want.Strategies, "") {
+		p.refuseOwn(m, errors.New("strategies is missing: give a list of names, best first"))
+		return
+	}
+	if !p.settle(ctx, m) {
+		return
+	}
+	var answer clewStack
+	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+		th, _, _, err := v.resolve(want.ThreadID)
+		if err != nil {
+			return err
+		}
+		prepared, err := p.prepareOther(ctx, v, want.Strategies)
+		if err != nil {
+			return err
+		}
+		th.Claims = nil
+		threads := []delve.Thread{th}
+		start, end := want.frames()
+		depth := 0
+		if end < maxRows {
+			depth = end
+		}
+		stacks := v.live.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: depth})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		answer = stackPart(v.arch(), &th, &stacks[0], start, end)
+		return nil
+	})
+	if err != nil {
+		p.refuseOwn(m, err)
+		return
+	}
+	p.respond(m, &answer)
+}

@@ -1,0 +1,108 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/pluginhost"
+)
+
+// Strategies are opened unwinders.
+type Strategies struct {
+	Order  []engine.Named // best ranked first
+	Health func() []pluginhost.Health
+	Close  func()
+}
+
+// opened is a set of strategies that was opened, or could not be.
+type opened struct {
+	strategies *Strategies
+	engine     *engine.Engine
+	err        error
+}
+
+func (o *opened) close() {
+	if o.strategies != nil && o.strategies.Close != nil {
+		o.strategies.Close()
+	}
+}
+
+// maxOpened bounds the sets of strategies that are open at once: each strategy is
+// a process.
+const maxOpened = 4
+
+// open gives a set of strategies; without names it is the configured one. It is
+// for who has the turn.
+func (p *Proxy) open(names []string) (*opened, error) {
+	_, _, configured := p.config.get()
+	own := len(names) == 0
+	if own {
+		names = configured
+	}
+	key := strings.Join(names, ",")
+	l := &p.look
+	if o := l.opened[key]; o != nil {
+		return o, o.err
+	}
+	o := &opened{}
+	if p.opts.Strategies == nil {
+		o.err = errors.New("no strategies")
+	} else if o.strategies, o.err = p.opts.Strategies(names); o.err == nil {
+		o.engine = engine.New(o.strategies.Order)
+	}
+	switch {
+	case o.err == nil:
+	case own:
+		p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
+	default:
+		return o, o.err // nothing to keep
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opened == nil {
+		l.opened = make(map[string]*opened)
+	}
+	for other, old := range l.opened {
+		if len(l.opened) >= maxOpened && other != strings.Join(configured, ",") {
+			delete(l.opened, other)
+			if l.view != nil {
+				delete(l.view.others, old)
+			}
+			old.close()
+		}
+	}
+	l.opened[key] = o
+	return o, o.err
+}
+
+// prepare has the configured strategies learn of the program's images.
+func (p *Proxy) prepare(ctx context.Context, v *view) error {
+	if v.prepared != nil {
+		return nil
+	}
+	prepared, err := p.prepareOther(ctx, v, nil)
+	if err == nil {
+		v.prepared = prepared
+	}
+	return err
+}
+
+// prepareOther has a set of strategies learn of the program's images.
+func (p *Proxy) prepareOther(ctx context.Context, v *view, names []string) (*engine.Prepared, error) {
+	o, err := p.open(names)
+	if err != nil {
+		return nil, err
+	}
+	if prepared := v.others[o]; prepared != nil {
+		return prepared, nil
+	}
+	prepared := o.engine.Prepare(ctx, &v.live.Input)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // strategies may have been left out for that
+	}
+	v.others[o] = prepared
+	return prepared, nil
+}

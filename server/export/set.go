@@ -1,0 +1,136 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/snapshot"
+)
+
+// Formats are the forms that a [Set] is written in.
+var Formats = []string{"text", "json", "cbf", "swift", "pprof", "snapshot"}
+
+// endings are what files of a format are called by.
+var endings = map[string]string{
+	"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "snapshot": ".snapshot.json",
+}
+
+// Set is stacks of one stop, with what it takes to write them in any form.
+type Set struct {
+	Arch    unwind.Arch
+	Stacks  []unwind.Stack
+	Threads []assembler.Thread // that they are of: their segments have names in text
+	Images  *imagemap.ImageMap
+	// Snapshot makes a snapshot of the stacks; nil where what was read for them was
+	// not kept.
+	Snapshot func() (*snapshot.Snapshot, error)
+	// All is set where all stacks were asked for: as CBF they make a folder, however
+	// many there are.
+	All bool
+}
+
+// FormatError says that there is no such format.
+type FormatError struct{ Format string }
+
+// Error names the formats that there are.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("unknown format %q; known: %v", e.Format, Formats)
+}
+
+// folder says whether the stacks as CBF are several files.
+func (s *Set) folder() bool { return s.All || len(s.Stacks) != 1 }
+
+// Write writes the stacks in a format that is one piece of text or data, which
+// cbf is not.
+func (s *Set) Write(w io.Writer, format string) error {
+	switch format {
+	case "text":
+		return Text(w, s.Stacks, TextOptions{Color: Color(w), SegmentName: s.segmentName})
+	case "json":
+		return JSON(w, s.Arch, s.Stacks, false)
+	case "swift":
+		return Swift(w, s.Arch, s.Stacks, s.Images)
+	case "pprof":
+		return Pprof(w, s.Arch, s.Stacks, s.Images)
+	case "snapshot":
+		if s.Snapshot == nil {
+			return fmt.Errorf("no snapshot: what was read for the stacks was not kept")
+		}
+		snap, err := s.Snapshot()
+		if err != nil {
+			return err
+		}
+		return snapshot.Write(w, snap)
+	}
+	return &FormatError{format}
+}
+
+// WritePath writes the stacks to path: a file, for cbf also its image map beside
+// it, or a folder. All appear whole or not at all.
+func (s *Set) WritePath(path, format string) error {
+	switch {
+	case format != "cbf":
+		if !slices.Contains(Formats, format) {
+			return &FormatError{format}
+		}
+		return WriteFile(path, func(w io.Writer) error { return s.Write(w, format) })
+	case s.folder():
+		return WriteFolder(path, s.Arch, s.Stacks, s.Images)
+	}
+	return WriteStack(path, s.Arch, &s.Stacks[0], s.Images)
+}
+
+// File is a file that is not written anywhere.
+type File struct {
+	Name string // without folders
+	Data []byte
+}
+
+// Files gives what [Set.WritePath] would write: one file called name with the
+// format's ending, for cbf two, or those of a folder, which have their own names.
+func (s *Set) Files(name, format string) ([]File, error) {
+	switch {
+	case format != "cbf":
+		var b bytes.Buffer
+		if err := s.Write(&b, format); err != nil {
+			return nil, err
+		}
+		return []File{{name + endings[format], b.Bytes()}}, nil
+	case s.folder():
+		return folderFiles(s.Arch, s.Stacks, s.Images)
+	}
+	data, err := EncodeStack(&s.Stacks[0], WordSize(s.Arch), cbf.EncodeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	cif, err := imagesData(s.Arch, s.Images)
+	if err != nil {
+		return nil, err
+	}
+	return []File{{name + endings[format], data}, {name + imagesEnding, cif}}, nil
+}
+
+// segmentText says what a stack is, for people.
+var segmentText = map[unwind.SegmentKind]string{
+	unwind.SegmentThread:    "thread stack",
+	unwind.SegmentGoroutine: "goroutine stack",
+	unwind.SegmentG0:        "system stack (g0)",
+	unwind.SegmentSignal:    "signal stack",
+}
+
+// segmentName names the stack that a frame lies on.
+func (s *Set) segmentName(stack *unwind.Stack, segment int) string {
+	for i := range s.Threads {
+		th := &s.Threads[i]
+		if th.ID == stack.Thread && th.Goroutine == stack.Goroutine && segment >= 0 && segment < len(th.Segments) {
+			return segmentText[th.Segments[segment].Kind]
+		}
+	}
+	return ""
+}
