@@ -32,6 +32,7 @@ func run(args []string) int {
 	root := delve.CommandTree()
 	own := addCommands(root)
 	takeOverDAP(root)
+	takeOverSessions(root)
 	if !isOwn(own, args) {
 		return delve.RunCommandLine(root, args)
 	}

@@ -106,7 +106,7 @@ func (d *DAP) Session() *Session {
 	if dbg == nil {
 		return nil
 	}
-	s, err := over(dbg)
+	s, err := Over(dbg)
 	if err != nil {
 		LogDAPError("stacks and steps are Delve's own: %v", err)
 		return nil

@@ -151,3 +151,7 @@ func guardGroup(group *proc.TargetGroup) error {
 	}
 	return nil
 }
+
+// Moment changes whenever the target may have begun to run: what was read of it
+// under an equal moment still holds, as long as nobody has written to it.
+func Moment() uint64 { return moments.Load() }

@@ -57,6 +57,12 @@ func LogDAPError(format string, args ...any) { logflags.DAPLogger().Errorf(forma
 // LogDAP logs what is of interest with --log-output=dap.
 func LogDAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }
 
+// LogRPCError logs an error of the JSON-RPC layer.
+func LogRPCError(format string, args ...any) { logflags.RPCLogger().Errorf(format, args...) }
+
+// LogRPC logs what is of interest with --log-output=rpc.
+func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, args...) }
+
 // logging says that logs were set up. Until then nothing is written, errors
 // included: clew's own commands report errors themselves.
 var logging atomic.Bool

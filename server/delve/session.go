@@ -71,7 +71,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := over(dbg)
+	s, err := Over(dbg)
 	if err != nil {
 		_ = dbg.Detach(c.AttachPid == 0)
 		return nil, err
@@ -79,9 +79,9 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	return s, nil
 }
 
-// over makes a session of a debugger that was made already. The debugger is
+// Over makes a session of a debugger that was made already. The debugger is
 // stopped.
-func over(dbg *debugger.Debugger) (*Session, error) {
+func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{dbg: dbg, launched: dbg.AttachPid() == 0}
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()

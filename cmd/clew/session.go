@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/rpc"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/stacks"
+)
+
+// takeOverSessions makes Delve's commands that debug a program show clew's
+// stacks.
+func takeOverSessions(root *cobra.Command) { rpc.TakeOver(root, sessionStacks) }
+
+// sessionStacks are the stacks of an interactive or headless session. Such
+// commands take all of dlv's flags and no more: the configuration is the user's
+// own. One that cannot be read is told of when the first stack is assembled.
+func sessionStacks() stacks.Options {
+	o := stacks.Options{
+		Strategies: func() ([]engine.Named, func(), error) {
+			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
+			if err != nil {
+				return nil, nil, err
+			}
+			return s.order, s.close, nil
+		},
+		Log:    delve.LogRPC,
+		Notify: func(text string) { fmt.Fprintf(os.Stderr, "clew: %s\n", text) },
+	}
+	if config, err := loadConfig(""); err == nil {
+		o.DebugFolders, o.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+	}
+	return o
+}

@@ -1,0 +1,107 @@
+package rpc
+
+import (
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/stepping"
+)
+
+// steps are the commands that rest on the stack. Steps backwards are the
+// recording's.
+var steps = map[string]stepping.Command{api.Next: stepping.Next, api.Step: stepping.StepIn, api.StepOut: stepping.StepOut}
+
+// command checks a step before Delve does it, and improves the state that
+// commands end with. It comes back when the command is done.
+func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
+	if command.Name == api.Halt {
+		s.delve.Command(command, cb) // while another command has the gate
+		return
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.session == nil {
+		s.delve.Command(command, cb)
+		return
+	}
+	if err := s.prepareStep(&command); err != nil {
+		cb.Return(nil, err)
+		return
+	}
+	s.delve.Command(command, &callback{cb, func(out any, err error) (any, error) {
+		result, ok := out.(rpc2.CommandOut)
+		if !ok || !result.State.NextInProgress {
+			if ended := s.session.EndStep(); ended != nil && err == nil {
+				return nil, ended
+			}
+		}
+		if ok {
+			s.improve(&result.State)
+			out = result
+		}
+		return out, err
+	}})
+}
+
+// callback changes what a method returns.
+type callback struct {
+	service.RPCCallback
+	change func(out any, err error) (any, error)
+}
+
+// Return gives the client its answer.
+func (c *callback) Return(out any, err error) { c.RPCCallback.Return(c.change(out, err)) }
+
+// prepareStep makes a step safe, or refuses it: Delve places a breakpoint at what
+// it believes to be the caller, and lets the program run.
+func (s *server) prepareStep(command *api.DebuggerCommand) error {
+	step, ok := steps[command.Name]
+	if !ok || !s.session.Live() {
+		return nil // a core file: nothing is written into it
+	}
+	d, err := s.stacks.Plan(step)
+	if err != nil {
+		s.fell(command.Name, err)
+		return nil // as Delve would by itself
+	}
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if d.Action == stepping.Delegate {
+		return nil
+	}
+	if err := s.session.Arm(d.Caller); err != nil {
+		return err
+	}
+	if d.Action == stepping.Return {
+		command.Name = api.Continue // to the breakpoint at the caller
+	}
+	return nil
+}
+
+// cancelNext ends a step that was interrupted.
+func (s *server) cancelNext(arg rpc2.CancelNextIn, out *rpc2.CancelNextOut) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	err := s.delve.CancelNext(arg, out)
+	if s.session != nil {
+		_ = s.session.EndStep() // what it would say is about a step that nobody wants
+	}
+	return err
+}
+
+// restart has Delve start the program again, and looks at the new one.
+func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.session != nil {
+		_ = s.session.EndStep()
+	}
+	s.delve.Restart(arg, &callback{cb, func(out any, err error) (any, error) {
+		if err == nil {
+			s.attach()
+		}
+		return out, err
+	}})
+}

@@ -1,0 +1,174 @@
+package rpc
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"github.com/go-delve/delve/pkg/gobuild"
+	"github.com/go-delve/delve/service/debugger"
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/stacks"
+)
+
+// flags are those of Delve's command line that a session goes by.
+type flags struct {
+	log                              bool
+	logOutput, logDest               string
+	listen, initFile, buildFlags     string
+	workingDir, backend, tty, output string
+	headless, acceptMulti            bool
+	continueOnStart, nonTerminal     bool
+	checkGoVersion, sameUser         bool
+	disableASLR, rrCleanup           bool
+	apiVersion                       int
+	redirects                        []string
+	waitFor                          string
+	waitForInterval, waitForDuration float64
+}
+
+// readFlags reads the flags of a command. Not every command has every flag.
+func readFlags(c *cobra.Command) flags {
+	text := func(name string) string {
+		if f := c.Flag(name); f != nil {
+			return f.Value.String()
+		}
+		return ""
+	}
+	on := func(name string) bool { return text(name) == "true" }
+	number := func(name string) float64 {
+		v, _ := strconv.ParseFloat(text(name), 64) // it was parsed as one already
+		return v
+	}
+	f := flags{
+		log: on("log"), logOutput: text("log-output"), logDest: text("log-dest"),
+		listen: text("listen"), initFile: text("init"), buildFlags: text("build-flags"),
+		workingDir: text("wd"), backend: text("backend"), tty: text("tty"), output: text("output"),
+		headless: on("headless"), acceptMulti: on("accept-multiclient"),
+		continueOnStart: on("continue"), nonTerminal: on("allow-non-terminal-interactive"),
+		checkGoVersion: on("check-go-version"), sameUser: on("only-same-user"),
+		disableASLR: on("disable-aslr"), rrCleanup: c.Flag("rr-cleanup") == nil || on("rr-cleanup"),
+		apiVersion: int(number("api-version")),
+		waitFor:    text("waitfor"), waitForInterval: number("waitfor-interval"), waitForDuration: number("waitfor-duration"),
+	}
+	f.redirects, _ = c.Flags().GetStringArray("redirect")
+	return f
+}
+
+// TakeOver makes Delve's commands that debug a program do so with clew's stacks.
+// Their flags, messages and exit codes stay. options is called when one of them
+// runs.
+func TakeOver(root *cobra.Command, options func() stacks.Options) {
+	run := map[string]func(*session, *cobra.Command, []string) int{
+		"debug": debug, "test": test, "exec": execute, "attach": attach, "core": core,
+	}
+	for _, c := range root.Commands() {
+		if do, ok := run[c.Name()]; ok {
+			c.Run = func(c *cobra.Command, args []string) {
+				s := &session{flags: readFlags(c), stacks: options()}
+				os.Exit(do(s, c, args))
+			}
+		}
+	}
+}
+
+// splitArgs splits what is Delve's from what is the program's, after --.
+func splitArgs(c *cobra.Command, args []string) (own, program []string) {
+	if dash := c.ArgsLenAtDash(); dash >= 0 {
+		return args[:dash], args[dash:]
+	}
+	return args, []string{}
+}
+
+func debug(s *session, c *cobra.Command, args []string) int {
+	return s.built(c, args, debugger.ExecutingGeneratedFile)
+}
+
+func test(s *session, c *cobra.Command, args []string) int {
+	return s.built(c, args, debugger.ExecutingGeneratedTest)
+}
+
+// built builds a program or a test, and debugs it.
+func (s *session) built(c *cobra.Command, args []string, kind debugger.ExecuteKind) int {
+	packages, rest := splitArgs(c, args)
+	isTest := kind == debugger.ExecutingGeneratedTest
+	path, code := s.build(packages, isTest)
+	if code != 0 {
+		return code
+	}
+	defer gobuild.Remove(path)
+	if isTest && s.flags.workingDir == "" {
+		s.flags.workingDir = folderOf(packages)
+	}
+	s.target = target{kind: kind, process: append([]string{path}, rest...), packages: packages}
+	return s.debug()
+}
+
+func (s *session) build(packages []string, isTest bool) (path string, code int) {
+	name, build := "__debug_bin", gobuild.GoBuild
+	if isTest {
+		name, build = "debug.test", gobuild.GoTestBuild
+	}
+	if s.flags.output == "" {
+		path = gobuild.DefaultDebugBinaryPath(name)
+	} else {
+		var err error
+		if path, err = filepath.Abs(s.flags.output); err != nil {
+			return "", complain("%v\n", err)
+		}
+	}
+	if err := build(path, packages, s.flags.buildFlags); err != nil {
+		if s.flags.output == "" {
+			gobuild.Remove(path)
+		}
+		return "", complain("%v\n", err)
+	}
+	return path, 0
+}
+
+// folderOf is the folder of a package, in which its tests run.
+func folderOf(packages []string) string {
+	out, err := exec.Command("go", append([]string{"list", "--json"}, packages...)...).CombinedOutput()
+	var listed struct{ Dir string }
+	if err != nil || json.Unmarshal(out, &listed) != nil {
+		return "."
+	}
+	return listed.Dir
+}
+
+func execute(s *session, _ *cobra.Command, args []string) int {
+	s.target = target{kind: debugger.ExecutingExistingFile, process: args, packages: args}
+	return s.debug()
+}
+
+func attach(s *session, _ *cobra.Command, args []string) int {
+	s.target = target{kind: debugger.ExecutingOther, attach: true}
+	if len(args) > 0 {
+		var err error
+		if s.target.pid, err = strconv.Atoi(args[0]); err != nil {
+			return complain("Invalid pid: %s\n", args[0])
+		}
+		args = args[1:]
+	}
+	s.target.process, s.target.packages = args, args
+	return s.debug()
+}
+
+func core(s *session, _ *cobra.Command, args []string) int {
+	s.target = target{kind: debugger.ExecutingOther, process: []string{args[0]}, packages: args, core: args[1]}
+	return s.debug()
+}
+
+// debug runs the session.
+func (s *session) debug() int {
+	if s.flags.workingDir == "" {
+		s.flags.workingDir = "."
+	}
+	if s.stacks.Patience <= 0 {
+		s.stacks.Patience = stacksPatience
+	}
+	return s.run()
+}

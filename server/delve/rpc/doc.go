@@ -1,0 +1,21 @@
+// Package rpc is Delve's JSON-RPC server, and Delve's terminal before it,
+// with clew's stacks: what dlv's debug, exec, test, attach and core commands run,
+// interactively and headless.
+//
+// Delve's code does all the work. Its server dispatches requests through a table
+// of methods; the methods that give a stack, or rest on one, are replaced there by
+// ones that ask clew first ([server.overlay]):
+//
+//   - Stacktrace gives the assembled stack. Frames that Delve has too are Delve's,
+//     in its words; a stack that both have alike is Delve's answer as it is.
+//   - Every frame number that a client sends is one of the stack that it was
+//     shown, and becomes Delve's number, or a frame that only clew knows.
+//   - Command checks the caller before next, step and stepout.
+//   - State, and the state at the end of a Command, name functions that Delve
+//     cannot name, and take locations of goroutines from the assembled stack.
+//
+// The table's field is not exported and is reached by reflection, after checking
+// its type; with another release of Delve sessions are refused, not Delve's own
+// in disguise. Where clew's own look fails or takes too long, Delve's answer goes
+// out.
+package rpc

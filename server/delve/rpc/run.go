@@ -1,0 +1,275 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-delve/delve/pkg/config"
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/pkg/terminal"
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/debugger"
+	"github.com/go-delve/delve/service/rpc2"
+	"github.com/go-delve/delve/service/rpccommon"
+	"golang.org/x/term"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stacks"
+)
+
+// target is what a session is about.
+type target struct {
+	kind     debugger.ExecuteKind
+	process  []string // the executable and its arguments
+	packages []string // as Delve's restart builds them again
+	pid      int
+	core     string
+	attach   bool // what to do with the process is asked at the end
+}
+
+// session is one debug session: what dlv's commands do once they know what to
+// debug. Its order of events, messages and exit codes are dlv's.
+type session struct {
+	flags  flags
+	target target
+	stacks stacks.Options
+}
+
+// run gives the exit code.
+func (s *session) run() int {
+	f := &s.flags
+	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
+		return complain("%v\n", err)
+	}
+	defer delve.CloseLogs()
+	delve.LogConfigError()
+	redirects, code := s.check()
+	if code != 0 {
+		return code
+	}
+	listener, client, err := s.listen()
+	if err != nil {
+		fmt.Printf("couldn't start listener: %s\n", err)
+		return 1
+	}
+	defer listener.Close()
+	if f.apiVersion != 1 && f.apiVersion != 2 {
+		fmt.Printf("Unknown API version: %d\n", f.apiVersion)
+		return 1
+	}
+	disconnected := make(chan struct{})
+	conf := delveConfig()
+	held := &heldListener{Listener: listener, ready: make(chan struct{})}
+	impl := rpccommon.NewServer(&service.Config{
+		Listener: held, ProcessArgs: s.target.process, AcceptMulti: f.acceptMulti, APIVersion: f.apiVersion,
+		CheckLocalConnUser: f.sameUser, DisconnectChan: disconnected, Debugger: s.debuggerConfig(conf, redirects),
+	})
+	if err := impl.Run(); err != nil {
+		return s.notStarted(err)
+	}
+	own := &server{stacks: stacks.New(s.stacks), core: s.target.core}
+	if len(s.target.process) > 0 {
+		own.image = s.target.process[0]
+	}
+	if err := own.overlay(impl); err != nil {
+		_ = impl.Stop()
+		return complain("%v\n", err)
+	}
+	own.attach()
+	defer own.close()
+	close(held.ready)
+	if !f.headless {
+		return converse(client, conf, f.initFile, s.target.attach)
+	}
+	if f.continueOnStart {
+		letRun(listener.Addr())
+	}
+	waitForEnd(disconnected)
+	if err := impl.Stop(); err != nil {
+		fmt.Println(err)
+	}
+	return 0
+}
+
+// complain writes to standard error and gives the exit code.
+func complain(format string, args ...any) int {
+	fmt.Fprintf(os.Stderr, format, args...)
+	return 1
+}
+
+// check refuses combinations of flags, and warns of those that are ignored. It
+// gives where the program's standard files go.
+func (s *session) check() (redirects [3]string, code int) {
+	f := &s.flags
+	switch {
+	case f.headless && f.initFile != "":
+		fmt.Fprint(os.Stderr, "Warning: init file ignored with --headless\n")
+	case !f.headless && f.continueOnStart:
+		return redirects, complain("Error: --continue only works with --headless; use an init file\n")
+	}
+	if f.continueOnStart && !f.acceptMulti {
+		return redirects, complain("Error: --continue requires --accept-multiclient\n")
+	}
+	if !f.headless {
+		if f.acceptMulti {
+			fmt.Fprint(os.Stderr, "Warning accept-multi: ignored\n")
+			f.acceptMulti = false
+		}
+		if code := f.checkTerminal(); code != 0 {
+			return redirects, code
+		}
+	}
+	if len(f.redirects) > 0 && f.tty != "" {
+		return redirects, complain("Can not use -r and --tty together\n")
+	}
+	redirects, err := parseRedirects(f.redirects)
+	if err != nil {
+		return redirects, complain("%v\n", err)
+	}
+	return redirects, 0
+}
+
+// checkTerminal refuses an interactive session without a terminal.
+func (f *flags) checkTerminal() int {
+	if f.nonTerminal {
+		return 0
+	}
+	for _, file := range []struct {
+		name string
+		*os.File
+	}{{"Stdin", os.Stdin}, {"Stdout", os.Stdout}, {"Stderr", os.Stderr}} {
+		if file.File != nil && !term.IsTerminal(int(file.Fd())) {
+			return complain("%s is not a terminal, use '-r' to specify redirects for the target process or --allow-non-terminal-interactive=true if you really want to specify a redirect for Delve\n", file.name)
+		}
+	}
+	return 0
+}
+
+// parseRedirects reads "stdout:PATH"; without a name it is standard input's.
+func parseRedirects(list []string) (out [3]string, err error) {
+	names := [3]string{"stdin", "stdout", "stderr"}
+	for _, path := range list {
+		which := 0
+		for i, name := range names {
+			if rest, ok := strings.CutPrefix(path, name+":"); ok {
+				which, path = i, rest
+				break
+			}
+		}
+		if out[which] != "" {
+			return out, fmt.Errorf("redirect error: %s redirected twice", names[which])
+		}
+		out[which] = path
+	}
+	return out, nil
+}
+
+// listen gives the listener of a headless server, or one that has accepted the
+// terminal of this process already.
+func (s *session) listen() (net.Listener, net.Conn, error) {
+	if !s.flags.headless {
+		listener, client := service.ListenerPipe()
+		return listener, client, nil
+	}
+	listener, err := net.Listen(network(s.flags.listen))
+	return listener, nil, err
+}
+
+// network splits an address of Delve's: "unix:PATH", or one of TCP.
+func network(addr string) (string, string) {
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		return "unix", path
+	}
+	return "tcp", addr
+}
+
+// heldListener accepts nobody before the methods are replaced.
+type heldListener struct {
+	net.Listener
+	ready chan struct{}
+}
+
+// Accept waits until clients can be served.
+func (l *heldListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		<-l.ready
+	}
+	return conn, err
+}
+
+func delveConfig() *config.Config {
+	conf, err := config.LoadConfig()
+	if err != nil || conf == nil {
+		conf = &config.Config{} // that it cannot be read was logged
+	}
+	return conf
+}
+
+func (s *session) debuggerConfig(conf *config.Config, redirects [3]string) debugger.Config {
+	f := &s.flags
+	return debugger.Config{
+		AttachPid: s.target.pid, CoreFile: s.target.core, ExecuteKind: s.target.kind, Packages: s.target.packages,
+		WorkingDir: f.workingDir, Backend: f.backend, Foreground: f.headless && f.tty == "", BuildFlags: f.buildFlags,
+		DebugInfoDirectories: conf.DebugInfoDirectories, CheckGoVersion: f.checkGoVersion, DisableASLR: f.disableASLR,
+		TTY: f.tty, Stdin: redirects[0], Stdout: proc.OutputRedirect{Path: redirects[1]}, Stderr: proc.OutputRedirect{Path: redirects[2]},
+		RrDelOnDetach: f.rrCleanup,
+		AttachWaitFor: f.waitFor, AttachWaitForInterval: f.waitForInterval, AttachWaitForDuration: f.waitForDuration,
+	}
+}
+
+// notStarted says that there is no program to debug, and why.
+func (s *session) notStarted(err error) int {
+	if errors.Is(err, api.ErrNotExecutable) {
+		switch s.target.kind {
+		case debugger.ExecutingGeneratedFile:
+			return complain("Can not debug non-main package\n")
+		case debugger.ExecutingExistingFile:
+			return complain("%s is not executable\n", s.target.process[0])
+		}
+	}
+	return complain("%v\n", err)
+}
+
+// converse runs Delve's terminal.
+func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
+	t := terminal.New(rpc2.NewClientFromConn(conn), conf, attach)
+	t.InitFile = initFile
+	code, err := t.Run()
+	if err != nil {
+		fmt.Println(err)
+	}
+	return code
+}
+
+// letRun has the program go on, as a client that leaves at once.
+func letRun(addr net.Addr) {
+	conn, err := net.Dial(addr.Network(), addr.String())
+	if err != nil {
+		delve.LogDialError(addr.String(), err)
+		return
+	}
+	_ = rpc2.NewClientFromConn(conn).Disconnect(true) // that it fails shows at the next client
+}
+
+// waitForEnd waits for the client to go, or for a signal to this process.
+func waitForEnd(disconnected <-chan struct{}) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	select {
+	case <-signals:
+	case <-disconnected:
+	}
+}
+
+// stacksPatience bounds a request's look where the configuration says nothing: a
+// terminal's user waits longer than an editor.
+const stacksPatience = 30 * time.Second

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"fmt"
+
+	"github.com/go-delve/delve/pkg/locspec"
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/stacks"
+)
+
+// A scope of a request names a frame by its index in the stack that the client
+// was shown. scoped has a request done in that frame: by Delve, under the index
+// that the frame has in Delve's own stack, or by own, where Delve has no such
+// frame.
+func (s *server) scoped(scope *api.EvalScope, byDelve func() error, own func(f *ownFrameRef) error) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.session == nil || scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth {
+		return byDelve() // the innermost frame is the same for all
+	}
+	stack, err := s.stack(scope.GoroutineID, scope.Frame+1)
+	if err != nil {
+		s.fell("the scope", err)
+	}
+	if stack == nil {
+		return byDelve()
+	}
+	if scope.Frame >= len(stack.Frames) {
+		return fmt.Errorf("Frame %d does not exist in goroutine %d", scope.Frame, scope.GoroutineID) //nolint:staticcheck // ST1005: Delve's own words
+	}
+	f := &stack.Frames[scope.Frame]
+	if f.DelveFrame >= 0 {
+		scope.Frame = f.DelveFrame
+		return byDelve()
+	}
+	if scope.DeferredCall > 0 {
+		return fmt.Errorf("Frame %d only has %d deferred calls", scope.Frame, 0) //nolint:staticcheck // ST1005: Delve's own words
+	}
+	return own(&ownFrameRef{server: s, stack: stack, index: scope.Frame})
+}
+
+// ownFrameRef is a frame that only clew knows.
+type ownFrameRef struct {
+	server *server
+	stack  *stacks.Stack
+	index  int
+}
+
+func (s *server) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
+	return s.scoped(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *ownFrameRef) error {
+		cfg := proc.LoadFullValue()
+		if arg.Cfg != nil {
+			cfg = *api.LoadConfigToProc(arg.Cfg)
+		}
+		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
+			v, err := scope.EvalExpression(arg.Expr, cfg)
+			if err == nil {
+				out.Variable = api.ConvertVar(v)
+			}
+			return err
+		})
+	})
+}
+
+func (s *server) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
+	defer s.stacks.Changed()
+	return s.scoped(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *ownFrameRef) error {
+		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error { return scope.SetVariable(arg.Symbol, arg.Value) })
+	})
+}
+
+func (s *server) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
+	return s.scoped(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *ownFrameRef) error {
+		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
+			vars, err := scope.LocalVariables(*api.LoadConfigToProc(&arg.Cfg))
+			out.Variables = api.ConvertVars(vars)
+			return err
+		})
+	})
+}
+
+func (s *server) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
+	return s.scoped(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *ownFrameRef) error {
+		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
+			vars, err := scope.FunctionArguments(*api.LoadConfigToProc(&arg.Cfg))
+			out.Args = api.ConvertVars(vars)
+			return err
+		})
+	})
+}
+
+func (s *server) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
+	return s.scoped(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *ownFrameRef) error {
+		regs, err := f.registers()
+		if err != nil {
+			return err
+		}
+		return f.locked(func(t *proc.Target) error {
+			out.Regs = api.ConvertRegisters(regs, t.BinInfo().Arch.DwarfRegisterToString, arg.IncludeFp)
+			out.Registers = out.Regs.String()
+			return nil
+		})
+	})
+}
+
+func (s *server) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut) error {
+	return s.scoped(&arg.Scope, func() error { return s.delve.CreateWatchpoint(arg, out) }, func(*ownFrameRef) error {
+		return errNoWatch
+	})
+}
+
+// goroutines have a scope for the expression that names a channel.
+func (s *server) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
+	return s.scoped(arg.EvalScope, func() error {
+		if err := s.delve.ListGoroutines(arg, out); err != nil {
+			return err
+		}
+		s.placeAll(out.Goroutines)
+		return nil
+	}, func(*ownFrameRef) error { return errNoChannel })
+}
+
+// findLocation finds locations relative to a frame's own where that is what the
+// client asks for.
+func (s *server) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
+	byDelve := func() error { return s.delve.FindLocation(arg, out) }
+	return s.scoped(&arg.Scope, byDelve, func(f *ownFrameRef) error {
+		spec, err := locspec.Parse(arg.Loc)
+		if err != nil {
+			return err
+		}
+		switch spec := spec.(type) {
+		case *locspec.OffsetLocationSpec:
+			if spec.Offset == 0 {
+				out.Locations = []api.Location{f.location()}
+				return nil
+			}
+		case *locspec.LineLocationSpec, *locspec.AddrLocationSpec:
+		default:
+			arg.Scope.Frame = 0 // it is the same from every frame
+			return byDelve()
+		}
+		return f.within(func(t *proc.Target, scope *proc.EvalScope) (err error) {
+			out.Locations, out.SubstituteLocExpr, err = f.find(t, spec, scope, &arg)
+			return err
+		})
+	})
+}

@@ -1,0 +1,144 @@
+package rpc
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/go-delve/delve/service/debugger"
+	"github.com/go-delve/delve/service/rpc2"
+	"github.com/go-delve/delve/service/rpccommon"
+
+	"github.com/clewdbg/clew/server/corefile"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stacks"
+)
+
+// server answers what clew answers of Delve's interface.
+type server struct {
+	dbg    *debugger.Debugger
+	delve  *rpc2.RPCServer // Delve's own answers
+	stacks *stacks.Stacks
+	core   string // "" for a process
+	image  string // of the core file
+
+	// gate is held by who looks at the program, and by commands for as long as the
+	// program may run: a look never sees two stops.
+	gate    sync.Mutex
+	session *delve.Session // nil where Delve is alone
+	file    *corefile.File
+}
+
+// methods are Delve's own methods by name, and what they are replaced by.
+func (s *server) methods() map[string]any {
+	return map[string]any{
+		"RPCServer.Stacktrace":       s.stacktrace,
+		"RPCServer.Command":          s.command,
+		"RPCServer.State":            s.state,
+		"RPCServer.CancelNext":       s.cancelNext,
+		"RPCServer.Restart":          s.restart,
+		"RPCServer.Eval":             s.eval,
+		"RPCServer.Set":              s.set,
+		"RPCServer.ListLocalVars":    s.locals,
+		"RPCServer.ListFunctionArgs": s.arguments,
+		"RPCServer.ListRegisters":    s.registers,
+		"RPCServer.FindLocation":     s.findLocation,
+		"RPCServer.CreateWatchpoint": s.watch,
+		"RPCServer.ListGoroutines":   s.goroutines,
+	}
+}
+
+// The fields of Delve's server that are read by reflection. TestServerFields
+// fails when a new version of Delve has others.
+const (
+	debuggerField = "debugger"
+	ownField      = "s2"
+	tableField    = "methodMaps"
+	methodField   = "method"
+)
+
+// overlayError says that this release of Delve keeps its methods elsewhere.
+func overlayError(what string) error {
+	return fmt.Errorf("this version of Delve is not the one that clew was written for: its server has no %s as expected", what)
+}
+
+// field gives a field of a struct by address, if it has that type.
+func field[T any](of reflect.Value, name string) (*T, error) {
+	f := of.FieldByName(name)
+	if !f.IsValid() || f.Type() != reflect.TypeFor[T]() {
+		return nil, overlayError(name)
+	}
+	return (*T)(unsafe.Pointer(f.UnsafeAddr())), nil
+}
+
+// overlay replaces methods of Delve's server, which runs and serves nobody yet.
+func (s *server) overlay(impl *rpccommon.ServerImpl) error {
+	of := reflect.ValueOf(impl).Elem()
+	dbg, err := field[*debugger.Debugger](of, debuggerField)
+	if err != nil {
+		return err
+	}
+	own, err := field[*rpc2.RPCServer](of, ownField)
+	if err != nil {
+		return err
+	}
+	s.dbg, s.delve = *dbg, *own
+	tables := of.FieldByName(tableField)
+	if !tables.IsValid() || tables.Kind() != reflect.Slice || tables.Len() != 2 || tables.Index(1).Kind() != reflect.Map {
+		return overlayError(tableField)
+	}
+	for name, method := range s.methods() {
+		entry := tables.Index(1).MapIndex(reflect.ValueOf(name))
+		if !entry.IsValid() || entry.Kind() != reflect.Pointer || entry.Elem().Kind() != reflect.Struct {
+			return overlayError(name)
+		}
+		held, err := field[reflect.Value](entry.Elem(), methodField)
+		if err != nil {
+			return err
+		}
+		replacement := reflect.ValueOf(method)
+		if held.Type() != replacement.Type() {
+			return overlayError(name)
+		}
+		*held = replacement
+	}
+	return nil
+}
+
+// attach takes the program that Delve has now. Where clew cannot look at it,
+// Delve is alone.
+func (s *server) attach() {
+	s.session = nil
+	session, err := delve.Over(s.dbg)
+	if err != nil {
+		delve.LogRPCError("stacks and steps are Delve's own: %v", err)
+		s.stacks.Watch(nil, nil)
+		return
+	}
+	var process *live.Process
+	switch {
+	case session.Live():
+		process = live.NewProcess(session)
+	case s.core != "":
+		if s.file == nil {
+			if s.file, err = corefile.Open(s.core); err != nil {
+				delve.LogRPCError("stacks are Delve's own: %v", err)
+				break
+			}
+		}
+		process = live.NewCore(session, s.file, s.image)
+	}
+	s.stacks.Watch(session, process)
+	if process != nil {
+		s.session = session
+	}
+}
+
+func (s *server) close() {
+	s.stacks.Close()
+	if s.file != nil {
+		_ = s.file.Close() // it was only read
+	}
+}

@@ -1,0 +1,220 @@
+package rpc
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// stacktrace gives the assembled stack. The modes that take stack switches out of
+// Delve's own walk are about that walk, and stay Delve's.
+func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if s.session == nil || arg.Depth < 0 || arg.Depth >= maxDepth || arg.Opts&(api.StacktraceSimple|api.StacktraceG) != 0 {
+		return s.delve.Stacktrace(arg, out)
+	}
+	stack, err := s.stack(arg.Id, arg.Depth+1)
+	if err != nil {
+		s.fell("Stacktrace", err)
+	}
+	if stack == nil {
+		return s.delve.Stacktrace(arg, out)
+	}
+	frames, err := s.convert(stack, &arg)
+	if err != nil {
+		s.fell("Stacktrace", err)
+		return s.delve.Stacktrace(arg, out)
+	}
+	out.Locations = frames
+	return nil
+}
+
+// maxDepth bounds what one request can ask for.
+const maxDepth = 1 << 24
+
+// fell logs that Delve has to do.
+func (s *server) fell(what string, err error) {
+	delve.LogRPC("%s is Delve's own: %v", what, err)
+}
+
+// stack gives the assembled stack with at least so many frames, if it has them;
+// nil where Delve's own is the same. The gate is held.
+func (s *server) stack(goroutine int64, frames int) (*stacks.Stack, error) {
+	g, err := s.stacks.GoStack(goroutine, frames)
+	if err != nil {
+		return nil, err
+	}
+	if g != nil && s.same(g, goroutine, frames) {
+		return nil, nil
+	}
+	return s.stacks.Whole(goroutine, frames)
+}
+
+// same says that Delve's own stack is that of Go's tables, frame by frame from
+// the innermost on. What may go wrong: two different chains could show the same
+// return addresses for a while, within a recursion of which one side has skipped
+// a level. Between Go functions neither does.
+func (s *server) same(g *stacks.Stack, goroutine int64, frames int) bool {
+	raw, err := s.dbg.Stacktrace(goroutine, frames-1, 0)
+	if err != nil {
+		return false
+	}
+	want := g.Frames[:min(frames, len(g.Frames))]
+	if len(raw) != len(want) {
+		return false
+	}
+	for i := range want {
+		if raw[i].Current.PC != want[i].PC.Raw() {
+			return false
+		}
+	}
+	return true
+}
+
+// convert gives a stack's frames as Delve's interface has them, from arg.Skip on.
+func (s *server) convert(stack *stacks.Stack, arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
+	end := min(len(stack.Frames), arg.Depth+1)
+	wanted := stack.Frames[:end]
+	known, err := s.knownFrames(wanted, arg)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Stackframe, 0, end+1)
+	for i := range wanted {
+		f := &wanted[i]
+		frame, ok := known[f.DelveFrame]
+		if f.DelveFrame < 0 || !ok || frame.PC != f.PC.Raw() {
+			frame = ownFrame(stack, f)
+		}
+		frame.Location = named(frame.Location, f)
+		frame.Bottom = stack.Stop == unwind.End && i+1 == len(stack.Frames)
+		out = append(out, frame)
+	}
+	if cutOff(&stack.Stack) && len(out) == len(stack.Frames) && len(out) <= arg.Depth {
+		out = append(out, api.Stackframe{Err: "truncated: " + plain(stack.Reason)})
+	}
+	return out[min(max(arg.Skip, 0), len(out)):], nil
+}
+
+// cutOff says that the stack ends before its outermost frame, and not because no
+// more was asked for.
+func cutOff(s *unwind.Stack) bool { return s.Stop == unwind.Truncated && !s.DepthLimited }
+
+// knownFrames gives Delve's frames by their index in Delve's stack, as far as
+// these frames need them.
+func (s *server) knownFrames(frames []unwind.Frame, arg *rpc2.StacktraceIn) (map[int]api.Stackframe, error) {
+	last := -1
+	for i := range frames {
+		last = max(last, frames[i].DelveFrame)
+	}
+	known := make(map[int]api.Stackframe)
+	if last < 0 {
+		return known, nil
+	}
+	opts, cfg := arg.Opts, api.LoadConfigToProc(arg.Cfg)
+	if arg.Defers {
+		opts |= api.StacktraceReadDefers
+	}
+	if cfg == nil && arg.Full {
+		full := proc.LoadFullValue()
+		cfg = &full
+	}
+	raw, err := s.dbg.Stacktrace(arg.Id, last, opts)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := s.dbg.ConvertStacktrace(raw, cfg)
+	for i := range converted {
+		known[i] = converted[i]
+	}
+	return known, err
+}
+
+// ownFrame is a frame that Delve does not have. Its offsets are absolute, as
+// Delve's are off the goroutine's stack.
+func ownFrame(stack *stacks.Stack, f *unwind.Frame) api.Stackframe {
+	frame := api.Stackframe{FrameOffset: int64(f.CFA)}
+	frame.PC = f.PC.Raw()
+	if fp, ok := f.Registers.FP(stack.Arch); ok {
+		frame.FramePointerOffset = int64(fp)
+	}
+	if f.Segment >= 0 && f.Segment < len(stack.Thread.Segments) && stack.Thread.Segments[f.Segment].Kind == unwind.SegmentGoroutine {
+		high := int64(stack.Thread.Segments[f.Segment].High)
+		frame.FrameOffset -= high
+		frame.FramePointerOffset -= high
+	}
+	frame.File, frame.Line = placeOf(f)
+	return frame
+}
+
+// placeOf is a frame's source line, in Delve's words where there is none.
+func placeOf(f *unwind.Frame) (file string, line int) {
+	if f.File == "" || f.Line <= 0 {
+		return "?", -1
+	}
+	return f.File, f.Line
+}
+
+// named gives a location the name that clew has, where Delve has none, and a mark
+// where the frame is not as good as certain.
+func named(loc api.Location, f *unwind.Frame) api.Location {
+	var fn api.Function
+	if loc.Function != nil {
+		fn = *loc.Function
+	} else if name := nameOf(f); name != "" {
+		fn.Name_ = name
+	}
+	mark := markOf(f.Trust)
+	if fn.Name_ == "" && mark == "" {
+		return loc
+	}
+	if fn.Name_ == "" {
+		fn.Name_ = loc.Function.Name() // Delve's word for what has no name
+	}
+	fn.Name_ += mark
+	loc.Function = &fn
+	return loc
+}
+
+// markOf says what a frame rests on, "" for what is as good as certain.
+func markOf(t unwind.Trust) string {
+	switch t {
+	case unwind.TrustContext, unwind.TrustCFI:
+		return ""
+	case unwind.TrustFramePointer:
+		return " [by frame pointer]"
+	}
+	return " [scanned: may be wrong]"
+}
+
+// nameOf is a frame's function, else its image and offset.
+func nameOf(f *unwind.Frame) string {
+	switch {
+	case f.Function != "":
+		return plain(f.Function)
+	case f.Image != "":
+		return plain(fmt.Sprintf("%s+%#x", filepath.Base(f.Image), f.Offset))
+	}
+	return ""
+}
+
+// plain keeps a terminal from being told what to do by what a program calls
+// itself.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,116 @@
+package rpc
+
+import (
+	"strings"
+
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// state improves the present state. While the program runs there is nothing to
+// improve.
+func (s *server) state(arg rpc2.StateIn, cb service.RPCCallback) {
+	s.delve.State(arg, &callback{cb, func(out any, err error) (any, error) {
+		result, ok := out.(rpc2.StateOut)
+		if !ok || result.State == nil || result.State.Running || result.State.Exited || !s.gate.TryLock() {
+			return out, err
+		}
+		defer s.gate.Unlock()
+		if s.session != nil {
+			s.improve(result.State)
+		}
+		return result, err
+	}})
+}
+
+// improve names functions that Delve cannot name, and takes what Delve takes from
+// its stacks from the assembled ones. The gate is held.
+func (s *server) improve(state *api.DebuggerState) {
+	for _, th := range state.Threads {
+		if th.Function == nil && th.PC != 0 {
+			if name, err := s.stacks.Function(th.PC); err == nil && name != "" {
+				th.Function = &api.Function{Name_: plain(name)}
+			}
+		}
+		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
+			s.improveStack(state, th)
+		}
+	}
+	if g := state.SelectedGoroutine; g != nil {
+		s.place(g)
+	}
+}
+
+// improveStack gives a breakpoint's information the assembled stack.
+func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
+	id := th.GoroutineID
+	if id == 0 {
+		if state.CurrentThread == nil || state.CurrentThread.ID != th.ID || state.SelectedGoroutine != nil {
+			return // Delve's interface has no way to ask for that stack
+		}
+	}
+	arg := rpc2.StacktraceIn{Id: id, Depth: th.Breakpoint.Stacktrace}
+	stack, err := s.stack(arg.Id, arg.Depth+1)
+	if err != nil || stack == nil {
+		return
+	}
+	if frames, err := s.convert(stack, &arg); err == nil {
+		th.BreakpointInfo.Stacktrace = frames
+	}
+}
+
+// placeAll does so for every goroutine.
+func (s *server) placeAll(goroutines []*api.Goroutine) {
+	for _, g := range goroutines {
+		s.place(g)
+	}
+}
+
+// place corrects where a goroutine is in the user's own code. Delve takes that
+// from its own stack, where it may be past code that Delve cannot unwind: a frame
+// that the assembled stack does not have. Only a goroutine on a thread can be in
+// such code.
+func (s *server) place(g *api.Goroutine) {
+	if s.session == nil || g.ThreadID == 0 || g.ID <= 0 || g.Unreadable != "" {
+		return
+	}
+	stack, err := s.stacks.GoStack(g.ID, 1)
+	if err != nil || stack != nil {
+		return
+	}
+	if stack, err = s.stacks.Whole(g.ID, userDepth); err != nil {
+		return
+	}
+	for i := range stack.Frames {
+		if f := &stack.Frames[i]; f.PC.Raw() == g.UserCurrentLoc.PC {
+			return
+		}
+	}
+	g.UserCurrentLoc = userLocation(stack, g.CurrentLoc)
+}
+
+// userDepth is how deep Delve looks for the user's own code.
+const userDepth = 30
+
+// userLocation is the innermost frame outside the runtime's packages, by the form
+// of names that Delve goes by; where there is none, what Delve has then.
+func userLocation(stack *stacks.Stack, otherwise api.Location) api.Location {
+	for i := range stack.Frames {
+		f := &stack.Frames[i]
+		if f.Trust <= unwind.TrustScan {
+			break
+		}
+		pkg, _, ok := strings.Cut(f.Function, ".")
+		if !ok || pkg == "runtime" || pkg == "iter" || strings.HasPrefix(pkg, "internal/") || strings.HasPrefix(pkg, "runtime/internal") {
+			continue
+		}
+		loc := api.Location{PC: f.PC.Raw(), Function: &api.Function{Name_: plain(f.Function)}}
+		loc.File, loc.Line = placeOf(f)
+		return loc
+	}
+	return otherwise
+}
