@@ -3,6 +3,7 @@ package stacks
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
@@ -121,17 +122,24 @@ func (s *Stacks) Registers(stack *Stack, frame int) (regs unwind.Registers, err 
 	return regs, err
 }
 
-// Function gives the name of the function at an instruction, "" where it is not
-// known.
+// Function gives the name of the function at an instruction, else its image and
+// offset, "" where neither is known.
 func (s *Stacks) Function(pc uint64) (name string, err error) {
 	err = s.do(func(_ context.Context, v *view) error {
 		lookup := unwind.Code(pc, unwind.KindInstruction).Lookup(v.live.Input.Target.Arch)
-		if f, ok := v.live.Code().Function(lookup); ok {
+		if f, ok := v.live.Code().Function(lookup); ok && f.Name != "" {
 			name = f.Name
+		} else if image, ok := v.live.Images().Lookup(pc); ok {
+			name = ImageOffset(image.Path, pc-image.Base)
 		}
 		return nil
 	})
 	return name, err
+}
+
+// ImageOffset names code that has no name by its image.
+func ImageOffset(path string, offset uint64) string {
+	return fmt.Sprintf("%s+%#x", filepath.Base(path), offset)
 }
 
 // thread gives a goroutine's thread of control, or what is selected.

@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"fmt"
-	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -157,10 +155,16 @@ func ownFrame(stack *stacks.Stack, f *unwind.Frame) api.Stackframe {
 	return frame
 }
 
+// Delve's words for a frame without a source line.
+const (
+	unknownFile = "?"
+	unknownLine = -1
+)
+
 // placeOf is a frame's source line, in Delve's words where there is none.
 func placeOf(f *unwind.Frame) (file string, line int) {
 	if f.File == "" || f.Line <= 0 {
-		return "?", -1
+		return unknownFile, unknownLine
 	}
 	return f.File, f.Line
 }
@@ -203,7 +207,7 @@ func nameOf(f *unwind.Frame) string {
 	case f.Function != "":
 		return plain(f.Function)
 	case f.Image != "":
-		return plain(fmt.Sprintf("%s+%#x", filepath.Base(f.Image), f.Offset))
+		return plain(stacks.ImageOffset(f.Image, f.Offset))
 	}
 	return ""
 }

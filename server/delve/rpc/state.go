@@ -34,6 +34,9 @@ func (s *server) improve(state *api.DebuggerState) {
 		if th.Function == nil && th.PC != 0 {
 			if name, err := s.stacks.Function(th.PC); err == nil && name != "" {
 				th.Function = &api.Function{Name_: plain(name)}
+				if th.File == "" {
+					th.File, th.Line = unknownFile, unknownLine // or the terminal shows no function
+				}
 			}
 		}
 		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
