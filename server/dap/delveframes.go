@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,37 +13,114 @@ import (
 // delveFrame is a frame as Delve's session gives it: its ID is a handle of that
 // session, valid until the next stop, and the way to its variables.
 type delveFrame struct {
-	raw  json.RawMessage
-	id   int64
-	name string
-	pc   uint64
+	raw json.RawMessage
+	id  int64
+	pc  uint64
+}
+
+// name is the frame's name, if it is that one.
+func (f *delveFrame) isNamed(name string) bool {
+	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
+		return false
+	}
+	o, err := dapwire.ParseObject(f.raw)
+	return err == nil && o.Text("name") == name // and not its source
 }
 
 // take keeps the frames of an answer of Delve's, whose first frame has the index
 // start in Delve's stack of that thread. Delve makes new IDs each time, and the
 // old ones stay valid: the client sees the first one again and again.
 func (v *view) take(thread int64, start int, answer *dapwire.Message) {
-	var body stackTraceBody
-	if answer.Decode("body", &body) != nil {
+	raw, _ := answer.Get("body")
+	read, ok := framesIn(raw)
+	if !ok {
 		return
 	}
 	frames := v.delve[thread]
 	if frames == nil {
-		frames = make(map[int]delveFrame)
+		frames = make(map[int]delveFrame, len(read))
 		v.delve[thread] = frames
 	}
-	for i, raw := range body.StackFrames {
-		o, err := dapwire.ParseObject(raw)
-		if err != nil {
-			continue
-		}
-		id, ok := o.Int("id")
-		pc, err := strconv.ParseUint(o.Text("instructionPointerReference"), 0, 64)
+	for i, f := range read {
 		n := max(start, 0) + i
-		if _, have := frames[n]; ok && err == nil && !have {
-			frames[n] = delveFrame{raw: raw, id: id, name: o.Text("name"), pc: pc}
+		if _, have := frames[n]; !have {
+			frames[n] = f
 		}
 	}
+}
+
+// The fields of a frame as Delve writes them: quotation marks within a string
+// are escaped, so that these bytes are fields wherever they stand.
+var (
+	frameStart = []byte(`{"id":`)
+	fieldPC    = []byte(`"instructionPointerReference":"0x`)
+	fieldTotal = []byte(`,"totalFrames":`)
+)
+
+// framesIn finds the frames in a stackTrace body as Delve writes it, in one pass
+// over its bytes: a deep stack has millions of them. It gives false for a body of
+// any other form.
+func framesIn(body []byte) (out []delveFrame, ok bool) {
+	end := bytes.LastIndex(body, fieldTotal) - 1 // the bracket before it
+	if end < 0 || body[end] != ']' {
+		return nil, false
+	}
+	for at := bytes.Index(body[:end], frameStart); at >= 0; {
+		next, stop := -1, end
+		if j := bytes.Index(body[at+1:end], frameStart); j >= 0 {
+			next = at + 1 + j
+			stop = next - 1 // the comma
+		}
+		f := delveFrame{raw: body[at:stop:stop]}
+		var digits int
+		f.id, digits = leadingInt(f.raw[len(frameStart):])
+		k := bytes.Index(f.raw, fieldPC)
+		if digits == 0 || k < 0 || f.raw[len(f.raw)-1] != '}' || next >= 0 && body[stop] != ',' {
+			return nil, false
+		}
+		if f.pc, ok = leadingHex(f.raw[k+len(fieldPC):]); !ok {
+			return nil, false
+		}
+		out = append(out, f)
+		at = next
+	}
+	return out, true
+}
+
+// leadingInt reads the decimal digits that text begins with.
+func leadingInt(b []byte) (v int64, digits int) {
+	for digits < len(b) && digits < 18 && b[digits] >= '0' && b[digits] <= '9' {
+		v = v*10 + int64(b[digits]-'0')
+		digits++
+	}
+	return v, digits
+}
+
+// leadingHex reads the hexadecimal digits up to a quotation mark.
+func leadingHex(b []byte) (v uint64, ok bool) {
+	end := bytes.IndexByte(b[:min(len(b), 17)], '"')
+	if end < 0 {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(b[:end]), 16, 64)
+	return v, err == nil
+}
+
+// stackBody writes a stackTrace body as Delve does.
+func stackBody(frames []json.RawMessage, total int) []byte {
+	size := 64
+	for _, f := range frames {
+		size += len(f) + 1
+	}
+	out := append(make([]byte, 0, size), `{"stackFrames":[`...)
+	for i, f := range frames {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, f...)
+	}
+	out = append(append(out, ']'), fieldTotal...)
+	return append(strconv.AppendInt(out, int64(total), 10), '}')
 }
 
 // fetch has Delve give the frames that rows need and that were not given yet.

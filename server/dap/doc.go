@@ -31,6 +31,8 @@
 //   - strategies.go: sets of strategies, the configured one and others
 //   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
 //     requests of clew's own; progress.go, cancel.go: what long ones have
+//   - ahead.go: what is done before a client asks, or while Delve answers
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
 //   - step.go: steps, checked before Delve does them (server/stepping)

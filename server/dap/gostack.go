@@ -39,7 +39,7 @@ func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) *goSt
 		return nil
 	}
 	g := v.goStacks[key]
-	if g != nil && (!g.stack.DepthLimited || len(g.stack.Frames) > frames) {
+	if g != nil && g.holds(frames) {
 		return g
 	}
 	th.Claims = nil
@@ -81,12 +81,12 @@ func (v *view) onlyGo(s *unwind.Stack) bool {
 
 // confirm compares a page of Delve's with the stack. It gives false where they
 // differ, or where what comes before the page was not compared.
-func (g *goStack) confirm(start, levels int, page []delveHandle) bool {
+func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 	if start > g.compared || len(page) != min(levels, max(len(g.stack.Frames)-start, 0)) {
 		return false
 	}
-	for i, h := range page {
-		if g.stack.Frames[start+i].PC.Raw() != h.pc {
+	for i := range page {
+		if g.stack.Frames[start+i].PC.Raw() != page[i].pc {
 			return false
 		}
 	}
@@ -112,8 +112,8 @@ func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *d
 		return false
 	}
 	raw, _ := answer.Get("body")
-	handles, ok := handlesOf(raw)
-	if !ok || !g.confirm(start, levels, handles) {
+	frames, ok := framesIn(raw)
+	if !ok || !g.confirm(start, levels, frames) {
 		return false
 	}
 	total := len(g.stack.Frames)
@@ -124,64 +124,9 @@ func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *d
 	if !ok {
 		return false
 	}
-	for i, h := range handles {
-		p.frames.knows(v.at.epoch, h.id, frameRef{&g.assembled, start + i})
-	}
+	p.frames.know(v.at.epoch, frames, &g.assembled, start)
 	answer.Set("body", body)
 	return true
-}
-
-// delveHandle is what of a frame of Delve's says which one it is.
-type delveHandle struct {
-	id int64
-	pc uint64
-}
-
-// The fields of a frame as Delve writes them: quotation marks within a string
-// are escaped, so that these bytes are fields wherever they stand.
-var (
-	fieldID    = []byte(`"id":`)
-	fieldPC    = []byte(`"instructionPointerReference":"0x`)
-	fieldTotal = []byte(`,"totalFrames":`)
-)
-
-// handlesOf reads the frames' IDs and PCs out of a stackTrace body, in one pass
-// over its bytes. It gives false where there is not one of each for every frame.
-func handlesOf(body []byte) (out []delveHandle, ok bool) {
-	for at := 0; ; {
-		i := bytes.Index(body[at:], fieldID)
-		if i < 0 {
-			return out, bytes.Count(body, fieldPC) == len(out)
-		}
-		at += i + len(fieldID)
-		id, n := leadingInt(body[at:])
-		next := len(body)
-		if j := bytes.Index(body[at:], fieldID); j >= 0 {
-			next = at + j
-		}
-		k := bytes.Index(body[at:next], fieldPC)
-		if n == 0 || k < 0 {
-			return nil, false
-		}
-		digits := body[at+k+len(fieldPC) : next]
-		end := bytes.IndexByte(digits, '"')
-		if end < 0 {
-			return nil, false
-		}
-		pc, err := strconv.ParseUint(string(digits[:end]), 16, 64)
-		if err != nil {
-			return nil, false
-		}
-		out = append(out, delveHandle{id, pc})
-	}
-}
-
-func leadingInt(b []byte) (v int64, digits int) {
-	for digits < len(b) && digits < 18 && b[digits] >= '0' && b[digits] <= '9' {
-		v = v*10 + int64(b[digits]-'0')
-		digits++
-	}
-	return v, digits
 }
 
 // withTotal replaces totalFrames, the last field of a body as Delve writes it.

@@ -114,6 +114,6 @@ func (p *Proxy) lookAtStop(m *dapwire.Message) {
 		ThreadID int64 `json:"threadId"`
 	}
 	if m.Decode("body", &body) == nil && body.ThreadID > 0 && p.look.target() != nil {
-		go p.lookAt(p.ctx, 0, page{ThreadID: body.ThreadID})
+		go p.lookAt(p.ctx, 0, page{ThreadID: body.ThreadID, Levels: 1})
 	}
 }

@@ -89,6 +89,19 @@ func (f *frames) knows(epoch uint64, id int64, ref frameRef) {
 	f.delve[id] = ref
 }
 
+// know remembers which frames the IDs of a page of Delve's stand for.
+func (f *frames) know(epoch uint64, page []delveFrame, stack *assembled, start int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turn(epoch)
+	if f.delve == nil {
+		f.delve = make(map[int64]frameRef, len(page))
+	}
+	for i := range page {
+		f.delve[page[i].id] = frameRef{stack, start + i}
+	}
+}
+
 // find gives the frame for an ID, at the present stop. An ID of Delve's may be
 // unknown without being wrong: known says which.
 func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {

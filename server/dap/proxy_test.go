@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -260,21 +261,39 @@ func TestShortName(t *testing.T) {
 	}
 }
 
-// TestHandles reads frames out of Delve's JSON, names that look like fields
+// TestFramesIn reads frames out of Delve's JSON, names that look like fields
 // included.
-func TestHandles(t *testing.T) {
-	const body = `{"stackFrames":[{"id":1000,"name":"a\"id\":5","line":1,"column":0,"instructionPointerReference":"0x4a"},` +
-		`{"id":1001,"name":"b","source":{"name":"\"instructionPointerReference\":\"0x1\""},"line":2,"column":0,"instructionPointerReference":"0xffffffffffffffff"}],"totalFrames":52}`
-	got, ok := handlesOf([]byte(body))
-	if !ok || len(got) != 2 || got[0] != (delveHandle{1000, 0x4a}) || got[1] != (delveHandle{1001, 1<<64 - 1}) {
-		t.Errorf("%+v, %v", got, ok)
+func TestFramesIn(t *testing.T) {
+	frames := []json.RawMessage{
+		[]byte(`{"id":1000,"name":"a{\"id\":5","line":1,"column":0,"instructionPointerReference":"0x4a"}`),
+		[]byte(`{"id":1001,"name":"b","source":{"name":"???","path":"\"instructionPointerReference\":\"0x1\""},"line":2,"column":0,"instructionPointerReference":"0xffffffffffffffff","presentationHint":"subtle"}`),
+		[]byte(`{"id":1002,"name":"???","line":0,"column":0,"instructionPointerReference":"0x0"}`),
 	}
-	total, ok := withTotal([]byte(body), 7)
-	if !ok || string(total) != strings.Replace(body, "52}", "7}", 1) {
+	body := stackBody(frames, 52)
+	if !json.Valid(body) {
+		t.Fatalf("%s", body)
+	}
+	got, ok := framesIn(body)
+	if !ok || len(got) != len(frames) {
+		t.Fatalf("%+v, %v", got, ok)
+	}
+	pcs, unnamed := []uint64{0x4a, 1<<64 - 1, 0}, []bool{false, false, true}
+	for i, f := range got {
+		if f.id != int64(1000+i) || f.pc != pcs[i] || string(f.raw) != string(frames[i]) || f.isNamed(unknownName) != unnamed[i] {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+	total, ok := withTotal(body, 7)
+	if !ok || string(total) != strings.Replace(string(body), "52}", "7}", 1) {
 		t.Errorf("%s, %v", total, ok)
 	}
-	for _, wrong := range []string{`{"stackFrames":[{"id":1000}],"totalFrames":1}`, `{"stackFrames":[{"instructionPointerReference":"0x1"}]}`, `{"stackFrames":[{"id":1,"instructionPointerReference":"0xzz"}]}`} {
-		if _, ok := handlesOf([]byte(wrong)); ok {
+	for _, wrong := range []string{
+		``, `{}`, `{"stackFrames":null,"totalFrames":1}`, `{"stackFrames":[{"id":1000}],"totalFrames":1}`, `{"stackFrames":[{"id":1,"instructionPointerReference":"0x1"}]}`,
+		`{"stackFrames":[{"id":1,"instructionPointerReference":"0xzz"}],"totalFrames":1}`, `{"stackFrames":[{"id":x,"instructionPointerReference":"0x1"}],"totalFrames":1}`,
+		`{"stackFrames":[{"id":1,"instructionPointerReference":"0x1"} {"id":2,"instructionPointerReference":"0x1"}],"totalFrames":1}`,
+		`{"stackFrames":[{"id":1,"instructionPointerReference":"0x10000000000000000"}],"totalFrames":1}`, `,"totalFrames":`, `{"id":],"totalFrames":`,
+	} {
+		if _, ok := framesIn([]byte(wrong)); ok {
 			t.Errorf("%s is taken", wrong)
 		}
 	}
@@ -283,7 +302,7 @@ func TestHandles(t *testing.T) {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
-	if h, ok := handlesOf([]byte(`{"stackFrames":[],"totalFrames":0}`)); !ok || len(h) != 0 {
+	if h, ok := framesIn(stackBody(nil, 0)); !ok || len(h) != 0 {
 		t.Errorf("no frames: %v, %v", h, ok)
 	}
 }

@@ -174,7 +174,7 @@ func (a *assembled) remark(i int, annotate Annotate) string {
 func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate) (json.RawMessage, error) {
 	f := &a.stack.Frames[i]
 	remark := a.remark(i, annotate)
-	unnamed := known.name == unknownName && (f.Function != "" || f.Image != "")
+	unnamed := known.isNamed(unknownName) && (f.Function != "" || f.Image != "")
 	if !unnamed && remark == "" && weaknessOf(f.Trust) < 2 {
 		return known.raw, nil
 	}
@@ -191,7 +191,7 @@ func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate
 	if weaknessOf(f.Trust) > 1 {
 		o.Set("presentationHint", []byte(`"subtle"`))
 	}
-	name, err := json.Marshal(known.name + remark)
+	name, err := json.Marshal(o.Text("name") + remark)
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,6 @@ type page struct {
 	Levels     int   `json:"levels"`
 }
 
-// stackTraceBody is a stackTrace response's body.
-type stackTraceBody struct {
-	StackFrames []json.RawMessage `json:"stackFrames"`
-	TotalFrames int               `json:"totalFrames"`
-}
-
 // onStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
@@ -36,9 +30,9 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		p.stackOfThread(ctx, m, want)
 		return
 	}
-	ahead := p.lookAhead(ctx, m.Seq, want)
+	done := p.lookAhead(ctx, m.Seq, want)
+	defer done()
 	answer, err := p.up.ask(ctx, m)
-	<-ahead
 	if err != nil {
 		return // both connections end
 	}
@@ -46,7 +40,7 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		p.client.send(answer)
 		return
 	}
-	var body *stackTraceBody
+	var body []byte
 	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
 		if p.answerGoStack(ctx, v, want, answer) {
 			return nil
@@ -63,38 +57,8 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		p.client.send(answer)
 		return
 	}
-	p.respond(m, body)
-}
-
-// lookAhead begins with clew's own part while Delve works on its answer, where
-// Delve has nothing else to do and the program is known to stand still. The
-// channel is closed when that is done.
-func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) <-chan struct{} {
-	done := make(chan struct{})
-	if _, stopped := p.state.at(); !stopped || !p.up.idle() {
-		close(done)
-		return done
-	}
-	go func() {
-		defer close(done)
-		p.lookAt(ctx, request, want)
-	}()
-	return done
-}
-
-// lookAt looks at a thread, for who will ask. Every stop does so for the thread
-// that has stopped, while the client still reads of it.
-func (p *Proxy) lookAt(ctx context.Context, request int64, want page) {
-	err := p.own(ctx, request, func(ctx context.Context, v *view) error {
-		th, _, _, err := v.resolve(want.ThreadID)
-		if err == nil {
-			v.goStackOf(ctx, th, max(want.StartFrame, 0)+min(max(want.Levels, 1), maxRows))
-		}
-		return err
-	})
-	if err != nil {
-		p.opts.Log("look ahead: %v", err)
-	}
+	answer.Set("body", body)
+	p.client.send(answer)
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
@@ -105,12 +69,12 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 	if err != nil {
 		return
 	}
+	answer.SetRequestSeq(m.Seq)
 	if !answer.Success {
-		answer.SetRequestSeq(m.Seq)
 		p.client.send(answer)
 		return
 	}
-	var body *stackTraceBody
+	var body []byte
 	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
 		body, err = p.stackPage(ctx, v, want)
 		return err
@@ -118,7 +82,8 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
-	p.respond(m, body)
+	answer.Set("body", body)
+	p.client.send(answer)
 }
 
 // resolve gives the thread of control that a DAP thread ID stands for, and the
@@ -161,46 +126,37 @@ func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err e
 	return th, id, true, err
 }
 
-// stackPage gives the rows that a request asks for.
-func (p *Proxy) stackPage(ctx context.Context, v *view, want page) (*stackTraceBody, error) {
+// stackPage gives the rows that a request asks for, as the body of a response.
+func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, error) {
 	depth, annotate, _ := p.config.get()
-	levels := want.Levels
-	if levels <= 0 {
-		levels = depth
-	}
-	start := max(want.StartFrame, 0)
+	start, last := max(want.StartFrame, 0), p.framesOf(want)
 	th, delveID, known, err := v.resolve(want.ThreadID)
 	if err != nil {
 		return nil, err
-	}
-	last := start + levels
-	if last < start || last > maxRows {
-		last = maxRows
 	}
 	a, err := p.assemble(ctx, v, th, last, known)
 	if err != nil {
 		return nil, err
 	}
 	rows := a.rows(annotate)
-	body := &stackTraceBody{StackFrames: []json.RawMessage{}, TotalFrames: len(rows)}
+	total := len(rows)
 	if a.stack.DepthLimited {
-		body.TotalFrames = len(rows) + depth
+		total += depth
 	}
 	if start >= len(rows) {
-		return body, nil
+		return stackBody(nil, total), nil
 	}
 	rows = rows[start:min(last, len(rows))]
 	if err := p.fetch(ctx, v, a, delveID, rows); err != nil {
 		return nil, err
 	}
+	frames := make([]json.RawMessage, len(rows))
 	for i := range rows {
-		frame, err := p.frame(v, a, delveID, &rows[i], annotate)
-		if err != nil {
+		if frames[i], err = p.frame(v, a, delveID, &rows[i], annotate); err != nil {
 			return nil, err
 		}
-		body.StackFrames = append(body.StackFrames, frame)
 	}
-	return body, nil
+	return stackBody(frames, total), nil
 }
 
 // maxRows bounds what one request can ask for.
@@ -217,6 +173,11 @@ type assembled struct {
 	labels map[int]int
 }
 
+// holds says that the stack has so many frames, or is whole.
+func (a *assembled) holds(frames int) bool {
+	return !a.stack.DepthLimited || len(a.stack.Frames) > frames
+}
+
 // leastDepth is assembled even where less is asked for: editors ask for the
 // first frame, and for some more at once.
 const leastDepth = 32
@@ -228,7 +189,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	}
 	key := keyOf(th)
 	a := v.stacks[key]
-	if a != nil && (!a.stack.DepthLimited || len(a.stack.Frames) > frames) && a.claims {
+	if a != nil && a.holds(frames) && a.claims {
 		return a, nil
 	}
 	depth := max(frames+1, leastDepth)

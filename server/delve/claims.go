@@ -27,7 +27,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 		if gerr != nil {
 			return nil, gerr
 		}
-		frames, err = proc.GoroutineStacktrace(t, g, depth-1, 0)
+		frames, err = s.frames(t, g, depth, false)
 	default:
 		thread, ok := t.FindThread(int(th.ID))
 		if !ok {
@@ -39,6 +39,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 		return nil, err
 	}
 	a := arch(t)
+	claims = make([]unwind.Frame, 0, len(frames))
 	for i := range frames {
 		claims = append(claims, claim(a, &frames[i], i, th.FirstPC))
 	}

@@ -87,14 +87,16 @@ var levelNames = map[level]string{levelDebug: "debug", levelInfo: "info", levelW
 // textLogger writes lines as Delve's own logger does, which cannot be had beside
 // a logger factory.
 type textLogger struct {
-	hook  *hook // nil for layers that it does not listen to
-	least level
-	attrs string
-	out   io.Writer
+	hook   *hook // nil for layers that it does not listen to
+	least  level
+	fields logflags.Fields
+	out    io.Writer
 }
 
 func newTextLogger(flag bool, fields logflags.Fields, out io.Writer) *textLogger {
-	l := &textLogger{least: levelError, out: out}
+	// Delve makes a logger for every frame of a walk: nothing is done here that
+	// only matters where something is written.
+	l := &textLogger{least: levelError, fields: fields, out: out}
 	if isDebuggerLayer(fields) {
 		flag = flag && debuggerLogs.Load()
 	}
@@ -104,19 +106,23 @@ func newTextLogger(flag bool, fields logflags.Fields, out io.Writer) *textLogger
 	case flag:
 		l.least = levelDebug
 	}
-	if l.out == nil {
-		l.out = os.Stderr
-	}
-	names := make([]string, 0, len(fields))
-	for name := range fields {
+	return l
+}
+
+// attributes are what a line begins with.
+func (l *textLogger) attributes() string {
+	names := make([]string, 0, len(l.fields))
+	for name := range l.fields {
 		names = append(names, name)
 	}
 	sort.Strings(names)
 	for i, name := range names {
-		names[i] = name + "=" + quoted(fmt.Sprint(fields[name]))
+		names[i] = name + "=" + quoted(fmt.Sprint(l.fields[name]))
 	}
-	l.attrs = strings.Join(names, ",")
-	return l
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, ",") + " "
 }
 
 func isDebuggerLayer(fields logflags.Fields) bool { return fields["layer"] == "debugger" }
@@ -137,11 +143,11 @@ func (l *textLogger) write(at level, text func() string) {
 	if at < l.least {
 		return
 	}
-	attrs := l.attrs
-	if attrs != "" {
-		attrs += " "
+	out := l.out
+	if out == nil {
+		out = os.Stderr
 	}
-	_, _ = fmt.Fprintf(l.out, "%s %s %s%s\n", time.Now().Format(time.RFC3339), levelNames[at], attrs, text())
+	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", time.Now().Format(time.RFC3339), levelNames[at], l.attributes(), text())
 }
 
 func (l *textLogger) Debugf(format string, args ...any) {

@@ -25,13 +25,8 @@ func (m memory) ReadMemory(addr uint64, p []byte) error {
 	group, unlock := m.s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
-	// On Linux a read may be short without an error.
-	n, err := t.Memory().ReadMemory(p, addr)
-	if err == nil && n != len(p) {
-		err = errShort
-	}
-	if err != nil {
-		return &unwind.MemoryError{Addr: addr, Size: len(p), Err: err}
+	if err := (plain{t.Memory()}).ReadMemory(addr, p); err != nil {
+		return err
 	}
 	overlay(t, addr, p)
 	return nil

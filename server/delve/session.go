@@ -21,6 +21,7 @@ type Session struct {
 	layout   *layout     // of the runtime's structures; nil where it is not known
 	noLayout bool        // it is nowhere to be found
 	code     gocode.Code // of the runtime; nil until it is told
+	ahead    *ahead      // of the stack that was walked ahead, nil for none
 }
 
 // LaunchConfig says what to launch.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/blocks"
 	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -79,7 +80,7 @@ func (p *Process) Look(record bool) (*View, error) {
 	}
 	p.last = now
 	v := &View{session: p.session, loaded: now}
-	var memory unwind.Memory = &blocks{memory: p.place.memory()}
+	var memory unwind.Memory = blocks.Over(p.place.memory())
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder

@@ -1,4 +1,4 @@
-package live
+package blocks
 
 import (
 	"sync"
@@ -14,9 +14,9 @@ const (
 	maxBlocks = 4096
 )
 
-// blocks is memory that remembers what was read of it, block by block. It holds
+// Blocks is memory that remembers what was read of it, block by block. It holds
 // good for one stop. It is safe for concurrent use.
-type blocks struct {
+type Blocks struct {
 	memory unwind.Memory
 
 	mu   sync.Mutex
@@ -24,8 +24,11 @@ type blocks struct {
 	last unwind.Window     // the block that was used last
 }
 
+// Over gives memory that remembers what is read of another.
+func Over(m unwind.Memory) *Blocks { return &Blocks{memory: m} }
+
 // ReadMemory implements [unwind.Memory].
-func (b *blocks) ReadMemory(addr uint64, p []byte) error {
+func (b *Blocks) ReadMemory(addr uint64, p []byte) error {
 	start := addr &^ (blockSize - 1)
 	if uint64(len(p)) > blockSize-(addr-start) { // more than a block has
 		return b.memory.ReadMemory(addr, p)
