@@ -134,18 +134,15 @@ func native(t testing.TB, name string) program.Program {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64")
 	tools := program.Tools{CC: testneed.CC(t), Strip: testneed.Tool(t, "strip")}
-	for _, v := range program.Variants {
-		if v.Name != name {
-			continue
-		}
-		entry, _ := builds.LoadOrStore(name, &built{})
-		b := entry.(*built)
-		b.once.Do(func() { b.p, b.err = v.Build(workFolder, tools) })
-		if b.err != nil {
-			t.Fatal(b.err)
-		}
-		return b.p
+	v, ok := program.Named(name)
+	if !ok {
+		t.Fatalf("no variant %q", name)
 	}
-	t.Fatalf("no variant %q", name)
-	return program.Program{}
+	entry, _ := builds.LoadOrStore(name, &built{})
+	b := entry.(*built)
+	b.once.Do(func() { b.p, b.err = v.Build(workFolder, tools) })
+	if b.err != nil {
+		t.Fatal(b.err)
+	}
+	return b.p
 }

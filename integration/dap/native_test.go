@@ -2,7 +2,6 @@ package dap
 
 import (
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,9 +58,10 @@ func TestNativeStacks(t *testing.T) {
 		"opened-O2-fp-stripped":            {0, 4},
 		"linked-O2-omit-stripped":          {2, 6},
 		"linked-O2-omit-notables-stripped": {0, 4},
+		"macho-O2-omit-memory":             {2, 6},
 	}
 	for name, which := range scenarios {
-		v := program.Variants[slices.IndexFunc(program.Variants, func(v program.Variant) bool { return v.Name == name })]
+		v, _ := program.Named(name)
 		for _, i := range which {
 			sc := program.Scenarios[i]
 			t.Run(name+"/"+sc.Name+"-"+sc.Stop, func(t *testing.T) {
@@ -78,7 +78,7 @@ func nativeStack(t *testing.T, v program.Variant, sc program.Scenario) {
 	s := start(t, binary("clew"))
 	c := s.dial()
 	stopped := c.launch(object{
-		"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": object{"NATIVE_LIBRARY": p.Library},
+		"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, stem}, "env": p.Variables(),
 	})
 	thread := threadOf(t, stopped)
 	got := c.stack(thread, 0, 100_000)

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sort"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -141,16 +143,49 @@ func (f *File) Complete(find func(path string) string) {
 		if !f.omitted[m.Start] {
 			continue
 		}
-		e, err := elf.Open(find(m.Path))
+		file, err := os.Open(find(m.Path))
 		if err != nil {
 			continue
 		}
+		complete(m, file)
+		_ = file.Close()
+	}
+}
+
+// protection gives the flags of Mach-O, where reading is 1, in ELF's terms.
+func protection(prot uint32) (flags elf.ProgFlag) {
+	for i, flag := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
+		if prot>>i&1 != 0 {
+			flags |= flag
+		}
+	}
+	return flags
+}
+
+// complete gives a mapping the permissions that its file asks for.
+func complete(m *imagemap.Mapping, file *os.File) {
+	if e, err := elf.NewFile(file); err == nil {
 		for _, p := range e.Progs {
 			if p.Type == elf.PT_LOAD && m.Offset == p.Off&^(pageSize-1) {
 				m.Perm = permissions(p.Flags)
 			}
 		}
-		_ = e.Close()
+		return
+	}
+	slices, err := macho.Slices(file)
+	if err != nil {
+		return
+	}
+	for _, slice := range slices {
+		f, err := macho.Read(slice.Open(file))
+		if err != nil {
+			continue
+		}
+		for _, s := range f.Segments {
+			if s.Data > 0 && m.Offset == slice.Offset+s.Offset {
+				m.Perm = permissions(protection(s.Prot))
+			}
+		}
 	}
 }
 

@@ -1,21 +1,6 @@
 package program
 
-import (
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	"embed"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-)
-
-// prebuilt are the native code as libraries with SFrame of versions that the
-// machine's own assembler may not write. sframe.sh has built them.
-//
-//go:embed testdata/sframe
-var prebuilt embed.FS
+import "path/filepath"
 
 // OwnSFrame is the version that the machine's own assembler writes.
 const OwnSFrame = "own"
@@ -61,37 +46,4 @@ func (v Variant) sframeLinker(tools Tools) string {
 // isPrebuilt says that the native code is a prebuilt library.
 func (v Variant) isPrebuilt(tools Tools) bool {
 	return tools.SFrame == "" && v.SFrame != "" && v.SFrame != OwnSFrame
-}
-
-// unpack writes a prebuilt library, if it is of the sources as they are.
-func (v Variant) unpack(to string) error {
-	const folder = "testdata/sframe/"
-	sum, err := prebuilt.ReadFile(folder + "sources.sha256")
-	if err != nil {
-		return err
-	}
-	now := sha256.New()
-	for _, name := range []string{"native.c", "throw.h", "native.h", "sframe.h"} {
-		data, err := sources.ReadFile("testdata/native/" + name)
-		if err != nil {
-			return err
-		}
-		now.Write(data)
-	}
-	if got := fmt.Sprintf("%x\n", now.Sum(nil)); got != string(sum) {
-		return fmt.Errorf("testdata/sframe is of other sources: run sframe.sh again (%s)", got)
-	}
-	packed, err := prebuilt.ReadFile(folder + "libnative-" + v.SFrame + ".so.gz")
-	if err != nil {
-		return err
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, 0o755)
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -43,6 +44,11 @@ type Variant struct {
 	// SFrame is the version of the native code's SFrame tables, which then has no
 	// other ones: [OwnSFrame], "v1", "v2", "v3"; "" for none.
 	SFrame string
+	// MachO is a prebuilt Mach-O library of the native code, "" for none: "omit",
+	// "O0", "fp-universal". The program has a loader for it, which maps the file, or
+	// with InMemory reads it into memory.
+	MachO    string
+	InMemory bool
 }
 
 // Variants are those of the integration tests: with frame pointers, with
@@ -61,6 +67,16 @@ var Variants = []Variant{
 	{Name: "linked-O2-omit", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked},
 	{Name: "linked-O2-omit-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked, Stripped: true},
 	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
+}
+
+// Named gives the variant with a name, of those that tests know by name.
+func Named(name string) (Variant, bool) {
+	for _, v := range slices.Concat(Variants, MachOVariants) {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Variant{}, false
 }
 
 // language is the native code's: its file's extension.
@@ -103,10 +119,22 @@ func (v Variant) Tools() (t Tools, err error) {
 type Program struct {
 	Path    string
 	Library string // where the native code is, "" for Static
+	load    string // how it is loaded, see macho.c
 }
 
 // Env is what the program needs to run.
-func (p Program) Env() []string { return append(os.Environ(), "NATIVE_LIBRARY="+p.Library) }
+func (p Program) Env() []string {
+	env := os.Environ()
+	for name, value := range p.Variables() {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// Variables are those of the environment that say how it runs.
+func (p Program) Variables() map[string]string {
+	return map[string]string{"NATIVE_LIBRARY": p.Library, "NATIVE_LOAD": p.load}
+}
 
 // Build builds the variant in a folder of its own below folder.
 func (v Variant) Build(folder string, tools Tools) (Program, error) {
@@ -132,6 +160,12 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 		cflags += " -DNATIVE_RUST"
 		ldflags += " " + library + " -ldl -lm -lgcc_s"
 	}
+	if v.MachO != "" {
+		cflags += " -DNATIVE_MACHO"
+		if v.InMemory {
+			p.load = "memory"
+		}
+	}
 	var others []string // sources of the other linkages
 	switch v.Linkage {
 	case Static:
@@ -145,6 +179,9 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	}
 	if v.Linkage != Static {
 		p.Library = filepath.Join(dir, "libnative.so")
+		if v.MachO != "" {
+			p.Library = filepath.Join(dir, "libnative.dylib")
+		}
 		if err := v.buildLibrary(p.Library, filepath.Join(source, native), cflags, tools); err != nil {
 			return p, err
 		}
@@ -171,8 +208,11 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 
 // buildLibrary builds the native code as a library.
 func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error {
-	if v.isPrebuilt(tools) {
-		return v.unpack(library)
+	switch {
+	case v.MachO != "":
+		return unpackMachO(library, v.MachO)
+	case v.isPrebuilt(tools):
+		return unpackSFrame(library, v.SFrame)
 	}
 	args := append(strings.Fields(cflags), "-shared", "-fPIC", "-pthread", "-o", library, native)
 	compiler := tools.CC

@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef NATIVE_MACHO // see macho.c
+void *macho_open(const char *path);
+void *macho_symbol(void *image, const char *name);
+#define dlopen(path, how) macho_open(path)
+#define dlsym macho_symbol
+#endif
+
 void (*real_native_setup)(const char *, int, function);
 
 #define FORWARD(name) \
