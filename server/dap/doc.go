@@ -26,6 +26,7 @@
 //   - proxy.go, link.go, client.go: both connections, injected requests, numbers
 //   - state.go: does the program run, and at which stop does it stand
 //   - launch.go, initialize.go: what client and clew tell each other at the start
+//   - target.go: what is debugged, as Delve has it
 //   - look.go: the program at a stop or in a core file, in bounded time
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks
 //   - strategies.go: sets of strategies, the configured one and others

@@ -19,7 +19,7 @@ import (
 // stop, and the one piece of work that is being done.
 type look struct {
 	mu      sync.Mutex
-	session *delve.Session
+	session Target
 	core    *corefile.File // nil for a process
 	process *live.Process  // keeps what is the same at the next stop
 	// debugFolders are where it looks for separate debug files.
@@ -42,7 +42,7 @@ type look struct {
 // uses it.
 type view struct {
 	at       stop
-	session  *delve.Session
+	session  Target
 	process  *live.Process
 	live     *live.View
 	goOnly   *engine.Prepared // without any strategy: Go's tables are the host's own
@@ -82,11 +82,13 @@ func (p *Proxy) attach() {
 	l := &p.look
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session, l.process, l.view = s, nil, nil
+	l.session, l.process, l.view = nil, nil, nil
+	if s == nil {
+		return
+	}
+	l.session = s
 	core, executable := p.config.coreFile()
 	switch {
-	case s == nil:
-		return
 	case s.Live():
 		l.process = live.NewProcess(s)
 	case core != "" && l.core == nil: // one session has one, and cannot restart it
@@ -103,7 +105,7 @@ func (p *Proxy) attach() {
 	l.process.FindDebugFiles(l.debugFolders)
 }
 
-func (l *look) target() *delve.Session {
+func (l *look) target() Target {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.session
@@ -193,7 +195,7 @@ func (p *Proxy) ownPaced(ctx context.Context, request int64, work func(ctx conte
 	}
 }
 
-func (p *Proxy) work(ctx context.Context, session *delve.Session, process *live.Process, at stop, work func(context.Context, *view) error) (err error) {
+func (p *Proxy) work(ctx context.Context, session Target, process *live.Process, at stop, work func(context.Context, *view) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.opts.Log("panic: %v\n%s", r, debug.Stack())
@@ -208,7 +210,7 @@ func (p *Proxy) work(ctx context.Context, session *delve.Session, process *live.
 }
 
 // viewAt gives the view of a stop, made when it is first needed.
-func (p *Proxy) viewAt(ctx context.Context, session *delve.Session, process *live.Process, at stop) (*view, error) {
+func (p *Proxy) viewAt(ctx context.Context, session Target, process *live.Process, at stop) (*view, error) {
 	l := &p.look
 	l.mu.Lock()
 	v := l.view

@@ -57,9 +57,9 @@ type Proxy struct {
 	alias  threadAlias
 	// requests are those of clew's own that are not answered yet.
 	requests ownRequests
-	ctx      context.Context               // of the session; ends with the client's connection
-	armed    atomic.Pointer[delve.Session] // has a breakpoint of a step of clew's
-	over     atomic.Bool                   // the client knows that the session has ended
+	ctx      context.Context        // of the session; ends with the client's connection
+	armed    atomic.Pointer[Target] // has a breakpoint of a step of clew's
+	over     atomic.Bool            // the client knows that the session has ended
 }
 
 // New makes a proxy; [Proxy.Run] runs it.

@@ -175,8 +175,9 @@ func TestOwnWorkIsBounded(t *testing.T) {
 		t.Errorf("without a program: %v", err)
 	}
 	at, _ := p.state.at()
-	p.look.session = &delve.Session{}
-	p.look.process = live.NewProcess(p.look.session)
+	session := &delve.Session{}
+	p.look.session = session
+	p.look.process = live.NewProcess(session)
 	p.look.view = &view{at: at, session: p.look.session}
 	if err := own(fine); err != nil {
 		t.Error(err)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -40,7 +39,7 @@ func (p *Proxy) onStep(ctx context.Context, m *dapwire.Message) {
 		p.resume(m, nil)
 		return
 	}
-	var session *delve.Session
+	var session Target
 	d := stepping.Decision{Action: stepping.Delegate}
 	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
 		session = v.session
@@ -75,7 +74,7 @@ func (p *Proxy) plan(ctx context.Context, v *view, thread int64, c stepping.Comm
 }
 
 // perform does a step as it was decided.
-func (p *Proxy) perform(m *dapwire.Message, s *delve.Session, d *stepping.Decision, thread int64) {
+func (p *Proxy) perform(m *dapwire.Message, s Target, d *stepping.Decision, thread int64) {
 	if err := d.Err(); err != nil {
 		p.refuse(m, errStep, "Unable to step", err.Error())
 		return
@@ -88,7 +87,7 @@ func (p *Proxy) perform(m *dapwire.Message, s *delve.Session, d *stepping.Decisi
 		p.refuse(m, errStep, "Unable to step", err.Error())
 		return
 	}
-	p.armed.Store(s)
+	p.armed.Store(&s)
 	command := m.Command
 	if d.Action == stepping.Return {
 		// A plain continue, which for the client is the step that it asked for.
@@ -116,7 +115,7 @@ func (p *Proxy) endStep() {
 		return
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.EndStep() }()
+	go func() { done <- (*s).EndStep() }()
 	select {
 	case err := <-done:
 		if err != nil {

@@ -123,7 +123,7 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	sp, _ := regs.SP(arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
-		g, err := b.session.readG(t, b.session.currentG(t, th, tls))
+		g, err := b.session.runtime(t).readG(b.session.currentG(t, th, tls))
 		if err != nil {
 			return false, nil // a thread without a goroutine
 		}

@@ -22,7 +22,7 @@ import (
 func NewCore(s *delve.Session, core *corefile.File, executable string) *Process {
 	d := &dumped{File: core, executable: executable}
 	core.Complete(d.path)
-	return &Process{session: s, place: d}
+	return &Process{session: s, source: s, place: d}
 }
 
 // dumped is the place of a process whose address space is in a core file.

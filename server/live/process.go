@@ -20,7 +20,8 @@ import (
 // the process has loaded and what was read of it, so that a later stop costs no
 // more than what has changed. It is not safe for concurrent use.
 type Process struct {
-	session *delve.Session
+	session *delve.Session // nil for one that others may let run
+	source  Source
 	place   place
 	files   codemap.Files
 	last    *loaded // at the last stop that was looked at
@@ -37,7 +38,9 @@ type loaded struct {
 }
 
 // NewProcess makes a Process of a session.
-func NewProcess(s *delve.Session) *Process { return &Process{session: s, place: running{s}} }
+func NewProcess(s *delve.Session) *Process {
+	return &Process{session: s, source: s, place: running{s}}
+}
 
 // place is where a process's address space is: in the system, or in a core file.
 type place interface {
@@ -50,7 +53,7 @@ type place interface {
 }
 
 // running is the place of a process that is there.
-type running struct{ *delve.Session }
+type running struct{ Source }
 
 func (r running) maps() ([]byte, error) { return readMaps(r.Pid()) }
 func (r running) memory() unwind.Memory { return r.Memory() }
@@ -79,7 +82,7 @@ func (p *Process) Look(record bool) (*View, error) {
 		return nil, err
 	}
 	p.last = now
-	v := &View{session: p.session, loaded: now}
+	v := &View{source: p.source, loaded: now}
 	var memory unwind.Memory = blocks.Over(p.place.memory())
 	if record {
 		v.recorder = engine.NewRecorder(memory)
@@ -87,7 +90,7 @@ func (p *Process) Look(record bool) (*View, error) {
 	}
 	v.Input = engine.Input{
 		Target: assembler.Target{
-			Arch: p.session.Arch(), OS: p.session.OS(), Memory: memory,
+			Arch: p.source.Arch(), OS: p.source.OS(), Memory: memory,
 			Executable: now.executable, Writable: now.writable, Code: now.code,
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
@@ -113,15 +116,15 @@ func (p *Process) load() (*loaded, error) {
 	} else if now.images, err = p.place.images(text); err != nil {
 		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
 	}
-	p.files.Arch = p.session.Arch()
+	p.files.Arch = p.source.Arch()
 	open := p.place.opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {
-		now.code = codemap.New(p.session.Arch(), now.images, open)
+		now.code = codemap.New(p.source.Arch(), now.images, open)
 	}
 	p.files.Sweep()
-	p.session.KnowCode(now.code.CodeOf)
+	p.source.KnowCode(now.code.CodeOf)
 	return now, nil
 }
 

@@ -17,7 +17,7 @@ import (
 // Threads and goroutines are read when they are asked for. It is not safe for
 // concurrent use.
 type View struct {
-	session    *delve.Session
+	source     Source
 	loaded     *loaded
 	recorder   *engine.Recorder // nil unless recording
 	threads    []delve.Thread   // once they were asked for, as goroutines
@@ -34,20 +34,20 @@ func (v *View) Code() *codemap.Map { return v.loaded.code }
 // Threads gives every thread.
 func (v *View) Threads() (threads []delve.Thread, err error) {
 	if v.threads == nil {
-		v.threads, err = v.session.Threads(v.loaded.maps)
+		v.threads, err = v.source.Threads(v.loaded.maps)
 	}
 	return v.threads, err
 }
 
 // Current is the thread that stopped the process.
-func (v *View) Current() (delve.Thread, error) { return v.session.CurrentThread(v.loaded.maps) }
+func (v *View) Current() (delve.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
 
 // Goroutines gives every goroutine.
 func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	if v.goroutines == nil {
 		var threads []delve.Thread
 		if threads, err = v.Threads(); err == nil {
-			v.goroutines, err = v.session.Goroutines(threads)
+			v.goroutines, err = v.source.Goroutines(threads)
 		}
 	}
 	return v.goroutines, err
@@ -77,7 +77,7 @@ func (v *View) Claim(th *delve.Thread, depth int) (note string) {
 	if depth <= 0 || depth > maxClaims {
 		depth = maxClaims
 	}
-	claims, err := v.session.Claims(*th, depth)
+	claims, err := v.source.Claims(*th, depth)
 	if err != nil {
 		return fmt.Sprintf("Delve's own frames are not known: %v", err)
 	}

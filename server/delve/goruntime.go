@@ -1,0 +1,184 @@
+package delve
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// goRuntime reads what Go's runtime knows of stacks out of a stopped program's
+// memory. It does not care whether that program is here.
+type goRuntime struct {
+	layout *layout // nil where it is not known
+	arch   unwind.Arch
+	memory unwind.Memory
+}
+
+// order is that of every machine that Delve debugs Go on.
+var order = binary.LittleEndian
+
+// goroutine is what is read of a runtime.g.
+type goroutine struct {
+	addr       uint64
+	id         uint64
+	status     uint32
+	m          uint64
+	lo, hi     uint64
+	sp, pc, bp uint64 // saved when it was parked or went into a system call
+	start      uint64 // its first function
+	sched      assembler.Saved
+}
+
+// States of a goroutine in which it has a stack to show (runtime/runtime2.go).
+const (
+	statusIdle    = 0
+	statusSyscall = 3
+	statusDead    = 6
+	statusScanBit = 0x1000
+	// maxGoroutines bounds what a corrupt length can make us read.
+	maxGoroutines = 1 << 24
+)
+
+// readG reads the runtime.g at addr.
+func (r *goRuntime) readG(addr uint64) (goroutine, error) {
+	l := r.layout
+	g := goroutine{addr: addr}
+	if l.gSize <= 0 || l.gSize > 1<<16 {
+		return g, fmt.Errorf("runtime.g has %d bytes", l.gSize)
+	}
+	buf := make([]byte, l.gSize)
+	if err := r.memory.ReadMemory(addr, buf); err != nil {
+		return g, err
+	}
+	word := func(off int64) uint64 {
+		if off < 0 || off+8 > int64(len(buf)) {
+			return 0
+		}
+		return order.Uint64(buf[off:])
+	}
+	g.id, g.m, g.start = word(l.gGoid), word(l.gM), word(l.gStartPC)
+	g.lo, g.hi = word(l.gStackLo), word(l.gStackHi)
+	g.status = uint32(word(l.gStatus)) &^ statusScanBit
+	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)
+	g.sched = r.saved(addr, word)
+	if sp := word(l.gSyscallSP); g.status == statusSyscall && sp != 0 {
+		g.sp, g.pc, g.bp = sp, word(l.gSyscallPC), word(l.gSyscallB)
+	}
+	return g, nil
+}
+
+// saved is the state in the runtime.g whose words are given.
+func (r *goRuntime) saved(addr uint64, word func(int64) uint64) assembler.Saved {
+	a := r.arch
+	out := assembler.Saved{G: addr}
+	out.Registers.Set(a.PC(), word(r.layout.gSchedPC))
+	out.Registers.Set(a.SP(), word(r.layout.gSchedSP))
+	out.Registers.Set(a.FP(), word(r.layout.gSchedBP))
+	if a.LR() != unwind.NoRegister {
+		out.Registers.Set(a.LR(), word(r.layout.gSchedLR))
+	}
+	return out
+}
+
+// readPointer reads the pointer at base+off; 0 where that is impossible.
+func (r *goRuntime) readPointer(base uint64, off int64) uint64 {
+	var b [8]byte
+	if base == 0 {
+		return 0
+	}
+	if r.memory.ReadMemory(base+uint64(off), b[:]) != nil {
+		return 0
+	}
+	return order.Uint64(b[:])
+}
+
+// allGs gives the addresses of every runtime.g. address gives that of a variable.
+func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
+	read := func(name string) (uint64, error) {
+		addr, err := address(name)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		return r.readPointer(addr, 0), nil
+	}
+	n, err := read("runtime.allglen")
+	if err != nil {
+		return nil, err
+	}
+	ptr, err := read("runtime.allgptr")
+	if err != nil {
+		return nil, err
+	}
+	if n > maxGoroutines {
+		return nil, fmt.Errorf("runtime.allglen is %d", n)
+	}
+	var out []uint64
+	const chunk = 8192
+	for i := uint64(0); i < n; i += chunk {
+		buf := make([]byte, 8*min(chunk, n-i))
+		if err := r.memory.ReadMemory(ptr+8*i, buf); err != nil {
+			return nil, err
+		}
+		for ; len(buf) > 0; buf = buf[8:] {
+			out = append(out, order.Uint64(buf))
+		}
+	}
+	return out, nil
+}
+
+// goroutines gives every goroutine with a stack: those that run on a thread
+// with that thread's registers, the others as they were parked.
+func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
+	if r.layout == nil || r.layout.gGoid < 0 {
+		return nil, errNoGoroutines
+	}
+	running := make(map[uint64]Thread, len(threads))
+	for _, th := range threads {
+		if th.Goroutine != 0 {
+			running[th.Goroutine] = th
+		}
+	}
+	addrs, err := r.allGs(address)
+	if err != nil {
+		return nil, fmt.Errorf("list goroutines: %w", err)
+	}
+	var out []Thread
+	for _, addr := range addrs {
+		g, err := r.readG(addr)
+		if err != nil {
+			return nil, fmt.Errorf("runtime.g at %#x: %w", addr, err)
+		}
+		if g.status == statusIdle || g.status == statusDead || g.id == 0 {
+			continue
+		}
+		if th, ok := running[g.id]; ok {
+			out = append(out, th)
+			continue
+		}
+		out = append(out, parked(r.arch, g))
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Goroutine < out[j].Goroutine })
+	return out, nil
+}
+
+var errNoGoroutines = errors.New("the program has no DWARF for runtime.g: its goroutines cannot be listed")
+
+// parked is a goroutine that no thread runs: its first PC is a return address
+// (R9).
+func parked(a unwind.Arch, g goroutine) Thread {
+	th := Thread{Thread: assembler.Thread{
+		Goroutine: g.id, FirstPC: unwind.KindReturn,
+		Segments: []unwind.Segment{{Low: g.lo, High: g.hi, Kind: unwind.SegmentGoroutine}},
+	}}
+	if g.pc == g.start {
+		th.FirstPC = unwind.KindInstruction // it has not run yet
+	}
+	th.Registers.Set(a.PC(), g.pc)
+	th.Registers.Set(a.SP(), g.sp)
+	th.Registers.Set(a.FP(), g.bp)
+	return th
+}

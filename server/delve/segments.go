@@ -1,0 +1,103 @@
+package delve
+
+import (
+	"strings"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// madeByGo says that the thread with that runtime.g is one of the runtime's own,
+// and not C's that has called Go.
+func (r *goRuntime) madeByGo(gaddr uint64) bool {
+	if r.layout == nil || gaddr == 0 || r.layout.mIsExtra < 0 {
+		return false
+	}
+	g, err := r.readG(gaddr)
+	if err != nil || g.m == 0 {
+		return false
+	}
+	var extra [1]byte
+	return r.memory.ReadMemory(g.m+uint64(r.layout.mIsExtra), extra[:]) == nil && extra[0] == 0
+}
+
+// segments lists the stacks of a thread: the user goroutine's, the system
+// stack's (g0), the signal stack's. The system stack of a thread that C made
+// reaches beyond what Go knows of it, up to the end of its mapping. A thread
+// without Go has the mapping that SP lies in; so has one on a stack that nobody
+// knows (an alternative signal stack of C's).
+func (r *goRuntime) segments(th *assembler.Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
+	if r.layout == nil {
+		th.Segments = writable(maps)
+		return
+	}
+	if gaddr != 0 {
+		if g, err := r.readG(gaddr); err == nil && g.m != 0 {
+			r.goSegments(th, g, maps)
+		}
+	}
+	for _, seg := range th.Segments {
+		if seg.Contains(sp) {
+			return
+		}
+	}
+	if m, ok := mappingAt(maps, sp); ok {
+		kind := unwind.SegmentThread
+		if th.Goroutine != 0 {
+			kind = unwind.SegmentSignal
+		}
+		th.Segments = append(th.Segments, unwind.Segment{Low: m.Start, High: m.End, Kind: kind})
+	}
+}
+
+// goSegments lists the stacks of a thread that runs Go code, of the goroutine g,
+// and what is saved of the user goroutine.
+func (r *goRuntime) goSegments(th *assembler.Thread, g goroutine, maps []imagemap.Mapping) {
+	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
+		if addr == 0 {
+			return goroutine{}, false
+		}
+		other, err := r.readG(addr)
+		if err != nil || other.lo >= other.hi {
+			return goroutine{}, false
+		}
+		th.Segments = append(th.Segments, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
+		return other, true
+	}
+	user := r.readPointer(g.m, r.layout.mCurg)
+	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
+		th.Goroutine, th.Saved = curg.id, &curg.sched
+	} else if user == 0 {
+		th.Saved = &assembler.Saved{} // it runs none
+	}
+	signal, _ := add(r.readPointer(g.m, r.layout.mGsignal), unwind.SegmentSignal)
+	if g0, ok := add(r.readPointer(g.m, r.layout.mG0), unwind.SegmentG0); ok {
+		m, found := mappingAt(maps, g0.hi-1)
+		inGoHeap := signal.hi != 0 && signal.lo >= m.Start && signal.lo < m.End
+		if found && !inGoHeap {
+			last := &th.Segments[len(th.Segments)-1]
+			last.Low, last.High = m.Start, m.End
+		}
+	}
+}
+
+// writable makes a segment of every writable mapping: all that can be said of
+// stacks where the runtime's structures are unknown.
+func writable(maps []imagemap.Mapping) (segs []unwind.Segment) {
+	for _, m := range maps {
+		if strings.HasPrefix(m.Perm, "rw") {
+			segs = append(segs, unwind.Segment{Low: m.Start, High: m.End, Kind: unwind.SegmentThread})
+		}
+	}
+	return segs
+}
+
+func mappingAt(maps []imagemap.Mapping, addr uint64) (imagemap.Mapping, bool) {
+	for _, m := range maps {
+		if addr >= m.Start && addr < m.End {
+			return m, true
+		}
+	}
+	return imagemap.Mapping{}, false
+}

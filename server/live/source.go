@@ -1,0 +1,25 @@
+package live
+
+import (
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/gocode"
+)
+
+// Source is a stopped program as Delve has it: a [delve.Session] here, or a
+// [delve.Remote] behind a Delve server.
+type Source interface {
+	Arch() unwind.Arch
+	OS() string // GOOS
+	Pid() int
+	// Memory is as the program itself sees it, without Delve's breakpoints.
+	Memory() unwind.Memory
+	// KnowCode tells where the code of Go's runtime is found.
+	KnowCode(gocode.Code)
+	Threads(maps []imagemap.Mapping) ([]delve.Thread, error)
+	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
+	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
+	// Claims gives Delve's own frames, at most depth of them.
+	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
+}
