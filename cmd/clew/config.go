@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -22,7 +24,7 @@ type config struct {
 	// Strategies are the strategies to use, best ranked first.
 	Strategies []string `json:"strategies"`
 	// Plugins are third parties' strategies.
-	Plugins []pluginConfig `json:"plugins"`
+	Plugins []pluginhost.ThirdParty `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
 	// StackTimeout bounds what a debug session does for one request of an editor's;
@@ -31,18 +33,6 @@ type config struct {
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`
-}
-
-// pluginConfig names a third party's plugin. It is run only if its contents have
-// that checksum.
-type pluginConfig struct {
-	Name   string   `json:"name"`
-	Path   string   `json:"path"` // absolute; not searched for
-	SHA256 string   `json:"sha256"`
-	Args   []string `json:"args"`
-	// Rank is its place among the strategies, 1 for the first; 0 is the first
-	// too, since such plugins cover little and know it well.
-	Rank int `json:"rank"`
 }
 
 // duration is a time.Duration as text.
@@ -104,15 +94,8 @@ func parseConfig(data []byte) (config, error) {
 			return config{}, fmt.Errorf("debugFolders[%d]: %q is no absolute path", i, folder)
 		}
 	}
-	for i, p := range c.Plugins {
-		switch {
-		case known(builtinNames(), p.Name):
-			return config{}, fmt.Errorf("plugins[%d]: %q is the name of a built-in strategy", i, p.Name)
-		case p.Path == "":
-			return config{}, fmt.Errorf("plugins[%d]: %q has no path", i, p.Name)
-		case p.Rank < 0:
-			return config{}, fmt.Errorf("plugins[%d]: rank %d is negative", i, p.Rank)
-		}
+	if err := pluginhost.CheckThirdParties(c.Plugins, builtinNames()); err != nil {
+		return config{}, err
 	}
 	return c, nil
 }
@@ -122,13 +105,38 @@ func parseConfig(data []byte) (config, error) {
 // plugin that the list does not name has its rank, unless the list is the
 // command line's.
 func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
+	unlisted := c.Plugins
+	if len(list) > 0 {
+		unlisted = nil
+	} else {
+		list = c.Strategies
+	}
+	return c.rank(list, unlisted)
+}
+
+// rankedFor gives the plugins for a debug session: those of the configuration,
+// and what the session says itself.
+func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
+	all := *c
+	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {
+		return slices.ContainsFunc(s.Plugins, func(own pluginhost.ThirdParty) bool { return own.Name == p.Name })
+	})
+	all.Plugins = append(all.Plugins, s.Plugins...)
+	switch {
+	case len(s.Names) == 0:
+		return all.ranked(nil)
+	case s.Only:
+		return all.ranked(s.Names)
+	}
+	return all.rank(s.Names, s.Plugins)
+}
+
+// rank gives the plugins of a list, or all built-in ones where it is empty, and at
+// their ranks those of unlisted that it does not name.
+func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]pluginhost.Config, error) {
 	third := map[string]pluginhost.Config{}
 	for _, p := range c.Plugins {
-		third[p.Name] = pluginhost.Config{Name: p.Name, Path: p.Path, SHA256: p.SHA256, Args: p.Args}
-	}
-	only := len(list) > 0
-	if !only {
-		list = c.Strategies
+		third[p.Name] = p.Config()
 	}
 	if len(list) == 0 {
 		list = builtinNames()
@@ -148,12 +156,12 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 		seen[name] = true
 		out = append(out, p)
 	}
-	for _, p := range c.Plugins {
-		if seen[p.Name] || only {
+	for _, p := range unlisted {
+		if seen[p.Name] {
 			continue
 		}
 		at := min(max(p.Rank-1, 0), len(out))
-		out = append(out[:at], append([]pluginhost.Config{third[p.Name]}, out[at:]...)...)
+		out = slices.Insert(out, at, third[p.Name])
 	}
 	for i := range out {
 		out[i].Rank = i

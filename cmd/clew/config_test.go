@@ -4,12 +4,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/pluginhost"
 )
+
+// digits are a checksum's.
+var digits = strings.Repeat("0", 64)
 
 func TestParseConfig(t *testing.T) {
 	c, err := parseConfig([]byte(`{"strategies":["fpwalk","jit"],"walkTimeout":"250ms",
 		"debugFolders":["/srv/debug"],
-		"plugins":[{"name":"jit","path":"/opt/jit","sha256":"00","args":["-v"],"rank":2}]}`))
+		"plugins":[{"name":"jit","path":"/opt/jit","sha256":"` + digits + `","args":["-v"],"rank":2}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,16 +23,20 @@ func TestParseConfig(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
-		`{"strategy":["fpwalk"]}`:                           `"strategy"`,
-		`{"plugins":[{"name":"x","path":"/x","sha":"00"}]}`: `"sha"`,
-		`{"plugins":[{"name":"fpwalk","path":"/x"}]}`:       "built-in",
-		`{"plugins":[{"name":"x"}]}`:                        "no path",
-		`{"plugins":[{"name":"x","path":"/x","rank":-1}]}`:  "negative",
-		`{"walkTimeout":"soon"}`:                            "duration",
-		`{"walkTimeout":"0s"}`:                              "duration",
-		`{"debugFolders":["here"]}`:                         "absolute",
-		`{} {}`:                                             "after the end",
-		`{`:                                                 "EOF",
+		`{"strategy":["fpwalk"]}`:                                          `"strategy"`,
+		`{"plugins":[{"name":"x","path":"/x","sha":"00"}]}`:                `"sha"`,
+		`{"plugins":[{"name":"fpwalk","path":"/x"}]}`:                      "plugins[0].name: \"fpwalk\" is the name of a built-in",
+		`{"plugins":[{"name":"x"}]}`:                                       "no path",
+		`{"plugins":[{"name":"x","path":"/x","rank":-1}]}`:                 "negative",
+		`{"plugins":[{"name":"x","path":"x","sha256":"` + digits + `"}]}`:  "plugins[0].path",
+		`{"plugins":[{"name":"x","path":"/x"}]}`:                           "plugins[0].sha256",
+		`{"plugins":[{"name":"X","path":"/x","sha256":"` + digits + `"}]}`: "plugins[0].name",
+		`{"plugins":[{"name":"x","path":"/x","sha256":"` + digits + `"},{"name":"x","path":"/x","sha256":"` + digits + `"}]}`: "plugins[1].name",
+		`{"walkTimeout":"soon"}`:    "duration",
+		`{"walkTimeout":"0s"}`:      "duration",
+		`{"debugFolders":["here"]}`: "absolute",
+		`{} {}`:                     "after the end",
+		`{`:                         "EOF",
 	} {
 		if _, err := parseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
@@ -35,7 +45,7 @@ func TestParseConfig(t *testing.T) {
 }
 
 func TestRankedStrategies(t *testing.T) {
-	c := config{Plugins: []pluginConfig{{Name: "last", Path: "/l", Rank: 99}, {Name: "second", Path: "/s", Rank: 2}, {Name: "first", Path: "/f"}}}
+	c := config{Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/l", Rank: 99}, {Name: "second", Path: "/s", Rank: 2}, {Name: "first", Path: "/f"}}}
 	for name, tc := range map[string]struct {
 		config []string
 		list   []string
@@ -62,6 +72,33 @@ func TestRankedStrategies(t *testing.T) {
 				t.Errorf("%s, want %s", s, tc.want)
 			}
 		})
+	}
+	builtin := strings.Join(builtinNames()[1:], " ")
+	session := pluginhost.ThirdParty{Name: "session", Path: "/own", Rank: 2}
+	c.Strategies = nil
+	for name, tc := range map[string]struct {
+		session dap.StrategyConfig
+		want    string
+	}{
+		"nothing":              {dap.StrategyConfig{}, "first dwarfcfi second " + builtin + " last"},
+		"a plugin":             {dap.StrategyConfig{Plugins: []pluginhost.ThirdParty{session}}, "first session dwarfcfi second " + builtin + " last"},
+		"a list":               {dap.StrategyConfig{Names: []string{"scan", "last"}}, "scan last"},
+		"both":                 {dap.StrategyConfig{Names: []string{"scan", "last"}, Plugins: []pluginhost.ThirdParty{session}}, "scan session last"},
+		"both, named":          {dap.StrategyConfig{Names: []string{"session", "scan"}, Plugins: []pluginhost.ThirdParty{session}}, "session scan"},
+		"only these":           {dap.StrategyConfig{Names: []string{"scan"}, Plugins: []pluginhost.ThirdParty{session}, Only: true}, "scan"},
+		"one of the same name": {dap.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}, "last"},
+	} {
+		got, err := c.rankedFor(tc.session)
+		var names []string
+		for _, p := range got {
+			names = append(names, p.Name)
+		}
+		if s := strings.Join(names, " "); err != nil || s != tc.want {
+			t.Errorf("%s: %s, %v, want %s", name, s, err, tc.want)
+		}
+	}
+	if got, err := c.rankedFor(dap.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}); err != nil || got[0].Path != "/own" {
+		t.Errorf("the session's plugin of that name: %+v, %v", got, err)
 	}
 	for _, list := range [][]string{{"nosuch"}, {"fpwalk", "fpwalk"}} {
 		if _, err := c.ranked(list); err == nil {

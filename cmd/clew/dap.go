@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/pluginhost"
 )
 
 // dapFlags are the flags that clew adds to Delve's dap command.
@@ -54,7 +55,7 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 	}
 	cfg := serve.Config{
 		Delve:      delve.DAPConfig{Backend: flag("backend"), CheckGoVersion: on("check-go-version"), DisableASLR: on("disable-aslr")},
-		Strategies: func(names []string) (*dap.Strategies, error) { return dapStrategies(f.config, names) },
+		Strategies: dapStrategies{f.config},
 		Lifeline:   startLifeline,
 	}
 	if config, err := loadConfig(f.config); err == nil { // else opening the strategies says so
@@ -152,12 +153,41 @@ func warnOfIgnored(c *cobra.Command, args []string) {
 // editor waits.
 const dapWalkTimeout = time.Second
 
-func dapStrategies(configPath string, names []string) (*dap.Strategies, error) {
-	s, err := openStrategiesFor(configPath, names, dapWalkTimeout, func(text string) { delve.LogDAP("%s", text) })
+// dapStrategies are the strategies of debug sessions, with the configuration file
+// at that path.
+type dapStrategies struct{ configPath string }
+
+// Check implements [dap.StrategySource]. A configuration file that is wrong is no
+// fault of the session's.
+func (d dapStrategies) Check(s dap.StrategyConfig) error {
+	if err := pluginhost.CheckThirdParties(s.Plugins, builtinNames()); err != nil {
+		return err
+	}
+	c, err := loadConfig(d.configPath)
+	if err != nil {
+		return nil
+	}
+	if _, err := c.rankedFor(s); err != nil {
+		return &pluginhost.KeyError{Key: "strategies", Reason: err.Error()}
+	}
+	return nil
+}
+
+// Open implements [dap.StrategySource].
+func (d dapStrategies) Open(s dap.StrategyConfig) (*dap.Strategies, error) {
+	c, err := loadConfig(d.configPath)
 	if err != nil {
 		return nil, err
 	}
-	return &dap.Strategies{Order: s.order, Health: s.host.Health, Close: s.close}, nil
+	plugins, err := c.rankedFor(s)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := c.open(plugins, dapWalkTimeout, func(text string) { delve.LogDAP("%s", text) })
+	if err != nil {
+		return nil, err
+	}
+	return &dap.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close}, nil
 }
 
 // startLifeline starts the guard of a launched program.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/proxy"
 )
@@ -71,7 +70,7 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 	warn := func(format string, a ...any) { fmt.Fprintf(c.ErrOrStderr(), "clew: "+format+"\n", a...) }
 	cfg := proxy.Config{
 		Upstream: upstream, Listen: f.listen, AnyUser: !f.sameUser,
-		Strategies: func(names []string) (*dap.Strategies, error) { return dapStrategies(f.config, names) },
+		Strategies: dapStrategies{f.config},
 		Announce: func(addr net.Addr) {
 			if tcp, ok := addr.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 				warn("listening at an address that others can reach: whoever connects controls the program (without --listen, only this machine can)")

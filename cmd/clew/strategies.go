@@ -66,12 +66,6 @@ type strategies struct {
 // openStrategies makes the plugin host for a list of strategies, best ranked
 // first; empty means those of the configuration. No process is started yet.
 func openStrategies(configPath string, list []string, notify func(string)) (*strategies, error) {
-	return openStrategiesFor(configPath, list, walkTimeout, notify)
-}
-
-// openStrategiesFor takes the time that a round trip may need where the
-// configuration says nothing.
-func openStrategiesFor(configPath string, list []string, timeout time.Duration, notify func(string)) (*strategies, error) {
 	c, err := loadConfig(configPath)
 	if err != nil {
 		return nil, err
@@ -80,6 +74,12 @@ func openStrategiesFor(configPath string, list []string, timeout time.Duration, 
 	if err != nil {
 		return nil, err
 	}
+	return c.open(plugins, walkTimeout, notify)
+}
+
+// open makes the plugin host. timeout is the time that a round trip may need
+// where the configuration says nothing.
+func (c *config) open(plugins []pluginhost.Config, timeout time.Duration, notify func(string)) (*strategies, error) {
 	if c.WalkTimeout > 0 {
 		timeout = time.Duration(c.WalkTimeout)
 	}

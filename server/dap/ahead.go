@@ -82,7 +82,7 @@ func (w *walkAhead) forget() {
 func (p *Proxy) framesOf(want page) int {
 	levels := want.Levels
 	if levels <= 0 {
-		levels, _, _ = p.config.get()
+		levels, _ = p.config.get()
 	}
 	start := max(want.StartFrame, 0)
 	if start >= maxRows || levels > maxRows-start {

@@ -187,7 +187,7 @@ func (p *Proxy) exportView(ctx context.Context, v *view, format string) (*live.V
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := p.open(nil)
+	o, err := p.open(p.config.wishes())
 	if err != nil {
 		return nil, nil, err
 	}

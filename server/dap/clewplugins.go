@@ -34,7 +34,7 @@ func (p *Proxy) plugins(ctx context.Context) (*pluginsBody, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	o, err := p.open(nil)
+	o, err := p.open(p.config.wishes())
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,9 @@ func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
 		if err != nil {
 			return err
 		}
-		prepared, err := p.prepareOther(ctx, v, want.Strategies)
+		other := p.config.wishes()
+		other.Names, other.Only = want.Strategies, true
+		prepared, err := p.prepareOther(ctx, v, other)
 		if err != nil {
 			return err
 		}

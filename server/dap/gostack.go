@@ -97,7 +97,7 @@ func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 // answerGoStack answers with Delve's own page where the stack is Go's only. It
 // changes the answer in place: the total is exact once the end was reached.
 func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *dapwire.Message) bool {
-	depth, _, _ := p.config.get()
+	depth, _ := p.config.get()
 	levels := want.Levels
 	if levels <= 0 {
 		levels = depth

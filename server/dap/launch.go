@@ -1,15 +1,19 @@
 package dap
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/pluginhost"
 )
 
 // Annotate says how a stack shows where its evidence becomes weaker.
@@ -27,7 +31,7 @@ type config struct {
 	mu         sync.Mutex
 	depth      int // frames where the client names no number
 	annotate   Annotate
-	strategies []string
+	strategies StrategyConfig
 	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
 	core       string      // the core file, "" for none, and
 	executable string      // what it is of
@@ -47,7 +51,8 @@ type launchArguments struct {
 	ProcessID       int            `json:"processId"`
 	StackTraceDepth int            `json:"stackTraceDepth"`
 	SubstitutePath  []substitution `json:"substitutePath"`
-	Clew            clewArguments  `json:"clew"`
+
+	clew clewArguments // is read by itself: see readClew
 }
 
 type substitution struct {
@@ -57,8 +62,40 @@ type substitution struct {
 
 // clewArguments is the attribute that is clew's own.
 type clewArguments struct {
-	Strategies []string `json:"strategies"`
-	Annotate   Annotate `json:"annotate"`
+	Strategies []string                `json:"strategies"`
+	Annotate   Annotate                `json:"annotate"`
+	Plugins    []pluginhost.ThirdParty `json:"plugins"`
+}
+
+// readClew reads clew's own attribute. An error names what is wrong in it.
+func (p *Proxy) readClew(raw json.RawMessage) (args clewArguments, err error) {
+	if len(raw) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&args); err != nil {
+			return args, keyError(err)
+		}
+	}
+	switch args.Annotate {
+	case "", AnnotateLabels, AnnotateNames, AnnotateOff:
+	default:
+		return args, fmt.Errorf("clew.annotate is %q, not labels, names or off", args.Annotate)
+	}
+	if p.opts.Strategies != nil && len(args.Strategies)+len(args.Plugins) > 0 {
+		if err := p.opts.Strategies.Check(StrategyConfig{Names: args.Strategies, Plugins: args.Plugins}); err != nil {
+			return args, fmt.Errorf("clew.%w", err)
+		}
+	}
+	return args, nil
+}
+
+// keyError names the key that JSON could not be read at.
+func keyError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s: %s where %v is wanted", strings.TrimSuffix("clew."+wrong.Field, "."), wrong.Value, wrong.Type)
+	}
+	return fmt.Errorf("clew: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func (p *Proxy) onLaunch(_ context.Context, m *dapwire.Message) {
@@ -82,35 +119,47 @@ func (p *Proxy) onAttach(_ context.Context, m *dapwire.Message) {
 // onRestart may bring new launch arguments, one level deeper.
 func (p *Proxy) onRestart(_ context.Context, m *dapwire.Message) {
 	var args struct {
-		Arguments launchArguments `json:"arguments"`
+		Arguments json.RawMessage `json:"arguments"`
 	}
-	if m.Decode("arguments", &args) == nil && args.Arguments.Program != "" {
-		p.config.set(&args.Arguments)
+	if m.Decode("arguments", &args) == nil && len(args.Arguments) > 0 {
+		launch, err := p.readLaunch(args.Arguments)
+		if err != nil {
+			p.refuse(m, errMalformed, "Failed to restart", "invalid debug configuration - "+err.Error())
+			return
+		}
+		if launch.Program != "" {
+			p.config.set(&launch)
+		}
 	}
 	p.resume(m, nil)
 }
 
-// learn reads the arguments of a request. What is malformed is for Delve to
-// refuse, apart from clew's own attribute.
+// learn reads the arguments of a request.
 func (p *Proxy) learn(m *dapwire.Message) (args launchArguments, ok bool) {
-	if err := m.Decode("arguments", &args); err != nil {
-		var raw struct {
-			Clew json.RawMessage `json:"clew"`
-		}
-		if m.Decode("arguments", &raw) == nil && raw.Clew != nil && json.Unmarshal(raw.Clew, &args.Clew) != nil {
-			p.refuse(m, errMalformed, "Failed to "+m.Command, fmt.Sprintf("invalid debug configuration - attribute clew: %v", err))
-			return args, false
-		}
-	}
-	switch args.Clew.Annotate {
-	case "", AnnotateLabels, AnnotateNames, AnnotateOff:
-	default:
-		p.refuse(m, errMalformed, "Failed to "+m.Command,
-			fmt.Sprintf("invalid debug configuration - clew.annotate is %q, not labels, names or off", args.Clew.Annotate))
+	raw, _ := m.Get("arguments")
+	args, err := p.readLaunch(raw)
+	if err != nil {
+		p.refuse(m, errMalformed, "Failed to "+m.Command, "invalid debug configuration - "+err.Error())
 		return args, false
 	}
 	p.config.set(&args)
 	return args, true
+}
+
+// readLaunch reads launch arguments. What is malformed is for Delve to refuse,
+// apart from clew's own attribute.
+func (p *Proxy) readLaunch(raw json.RawMessage) (args launchArguments, err error) {
+	if len(raw) == 0 {
+		return args, nil
+	}
+	_ = json.Unmarshal(raw, &args)
+	var own struct {
+		Clew json.RawMessage `json:"clew"`
+	}
+	if json.Unmarshal(raw, &own) == nil {
+		args.clew, err = p.readClew(own.Clew)
+	}
+	return args, err
 }
 
 func (c *config) set(args *launchArguments) {
@@ -123,11 +172,14 @@ func (c *config) set(args *launchArguments) {
 	if args.StackTraceDepth > 0 {
 		c.depth = args.StackTraceDepth
 	}
-	if args.Clew.Annotate != "" {
-		c.annotate = args.Clew.Annotate
+	if args.clew.Annotate != "" {
+		c.annotate = args.clew.Annotate
 	}
-	if len(args.Clew.Strategies) > 0 {
-		c.strategies = args.Clew.Strategies
+	if len(args.clew.Strategies) > 0 {
+		c.strategies.Names = args.clew.Strategies
+	}
+	if len(args.clew.Plugins) > 0 {
+		c.strategies.Plugins = args.clew.Plugins
 	}
 	if len(args.SubstitutePath) > 0 {
 		c.toClient = nil
@@ -145,10 +197,17 @@ func (c *config) coreFile() (core, executable string) {
 }
 
 // get gives the values of this moment.
-func (c *config) get() (depth int, annotate Annotate, strategies []string) {
+func (c *config) get() (depth int, annotate Annotate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.depth, c.annotate, c.strategies
+	return c.depth, c.annotate
+}
+
+// wishes says which strategies the session wants.
+func (c *config) wishes() StrategyConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strategies
 }
 
 // clientPath is a path as the client knows it.

@@ -19,10 +19,9 @@ type Options struct {
 	// Session gives the process that the upstream debugs, nil where it is not to
 	// be had here. It is called after each `initialized` event.
 	Session func() *delve.Session
-	// Strategies opens strategies by name, best ranked first; none means those of
-	// the configuration. It is called when the first stack is assembled, and for
-	// each other list that a request names.
-	Strategies func(names []string) (*Strategies, error)
+	// Strategies opens strategies: when the first stack is assembled, and for each
+	// other list that a request names.
+	Strategies StrategySource
 	// DebugFolders are where separate debug files are looked for; nil means where
 	// distributions put them.
 	DebugFolders []string

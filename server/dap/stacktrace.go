@@ -128,7 +128,7 @@ func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err e
 
 // stackPage gives the rows that a request asks for, as the body of a response.
 func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, error) {
-	depth, annotate, _ := p.config.get()
+	depth, annotate := p.config.get()
 	start, last := max(want.StartFrame, 0), p.framesOf(want)
 	th, delveID, known, err := v.resolve(want.ThreadID)
 	if err != nil {

@@ -2,9 +2,9 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -34,15 +34,37 @@ func (o *opened) close() {
 // a process.
 const maxOpened = 4
 
-// open gives a set of strategies; without names it is the configured one. It is
-// for who has the turn.
-func (p *Proxy) open(names []string) (*opened, error) {
-	_, _, configured := p.config.get()
-	own := len(names) == 0
-	if own {
-		names = configured
-	}
-	key := strings.Join(names, ",")
+// StrategyConfig says which strategies a session wants, beyond what is configured
+// for all.
+type StrategyConfig struct {
+	// Names are strategies, best ranked first; none means those of the
+	// configuration.
+	Names []string
+	// Plugins are third parties' plugins besides those of the configuration. Those
+	// that Names leaves out have their ranks.
+	Plugins []pluginhost.ThirdParty
+	// Only leaves them out.
+	Only bool
+}
+
+// StrategySource gives strategies.
+type StrategySource interface {
+	// Check says what is wrong with a session's wishes; the error's text begins
+	// with the key.
+	Check(StrategyConfig) error
+	Open(StrategyConfig) (*Strategies, error)
+}
+
+// key tells wishes apart.
+func (c *StrategyConfig) key() string {
+	text, _ := json.Marshal(c) // nothing in it can fail
+	return string(text)
+}
+
+// open gives the strategies that were wished for. It is for who has the turn.
+func (p *Proxy) open(want StrategyConfig) (*opened, error) {
+	configured := p.config.wishes()
+	key := want.key()
 	l := &p.look
 	if o := l.opened[key]; o != nil {
 		return o, o.err
@@ -50,12 +72,12 @@ func (p *Proxy) open(names []string) (*opened, error) {
 	o := &opened{}
 	if p.opts.Strategies == nil {
 		o.err = errors.New("no strategies")
-	} else if o.strategies, o.err = p.opts.Strategies(names); o.err == nil {
+	} else if o.strategies, o.err = p.opts.Strategies.Open(want); o.err == nil {
 		o.engine = engine.New(o.strategies.Order)
 	}
 	switch {
 	case o.err == nil:
-	case own:
+	case key == configured.key():
 		p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
 	default:
 		return o, o.err // nothing to keep
@@ -66,7 +88,7 @@ func (p *Proxy) open(names []string) (*opened, error) {
 		l.opened = make(map[string]*opened)
 	}
 	for other, old := range l.opened {
-		if len(l.opened) >= maxOpened && other != strings.Join(configured, ",") {
+		if len(l.opened) >= maxOpened && other != configured.key() {
 			delete(l.opened, other)
 			if l.view != nil {
 				delete(l.view.others, old)
@@ -83,7 +105,7 @@ func (p *Proxy) prepare(ctx context.Context, v *view) error {
 	if v.prepared != nil {
 		return nil
 	}
-	prepared, err := p.prepareOther(ctx, v, nil)
+	prepared, err := p.prepareOther(ctx, v, p.config.wishes())
 	if err == nil {
 		v.prepared = prepared
 	}
@@ -91,8 +113,8 @@ func (p *Proxy) prepare(ctx context.Context, v *view) error {
 }
 
 // prepareOther has a set of strategies learn of the program's images.
-func (p *Proxy) prepareOther(ctx context.Context, v *view, names []string) (*engine.Prepared, error) {
-	o, err := p.open(names)
+func (p *Proxy) prepareOther(ctx context.Context, v *view, want StrategyConfig) (*engine.Prepared, error) {
+	o, err := p.open(want)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,7 @@ func (c *Config) builtin() bool { return c.Path == "" }
 // ConfigError says which plugin is configured wrongly, and how.
 type ConfigError struct {
 	Plugin string
+	Key    string // "name", "path" or "sha256"
 	Reason string
 }
 
@@ -44,21 +45,21 @@ func (e *ConfigError) Error() string {
 }
 
 func (c *Config) check() error {
-	wrong := func(format string, args ...any) error {
-		return &ConfigError{Plugin: c.Name, Reason: fmt.Sprintf(format, args...)}
+	wrong := func(key, format string, args ...any) error {
+		return &ConfigError{Plugin: c.Name, Key: key, Reason: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case !wire.ValidName(c.Name):
-		return wrong("a name is 1 to 64 lower case letters, digits and dashes")
+		return wrong("name", "a name is 1 to 64 lower case letters, digits and dashes")
 	case c.builtin() && (c.SHA256 != "" || len(c.Args) > 0):
-		return wrong("it has a sha256 or args, but no path")
+		return wrong("path", "it has a sha256 or args, but no path")
 	case c.builtin():
 		return nil
 	case !filepath.IsAbs(c.Path):
-		return wrong("the path %q is not absolute; plugins are not searched for", c.Path)
+		return wrong("path", "the path %q is not absolute; plugins are not searched for", c.Path)
 	}
 	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != 32 {
-		return wrong("sha256 %q is not 64 hexadecimal digits", c.SHA256)
+		return wrong("sha256", "sha256 %q is not 64 hexadecimal digits", c.SHA256)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func New(o Options) (*Host, error) {
 			return nil, err
 		}
 		if seen[c.Name] {
-			return nil, &ConfigError{Plugin: c.Name, Reason: "there are two of that name"}
+			return nil, &ConfigError{Plugin: c.Name, Key: "name", Reason: "there are two of that name"}
 		}
 		seen[c.Name] = true
 		h.plugins = append(h.plugins, &Plugin{

@@ -24,7 +24,7 @@ type Config struct {
 	Announce func(net.Addr)
 	// Strategies, DebugFolders, Patience and MaxMessage are those of
 	// [dap.Options].
-	Strategies   func(names []string) (*dap.Strategies, error)
+	Strategies   dap.StrategySource
 	DebugFolders []string
 	Patience     time.Duration
 	MaxMessage   int

@@ -16,7 +16,7 @@ import (
 // Config is what every session of a server has in common.
 type Config struct {
 	Delve      delve.DAPConfig
-	Strategies func(names []string) (*dap.Strategies, error)
+	Strategies dap.StrategySource
 	// DebugFolders are where separate debug files are looked for; nil: the usual
 	// ones.
 	DebugFolders []string
