@@ -32,11 +32,9 @@ func openInspection(image *inspect.Image) *inspect.Tables {
 
 // shown yields all rows.
 func (t tables) shown(yield func(inspect.Row) bool) {
-	for f := range t.All() {
-		for row, answer := range t.Rows(f) {
-			if !yield(shownRow(row, answer)) {
-				return
-			}
+	for row, answer := range t.AllRows() {
+		if !yield(shownRow(row, answer)) {
+			return
 		}
 	}
 }

@@ -117,6 +117,10 @@ func TestBadRules(t *testing.T) {
 		{unwind.AMD64, "00 08 39 08 0a 00", true, "control word is not known"},
 		{unwind.AMD64, "00 44 01000040 00000000", true, "control word is not known"},
 		{unwind.S390X, "00 04 7b 00", true, "no meaning on s390x"},
+		{unwind.S390X, "00 43 7fffffff", false, "more than 2 GiB"},
+		{unwind.S390X, "00 44 00000079 80000000", true, "more than 2 GiB"},
+		{unwind.S390X, "00 07 00 21 ff", false, "register's number"},
+		{unwind.S390X, "00 25 0000 0101", false, "register's number"},
 	}
 	for _, tt := range tests {
 		f := sframetest.Func{Start: funcAddr, Size: 16, Count: 1, Rows: tt.rows}

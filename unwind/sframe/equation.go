@@ -40,7 +40,7 @@ func (r *Row) equation(rule Rule, same string) string {
 		base = r.arch.RegisterName(rule.Register)
 	}
 	if rule.Deref {
-		return "[" + apply.Sum(base, rule.Offset) + "]"
+		return "[" + apply.Sum(base, int64(rule.Offset)) + "]"
 	}
-	return apply.Sum(base, rule.Offset)
+	return apply.Sum(base, int64(rule.Offset))
 }

@@ -30,10 +30,10 @@ type function struct {
 	entry  uint32 // offset in the section
 	rows   uint32 // offset of the first row in the section
 	count  uint32
+	marks  uint32 // index of the first of its marks
 	header uint16 // index of the table's header
 	bits   traits
 	block  uint8
-	width  uint8 // of a row's start in bytes
 }
 
 type traits uint8
@@ -43,7 +43,12 @@ const (
 	bitSignal
 	bitKeyB
 	bitCorrected // the linker's rule for .plt.got is one word off
+	// The two bits from here on are the width of a row's start: 1, 2 or 4 bytes.
+	widthShift = 6
 )
+
+// width is that of a row's start in bytes.
+func (f *function) width() uint8 { return 1 << (f.bits >> widthShift & 3) }
 
 func (f *function) end() uint64 { return f.start + uint64(f.size) }
 
@@ -86,21 +91,20 @@ const (
 func (t *Table) count(h *Header, i int) (rows uint32, known bool) {
 	data := t.section.Data
 	at := h.functions + i*h.entrySize()
-	order := h.order()
 	if h.Version < 3 {
-		return order.Uint32(data[at+12:]), true
+		return uintN(data[at+12:], 4, h.Big), true
 	}
-	rel := uint64(order.Uint32(data[at+12:]))
+	rel := uint64(uintN(data[at+12:], 4, h.Big))
 	if rel+attributeSize > uint64(h.rowsEnd-h.rows) {
 		return 0, false
 	}
-	return uint32(order.Uint16(data[h.rows+int(rel):])), true
+	return uintN(data[h.rows+int(rel):], 2, h.Big), true
 }
 
 // function reads the i-th function of a table, and checks all that can be
 // checked without its rows.
 func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad *Error) {
-	data, order, v := t.section.Data, h.order(), h.names()
+	data, big, v := t.section.Data, h.Big, h.names()
 	at := h.functions + i*h.entrySize()
 	f.entry, f.header = uint32(at), headerIndex
 	base := t.section.Addr + h.Offset
@@ -112,20 +116,20 @@ func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad 
 	var info, info2 uint8
 	infoAt, blockAt := at+16, at+17
 	if h.Version == 3 {
-		offset = int64(order.Uint64(data[at:]))
-		f.size, rel = order.Uint32(data[at+8:]), uint64(order.Uint32(data[at+12:]))
+		offset = int64(h.order().Uint64(data[at:]))
+		f.size, rel = uintN(data[at+8:], 4, big), uint64(uintN(data[at+12:], 4, big))
 		if rel+attributeSize > uint64(h.rowsEnd-h.rows) {
 			return f, t.errorf(at+12, fieldRows[v], "%#x lies behind the rows' end, %#x", rel, h.rowsEnd-h.rows)
 		}
 		attribute := h.rows + int(rel)
 		infoAt, blockAt = attribute+2, attribute+4
-		f.count = uint32(order.Uint16(data[attribute:]))
+		f.count = uintN(data[attribute:], 2, big)
 		info, info2, f.block = data[infoAt], data[infoAt+1], data[blockAt]
 		f.rows = uint32(attribute + attributeSize)
 	} else {
-		offset = int64(int32(order.Uint32(data[at:])))
-		f.size, rel = order.Uint32(data[at+4:]), uint64(order.Uint32(data[at+8:]))
-		f.count, info = order.Uint32(data[at+12:]), data[infoAt]
+		offset = int64(int32(uintN(data[at:], 4, big)))
+		f.size, rel = uintN(data[at+4:], 4, big), uint64(uintN(data[at+8:], 4, big))
+		f.count, info = uintN(data[at+12:], 4, big), data[infoAt]
 		if rel > uint64(h.rowsEnd-h.rows) || rel == uint64(h.rowsEnd-h.rows) && f.count > 0 {
 			return f, t.errorf(at+8, fieldRows[v], "%#x lies behind the rows' end, %#x", rel, h.rowsEnd-h.rows)
 		}
@@ -141,7 +145,7 @@ func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad 
 	if width := info & infoRowType; width > 2 {
 		return f, t.errorf(infoAt, fieldInfo[v], "rows of type %d are not known", width)
 	}
-	f.width = 1 << (info & infoRowType)
+	f.bits |= traits(info&infoRowType) << widthShift
 	unused := uint8(infoUnused)
 	if h.Version < 3 {
 		unused |= infoSignal
@@ -194,7 +198,7 @@ func uintN(p []byte, size uint8, big bool) uint32 {
 }
 
 // intN reads a number of 1, 2 or 4 bytes in two's complement.
-func intN(p []byte, size uint8, big bool) int64 {
+func intN(p []byte, size uint8, big bool) int32 {
 	shift := 32 - 8*size
-	return int64(int32(uintN(p, size, big)<<shift) >> shift)
+	return int32(uintN(p, size, big)<<shift) >> shift
 }

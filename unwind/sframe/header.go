@@ -39,11 +39,14 @@ type Header struct {
 	FixedFP, FixedRA int8
 	Functions, Rows  uint32
 
-	// counts has a bit for each number of words that rows with rules by position
-	// can have, and unsound the bits that their info must not have.
-	counts  uint16
+	// shapes are what rows with rules by position have, by their number of words,
+	// and unsound the bits of their info byte that need a closer look.
+	shapes  [maxWords + 1]shape
+	counts  uint16 // a bit for each number of words that they can have
 	unsound uint8
-	sp, fp  unwind.Register
+	base    [2]unwind.Register // of a CFA: frame pointer, stack pointer
+	// ra and fp are the rules where a row has no word for them.
+	ra, fp Rule
 
 	functions int // offset of the first function in the section
 	rows      int // of the first row
@@ -146,32 +149,63 @@ func (t *Table) header(at int) (h Header, bad *Error) {
 	case uint64(h.Rows)*2 > rowBytes:
 		return fail(12, "sfh_num_fres", "%d rows do not fit in %d bytes", h.Rows, rowBytes)
 	}
-	h.countWords()
-	h.sp, h.fp = h.Arch.SP(), h.Arch.FP()
+	h.shape()
 	h.functions = at + int(size+functions)
 	h.rows = at + int(size+rows)
 	h.rowsEnd = h.rows + int(rowBytes)
 	return h, nil
 }
 
-// countWords finds out how many words rows can have, see plain.
-func (h *Header) countWords() {
-	most := 3
+// maxWords is how many words a row with rules by position has at most.
+const maxWords = 3
+
+// shape says which of a row's words are for the return address and for the frame
+// pointer; 0 for none. The first is the CFA's.
+type shape struct {
+	ok      bool
+	quick   bool // the words are the offsets
+	topOnly bool // the return address is in its register
+	ra, fp  uint8
+}
+
+// shape finds out what rows can have, see plain.
+func (h *Header) shape() {
+	h.base = [2]unwind.Register{h.Arch.FP(), h.Arch.SP()}
 	if h.FixedRA != 0 {
-		most--
+		h.ra = Rule{Kind: FromCFA, Deref: true, Offset: int32(h.FixedRA)}
 	}
 	if h.FixedFP != 0 {
-		most--
-	}
-	for n := 1; n <= most; n++ {
-		h.counts |= 1 << n
+		h.fp = Rule{Kind: FromCFA, Deref: true, Offset: int32(h.FixedFP)}
 	}
 	if h.Arch != unwind.ARM64 {
 		h.unsound = rowMangled
-	} else if h.FixedRA == 0 && h.FixedFP == 0 {
-		h.counts &^= 1 << 2
 	}
-	if h.FixedRA == 0 && h.Arch.LR() == unwind.NoRegister {
-		h.counts &^= 1 << 1
+	if h.Arch == unwind.S390X {
+		h.unsound = 0xff
+	}
+	for n := 1; n <= maxWords; n++ {
+		s, next := shape{ok: true}, 1
+		if h.FixedRA == 0 && next < n {
+			s.ra = uint8(next)
+			next++
+		}
+		if h.FixedFP == 0 && next < n {
+			s.fp = uint8(next)
+			next++
+		}
+		s.topOnly = h.FixedRA == 0 && s.ra == 0
+		switch {
+		case next < n, s.topOnly && h.Arch.LR() == unwind.NoRegister:
+			s.ok = false
+		case h.Arch == unwind.ARM64 && n == 2 && h.FixedRA == 0 && h.FixedFP == 0:
+			// The specification takes the second word for the frame pointer's, its
+			// library for the return address's. No assembler writes it.
+			s.ok = false
+		}
+		s.quick = s.ok && h.Arch != unwind.S390X
+		if s.ok {
+			h.counts |= 1 << n
+		}
+		h.shapes[n] = s
 	}
 }

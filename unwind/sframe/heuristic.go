@@ -62,8 +62,8 @@ func (t *Table) isPLTGot(h *Header, f *function) bool {
 	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits != 0 {
 		return false
 	}
-	e := t.encodedAt(h, f, int(f.rows))
-	w := t.words(h, &e)
+	e := t.rowAt(f, int(f.rows))
+	w := t.words(h, e)
 	return e.start == 0 && e.count() == 1 && e.info&rowBaseSP != 0 && w.signed(0) == wrongPLTGot
 }
 

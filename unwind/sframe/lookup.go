@@ -44,23 +44,13 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 		limit = min(uint32(f.block), f.size-from)
 	}
 	h := &t.headers[f.header]
-	data, width := t.section.Data, int(f.width)
-	current := -1
-	for n, next := f.count, int(f.rows); n > 0; n-- {
-		start := startAt(data, next, f.width, h.Big)
-		if start > at {
-			limit = min(limit, start)
-			break
-		}
-		current = next
-		next += width + 1 + int(wordBytes[data[next+width]])
-	}
-	if current < 0 {
+	next, n, limit := t.stretch(f, at, limit)
+	e, limit := scan(t.section.Data, next, n, f.width(), h.Big, at, limit)
+	if e.words == 0 {
 		return row, Hole
 	}
-	e := t.encodedAt(h, f, current)
 	row = f.row(h)
-	t.rules(h, f, &e, &row)
+	t.rules(h, f, e, &row)
 	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+limit)
 	return row, row.answer()
 }
@@ -127,7 +117,7 @@ func (t *Table) first(f *function) uint32 {
 		}
 		return 0
 	}
-	e := t.encodedAt(&t.headers[f.header], f, int(f.rows))
+	e := t.rowAt(f, int(f.rows))
 	return min(e.start, f.size)
 }
 
@@ -137,43 +127,55 @@ func (t *Table) first(f *function) uint32 {
 func (t *Table) Rows(f Function) iter.Seq2[*Row, Answer] {
 	return func(yield func(*Row, Answer) bool) {
 		if f := t.find(f.Start); f != nil {
-			t.rows(f, yield)
+			t.rows(f, new(Row), yield)
 		}
 	}
 }
 
-func (t *Table) rows(f *function, yield func(*Row, Answer) bool) {
-	if f.count == 0 {
-		if row, answer := t.rowless(f); answer != Hole {
-			yield(&row, answer)
+// AllRows yields the rows of all usable functions, as [Table.Rows] does. It
+// allocates one row.
+func (t *Table) AllRows() iter.Seq2[*Row, Answer] {
+	return func(yield func(*Row, Answer) bool) {
+		row := new(Row)
+		for i := range t.index {
+			if !t.rows(&t.index[i], row, yield) {
+				return
+			}
 		}
-		return
+	}
+}
+
+// rows yields a function's rows, each in the place of the one before; more says
+// whether they were wanted to the last.
+func (t *Table) rows(f *function, row *Row, yield func(*Row, Answer) bool) (more bool) {
+	if f.count == 0 {
+		all, answer := t.rowless(f)
+		*row = all
+		return answer == Hole || yield(row, answer)
 	}
 	block := f.size
 	if f.block != 0 {
 		block = uint32(f.block)
 	}
 	h := &t.headers[f.header]
-	first := f.row(h)
-	row := &first
+	data, width, big := t.section.Data, f.width(), h.Big
+	*row = f.row(h)
 	for from := uint64(0); from < uint64(f.size); from += uint64(block) {
-		limit := uint32(min(uint64(block), uint64(f.size)-from))
-		e := t.encodedAt(h, f, int(f.rows))
-		for n := uint32(1); e.start < limit; n++ {
+		start, limit := f.start+from, uint32(min(uint64(block), uint64(f.size)-from))
+		e := encodedAt(data, int(f.rows), width, big)
+		for n := f.count; n > 0 && e.start < limit; n-- {
 			end, following := limit, encoded{}
-			if n < f.count {
-				following = t.encodedAt(h, f, e.next)
+			if n > 1 {
+				following = encodedAt(data, e.next(), width, big)
 				end = min(limit, following.start)
 			}
-			t.rules(h, f, &e, row)
-			row.Start, row.End = f.start+from+uint64(e.start), f.start+from+uint64(end)
+			t.rules(h, f, e, row)
+			row.Start, row.End = start+uint64(e.start), start+uint64(end)
 			if !yield(row, row.answer()) {
-				return
-			}
-			if n == f.count {
-				break
+				return false
 			}
 			e = following
 		}
 	}
+	return true
 }

@@ -1,12 +1,17 @@
 package sframe
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // Bits of a row's info byte.
 const (
 	rowBaseSP    = 0x01
 	rowCount     = 0x1e
 	rowWordSize  = 0x60
+	rowManyWords = 0x18 // of rowCount: more than maxWords
 	rowMangled   = 0x80
 	maxWordWidth = 2 // of the three that there are: 1, 2, 4 bytes
 )
@@ -40,10 +45,12 @@ type encoded struct {
 	start uint32
 	info  uint8
 	words int // offset of the first word in the section
-	next  int // offset of the next row
 }
 
-func (e *encoded) count() int { return int(e.info & rowCount >> 1) }
+func (e encoded) count() int { return int(e.info & rowCount >> 1) }
+
+// next is the offset of the row behind.
+func (e encoded) next() int { return e.words + int(wordBytes[e.info]) }
 
 // startAt reads a row's start.
 func startAt(data []byte, at int, width uint8, big bool) uint32 {
@@ -54,26 +61,45 @@ func startAt(data []byte, at int, width uint8, big bool) uint32 {
 }
 
 // encodedAt reads the row at an offset, which was read before.
-func (t *Table) encodedAt(h *Header, f *function, at int) encoded {
-	data, words := t.section.Data, at+int(f.width)+1
-	info := data[words-1]
-	return encoded{start: startAt(data, at, f.width, h.Big), info: info, words: words, next: words + int(wordBytes[info])}
+func encodedAt(data []byte, at int, width uint8, big bool) encoded {
+	words := at + int(width) + 1
+	return encoded{start: startAt(data, at, width, big), info: data[words-1], words: words}
 }
 
-// firstReading reads the row at an offset; reason is not empty where there is
-// none.
-func (t *Table) firstReading(h *Header, f *function, at int) (e encoded, reason string) {
-	if h.rowsEnd-at < int(f.width)+1 {
-		return e, "it runs past the rows' end"
+// rowAt reads the row of a function at an offset, which was read before.
+func (t *Table) rowAt(f *function, at int) encoded {
+	return encodedAt(t.section.Data, at, f.width(), t.headers[f.header].Big)
+}
+
+// firstReading reads the i-th row of a function at an offset with every check:
+// its rules, and that it starts behind the row before and not behind limit.
+func (t *Table) firstReading(h *Header, f *function, at int, i uint32, last int64, limit uint32) (e encoded, bad *Error) {
+	reason := ""
+	if h.rowsEnd-at < int(f.width())+1 {
+		reason = "it runs past the rows' end"
+	} else {
+		e = t.rowAt(f, at)
+		row := f.row(h)
+		switch {
+		case wordBytes[e.info] == badSize:
+			reason = "the size of its words is not known"
+		case e.next() > h.rowsEnd:
+			reason = "its words run past the rows' end"
+		default:
+			reason = t.rules(h, f, e, &row)
+		}
 	}
-	e = t.encodedAt(h, f, at)
 	switch {
-	case wordBytes[e.info] == badSize:
-		return e, "the size of its words is not known"
-	case e.next > h.rowsEnd:
-		return e, "its words run past the rows' end"
+	case reason != "":
+	case int64(e.start) <= last:
+		reason = fmt.Sprintf("it starts at %#x, not behind the row before", e.start)
+	case e.start > limit:
+		reason = fmt.Sprintf("it starts at %#x, behind the code's end, %#x", e.start, limit)
 	}
-	return e, ""
+	if reason != "" {
+		return e, t.errorf(at, fieldRow, "row %d of the function at %#x: %s", i, f.start, reason)
+	}
+	return e, nil
 }
 
 // words are a row's words.
@@ -83,26 +109,41 @@ type words struct {
 	big  bool
 }
 
-func (t *Table) words(h *Header, e *encoded) words {
-	return words{t.section.Data[e.words:e.next], 1 << (e.info & rowWordSize >> 5), h.Big}
+func (t *Table) words(h *Header, e encoded) words {
+	return words{t.section.Data[e.words:e.next()], 1 << (e.info & rowWordSize >> 5), h.Big}
 }
 
-func (w *words) signed(i int) int64 {
+func (w *words) signed(i int) int32 {
 	if w.size == 1 {
-		return int64(int8(w.data[i]))
+		return int32(int8(w.data[i]))
 	}
 	return w.wide(i)
 }
 
 //go:noinline // so that signed is inlined
-func (w *words) wide(i int) int64 { return intN(w.data[i*int(w.size):], w.size, w.big) }
+func (w *words) wide(i int) int32 { return intN(w.data[i*int(w.size):], w.size, w.big) }
 
 func (w *words) unsigned(i int) uint32 { return uintN(w.data[i*int(w.size):], w.size, w.big) }
 
-// sound says that a row's rules make sense without decoding them: most do.
-func (h *Header) sound(f *function, info uint8) bool {
-	return f.bits&bitFlexible == 0 && info&h.unsound == 0 && h.counts>>(info&rowCount>>1)&1 != 0 && wordBytes[info] != badSize
+// sound gives, by the info byte, how many bytes of words a row by position has
+// whose rules make sense whatever the words are, as most do; badSize for others.
+func (h *Header) sound() (sizes [256]uint8) {
+	for info := range sizes {
+		sizes[info] = badSize
+		if uint8(info)&h.unsound == 0 && h.counts>>(info&rowCount>>1)&1 != 0 {
+			sizes[info] = wordBytes[info]
+		}
+	}
+	return sizes
 }
+
+// none is what sound says of rows that need a closer look, all of them.
+var none = func() (sizes [256]uint8) {
+	for i := range sizes {
+		sizes[i] = badSize
+	}
+	return sizes
+}()
 
 // row is what all rows of a function have.
 func (f *function) row(h *Header) Row {
@@ -111,7 +152,22 @@ func (f *function) row(h *Header) Row {
 
 // rules decodes a row's rules into one that has what all have; reason is not empty
 // where they make no sense.
-func (t *Table) rules(h *Header, f *function, e *encoded, r *Row) (reason string) {
+func (t *Table) rules(h *Header, f *function, e encoded, r *Row) (reason string) {
+	// Most rows are of this kind: rules by position, in words of one byte.
+	if e.info&(rowWordSize|rowMangled|rowManyWords) == 0 && f.bits&(bitFlexible|bitCorrected) == 0 {
+		if s := &h.shapes[e.info>>1&3]; s.quick {
+			data := t.section.Data[e.words:]
+			r.CFA = Rule{Kind: FromRegister, Register: h.base[e.info&rowBaseSP], Offset: int32(int8(data[0]))}
+			r.RA, r.FP, r.TopOnly, r.Mangled = h.ra, h.fp, s.topOnly, false
+			if s.ra != 0 {
+				r.RA = Rule{Kind: FromCFA, Deref: true, Offset: int32(int8(data[s.ra]))}
+			}
+			if s.fp != 0 {
+				r.FP = Rule{Kind: FromCFA, Deref: true, Offset: int32(int8(data[s.fp]))}
+			}
+			return ""
+		}
+	}
 	r.CFA, r.RA, r.FP = Rule{}, Rule{}, Rule{}
 	r.Mangled, r.TopOnly = e.info&rowMangled != 0, false
 	if r.Mangled && h.Arch != unwind.ARM64 {
@@ -143,61 +199,80 @@ const (
 )
 
 // offsetCFA is a CFA's offset of a word.
-func offsetCFA(arch unwind.Arch, word int64) int64 {
-	if arch == unwind.S390X {
-		return word*scaleS390X + biasS390X
+func offsetCFA(arch unwind.Arch, word int32) (offset int32, reason string) {
+	if arch != unwind.S390X {
+		return word, ""
 	}
-	return word
+	wide := int64(word)*scaleS390X + biasS390X
+	if int64(int32(wide)) != wide {
+		return 0, "its CFA lies more than 2 GiB from the register"
+	}
+	return int32(wide), ""
 }
 
 // plain decodes rules by position: the CFA's, the return address's, the frame
 // pointer's.
 func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
-	base := h.fp
-	if info&rowBaseSP != 0 {
-		base = h.sp
+	if count > maxWords || !h.shapes[count].ok {
+		return misshapen(h, count)
 	}
-	r.CFA = Rule{Kind: FromRegister, Register: base, Offset: offsetCFA(h.Arch, w.signed(0))}
-	i := 1
-	switch {
-	case h.FixedRA != 0:
-		r.RA = Rule{Kind: FromCFA, Deref: true, Offset: int64(h.FixedRA)}
-	case i < count:
-		// s390x has an empty place where only the frame pointer is saved.
-		if word := w.signed(i); word != 0 || h.Arch != unwind.S390X {
-			r.RA = slot(h, word)
-		}
-		i++
+	shape := h.shapes[count]
+	r.CFA = Rule{Kind: FromRegister, Register: h.base[info&rowBaseSP], Offset: w.signed(0)}
+	r.RA, r.FP, r.TopOnly = h.ra, h.fp, shape.topOnly
+	if shape.ra != 0 {
+		r.RA = Rule{Kind: FromCFA, Deref: true, Offset: w.signed(int(shape.ra))}
 	}
-	switch {
-	case h.FixedFP != 0:
-		r.FP = Rule{Kind: FromCFA, Deref: true, Offset: int64(h.FixedFP)}
-	case i < count:
-		r.FP = slot(h, w.signed(i))
-		i++
-	case h.Arch == unwind.ARM64 && i == 2:
-		// The specification takes the second word for the frame pointer's, its
-		// library for the return address's. No assembler writes it.
-		return "its second word may be either register's"
+	if shape.fp != 0 {
+		r.FP = Rule{Kind: FromCFA, Deref: true, Offset: w.signed(int(shape.fp))}
 	}
-	switch {
-	case i < count:
-		return "it has more words than registers"
-	case r.RA.Kind == Unchanged && h.Arch.LR() == unwind.NoRegister:
-		return "it has no rule for the return address"
+	if h.Arch == unwind.S390X {
+		return plainS390X(&shape, r)
 	}
-	r.TopOnly = r.RA.Kind == Unchanged || r.RA.Kind == FromRegister || r.FP.Kind == FromRegister
 	return ""
 }
 
-// slot is the rule of a word for a saved register: where it lies relative to the
-// CFA, or on s390x, where all such places are multiples of 8, an odd number: the
-// register that has it, doubled, plus one.
-func slot(h *Header, word int64) Rule {
-	if h.Arch == unwind.S390X && word&1 != 0 {
-		return Rule{Kind: FromRegister, Register: unwind.Register(uint16(word >> 1))}
+// misshapen says why rows by position cannot have so many words.
+func misshapen(h *Header, count int) string {
+	switch {
+	case h.FixedRA == 0 && count == 1:
+		return "it has no rule for the return address"
+	case h.FixedRA == 0 && h.FixedFP == 0 && count == 2:
+		return "its second word may be either register's"
 	}
-	return Rule{Kind: FromCFA, Deref: true, Offset: word}
+	return "it has more words than registers"
+}
+
+// plainS390X makes of rules by position what they are on s390x: the CFA is biased
+// and scaled, there is an empty place where only the frame pointer is saved, and
+// an odd number, where all places are multiples of 8, is the register that has
+// the value, doubled, plus one.
+func plainS390X(shape *shape, r *Row) (reason string) {
+	if r.CFA.Offset, reason = offsetCFA(unwind.S390X, r.CFA.Offset); reason != "" {
+		return reason
+	}
+	if shape.ra != 0 && r.RA.Offset == 0 {
+		r.RA = Rule{}
+	}
+	if shape.ra != 0 {
+		reason = registerS390X(&r.RA)
+	}
+	if shape.fp != 0 && reason == "" {
+		reason = registerS390X(&r.FP)
+	}
+	r.TopOnly = r.RA.Kind == Unchanged || r.RA.Kind == FromRegister || r.FP.Kind == FromRegister
+	return reason
+}
+
+// registerS390X makes of a word that is odd the register that it stands for.
+func registerS390X(rule *Rule) (reason string) {
+	if rule.Kind != FromCFA || rule.Offset&1 == 0 {
+		return ""
+	}
+	if rule.Offset < 0 || rule.Offset>>1 > maxRegister {
+		return "a register's number is not known"
+	}
+	*rule = Rule{Kind: FromRegister, Register: unwind.Register(rule.Offset >> 1)}
+	return ""
 }
 
 // flexible decodes rules that say what they are: pairs of a control word and an
@@ -215,7 +290,9 @@ func flexible(h *Header, w *words, count int, r *Row) (reason string) {
 	case h.Arch == unwind.S390X && r.CFA.Deref:
 		return "its CFA is read from memory, which has no meaning on s390x yet"
 	}
-	r.CFA.Offset = offsetCFA(h.Arch, r.CFA.Offset)
+	if r.CFA.Offset, reason = offsetCFA(h.Arch, r.CFA.Offset); reason != "" {
+		return reason
+	}
 	i := 2
 	if i < count && w.unsigned(i) == 0 {
 		i++ // the place of a rule that is not there
@@ -240,11 +317,11 @@ func flexible(h *Header, w *words, count int, r *Row) (reason string) {
 	if i < count {
 		return "it has more words than rules"
 	}
-	if r.RA.Kind == Unchanged && h.FixedRA != 0 {
-		r.RA = Rule{Kind: FromCFA, Deref: true, Offset: int64(h.FixedRA)}
+	if r.RA.Kind == Unchanged {
+		r.RA = h.ra
 	}
-	if r.FP.Kind == Unchanged && h.FixedFP != 0 {
-		r.FP = Rule{Kind: FromCFA, Deref: true, Offset: int64(h.FixedFP)}
+	if r.FP.Kind == Unchanged {
+		r.FP = h.fp
 	}
 	if r.RA.Kind == Unchanged && h.Arch.LR() == unwind.NoRegister {
 		return "it has no rule for the return address"

@@ -19,7 +19,7 @@ type Rule struct {
 	Kind     RuleKind
 	Deref    bool // the word at the sum
 	Register unwind.Register
-	Offset   int64
+	Offset   int32
 }
 
 // Row holds the rules for the addresses in [Start, End).

@@ -37,6 +37,7 @@ type Table struct {
 	headers  []Header
 	index    []function // sorted by address
 	search   search
+	marks    []mark
 	problems problems
 }
 
@@ -116,31 +117,37 @@ func (t *Table) readHeaders() {
 
 // readFunctions reads all functions and rows, and indexes what is usable.
 func (t *Table) readFunctions() {
-	total := 0
+	functions, rows := 0, 0
 	for i := range t.headers {
-		if bad := t.counts(&t.headers[i]); bad != nil {
+		h := &t.headers[i]
+		if bad := t.counts(h); bad != nil {
 			t.problems.add(bad)
-			t.headers[i].Functions = 0
+			h.Functions = 0
+			continue
 		}
-		total += int(t.headers[i].Functions)
+		functions += int(h.Functions)
+		rows += int(h.Rows)
 	}
-	if total == 0 {
+	if functions == 0 {
 		return
 	}
-	t.index = make([]function, 0, total)
+	t.index, t.marks = make([]function, 0, functions), make([]mark, 0, rows/markEvery)
 	for i := range t.headers {
 		h := &t.headers[i]
 		if bad := t.unmerged(h); bad != nil {
 			t.problems.add(bad)
 			continue
 		}
+		sound := h.sound()
 		for k := range int(h.Functions) {
 			f, bad := t.function(h, uint16(i), k)
+			f.marks = uint32(len(t.marks))
 			if bad == nil && f.size > 0 {
-				bad = t.verify(h, &f)
+				bad = t.verify(h, &f, &sound)
 			}
 			switch {
 			case bad != nil:
+				t.marks = t.marks[:f.marks]
 				t.problems.add(bad)
 			case f.size > 0: // else the linker has dropped its code
 				t.index = append(t.index, f)
@@ -170,7 +177,7 @@ func (t *Table) counts(h *Header) *Error {
 }
 
 // verify checks a function's place and decodes all of its rows.
-func (t *Table) verify(h *Header, f *function) *Error {
+func (t *Table) verify(h *Header, f *function, sound *[256]uint8) *Error {
 	if len(t.opts.Code) > 0 {
 		if code, ok := t.opts.Code.Find(f.start); !ok || f.end() > code.End {
 			return t.errorf(int(f.entry), fieldStart[h.names()], "[%#x, %#x) lies outside the program's code", f.start, f.end())
@@ -180,35 +187,36 @@ func (t *Table) verify(h *Header, f *function) *Error {
 	if f.block != 0 {
 		limit = uint32(f.block)
 	}
-	data, width := t.section.Data[:h.rowsEnd], int(f.width)
+	if f.bits&bitFlexible != 0 {
+		sound = &none
+	}
+	data, width, big := t.section.Data[:h.rowsEnd], f.width(), h.Big
 	at, last := int(f.rows), int64(-1)
+	marks := t.marks
 	for i := range f.count {
-		if infoAt := at + width; infoAt < len(data) {
-			start, info := startAt(data, at, f.width, h.Big), data[infoAt]
-			next := infoAt + 1 + int(wordBytes[info])
-			if next <= len(data) && h.sound(f, info) && int64(start) > last && start <= limit {
+		infoAt := at + int(width)
+		if infoAt < len(data) {
+			start, info := startAt(data, at, width, big), data[infoAt]
+			next := infoAt + 1 + int(sound[info])
+			if sound[info] != badSize && next <= len(data) && int64(start) > last && start <= limit {
+				if i%markEvery == 0 && i > 0 {
+					marks = append(marks, mark{start: start, at: uint32(at)})
+				}
 				at, last = next, int64(start)
 				continue
 			}
 		}
-		// The first row that is not as most are, or not right.
-		e, reason := t.firstReading(h, f, at)
-		if reason == "" {
-			row := f.row(h)
-			reason = t.rules(h, f, &e, &row)
+		// It is not as most are, or not right.
+		e, bad := t.firstReading(h, f, at, i, last, limit)
+		if bad != nil {
+			return bad
 		}
-		switch {
-		case reason != "":
-		case int64(e.start) <= last:
-			reason = fmt.Sprintf("it starts at %#x, not behind the row before", e.start)
-		case e.start > limit:
-			reason = fmt.Sprintf("it starts at %#x, behind the code's end, %#x", e.start, limit)
+		if i%markEvery == 0 && i > 0 {
+			marks = append(marks, mark{start: e.start, at: uint32(at)})
 		}
-		if reason != "" {
-			return t.errorf(at, fieldRow, "row %d of the function at %#x: %s", i, f.start, reason)
-		}
-		at, last = e.next, int64(e.start)
+		at, last = e.next(), int64(e.start)
 	}
+	t.marks = marks
 	if t.isPLTGot(h, f) {
 		return t.correctPLTGot(f)
 	}
@@ -218,11 +226,14 @@ func (t *Table) verify(h *Header, f *function) *Error {
 // sort sorts the functions, and leaves out those that claim the same code: at
 // least one of them is wrong.
 func (t *Table) sort() {
-	byStart := func(a, b function) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.entry, b.entry))
+	sorted := true
+	for i := 1; i < len(t.index) && sorted; i++ {
+		sorted = t.index[i-1].start < t.index[i].start
 	}
-	if !slices.IsSortedFunc(t.index, byStart) {
-		slices.SortFunc(t.index, byStart)
+	if !sorted {
+		slices.SortFunc(t.index, func(a, b function) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.entry, b.entry))
+		})
 	}
 	kept := t.index[:0]
 	for i := 0; i < len(t.index); {
@@ -250,7 +261,7 @@ func (t *Table) same(fs []function) bool {
 	first := fs[0]
 	for _, f := range fs[1:] {
 		if f.start != first.start || f.size != first.size || f.count != first.count || f.bits != first.bits || f.block != first.block ||
-			f.width != first.width || !slices.Equal(t.rowBytes(&f), t.rowBytes(&first)) {
+			!slices.Equal(t.rowBytes(&f), t.rowBytes(&first)) {
 			return false
 		}
 	}
@@ -259,9 +270,9 @@ func (t *Table) same(fs []function) bool {
 
 // rowBytes are the bytes of a verified function's rows.
 func (t *Table) rowBytes(f *function) []byte {
-	h, at := &t.headers[f.header], int(f.rows)
+	at := int(f.rows)
 	for range f.count {
-		at = t.encodedAt(h, f, at).next
+		at = t.rowAt(f, at).next()
 	}
 	return t.section.Data[f.rows:at]
 }

@@ -84,7 +84,7 @@ func (e *evaluation) value(rule Rule, reg unwind.Register, what string) (uint64,
 		}
 		base = v
 	}
-	sum, err := apply.Add(base, rule.Offset, e.cfa)
+	sum, err := apply.Add(base, int64(rule.Offset), e.cfa)
 	if err != nil || !rule.Deref {
 		return sum, err
 	}
@@ -103,7 +103,7 @@ func (e *evaluation) need(addr uint64) error {
 	var next []unwind.Range
 	if e.cfaKnown {
 		for _, r := range []Rule{e.row.RA, e.row.FP} {
-			if at := e.cfa + uint64(r.Offset); r.Kind == FromCFA && r.Deref {
+			if at := e.cfa + uint64(int64(r.Offset)); r.Kind == FromCFA && r.Deref {
 				next = append(next, unwind.Range{Start: at, End: at + 8})
 			}
 		}
