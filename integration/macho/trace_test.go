@@ -36,6 +36,8 @@ type tracer struct {
 	// deepest is the largest depth, atBottom that of an exact stack at the stop.
 	deepest, atBottom int
 	notes             int // return addresses that the program itself has noted
+	// watch is called at every instruction instead of compare.
+	watch func()
 }
 
 func newTracer(t testing.TB, p *program) *tracer {
@@ -82,7 +84,11 @@ func (tr *tracer) run() {
 			tr.leave()
 		}
 		if entered {
-			tr.compare()
+			if tr.watch != nil {
+				tr.watch()
+			} else {
+				tr.compare()
+			}
 			kind = tr.kind(pc)
 		}
 		if pc == end {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/plugins/compactunwind"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/plugins/scan"
@@ -22,6 +23,7 @@ import (
 func Strategies(only ...string) []engine.Named {
 	all := []engine.Named{
 		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
+		{Name: unwind.StrategyCompact, Unwinder: compactunwind.New()},
 		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
 		{Name: unwind.StrategyScan, Unwinder: scan.New()},
 	}
