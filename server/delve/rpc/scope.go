@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-delve/delve/pkg/locspec"
 	"github.com/go-delve/delve/pkg/proc"
@@ -114,13 +115,17 @@ func (s *server) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOu
 
 // goroutines have a scope for the expression that names a channel.
 func (s *server) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
-	return s.scoped(arg.EvalScope, func() error {
+	list := func() error {
 		if err := s.delve.ListGoroutines(arg, out); err != nil {
 			return err
 		}
 		s.placeAll(out.Goroutines)
 		return nil
-	}, func(*ownFrameRef) error { return errNoChannel })
+	}
+	if !slices.ContainsFunc(arg.Filters, func(f api.ListGoroutinesFilter) bool { return f.Kind == api.GoroutineWaitingOnChannel }) {
+		arg.EvalScope = nil // plays no part
+	}
+	return s.scoped(arg.EvalScope, list, func(*ownFrameRef) error { return errNoChannel })
 }
 
 // findLocation finds locations relative to a frame's own where that is what the
