@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -59,18 +57,5 @@ func printHealth(c *cobra.Command, format string, health []pluginhost.Health) er
 		enc.SetIndent("", "  ")
 		return enc.Encode(map[string]any{"plugins": health})
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "RANK\tNAME\tVERSION\tSTATE\tPATH")
-	for _, h := range health {
-		state := string(h.State)
-		if h.LastError != "" {
-			state += ": " + h.LastError
-		}
-		path := h.Path
-		if h.Builtin {
-			path += " (built in)"
-		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, h.Name, h.Version, state, path)
-	}
-	return w.Flush()
+	return pluginhost.WriteTable(out, health)
 }

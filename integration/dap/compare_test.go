@@ -295,7 +295,7 @@ func TestRefusals(t *testing.T) {
 	}
 	everything := []string{
 		"threads", "stackTrace", "scopes", "variables", "evaluate", "setVariable", "setExpression", "continue", "next", "stepIn", "stepOut",
-		"source", "modules", "loadedSources", "goto", "gotoTargets", "restartFrame", "stepInTargets", "completions", "terminate", "terminateThreads",
+		"source", "modules", "loadedSources", "goto", "gotoTargets", "restartFrame", "stepInTargets", "terminate", "terminateThreads",
 		"breakpointLocations", "cancel", "exceptionInfo", "disassemble", "readMemory", "writeMemory", "dataBreakpointInfo", "stepBack", "reverseContinue",
 		"clew-has-never-heard-of-it", "",
 	}

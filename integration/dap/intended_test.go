@@ -6,11 +6,16 @@ import (
 
 // The differences that are meant, in sessions without native code:
 //
-//   - initialize: supportsClew is true, and so is supportsCancelRequest, which is
-//     for clew's own requests: Delve's are refused by Delve.
+//   - initialize: supportsClew is true, and so are supportsCancelRequest, which is
+//     for clew's own requests (Delve's are refused by Delve), and
+//     supportsCompletionsRequest, for clew's console commands.
+//   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
 //     native_test.go).
+//
+//   - completions: dlv has none; clew proposes its console commands, and nothing
+//     for any other text.
 //
 // With native code stacks and lists of threads differ as well, which is what
 // clew is for: see native_test.go.
@@ -24,8 +29,10 @@ func intended(m *dapwire.Message, o object) {
 		if b["supportsClew"] == true {
 			delete(b, "supportsClew")
 		}
-		if b["supportsCancelRequest"] == true {
-			delete(b, "supportsCancelRequest") // dlv leaves out what is false
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest"} {
+			if b[key] == true {
+				delete(b, key) // dlv leaves out what is false
+			}
 		}
 	case "scopes":
 		if list, ok := b["scopes"].([]any); ok && len(list) > 0 {

@@ -34,6 +34,7 @@
 //     requests of clew's own; progress.go, cancel.go: what long ones have
 //   - ahead.go: what is done before a client asks, or while Delve answers
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
+//   - clewconsole.go, completions.go: commands of clew's in the debug console
 //   - scopes.go, variables.go, ids.go: what a frame holds
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
 //   - step.go: steps, checked before Delve does them (server/stepping)

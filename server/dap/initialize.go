@@ -10,6 +10,8 @@ import (
 type clientCapabilities struct {
 	SupportsInvalidatedEvent  bool `json:"supportsInvalidatedEvent"`
 	SupportsProgressReporting bool `json:"supportsProgressReporting"`
+	// ColumnsStartAt1 is true where it is not said.
+	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces
@@ -26,7 +28,8 @@ func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))
-		capabilities.Set("supportsCancelRequest", []byte("true")) // of clew's own requests
+		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
+		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
 		answer.Set("body", capabilities.Bytes())
 	})
 }

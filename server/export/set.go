@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
@@ -133,4 +134,16 @@ func (s *Set) segmentName(stack *unwind.Stack, segment int) string {
 		}
 	}
 	return ""
+}
+
+// FormatOf gives the format that a file's ending stands for, "" if none. The
+// longest ending counts: x.swift.json is swift.
+func FormatOf(path string) string {
+	best := ""
+	for format, ending := range endings {
+		if strings.HasSuffix(path, ending) && (best == "" || len(ending) > len(endings[best])) {
+			best = format
+		}
+	}
+	return best
 }

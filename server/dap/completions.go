@@ -1,0 +1,81 @@
+package dap
+
+import (
+	"context"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/export"
+)
+
+// completion is a proposal for the console: text that takes the place of the
+// last length characters before the cursor.
+type completion struct {
+	Label  string `json:"label"`
+	Type   string `json:"type"`
+	Start  int    `json:"start"` // column, counted from 0
+	Length int    `json:"length"`
+}
+
+// onCompletions proposes clew's own commands and their arguments. Delve has no
+// completions: anything else gets none.
+func (p *Proxy) onCompletions(_ context.Context, m *dapwire.Message) {
+	var args struct {
+		Text   string `json:"text"`
+		Column int    `json:"column"`
+		Line   int    `json:"line"`
+	}
+	if err := m.Decode("arguments", &args); err != nil {
+		p.refuseOwn(m, argumentError(err))
+		return
+	}
+	column := args.Column
+	if p.caps.ColumnsStartAt1 == nil || *p.caps.ColumnsStartAt1 {
+		column--
+	}
+	units := utf16.Encode([]rune(args.Text)) // what columns count
+	targets := []completion{}
+	if args.Line <= 1 && column >= 0 && column <= len(units) {
+		before := string(utf16.Decode(units[:column]))
+		for _, word := range proposals(before) {
+			last := len(utf16.Encode([]rune(before[lastWord(before):])))
+			targets = append(targets, completion{Label: word, Type: "keyword", Start: column - last, Length: last})
+		}
+	}
+	p.respond(m, map[string]any{"targets": targets})
+}
+
+// lastWord is where the last word of a text begins.
+func lastWord(text string) int { return strings.LastIndexAny(text, " \t") + 1 }
+
+// proposals gives the words that the last, unfinished one of a command can be.
+func proposals(text string) (out []string) {
+	at := lastWord(text)
+	before, last := strings.Fields(text[:at]), text[at:]
+	add := func(words ...string) {
+		for _, w := range words {
+			if strings.HasPrefix(w, last) && w != last {
+				out = append(out, w)
+			}
+		}
+	}
+	switch {
+	case len(before) == 0:
+		if last != "" { // else there is nothing that says that it is for us
+			add("clew")
+		}
+	case before[0] != "clew":
+	case len(before) == 1, len(before) == 2 && before[1] == "help":
+		for _, h := range consoleHelps {
+			add(h.name)
+		}
+	case before[1] == "export" && before[len(before)-1] == "--format":
+		add(export.Formats...)
+	case before[1] == "export":
+		add("all", "threads", "--format", "--depth")
+	case before[1] == "stack":
+		add("all", "threads", "--depth")
+	}
+	return out
+}

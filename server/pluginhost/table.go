@@ -1,0 +1,25 @@
+package pluginhost
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteTable writes a line for each plugin, for people; ranks count from 1.
+func WriteTable(out io.Writer, list []Health) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RANK\tNAME\tVERSION\tSTATE\tPATH")
+	for _, h := range list {
+		state := string(h.State)
+		if h.LastError != "" {
+			state += ": " + h.LastError
+		}
+		path := h.Path
+		if h.Builtin {
+			path += " (built in)"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, h.Name, h.Version, state, path)
+	}
+	return w.Flush()
+}
