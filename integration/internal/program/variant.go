@@ -71,7 +71,7 @@ var Variants = []Variant{
 
 // Named gives the variant with a name, of those that tests know by name.
 func Named(name string) (Variant, bool) {
-	for _, v := range slices.Concat(Variants, MachOVariants) {
+	for _, v := range slices.Concat(Variants, MachOVariants, SFrameVariants(Tools{})) {
 		if v.Name == name {
 			return v, true
 		}
