@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -31,12 +32,19 @@ func TestInterrupt(t *testing.T) {
 					if code == -1 && r.took < early {
 						continue // before clew's own first line of code
 					}
+					out := r.stdout.String()
 					lines := strings.Split(strings.TrimSpace(stderr), "\n")
-					if last := lines[len(lines)-1]; code != 1 || last != "clew: interrupted" || r.stdout.String() != "" {
-						t.Errorf("exit code %d, stdout %.300q, stderr %q; want 1 and one line", code, r.stdout.String(), stderr)
+					if last := lines[len(lines)-1]; code != 1 || last != "clew: interrupted" || out != "" && !whole(out) {
+						t.Errorf("exit code %d, stdout %.300q, stderr %q; want 1 and one line, and no half of a stack", code, out, stderr)
 					}
 				}
 			})
 		}
 	}
+}
+
+// whole says whether all of a stack was printed: then clew was interrupted while
+// it ended the program, which takes its time on a busy machine.
+func whole(stdout string) bool {
+	return json.Valid([]byte(stdout)) || strings.HasSuffix(stdout, "\n  end: runtime.goexit\n")
 }
