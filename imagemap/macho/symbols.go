@@ -45,6 +45,9 @@ func (f *File) Symbols() ([]Symbol, error) {
 	return out, nil
 }
 
+// maxStubs is far more than any image has.
+const maxStubs = 1 << 20
+
 // Stub is a jump to an imported function.
 type Stub struct {
 	Name       string // of the function, as in the file; "" if unknown
@@ -58,8 +61,11 @@ func (f *File) Stubs() ([]Stub, error) {
 	for i := range f.Sections {
 		s := &f.Sections[i]
 		size := uint64(s.Reserved2)
-		if !s.stubs() || size < 4 || s.Size > maxContents {
+		if !s.stubs() || size < 4 {
 			continue
+		}
+		if s.Size/size > maxStubs-uint64(len(out)) {
+			return nil, errorf(s.Offset, "section %s has %d stubs", s.Name, s.Size/size)
 		}
 		for n := uint64(0); n < s.Size/size; n++ {
 			out = append(out, Stub{Addr: s.Addr + n*size, Size: size})

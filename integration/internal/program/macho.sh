@@ -26,7 +26,7 @@ library fp -O2 -fno-omit-frame-pointer
 library O0 -O0 -fomit-frame-pointer
 gzip -9nc "$work/omit.dylib" >macho/libnative-omit.dylib.gz
 gzip -9nc "$work/O0.dylib" >macho/libnative-O0.dylib.gz
-# A universal file, with arm64 first.
+# A universal file, with an image for arm64 beside.
 clang-19 --target=arm64-apple-macos11 -O2 -funwind-tables -ffreestanding -x c -c - -o "$work/other.o" <<-'C'
 	int other(int n) { return n; }
 C
