@@ -203,9 +203,10 @@ func (f *File) nativeInGoTable(vaddr uint64) (function, bool) {
 // Situation: gcc moves unlikely code elsewhere, under a symbol of its own that
 // starts in the middle of the function's life: a frame stands already. Example:
 // "main.cold". A simulation of the prologue must not begin there. LLVM's
-// "f.cold.1" is called, so for it this only means less trust.
+// "f.cold.1" is called, so for it this only means less trust. dyld_stub_binder is
+// jumped to with two words on the stack, which __stub_helper has pushed.
 func fragment(name string) bool {
-	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.")
+	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.") || name == "dyld_stub_binder"
 }
 
 // FunctionBounds gives the function that vaddr lies in, by the symbol tables.

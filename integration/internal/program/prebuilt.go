@@ -22,8 +22,8 @@ func unpackSFrame(to, version string) error {
 	return unpack(to, "testdata/sframe", "libnative-"+version+".so.gz", "native.c", "throw.h", "native.h", "sframe.h")
 }
 
-// unpackMachO writes a Mach-O library.
-func unpackMachO(to, name string) error {
+// UnpackMachO writes a Mach-O library.
+func UnpackMachO(to, name string) error {
 	return unpack(to, "testdata/macho", "libnative-"+name+".dylib.gz", "native.c", "throw.h", "native.h")
 }
 

@@ -210,7 +210,7 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error {
 	switch {
 	case v.MachO != "":
-		return unpackMachO(library, v.MachO)
+		return UnpackMachO(library, v.MachO)
 	case v.isPrebuilt(tools):
 		return unpackSFrame(library, v.SFrame)
 	}
