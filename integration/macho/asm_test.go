@@ -10,6 +10,7 @@ import (
 type target struct {
 	name, triple string
 	saved        []string // registers that C code can be made to save
+	further      []string // options that this architecture is tried with besides
 	asmHead      string
 	// binder is what the helper of a stub jumps to, for the one function that is
 	// imported. It leaves the stub's pointer as it is, so that every call comes by.
@@ -32,6 +33,7 @@ var targets = []target{
 	},
 	{
 		name: "arm64", triple: "arm64-apple-macos11",
+		further: []string{"-O2 -mbranch-protection=pac-ret"},
 		saved: []string{"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
 			"d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15"},
 		asmHead: ".text\n.globl ____chkstk_darwin\n____chkstk_darwin:\n sub x9, sp, x9, lsl #4\n ldr xzr, [x9]\n ret\n",

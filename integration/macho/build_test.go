@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -59,8 +61,8 @@ func build(t testing.TB, a target, level string, seed uint64, nested int) progra
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		run(t, dir, "clang-19", append([]string{"--target=" + a.triple, level, "-c", "-w", "-ffreestanding", "-fno-stack-protector", "-funwind-tables",
-			name, "-o", name + ".o"}, args...)...)
+		run(t, dir, "clang-19", slices.Concat(strings.Fields(level), args, []string{"--target=" + a.triple, "-c", "-w", "-ffreestanding", "-fno-stack-protector", "-funwind-tables",
+			name, "-o", name + ".o"})...)
 	}
 	compile("with.c", src.withFP, "-fno-omit-frame-pointer")
 	compile("without.c", src.without, "-fomit-frame-pointer")

@@ -11,6 +11,7 @@ import (
 // tally counts what became of the stacks.
 type tally struct {
 	compared, exact int
+	doubted         int // exact, and a frame has the trust of a scan only
 	// truncated stacks end early, and what they have is right. In incomplete ones a
 	// callee-saved register of a caller is not known. Wrong ones have a wrong
 	// frame, with the trust of a scan or with more.
@@ -21,6 +22,7 @@ type tally struct {
 
 func (y *tally) add(o *tally) {
 	y.compared, y.exact, y.frames = y.compared+o.compared, y.exact+o.exact, y.frames+o.frames
+	y.doubted += o.doubted
 	y.truncated, y.incomplete = y.truncated+o.truncated, y.incomplete+o.incomplete
 	y.wrongByScan, y.wrong = y.wrongByScan+o.wrongByScan, y.wrong+o.wrong
 	for k, n := range o.examples {
@@ -37,7 +39,7 @@ func (y *tally) because(what string, n int) {
 
 // String is a row of results.
 func (y *tally) String() string {
-	return fmt.Sprintf("%d | %.3f %% | %d | %d | %d | %d", y.compared, 100*float64(y.exact)/float64(max(y.compared, 1)),
+	return fmt.Sprintf("%d | %.3f %% | %d | %d | %d | %d | %d", y.compared, 100*float64(y.exact)/float64(max(y.compared, 1)), y.doubted,
 		y.truncated, y.incomplete, y.wrongByScan, y.wrong)
 }
 
@@ -127,6 +129,13 @@ func (tr *tracer) judge(where string, result *unwind.WalkResult) {
 		return
 	}
 	y.exact++
+	for i := range result.Steps {
+		if s := &result.Steps[i]; s.Trust <= unwind.TrustScan {
+			y.doubted++
+			y.because(fmt.Sprintf("%s: exact, but %s; %s", where, s.Rule, s.Note), 1)
+			break
+		}
+	}
 	if where == tr.bottom {
 		tr.atBottom = len(tr.shadow)
 	}
@@ -148,6 +157,9 @@ func (tr *tracer) check(i int, s *unwind.Step) (problem string, missing bool) {
 		return fmt.Sprintf("stack pointer off by %d", int64(sp-truth.cfa)), false
 	}
 	for k, r := range tr.arch.CalleeSaved() {
+		if truth.piece {
+			break
+		}
 		switch v, ok := s.Caller.Get(r); {
 		case !ok:
 			problem, missing = "register "+tr.arch.RegisterName(r)+" is not known", true

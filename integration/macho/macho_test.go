@@ -2,7 +2,10 @@ package macho
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -11,6 +14,9 @@ import (
 // nested is how deep a program's calls go at least.
 const nested = 60
 
+// fullSeeds is how many programs a full run has of each kind.
+const fullSeeds = 4
+
 // round is one program.
 type round struct {
 	target target
@@ -18,7 +24,10 @@ type round struct {
 	seed   uint64
 }
 
-func (r round) String() string { return fmt.Sprintf("%s%s-%d", r.target.name, r.level, r.seed) }
+func (r round) String() string { return fmt.Sprintf("%s-%d", r.kind(), r.seed) }
+
+// kind is what several seeds have in common.
+func (r round) kind() string { return r.target.name + strings.ReplaceAll(r.level, " ", "") }
 
 // rounds are all of them, or one of each architecture.
 func rounds() (list []round) {
@@ -26,8 +35,8 @@ func rounds() (list []round) {
 		return []round{{targets[0], "-O2", 1}, {targets[1], "-Os", 1}}
 	}
 	for _, a := range targets {
-		for _, level := range []string{"-O0", "-O1", "-O2", "-O3", "-Os"} {
-			for seed := range uint64(4) {
+		for _, level := range append([]string{"-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"}, a.further...) {
+			for seed := range uint64(fullSeeds) {
 				list = append(list, round{a, level, seed + 1})
 			}
 		}
@@ -57,7 +66,7 @@ func TestEveryInstruction(t *testing.T) {
 			if y.wrong > 0 || (y.compared-y.exact)*1000 > y.compared {
 				t.Errorf("%d of %d stacks are not exact, %d wrong", y.compared-y.exact, y.compared, y.wrong)
 			}
-			for _, sum := range []string{r.target.name + r.level, r.target.name} {
+			for _, sum := range []string{r.kind(), r.target.name} {
 				if all[sum] == nil {
 					all[sum] = &tally{}
 				}
@@ -65,7 +74,7 @@ func TestEveryInstruction(t *testing.T) {
 			}
 		})
 	}
-	for name, y := range all {
-		t.Logf("| %s | %v |", name, y)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Logf("| %s | %v |", name, all[name])
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/cfi"
 	"github.com/clewdbg/clew/unwind/simulate"
 	"github.com/clewdbg/clew/unwind/tablewalk"
 )
@@ -12,7 +13,7 @@ import (
 // What is said of rules that may be wrong.
 const (
 	doubtBody   = "the rule describes the function's body, and the instruction may lie in its prologue or epilogue"
-	doubtLikely = "the code is reached by indirect jumps only: the rule is likely, not certain"
+	doubtLikely = "the code is reached by indirect jumps only, or not all of it is understood: the rule is likely, not certain"
 )
 
 // maxFunction bounds the code that is simulated, in bytes.
@@ -23,38 +24,84 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	if im.stubs.Contains(addr) || im.helper.Contains(addr) {
 		return im.stub(addr, kind)
 	}
-	if kind == unwind.KindReturn {
-		return im.encoded(addr, kind)
-	}
-	row, sure, why := im.simulated(addr)
-	if row != nil && sure {
-		return &tablewalk.Rule{Row: row, Text: row.String()}, nil
-	}
 	rule, err := im.encoded(addr, kind)
-	if rule != nil && err == nil {
-		rule.Doubt = doubtBody
-		if why != "" {
-			rule.Doubt += " (" + why + ")"
+	at := addr
+	if kind == unwind.KindReturn {
+		if err != nil || !im.pushes(rule) {
+			return rule, err
 		}
-		return rule, nil
+		at++ // to the return address
 	}
-	if row != nil {
+	code, start, why := im.functionCode(addr, at)
+	var row *simulate.Row
+	sure := false
+	if code != nil {
+		row, sure, why = simulate.At(im.arch, code, start, at)
+	}
+	if base, offset, ok := bodyCFA(rule); row != nil && !sure && ok && err == nil {
+		if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
+			row, sure = better, settled || better.Finds(base, offset)
+		}
+	}
+	switch {
+	case row != nil && sure:
+		return &tablewalk.Rule{Row: row, Text: row.String()}, nil
+	case row != nil && (rule == nil || err != nil || !row.Body || isDWARF(rule)):
 		return &tablewalk.Rule{Row: row, Text: row.String(), Doubt: doubtLikely}, nil
+	case kind == unwind.KindReturn || rule == nil || err != nil:
+		return rule, err
 	}
-	return rule, err
+	rule.Doubt = doubtBody
+	if why != "" {
+		rule.Doubt += " (" + why + ")"
+	}
+	return rule, nil
 }
 
-// simulated finds the rule at an instruction in the function's own code.
-func (im *image) simulated(addr uint64) (row *simulate.Row, sure bool, why string) {
+// functionCode gives the code of the function at an address from its start on,
+// beyond another address in it; nil with the reason where that is not known.
+func (im *image) functionCode(addr, through uint64) (code []byte, start uint64, why string) {
 	f, ok := im.function(addr)
 	if !ok || f.End-f.Start > maxFunction {
-		return nil, false, "where its function starts is not known"
+		return nil, 0, "where its function starts is not known"
 	}
-	code := im.code(f.Start, int(f.End-f.Start))
-	if uint64(len(code)) <= addr-f.Start {
-		return nil, false, "its function's code is not known"
+	code = im.code(f.Start, int(f.End-f.Start))
+	if uint64(len(code)) <= through-f.Start {
+		return nil, 0, "its function's code is not known"
 	}
-	return simulate.At(im.arch, code, f.Start, addr)
+	return code, f.Start, ""
+}
+
+// isDWARF says whether a rule is of __eh_frame.
+func isDWARF(rule *tablewalk.Rule) bool {
+	_, ok := rule.Row.(*cfi.Row)
+	return ok
+}
+
+// pushes says whether a rule is of a function on x86-64 that finds its frame by
+// the stack pointer and moves that in its body, for which there are DWARF tables.
+// They go by the order of the code and not by the paths through it: clang for
+// macOS does not mend them where a push is not behind its pop.
+func (im *image) pushes(rule *tablewalk.Rule) bool {
+	if im.arch != unwind.AMD64 || rule == nil || !isDWARF(rule) {
+		return false
+	}
+	base, _, ok := bodyCFA(rule)
+	return ok && base == im.arch.SP()
+}
+
+// bodyCFA is how a table says that the CFA is found.
+func bodyCFA(rule *tablewalk.Rule) (base unwind.Register, offset int64, ok bool) {
+	if rule == nil {
+		return 0, 0, false
+	}
+	switch r := rule.Row.(type) {
+	case *encodedRow:
+		return r.rule.Base, r.rule.Offset, true
+	case *cfi.Row:
+		return r.CFA.Register, r.CFA.Offset, r.CFA.Kind == cfi.InRegister
+	}
+	return 0, 0, false
 }
 
 // encoded finds the rule in the tables.

@@ -6,14 +6,20 @@ import "golang.org/x/arch/x86/x86asm"
 // point at address start on, up to its end if that is known, else some way beyond pc. It never panics, and takes
 // bounded time on any input. See the package documentation for what is assumed.
 func AMD64(code []byte, start, pc uint64) (Rule, Verdict) {
-	return analyse(&amd64Arch, code, start, pc)
+	return analyse(&amd64Arch, code, start, pc, Expr{})
+}
+
+// AMD64Body is [AMD64] where a table says how the CFA is found in the function's body, but not in its prologue and
+// epilogue. That settles which frame code has that is reached by indirect jumps only.
+func AMD64Body(code []byte, start, pc uint64, cfa Expr) (Rule, Verdict) {
+	return analyse(&amd64Arch, code, start, pc, cfa)
 }
 
 // AMD64CallingGo is [AMD64] for a function of C's ABI that calls functions of Go's, which preserve no register but rsp
 // and rbp: behind such a call, callee-saved registers are where the function saved them, or lost. The one example is
 // Go's crosscall2 (runtime/cgo/asm_amd64.s), through which C calls Go.
 func AMD64CallingGo(code []byte, start, pc uint64) (Rule, Verdict) {
-	return analyse(&amd64GoArch, code, start, pc)
+	return analyse(&amd64GoArch, code, start, pc, Expr{})
 }
 
 var amd64Arch, amd64GoArch arch
@@ -71,6 +77,13 @@ func mem(m x86asm.Mem, in *x86asm.Inst) (uint8, int64) {
 	return b, int64(int32(m.Disp))
 }
 
+// cutOff says whether the code ends within an instruction.
+func cutOff(src []byte) bool {
+	var longer [16]byte
+	in, err := x86asm.Decode(longer[:max(copy(longer[:], src), len(longer))], 64)
+	return len(src) < len(longer) && err == nil && in.Op != 0 && in.Len > len(src)
+}
+
 func decodeAMD64(p *program, off int32) inst {
 	src := p.code[off:]
 	if len(src) > 16 {
@@ -86,6 +99,12 @@ func decodeAMD64(p *program, off int32) inst {
 		return out
 	}
 	in, err := x86asm.Decode(src, 64)
+	if in.Op == 0 && cutOff(src) {
+		// As behind a call that does not return: what is there is filler, and no path
+		// of the function leads to it.
+		out.len, out.flow = uint8(len(src)), flowStop
+		return out
+	}
 	if err != nil || in.Op == 0 || in.Len <= 0 || in.Len > len(src) {
 		return fallbackAMD64(p, src, out)
 	}

@@ -4,7 +4,12 @@ import "encoding/binary"
 
 // ARM64 is [AMD64] for arm64 code (little-endian instructions).
 func ARM64(code []byte, start, pc uint64) (Rule, Verdict) {
-	return analyse(&arm64Arch, code, start, pc)
+	return analyse(&arm64Arch, code, start, pc, Expr{})
+}
+
+// ARM64Body is [AMD64Body] for arm64 code.
+func ARM64Body(code []byte, start, pc uint64, cfa Expr) (Rule, Verdict) {
+	return analyse(&arm64Arch, code, start, pc, cfa)
 }
 
 var arm64Arch arch

@@ -15,16 +15,16 @@ const (
 	reasonRA       = "the return address was overwritten or lost"
 )
 
-func analyse(a *arch, code []byte, start, pc uint64) (Rule, Verdict) {
-	r, v, again := analyseOnce(a, code, start, pc, false)
+func analyse(a *arch, code []byte, start, pc uint64, body Expr) (Rule, Verdict) {
+	r, v, again := analyseOnce(a, code, start, pc, body, false)
 	if again {
 		// The PC follows a call that does not return: look at unreached code as well.
-		r, v, _ = analyseOnce(a, code, start, pc, true)
+		r, v, _ = analyseOnce(a, code, start, pc, body, true)
 	}
 	return r, v
 }
 
-func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdict, bool) {
+func analyseOnce(a *arch, code []byte, start, pc uint64, body Expr, all bool) (Rule, Verdict, bool) {
 	if pc < start || pc-start >= uint64(len(code)) {
 		return Rule{}, Verdict{Reason: reasonRange}, false
 	}
@@ -81,7 +81,7 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, all bool) (Rule, Verdic
 	if direct {
 		return Rule{}, Verdict{}, true
 	}
-	r, v := p.indirect(off, p.afterCuts(heads))
+	r, v := p.indirect(off, p.afterCuts(heads), body)
 	return r, v, false
 }
 

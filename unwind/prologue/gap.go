@@ -82,9 +82,27 @@ func addCandidate(out []state, c *state, a *arch) []state {
 	return append(out, *c)
 }
 
+// ofBody keeps the candidates that have the frame of the function's body, if that is known. The body is what indirect
+// jumps lead to, so that such a candidate is no guess.
+func (p *program) ofBody(cands []state, body Expr) ([]state, Certainty) {
+	var kept []state
+	for i := range cands {
+		if e, ok := p.a.cfa(&cands[i]); ok && e == body {
+			kept = append(kept, cands[i])
+		}
+	}
+	if body == (Expr{}) || len(kept) == 0 {
+		return cands, Likely
+	}
+	return kept, Exact
+}
+
 // indirect tries every candidate at the heads of unreached code and gives the rule at off if one only is possible.
-func (p *program) indirect(off int32, heads []int32) (Rule, Verdict) {
-	cands := p.candidates()
+func (p *program) indirect(off int32, heads []int32, body Expr) (Rule, Verdict) {
+	cands, certain := p.ofBody(p.candidates(), body)
+	if p.bad {
+		certain = Likely
+	}
 	if len(cands) == 0 || len(cands) > maxCandidates {
 		return Rule{}, Verdict{Reason: reasonNoPath}
 	}
@@ -115,7 +133,7 @@ func (p *program) indirect(off int32, heads []int32) (Rule, Verdict) {
 		if here.st < 0 {
 			continue // refuted
 		}
-		r, err := p.derive(&p.states[here.st], Likely)
+		r, err := p.derive(&p.states[here.st], certain)
 		if err != nil || rule.Certain != None && r != rule {
 			return Rule{}, Verdict{Reason: reasonAmbig}
 		}

@@ -20,12 +20,12 @@ type Row struct {
 // architecture is what the simulation has of an architecture.
 type architecture struct {
 	unwind.Arch
-	find func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
+	find func(code []byte, start, pc uint64, body prologue.Expr) (prologue.Rule, prologue.Verdict)
 }
 
 var architectures = map[unwind.Arch]*architecture{
-	unwind.AMD64: {unwind.AMD64, prologue.AMD64},
-	unwind.ARM64: {unwind.ARM64, prologue.ARM64},
+	unwind.AMD64: {unwind.AMD64, prologue.AMD64Body},
+	unwind.ARM64: {unwind.ARM64, prologue.ARM64Body},
 }
 
 // At simulates a function from its first instruction on, at start, and gives the
@@ -33,16 +33,32 @@ var architectures = map[unwind.Arch]*architecture{
 // bytes, from start to the function's end or some way beyond pc. sure is false
 // where the rule is only likely.
 func At(arch unwind.Arch, code []byte, start, pc uint64) (row *Row, sure bool, reason string) {
+	return at(arch, code, start, pc, prologue.Expr{})
+}
+
+// InBody is [At] for a function in whose body, as a table says, the CFA is a
+// register plus an offset. That settles which frame code has that is reached by
+// indirect jumps only: targets of jump tables, landing pads of exceptions.
+func InBody(arch unwind.Arch, code []byte, start, pc uint64, base unwind.Register, offset int64) (row *Row, sure bool, reason string) {
+	return at(arch, code, start, pc, prologue.Expr{Base: prologue.Reg(base), Off: offset})
+}
+
+func at(arch unwind.Arch, code []byte, start, pc uint64, cfa prologue.Expr) (row *Row, sure bool, reason string) {
 	a := architectures[arch]
 	if a == nil {
 		return nil, false, "code of " + arch.String() + " is not simulated"
 	}
-	rule, verdict := a.find(code, start, pc)
+	rule, verdict := a.find(code, start, pc, cfa)
 	if verdict.Kind == prologue.Unknown || rule.Certain == prologue.None {
 		return nil, false, verdict.Reason
 	}
 	body := verdict.Kind == prologue.Body || verdict.Kind == prologue.BodyNoFP
 	return &Row{Rule: rule, Body: body, arch: a}, rule.Certain == prologue.Exact, ""
+}
+
+// Finds says whether the CFA is a register plus an offset by the rule, too.
+func (r *Row) Finds(base unwind.Register, offset int64) bool {
+	return r.Rule.CFA == prologue.Expr{Base: prologue.Reg(base), Off: offset}
 }
 
 // String writes the rule as equations.

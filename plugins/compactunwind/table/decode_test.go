@@ -81,6 +81,7 @@ func TestImpossibleEncodings(t *testing.T) {
 		{unwind.AMD64, 0x0500_0000, "mode 5"},
 		{unwind.AMD64, 0x0105_0006, "register number 6"},
 		{unwind.AMD64, 0x0105_0007, "register number 7"},
+		{unwind.AMD64, 0x0105_0009, "two slots have register number 1"},
 		{unwind.AMD64, 0x0101_0008, "slot 1 lies above the frame pointer"},
 		{unwind.AMD64, 0x0220_1c00, "no order of 7 registers"},
 		{unwind.AMD64, 0x0208_0406, "no order of 1 registers"},

@@ -62,6 +62,7 @@ func (e Encoding) decodeX86(f *family, code Code) (Rule, error) {
 func (e Encoding) decodeX86Frame(f *family) (Rule, error) {
 	r := Rule{Kind: Steps, Base: f.base, Offset: 2 * f.word}
 	r.save(f.base, -2*f.word)
+	seen := uint32(0)
 	lowest := -2*f.word - f.word*int64(e.bits(16, 8)) // from the CFA
 	for slot := int64(4); slot >= 0; slot-- {
 		number := e.bits(uint(3*slot), 3)
@@ -70,9 +71,12 @@ func (e Encoding) decodeX86Frame(f *family) (Rule, error) {
 		case number == 0:
 		case number >= 6: // the frame pointer has its own slot; 7 is no register
 			return Rule{}, encodingError(e, "slot %d has register number %d", slot, number)
+		case seen>>number&1 != 0:
+			return Rule{}, encodingError(e, "two slots have register number %d", number)
 		case offset >= -2*f.word:
 			return Rule{}, encodingError(e, "slot %d lies above the frame pointer", slot)
 		default:
+			seen |= 1 << number
 			r.save(f.registers[number], offset)
 		}
 	}
