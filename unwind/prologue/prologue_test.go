@@ -99,6 +99,26 @@ func TestJumpTable(t *testing.T) {
 	check64(t, "4883ec18 ff24fd00204000 4883c410 c3", at{off: 0xb})
 }
 
+// TestBodySettles: a table that says which frame the body has settles the frame of code behind an indirect jump; one
+// that says something else does not.
+func TestBodySettles(t *testing.T) {
+	const code = "4883ec18 83ff03 770c ff24fd00204000 e800100000 4883c418 c3"
+	for _, c := range []struct {
+		cfa  Expr
+		want Certainty
+	}{{Expr{Base: RSP, Off: 32}, Exact}, {Expr{Base: RSP, Off: 40}, Likely}, {Expr{}, Likely}} {
+		within := func(code []byte, start, pc uint64) (Rule, Verdict) { return AMD64Body(code, start, pc, c.cfa) }
+		check(t, within, Rule.AMD64String, unhex(t, code), []at{{0x10, BodyNoFP, "CFA=rsp+32 RA=[CFA-8] rbp=rbp", c.want}})
+	}
+}
+
+// TestCutOff: a byte of filler behind a call that does not return, which would begin an instruction, does not weaken
+// the rules before it.
+func TestCutOff(t *testing.T) {
+	check64(t, "55 4889e5 e800100000 00", at{off: 0, kind: Prologue, rule: leafRule}, at{off: 4, kind: Body, rule: bodyRule})
+	check64(t, "55 4889e5 e800100000 0f0b06", at{off: 4, kind: Body, rule: bodyRule})
+}
+
 // TestOverwrittenSlot: a return address that the code itself overwrites is not the caller's.
 func TestOverwrittenSlot(t *testing.T) {
 	check64(t, "48890424 c3", at{off: 0, kind: Prologue, rule: leafRule}, at{off: 4})

@@ -1,16 +1,14 @@
 package table
 
 import (
-	"bufio"
 	"debug/macho"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/plugins/compactunwind/table/objdump"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -56,49 +54,28 @@ func (l *library) code(start uint32) Code {
 	}
 }
 
-var (
-	objdumpEntry = regexp.MustCompile(`^\s+\[\d+\]: function offset=0x([0-9a-f]+), encoding(?:\[\d+\])?=0x([0-9a-f]+)`)
-	objdumpIndex = regexp.MustCompile(`^\s+\[\d+\]: function offset=0x([0-9a-f]+), 2nd level page offset=0x([0-9a-f]+)`)
-)
-
-// objdump reads the entries that llvm-objdump --macho --unwind-info prints.
-func objdump(t testing.TB, path string) (entries []Entry) {
+// readDump reads what llvm-objdump prints of a library.
+func readDump(t testing.TB, path string) (d objdump.Dump, entries []Entry) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var end uint32
-	hex := func(s string) uint32 {
-		v, err := strconv.ParseUint(s, 16, 32)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return uint32(v)
+	if d, err = objdump.Read(f); err != nil {
+		t.Fatal(err)
 	}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		if m := objdumpIndex.FindStringSubmatch(s.Text()); m != nil {
-			end = hex(m[1])
-		}
-		if m := objdumpEntry.FindStringSubmatch(s.Text()); m != nil {
-			entries = append(entries, Entry{Start: hex(m[1]), Encoding: Encoding(hex(m[2]))})
-		}
+	for _, r := range d.Runs {
+		entries = append(entries, Entry{Start: r.Start, End: r.End, Encoding: Encoding(r.Encoding)})
 	}
-	for i := range entries {
-		entries[i].End = end
-		if i+1 < len(entries) {
-			entries[i].End = entries[i+1].Start
-		}
-	}
-	return entries
+	return d, entries
 }
 
 // TestObjdump: entry by entry as llvm-objdump has them, and every offset finds
 // the entry that it lies in.
 func TestObjdump(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.dylib")
-	if err != nil || len(paths) != 4 {
+	if err != nil || len(paths) != 6 {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
@@ -111,7 +88,7 @@ func TestObjdump(t *testing.T) {
 			if p := table.Problems(); len(p) > 0 {
 				t.Errorf("problems: %v", p)
 			}
-			want := objdump(t, strings.TrimSuffix(path, ".dylib")+".txt")
+			dump, want := readDump(t, strings.TrimSuffix(path, ".dylib")+".txt")
 			got := slices.Collect(table.All())
 			if len(want) < 7 || !slices.Equal(got, want) {
 				t.Fatalf("got %x\nwant %x", got, want)
@@ -124,6 +101,22 @@ func TestObjdump(t *testing.T) {
 				}
 				if _, err := e.Encoding.Decode(lib.arch, lib.code(e.Start)); err != nil {
 					t.Errorf("at %#x: %v", e.Start, err)
+				}
+			}
+			if !slices.Equal(table.Personalities(), dump.Personalities) {
+				t.Errorf("personalities %x, want %x", table.Personalities(), dump.Personalities)
+			}
+			if cpp := strings.Contains(path, "cpp"); cpp != (len(dump.LSDA) > 0) {
+				t.Errorf("%d functions have language-specific data", len(dump.LSDA))
+			}
+			data := map[uint32]uint32{}
+			for _, l := range dump.LSDA {
+				data[l.Function] = l.Data
+			}
+			for _, e := range want {
+				l, ok := table.LSDA(e.Start)
+				if want, has := data[e.Start]; ok != has || l.Data != want || has && (!e.Encoding.HasLSDA() || e.Encoding.Personality() == 0) {
+					t.Errorf("at %#x (%#x): language-specific data at %#x, %v; want %#x, %v", e.Start, uint32(e.Encoding), l.Data, ok, want, has)
 				}
 			}
 			for _, at := range []uint32{0, want[0].Start - 1, want[len(want)-1].End, 1<<32 - 1} {
