@@ -171,6 +171,11 @@ var shapes = []shape{
 	{"stub", func(r *rand.Rand, next string) string {
 		return fmt.Sprintf("i64 t = farCalls(a); t += %s(t, b); return t + farCalls(t);", next)
 	}},
+	{"atomics", func(r *rand.Rand, next string) string {
+		return fmt.Sprintf("static i64 x; static __int128 y; i64 was = __atomic_load_n(&x, __ATOMIC_ACQUIRE), t = %s(a, b), k = leaf(a); __atomic_fetch_add(&x, k, __ATOMIC_ACQ_REL); "+
+			"__atomic_exchange_n(&x, b, __ATOMIC_SEQ_CST); __atomic_compare_exchange_n(&x, &was, k, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); __atomic_store_n(&x, t, __ATOMIC_RELEASE); "+
+			"keep = &y; return t + leaf(k) + was + b;", next)
+	}},
 	{"recursion", func(r *rand.Rand, next string) string {
 		return fmt.Sprintf("if ((b & 0xff00) == 0x4200) return %s(a, b & 0xff) + leaf(a); i64 t = SELF(a + 1, (b & 0xff) | 0x4200); return t * 3 + b;", next)
 	}},

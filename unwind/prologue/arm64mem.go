@@ -26,12 +26,44 @@ func memoryARM64(p *program, out *inst, w uint32) {
 		if w>>23&1 == 1 {
 			clobberBase(p, rn)
 		}
-	default: // exclusive, ordered, compare and swap, atomic, tags
+	case w&0x3b200c00 == 0x38200000, w&0x3f000000 == 0x08000000, w&0x3f200c00 == 0x19000000:
+		atomicARM64(p, w)
+	default: // tags, copying and setting of memory
 		p.emit(op{kind: opWipe, s: uint8(rn), t: 16},
 			op{kind: opClobber, mask: regMask(w&31, false) | regMask(w>>10&31, false) | regMask(w>>16&31, false) | regMask((w>>16+1)&31, false) | regMask((w+1)&31, false)})
 		if w&0x3f200c00 == 0x38200400 || w&0xff200000 == 0xd9200000 && w>>10&1 == 1 { // ldraa pre-indexed; stg write-back
 			clobberBase(p, rn)
 		}
+	}
+}
+
+// atomicARM64: atomic memory operations, exclusive and ordered loads and stores, compare and swap. Most read a register
+// besides, which may be a callee-saved one, and keep it.
+func atomicARM64(p *program, w uint32) {
+	rs, rt2, rt := w>>16&31, w>>10&31, w&31
+	load, pair := w>>22&1 == 1, w>>21&1 == 1
+	written := regMask(rt, false)
+	switch {
+	case w>>28&3 == 3: // ldadd, swp, ldapr and their like
+	case w&0x3f200c00 == 0x19000000: // ldapur, stlur
+		if w>>22&3 == 0 {
+			written = 0
+		}
+	case pair && w>>23&1 == 1: // cas
+		written = regMask(rs, false)
+	case pair && w>>31 == 0: // casp
+		written = regMask(rs, false) | regMask((rs+1)&31, false)
+	case load && pair: // ldxp
+		written |= regMask(rt2, false)
+	case load:
+	case w>>23&1 == 0: // stxr, stxp: whether it was stored
+		written = regMask(rs, false)
+	default: // stlr
+		written = 0
+	}
+	p.emit(op{kind: opWipe, s: uint8(w >> 5 & 31), t: 16})
+	if written != 0 {
+		p.emit(op{kind: opClobber, mask: written})
 	}
 }
 

@@ -3,6 +3,7 @@ package prologue
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,38 @@ func TestBodySettles(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	check64(t, "55 4889e5 e800100000 00", at{off: 0, kind: Prologue, rule: leafRule}, at{off: 4, kind: Body, rule: bodyRule})
 	check64(t, "55 4889e5 e800100000 0f0b06", at{off: 4, kind: Body, rule: bodyRule})
+}
+
+// TestAtomics: what arm64's atomic instructions write, and what they only read.
+func TestAtomics(t *testing.T) {
+	for name, c := range map[string]struct {
+		word uint32
+		lost []Reg
+	}{
+		"ldaddal x24, x8, [x8]":         {0xf8f80108, nil},
+		"ldadd x8, x24, [x9]":           {0xf8280138, []Reg{24}},
+		"swpal x20, x8, [x9]":           {0xf8f48128, nil},
+		"ldapr x21, [x9]":               {0xf8bfc135, []Reg{21}},
+		"cas x22, x23, [x9]":            {0xc8b67d37, []Reg{22}},
+		"casp x20, x21, x22, x23, [x9]": {0x48347d36, []Reg{20, 21}},
+		"ldxr x25, [x9]":                {0xc85f7d39, []Reg{25}},
+		"ldxp x25, x26, [x9]":           {0xc87f6939, []Reg{25, 26}},
+		"stxr w19, x20, [x9]":           {0xc8137d34, []Reg{19}},
+		"stlr x20, [x9]":                {0xc89ffd34, nil},
+		"ldapur x20, [x9, #8]":          {0xd9408134, []Reg{20}},
+		"stlur x20, [x9, #8]":           {0xd9008134, nil},
+	} {
+		r, v := ARM64(words(c.word, 0xd503201f), 0, 4)
+		var lost []Reg
+		for _, s := range r.Saved[:r.N] {
+			if s.Loc.Kind == Lost {
+				lost = append(lost, s.Reg)
+			}
+		}
+		if v.Kind == Unknown || !slices.Equal(lost, c.lost) {
+			t.Errorf("%s: %v, lost %v; want %v", name, v, lost, c.lost)
+		}
+	}
 }
 
 // TestOverwrittenSlot: a return address that the code itself overwrites is not the caller's.
