@@ -25,7 +25,8 @@ type target struct {
 var targets = []target{
 	{
 		name: "x86_64", triple: "x86_64-apple-macos11",
-		saved: []string{"rbx", "r12", "r13", "r14", "r15"},
+		further: []string{"-Oz"},
+		saved:   []string{"rbx", "r12", "r13", "r14", "r15"},
 		asmHead: ".text\n.globl ____chkstk_darwin\n____chkstk_darwin:\n push %rcx\n push %rax\n lea 24(%rsp), %rcx\n sub %rax, %rcx\n orb $0, (%rcx)\n" +
 			" pop %rax\n pop %rcx\n ret\n",
 		binder: ".text\n.globl dyld_stub_binder\ndyld_stub_binder:\n add $16, %rsp\n jmp _farCalls\n",

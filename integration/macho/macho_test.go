@@ -35,7 +35,7 @@ func rounds() (list []round) {
 		return []round{{targets[0], "-O2", 1}, {targets[1], "-Os", 1}}
 	}
 	for _, a := range targets {
-		for _, level := range append([]string{"-O0", "-O1", "-O2", "-O3", "-Os", "-Oz"}, a.further...) {
+		for _, level := range append([]string{"-O0", "-O1", "-O2", "-O3", "-Os"}, a.further...) {
 			for seed := range uint64(fullSeeds) {
 				list = append(list, round{a, level, seed + 1})
 			}

@@ -288,6 +288,9 @@ func registerARM64(p *program, out *inst, w uint32) {
 // vectorARM64: such an instruction writes vector register rd, and a general register only when it moves or converts
 // to one.
 func vectorARM64(p *program, w uint32) {
+	if w&0xff203c00 == 0x1e202000 || w&0xff200c00 == 0x1e200400 {
+		return // fcmp, fccmp: flags only
+	}
 	rd := w & 31
 	m := regMask(rd, true)
 	opcode := w >> 16 & 7

@@ -120,8 +120,8 @@ func TestCutOff(t *testing.T) {
 	check64(t, "55 4889e5 e800100000 0f0b06", at{off: 4, kind: Body, rule: bodyRule})
 }
 
-// TestAtomics: what arm64's atomic instructions write, and what they only read.
-func TestAtomics(t *testing.T) {
+// TestWritten: what arm64's atomic instructions write, and what they only read; and comparisons, which write nothing.
+func TestWritten(t *testing.T) {
 	for name, c := range map[string]struct {
 		word uint32
 		lost []Reg
@@ -138,6 +138,9 @@ func TestAtomics(t *testing.T) {
 		"stlr x20, [x9]":                {0xc89ffd34, nil},
 		"ldapur x20, [x9, #8]":          {0xd9408134, []Reg{20}},
 		"stlur x20, [x9, #8]":           {0xd9008134, nil},
+		"fcmp d0, #0.0":                 {0x1e602008, nil},
+		"fccmp d0, d1, #8, ne":          {0x1e611408, nil},
+		"fcsel d8, d0, d1, eq":          {0x1e610c08, []Reg{D8}},
 	} {
 		r, v := ARM64(words(c.word, 0xd503201f), 0, 4)
 		var lost []Reg
