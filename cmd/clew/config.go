@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +32,9 @@ type config struct {
 	// StackTimeout bounds what a debug session does for one request of an editor's;
 	// then Delve's own answer goes out: "15s".
 	StackTimeout duration `json:"stackTimeout"`
+	// MaxMessage bounds a message of the Debug Adapter Protocol, in bytes or as text:
+	// "256MiB".
+	MaxMessage size `json:"maxMessage"`
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`
@@ -45,6 +50,29 @@ func (d *duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is no duration above 0, like \"250ms\"", text)
 	}
 	*d = duration(v)
+	return nil
+}
+
+// size is a number of bytes, or text with a unit.
+type size int
+
+// minMessage is the least bound of a message: editors' ordinary requests and
+// Delve's capabilities are shorter.
+const minMessage = 64 << 10
+
+// UnmarshalJSON reads 1048576 or "1MiB".
+func (s *size) UnmarshalJSON(data []byte) error {
+	number, unit := strings.Trim(string(data), `"`), 1
+	for name, bytes := range map[string]int{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if n, ok := strings.CutSuffix(number, name); ok {
+			number, unit = n, bytes
+		}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil || n < 0 || n > math.MaxInt32/unit || n*unit < minMessage {
+		return fmt.Errorf("maxMessage: %s is no number of bytes from 64 KiB to 2 GiB, like \"256MiB\"", data)
+	}
+	*s = size(n * unit)
 	return nil
 }
 

@@ -14,12 +14,12 @@ var digits = strings.Repeat("0", 64)
 
 func TestParseConfig(t *testing.T) {
 	c, err := parseConfig([]byte(`{"strategies":["fpwalk","jit"],"walkTimeout":"250ms",
-		"debugFolders":["/srv/debug"],
+		"debugFolders":["/srv/debug"],"maxMessage":"1MiB",
 		"plugins":[{"name":"jit","path":"/opt/jit","sha256":"` + digits + `","args":["-v"],"rank":2}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" || c.DebugFolders[0] != "/srv/debug" {
+	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" || c.DebugFolders[0] != "/srv/debug" || c.MaxMessage != 1<<20 {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
@@ -32,14 +32,27 @@ func TestParseConfig(t *testing.T) {
 		`{"plugins":[{"name":"x","path":"/x"}]}`:                           "plugins[0].sha256",
 		`{"plugins":[{"name":"X","path":"/x","sha256":"` + digits + `"}]}`: "plugins[0].name",
 		`{"plugins":[{"name":"x","path":"/x","sha256":"` + digits + `"},{"name":"x","path":"/x","sha256":"` + digits + `"}]}`: "plugins[1].name",
-		`{"walkTimeout":"soon"}`:    "duration",
-		`{"walkTimeout":"0s"}`:      "duration",
-		`{"debugFolders":["here"]}`: "absolute",
-		`{} {}`:                     "after the end",
-		`{`:                         "EOF",
+		`{"walkTimeout":"soon"}`:                  "duration",
+		`{"walkTimeout":"0s"}`:                    "duration",
+		`{"maxMessage":"1 MB"}`:                   "maxMessage: ",
+		`{"maxMessage":65535}`:                    "maxMessage: ",
+		`{"maxMessage":"2GiB"}`:                   "maxMessage: ",
+		`{"maxMessage":-1}`:                       "maxMessage: ",
+		`{"maxMessage":"9999999999999999999GiB"}`: "maxMessage: ",
+		`{"debugFolders":["here"]}`:               "absolute",
+		`{} {}`:                                   "after the end",
+		`{`:                                       "EOF",
 	} {
 		if _, err := parseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for text, want := range map[string]size{`65536`: 1 << 16, `"65536"`: 1 << 16, `"64KiB"`: 1 << 16, `"256 MiB"`: 256 << 20, `"1GiB"`: 1 << 30} {
+		if c, err := parseConfig([]byte(`{"maxMessage":` + text + `}`)); err != nil || c.MaxMessage != want {
+			t.Errorf("%s: %d, %v", text, c.MaxMessage, err)
 		}
 	}
 }

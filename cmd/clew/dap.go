@@ -60,7 +60,7 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 	}
 	if config, err := loadConfig(f.config); err == nil { // else opening the strategies says so
 		cfg.DebugFolders = config.DebugFolders
-		cfg.Patience = time.Duration(config.StackTimeout)
+		cfg.Patience, cfg.MaxMessage = time.Duration(config.StackTimeout), int(config.MaxMessage)
 	}
 	if err := serveDAP(c, f, cfg); err != nil {
 		fmt.Fprintf(os.Stderr, "clew: %v\n", err)

@@ -83,7 +83,7 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 	if err != nil {
 		return err
 	}
-	cfg.DebugFolders, cfg.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+	cfg.DebugFolders, cfg.Patience, cfg.MaxMessage = config.DebugFolders, time.Duration(config.StackTimeout), int(config.MaxMessage)
 	err = proxy.Run(c.Context(), cfg)
 	var gone *proxy.GoneError
 	if errors.As(err, &gone) {

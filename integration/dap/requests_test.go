@@ -479,3 +479,66 @@ func TestSessionPlugin(t *testing.T) {
 	}
 	c.disconnect()
 }
+
+// TestLongMessages: answers of any length come; a request that Delve cannot take is
+// refused, and the session goes on with its program.
+func TestLongMessages(t *testing.T) {
+	testneed.Ptrace(t)
+	exe, source := plain(t)
+	c := start(t, binary("clew")).dial()
+	thread := threadOf(t, c.launch(object{"mode": "exec", "program": exe, "args": []string{"deep", "30000"}}))
+	m := c.request("stackTrace", object{"threadId": thread, "levels": 1_000_000})
+	var whole stackBody
+	decode(t, m, &whole)
+	if n := len(m.Bytes()); n <= 4<<20 || len(whole.StackFrames) < 30_001 {
+		t.Errorf("%d frames in %d bytes", len(whole.StackFrames), n)
+	}
+	const most = 4 << 20
+	long := strings.Repeat("1+", most/2) + "1"
+	var breakpoints []object
+	for range most / 20 {
+		breakpoints = append(breakpoints, object{"line": 1, "condition": "x"})
+	}
+	for command, arguments := range map[string]object{
+		"evaluate":       {"expression": long, "context": "repl"},
+		"setBreakpoints": {"source": object{"path": filepath.Join(source, "main.go")}, "breakpoints": breakpoints},
+	} {
+		if m := c.request(command, arguments); m.Success || !strings.Contains(string(m.Bytes()), "too long") {
+			t.Errorf("%s: %.300s", command, m.Bytes())
+		}
+	}
+	if got := c.ok("evaluate", object{"expression": long[:1<<16+1], "context": "repl"})["result"]; got != "32769" {
+		t.Errorf("the session goes on with %v", got)
+	}
+	c.ok("setBreakpoints", object{"source": object{"path": filepath.Join(source, "main.go")}, "breakpoints": []object{{"line": 40}}})
+	c.ok("continue", object{"threadId": thread})
+	c.event("terminated")
+	c.disconnect()
+}
+
+// TestMaxMessage: the bound is that of the configuration.
+func TestMaxMessage(t *testing.T) {
+	testneed.Ptrace(t)
+	exe, _ := plain(t)
+	config := filepath.Join(t.TempDir(), "clew.json")
+	if err := os.WriteFile(config, []byte(`{"walkTimeout": "30s", "stackTimeout": "5m", "maxMessage": "64KiB"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, binary("clew"), "--clew-config", config).dial()
+	thread := threadOf(t, c.launch(object{"mode": "exec", "program": exe, "args": []string{"deep", "5000"}}))
+	if m := c.request("stackTrace", object{"threadId": thread, "levels": 1_000_000}); m.Success || !strings.Contains(string(m.Bytes()), "maxMessage") {
+		t.Errorf("%.300s", m.Bytes())
+	}
+	if m := c.request("clew/export", object{"threadId": thread, "format": "json"}); m.Success || !strings.Contains(string(m.Bytes()), "clew export FILE") {
+		t.Errorf("%.300s", m.Bytes())
+	}
+	if got := c.stack(thread, 0, 20); len(got.StackFrames) != 20 {
+		t.Errorf("the session goes on with %+v", got)
+	}
+	c.send("evaluate", object{"expression": strings.Repeat("1", 64<<10)})
+	m := c.until("an error", func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == 0 })
+	if m.Success || !strings.Contains(string(m.Bytes()), "above the limit of 65536") {
+		t.Errorf("%.300s", m.Bytes())
+	}
+	c.end() // a client's lengths are not to be trusted
+}

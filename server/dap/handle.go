@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"errors"
 
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -62,7 +63,17 @@ func (p *Proxy) handle(ctx context.Context, m *dapwire.Message) {
 // pass passes a request to Delve. That the connection is gone is noticed where
 // it is read.
 func (p *Proxy) pass(m *dapwire.Message, rewrite func(*dapwire.Message)) {
-	_ = p.up.forward(m, rewrite)
+	err := p.up.forward(m, rewrite)
+	var long *LongRequestError
+	if !errors.As(err, &long) {
+		return
+	}
+	if answer, err := refusedAsLong(m, long); err == nil {
+		if rewrite != nil {
+			rewrite(answer)
+		}
+		p.client.send(answer)
+	}
 }
 
 // onResume passes what lets the program run.

@@ -49,6 +49,10 @@ func (l *link) forward(m *dapwire.Message, rewrite func(*dapwire.Message)) error
 func (l *link) ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, error) {
 	p := &pending{seq: m.Seq, answer: make(chan *dapwire.Message, 1)}
 	if _, err := l.request(m, p); err != nil {
+		var long *LongRequestError
+		if errors.As(err, &long) {
+			return refusedAsLong(m, long)
+		}
 		return nil, err
 	}
 	select {
@@ -87,12 +91,23 @@ func (l *link) request(m *dapwire.Message, p *pending) (seq int64, err error) {
 	l.waiting[seq] = append(l.waiting[seq], p)
 	l.mu.Unlock()
 	m.SetSeq(seq)
-	err = dapwire.Write(l.w, m.Bytes())
+	content := m.Bytes()
+	if len(content) > maxDelveMessage { // what clew has changed may have made it longer
+		content, err = shorten(content)
+	}
+	if err == nil {
+		err = dapwire.Write(l.w, content)
+	}
 	m.Seq = p.seq
 	if err != nil {
 		l.take(seq)
 	}
 	return seq, err
+}
+
+// refusedAsLong is the answer to a request that was not sent.
+func refusedAsLong(m *dapwire.Message, long *LongRequestError) (*dapwire.Message, error) {
+	return dapwire.NewError(m, errMalformed, "Request too long", long.Error())
 }
 
 // pass sends what is no request.

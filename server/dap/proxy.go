@@ -137,8 +137,7 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 			}
 			continue
 		}
-		if m.Type == dapwire.TypeRequest && len(content) > maxDelveMessage {
-			p.refuse(m, errMalformed, "Request too long", "Delve takes requests of up to 4 MiB")
+		if m = p.fits(m, content); m == nil {
 			continue
 		}
 		if m.Type == dapwire.TypeRequest && p.hears(m) {
@@ -149,20 +148,24 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 	}
 }
 
-// maxDelveMessage is what Delve's session takes; it would end for a longer one.
-const maxDelveMessage = 4 << 20
-
 // fromUpstream passes what Delve sends.
 func (p *Proxy) fromUpstream() {
 	defer p.up.closed()
-	r := dapwire.NewReader(p.opts.Upstream, p.opts.MaxMessage)
+	r := dapwire.NewSkippingReader(p.opts.Upstream, p.opts.MaxMessage)
 	for {
 		content, err := r.Read()
+		var long *dapwire.LongError
+		if errors.As(err, &long) {
+			content, err = p.tooLong(long)
+		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				p.opts.Log("upstream: %v", err)
 			}
 			return
+		}
+		if content == nil {
+			continue
 		}
 		m, err := dapwire.Parse(content)
 		if err != nil {

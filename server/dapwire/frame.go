@@ -32,10 +32,25 @@ func (e *FramingError) Error() string {
 	return fmt.Sprintf("malformed message at offset %d: %s", e.Offset, e.Why)
 }
 
+// LongError says that a message is longer than it may be. It was skipped: the
+// next one can be read.
+type LongError struct {
+	Offset int64  // of its content, in bytes from the beginning of the stream
+	Length int    // in bytes
+	Limit  int    // in bytes
+	Begin  []byte // the first bytes of the content
+}
+
+// Error says how long it is.
+func (e *LongError) Error() string {
+	return fmt.Sprintf("a message at offset %d has %d bytes, above the limit of %d", e.Offset, e.Length, e.Limit)
+}
+
 // Reader reads messages.
 type Reader struct {
 	r      *bufio.Reader
 	max    int
+	skips  bool // messages that are too long, instead of taking them for malformed
 	offset int64
 }
 
@@ -46,6 +61,14 @@ func NewReader(r io.Reader, maxContent int) *Reader {
 		maxContent = DefaultMaxContent
 	}
 	return &Reader{r: bufio.NewReaderSize(r, 64<<10), max: maxContent}
+}
+
+// NewSkippingReader is [NewReader] for a stream whose lengths can be trusted:
+// instead of an end, a message that is too long is a [*LongError].
+func NewSkippingReader(r io.Reader, maxContent int) *Reader {
+	out := NewReader(r, maxContent)
+	out.skips = true
+	return out
 }
 
 // Read gives the content of the next message. The error is io.EOF where the
@@ -93,7 +116,7 @@ func (r *Reader) length(s string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("Content-Length %.40q is not a number of bytes", s)
 	}
-	if n > uint64(r.max) {
+	if n > uint64(r.max) && !r.skips {
 		return 0, fmt.Errorf("Content-Length %d is above the limit of %d bytes", n, r.max)
 	}
 	return int(n), nil
@@ -122,7 +145,33 @@ func (r *Reader) line() (string, error) {
 // firstPiece is how much is allocated on the word of a header alone.
 const firstPiece = 1 << 20
 
+// longBegin is how much is kept of a message that is skipped: it says what the
+// message is.
+const longBegin = 4 << 10
+
+// skip reads over a message that is too long.
+func (r *Reader) skip(length int) error {
+	e := &LongError{Offset: r.offset, Length: length, Limit: r.max, Begin: make([]byte, min(length, longBegin))}
+	n, err := io.ReadFull(r.r, e.Begin)
+	r.offset += int64(n)
+	if err == nil {
+		var rest int64
+		rest, err = io.CopyN(io.Discard, r.r, int64(length-n))
+		r.offset += rest
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return err
+	}
+	return e
+}
+
 func (r *Reader) content(length int) ([]byte, error) {
+	if length > r.max {
+		return nil, r.skip(length)
+	}
 	buf := make([]byte, min(length, firstPiece))
 	for have := 0; ; {
 		n, err := io.ReadFull(r.r, buf[have:])

@@ -133,3 +133,34 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestReadSkipping: of what is too long the beginning is left, and the next
+// message is whole.
+func TestReadSkipping(t *testing.T) {
+	frame := func(content string) string {
+		var b bytes.Buffer
+		if err := dapwire.Write(&b, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for _, length := range []int{101, 4096, 4097, 100_000} {
+		content := strings.Repeat("x", length-1) + "y"
+		r := dapwire.NewSkippingReader(strings.NewReader(frame("a")+frame(content)+frame("b")), 100)
+		if got, err := r.Read(); err != nil || string(got) != "a" {
+			t.Errorf("%q, %v", got, err)
+		}
+		_, err := r.Read()
+		var long *dapwire.LongError
+		if !errors.As(err, &long) || long.Length != length || long.Limit != 100 || string(long.Begin) != content[:min(length, 4096)] {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+		if got, err := r.Read(); err != nil || string(got) != "b" {
+			t.Errorf("after %d bytes: %q, %v", length, got, err)
+		}
+		r = dapwire.NewSkippingReader(strings.NewReader(strings.TrimSuffix(frame(content), "y")), 100)
+		if _, err := r.Read(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%d bytes less one: %v", length, err)
+		}
+	}
+}
