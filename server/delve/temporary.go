@@ -40,6 +40,13 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	return nil
 }
 
+// Stepping says that a step was interrupted and can be finished.
+func (s *Session) Stepping() bool {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	return group.HasSteppingBreakpoints()
+}
+
 // EndStep forgets a step that is not finished: an armed breakpoint is not placed
 // any more, and whatever breakpoints the step has placed are cleared. It is to
 // be called at every stop after [Session.Arm], and does nothing where the step

@@ -36,7 +36,8 @@ type view struct {
 	live     *live.View
 	goOnly   *engine.Prepared // without any strategy: Go's tables are the host's own
 	prepared *engine.Prepared // with the strategies; nil until one is needed
-	threads  map[int64]delve.Thread
+	threads  map[int64]delve.Thread // by goroutine, 0 for what is selected
+	listed   bool                   // threads holds every goroutine
 	goStacks map[int64]*Stack // nil: has other code
 	stacks   map[int64]*Stack
 }
@@ -157,14 +158,14 @@ func (v *view) thread(goroutine int64) (delve.Thread, error) {
 
 func (v *view) find(goroutine int64) (delve.Thread, error) {
 	if goroutine > 0 {
-		return v.live.Goroutine(uint64(goroutine))
+		return v.goroutine(uint64(goroutine))
 	}
 	selected, err := v.session.Selected()
 	if err != nil {
 		return delve.Thread{}, err
 	}
 	if selected.Goroutine != 0 {
-		return v.live.Goroutine(selected.Goroutine)
+		return v.goroutine(selected.Goroutine)
 	}
 	threads, err := v.live.Threads()
 	if err != nil {
@@ -176,6 +177,28 @@ func (v *view) find(goroutine int64) (delve.Thread, error) {
 		}
 	}
 	return delve.Thread{}, fmt.Errorf("there is no thread %d", selected.Thread)
+}
+
+// goroutine finds a goroutine. Where one is asked for that does not run, all of
+// them are kept: who lists their stacks asks for one after the other.
+func (v *view) goroutine(id uint64) (delve.Thread, error) {
+	if th, err := v.live.Current(); err == nil && th.Goroutine == id {
+		return th, nil
+	}
+	if !v.listed {
+		all, err := v.live.Goroutines()
+		if err != nil {
+			return delve.Thread{}, err
+		}
+		v.listed = true
+		for _, th := range all {
+			v.threads[int64(th.Goroutine)] = th
+		}
+	}
+	if th, ok := v.threads[int64(id)]; ok {
+		return th, nil
+	}
+	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
 // goStack is a stack by Go's tables, nil where they do not do.

@@ -21,22 +21,24 @@ func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 	}
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if s.session == nil {
+	if !s.looks() {
 		s.delve.Command(command, cb)
 		return
 	}
-	if err := s.prepareStep(&command); err != nil {
+	session := s.session
+	armed, err := s.prepareStep(&command)
+	if err != nil {
 		cb.Return(nil, err)
 		return
 	}
 	s.delve.Command(command, &callback{cb, func(out any, err error) (any, error) {
 		result, ok := out.(rpc2.CommandOut)
-		if !ok || !result.State.NextInProgress {
-			if ended := s.session.EndStep(); ended != nil && err == nil {
+		if ok && !result.State.NextInProgress || !ok && armed { // the step is over, or was none
+			if ended := session.EndStep(); ended != nil && err == nil {
 				return nil, ended
 			}
 		}
-		if ok {
+		if ok && !result.State.Exited && s.looks() {
 			s.improve(&result.State)
 			out = result
 		}
@@ -54,30 +56,31 @@ type callback struct {
 func (c *callback) Return(out any, err error) { c.RPCCallback.Return(c.change(out, err)) }
 
 // prepareStep makes a step safe, or refuses it: Delve places a breakpoint at what
-// it believes to be the caller, and lets the program run.
-func (s *server) prepareStep(command *api.DebuggerCommand) error {
+// it believes to be the caller, and lets the program run. armed says that clew has
+// one placed.
+func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err error) {
 	step, ok := steps[command.Name]
-	if !ok || !s.session.Live() {
-		return nil // a core file: nothing is written into it
+	if !ok || !s.session.Live() || s.session.Stepping() {
+		return false, nil // a core file, into which nothing is written; a step in a step, which Delve refuses
 	}
 	d, err := s.stacks.Plan(step)
 	if err != nil {
 		s.fell(command.Name, err)
-		return nil // as Delve would by itself
+		return false, nil // as Delve would by itself
 	}
 	if err := d.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if d.Action == stepping.Delegate {
-		return nil
+		return false, nil
 	}
 	if err := s.session.Arm(d.Caller); err != nil {
-		return err
+		return false, err
 	}
 	if d.Action == stepping.Return {
 		command.Name = api.Continue // to the breakpoint at the caller
 	}
-	return nil
+	return true, nil
 }
 
 // cancelNext ends a step that was interrupted.
@@ -104,4 +107,12 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 		}
 		return out, err
 	}})
+}
+
+// jump moves the current thread to another instruction: its stack is another.
+func (s *server) jump(arg rpc2.SetExecutionPointIn, out *rpc2.SetExecutionPointOut) error {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	defer s.stacks.Changed()
+	return s.delve.SetExecutionPoint(arg, out)
 }

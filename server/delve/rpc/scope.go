@@ -19,10 +19,10 @@ import (
 func (s *server) scoped(scope *api.EvalScope, byDelve func() error, own func(f *ownFrameRef) error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if s.session == nil || scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth {
+	if scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth || !s.looks() {
 		return byDelve() // the innermost frame is the same for all
 	}
-	stack, err := s.stack(scope.GoroutineID, scope.Frame+1)
+	stack, _, err := s.stack(scope.GoroutineID, scope.Frame+1, 0)
 	if err != nil {
 		s.fell("the scope", err)
 	}

@@ -28,25 +28,27 @@ type server struct {
 	// program may run: a look never sees two stops.
 	gate    sync.Mutex
 	session *delve.Session // nil where Delve is alone
+	pid     int            // that it is of
 	file    *corefile.File
 }
 
 // methods are Delve's own methods by name, and what they are replaced by.
 func (s *server) methods() map[string]any {
 	return map[string]any{
-		"RPCServer.Stacktrace":       s.stacktrace,
-		"RPCServer.Command":          s.command,
-		"RPCServer.State":            s.state,
-		"RPCServer.CancelNext":       s.cancelNext,
-		"RPCServer.Restart":          s.restart,
-		"RPCServer.Eval":             s.eval,
-		"RPCServer.Set":              s.set,
-		"RPCServer.ListLocalVars":    s.locals,
-		"RPCServer.ListFunctionArgs": s.arguments,
-		"RPCServer.ListRegisters":    s.registers,
-		"RPCServer.FindLocation":     s.findLocation,
-		"RPCServer.CreateWatchpoint": s.watch,
-		"RPCServer.ListGoroutines":   s.goroutines,
+		"RPCServer.Stacktrace":        s.stacktrace,
+		"RPCServer.Command":           s.command,
+		"RPCServer.State":             s.state,
+		"RPCServer.CancelNext":        s.cancelNext,
+		"RPCServer.Restart":           s.restart,
+		"RPCServer.Eval":              s.eval,
+		"RPCServer.Set":               s.set,
+		"RPCServer.ListLocalVars":     s.locals,
+		"RPCServer.ListFunctionArgs":  s.arguments,
+		"RPCServer.ListRegisters":     s.registers,
+		"RPCServer.FindLocation":      s.findLocation,
+		"RPCServer.CreateWatchpoint":  s.watch,
+		"RPCServer.SetExecutionPoint": s.jump,
+		"RPCServer.ListGoroutines":    s.goroutines,
 	}
 }
 
@@ -132,8 +134,20 @@ func (s *server) attach() {
 	}
 	s.stacks.Watch(session, process)
 	if process != nil {
-		s.session = session
+		s.session, s.pid = session, session.Pid()
 	}
+}
+
+// looks says that clew can look at the program. Where Delve has followed the
+// program into another, it looks at that one. The gate is held.
+func (s *server) looks() bool {
+	if s.session == nil {
+		return false
+	}
+	if pid := s.dbg.ProcessPid(); pid != s.pid {
+		s.attach()
+	}
+	return s.session != nil
 }
 
 func (s *server) close() {

@@ -18,23 +18,46 @@ import (
 func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if s.session == nil || arg.Depth < 0 || arg.Depth >= maxDepth || arg.Opts&(api.StacktraceSimple|api.StacktraceG) != 0 {
+	if arg.Depth < 0 || arg.Depth >= maxDepth || arg.Opts&(api.StacktraceSimple|api.StacktraceG) != 0 || !s.looks() {
 		return s.delve.Stacktrace(arg, out)
 	}
-	stack, err := s.stack(arg.Id, arg.Depth+1)
-	if err != nil {
-		s.fell("Stacktrace", err)
-	}
-	if stack == nil {
-		return s.delve.Stacktrace(arg, out)
-	}
-	frames, err := s.convert(stack, &arg)
+	frames, err := s.frames(&arg)
 	if err != nil {
 		s.fell("Stacktrace", err)
 		return s.delve.Stacktrace(arg, out)
 	}
-	out.Locations = frames
+	out.Locations = frames[min(max(arg.Skip, 0), len(frames)):]
 	return nil
+}
+
+// frames gives the frames that a request asks for, those to skip included.
+func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
+	opts, cfg := arg.Opts, api.LoadConfigToProc(arg.Cfg)
+	if arg.Defers {
+		opts |= api.StacktraceReadDefers
+	}
+	if cfg == nil && arg.Full {
+		full := proc.LoadFullValue()
+		cfg = &full
+	}
+	stack, raw, err := s.stack(arg.Id, arg.Depth+1, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case stack == nil && arg.Skip > 0 && arg.Skip < len(raw): // those need no variables
+		frames, err := s.dbg.ConvertStacktrace(raw[arg.Skip:], cfg)
+		return append(make([]api.Stackframe, arg.Skip), frames...), err
+	case stack == nil:
+		return s.dbg.ConvertStacktrace(raw, cfg)
+	}
+	if raw, err = s.claimed(stack, arg, opts); err != nil {
+		return nil, err
+	}
+	known, err := s.dbg.ConvertStacktrace(raw, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return convert(stack, known, arg.Depth), nil
 }
 
 // maxDepth bounds what one request can ask for.
@@ -45,98 +68,78 @@ func (s *server) fell(what string, err error) {
 	delve.LogRPC("%s is Delve's own: %v", what, err)
 }
 
-// stack gives the assembled stack with at least so many frames, if it has them;
-// nil where Delve's own is the same. The gate is held.
-func (s *server) stack(goroutine int64, frames int) (*stacks.Stack, error) {
+// stack gives the assembled stack with at least so many frames, if it has them.
+// Where Delve's own is the same it is nil, and raw is that one, not deeper. The
+// gate is held.
+func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) (stack *stacks.Stack, raw []proc.Stackframe, err error) {
 	g, err := s.stacks.GoStack(goroutine, frames)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if g != nil && s.same(g, goroutine, frames) {
-		return nil, nil
+	if g != nil {
+		if raw, err = s.dbg.Stacktrace(goroutine, frames-1, opts); err == nil && same(g, raw, frames) {
+			return nil, raw, nil
+		}
 	}
-	return s.stacks.Whole(goroutine, frames)
+	stack, err = s.stacks.Whole(goroutine, frames)
+	return stack, nil, err
 }
 
 // same says that Delve's own stack is that of Go's tables, frame by frame from
 // the innermost on. What may go wrong: two different chains could show the same
 // return addresses for a while, within a recursion of which one side has skipped
 // a level. Between Go functions neither does.
-func (s *server) same(g *stacks.Stack, goroutine int64, frames int) bool {
-	raw, err := s.dbg.Stacktrace(goroutine, frames-1, 0)
-	if err != nil {
-		return false
-	}
+func same(g *stacks.Stack, raw []proc.Stackframe, frames int) bool {
 	want := g.Frames[:min(frames, len(g.Frames))]
 	if len(raw) != len(want) {
 		return false
 	}
 	for i := range want {
-		if raw[i].Current.PC != want[i].PC.Raw() {
+		if raw[i].Current.PC != want[i].PC.Raw() || raw[i].Err != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// convert gives a stack's frames as Delve's interface has them, from arg.Skip on.
-func (s *server) convert(stack *stacks.Stack, arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
-	end := min(len(stack.Frames), arg.Depth+1)
-	wanted := stack.Frames[:end]
-	known, err := s.knownFrames(wanted, arg)
-	if err != nil {
-		return nil, err
+// claimed gives as many of Delve's own frames as the stack's need.
+func (s *server) claimed(stack *stacks.Stack, arg *rpc2.StacktraceIn, opts api.StacktraceOptions) ([]proc.Stackframe, error) {
+	last := -1
+	for i := range stack.Frames[:min(len(stack.Frames), arg.Depth+1)] {
+		last = max(last, stack.Frames[i].DelveFrame)
 	}
+	if last < 0 {
+		return nil, nil
+	}
+	return s.dbg.Stacktrace(arg.Id, last, opts)
+}
+
+// convert gives a stack's frames as Delve's interface has them, to a depth. known
+// are Delve's own.
+func convert(stack *stacks.Stack, known []api.Stackframe, depth int) []api.Stackframe {
+	end := min(len(stack.Frames), depth+1)
 	out := make([]api.Stackframe, 0, end+1)
-	for i := range wanted {
-		f := &wanted[i]
-		frame, ok := known[f.DelveFrame]
-		if f.DelveFrame < 0 || !ok || frame.PC != f.PC.Raw() {
+	for i := range stack.Frames[:end] {
+		f := &stack.Frames[i]
+		var frame api.Stackframe
+		if n := f.DelveFrame; n >= 0 && n < len(known) && known[n].PC == f.PC.Raw() {
+			frame = known[n]
+		} else {
 			frame = ownFrame(stack, f)
 		}
 		frame.Location = named(frame.Location, f)
 		frame.Bottom = stack.Stop == unwind.End && i+1 == len(stack.Frames)
 		out = append(out, frame)
 	}
-	if cutOff(&stack.Stack) && len(out) == len(stack.Frames) && len(out) <= arg.Depth {
+	if cutOff(&stack.Stack) && end == len(stack.Frames) && end <= depth {
 		out = append(out, api.Stackframe{Err: "truncated: " + plain(stack.Reason)})
 	}
-	return out[min(max(arg.Skip, 0), len(out)):], nil
+	return out
 }
 
 // cutOff says that the stack ends before its outermost frame, and not because no
 // more was asked for.
 func cutOff(s *unwind.Stack) bool { return s.Stop == unwind.Truncated && !s.DepthLimited }
-
-// knownFrames gives Delve's frames by their index in Delve's stack, as far as
-// these frames need them.
-func (s *server) knownFrames(frames []unwind.Frame, arg *rpc2.StacktraceIn) (map[int]api.Stackframe, error) {
-	last := -1
-	for i := range frames {
-		last = max(last, frames[i].DelveFrame)
-	}
-	known := make(map[int]api.Stackframe)
-	if last < 0 {
-		return known, nil
-	}
-	opts, cfg := arg.Opts, api.LoadConfigToProc(arg.Cfg)
-	if arg.Defers {
-		opts |= api.StacktraceReadDefers
-	}
-	if cfg == nil && arg.Full {
-		full := proc.LoadFullValue()
-		cfg = &full
-	}
-	raw, err := s.dbg.Stacktrace(arg.Id, last, opts)
-	if err != nil {
-		return nil, err
-	}
-	converted, err := s.dbg.ConvertStacktrace(raw, cfg)
-	for i := range converted {
-		known[i] = converted[i]
-	}
-	return known, err
-}
 
 // ownFrame is a frame that Delve does not have. Its offsets are absolute, as
 // Delve's are off the goroutine's stack.

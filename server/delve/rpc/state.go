@@ -20,7 +20,7 @@ func (s *server) state(arg rpc2.StateIn, cb service.RPCCallback) {
 			return out, err
 		}
 		defer s.gate.Unlock()
-		if s.session != nil {
+		if s.looks() {
 			s.improve(result.State)
 		}
 		return result, err
@@ -56,18 +56,19 @@ func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 			return // Delve's interface has no way to ask for that stack
 		}
 	}
-	arg := rpc2.StacktraceIn{Id: id, Depth: th.Breakpoint.Stacktrace}
-	stack, err := s.stack(arg.Id, arg.Depth+1)
-	if err != nil || stack == nil {
+	frames, err := s.frames(&rpc2.StacktraceIn{Id: id, Depth: th.Breakpoint.Stacktrace})
+	if err != nil {
+		s.fell("a breakpoint's stack", err)
 		return
 	}
-	if frames, err := s.convert(stack, &arg); err == nil {
-		th.BreakpointInfo.Stacktrace = frames
-	}
+	th.BreakpointInfo.Stacktrace = frames
 }
 
-// placeAll does so for every goroutine.
+// placeAll corrects where goroutines are.
 func (s *server) placeAll(goroutines []*api.Goroutine) {
+	if !s.looks() {
+		return
+	}
 	for _, g := range goroutines {
 		s.place(g)
 	}
@@ -78,7 +79,7 @@ func (s *server) placeAll(goroutines []*api.Goroutine) {
 // that the assembled stack does not have. Only a goroutine on a thread can be in
 // such code.
 func (s *server) place(g *api.Goroutine) {
-	if s.session == nil || g.ThreadID == 0 || g.ID <= 0 || g.Unreadable != "" {
+	if g.ThreadID == 0 || g.ID <= 0 || g.Unreadable != "" {
 		return
 	}
 	stack, err := s.stacks.GoStack(g.ID, 1)
