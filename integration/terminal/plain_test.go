@@ -1,0 +1,85 @@
+package terminal
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// masks are what differs from run to run: addresses of heaps and stacks, thread
+// and process IDs.
+var masks = []struct {
+	what *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`0x0*[1-9a-f][0-9a-f]{8,15}\b`), "0xADDRESS"},
+	{regexp.MustCompile(`\b(thread|Thread|Process|process|PID) \d+`), "$1 ID"},
+	{regexp.MustCompile(`~r0 = .*`), "~r0 = NUMBER"}, // what was not set yet
+	{regexp.MustCompile(`\(thread \d+\)`), "(thread ID)"},
+	{regexp.MustCompile(`Switched from \d+ to \d+ \(thread`), "Switched (thread"},
+}
+
+func masked(text string) string {
+	for _, m := range masks {
+		text = m.what.ReplaceAllString(text, m.by)
+	}
+	return text
+}
+
+// TestPlain: with a program of Go's only, a session of clew's is a session of
+// dlv's, to the last byte.
+func TestPlain(t *testing.T) {
+	need(t)
+	exe, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	star := filepath.Join(t.TempDir(), "x.star")
+	if err := os.WriteFile(star, []byte("def main():\n\tfor f in stacktrace(-1, 5, 0, False, 0, None).Locations:\n\t\tprint(f.Location.PC, f.Location.Line)\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		script []string
+	}{
+		{"work", []string{"work"}, []string{
+			"break main.step", "on 1 stack 3", "on 1 print i", "continue", "stack", "stack -full 2", "stack -offsets", "stack 1", "stack -defer", "stack -mode simple", "stack -mode fromg", "bt -a 3 -adepth 2",
+			"locals", "args", "print p", "frame 1", "locals", "print total", "frame 1 print list", "frame 2 list", "up", "down", "down 1", "up 9", "frame 77", "frame 77 locals", "frame 0",
+			"list", "disassemble", "whatis p", "set i = 41", "print i", "step", "next", "stepout", "stack 2", "stack -full", "goroutine", "goroutine 1 stack 2", "goroutine 99 stack", "deferred 1 args",
+			"clear 1", "break main.inlined", "condition 2 x > 99", "check", "source " + star, "stepi", "nexti", "regs", "next", "next", "next", "restart", "break main.sum", "continue", "stack", "next", "next", "step", "stack", "stepout",
+			"call main.inlined(1, 2)", "jump +1", "watch -w total", "clearall", "continue", "stack", "goroutines",
+		}},
+		{"deep", []string{"deep", "300"}, []string{"continue", "stack 400", "frame 200", "frame 299 args", "stepout", "up 7", "stack 3"}},
+		{"panic", []string{"panic"}, []string{"continue", "stack", "frame 4", "locals", "goroutines -t 3", "next"}},
+		{"goroutines", []string{"goroutines", "8"}, []string{"continue", "goroutines -t 4", "goroutines -r", "goroutines -with userloc plain -exec stack 1", "goroutine 20", "stack", "frame 2", "frame 3 args", "up", "goroutine 1", "stack", "next", "clearall"}},
+		{"exit", []string{"exit"}, []string{"continue", "stack", "locals", "next", "restart", "list"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			play := func(tool string) string {
+				s := session{tool: tool, args: []string{"exec", "--disable-aslr"}, target: append([]string{exe}, tt.args...), script: tt.script}
+				out, code := s.end(t)
+				return masked(out) + "\nexit code " + string(rune('0'+code))
+			}
+			want, got := play("dlv"), play("clew")
+			if strings.Count(want, "\n") < len(tt.script) {
+				t.Fatalf("dlv says next to nothing:\n%s", want)
+			}
+			if want != got {
+				t.Errorf("dlv:\n%s\n\nclew:\n%s\n\nfirst difference: %s", want, got, firstDifference(want, got))
+			}
+		})
+	}
+}
+
+func firstDifference(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return "dlv: " + as[i] + "\nclew: " + bs[i]
+		}
+	}
+	return "one is longer"
+}

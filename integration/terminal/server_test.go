@@ -1,0 +1,162 @@
+package terminal
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// headless starts a server, and gives its address.
+func headless(t *testing.T, tool string, env []string, args ...string) (addr string) {
+	t.Helper()
+	cmd := exec.Command(binary(tool), args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	said := make(chan string, 1)
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if rest, ok := strings.CutPrefix(lines.Text(), "API server listening at: "); ok {
+				said <- rest
+			}
+		}
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		wait := patience
+		if t.Failed() {
+			wait = time.Second
+		}
+		select {
+		case <-ended:
+		case <-time.After(wait):
+			t.Error("the server does not end with its client")
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it takes the program with it
+			<-ended
+		}
+	})
+	select {
+	case addr = <-said:
+	case <-ended:
+		t.Fatal("the server has ended")
+	case <-time.After(patience):
+		t.Fatal("the server does not listen")
+	}
+	if !strings.HasPrefix(addr, "unix:") {
+		addr = "unix:" + addr
+	}
+	return addr
+}
+
+// TestHeadless: dlv's terminal, connected to a headless server of clew's, shows
+// clew's stacks; clew's terminal, connected to a server of dlv's, dlv's.
+func TestHeadless(t *testing.T) {
+	need(t)
+	p := native(t, "linked-O2-omit-stripped")
+	sameAddresses(t)
+	args := []string{"callback", "int3", filepath.Join(t.TempDir(), "record")}
+	want := assembled(t, p, args...)
+	start := func(tool string) string {
+		return headless(t, tool, p.Env(), append([]string{"exec", "--headless", "--listen", "unix:" + filepath.Join(workFolder, tool+".sock"), p.Path, "--"}, args...)...)
+	}
+	script := []string{"continue", "stack 100", "frame 10 regs"}
+	s := session{tool: "dlv", args: []string{"connect", start("clew")}, script: script}
+	out := s.play(t)
+	compare(t, framesOf(t, out)[0], &want)
+	if pc := strconv.FormatUint(uint64(want.Frames[10].PC), 16); !strings.Contains(out, "0000"+pc+"\n") {
+		t.Errorf("frame 10 is another:\n%s", out)
+	}
+	s = session{tool: "clew", args: []string{"connect", start("dlv")}, script: script}
+	out = s.play(t)
+	if got := framesOf(t, out)[0]; len(got) >= len(want.Frames) {
+		t.Errorf("dlv's own stack has %d frames:\n%s", len(got), out)
+	}
+}
+
+// TestAttach: a process that was attached to shows clew's stacks, and goes on.
+func TestAttach(t *testing.T) {
+	need(t)
+	p := native(t, "linked-O2-omit-stripped")
+	cmd := exec.Command(p.Path, "plain", "spin", filepath.Join(t.TempDir(), "record"))
+	cmd.Env = p.Env()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	out := ""
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Second) {
+		s := session{tool: "clew", args: []string{"attach", strconv.Itoa(cmd.Process.Pid)}, script: []string{"goroutine 1 stack 100"}}
+		var code int
+		if out, code = s.end(t); code != 0 {
+			t.Fatalf("it ends with %d:\n%s", code, out)
+		}
+		if strings.Contains(out, "libnative.so+") {
+			break
+		}
+	}
+	for _, want := range []string{"in outer\n", "in main._Cfunc_outer\n", "in main.second\n", "in main.main\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "(truncated)") {
+		t.Errorf("it is not whole:\n%s", out)
+	}
+	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("the process is gone: %v", err)
+	}
+}
+
+// TestCore: a core file, written by the kernel, shows clew's stacks.
+func TestCore(t *testing.T) {
+	need(t)
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(string(pattern), "|/") {
+		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
+	}
+	p := native(t, "linked-O2-omit-stripped")
+	dir := t.TempDir()
+	crash := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, "plain", "core", filepath.Join(dir, "record"))
+	crash.Dir, crash.Env = dir, p.Env()
+	_ = crash.Run() // it crashes
+	if status, ok := crash.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
+		testneed.LeaveOut(t, "no core file is written here (%v)", crash.ProcessState)
+	}
+	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
+	if err != nil || len(cores) != 1 {
+		t.Fatalf("core files: %v, %v", cores, err)
+	}
+	s := session{tool: "clew", args: []string{"core", p.Path, cores[0]}, script: []string{"stack 100", "frame 3", "stepout"}}
+	out := s.play(t)
+	for _, want := range []string{"in outer\n", "in main._Cfunc_outer\n", "in main.main\n", "Frame 3: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
