@@ -71,6 +71,13 @@ func machOHeaders(f *macho.File, offset uint64) *headers {
 const pageSize = 4 << 10
 
 // addAnonymous finds Mach-O images that were read into memory without a file.
+//
+// Situation: no file is named where the code is mapped, and nothing lists what a
+// loader of the program's own has loaded. Example: a program that reads a dylib into
+// memory from an archive. What handles it: executable memory that begins with a header
+// whose load commands can be read is an image, and so is what begins right behind
+// one; the kernel joins mappings. An image in the middle of other code is not
+// found. Test: TestMachOInMemory; integration, TestMachO.
 func (c *capture) addAnonymous(maps []Mapping) {
 	if c.Memory == nil {
 		return

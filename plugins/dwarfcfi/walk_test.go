@@ -363,3 +363,40 @@ func FuzzWalk(f *testing.F) {
 		}
 	})
 }
+
+// TestMachOTables: tables of a Mach-O image are right at calls only, whatever they
+// say: here they do not tell of the epilogue.
+func TestMachOTables(t *testing.T) {
+	image := program(unwind.AMD64, join(advance(1), defOffset(16), saved(3, 2)), undefined(16), undefined(16))
+	for i := range image.Sections {
+		if image.Sections[i].Name == sectionEH {
+			image.Sections[i].Name = sectionMachO
+		}
+	}
+	p := with(t, unwind.AMD64, 0, image)
+	code := []byte{0x53, 0xe8, 0, 0x10, 0, 0, 0x5b, 0xc3} // push rbx; call; pop rbx; ret
+	whole := &unwind.FunctionCode{Start: function(0), Exact: true, Code: code}
+	const rbx, ra, below = 0x2222, codeBase + funcSize + 8, codeBase + 2*funcSize + 8
+	for _, tt := range []struct {
+		name  string
+		at    uint64
+		kind  unwind.PCKind
+		code  *unwind.FunctionCode
+		words []uint64 // the stack
+		trust unwind.Trust
+	}{
+		{"entry", 0, unwind.KindInstruction, nil, []uint64{ra, below}, unwind.TrustCFI},
+		{"body", 1, unwind.KindInstruction, whole, []uint64{rbx, ra}, unwind.TrustCFI},
+		{"a caller", 6, unwind.KindReturn, nil, []uint64{rbx, ra}, unwind.TrustCFI},
+		{"at the return", 7, unwind.KindInstruction, whole, []uint64{ra, below}, unwind.TrustFramePointer},
+		{"no code", 6, unwind.KindInstruction, nil, []uint64{rbx, ra}, unwind.TrustScan},
+	} {
+		s := stackasm.New(unwind.AMD64, stackBase).Mark("sp").Word(tt.words...).Pad(64)
+		r := walktest.Request(t, unwind.AMD64, tt.kind, s, stackasm.Values{"rip": num(function(0) + tt.at), "rsp": at("sp"), "rbx": num(rbx)})
+		r.Function = tt.code
+		got := walktest.Wants(t, p, r, []uint64{ra}, unwind.StopEnd, "undefined").Steps[0]
+		if v, ok := got.Caller.Get(unwind.AMD64RBX); got.Trust != tt.trust || !ok || v != rbx {
+			t.Errorf("%s: trust %v, rbx %#x, %v; want %v", tt.name, got.Trust, v, ok, tt.trust)
+		}
+	}
+}

@@ -204,7 +204,8 @@ func (f *File) nativeInGoTable(vaddr uint64) (function, bool) {
 // starts in the middle of the function's life: a frame stands already. Example:
 // "main.cold". A simulation of the prologue must not begin there. LLVM's
 // "f.cold.1" is called, so for it this only means less trust. dyld_stub_binder is
-// jumped to with two words on the stack, which __stub_helper has pushed.
+// jumped to with two words on the stack, which __stub_helper has pushed (Apple's
+// lazy binding).
 func fragment(name string) bool {
 	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.") || name == "dyld_stub_binder"
 }
