@@ -59,6 +59,7 @@ const (
 	errEvaluate    = 2009
 	errSetVariable = 2012
 	errDataBreak   = 2017
+	errException   = 2011
 	errStep        = 2101
 	errLost        = 2102
 	errOwn         = 2103

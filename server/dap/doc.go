@@ -18,7 +18,9 @@
 //
 // Frames that Delve knows keep Delve's IDs, and with them their variables.
 // Frames and variables that only clew knows have IDs from [FirstID] up, with the
-// epoch (the count of stops) in them: old ones are refused. A C thread without a
+// epoch (the count of stops) in them: old ones are refused. Such a frame is lent to
+// Delve for a request about it, so that types, values and expressions are Delve's
+// there too; a frame that was only scanned for is not. A C thread without a
 // goroutine is a DAP thread with the ID FirstID + its thread ID.
 //
 // # Parts
@@ -28,14 +30,14 @@
 //   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - target.go: what is debugged, as Delve has it
 //   - look.go: the program at a stop or in a core file, in bounded time
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks
 //   - strategies.go: sets of strategies, the configured one and others
 //   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
 //     requests of clew's own; progress.go, cancel.go: what long ones have
 //   - ahead.go: what is done before a client asks, or while Delve answers
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
-//   - scopes.go, variables.go, ids.go: what a frame holds
+//   - scopes.go, variables.go, ids.go: what a frame holds; lend.go: Delve answers
+//     about a frame that only clew knows
 //   - threads.go, stopped.go, threadid.go: threads without a goroutine
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - lost.go: what the client is told when Delve, in another process, is gone

@@ -26,7 +26,15 @@ type frames struct {
 	epoch uint64
 	own   []frameRef
 	delve map[int64]frameRef // frames with Delve's IDs
-	vars  [][]variable       // own variable references
+	vars  []held             // own variable references
+}
+
+// held is what a variable reference of ours stands for: variables, or those that
+// Delve has by a reference of its own, of a frame that was lent to it.
+type held struct {
+	vars  []variable
+	delve int64
+	frame frameRef
 }
 
 // StaleError says that an ID is of an earlier stop, or was never given.
@@ -65,13 +73,13 @@ func (f *frames) mint(epoch uint64, ref frameRef) (int, error) {
 	return ownID(epoch, len(f.own)-1), nil
 }
 
-// mintVars makes a reference for a list of variables, 0 for none.
-func (f *frames) mintVars(epoch uint64, vars []variable) int {
+// mintVars makes a reference for variables, 0 for none.
+func (f *frames) mintVars(epoch uint64, vars held) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
 	// Number 0 is not used: it stands for "nothing" when the epoch is.
-	if len(vars) == 0 || len(f.vars)+1 == maxNumber {
+	if len(vars.vars) == 0 && vars.delve == 0 || len(f.vars)+1 == maxNumber {
 		return 0
 	}
 	f.vars = append(f.vars, vars)
@@ -121,12 +129,12 @@ func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {
 }
 
 // variables gives the variables for a reference of ours.
-func (f *frames) variables(at stop, id int64) ([]variable, error) {
+func (f *frames) variables(at stop, id int64) (held, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, ok := f.number(at, id)
 	if !ok || n < 1 || n > len(f.vars) {
-		return nil, &StaleError{"variable reference", id}
+		return held{}, &StaleError{"variable reference", id}
 	}
 	return f.vars[n-1], nil
 }

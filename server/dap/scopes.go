@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -24,7 +23,7 @@ type scopesBody struct {
 }
 
 // onScopes adds a scope that says how the frame was found. A frame that only
-// clew knows has that, and its registers.
+// clew knows has that, its registers, and its variables where DWARF describes them.
 func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 	at, ref, known, ok := p.frameOf(m, errScopes, "Unable to list locals")
 	switch {
@@ -33,12 +32,41 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 		p.pass(m, nil)
 	case ref.frame < 0:
 		p.respond(m, scopesBody{Scopes: []scope{}})
-	case ref.stack.stack.Frames[ref.frame].DelveFrame < 0:
-		p.respond(m, scopesBody{Scopes: p.ownScopes(ctx, m, at, ref)})
+	case ref.isOwn():
+		p.scopesOfOwn(ctx, m, at, ref)
 	default:
 		p.scopesOfDelve(ctx, m, at, ref)
 	}
 }
+
+// scopesOfOwn asks Delve for the variables of a frame that is lent to it.
+func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
+	var body struct {
+		Scopes []json.RawMessage `json:"scopes"`
+	}
+	answer, err := p.inFrame(ctx, m, ref, true)
+	if err == nil && answer.Success {
+		p.mapReferences(answer, at, ref, "scopes")
+		err = answer.Decode("body", &body)
+	}
+	if err != nil {
+		p.opts.Log("scopes: %v", err)
+	}
+	var out []any
+	for _, raw := range body.Scopes {
+		var s scope
+		if json.Unmarshal(raw, &s) == nil && s.Name != registersScope { // ours has no more, and says so
+			out = append(out, raw)
+		}
+	}
+	for _, s := range p.ownScopes(ctx, m, at, ref) {
+		out = append(out, s)
+	}
+	p.respond(m, map[string]any{"scopes": out})
+}
+
+// registersScope is also Delve's name for it, with showRegisters.
+const registersScope = "Registers"
 
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
@@ -94,30 +122,20 @@ func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, re
 func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) []scope {
 	var out []scope
 	if vars := p.registers(ctx, m, ref); len(vars) > 0 {
-		out = append(out, scope{Name: "Registers", PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, vars)})
+		out = append(out, scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars})})
 	}
 	return append(out, p.unwindScope(at, ref))
 }
 
-// registers gives a frame's registers: all that the walk has recovered. It is
-// walked again for that, because an ordinary walk keeps the few that it needs.
+// registers gives a frame's registers.
 func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []variable {
-	f := &ref.stack.stack.Frames[ref.frame]
-	regs := f.Registers
+	regs := ref.stack.stack.Frames[ref.frame].Registers
 	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		if v != ref.stack.view {
-			return errNoTarget // the memory was changed since
+		_, all, err := p.recovered(ctx, v, ref)
+		if err == nil {
+			regs = all
 		}
-		if err := p.prepare(ctx, v); err != nil {
-			return err
-		}
-		stack := v.prepared.Stack(ctx, &ref.stack.thread.Thread, assembler.Options{MaxFrames: ref.stack.depth, AllRegisters: true})
-		for i := range stack.Frames {
-			if g := &stack.Frames[i]; !g.Inlined && g.PC == f.PC && g.CFA == f.CFA {
-				regs = g.Registers
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		p.opts.Log("registers: %v", err)
@@ -167,7 +185,7 @@ func (p *Proxy) unwindScope(at stop, ref frameRef) scope {
 	if ref.frame+1 == len(s.stack.Frames) {
 		add(s.stack.Stop.String(), s.stack.Reason)
 	}
-	return scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, vars), Expensive: true}
+	return scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars}), Expensive: true}
 }
 
 func rejection(r *unwind.Rejection) string {

@@ -26,3 +26,9 @@ type Target interface {
 	Arm(at stepping.Temporary) error
 	EndStep() error
 }
+
+// Lender is a target whose Delve can be lent a frame that it does not know, for
+// requests about it: one in this process.
+type Lender interface {
+	Lend(f *delve.Lent) (delve.Loan, error)
+}

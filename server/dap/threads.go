@@ -90,8 +90,14 @@ func (v *view) nameOf(pc unwind.CodeAddr) string {
 	return frameName(&stack.Frames[0])
 }
 
-// onExceptionInfo names a thread without a goroutine as Delve does.
-func (p *Proxy) onExceptionInfo(_ context.Context, m *dapwire.Message) {
-	p.mapThread(m)
-	p.pass(m, nil)
+// onExceptionInfo refuses what Delve has of goroutines only: their panics and
+// fatal errors. Its own refusal would name a goroutine that there is not.
+func (p *Proxy) onExceptionInfo(ctx context.Context, m *dapwire.Message) {
+	tid, ok := ownThread(threadOf(m))
+	switch {
+	case !ok:
+		p.pass(m, nil)
+	case p.settle(ctx, m):
+		p.refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+	}
 }

@@ -22,7 +22,7 @@ import (
 // the same as without. It stays there for one request only: frames hold
 // registers, which a client may change at a stop.
 //
-// Three fields are not exported. Where a release of Delve has others, nothing is
+// The fields are not exported. Where a release of Delve has others, nothing is
 // walked ahead, and Delve does as it always does.
 // Test: TestWalkedFields, integration/dap TestStackIsDelves.
 type walkedFields struct {
@@ -31,6 +31,8 @@ type walkedFields struct {
 	cacheType              reflect.Type
 	keyGoroutine           uintptr // in the map's key
 	keyThread              uintptr
+	frames                 uintptr // in what the map's values point to
+	high                   uintptr // in proc.Stackframe: the end of its stack
 }
 
 var theWalkedFields = sync.OnceValues(findWalkedFields)
@@ -59,7 +61,24 @@ func findWalkedFields() (f walkedFields, err error) {
 	}
 	f.keyGoroutine = field(m.Type.Key(), "goid", reflect.TypeFor[int64]()).Offset
 	f.keyThread = field(m.Type.Key(), "threadID", reflect.TypeFor[int]()).Offset
+	if m.Type.Elem().Kind() != reflect.Pointer {
+		return f, fmt.Errorf("this release of Delve remembers stacks in another way")
+	}
+	f.frames = field(m.Type.Elem().Elem(), "frames", reflect.TypeFor[[]proc.Stackframe]()).Offset
+	f.high = field(reflect.TypeFor[proc.Stackframe](), "stackHi", reflect.TypeFor[uint64]()).Offset
 	return f, err
+}
+
+// noValue deletes from a map.
+var noValue reflect.Value
+
+// framesOf are the frames in a value of the map.
+func (f *walkedFields) framesOf(value reflect.Value) *[]proc.Stackframe {
+	return (*[]proc.Stackframe)(unsafe.Add(value.UnsafePointer(), f.frames))
+}
+
+func (f *walkedFields) stackHigh(frame *proc.Stackframe) *uint64 {
+	return (*uint64)(unsafe.Add(unsafe.Pointer(frame), f.high))
 }
 
 // stacks is the map of stacks that a target remembers.
@@ -105,8 +124,8 @@ func (f *walkedFields) of(t *proc.Target, g *proc.G) walked {
 func (w *walked) known() bool { return w.stacks.IsNil() || w.stacks.MapIndex(w.sought).IsValid() }
 
 func (w *walked) forget() {
-	w.stacks.SetMapIndex(w.stored, reflect.Value{})
-	w.stacks.SetMapIndex(w.sought, reflect.Value{})
+	w.stacks.SetMapIndex(w.stored, noValue)
+	w.stacks.SetMapIndex(w.sought, noValue)
 }
 
 // frames gives Delve's frames of a goroutine, at most depth of them. Keep leaves

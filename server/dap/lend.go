@@ -1,0 +1,211 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Requests about a frame that only clew knows are Delve's to answer all the same,
+// which knows types, values and expressions: the frame is lent to it for the time
+// of the request (server/delve, lent.go). A frame whose place is only guessed is
+// not: values would be, too.
+
+var (
+	errLabel     = errors.New("this is a label between frames, and no frame")
+	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
+	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
+	errElsewhere = errors.New("Delve runs in another process: variables of a frame that it does not know are not to be had")
+	errGone      = errors.New("the frame is not there any more: ask for the stack again")
+)
+
+// isOwn says that only clew knows the frame.
+func (r frameRef) isOwn() bool {
+	return r.frame >= 0 && r.stack.stack.Frames[r.frame].DelveFrame < 0
+}
+
+// lendable says why a frame cannot be lent, nil if it can.
+func (r frameRef) lendable() error {
+	if r.frame < 0 {
+		return errLabel
+	}
+	f := &r.stack.stack.Frames[r.frame]
+	switch {
+	case weaknessOf(f.Trust) > 1:
+		return errGuessed
+	case f.CFA == 0:
+		return errNoCFA
+	}
+	return nil
+}
+
+// inFrame has Delve answer a request about a frame that only clew knows. With
+// named set, the request is told Delve's name for the frame.
+func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, named bool) (answer *dapwire.Message, err error) {
+	if err := ref.lendable(); err != nil {
+		return nil, err
+	}
+	err = p.ownPaced(ctx, 0, func(ctx context.Context, v *view, getsOn func()) error {
+		lender, ok := v.session.(Lender)
+		if !ok {
+			return errElsewhere
+		}
+		lent, err := p.lent(ctx, v, ref)
+		if err != nil {
+			return err
+		}
+		loan, err := lender.Lend(lent)
+		if err != nil {
+			return err
+		}
+		defer loan.Release()
+		defer p.keepAt(getsOn)()
+		if named {
+			id, err := p.nameLoan(ctx, &loan, lent.Lookup)
+			if err != nil {
+				return err
+			}
+			setArgument(m, "frameId", id)
+		}
+		answer, err = p.up.ask(ctx, m)
+		return err
+	})
+	return answer, err
+}
+
+// keepAt lets a piece of work go on for as long as Delve takes: its answer must
+// come before the frame is taken back.
+func (p *Proxy) keepAt(getsOn func()) (stop func()) {
+	getsOn()
+	ticker, done := time.NewTicker(p.opts.Patience/4), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				getsOn()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { ticker.Stop(); close(done) }
+}
+
+// nameLoan asks for Delve's ID of a frame that is lent.
+func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
+	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1})
+	if err != nil {
+		return 0, err
+	}
+	raw, _ := answer.Get("body")
+	frames, ok := framesIn(raw)
+	if !answer.Success || !ok || len(frames) != 1 || frames[0].pc != lookup {
+		return 0, fmt.Errorf("Delve does not take the frame: %.200s", answer.Bytes())
+	}
+	return frames[0].id, nil
+}
+
+// lent describes a frame for Delve.
+func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, error) {
+	th, regs, err := p.recovered(ctx, v, ref)
+	if err != nil {
+		return nil, err
+	}
+	frames := ref.stack.stack.Frames
+	f := &frames[ref.frame]
+	out := &delve.Lent{
+		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.arch())),
+	}
+	for i := ref.frame; i < len(frames) && frames[i].Inlined; i++ {
+		out.Level++
+	}
+	for _, s := range th.Segments {
+		if s.Kind == unwind.SegmentGoroutine && s.Contains(f.CFA-1) {
+			out.StackHigh = s.High
+		}
+	}
+	return out, nil
+}
+
+// recovered gives a frame's registers: all that a walk can recover. It is walked
+// again for that, because an ordinary walk keeps the few that it needs.
+func (p *Proxy) recovered(ctx context.Context, v *view, ref frameRef) (th delve.Thread, regs unwind.Registers, err error) {
+	th = ref.stack.thread
+	if v != ref.stack.view { // memory or registers were changed since
+		if th.Goroutine != 0 {
+			th, err = v.live.Goroutine(th.Goroutine)
+		} else {
+			th, err = v.thread(th.ID)
+		}
+		if err != nil {
+			return th, regs, err
+		}
+	}
+	if err := p.prepare(ctx, v); err != nil {
+		return th, regs, err
+	}
+	frames := ref.stack.stack.Frames
+	th.Claims, _ = v.session.Claims(th, 2*ref.frame+leastDepth) // without them other strategies have to do
+	stack := v.prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: len(frames), AllRegisters: true})
+	f := &frames[ref.frame]
+	for i := range stack.Frames {
+		if g := &stack.Frames[i]; !g.Inlined && g.PC == f.PC && g.CFA == f.CFA {
+			return th, g.Registers, nil
+		}
+	}
+	return th, regs, errGone
+}
+
+// mapReferences gives the variables in an answer of Delve's about an own frame IDs
+// of our own, which are refused at another stop, and know their frame.
+func (p *Proxy) mapReferences(answer *dapwire.Message, at stop, ref frameRef, list string) {
+	raw, _ := answer.Get("body")
+	body, err := dapwire.ParseObject(raw)
+	if err != nil || !answer.Success {
+		return
+	}
+	if list == "" {
+		p.mapReference(body, at, ref)
+	} else {
+		items, _ := body.Get(list)
+		elements, err := dapwire.Elements(items)
+		if err != nil {
+			return
+		}
+		out := []byte{'['}
+		for i, e := range elements {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			o, err := dapwire.ParseObject(e)
+			if err != nil {
+				return
+			}
+			p.mapReference(o, at, ref)
+			out = append(out, o.Bytes()...)
+		}
+		body.Set(list, append(out, ']'))
+	}
+	answer.Set("body", body.Bytes())
+}
+
+func (p *Proxy) mapReference(o *dapwire.Object, at stop, ref frameRef) {
+	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < FirstID {
+		o.Set("variablesReference", fmt.Appendf(nil, "%d", p.frames.mintVars(at.epoch, held{delve: n, frame: ref})))
+	}
+}
+
+// setArgument changes an argument of a request.
+func setArgument(m *dapwire.Message, name string, value int64) {
+	raw, _ := m.Get("arguments")
+	if args, err := dapwire.ParseObject(raw); err == nil {
+		args.Set(name, fmt.Appendf(nil, "%d", value))
+		m.Set("arguments", args.Bytes())
+	}
+}
