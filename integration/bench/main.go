@@ -41,7 +41,7 @@ func main() {
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
-	only := flag.String("only", "", "measure this part alone: codec, walks, rules, stacks, dap, memory or goroutines")
+	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, memory or goroutines")
 	profile := flag.String("cpuprofile", "", "write a profile of this process, for go tool pprof")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
@@ -64,6 +64,7 @@ var parts = []part{
 	{"codec", func(t *table, _ string) error { return codec(t) }},
 	{"walks", func(t *table, _ string) error { return walks(t) }},
 	{"rules", func(t *table, _ string) error { return rules(t) }},
+	{"compact", func(t *table, _ string) error { return compact(t) }},
 	{"stacks", wholeStacks},
 	{"dap", stackRequests},
 	{"memory", memoryOfServers},

@@ -67,6 +67,11 @@ func (r *encodedRow) word(f *apply.Frame, cfa uint64, offset int64) (uint64, err
 		return 0, err
 	}
 	size := r.arch.PointerSize()
+	if size == 8 { // without an allocation
+		if v, ok := f.Memory.Word(addr, r.arch.ByteOrder()); ok {
+			return v, nil
+		}
+	}
 	v, err := unwind.ReadWord(f.Memory, addr, size, r.arch.ByteOrder())
 	if err != nil {
 		// All that the rule reads lies between the lowest saved register and the CFA.
