@@ -21,7 +21,7 @@ var (
 	errLabel     = errors.New("this is a label between frames, and no frame")
 	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
 	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
-	errElsewhere = errors.New("Delve runs in another process: variables of a frame that it does not know are not to be had")
+	errElsewhere = errors.New("the debugger runs in another process: variables of a frame that it does not know are not to be had")
 	errGone      = errors.New("the frame is not there any more: ask for the stack again")
 )
 
@@ -106,7 +106,7 @@ func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (
 	raw, _ := answer.Get("body")
 	frames, ok := framesIn(raw)
 	if !answer.Success || !ok || len(frames) != 1 || frames[0].pc != lookup {
-		return 0, fmt.Errorf("Delve does not take the frame: %.200s", answer.Bytes())
+		return 0, fmt.Errorf("the debugger does not take the frame: %.200s", answer.Bytes())
 	}
 	return frames[0].id, nil
 }

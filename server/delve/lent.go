@@ -47,7 +47,7 @@ type Loan struct {
 // maxInlined bounds the calls that are inlined into one frame.
 const maxInlined = 64
 
-var errNotLent = errors.New("Delve cannot look into this frame, which clew has recovered")
+var errNotLent = errors.New("this frame, which clew has recovered, cannot be looked into")
 
 // Lend lends a frame to Delve. The target stands still until it is released.
 func (s *Session) Lend(f *Lent) (loan Loan, err error) {

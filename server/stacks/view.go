@@ -34,11 +34,11 @@ type view struct {
 	at       uint64 // the moment
 	session  *delve.Session
 	live     *live.View
-	goOnly   *engine.Prepared // without any strategy: Go's tables are the host's own
-	prepared *engine.Prepared // with the strategies; nil until one is needed
+	goOnly   *engine.Prepared       // without any strategy: Go's tables are the host's own
+	prepared *engine.Prepared       // with the strategies; nil until one is needed
 	threads  map[int64]delve.Thread // by goroutine, 0 for what is selected
 	listed   bool                   // threads holds every goroutine
-	goStacks map[int64]*Stack // nil: has other code
+	goStacks map[int64]*Stack       // nil: has other code
 	stacks   map[int64]*Stack
 }
 

@@ -31,7 +31,7 @@ func (t *Table) stretch(f *function, place, limit uint32) (at, rows int, end uin
 	for low < high && marks[low].start <= place {
 		low++
 	}
-	at, end = int(f.rows), limit
+	at = int(f.rows)
 	if low > 0 {
 		at = int(marks[low-1].at)
 	}
