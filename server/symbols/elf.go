@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
+	"sort"
 
 	"github.com/clewdbg/clew/server/gotab"
 	"github.com/clewdbg/clew/unwind"
@@ -49,15 +51,28 @@ func (f *elfFile) Order() binary.ByteOrder { return f.ByteOrder }
 // Relocatable implements [object].
 func (f *elfFile) Relocatable() bool { return f.Type == elf.ET_REL }
 
-// Executable implements [object].
+// Executable implements [object]. What a segment has beyond the file's end is no
+// code: a damaged header may claim any amount of it.
 func (f *elfFile) Executable() []Range {
 	var out []Range
 	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && p.Vaddr+p.Memsz > p.Vaddr {
-			out = append(out, Range{p.Vaddr, p.Vaddr + p.Memsz})
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 {
+			continue
+		}
+		if n := inFile(p); p.Vaddr+n > p.Vaddr {
+			out = append(out, Range{p.Vaddr, p.Vaddr + n})
 		}
 	}
 	return out
+}
+
+// inFile is how many bytes of a segment the file has.
+func inFile(p *elf.Prog) uint64 {
+	size := int(min(p.Filesz, p.Memsz, math.MaxInt))
+	return uint64(sort.Search(size, func(i int) bool {
+		_, err := p.ReadAt(make([]byte, 1), int64(i))
+		return err != nil
+	}))
 }
 
 // CodeRanges implements [object].

@@ -184,7 +184,7 @@ func (h *Header) shape() {
 		h.unsound = 0xff
 	}
 	for n := 1; n <= maxWords; n++ {
-		s, next := shape{ok: true}, 1
+		s, next := shape{}, 1
 		if h.FixedRA == 0 && next < n {
 			s.ra = uint8(next)
 			next++
@@ -194,14 +194,7 @@ func (h *Header) shape() {
 			next++
 		}
 		s.topOnly = h.FixedRA == 0 && s.ra == 0
-		switch {
-		case next < n, s.topOnly && h.Arch.LR() == unwind.NoRegister:
-			s.ok = false
-		case h.Arch == unwind.ARM64 && n == 2 && h.FixedRA == 0 && h.FixedFP == 0:
-			// The specification takes the second word for the frame pointer's, its
-			// library for the return address's. No assembler writes it.
-			s.ok = false
-		}
+		s.ok = next == n && (!s.topOnly || h.Arch.LR() != unwind.NoRegister)
 		s.quick = s.ok && h.Arch != unwind.S390X
 		if s.ok {
 			h.counts |= 1 << n

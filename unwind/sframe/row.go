@@ -233,11 +233,8 @@ func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
 
 // misshapen says why rows by position cannot have so many words.
 func misshapen(h *Header, count int) string {
-	switch {
-	case h.FixedRA == 0 && count == 1:
+	if h.FixedRA == 0 && count == 1 {
 		return "it has no rule for the return address"
-	case h.FixedRA == 0 && h.FixedFP == 0 && count == 2:
-		return "its second word may be either register's"
 	}
 	return "it has more words than registers"
 }

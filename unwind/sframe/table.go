@@ -217,6 +217,11 @@ func (t *Table) verify(h *Header, f *function, sound *[256]uint8) *Error {
 		at, last = e.next(), int64(e.start)
 	}
 	t.marks = marks
+	if f.count > 0 {
+		if e := t.rowAt(f, int(f.rows)); e.start >= limit {
+			return t.errorf(int(f.rows), fieldRow, "the first row of the function at %#x starts at %#x, behind the code's end, %#x", f.start, e.start, limit)
+		}
+	}
 	if t.isPLTGot(h, f) {
 		return t.correctPLTGot(f)
 	}

@@ -109,6 +109,9 @@ func TestVectors(t *testing.T) {
 			"0-4 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only\n4-8 top frame only cfa=sp; ra=x30; fp=unchanged mangled top-frame-only\n" +
 				"8-c rule cfa=sp+32; ra=[cfa-24]; fp=[cfa-32] mangled\nc-14 rule cfa=x29+32; ra=[cfa-24]; fp=[cfa-32] mangled\n" +
 				"14-18 top frame only cfa=sp; ra=x30; fp=unchanged mangled top-frame-only\n18-20 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only"},
+		{"only the return address is saved, on arm64", 3, unwind.ARM64, sframetest.Func{Size: 0x18, Count: 3, Rows: "00 03 00 | 04 05 10 f0 | 14 03 00"},
+			"0-4 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only\n4-14 rule cfa=sp+16; ra=[cfa-16]; fp=unchanged\n" +
+				"14-18 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only"},
 		{"a signal's frame", 3, unwind.ARM64, sframetest.Func{Size: 8, Count: 1, Rows: "00 27 1001 f8ff f0ff", Info: sframetest.Signal},
 			"0-8 rule cfa=sp+272; ra=[cfa-8]; fp=[cfa-16] signal"},
 		{"starts of 2 bytes, offsets of 4", 2, unwind.AMD64,

@@ -77,6 +77,10 @@ program amd64-v1O2 v1 amd64 -O2
 program amd64-v2O2 v2 amd64 -O2
 program amd64-v3O2 v3 amd64 -O2
 program amd64-v3O0fcfprotectionfullWlzibtplt v3 amd64 -O0 -fcf-protection=full -Wl,-z,ibtplt
+for v in v1 v2 v3; do # what one assembler has wrong
+	gcc -B "$tools/$v/amd64/" -nostdlib -static -Wa,--gsframe -o "$work/bug-$v" "$sources/known-bug.s" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+	gzip -9nc "$work/bug-$v" >"$steps/bug-$v.gz"
+done
 program aarch64-v2O2mbranchprotectionstandard v2 aarch64 -O2 -mbranch-protection=standard
 program aarch64-v3Osmbranchprotectionpacretleafbkey v3 aarch64 -Os -mbranch-protection=pac-ret+leaf+b-key
 program aarch64be-v3O2 v3 aarch64be -O2

@@ -194,6 +194,10 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 		maxFrames = len(tr.stack)
 	}
 	result := tr.request(regs, maxFrames)
+	if len(result.Steps) < maxFrames && result.Stop == unwind.StopEnd {
+		tr.wrong(pc, fmt.Sprintf("%d of %d frames, and then it is said to be the end: %s", len(result.Steps), maxFrames, result.Reason))
+		return
+	}
 	if len(result.Steps) == 0 {
 		tr.got.Refused++
 		tr.show(tr.got.Refused, "%#x: %v %q need %#x", pc, result.Stop, result.Reason, result.Need)
@@ -214,14 +218,7 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 			tr.got.Doubtful++
 			return
 		case problem != "":
-			tr.got.Wrong++
-			problem = fmt.Sprintf("step %d of %d: %s; %s", i, len(result.Steps), problem, result.Steps[i].Rule)
-			if tr.Wrong != nil {
-				tr.Wrong(pc, problem)
-				return
-			}
-			tr.show(tr.got.Wrong, "wrong at %#x, %s", pc, problem)
-			tr.T.Fail()
+			tr.wrong(pc, fmt.Sprintf("step %d of %d: %s; %s", i, len(result.Steps), problem, result.Steps[i].Rule))
 			return
 		case i > 0:
 			tr.got.Frames++
@@ -229,6 +226,17 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 			tr.got.Right++
 		}
 	}
+}
+
+// wrong counts a wrong answer and tells of it.
+func (tr *Tracer) wrong(pc uint64, problem string) {
+	tr.got.Wrong++
+	if tr.Wrong != nil {
+		tr.Wrong(pc, problem)
+		return
+	}
+	tr.show(tr.got.Wrong, "wrong at %#x, %s", pc, problem)
+	tr.T.Fail()
 }
 
 func (tr *Tracer) show(n int, format string, args ...any) {

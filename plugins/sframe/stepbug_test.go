@@ -1,0 +1,73 @@
+package sframe
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/unwind/sframe/sframetest"
+)
+
+// TestStepKnownBug steps through what binutils 2.40 is known to get wrong
+// (sframetest/testdata/known-bug.s): the instructions that it has wrong are these
+// and no others, one by one. 2.44 leaves the function out, and version 3 has it
+// right.
+func TestStepKnownBug(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	for _, c := range []struct {
+		version              string
+		wrong                []string
+		right, least, refuse int // right in all, holes at least, refused
+	}{
+		// push, push, call; leaf's caller is not asked for; mov %rbx,%rsp behind.
+		{"v1", []string{"wrong+0x0", "wrong+0x1", "wrong+0x2", "wrong+0x7"}, 8, 0, 0},
+		{"v2", nil, 2, 10, 0},
+		{"v3", nil, 12, 0, 0},
+	} {
+		t.Run(c.version, func(t *testing.T) {
+			data, err := sframetest.Read(filepath.Join("testdata", "bug-"+c.version+".gz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			exe := filepath.Join(t.TempDir(), "bug")
+			if err := os.WriteFile(exe, data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			at := symbol(t, exe, "wrong")
+			var wrong []string
+			got := (&stepProgram{exe: exe, entry: entryOf(t, exe)}).run(t, "amd64", func(pc uint64, problem string) {
+				wrong = append(wrong, fmt.Sprintf("wrong+%#x", pc-at))
+				t.Logf("by_rbx, %#x: %s", pc, problem)
+			})
+			if !slices.Equal(wrong, c.wrong) || got.Right != c.right || got.Uncovered < c.least || got.Refused != c.refuse {
+				t.Errorf("wrong at %v, %v; want %v, %d right", wrong, got, c.wrong, c.right)
+			}
+		})
+	}
+}
+
+// symbol gives a symbol's address.
+func symbol(t *testing.T, exe, name string) uint64 {
+	t.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	t.Fatalf("%s has no symbol %s", exe, name)
+	return 0
+}
