@@ -46,8 +46,8 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 		case s.Name == sectionSegment && section.Data == nil:
 			section, opts.OpenEnded = named, true
 			section.Name = "PT_GNU_SFRAME"
-		case s.Name == sframe.SectionPLTGot:
-			opts.PLTGot = named
+		default:
+			opts.AddPLT(named)
 		}
 	}
 	if section.Data == nil {

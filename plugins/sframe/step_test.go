@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -97,6 +98,7 @@ type stepProgram struct {
 	entry   uint64
 	errata1 bool // tables of version 2 are converted
 	counted unwind.RangeSet
+	problem func(string) // is told of what is wrong with an image, if anything may be
 }
 
 // load reads the program or its library as it lies with a bias.
@@ -122,7 +124,7 @@ func (p *stepProgram) load(path string, bias uint64) (unwind.Image, error) {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Name != ".undescribed" {
 			p.counted = p.counted.Union(unwind.RangeSet{{Start: s.Addr + bias, End: s.Addr + s.Size + bias}})
 		}
-		if s.Name == sframe.SectionName || s.Name == sframe.SectionPLTGot {
+		if slices.Contains(sections, s.Name) {
 			data, err := s.Data()
 			if err != nil {
 				return image, err
@@ -150,7 +152,16 @@ func entryOf(t *testing.T, exe string) uint64 {
 // stepRun builds the program in a way and makes one run.
 func stepRun(t *testing.T, b stepBuild, toolchains string, errata1 bool) (got steptest.Tally, wrong []string) {
 	exe := b.make(t, toolchains)
-	got = (&stepProgram{exe: exe, entry: entryOf(t, exe), errata1: errata1}).run(t, b.arch, func(pc uint64, problem string) {
+	p := &stepProgram{exe: exe, entry: entryOf(t, exe), errata1: errata1}
+	if b.version == "v1" && strings.Contains(b.options, "ibtplt") {
+		p.problem = func(text string) {
+			t.Log(text)
+			if !strings.Contains(text, "linkage table") {
+				t.Error("that is not what is known of binutils 2.40")
+			}
+		}
+	}
+	got = p.run(t, b.arch, func(pc uint64, problem string) {
 		wrong = append(wrong, fmt.Sprintf("%#x: %s", pc, problem))
 	})
 	return got, wrong
@@ -175,7 +186,7 @@ func (p *stepProgram) run(t *testing.T, arch string, wrong func(pc uint64, probl
 	}
 	tr.Machine.Saved = []unwind.Register{tr.Machine.Arch.FP()}
 	tr.Counts = func(pc uint64) bool { return p.counted.Contains(pc) }
-	tr.Wrong = wrong
+	tr.Wrong, tr.Problem = wrong, p.problem
 	return tr.Run()
 }
 

@@ -260,6 +260,40 @@ func TestPLTGot(t *testing.T) {
 	}
 }
 
+// TestPLT: version 1 has the same rules for every linkage table, and they are used
+// where the code is what they are for.
+func TestPLT(t *testing.T) {
+	const rows0, rows = "00 03 10 | 06 03 18", "00 03 08 | 0b 03 10"
+	for _, tt := range []struct {
+		name string
+		f    sframetest.Func
+		plt  []sframe.Section
+		used bool
+	}{
+		{"the first entry", sframetest.Func{Size: 16, Rows: rows0}, linkage(entryPLT0), true},
+		{"entries", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, linkage(entryPLT, entryPLT), true},
+		{"entries with endbr64, whose push ends earlier", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, linkage(entryPLTIBT, entryPLTIBT), false},
+		{"another entry among them", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, linkage(entryPLT, entryPLTSec), false},
+		{".plt.sec has no first entry of its own", sframetest.Func{Size: 16, Rows: rows0}, linkage(entryPLTSec), false},
+		{"behind the linkage table", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, append(linkage(entryPLT), sframe.Section{Name: sframe.SectionPLTSec, Addr: funcAddr + 16, Data: make([]byte, 8)}), false},
+		{"its code is not known", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, nil, false},
+		{"code of the first entry only is known", sframetest.Func{Size: 32, Rows: rows, Info: sframetest.Mask}, linkage(entryPLT), false},
+		{"a function that is no linkage table", sframetest.Func{Size: 24, Rows: rows0}, nil, true},
+	} {
+		tt.f.Start, tt.f.Count = funcAddr, 2
+		tab := read(sframetest.For(1, unwind.AMD64, sectionAddr).Add(tt.f).Bytes(), sframe.Options{PLT: tt.plt})
+		first, n := tab.Problems()
+		if (tab.Len() == 1) != tt.used || (n == 0) != tt.used || n > 0 && !strings.Contains(first[0].Reason, "linkage table") {
+			t.Errorf("%s: %d functions, %v", tt.name, tab.Len(), first)
+		}
+		// Later versions describe what there is.
+		tt.f.Block = 16
+		if later := read(sframetest.For(3, unwind.AMD64, sectionAddr).Add(tt.f).Bytes(), sframe.Options{}); later.Len() != 1 {
+			t.Errorf("%s: refused in version 3", tt.name)
+		}
+	}
+}
+
 // TestOpenRefuses: what is in no file, or has no addresses yet.
 func TestOpenRefuses(t *testing.T) {
 	if _, err := sframe.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_REL, Machine: elf.EM_X86_64}}, 0); !errors.Is(err, sframe.ErrRelocatable) {

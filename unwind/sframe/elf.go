@@ -13,6 +13,8 @@ import (
 const (
 	SectionName   = ".sframe"
 	SectionPLTGot = ".plt.got"
+	SectionPLT    = ".plt"
+	SectionPLTSec = ".plt.sec"
 	SegmentType   = elf.ProgType(0x6474_e554) // PT_GNU_SFRAME
 	sectionType   = elf.SectionType(0x6fff_fff4)
 )
@@ -49,12 +51,24 @@ func Open(f *elf.File, bias uint64) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if plt := f.Section(SectionPLTGot); plt != nil && plt.Size <= maxSection {
-		if data, err := plt.Data(); err == nil {
-			opts.PLTGot = Section{Name: plt.Name, Addr: plt.Addr + bias, Data: data}
+	for _, name := range []string{SectionPLTGot, SectionPLT, SectionPLTSec} {
+		if plt := f.Section(name); plt != nil && plt.Size <= maxSection {
+			if data, err := plt.Data(); err == nil {
+				opts.AddPLT(Section{Name: plt.Name, Addr: plt.Addr + bias, Data: data})
+			}
 		}
 	}
 	return New(section, opts), nil
+}
+
+// AddPLT notes a section of the linkage table, by its name.
+func (o *Options) AddPLT(s Section) {
+	switch s.Name {
+	case SectionPLTGot:
+		o.PLTGot = s
+	case SectionPLT, SectionPLTSec:
+		o.PLT = append(o.PLT, s)
+	}
 }
 
 // ArchOf gives the architecture of a file that can have SFrame.

@@ -1,7 +1,6 @@
 package sframe
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -46,53 +45,4 @@ func (t *Table) sensible(functions []unwind.Range) bool {
 		}
 	}
 	return true
-}
-
-// The linker's rule for .plt.got (binutils 2.44 to 2.47, amd64) is one word off:
-// every entry is a jump through the global offset table, reached by a call, so
-// the CFA is SP+8; the table says SP+16. Entries have 8 bytes, with -z ibt 16.
-const (
-	wrongPLTGot = 16
-	rightPLTGot = 8
-)
-
-// isPLTGot says whether a function has the rule that is wrong, and nothing else:
-// repeated code whose first instruction would find two words on the stack.
-func (t *Table) isPLTGot(h *Header, f *function) bool {
-	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits != 0 {
-		return false
-	}
-	e := t.rowAt(f, int(f.rows))
-	w := t.words(h, e)
-	return e.start == 0 && e.count() == 1 && e.info&rowBaseSP != 0 && w.signed(0) == wrongPLTGot
-}
-
-// correctPLTGot puts the rule right where the code shows that it is wrong. Where
-// the code is not known the function is left out.
-func (t *Table) correctPLTGot(f *function) *Error {
-	plt := t.opts.PLTGot
-	refuse := func(why string) *Error {
-		return t.errorf(int(f.rows), fieldRow, "the rule for repeated code at %#x is the one that linkers write wrongly for .plt.got; %s", f.start, why)
-	}
-	if f.start < plt.Addr || f.end()-plt.Addr > uint64(len(plt.Data)) || len(plt.Data) == 0 {
-		return refuse("that section is not known to be there")
-	}
-	code := plt.Data[f.start-plt.Addr : f.end()-plt.Addr]
-	for len(code) > 0 {
-		entry := code[:min(len(code), int(f.block))]
-		if !isJump(entry) {
-			return refuse("its code is another")
-		}
-		code = code[len(entry):]
-	}
-	f.bits |= bitCorrected
-	return nil
-}
-
-// isJump says whether an entry begins with a jump through a place relative to
-// itself, with what may stand before it.
-func isJump(code []byte) bool {
-	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
-	code = bytes.TrimPrefix(code, []byte{0xf2})                   // bnd
-	return bytes.HasPrefix(code, []byte{0xff, 0x25})
 }

@@ -24,6 +24,10 @@ type Options struct {
 	Code unwind.RangeSet
 	// PLTGot is the section .plt.got with its contents, empty if not known.
 	PLTGot Section
+	// PLT are the sections .plt and .plt.sec, those that are known.
+	PLT []Section
+	// Verbatim takes rules as the tables have them: none is held against the code.
+	Verbatim bool
 	// OpenEnded says that the section's data reaches beyond its end, so that what
 	// follows the table is no problem.
 	OpenEnded bool
@@ -222,10 +226,13 @@ func (t *Table) verify(h *Header, f *function, sound *[256]uint8) *Error {
 			return t.errorf(int(f.rows), fieldRow, "the first row of the function at %#x starts at %#x, behind the code's end, %#x", f.start, e.start, limit)
 		}
 	}
-	if t.isPLTGot(h, f) {
+	switch {
+	case t.opts.Verbatim:
+		return nil
+	case t.isPLTGot(h, f):
 		return t.correctPLTGot(f)
 	}
-	return nil
+	return t.checkPLT(h, f)
 }
 
 // sort sorts the functions, and leaves out those that claim the same code: at

@@ -15,10 +15,23 @@ const (
 	funcAddr    = 0x1020
 )
 
+// Code of linkage tables.
+const (
+	entryPLT0   = "ff 35 00000000 ff 25 00000000 0f1f4000"
+	entryPLT    = "ff 25 00000000 68 00000000 e9 00000000"
+	entryPLTIBT = "f3 0f 1e fa 68 00000000 e9 00000000 6690"
+	entryPLTSec = "f3 0f 1e fa ff 25 00000000 660f1f440000"
+)
+
+// linkage is the section .plt at funcAddr.
+func linkage(entries ...string) []sframe.Section {
+	return []sframe.Section{{Name: sframe.SectionPLT, Addr: funcAddr, Data: sframetest.Hex(strings.Join(entries, ""))}}
+}
+
 // table reads a section of one table without problems.
 func table(t testing.TB, b *sframetest.Builder) *sframe.Table {
 	t.Helper()
-	tab := sframe.New(sframe.Section{Name: ".sframe", Addr: b.Addr, Data: b.Bytes()}, sframe.Options{Arch: b.Arch})
+	tab := sframe.New(sframe.Section{Name: ".sframe", Addr: b.Addr, Data: b.Bytes()}, sframe.Options{Arch: b.Arch, PLT: linkage(entryPLT, entryPLT)})
 	if first, n := tab.Problems(); n > 0 {
 		t.Fatalf("%d problems: %v", n, first)
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # generate.sh TOOLCHAINS [OUT]: builds programs with the assembler and linker of
 # every generation (TOOLCHAINS is what fetch-toolchains.sh wrote) and keeps of
-# each the sections .sframe and .plt.got with what its generation's own readelf
+# each the sections .sframe and those of the linkage table with what its generation's own readelf
 # says, in OUT, by default unwind/sframe/testdata. It builds the programs in
 # plugins/sframe/testdata too.
 #
@@ -20,7 +20,7 @@ mkdir -p "$work/include/gnu"
 # keep NAME VERSION ARCH FILE
 keep() {
 	"$tools/$2/$3/readelf" --sframe "$4" >"$out/$1.txt"
-	"$tools/v3/$3/objcopy" -j .sframe -j .plt.got "$4" "$work/kept" 2>/dev/null # segments get empty
+	"$tools/v3/$3/objcopy" -j .sframe -j .plt.got -j .plt -j .plt.sec "$4" "$work/kept" 2>/dev/null # segments get empty
 	gzip -9nc "$work/kept" >"$out/$1.elf.gz"
 }
 
@@ -78,7 +78,7 @@ program amd64-v2O2 v2 amd64 -O2
 program amd64-v3O2 v3 amd64 -O2
 program amd64-v3O0fcfprotectionfullWlzibtplt v3 amd64 -O0 -fcf-protection=full -Wl,-z,ibtplt
 for v in v1 v2 v3; do # what one assembler has wrong
-	gcc -B "$tools/$v/amd64/" -nostdlib -static -Wa,--gsframe -o "$work/bug-$v" "$sources/known-bug.s" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+	gcc -B "$tools/$v/amd64/" -nostdlib -pie -Wl,--no-dynamic-linker -Wa,--gsframe -o "$work/bug-$v" "$sources/known-bug.s" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
 	gzip -9nc "$work/bug-$v" >"$steps/bug-$v.gz"
 done
 program aarch64-v2O2mbranchprotectionstandard v2 aarch64 -O2 -mbranch-protection=standard

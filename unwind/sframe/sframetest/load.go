@@ -28,12 +28,19 @@ func Load(path string) (sframe.Section, sframe.Options, error) {
 	}
 	opts := sframe.Options{Arch: sframe.ArchOf(f)}
 	var section sframe.Section
-	for name, to := range map[string]*sframe.Section{sframe.SectionName: &section, sframe.SectionPLTGot: &opts.PLTGot} {
-		if s := f.Section(name); s != nil {
-			to.Name, to.Addr = name, s.Addr
-			if to.Data, err = s.Data(); err != nil {
-				return fail(err)
-			}
+	for _, name := range []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec} {
+		s := f.Section(name)
+		if s == nil {
+			continue
+		}
+		loaded := sframe.Section{Name: name, Addr: s.Addr}
+		if loaded.Data, err = s.Data(); err != nil {
+			return fail(err)
+		}
+		if name == sframe.SectionName {
+			section = loaded
+		} else {
+			opts.AddPLT(loaded)
 		}
 	}
 	return section, opts, nil

@@ -66,6 +66,9 @@ type Tracer struct {
 	// Wrong is told of wrong steps; nil fails the test.
 	Wrong func(pc uint64, problem string)
 
+	// Problem is told of what is wrong with an image; nil fails the test.
+	Problem func(string)
+
 	maps   unwind.RangeSet // executable mappings
 	cover  unwind.RangeSet
 	stack  []activation
@@ -292,7 +295,11 @@ func (tr *Tracer) update(pc uint64) {
 	}
 	for _, r := range reports {
 		tr.cover = tr.cover.Union(r.Coverage)
-		if r.Problem != "" {
+		switch {
+		case r.Problem == "":
+		case tr.Problem != nil:
+			tr.Problem(r.Problem)
+		default:
 			tr.T.Errorf("image %d: %s", r.ID, r.Problem)
 		}
 	}
