@@ -24,6 +24,7 @@ import (
 type stackFlags struct {
 	config     string
 	pid        int
+	connect    string
 	core       string
 	brk        string
 	goroutine  string
@@ -37,15 +38,16 @@ type stackFlags struct {
 func stackCommand() *cobra.Command {
 	var f stackFlags
 	c := &cobra.Command{
-		Use:   "stack {--pid N | --core CORE EXE | [--break LOC] -- EXE ARGS...}",
+		Use:   "stack {--pid N | --core CORE EXE | --connect ADDR | [--break LOC] -- EXE ARGS...}",
 		Short: "Print assembled stacks of a program.",
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
 
 The target is a running process (--pid; it is stopped for a moment and goes on
 afterwards), a core file (--core, with the executable that it is of; libraries
-are looked for where the process had them), or a program to run until it stops
-by itself (a breakpoint instruction, runtime.Breakpoint, a panic or fatal
+are looked for where the process had them), what a headless Delve server debugs
+(--connect; the program must stand still, and stays so), or a program to run
+until it stops by itself (a breakpoint instruction, runtime.Breakpoint, a panic or fatal
 signal) or at a location (--break FUNCTION, FILE:LINE or *ADDRESS; in a library
 that is not loaded yet, it is set when the library comes). The program's own
 output goes to stderr.
@@ -59,13 +61,15 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
   clew stack --break my_c_function --format json -- ./server
   clew stack --pid 4711 --goroutine all
-  clew stack --core core.4711 ./server`,
+  clew stack --core core.4711 ./server
+  clew stack --connect 127.0.0.1:4711 --goroutine all`,
 		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
 	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
 	fl.StringVar(&f.core, "core", "", "read this core file")
+	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
 	fl.StringVar(&f.brk, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
@@ -86,8 +90,10 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		return usageErrorf("--core is a target of its own: without --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
-	case f.pid == 0 && len(args) == 0 && !c.Flags().Changed("pid"):
-		return usageErrorf("clew stack needs --pid N, --core CORE EXE, or -- EXE ARGS...; see clew stack --help")
+	case f.connect != "" && (f.pid != 0 || f.brk != "" || f.core != "" || len(args) > 0):
+		return usageErrorf("--connect is a target of its own: without --pid, --core, --break and a program")
+	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
+		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
 		return usageErrorf("clew stack takes --pid or a program to run, not both")
 	case f.pid != 0 && f.brk != "":
@@ -139,17 +145,9 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 			err = failf("leave the process: %v", cerr)
 		}
 	}()
-	view, err := process.Look(f.format == "snapshot")
-	if err != nil {
-		return failf("%v", err)
-	}
-	threads, err := f.selectThreads(view)
+	result, err := f.look(c.Context(), process, engine.New(strats.order))
 	if err != nil {
 		return err
-	}
-	result := assemble(c.Context(), engine.New(strats.order), view, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
-	if err := context.Cause(c.Context()); err != nil {
-		return failf("%v", err)
 	}
 	result.all = f.goroutine == "all" || f.thread == "all"
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
@@ -158,11 +156,42 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
+// looks is how often a program is looked at that others let run meanwhile.
+const looks = 3
+
+// look assembles the stacks that the flags name.
+func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
+	for n := 1; ; n++ {
+		view, err := process.Look(f.format == "snapshot")
+		if err != nil {
+			return nil, failf("%v", err)
+		}
+		threads, err := f.selectThreads(view)
+		if err != nil {
+			return nil, err
+		}
+		result := assemble(ctx, e, view, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
+		if err := context.Cause(ctx); err != nil {
+			return nil, failf("%v", err)
+		}
+		err = view.Still()
+		if err == nil {
+			return result, nil
+		}
+		if n == looks || !errors.Is(err, delve.ErrMoved) {
+			return nil, failf("%v", err)
+		}
+	}
+}
+
 // openTarget opens a core file, attaches, or launches and runs to the stop. done
 // leaves the process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	if f.core != "" {
 		return openCore(f.core, args[0], debugFolders)
+	}
+	if f.connect != "" {
+		return openRemote(ctx, f.connect, debugFolders, notify)
 	}
 	guard, err := startLifeline()
 	if err != nil {

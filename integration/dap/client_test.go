@@ -23,6 +23,9 @@ type client struct {
 	last int64              // number of the last message that came
 	// numbered: messages come with numbers without gaps. Delve's have some.
 	numbered bool
+	// elsewhere: Delve is in another process than the proxy, and cannot be lent
+	// frames.
+	elsewhere bool
 }
 
 func newClient(t testing.TB, conn io.ReadWriteCloser) *client {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -16,18 +17,18 @@ const (
 )
 
 // headless starts a headless Delve with a program, that stands before its first
-// instruction.
-func headless(t testing.TB, several bool, program string, args ...string) *server {
+// instruction. Before is a command that runs the server, if there is one.
+func headless(t testing.TB, before []string, several bool, program string, args ...string) *server {
 	t.Helper()
 	dlv, _ := peers(t)
-	flags := []string{"exec", program, "--headless", "--listen=127.0.0.1:0"}
+	flags := append(slices.Clone(before), dlv, "exec", program, "--headless", "--listen=127.0.0.1:0")
 	if several {
 		flags = append(flags, "--accept-multiclient")
 	}
 	if len(args) > 0 {
 		flags = append(append(flags, "--"), args...)
 	}
-	return startAny(t, headlessBanner, dlv, flags...)
+	return startAny(t, headlessBanner, flags[0], flags[1:]...)
 }
 
 // proxyTo starts clew proxy before a server.
@@ -76,7 +77,7 @@ exit -c
 `
 	var texts [2]string
 	for i, through := range []bool{false, true} {
-		up := headless(t, true, exe)
+		up := headless(t, nil, true, exe)
 		addr := up.addr
 		var p *server
 		if through {
@@ -118,7 +119,7 @@ func TestOneClient(t *testing.T) {
 	exe, _ := plain(t)
 	dlv, _ := peers(t)
 	for name, start := range map[string]func(*testing.T) *server{
-		"headless": func(t *testing.T) *server { return headless(t, false, exe) },
+		"headless": func(t *testing.T) *server { return headless(t, nil, false, exe) },
 		"dap":      func(t *testing.T) *server { return start(t, dlv) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,6 +29,7 @@
 //   - state.go: does the program run, and at which stop does it stand
 //   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - target.go: what is debugged, as Delve has it
+//   - remote.go: a program that others may let run, too
 //   - look.go: the program at a stop or in a core file, in bounded time
 //   - strategies.go: sets of strategies, the configured one and others
 //   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:

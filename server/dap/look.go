@@ -30,6 +30,10 @@ type look struct {
 	// other until it has.
 	turn    chan struct{}
 	givenUp bool
+	// reached is closed when it is known whether there is a program that is reached
+	// through a server; nil where none is to be reached.
+	reached chan struct{}
+	closed  bool
 	serves  int64              // the client's request that work is being done for
 	stop    context.CancelFunc // ends it
 
@@ -75,6 +79,10 @@ var (
 
 // attach takes the process that Delve has now, or the core file.
 func (p *Proxy) attach() {
+	if p.opts.Remote != nil {
+		p.reachRemote()
+		return
+	}
 	var s *delve.Session
 	if p.opts.Session != nil {
 		s = p.opts.Session()
@@ -131,6 +139,8 @@ func (l *look) close() {
 	if l.core != nil {
 		_ = l.core.Close() // it was only read
 	}
+	l.closed = true
+	l.closeRemote()
 }
 
 // own does a piece of clew's own work at the present stop, in bounded time. An
@@ -160,6 +170,10 @@ func (p *Proxy) ownPaced(ctx context.Context, request int64, work func(ctx conte
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	if err := l.reach(ctx); err != nil {
+		<-l.turn
+		return err
 	}
 	at, stopped := p.state.at()
 	l.mu.Lock()
@@ -206,7 +220,10 @@ func (p *Proxy) work(ctx context.Context, session Target, process *live.Process,
 	if err != nil {
 		return err
 	}
-	return work(ctx, v)
+	if err := work(ctx, v); err != nil {
+		return err
+	}
+	return p.still(v)
 }
 
 // viewAt gives the view of a stop, made when it is first needed.
@@ -216,7 +233,10 @@ func (p *Proxy) viewAt(ctx context.Context, session Target, process *live.Proces
 	v := l.view
 	l.mu.Unlock()
 	if v != nil && v.at == at && v.session == session {
-		return v, nil
+		if p.still(v) == nil {
+			return v, nil
+		}
+		at, _ = p.state.at()
 	}
 	seen, err := process.Look(false)
 	if err != nil {

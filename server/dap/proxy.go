@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
 )
 
 // Options say what a proxy stands between, and with what it works.
@@ -19,6 +20,10 @@ type Options struct {
 	// Session gives the process that the upstream debugs, nil where it is not to
 	// be had here. It is called after each `initialized` event.
 	Session func() *delve.Session
+	// Remote reaches the process that the upstream debugs, where that is a Delve
+	// server; it is called instead of Session, after the first `initialized` event,
+	// and may take its time. The target is closed if it is an [io.Closer].
+	Remote func(context.Context) (Target, *live.Process, error)
 	// Strategies opens strategies: when the first stack is assembled, and for each
 	// other list that a request names.
 	Strategies StrategySource

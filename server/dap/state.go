@@ -48,6 +48,14 @@ func (s *state) stops() {
 	s.epoch++
 }
 
+// moves is called when the program turns out to stand elsewhere, without the
+// client's doing.
+func (s *state) moves() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+}
+
 // runs is called when Delve says that the program runs, or is gone.
 func (s *state) runs() {
 	s.mu.Lock()

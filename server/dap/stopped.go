@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -38,23 +39,27 @@ const selectedPatience = 2 * time.Second
 
 // selected gives the thread that the program has stopped in.
 func (p *Proxy) selected() (delve.Selection, bool) {
-	s := p.look.target()
-	if s == nil {
-		return delve.Selection{}, false
-	}
 	type found struct {
 		selection delve.Selection
 		err       error
 	}
 	result := make(chan found, 1)
+	ctx, cancel := context.WithTimeout(p.ctx, selectedPatience)
+	defer cancel()
 	go func() {
+		err := p.look.reach(ctx)
+		s := p.look.target()
+		if err != nil || s == nil {
+			result <- found{err: errNoTarget}
+			return
+		}
 		selection, err := s.Selected()
 		result <- found{selection, err}
 	}()
 	select {
 	case f := <-result:
 		return f.selection, f.err == nil
-	case <-time.After(selectedPatience):
+	case <-ctx.Done():
 		return delve.Selection{}, false
 	}
 }

@@ -21,8 +21,14 @@ type layout struct {
 	gSize                             int64
 }
 
-// readLayout reads the layout; an error means that there is no DWARF or that
-// the runtime has changed beyond recognition.
+// structure says where a structure's fields are.
+type structure interface {
+	// offset gives that of a field, which may lie in another.
+	offset(path ...string) (int64, error)
+	size() int64
+}
+
+// readLayout reads the layout from DWARF.
 func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 	g, err := structType(bi, "runtime.g")
 	if err != nil {
@@ -32,9 +38,15 @@ func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{gSize: g.ByteSize}
+	return newLayout(dwarfFields{g}, dwarfFields{m})
+}
+
+// newLayout reads the layout; an error means that the runtime has changed beyond
+// recognition.
+func newLayout(g, m structure) (l *layout, err error) {
+	l = &layout{gSize: g.size()}
 	for _, f := range []struct {
-		in   *godwarf.StructType
+		in   structure
 		path []string
 		to   *int64
 	}{
@@ -53,23 +65,31 @@ func readLayout(bi *proc.BinaryInfo) (*layout, error) {
 		{m, []string{"gsignal"}, &l.mGsignal},
 		{m, []string{"curg"}, &l.mCurg},
 	} {
-		if *f.to, err = fieldOffset(f.in, f.path...); err != nil {
+		if *f.to, err = f.in.offset(f.path...); err != nil {
 			return nil, err
 		}
 	}
-	if l.gSchedLR, err = fieldOffset(g, "sched", "lr"); err != nil {
-		l.gSchedLR = -1 // a machine without a link register may do without
-	}
-	// Go 1.23 and later; before, the frame pointer of a system call is unknown.
-	if l.gSyscallB, err = fieldOffset(g, "syscallbp"); err != nil {
-		l.gSyscallB = -1
-	}
-	// Go 1.21 and later.
-	if l.mIsExtra, err = fieldOffset(m, "isextra"); err != nil {
-		l.mIsExtra = -1
+	for _, f := range []struct {
+		in   structure
+		path []string
+		to   *int64
+	}{
+		{g, []string{"sched", "lr"}, &l.gSchedLR}, // a machine without a link register may do without
+		{g, []string{"syscallbp"}, &l.gSyscallB},  // Go 1.23 and later; before, the frame pointer of a system call is unknown
+		{m, []string{"isextra"}, &l.mIsExtra},     // Go 1.21 and later
+	} {
+		if *f.to, err = f.in.offset(f.path...); err != nil {
+			*f.to = -1
+		}
 	}
 	return l, nil
 }
+
+// dwarfFields is a structure as DWARF describes it.
+type dwarfFields struct{ t *godwarf.StructType }
+
+func (f dwarfFields) offset(path ...string) (int64, error) { return fieldOffset(f.t, path...) }
+func (f dwarfFields) size() int64                          { return f.t.ByteSize }
 
 func structType(bi *proc.BinaryInfo, name string) (*godwarf.StructType, error) {
 	t, err := bi.FindType(name)

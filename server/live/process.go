@@ -77,6 +77,14 @@ func Look(s *delve.Session, record bool) (*View, error) { return NewProcess(s).L
 // Look takes in the process as it stands. With record set, what is read of its
 // memory is kept for [View.Snapshot].
 func (p *Process) Look(record bool) (*View, error) {
+	if s, ok := p.source.(shared); ok {
+		if err := s.Begin(); err != nil {
+			return nil, err
+		}
+	}
+	if b, ok := p.place.(*behind); ok {
+		b.find()
+	}
 	now, err := p.load()
 	if err != nil {
 		return nil, err

@@ -3,12 +3,15 @@ package proxy
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"time"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
 )
 
 // opening is what a client has to send before it is known what it speaks.
@@ -69,9 +72,38 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	dap.New(dap.Options{
 		Client: c, Upstream: up, Strategies: s.Strategies, DebugFolders: s.DebugFolders,
 		MaxMessage: s.MaxMessage, Patience: s.Patience, Log: s.Log,
-		Lost: fmt.Sprintf("the connection to the Delve server at %s has ended", s.Upstream),
+		Remote: s.reach,
+		Lost:   fmt.Sprintf("the connection to the Delve server at %s has ended", s.Upstream),
 	}).Run()
 	s.up.ended(ctx)
+}
+
+// errNothingElse says why clew sees nothing of the program: DAP alone gives neither
+// registers of a thread nor memory of a stack.
+var errNothingElse = errors.New("the Delve server takes one client only, and tells that one nothing of registers and stack memory; started with --headless --accept-multiclient, it would")
+
+// reach reaches the program by a connection of its own, on which the server is
+// asked for registers and memory.
+func (s *server) reach(ctx context.Context) (dap.Target, *live.Process, error) {
+	several, err := s.up.takesSeveral(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !several {
+		return nil, nil, errNothingElse
+	}
+	conn, err := s.up.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	remote, err := delve.Connect(conn)
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	return remote, live.NewRemote(remote), nil
 }
 
 // lingering bounds the time for a client to take its last message.

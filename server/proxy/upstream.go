@@ -64,12 +64,15 @@ func reach(ctx context.Context, addr string) (*upstream, error) {
 	return u, nil
 }
 
-func (u *upstream) dial(ctx context.Context) (net.Conn, error) {
+func (u *upstream) dial(ctx context.Context) (net.Conn, error) { return Dial(ctx, u.addr) }
+
+// Dial connects to a Delve server. The error is an [*UnreachableError].
+func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
-	conn, err := serve.DialContext(ctx, u.addr)
+	conn, err := serve.DialContext(ctx, addr)
 	if err != nil {
-		return nil, &UnreachableError{u.addr, err}
+		return nil, &UnreachableError{addr, err}
 	}
 	return conn, nil
 }

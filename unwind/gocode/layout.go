@@ -22,10 +22,11 @@ type Layout struct {
 type Code func(name string) [][]byte
 
 // of gives the code of a function of the runtime's, which uses the g of the
-// thread; its wrapper does not.
+// thread; its wrapper does not, or after the call only: that has the plain name
+// where symbols tell them apart, and the function itself the suffix.
 func (c Code) of(name string) ([]byte, error) {
 	if c != nil {
-		for _, code := range c(name) {
+		for _, code := range append(c(name+".abi0"), c(name)...) {
 			if findUse(fieldUses(code), func(u use) bool { return u.tls }).found {
 				return code, nil
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+
+	"github.com/clewdbg/clew/server/peer"
 )
 
 // PeerError says that a client may not connect.
@@ -44,13 +46,13 @@ func checkPeer(listener net.Addr, conn net.Conn) error {
 func peerUser(listener net.Addr, conn net.Conn) (uid int, known bool, err error) {
 	switch c := conn.(type) {
 	case *net.UnixConn:
-		uid, err = unixPeer(c)
+		uid, err = peer.Unix(c)
 		return uid, true, err
 	case *net.TCPConn:
 		if l, ok := listener.(*net.TCPAddr); !ok || !l.IP.IsLoopback() {
 			return 0, false, nil
 		}
-		return tcpPeer(c)
+		return peer.TCP(c)
 	}
 	return 0, false, nil
 }

@@ -1,4 +1,4 @@
-package serve
+package peer
 
 import (
 	"bytes"
@@ -14,35 +14,54 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unixPeer asks the kernel who is at the other end of a unix socket.
-func unixPeer(c *net.UnixConn) (uid int, err error) {
-	raw, err := c.SyscallConn()
+// Unix gives the user at the other end of a unix socket: of who listens, the user
+// that did so.
+func Unix(c *net.UnixConn) (uid int, err error) {
+	cred, err := credentials(c)
 	if err != nil {
 		return 0, err
+	}
+	return int(cred.Uid), nil
+}
+
+func credentials(c *net.UnixConn) (*unix.Ucred, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
 	}
 	var cred *unix.Ucred
 	var credErr error
 	if err := raw.Control(func(fd uintptr) {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil {
-		return 0, err
+		return nil, err
 	}
-	if credErr != nil {
-		return 0, credErr
-	}
-	return int(cred.Uid), nil
+	return cred, credErr
 }
 
 var errNoConnection = errors.New("the connection is not in the kernel's table")
 
-// tcpPeer looks the client's end of a loopback connection up in the kernel's
+// TCP gives the user at the other end of a loopback connection. known is false
+// where the system does not tell.
+func TCP(c *net.TCPConn) (uid int, known bool, err error) {
+	e, err := other(c)
+	return e.uid, true, err
+}
+
+// entry is one end of a connection in the kernel's tables.
+type entry struct {
+	uid   int
+	inode string
+}
+
+// other looks the other end of a connection on this machine up in the kernel's
 // tables (proc_pid_net(5)). A connection between IPv4 addresses may be in the
 // table of IPv6, by mapped addresses.
-func tcpPeer(c *net.TCPConn) (uid int, known bool, err error) {
+func other(c *net.TCPConn) (e entry, err error) {
 	local, ok := c.LocalAddr().(*net.TCPAddr)
 	remote, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || !ok2 {
-		return 0, true, errNoConnection
+		return e, errNoConnection
 	}
 	for _, table := range []struct {
 		path string
@@ -58,15 +77,14 @@ func tcpPeer(c *net.TCPConn) (uid int, known bool, err error) {
 			err = readErr
 			continue
 		}
-		// From the client's end, which is the one with its user.
-		if uid, ok := findOwner(text, from, to); ok {
-			return uid, true, nil
+		if e, ok := find(text, from, to); ok {
+			return e, nil
 		}
 	}
 	if err == nil {
 		err = errNoConnection
 	}
-	return 0, true, err
+	return e, err
 }
 
 // tableAddr writes an address as the kernel's tables do: each 32 bits of it as a
@@ -91,16 +109,17 @@ const (
 	columnLocal  = 1
 	columnRemote = 2
 	columnUser   = 7
+	columnInode  = 9
 )
 
-func findOwner(table []byte, local, remote string) (uid int, ok bool) {
+func find(table []byte, local, remote string) (e entry, ok bool) {
 	for line := range bytes.Lines(table) {
 		f := strings.Fields(string(line))
-		if len(f) <= columnUser || f[columnLocal] != local || f[columnRemote] != remote {
+		if len(f) <= columnInode || f[columnLocal] != local || f[columnRemote] != remote {
 			continue
 		}
 		uid, err := strconv.Atoi(f[columnUser])
-		return uid, err == nil
+		return entry{uid, f[columnInode]}, err == nil
 	}
-	return 0, false
+	return e, false
 }

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/proxy"
+)
+
+// openRemote looks at what a Delve server debugs. The program stays as it is.
+func openRemote(ctx context.Context, addr string, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
+	conn, err := proxy.Dial(ctx, addr)
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	remote, err := delve.Connect(conn)
+	if err != nil {
+		stop()
+		_ = conn.Close()
+		return nil, nil, failf("%s: %v", addr, err)
+	}
+	process := live.NewRemote(remote)
+	process.FindDebugFiles(debugFolders)
+	return process, func() error {
+		stop()
+		if !remote.Several() {
+			notify(fmt.Sprintf("the Delve server at %s takes one client only and ends with it; started with --accept-multiclient it stays", addr))
+		}
+		return remote.Close()
+	}, nil
+}
