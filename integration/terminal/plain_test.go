@@ -14,6 +14,7 @@ var masks = []struct {
 	what *regexp.Regexp
 	by   string
 }{
+	{regexp.MustCompile(`\bR(1[0-5]|8|9|[a-d]x|[sd]i) = 0x[0-9a-f]{16}`), "R$1 = NUMBER"}, // what the runtime left there
 	{regexp.MustCompile(`0x0*[1-9a-f][0-9a-f]{8,15}\b`), "0xADDRESS"},
 	{regexp.MustCompile(`\b(thread|Thread|Process|process|PID) \d+`), "$1 ID"},
 	{regexp.MustCompile(`~r0 = .*`), "~r0 = NUMBER"}, // what was not set yet
