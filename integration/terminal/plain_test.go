@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,11 +23,16 @@ var masks = []struct {
 	{regexp.MustCompile(`Switched from \d+ to \d+ \(thread`), "Switched (thread"},
 }
 
+// cleared is what clearall says, in an order of its own each time.
+var cleared = regexp.MustCompile(`(?m)(^Breakpoint \d+ cleared at .*\n)+`)
+
 func masked(text string) string {
 	for _, m := range masks {
 		text = m.what.ReplaceAllString(text, m.by)
 	}
-	return text
+	return cleared.ReplaceAllStringFunc(text, func(lines string) string {
+		return strings.Join(slices.Sorted(strings.Lines(lines)), "")
+	})
 }
 
 // TestPlain: with a program of Go's only, a session of clew's is a session of
