@@ -2,6 +2,7 @@ package compactunwind
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -52,6 +53,7 @@ func walkAt(t *testing.T, u unwind.Unwinder, i int) unwind.WalkResult {
 // stays.
 func TestBadInput(t *testing.T) {
 	const all, none = -1, -2
+	const entry20 = badFirst + badEntries + 8*20
 	for name, c := range map[string]struct {
 		at      int // of the word that is changed
 		to      uint32
@@ -71,18 +73,19 @@ func TestBadInput(t *testing.T) {
 		"sentinel in the middle":   {badIndex + 12 + 4, 0, "page 1 at offset 0x28: a sentinel in the middle", "", 550, 10},
 		"sentinel missing":         {badIndex + 24 + 4, badFirst, "does not end in a sentinel", "", none, 10},
 		"index out of order":       {badIndex + 12, 0x10, "page 0 at offset 0x1c: the index is out of order", "", 10, none},
-		"mode":                     {badFirst + badEntries + 8*20 + 4, 9 << 24, "", "mode 9", 20, 21},
-		"register 6":               {badFirst + badEntries + 8*20 + 4, 1<<24 | 5<<16 | 6, "", "register number 6", 20, 21},
-		"register 7":               {badFirst + badEntries + 8*20 + 4, 1<<24 | 5<<16 | 7<<3, "", "register number 7", 20, 21},
-		"register twice":           {badFirst + badEntries + 8*20 + 4, 1<<24 | 5<<16 | 3<<3 | 3, "", "two slots have register number 3", 20, 21},
-		"7 registers":              {badFirst + badEntries + 8*20 + 4, 2<<24 | 20<<16 | 7<<10, "", "no order of 7 registers", 20, 21},
-		"impossible permutation":   {badFirst + badEntries + 8*20 + 4, 2<<24 | 20<<16 | 1<<10 | 6, "", "no order of 1 registers has number 6", 20, 21},
-		"no room":                  {badFirst + badEntries + 8*20 + 4, 2<<24 | 2<<16 | 3<<10, "", "no room for 3 registers", 20, 21},
-		"sub that is not there":    {badFirst + badEntries + 8*20 + 4, 3<<24 | 7<<16 | 1<<13, "", "no instruction at offset 4", 20, 21},
-		"sub beyond the code":      {badFirst + badEntries + 8*20 + 4, 3<<24 | 1<<16 | 1<<13, "", "offset 1, where no instruction has an operand", 20, 21},
-		"FDE that is not there":    {badFirst + badEntries + 8*20 + 4, 4<<24 | 0x30, "", "said to have an FDE (at 0x30", 20, 21},
-		"null":                     {badFirst + badEntries + 8*20 + 4, 0, "", "no compact unwind rules", 20, 21},
-		"a return address of none": {badFirst + badEntries + 8*20 + 4, 0xffff_ffff, "page 0, entry 20", "", 10, 550},
+		"mode":                     {entry20 + 4, 9 << 24, "", "mode 9", 20, 21},
+		"register 6":               {entry20 + 4, 1<<24 | 5<<16 | 6, "", "register number 6", 20, 21},
+		"register 7":               {entry20 + 4, 1<<24 | 5<<16 | 7<<3, "", "register number 7", 20, 21},
+		"register twice":           {entry20 + 4, 1<<24 | 5<<16 | 3<<3 | 3, "", "two slots have register number 3", 20, 21},
+		"7 registers on page 1":    {badSecond + badEntries + 8*50 + 4, 2<<24 | 20<<16 | 7<<10, "", "page 1, entry 50 at offset 0x1180: ", 550, 551},
+		"7 registers":              {entry20 + 4, 2<<24 | 20<<16 | 7<<10, "", "no order of 7 registers", 20, 21},
+		"impossible permutation":   {entry20 + 4, 2<<24 | 20<<16 | 1<<10 | 6, "", "no order of 1 registers has number 6", 20, 21},
+		"no room":                  {entry20 + 4, 2<<24 | 2<<16 | 3<<10, "", "no room for 3 registers", 20, 21},
+		"sub that is not there":    {entry20 + 4, 3<<24 | 7<<16 | 1<<13, "", "no instruction at offset 4", 20, 21},
+		"sub beyond the code":      {entry20 + 4, 3<<24 | 1<<16 | 1<<13, "", "offset 1, where no instruction has an operand", 20, 21},
+		"FDE that is not there":    {entry20 + 4, 4<<24 | 0x30, "", "said to have an FDE (at 0x30", 20, 21},
+		"null":                     {entry20 + 4, 0, "", "no compact unwind rules", 20, 21},
+		"a return address of none": {entry20 + 4, 0xffff_ffff, "page 0, entry 20", "", 10, 550},
 	} {
 		t.Run(name, func(t *testing.T) {
 			image := made(badEncodings(), []byte{0x90, 0x90})
@@ -100,8 +103,13 @@ func TestBadInput(t *testing.T) {
 				if hole == all {
 					hole = 10
 				}
-				if r := walkAt(t, u, hole); len(r.Steps) > 0 || r.Stop != unwind.StopNoRule || !strings.Contains(r.Reason, c.reason) {
+				r := walkAt(t, u, hole)
+				if len(r.Steps) > 0 || r.Stop != unwind.StopNoRule || !strings.Contains(r.Reason, c.reason) {
 					t.Errorf("in the hole: %v %q, %d steps; want %q", r.Stop, r.Reason, len(r.Steps), c.reason)
+				}
+				place := fmt.Sprintf("page 0, entry 20 at offset %#x: ", entry20)
+				if named := strings.Contains(r.Reason, place); hole == 20 && named != (c.to != 0) {
+					t.Errorf("%q, want %q in it unless the encoding is the null one", r.Reason, place)
 				}
 			}
 			if c.kept != none {

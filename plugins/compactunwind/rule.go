@@ -121,10 +121,10 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, erro
 	case table.Null:
 		return nil, nil
 	case table.DWARF:
-		return im.dwarf(addr, r.FDE)
+		return im.dwarf(addr, entry, r.FDE)
 	}
 	if r.InLR && kind == unwind.KindReturn {
-		return nil, fmt.Errorf("the function at %#x keeps its return address in a register, and has called (R10)", addr)
+		return nil, im.table.Refuse(entry, fmt.Errorf("the function at %#x keeps its return address in a register, and has called (R10)", addr))
 	}
 	row := &encodedRow{arch: im.arch, rule: r}
 	return &tablewalk.Rule{Row: row, Text: row.String()}, nil
@@ -133,13 +133,13 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, erro
 // decode gives the rule of an entry, with what of its code that needs.
 func (im *image) decode(e table.Entry) (table.Rule, error) {
 	start := im.base + uint64(e.Start)
-	return e.Encoding.Decode(im.arch, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
+	return im.table.Decode(im.arch, e, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
 }
 
 // dwarf finds the rule in __eh_frame. The encoding says where the FDE is; the
 // index of all FDEs by address says the same, also where the offset was too large
 // for the encoding and is 0, or is wrong.
-func (im *image) dwarf(addr uint64, hint uint32) (*tablewalk.Rule, error) {
+func (im *image) dwarf(addr uint64, entry table.Entry, hint uint32) (*tablewalk.Rule, error) {
 	if im.eh != nil {
 		if fde, ok := im.eh.Find(addr); ok {
 			row, err := im.eh.Row(&fde, addr)
@@ -149,5 +149,5 @@ func (im *image) dwarf(addr uint64, hint uint32) (*tablewalk.Rule, error) {
 			return &tablewalk.Rule{Row: row, Text: row.String(), Signal: row.Signal}, nil
 		}
 	}
-	return nil, fmt.Errorf("the code at %#x is said to have an FDE (at %#x in %s), and has none", addr, hint, sectionEH)
+	return nil, im.table.Refuse(entry, fmt.Errorf("the code at %#x is said to have an FDE (at %#x in %s), and has none", addr, hint, sectionEH))
 }

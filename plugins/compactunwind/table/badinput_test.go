@@ -119,6 +119,31 @@ func TestBadPages(t *testing.T) {
 	}
 }
 
+// TestRefuse: an encoding that cannot be decoded is told with page, entry and
+// offset, and its own reason stays.
+func TestRefuse(t *testing.T) {
+	w := good()
+	w[7], w[20], w[28] = 0x0900_0000, 0x0a00_0000, 0x0202_1c00 // unknown modes; an order of 7 registers
+	table, err := Parse(words(w...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Error{{Page: 0, Entry: 0, Offset: 76}, {Page: 0, Entry: 1, Offset: 84}, {Page: 1, Entry: 0, Offset: 104}, {Page: 1, Entry: 1, Offset: 108}}
+	for e := range table.All() {
+		_, err := table.Decode(unwind.AMD64, e, sub)
+		var at *Error
+		var why *EncodingError
+		if e.Encoding == 0x0101_0001 {
+			if err != nil {
+				t.Errorf("%x: %v", e, err)
+			}
+		} else if !errors.As(err, &at) || !errors.As(err, &why) || why.Encoding != e.Encoding || at.Page != want[0].Page || at.Entry != want[0].Entry || at.Offset != want[0].Offset {
+			t.Errorf("%x: %v, want %+v", e, err, want[0])
+		}
+		want = want[1:]
+	}
+}
+
 // Of two entries at one address the later counts.
 func TestZeroLength(t *testing.T) {
 	w := good()
@@ -127,8 +152,14 @@ func TestZeroLength(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, ok := table.Find(0x100); !ok || e != (Entry{0x100, 0x200, 0x0101_0001}) {
+	e, ok := table.Find(0x100)
+	if !ok || e != (Entry{0x100, 0x200, 0x0101_0001}) {
 		t.Errorf("%x, %v", e, ok)
+	}
+	_, err = table.Decode(unwind.ARM64, e, nil) // where mode 1 is none
+	var at *Error
+	if !errors.As(err, &at) || at.Page != 0 || at.Entry != 1 {
+		t.Errorf("%v", err)
 	}
 }
 

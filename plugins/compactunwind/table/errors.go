@@ -8,7 +8,12 @@ type Error struct {
 	Page, Entry int
 	Offset      uint64 // in the section, in bytes
 	Reason      string
+	// Err is what an entry's encoding is refused for, nil for all other errors.
+	Err error
 }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Error names the place and the reason.
 func (e *Error) Error() string {

@@ -127,7 +127,7 @@ func (p *parser) place(i int, k, at uint64, start, prev, end uint32, e Encoding)
 
 // regular decodes a page of {function offset, encoding}.
 func (p *parser) regular(i int, page uint64, first, end uint32) bool {
-	const size = 8
+	const size = regularSize
 	a, ok := p.entries(i, page, 4, size)
 	if !ok {
 		return false
@@ -147,7 +147,7 @@ func (p *parser) regular(i int, page uint64, first, end uint32) bool {
 // section's common ones or else of the page's own, and 24 bits of offset from
 // the page's first function.
 func (p *parser) compressed(i int, page uint64, first, end uint32) bool {
-	const size = 4
+	const size = compressedSize
 	a, ok := p.entries(i, page, 4, size)
 	if !ok {
 		return false

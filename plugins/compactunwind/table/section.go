@@ -10,8 +10,11 @@ const (
 	indexEntrySize = 3 * 4
 	lsdaEntrySize  = 2 * 4
 
+	// The kinds of pages, and the sizes of their entries.
 	pageRegular    = 2
+	regularSize    = 8
 	pageCompressed = 3
+	compressedSize = 4
 )
 
 // section is the bytes, with checked access.

@@ -29,6 +29,10 @@ type Table struct {
 	personalities []uint32
 	lsda          []LSDA
 	problems      []error
+
+	// What it was decoded from, to say where an entry is.
+	section section
+	header  header
 }
 
 // hole is what no file may contain: [Parse] refuses it, with a problem.
@@ -49,14 +53,15 @@ type LSDA struct {
 }
 
 // Parse decodes a section. It fails where nothing of it can be used; for what
-// is wrong with single pages see [Table.Problems].
+// is wrong with single pages see [Table.Problems]. The table keeps data, which
+// must not change.
 func Parse(data []byte) (*Table, error) {
 	s := section(data)
 	h, err := s.header()
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Table{section: s, header: h}
 	for i := range h.personalities.n {
 		t.personalities = append(t.personalities, s.word(h.personalities, i, 4, 0))
 	}
