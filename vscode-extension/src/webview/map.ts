@@ -1,0 +1,84 @@
+// The stack map's script: what is pointed at, moved to with keys, or chosen.
+
+interface Api {
+	postMessage(message: unknown): void;
+}
+declare function acquireVsCodeApi(): Api;
+
+const api = acquireVsCodeApi();
+const frames = [...document.querySelectorAll<HTMLElement>('.frame')].sort(
+	(a, b) => Number(a.dataset.index) - Number(b.dataset.index),
+);
+const details = document.getElementById('details');
+
+function show(frame: HTMLElement): void {
+	if (!details || !frame.dataset.details) return;
+	const { title, rows } = JSON.parse(frame.dataset.details) as { title: string; rows: [string, string][] };
+	const heading = document.createElement('h3');
+	heading.textContent = title;
+	const table = document.createElement('table');
+	for (const [label, value] of rows) {
+		const row = table.insertRow();
+		row.insertCell().textContent = label;
+		row.insertCell().textContent = value;
+	}
+	details.replaceChildren(heading, table);
+}
+
+function focus(frame: HTMLElement | undefined): void {
+	if (!frame) return;
+	for (const f of frames) f.tabIndex = f === frame ? 0 : -1;
+	frame.focus();
+}
+
+/** The frame nearest to another in the column beside it. */
+function beside(frame: HTMLElement, right: boolean): HTMLElement | undefined {
+	const at = frame.getBoundingClientRect();
+	const columns = frames.filter((f) => {
+		const r = f.getBoundingClientRect();
+		return right ? r.left > at.right : r.right < at.left;
+	});
+	const edge = right
+		? Math.min(...columns.map((f) => f.getBoundingClientRect().left))
+		: Math.max(...columns.map((f) => f.getBoundingClientRect().left));
+	return columns
+		.filter((f) => f.getBoundingClientRect().left === edge)
+		.sort(
+			(a, b) => Math.abs(a.getBoundingClientRect().top - at.top) - Math.abs(b.getBoundingClientRect().top - at.top),
+		)[0];
+}
+
+frames.forEach((frame, i) => {
+	frame.addEventListener('mouseenter', () => show(frame));
+	frame.addEventListener('focus', () => show(frame));
+	frame.addEventListener('click', () => api.postMessage({ go: Number(frame.dataset.index) }));
+	frame.addEventListener('keydown', (e) => {
+		const to: Record<string, () => HTMLElement | undefined> = {
+			ArrowDown: () => frames[i + 1],
+			ArrowUp: () => frames[i - 1],
+			ArrowRight: () => beside(frame, true),
+			ArrowLeft: () => beside(frame, false),
+			Home: () => frames[0],
+			End: () => frames.at(-1),
+		};
+		if (e.key === 'Enter' || e.key === ' ') api.postMessage({ go: Number(frame.dataset.index) });
+		else if (to[e.key]) focus(to[e.key]?.());
+		else return;
+		e.preventDefault();
+	});
+});
+document.getElementById('more')?.addEventListener('click', () => api.postMessage({ more: true }));
+
+window.addEventListener('message', (e: MessageEvent<{ select?: number }>) => {
+	for (const f of frames) {
+		const selected = Number(f.dataset.index) === e.data.select;
+		f.classList.toggle('selected', selected);
+		if (selected) {
+			f.setAttribute('aria-current', 'true');
+			if (details?.querySelector('h3') === null || !document.hasFocus()) show(f);
+		} else f.removeAttribute('aria-current');
+	}
+});
+api.postMessage({ ready: true });
+
+export {};

@@ -1,0 +1,91 @@
+// End-to-end tests: the packaged extension in a real VS Code, driven as a user
+// would. Arguments: names of scenarios (default: all). Screenshots go to output/.
+//
+//   CLEW               the clew executable (default: built)
+//   CLEW_E2E_MODULES   folder with code-server and playwright-core installed
+//   CHROMIUM           the browser (default: /usr/bin/chromium)
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Code, Window } from './harness.mjs';
+import { scenarios } from './scenarios.mjs';
+
+const here = import.meta.dirname;
+const extension = join(here, '../..');
+
+function must(command, args, options = {}) {
+	const done = spawnSync(command, args, { encoding: 'utf8', timeout: 600_000, ...options });
+	if (done.status !== 0)
+		throw new Error(`${command} ${args.join(' ')}: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
+	return done.stdout;
+}
+
+const home = mkdtempSync(join(tmpdir(), 'clew-e2e-work-'));
+let passed = 0;
+let failed = 0;
+let code;
+try {
+	const clew = process.env.CLEW ?? join(home, 'clew');
+	if (!process.env.CLEW) must('go', ['build', '-o', clew, './cmd/clew'], { cwd: join(extension, '..') });
+	const workspace = join(home, 'barista');
+	cpSync(join(here, '../program'), workspace, { recursive: true });
+	must('go', ['build', '-gcflags=all=-N -l', '-o', join(home, 'barista.exe'), '.'], { cwd: workspace });
+	const vsix = join(extension, 'dist/clew.vsix');
+	code = await Code.start({
+		vsix,
+		extensions: [goStandIn(home)],
+		workspace,
+		machine: { 'clew.path': clew },
+	});
+	const wanted = process.argv.slice(2);
+	for (const [name, scenario] of Object.entries(scenarios)) {
+		if (wanted.length > 0 && !wanted.includes(name)) continue;
+		const started = Date.now();
+		const page = await code.open();
+		const window = new Window(page, join(here, 'output'));
+		try {
+			await scenario(window, { clew, workspace, home, program: join(home, 'barista.exe'), must, code });
+			passed++;
+			console.log(`ok ${name} (${Math.round((Date.now() - started) / 1000)} s)`);
+		} catch (err) {
+			failed++;
+			await window.shot(`failed-${name}`).catch(() => undefined);
+			console.log(
+				`FAILED ${name} (${Math.round((Date.now() - started) / 1000)} s; see output/failed-${name}.png)\n  ${err.stack}`,
+			);
+			console.log(`  messages: ${JSON.stringify(await window.messages().catch(() => []))}`);
+		}
+		await code.context.close();
+	}
+} catch (err) {
+	failed++;
+	console.log(`FAILED: ${err.stack}\n${code?.log ?? ''}`);
+} finally {
+	await code?.stop();
+	rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed || passed === 0 ? 1 : 0);
+
+/** An extension that declares what golang.go declares, for sessions of type go; packed. */
+function goStandIn(folder) {
+	const source = join(here, 'go-stand-in');
+	const out = join(folder, 'go.vsix');
+	must(
+		process.execPath,
+		[
+			join(extension, 'node_modules/@vscode/vsce/vsce'),
+			'package',
+			'--no-dependencies',
+			'--allow-missing-repository',
+			'--skip-license',
+			'-o',
+			out,
+		],
+		{ cwd: source },
+	);
+	if (!readdirSync(folder).includes('go.vsix')) throw new Error('no go.vsix');
+	return out;
+}

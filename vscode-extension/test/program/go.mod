@@ -1,0 +1,3 @@
+module example.com/barista
+
+go 1.24
