@@ -5,8 +5,8 @@ import { hex } from '../rule';
 import { endOf, equations, frameName, framePlace, trustMeaning } from '../text';
 import { layOut, type MapColumn, type MapFrame, type StackMap } from './model';
 
-const columnWidth = 300;
-const columnGap = 90;
+const columnWidth = 270;
+const columnGap = 70;
 const margin = 24;
 const top = 96;
 
@@ -132,15 +132,15 @@ export function render(stack: Stack, more: boolean): string {
 	const height = top + Math.max(0, ...map.columns.map((c) => c.height)) + 40;
 	const first = map.columns[0]?.frames[0]?.frame.index ?? 0;
 	const legend = trusts
-		.map((t) => `<span class="key ${t}">${t}</span> <span class="meaning">${escapeHTML(trustMeaning[t])}</span>`)
+		.map((t) => `<span class="key ${t}" title="${escapeHTML(trustMeaning[t])}">${t}</span>`)
 		.join('');
 	const who = stack.goroutine ? `Goroutine ${stack.goroutine}` : `Thread ${stack.thread ?? ''}`;
 	const end = more ? '' : `<p class="end">${escapeHTML(endOf(stack))}</p>`;
-	return `<div class="bar"><h1>${escapeHTML(who)}</h1><div class="legend">${legend}<span class="meaning"><i class="slot ra">ra</i> return address&ensp;<i class="slot fp">fp</i> saved frame pointer&ensp;→ switch of stacks</span></div>${end}
-<div id="details" role="status" aria-live="polite"><p>Point at a frame, or move with the arrow keys, to see how its caller is found. Enter goes to the frame.</p></div></div>
+	return `<div class="bar"><h1>${escapeHTML(who)}</h1><div class="legend">${legend}<span class="meaning"><i class="slot ra">ra</i> return address&ensp;<i class="slot fp">fp</i> saved frame pointer&ensp;→ switch of stacks</span></div>${end}</div>
 <main id="map" style="width:${width}px;height:${height}px">${arrows(map, width, height)}
 ${map.columns.map((c, i) => columnBoxes(c, i, first)).join('\n')}</main>
-${more ? '<button id="more" type="button">Show more frames</button>' : ''}`;
+${more ? '<button id="more" type="button">Show more frames</button>' : ''}
+<div id="details" role="status" aria-live="polite"><p>Point at a frame, or move with the arrow keys, to see how its caller is found. Enter goes to the frame.</p></div>`;
 }
 
 /** The whole page. */
@@ -153,13 +153,13 @@ export function page(body: string, script: string, csp: string, nonce: string): 
 
 const styles = `
 body { padding: 0; color: var(--vscode-foreground); background: var(--vscode-editor-background); font-size: var(--vscode-font-size); }
-.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 24px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100%; box-sizing: border-box; }
-h1 { font-size: 1.15em; margin: 0 0 6px; } h2 { font-size: 1em; margin: 0; }
+.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 24px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100%; box-sizing: border-box; display: flex; flex-wrap: wrap; gap: 2px 18px; align-items: baseline; }
+h1 { font-size: 1.15em; margin: 0; } h2 { font-size: 1em; margin: 0; }
 header { position: absolute; top: 10px; } header p { margin: 2px 0 6px; opacity: .8; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }
 .meaning { opacity: .85; margin-right: 10px; }
-.end { margin: 6px 0 0; opacity: .9; }
-#details { margin-top: 6px; min-height: 8.6em; font-family: var(--vscode-editor-font-family, monospace); }
+.end { margin: 0; opacity: .9; }
+#details { position: sticky; left: 0; bottom: 0; z-index: 3; width: 100%; box-sizing: border-box; max-height: 40vh; overflow: auto; padding: 6px 24px 8px; background: var(--vscode-editorWidget-background, var(--vscode-editor-background)); border-top: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); font-family: var(--vscode-editor-font-family, monospace); }
 #details h3 { margin: 0 0 2px; font-size: 1em; } #details p { margin: 0; opacity: .85; font-family: var(--vscode-font-family); }
 #details td { padding: 0 10px 0 0; vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere; } #details td:first-child { opacity: .8; white-space: nowrap; }
 main { position: relative; } svg { position: absolute; left: 0; top: 0; pointer-events: none; z-index: 2; }
@@ -175,7 +175,7 @@ svg path { fill: none; stroke: var(--vscode-charts-purple, var(--vscode-foregrou
 .frame.cut { border-bottom: 3px double var(--trust); }
 .frame.selected { background: var(--vscode-list-activeSelectionBackground); color: var(--vscode-list-activeSelectionForeground); }
 .frame:hover { outline: 1px solid var(--vscode-focusBorder); } .frame:focus { outline: 2px solid var(--vscode-focusBorder); outline-offset: -1px; z-index: 1; }
-.slot { font-style: normal; font-size: 9px; line-height: 8px; padding: 0 2px; border: 1px solid var(--vscode-foreground); } .frame .slot { position: absolute; right: 2px; height: 7px; width: 22px; box-sizing: border-box; line-height: 5px; text-align: center; }
+.slot { font-style: normal; font-size: 9px; line-height: 9px; padding: 0 2px; border: 1px solid var(--vscode-foreground); } .frame .slot { position: absolute; right: 2px; height: 7px; width: 22px; box-sizing: border-box; line-height: 5px; text-align: center; }
 .slot.ra { background: var(--vscode-foreground); color: var(--vscode-editor-background); } .slot.fp { border-radius: 4px; }
 button { margin: 0 24px 24px; color: var(--vscode-button-foreground); background: var(--vscode-button-background); border: 1px solid var(--vscode-contrastBorder, transparent); padding: 4px 12px; }
 body.vscode-high-contrast .frame, body.vscode-high-contrast-light .frame { background: transparent; border-top-width: 2px; }

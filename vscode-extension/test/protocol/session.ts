@@ -1,6 +1,7 @@
 // A debug session without VS Code: the extension's own parts between a protocol
 // client and the real server.
 
+import type { Socket } from 'node:net';
 import { DebugClient } from '@vscode/debugadapter-testsupport';
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { inject } from 'vitest';
@@ -21,6 +22,7 @@ export class Session {
 	private readonly servers = new Servers(new Log());
 	readonly id = `session-${++count}`;
 	private readonly vs = { id: this.id, customRequest: (c: string, a: object) => this.custom(c, a) };
+	private ended: Promise<unknown> | undefined;
 	private tracker: vscode.DebugAdapterTracker;
 
 	private constructor() {
@@ -32,8 +34,15 @@ export class Session {
 	/** Starts a server as the extension does, and connects. */
 	static async start(args: string[] = []): Promise<Session> {
 		const s = new Session();
-		const { port } = await s.servers.start(s.id, inject('clew'), ['dap', '--listen=127.0.0.1:0', ...args], inject('source'));
+		const { port } = await s.servers.start(
+			s.id,
+			inject('clew'),
+			['dap', '--listen=127.0.0.1:0', ...args],
+			inject('source'),
+		);
 		await s.client.start(port);
+		// A server that ends its session may reset the connection.
+		(s.client as unknown as { _socket?: Socket })._socket?.on('error', () => undefined);
 		for (const name of ['stopped', 'continued', 'invalidated', 'terminated', 'exited', 'output']) {
 			s.client.on(name, (e) => s.tracker.onDidSendMessage?.(e));
 		}
@@ -80,11 +89,18 @@ export class Session {
 		return (await stopped).body.threadId;
 	}
 
+	/** Ends the session, once. */
+	disconnect(): Promise<unknown> {
+		this.ended ??= this.client.disconnectRequest({ terminateDebuggee: true });
+		return this.ended;
+	}
+
 	/** Ends the session, and whatever of it does not end by itself. */
 	async stop(): Promise<void> {
-		const bounded = (p: Promise<unknown>) => Promise.race([p.catch(() => undefined), new Promise((r) => setTimeout(r, 20_000))]);
-		await bounded(this.client.disconnectRequest({ terminateDebuggee: true }));
-		await bounded(this.client.stop());
+		const bounded = (p: Promise<unknown>, limit: number) =>
+			Promise.race([p.catch(() => undefined), new Promise((r) => setTimeout(r, limit))]);
+		await bounded(this.disconnect(), 20_000);
+		await bounded(this.client.stop(), 200); // it never says that it is done
 		this.servers.dispose();
 	}
 }
