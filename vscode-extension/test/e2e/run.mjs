@@ -30,7 +30,7 @@ try {
 	const clew = process.env.CLEW ?? join(home, 'clew');
 	if (!process.env.CLEW) must('go', ['build', '-o', clew, './cmd/clew'], { cwd: join(extension, '..') });
 	const workspace = join(home, 'barista');
-	cpSync(join(here, '../program'), workspace, { recursive: true });
+	cpSync(join(here, '../testdata/program'), workspace, { recursive: true });
 	must('go', ['build', '-gcflags=all=-N -l', '-o', join(home, 'barista.exe'), '.'], { cwd: workspace });
 	const vsix = join(extension, 'dist/clew.vsix');
 	code = await Code.start({

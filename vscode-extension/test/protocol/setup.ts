@@ -22,7 +22,7 @@ export default function setup(project: TestProject) {
 	const root = join(import.meta.dirname, '../../..');
 	if (!process.env.CLEW) execFileSync('go', ['build', '-o', clew, './cmd/clew'], { cwd: root, stdio: 'inherit' });
 	const source = join(home, 'barista');
-	cpSync(join(import.meta.dirname, '../program'), source, { recursive: true });
+	cpSync(join(import.meta.dirname, '../testdata/program'), source, { recursive: true });
 	const program = join(home, 'barista.exe');
 	execFileSync('go', ['build', '-gcflags=all=-N -l', '-o', program, '.'], { cwd: source, stdio: 'inherit' });
 	project.provide('clew', clew);
