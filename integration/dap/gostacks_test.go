@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,20 +115,31 @@ func TestGoroutines(t *testing.T) {
 // children lists the command lines of a process's children.
 func children(t testing.TB, pid int) (commands []string) {
 	t.Helper()
+	for child := range childrenOf(t, pid) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // it may have ended
+		commands = append(commands, string(line))
+	}
+	return commands
+}
+
+// childrenOf gives the IDs of a process's children, and in which state they are.
+func childrenOf(t testing.TB, pid int) map[int]string {
+	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := map[int]string{}
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && string(fields[1]) == itoa(pid) {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // likewise
-			commands = append(commands, string(line))
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && len(fields) > 1 && string(fields[1]) == itoa(pid) {
+			out[child] = string(fields[0])
 		}
 	}
-	return commands
+	return out
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -293,70 +292,6 @@ func startLogged(t *testing.T, log string, flags []string) *server {
 	}
 	t.Fatal("no banner in the log")
 	return nil
-}
-
-// TestGone: however a session ends, what was launched is killed, and what was
-// attached to goes on.
-func TestGone(t *testing.T) {
-	exe, _ := plain(t)
-	testneed.Ptrace(t)
-	ways := map[string]func(*server, *client){
-		"client vanishes":        func(_ *server, c *client) { _ = c.conn.Close() },
-		"client vanishes midway": func(_ *server, c *client) { fmt.Fprint(c.conn, "Content-Length: 100\r\n\r\n{"); _ = c.conn.Close() },
-		"malformed framing":      func(_ *server, c *client) { fmt.Fprint(c.conn, "Content-Length: -5\r\n\r\n{}") },
-		"huge length":            func(_ *server, c *client) { fmt.Fprint(c.conn, "Content-Length: 99999999999999\r\n\r\n{}") },
-		"malformed JSON":         func(_ *server, c *client) { fmt.Fprint(c.conn, "Content-Length: 3\r\n\r\n{x}") },
-		"interrupt":              func(s *server, _ *client) { _ = s.cmd.Process.Signal(os.Interrupt) },
-		"terminate":              func(s *server, _ *client) { _ = s.cmd.Process.Signal(syscall.SIGTERM) },
-		"kill":                   func(s *server, _ *client) { _ = s.cmd.Process.Kill() },
-	}
-	for name, end := range ways {
-		for _, attach := range []bool{false, true} {
-			t.Run(name+"/attach="+strconv.FormatBool(attach), func(t *testing.T) {
-				s := start(t, binary("clew"))
-				c := s.dial()
-				c.numbered = true
-				var pid int
-				if attach {
-					cmd := exec.Command(exe, "wait")
-					if err := cmd.Start(); err != nil {
-						t.Fatal(err)
-					}
-					defer func() {
-						_ = cmd.Process.Kill()
-						_ = cmd.Wait() // killed is what we want
-					}()
-					pid = cmd.Process.Pid
-					c.initialize()
-					c.ok("attach", object{"mode": "local", "processId": pid})
-					c.event("initialized")
-					c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.sum"}}})
-					c.ok("configurationDone", nil)
-				} else {
-					pid = c.waiting(exe)
-				}
-				end(s, c)
-				err := s.wait()
-				if name != "kill" && err != nil {
-					t.Errorf("the server ends with %v; stderr: %s", err, s.stderr)
-				}
-				if !attach {
-					gone(t, pid)
-					return
-				}
-				for i := 0; ; i++ {
-					state := processState(t, pid)
-					if state == "S" || state == "R" {
-						break
-					}
-					if i == 500 {
-						t.Fatalf("the process is left in state %s", state)
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
-			})
-		}
-	}
 }
 
 // TestOtherUser: nobody else may connect on loopback or by a socket.

@@ -1,29 +1,18 @@
 package dap
 
 import (
-	"path/filepath"
-
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
 // Guard sees to the program if this process is killed: kills what was launched,
-// mends and continues what was attached to. It is a [lifeline.Line].
+// mends and continues what was attached to. It is a [lifeline.Line]. Of what is
+// launched it learns elsewhere, before Delve has a process to name.
 type Guard interface {
-	Launch(path string) error
+	// Restart announces that what was launched is about to be started again.
+	Restart() error
 	Attach(pid int) error
 	Kill(pid int) error
 	Continue(pid int, patches []lifeline.Patch) error
-}
-
-// guardLaunch is called before Delve launches. What it builds first has no name
-// yet: there the guard learns of the process when Delve tells of it.
-func (p *Proxy) guardLaunch(args launchArguments) {
-	if p.opts.Guard == nil || args.NoDebug || args.Mode != "exec" {
-		return
-	}
-	if path, err := filepath.Abs(args.Program); err == nil {
-		p.guarded(p.opts.Guard.Launch(path))
-	}
 }
 
 func (p *Proxy) guardAttach(args launchArguments) {

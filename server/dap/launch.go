@@ -46,7 +46,6 @@ func defaultConfig() config { return config{depth: defaultDepth, annotate: Annot
 type launchArguments struct {
 	Mode            string         `json:"mode"`
 	Program         string         `json:"program"`
-	NoDebug         bool           `json:"noDebug"`
 	CoreFilePath    string         `json:"coreFilePath"`
 	ProcessID       int            `json:"processId"`
 	StackTraceDepth int            `json:"stackTraceDepth"`
@@ -99,12 +98,9 @@ func keyError(err error) error {
 }
 
 func (p *Proxy) onLaunch(_ context.Context, m *dapwire.Message) {
-	args, ok := p.learn(m)
-	if !ok {
-		return
+	if _, ok := p.learn(m); ok {
+		p.pass(m, nil)
 	}
-	p.guardLaunch(args)
-	p.pass(m, nil)
 }
 
 func (p *Proxy) onAttach(_ context.Context, m *dapwire.Message) {
@@ -130,6 +126,9 @@ func (p *Proxy) onRestart(_ context.Context, m *dapwire.Message) {
 		if launch.Program != "" {
 			p.config.set(&launch)
 		}
+	}
+	if p.opts.Guard != nil {
+		p.guarded(p.opts.Guard.Restart())
 	}
 	p.resume(m, nil)
 }

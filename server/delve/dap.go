@@ -21,6 +21,9 @@ type DAPConfig struct {
 	Backend        string
 	CheckGoVersion bool
 	DisableASLR    bool
+	// OnLaunch is called before a program is started, with its absolute path, but
+	// not before it is started again. May be nil.
+	OnLaunch func(path string)
 }
 
 // DAP is Delve's own DAP session, which launches or attaches as its client
@@ -40,7 +43,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 	if err := checkDebuggerField(); err != nil {
 		return nil, err
 	}
-	installHook()
+	installHook().launches(cfg.OnLaunch)
 	var directories []string
 	if conf, err := config.LoadConfig(); err == nil && conf != nil {
 		directories = conf.DebugInfoDirectories

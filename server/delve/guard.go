@@ -26,7 +26,12 @@ import (
 // The field that holds the process is not exported. The guard replaces its value
 // through reflection, after checking its type; where that fails, as it would
 // with another release of Delve, the session does not start.
-// Test: TestGuard, and integration/stepping.
+//
+// A target is Delve's before it is known here: after a restart, and when a child is
+// followed, Delve writes the breakpoints that there are into the new process first.
+// It has not run by then: when the guard is put before it, what lies outside of
+// code is taken out again.
+// Test: TestGuardUndoes, and integration/stepping.
 type guard struct {
 	proc.ProcessInternal
 	pid int
@@ -133,9 +138,25 @@ func guardTarget(t *proc.Target) error {
 	}
 	held := (*proc.ProcessInternal)(unsafe.Pointer(field.UnsafeAddr()))
 	if _, done := (*held).(*guard); !done {
-		*held = &guard{ProcessInternal: *held, pid: t.Pid()}
+		g := &guard{ProcessInternal: *held, pid: t.Pid()}
+		g.undo(t.Breakpoints().M)
+		*held = g
 	}
 	return nil
+}
+
+// undo takes out breakpoints that were written outside of code before there was a
+// guard. They stay in Delve's list, as one does that was set in code which the
+// program has replaced since.
+func (g *guard) undo(list map[uint64]*proc.Breakpoint) {
+	for addr, bp := range list {
+		if bp.WatchType != 0 || g.check(addr) == nil {
+			continue
+		}
+		if err := g.EraseBreakpoint(bp); err != nil {
+			LogDAPError("a breakpoint outside of code, at %#x, cannot be taken out: %v", addr, err)
+		}
+	}
 }
 
 // guardGroup guards every target of a group. Recordings and core files have no

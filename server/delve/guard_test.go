@@ -13,6 +13,57 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 )
 
+// memoryOf is a process that consists of this process's memory.
+type memoryOf struct {
+	proc.ProcessInternal
+	erased []uint64
+}
+
+func (m *memoryOf) BinInfo() *proc.BinaryInfo { return proc.NewBinaryInfo("linux", "amd64", false) }
+
+func (m *memoryOf) Memory() proc.MemoryReadWriter { return m }
+
+func (m *memoryOf) ReadMemory(p []byte, addr uint64) (int, error) {
+	return copy(p, unsafe.Slice((*byte)(unsafe.Add(nil, addr)), len(p))), nil
+}
+
+func (m *memoryOf) WriteMemory(uint64, []byte) (int, error) { return 0, errors.New("not here") }
+
+func (m *memoryOf) EraseBreakpoint(bp *proc.Breakpoint) error {
+	m.erased = append(m.erased, bp.Addr)
+	return nil
+}
+
+// TestGuardUndoes: of the breakpoints that were written before there was a guard,
+// those outside of code are taken out, where they are still in memory, and no
+// others.
+func TestGuardUndoes(t *testing.T) {
+	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_WRITE|syscall.PROT_EXEC, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Munmap(page) }()
+	page[0] = int3
+	data := make([]byte, 1<<16) // large: on the heap, where it stays
+	data[0], data[1], data[2] = int3, int3, 1
+	at := func(p *byte) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
+	planted, watched, overwritten := at(&data[0]), at(&data[1]), at(&data[2])
+	list := map[uint64]*proc.Breakpoint{}
+	for _, addr := range []uint64{at(&page[0]), planted, watched, overwritten} {
+		list[addr] = &proc.Breakpoint{Addr: addr}
+	}
+	list[watched].WatchType = proc.WatchWrite
+	process := &memoryOf{}
+	g := &guard{ProcessInternal: process, pid: os.Getpid()}
+	g.undo(list)
+	if len(process.erased) != 1 || process.erased[0] != planted {
+		t.Errorf("taken out: %#x, want %#x", process.erased, planted)
+	}
+	if len(list) != 4 {
+		t.Errorf("Delve's list has %d", len(list))
+	}
+}
+
 // TestGuardField: the one private field that the guard replaces is still there.
 func TestGuardField(t *testing.T) {
 	field, ok := reflect.TypeFor[proc.Target]().FieldByName("proc")

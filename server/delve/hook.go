@@ -3,6 +3,7 @@ package delve
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"github.com/go-delve/delve/pkg/logflags"
@@ -25,15 +26,21 @@ import (
 // Another line is logged right before every resume, when Delve has written all
 // the breakpoints that it wants for a step: there the armed return breakpoint is
 // placed ([Session.Arm]).
+//
+// A third one is logged before a program is started for the first time. What is
+// built first has its name only then. Whoever must know of a process before there
+// is one is told there ([DAPConfig.OnLaunch]).
 type hook struct {
-	mu    sync.Mutex
-	group *proc.TargetGroup
-	armed *temporary
+	mu       sync.Mutex
+	group    *proc.TargetGroup
+	armed    *temporary
+	onLaunch func(path string)
 }
 
 const (
 	stopMoment   = "callInjection protocol on:"
 	resumeMoment = "ContinueOnce"
+	launchMoment = "launching process with args: %v"
 	// hardcodedID is the logical ID that Delve gives to such stops; it forgets
 	// them by this ID when the target goes on.
 	hardcodedID = -3
@@ -55,6 +62,26 @@ func (h *hook) watch(group *proc.TargetGroup) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.group = group
+}
+
+// launches calls f before a program is started, with its path.
+func (h *hook) launches(f func(path string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.onLaunch = f
+}
+
+// launching runs on Delve's own goroutine, when it is about to start a program.
+func (h *hook) launching(path string) {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	h.mu.Lock()
+	f := h.onLaunch
+	h.mu.Unlock()
+	if f != nil {
+		f(path)
+	}
 }
 
 // arm has the breakpoint placed at the next resume.

@@ -165,6 +165,11 @@ func (l *textLogger) Debugf(format string, args ...any) {
 }
 
 func (l *textLogger) Infof(format string, args ...any) {
+	if l.hook != nil && format == launchMoment && len(args) == 1 {
+		if command, ok := args[0].([]string); ok && len(command) > 0 {
+			l.hook.launching(command[0])
+		}
+	}
 	l.write(levelInfo, func() string { return fmt.Sprintf(format, args...) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
@@ -11,9 +12,11 @@ import (
 // launch nothing have none.
 type guard struct {
 	start func() (*lifeline.Line, error)
-	mu    sync.Mutex
-	line  *lifeline.Line
-	err   error
+
+	mu       sync.Mutex
+	line     *lifeline.Line
+	err      error
+	launched string // the program, "" if none was
 }
 
 var errNoGuard = errors.New("none")
@@ -32,7 +35,24 @@ func (g *guard) use(f func(*lifeline.Line) error) error {
 	return f(g.line)
 }
 
-func (g *guard) Launch(path string) error {
+// launch announces a program that Delve is about to start.
+func (g *guard) launch(path string) {
+	g.mu.Lock()
+	g.launched = path
+	g.mu.Unlock()
+	if err := g.Restart(); err != nil {
+		delve.LogDAP("guard: %v", err)
+	}
+}
+
+// Restart announces the same program once more.
+func (g *guard) Restart() error {
+	g.mu.Lock()
+	path := g.launched
+	g.mu.Unlock()
+	if path == "" {
+		return nil
+	}
 	return g.use(func(l *lifeline.Line) error { return l.Launch(path) })
 }
 

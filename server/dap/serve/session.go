@@ -42,18 +42,22 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	if conn, ok := client.(net.Conn); ok && cfg.Delve.Addr == nil {
 		cfg.Delve.Addr = conn.LocalAddr()
 	}
+	s := &Session{done: make(chan struct{})}
+	if cfg.Lifeline != nil {
+		s.guard = &guard{start: cfg.Lifeline}
+		cfg.Delve.OnLaunch = s.guard.launch
+	}
 	d, err := delve.StartDAP(cfg.Delve)
 	if err != nil {
 		_ = client.Close()
 		return nil, err
 	}
-	s := &Session{delve: d, done: make(chan struct{})}
+	s.delve = d
 	opts := dap.Options{
 		Client: client, Upstream: d.Conn(), Session: d.Session,
 		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Patience: cfg.Patience, Log: delve.LogDAP,
 	}
-	if cfg.Lifeline != nil {
-		s.guard = &guard{start: cfg.Lifeline}
+	if s.guard != nil {
 		opts.Guard = s.guard
 	}
 	s.proxy = dap.New(opts)
