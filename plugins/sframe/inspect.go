@@ -41,7 +41,8 @@ func (t tables) shown(yield func(inspect.Row) bool) {
 
 func shownRow(row *sframe.Row, answer sframe.Answer) inspect.Row {
 	out := inspect.Row{Start: row.Start, End: row.End}
-	if answer != sframe.SignalWithoutRule {
+	null := answer == sframe.SignalWithoutRule || answer == sframe.Doubtful
+	if !null {
 		eq := row.Equations()
 		out.CFA, out.RA, out.FP = eq.CFA, eq.RA, eq.FP
 	}
@@ -50,7 +51,7 @@ func shownRow(row *sframe.Row, answer sframe.Answer) inspect.Row {
 		name string
 	}{
 		{answer == sframe.Outermost, inspect.Outermost}, {row.Signal, inspect.Signal}, {row.Mangled, inspect.Mangled},
-		{row.TopOnly, inspect.TopFrameOnly}, {row.Corrected, inspect.Corrected}, {answer == sframe.SignalWithoutRule, inspect.Null},
+		{row.TopOnly, inspect.TopFrameOnly}, {row.Corrected, inspect.Corrected}, {null, inspect.Null},
 	} {
 		if f.set {
 			out.Flags = append(out.Flags, f.name)

@@ -18,7 +18,8 @@
 // An [Answer] says exactly what the table knows of an address: a rule; a rule
 // that holds in a frame that has called no one, since it rests on a register
 // that calls overwrite; that the frame is the outermost one; that it is a
-// signal's and has no rule here; or nothing. Nothing is no error: assemblers
+// signal's and has no rule here; that the rule may be one that the assembler is
+// known to write wrongly; or nothing. Nothing is no error: assemblers
 // leave out functions that they cannot describe, and other unwind information
 // has them. A rule is never used outside the addresses that it is for.
 //

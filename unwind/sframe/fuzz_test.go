@@ -40,39 +40,46 @@ func rowsOf(tab *sframe.Table, n int, visit func(*sframe.Row, sframe.Answer)) {
 	}
 }
 
-// FuzzSection reads any bytes as a section: rows lie within their functions, do
-// not overlap, and are what lookups give; the index takes memory in proportion.
+// consistent holds what was read of any bytes against itself: rows lie within their
+// functions, do not overlap, and are what lookups give; the index takes memory in
+// proportion; what is wrong has a name and a place.
+func consistent(t *testing.T, tab *sframe.Table, data []byte) {
+	t.Helper()
+	if tab.Len() > len(data)/16 {
+		t.Fatalf("%d functions of %d bytes", tab.Len(), len(data))
+	}
+	cover := tab.Ranges()
+	var end uint64
+	rowsOf(tab, 100, func(row *sframe.Row, answer sframe.Answer) {
+		if row.Start < end || row.End <= row.Start {
+			t.Fatalf("a row is for [%#x, %#x), the one before ends at %#x", row.Start, row.End, end)
+		}
+		end = row.End
+		for _, at := range []uint64{row.Start, row.End - 1} {
+			if got, a := tab.Lookup(at); a != answer || got != *row {
+				t.Fatalf("lookup of %#x: %v %+v, listed %v %+v", at, a, got, answer, *row)
+			}
+		}
+		if answer == sframe.Hole || !cover.Contains(row.Start) {
+			t.Fatalf("%v at %#x, covered %v", answer, row.Start, cover.Contains(row.Start))
+		}
+		_ = row.String()
+	})
+	first, n := tab.Problems()
+	for _, p := range first {
+		if p.Field == "" || p.Reason == "" || p.Offset > uint64(len(data)) {
+			t.Fatalf("%d problems, one is %+v", n, p)
+		}
+	}
+}
+
+// FuzzSection reads any bytes as a section.
 func FuzzSection(f *testing.F) {
 	seeds(f, func(section sframe.Section, arch unwind.Arch) { f.Add(section.Addr, section.Data, uint8(arch), false) })
 	f.Fuzz(func(t *testing.T, addr uint64, data []byte, arch uint8, open bool) {
 		tab := sframe.New(sframe.Section{Name: ".sframe", Addr: addr, Data: data},
 			sframe.Options{Arch: unwind.Arch(arch % 6), OpenEnded: open})
-		if tab.Len() > len(data)/16 {
-			t.Fatalf("%d functions of %d bytes", tab.Len(), len(data))
-		}
-		cover := tab.Ranges()
-		var end uint64
-		rowsOf(tab, 100, func(row *sframe.Row, answer sframe.Answer) {
-			if row.Start < end || row.End <= row.Start {
-				t.Fatalf("a row is for [%#x, %#x), the one before ends at %#x", row.Start, row.End, end)
-			}
-			end = row.End
-			for _, at := range []uint64{row.Start, row.End - 1} {
-				if got, a := tab.Lookup(at); a != answer || got != *row {
-					t.Fatalf("lookup of %#x: %v %+v, listed %v %+v", at, a, got, answer, *row)
-				}
-			}
-			if answer == sframe.Hole || !cover.Contains(row.Start) {
-				t.Fatalf("%v at %#x, covered %v", answer, row.Start, cover.Contains(row.Start))
-			}
-			_ = row.String()
-		})
-		first, n := tab.Problems()
-		for _, p := range first {
-			if p.Field == "" || p.Reason == "" || p.Offset > uint64(len(data)) {
-				t.Fatalf("%d problems, one is %+v", n, p)
-			}
-		}
+		consistent(t, tab, data)
 	})
 }
 

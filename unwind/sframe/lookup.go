@@ -44,14 +44,17 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 		limit = min(uint32(f.block), f.size-from)
 	}
 	h := &t.headers[f.header]
-	next, n, limit := t.stretch(f, at, limit)
-	e, limit := scan(t.section.Data, next, n, f.width(), h.Big, at, limit)
+	next, n, end := t.stretch(f, at, limit)
+	e, end := scan(t.section.Data, next, n, f.width(), h.Big, at, end)
 	if e.words == 0 {
 		return row, Hole
 	}
 	row = f.row(h)
 	t.rules(h, f, e, &row)
-	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+limit)
+	row.Start, row.End = f.start+uint64(from+e.start), f.start+uint64(from+end)
+	if f.bits&bitDoubtful != 0 && t.doubtful(h, f, e, end == limit) {
+		return row, Doubtful
+	}
 	return row, row.answer()
 }
 
@@ -171,7 +174,11 @@ func (t *Table) rows(f *function, row *Row, yield func(*Row, Answer) bool) (more
 			}
 			t.rules(h, f, e, row)
 			row.Start, row.End = start+uint64(e.start), start+uint64(end)
-			if !yield(row, row.answer()) {
+			answer := row.answer()
+			if f.bits&bitDoubtful != 0 && t.doubtful(h, f, e, end == limit) {
+				answer = Doubtful
+			}
+			if !yield(row, answer) {
 				return false
 			}
 			e = following

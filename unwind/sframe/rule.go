@@ -55,12 +55,15 @@ const (
 	TopFrameOnly
 	// Outermost: the frame has no caller.
 	Outermost
+	// Doubtful: a rule that the assembler may have written for another register than
+	// the row says. It is not to be used.
+	Doubtful
 	// SignalWithoutRule: the frame is a signal's, and the table cannot say where
 	// it has put the registers.
 	SignalWithoutRule
 )
 
-var answerNames = [...]string{"hole", "rule", "top frame only", "outermost", "signal without rule"}
+var answerNames = [...]string{"hole", "rule", "top frame only", "outermost", "doubtful", "signal without rule"}
 
 // String names the answer.
 func (a Answer) String() string {

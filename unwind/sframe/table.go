@@ -222,6 +222,7 @@ func (t *Table) verify(h *Header, f *function, sound *[256]uint8) *Error {
 	}
 	t.marks = marks
 	if f.count > 0 {
+		t.markDoubtful(h, f)
 		if e := t.rowAt(f, int(f.rows)); e.start >= limit {
 			return t.errorf(int(f.rows), fieldRow, "the first row of the function at %#x starts at %#x, behind the code's end, %#x", f.start, e.start, limit)
 		}

@@ -133,6 +133,18 @@ func TestVectors(t *testing.T) {
 		{"starts of 4 bytes, offsets of 2", 1, unwind.AMD64,
 			sframetest.Func{Size: 0x20000, Count: 2, Rows: "00000000 03 08 | 00000100 22 1000", Info: sframetest.Addr4},
 			"0-10000 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n10000-20000 rule cfa=rbp+16; ra=[cfa-8]; fp=unchanged"},
+		{"a CFA on r11, as version 1's assembler writes it for large frames: the row that is repeated", 1, unwind.AMD64,
+			sframetest.Func{Size: 0x71, Count: 5, Rows: "00 03 08 | 08 43 08100100 | 19 43 08100100 | 20 43 80110100 | 70 03 08"},
+			"0-8 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n8-19 doubtful cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n" +
+				"19-20 rule cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n20-70 rule cfa=rsp+70016; ra=[cfa-8]; fp=unchanged\n" +
+				"70-71 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged"},
+		{"repeated rows that rest on the frame pointer, or differ", 1, unwind.AMD64,
+			sframetest.Func{Size: 0x10, Count: 4, Rows: "00 03 10 | 04 05 10 f0 | 08 04 10 f0 | 0c 04 10 f0"},
+			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-8 rule cfa=rsp+16; ra=[cfa-8]; fp=[cfa-16]\n" +
+				"8-c rule cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]\nc-10 rule cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"},
+		{"repeated rows of version 2, whose assembler has no such mistake", 2, unwind.AMD64,
+			sframetest.Func{Size: 0x10, Count: 2, Rows: "00 03 10 | 04 03 10"},
+			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-10 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

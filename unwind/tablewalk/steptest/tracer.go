@@ -47,6 +47,12 @@ type activation struct {
 	signal  bool
 }
 
+// mark is where the program returned to, and how many activations there were then.
+type mark struct {
+	sp    uint64
+	depth int
+}
+
 // Tracer steps through one program.
 type Tracer struct {
 	T        testing.TB
@@ -72,6 +78,7 @@ type Tracer struct {
 	maps   unwind.RangeSet // executable mappings
 	cover  unwind.RangeSet
 	stack  []activation
+	marks  map[uint64]mark // by the address
 	got    Tally
 	count  int
 	last   Kind
@@ -126,7 +133,9 @@ func (tr *Tracer) look(signal bool) {
 		if tr.stack[n-1].cfa != sp+m.Above {
 			tr.T.Fatalf("shadow stack lost at %#x: SP %#x, not %#x", pc, sp, tr.stack[n-1].cfa-m.Above)
 		}
-		tr.stack = tr.stack[:n-1]
+		tr.returned(pc, sp, n-1)
+	case tr.landed(pc, sp):
+		tr.stack = tr.stack[:tr.marks[pc].depth] // longjmp
 	case n > 0 && tr.stack[n-1].signal && pc == tr.stack[n-1].ra && sp == tr.stack[n-1].cfa:
 		tr.stack = tr.stack[:n-1] // back from the handler
 	default: // out of functions at once: longjmp
@@ -149,6 +158,23 @@ func (tr *Tracer) look(signal bool) {
 	if tr.Counts == nil || tr.Counts(pc) {
 		tr.compare(pc, &regs)
 	}
+}
+
+// returned says that the activation at a depth has returned.
+func (tr *Tracer) returned(pc, sp uint64, depth int) {
+	if tr.marks == nil {
+		tr.marks = map[uint64]mark{}
+	}
+	tr.marks[pc] = mark{sp, depth}
+	tr.stack = tr.stack[:depth]
+}
+
+// landed says that a longjmp came here: to where setjmp returned before, with more
+// activations and the same stack pointer. Where calls push the return address the
+// stack pointer alone tells.
+func (tr *Tracer) landed(pc, sp uint64) bool {
+	m, ok := tr.marks[pc]
+	return ok && tr.Machine.Pushed == 0 && m.sp == sp && m.depth < len(tr.stack)
 }
 
 func (tr *Tracer) request(regs *singlestep.Registers, maxFrames int) unwind.WalkResult {

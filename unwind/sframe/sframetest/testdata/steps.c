@@ -89,20 +89,26 @@ NI static i64 variadic(i64 n, ...) {
 struct S { i64 v[9]; };
 NI static struct S by_value(struct S s) { s.v[3] += leaf(s.v[2]); return s; }
 NI static i64 recurse(i64 n, i64 a, i64 b) { if (!n) return a; i64 t = leaf(a); return recurse(n - 1, t, a) + b + t; }
-#ifdef __x86_64__ /* elsewhere the stack pointer does not tell that a function was left by a jump */
 /* As in C libraries, in assembly. */
-static void *jump[8];
+static void *jump[16];
 __attribute__((returns_twice)) int leave_mark(void **);
 void go_back(void **) __attribute__((noreturn));
+#if defined __x86_64__
 __asm__(UNDESCRIBED "leave_mark:\n mov %rbx,(%rdi)\n mov %rbp,8(%rdi)\n mov %r12,16(%rdi)\n mov %r13,24(%rdi)\n mov %r14,32(%rdi)\n mov %r15,40(%rdi)\n"
 	" lea 8(%rsp),%rdx\n mov %rdx,48(%rdi)\n mov (%rsp),%rdx\n mov %rdx,56(%rdi)\n xor %eax,%eax\n ret\n"
 	"go_back:\n mov $1,%eax\n mov (%rdi),%rbx\n mov 8(%rdi),%rbp\n mov 16(%rdi),%r12\n mov 24(%rdi),%r13\n mov 32(%rdi),%r14\n mov 40(%rdi),%r15\n"
 	" mov 48(%rdi),%rsp\n jmp *56(%rdi)\n.popsection\n");
+#elif defined __aarch64__
+__asm__(UNDESCRIBED "leave_mark:\n stp x19,x20,[x0]\n stp x21,x22,[x0,16]\n stp x23,x24,[x0,32]\n stp x25,x26,[x0,48]\n stp x27,x28,[x0,64]\n stp x29,x30,[x0,80]\n"
+	" mov x2,sp\n str x2,[x0,96]\n mov w0,0\n ret\n"
+	"go_back:\n ldp x19,x20,[x0]\n ldp x21,x22,[x0,16]\n ldp x23,x24,[x0,32]\n ldp x25,x26,[x0,48]\n ldp x27,x28,[x0,64]\n ldp x29,x30,[x0,80]\n"
+	" ldr x2,[x0,96]\n mov sp,x2\n mov w0,1\n br x30\n.popsection\n");
+#else
+__asm__(UNDESCRIBED "leave_mark:\n stmg %r6,%r15,0(%r2)\n lghi %r2,0\n br %r14\n"
+	"go_back:\n lmg %r6,%r15,0(%r2)\n lghi %r2,1\n lgr %r1,%r14\n br %r1\n.popsection\n");
+#endif
 NI static void jumps(i64 n) { sink += leaf(n); if (n == 0) go_back(jump); jumps(n - 1); sink++; }
 NI static i64 set_jump(i64 n) { if (leave_mark(jump) == 0) { jumps(n); return 0; } return leaf(n) + sink; }
-#else
-NI static i64 set_jump(i64 n) { return leaf(n); }
-#endif
 NI static i64 nested(i64 n) { i64 k = n; NI i64 in(i64 z) { k += z; return leaf(k); } return in(n) + in(3) + k; }
 
 #ifdef PLT

@@ -1,0 +1,42 @@
+package sframe
+
+import (
+	"bytes"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Where the CFA rests on a register that is neither stack pointer nor frame
+// pointer, the assembler of version 1 (binutils 2.40) keeps the register of the
+// row before, without a warning: SP, with an offset that holds for the other one.
+// gcc writes such code for large frames with -fstack-clash-protection, where the
+// stack is probed page by page. The offset mostly stays when the CFA rests on SP
+// again, so that what is wrong shows as two rows in a row with the same rules. The
+// assembler repeats rules for other reasons too, hardly ever (of sqlite's code, in
+// six builds, at most one byte in 16,000): none but the last of them is used.
+
+// doubtful says that a row of version 1 may be such a one: the next has the same
+// rules. The last row of a function has no next. Only a function that has such a
+// row is asked ([bitDoubtful]).
+func (t *Table) doubtful(h *Header, f *function, e encoded, last bool) bool {
+	if last || e.info&rowBaseSP == 0 {
+		return false
+	}
+	next := encodedAt(t.section.Data, e.next(), f.width(), h.Big)
+	return next.info == e.info && bytes.Equal(t.section.Data[e.words:e.next()], t.section.Data[next.words:next.next()])
+}
+
+// markDoubtful looks for such rows in a function whose rows are known to be whole.
+func (t *Table) markDoubtful(h *Header, f *function) {
+	if h.Version != 1 || h.Arch != unwind.AMD64 || t.opts.Verbatim {
+		return
+	}
+	e := t.rowAt(f, int(f.rows))
+	for n := f.count; n > 1; n-- {
+		if t.doubtful(h, f, e, false) {
+			f.bits |= bitDoubtful
+			return
+		}
+		e = t.rowAt(f, e.next())
+	}
+}
