@@ -235,7 +235,7 @@ func (c *client) ownFrame(f frame) {
 	case names["Unwind"]["trust"] == "scan":
 		refusal = "found by scanning"
 	case c.elsewhere:
-		refusal = "Delve runs in another process"
+		refusal = "runs in another process"
 	}
 	if refusal != "" && (m.Success || !strings.Contains(string(m.Bytes()), refusal)) || refusal == "" && (!m.Success || body(c.t, m)["result"] != "2") {
 		c.t.Errorf("%s: 1+1 is %s", f.Name, m.Bytes())

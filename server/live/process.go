@@ -90,7 +90,7 @@ func (p *Process) Look(record bool) (*View, error) {
 		return nil, err
 	}
 	p.last = now
-	v := &View{source: p.source, loaded: now}
+	v := &View{source: p.source, place: p.place, loaded: now}
 	var memory unwind.Memory = blocks.Over(p.place.memory())
 	if record {
 		v.recorder = engine.NewRecorder(memory)

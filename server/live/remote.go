@@ -1,6 +1,9 @@
 package live
 
 import (
+	"bytes"
+	"errors"
+
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/peer"
 )
@@ -39,8 +42,16 @@ func (b *behind) find() {
 // others could have let it run. What was found at this view counts only if it is
 // nil.
 func (v *View) Still() error {
-	if s, ok := v.source.(shared); ok {
-		return s.Still()
+	s, ok := v.source.(shared)
+	if !ok {
+		return nil
+	}
+	if err := s.Still(); err != nil {
+		return err
+	}
+	text, err := v.place.maps()
+	if err != nil || !bytes.Equal(text, v.loaded.text) {
+		return errors.Join(delve.ErrMoved, err)
 	}
 	return nil
 }

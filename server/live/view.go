@@ -18,6 +18,7 @@ import (
 // concurrent use.
 type View struct {
 	source     Source
+	place      place
 	loaded     *loaded
 	recorder   *engine.Recorder // nil unless recording
 	threads    []delve.Thread   // once they were asked for, as goroutines
