@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/rpc"
 	"github.com/clewdbg/clew/server/engine"
@@ -15,13 +16,13 @@ import (
 
 // takeOverSessions makes Delve's commands that debug a program show clew's
 // stacks.
-func takeOverSessions(root *cobra.Command) { rpc.TakeOver(root, sessionStacks) }
+func takeOverSessions(root *cobra.Command) { rpc.TakeOver(root, sessionOptions) }
 
-// sessionStacks are the stacks of an interactive or headless session. Such
+// sessionOptions are those of an interactive or headless session. Such
 // commands take all of dlv's flags and no more: the configuration is the user's
 // own. One that cannot be read is told of when the first stack is assembled.
-func sessionStacks() stacks.Options {
-	o := stacks.Options{
+func sessionOptions() rpc.Options {
+	o := rpc.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stacks.Options{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {
@@ -31,9 +32,10 @@ func sessionStacks() stacks.Options {
 		},
 		Log:    delve.LogRPC,
 		Notify: func(text string) { fmt.Fprintf(os.Stderr, "clew: %s\n", text) },
-	}
+	}}
 	if config, err := loadConfig(""); err == nil {
-		o.DebugFolders, o.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+		o.Stacks.DebugFolders, o.Stacks.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)
 	}
 	return o
 }

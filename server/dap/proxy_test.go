@@ -178,7 +178,7 @@ func TestOwnWorkIsBounded(t *testing.T) {
 	session := &delve.Session{}
 	p.look.session = session
 	p.look.process = live.NewProcess(session)
-	p.look.view = &view{at: at, session: p.look.session}
+	p.look.view = &view{at: at, session: p.look.session, live: new(live.View)}
 	if err := own(fine); err != nil {
 		t.Error(err)
 	}

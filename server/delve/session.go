@@ -93,6 +93,16 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	return s, nil
 }
 
+// Renew forgets what is true of one process only: Delve has started the program
+// anew, or has followed it into another.
+func (s *Session) Renew() error {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	s.layout, s.noLayout = nil, false
+	installHook().watch(group)
+	return guardGroup(group)
+}
+
 // Live says whether this is a process, and not a core file or a recording.
 func (s *Session) Live() bool {
 	recorded, _ := s.dbg.Recorded()

@@ -21,6 +21,10 @@ type shared interface {
 // process sees them; else both are found through the server.
 func NewRemote(r *delve.Remote) *Process { return &Process{source: r, place: &behind{remote: r}} }
 
+// NewShared makes a Process of a program of this process's that others may let
+// run.
+func NewShared(s Source) *Process { return &Process{source: s, place: running{s}} }
+
 // behind is the place of a process behind a server, which is found out when the
 // process first stands still.
 type behind struct {

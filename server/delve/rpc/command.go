@@ -113,6 +113,6 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 func (s *server) jump(arg rpc2.SetExecutionPointIn, out *rpc2.SetExecutionPointOut) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	defer s.stacks.Changed()
+	defer s.changed()
 	return s.delve.SetExecutionPoint(arg, out)
 }

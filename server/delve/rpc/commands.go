@@ -11,6 +11,7 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/stacks"
 )
 
@@ -58,17 +59,23 @@ func readFlags(c *cobra.Command) flags {
 	return f
 }
 
+// Options are what sessions work with.
+type Options struct {
+	Stacks  stacks.Options
+	Editors dap.Options // for editors that connect to a headless server
+}
+
 // TakeOver makes Delve's commands that debug a program do so with clew's stacks.
 // Their flags, messages and exit codes stay. options is called when one of them
 // runs.
-func TakeOver(root *cobra.Command, options func() stacks.Options) {
+func TakeOver(root *cobra.Command, options func() Options) {
 	run := map[string]func(*session, *cobra.Command, []string) int{
 		"debug": debug, "test": test, "exec": execute, "attach": attach, "core": core,
 	}
 	for _, c := range root.Commands() {
 		if do, ok := run[c.Name()]; ok {
 			c.Run = func(c *cobra.Command, args []string) {
-				s := &session{flags: readFlags(c), stacks: options()}
+				s := &session{flags: readFlags(c), options: options()}
 				os.Exit(do(s, c, args))
 			}
 		}
@@ -167,8 +174,8 @@ func (s *session) debug() int {
 	if s.flags.workingDir == "" {
 		s.flags.workingDir = "."
 	}
-	if s.stacks.Patience <= 0 {
-		s.stacks.Patience = stacksPatience
+	if s.options.Stacks.Patience <= 0 {
+		s.options.Stacks.Patience = stacksPatience
 	}
 	return s.run()
 }

@@ -14,6 +14,10 @@
 //   - State, and the state at the end of a Command, name functions that Delve
 //     cannot name, and take locations of goroutines from the assembled stack.
 //
+// Editors, which speak the Debug Adapter Protocol on the same port, get a proxy
+// before Delve's session, as in clew dap ([editors]). Every client may let the
+// program run: what one is shown holds as long as it has stood still ([shared]).
+//
 // The table's field is not exported and is reached by reflection, after checking
 // its type; with another release of Delve sessions are refused, not Delve's own
 // in disguise. Where clew's own look fails or takes too long, Delve's answer goes

@@ -37,9 +37,9 @@ type target struct {
 // session is one debug session: what dlv's commands do once they know what to
 // debug. Its order of events, messages and exit codes are dlv's.
 type session struct {
-	flags  flags
-	target target
-	stacks stacks.Options
+	flags   flags
+	target  target
+	options Options
 }
 
 // run gives the exit code.
@@ -66,7 +66,7 @@ func (s *session) run() int {
 	}
 	disconnected := make(chan struct{})
 	conf := delveConfig()
-	held := &heldListener{Listener: listener, ready: make(chan struct{})}
+	held := &heldListener{Listener: listener, ready: make(chan struct{}), editors: &editors{opts: s.options.Editors}}
 	impl := rpccommon.NewServer(&service.Config{
 		Listener: held, ProcessArgs: s.target.process, AcceptMulti: f.acceptMulti, APIVersion: f.apiVersion,
 		CheckLocalConnUser: f.sameUser, DisconnectChan: disconnected, Debugger: s.debuggerConfig(conf, redirects),
@@ -74,7 +74,8 @@ func (s *session) run() int {
 	if err := impl.Run(); err != nil {
 		return s.notStarted(err)
 	}
-	own := &server{stacks: stacks.New(s.stacks), core: s.target.core}
+	own := &server{stacks: stacks.New(s.options.Stacks), core: s.target.core}
+	held.editors.opts.Remote = own.reach
 	if len(s.target.process) > 0 {
 		own.image = s.target.process[0]
 	}
@@ -95,6 +96,7 @@ func (s *session) run() int {
 	if err := impl.Stop(); err != nil {
 		fmt.Println(err)
 	}
+	held.editors.close()
 	return 0
 }
 
@@ -190,19 +192,22 @@ func network(addr string) (string, string) {
 	return "tcp", addr
 }
 
-// heldListener accepts nobody before the methods are replaced.
+// heldListener accepts nobody before the methods are replaced, and puts proxies
+// before editors.
 type heldListener struct {
 	net.Listener
-	ready chan struct{}
+	ready   chan struct{}
+	editors *editors
 }
 
 // Accept waits until clients can be served.
 func (l *heldListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	if err == nil {
-		<-l.ready
+	if err != nil {
+		return nil, err
 	}
-	return conn, err
+	<-l.ready
+	return &unread{Conn: conn, editors: l.editors}, nil
 }
 
 func delveConfig() *config.Config {

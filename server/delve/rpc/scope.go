@@ -67,7 +67,7 @@ func (s *server) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
 }
 
 func (s *server) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
-	defer s.stacks.Changed()
+	defer s.changed()
 	return s.scoped(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *ownFrameRef) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error { return scope.SetVariable(arg.Symbol, arg.Value) })
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/go-delve/delve/service/debugger"
@@ -23,6 +24,8 @@ type server struct {
 	stacks *stacks.Stacks
 	core   string // "" for a process
 	image  string // of the core file
+	// changes counts what clients have written into the program.
+	changes atomic.Uint64
 
 	// gate is held by who looks at the program, and by commands for as long as the
 	// program may run: a look never sees two stops.
@@ -139,9 +142,10 @@ func (s *server) attach() {
 }
 
 // looks says that clew can look at the program. Where Delve has followed the
-// program into another, it looks at that one. The gate is held.
+// program into another, it looks at that one. The gate is held; an editor may have
+// let the program run all the same.
 func (s *server) looks() bool {
-	if s.session == nil {
+	if s.session == nil || s.dbg.IsRunning() {
 		return false
 	}
 	if pid := s.dbg.ProcessPid(); pid != s.pid {

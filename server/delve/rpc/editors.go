@@ -1,0 +1,94 @@
+package rpc
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve"
+)
+
+// Delve's server takes connections of both protocols on its port, and tells them
+// apart by the first byte: the C of Content-Length, or JSON. Between an editor and
+// Delve stands a proxy, as in clew dap.
+
+// editors are the proxies before a server.
+type editors struct {
+	opts dap.Options // of every proxy
+
+	mu      sync.Mutex
+	proxies []*standing
+}
+
+// standing is a proxy that stands before Delve.
+type standing struct {
+	delves net.Conn      // Delve's end
+	told   chan struct{} // closed when the editor was told everything
+}
+
+// unread is a connection that Delve has accepted, until it reads from it.
+type unread struct {
+	net.Conn
+	editors *editors
+	begun   bool
+}
+
+// Read is Delve's. What was said first decides whether it goes on with the client,
+// or with a proxy before it.
+func (u *unread) Read(p []byte) (int, error) {
+	if u.begun {
+		return u.Conn.Read(p)
+	}
+	u.begun = true
+	n, err := u.Conn.Read(p)
+	if n == 0 || p[0] != 'C' {
+		return n, err
+	}
+	u.Conn = u.editors.stand(u.Conn, bytes.Clone(p[:n]))
+	return u.Conn.Read(p)
+}
+
+// editor is an editor's connection, of which the beginning was read.
+type editor struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// stand puts a proxy before Delve, and gives Delve's end of it.
+func (e *editors) stand(conn net.Conn, beginning []byte) (delves net.Conn) {
+	ours, delves := net.Pipe()
+	opts := e.opts
+	opts.Client, opts.Upstream = editor{io.MultiReader(bytes.NewReader(beginning), conn), conn}, ours
+	opts.Log = delve.LogDAP
+	s := &standing{delves: delves, told: make(chan struct{})}
+	e.mu.Lock()
+	e.proxies = append(e.proxies, s)
+	e.mu.Unlock()
+	proxy := dap.New(opts)
+	go func() {
+		defer close(s.told)
+		proxy.Run()
+	}()
+	return delves
+}
+
+// tellPatience bounds the wait for an editor that does not read what it is told.
+const tellPatience = 2 * time.Second
+
+// close is called when Delve has said its last: editors have still to be told.
+func (e *editors) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	patience := time.After(tellPatience)
+	for _, s := range e.proxies {
+		_ = s.delves.Close() // it has said everything
+		select {
+		case <-s.told:
+		case <-patience:
+			return
+		}
+	}
+}
