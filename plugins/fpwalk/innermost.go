@@ -42,15 +42,19 @@ func (w *walker) innermost() bool {
 
 // caller steps from a frame that has called somebody, and whose code is known.
 // Where the code shows that it keeps no frame pointer, the rule that it shows
-// is used; where it leaves a doubt, the frame pointer is followed as always.
+// is used, be it only likely; where it leaves a doubt, the frame pointer is followed
+// as always, and the host has less trust in that.
 func (w *walker) caller() bool {
 	f := w.request.Function
 	if len(f.Code) == 0 || w.simulate == nil || !f.Exact {
 		return true
 	}
 	rule, verdict := w.simulate(f.Code, f.Start, w.pcValue)
-	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body || rule.Certain != prologue.Exact {
+	switch {
+	case verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body:
 		return true
+	case rule.Certain != prologue.Exact:
+		return w.apply(&rule, unwind.TrustFramePointer, noteLikely)
 	}
 	return w.apply(&rule, unwind.TrustFramePointer, "")
 }

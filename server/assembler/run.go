@@ -237,7 +237,7 @@ func (w *walker) code(fn Function, pc uint64) []byte {
 	if end <= fn.Start {
 		end = pc + 256
 	}
-	return w.target.Code.Bytes(fn.Start, int(min(end-fn.Start, maxCode)))
+	return w.target.original(fn.Start, int(min(end-fn.Start, maxCode)))
 }
 
 // ask sends a request and gives the strategy the memory that it asks for, until

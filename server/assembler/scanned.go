@@ -77,23 +77,39 @@ func (w *walker) countScanned() {
 // trust one step is enough whose return address lies behind a call of code that
 // leads here: then a frame and its caller speak for each other.
 //
+// A frame pointer that was followed out of code of which nobody knows whether it
+// keeps one is a guess too, unless a call shows that it led here, or a prologue
+// that the code keeps one: callers may be missing, and nothing above would show it.
+//
 // Situation: a scan took an old return address for the caller. Example: on the
 // system stack lie the frames that have started the thread; a walk of a goroutine
-// that comes upon them would go on by their tables, to main's caller. Tests:
+// that comes upon them would go on by their tables, to main's caller. Another
+// situation: a function without frame pointer in a stripped library, called
+// through a pointer by one that keeps it, which is then skipped. Tests:
 // TestR1NothingAboveAGuess, TestR1ConfirmedScan, TestFramePointerOutOfUnknownCode.
-func (w *walker) confirm(step *unwind.Step) {
+func (w *walker) confirm(strategy string, step *unwind.Step) {
 	switch {
 	case w.scanning:
 		if w.guess == 0 && !w.codeAgrees(step) {
 			w.guess = w.depth()
 		}
 	case step.Trust <= unwind.TrustScan:
+		if w.guess == 0 && w.asm.trustOf(strategy) <= unwind.TrustFramePointer && !w.speaksFor(step) {
+			w.guess = w.depth()
+		}
 	case w.guess > 0, w.last().Trust <= unwind.TrustScan && !w.borneOut(step):
 		step.Trust = unwind.TrustScan
 		if step.Note == "" {
 			step.Note = noteUnconfirmed
 		}
 	}
+}
+
+// speaksFor says that code shows a step to be right that rests on a frame pointer,
+// or at least that the caller is the one who called.
+func (w *walker) speaksFor(step *unwind.Step) bool {
+	probe := *step // which is not to lose its frame pointer for this
+	return w.borneOut(step) || w.codeAgrees(&probe) || w.prologueAgrees(&probe)
 }
 
 // shown says of the step from the innermost frame, where nothing but a scan or a
@@ -125,7 +141,7 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 	pc := w.last().PC.Raw()
 	tried := 0
 	for at := pc &^ (functionAlign - 1); at <= pc && pc-at <= maxPrologueDistance && tried < maxPrologues; at -= functionAlign {
-		code := w.target.Code.Bytes(at, len(endbr64)+1)
+		code := w.target.original(at, len(endbr64)+1)
 		if len(code) > len(endbr64) && bytes.HasPrefix(code, endbr64) {
 			code = code[len(endbr64):]
 		}
@@ -301,5 +317,5 @@ func (w *walker) doubtGuess() string {
 	if w.guess == 0 {
 		return ""
 	}
-	return fmt.Sprintf("frame %d was only found by scanning, so that callers may be missing", w.guess)
+	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", w.guess)
 }

@@ -126,7 +126,7 @@ func TestR1NothingAboveAGuess(t *testing.T) {
 			if got := trusts(s); !slices.Equal(got, want) {
 				t.Errorf("trust %v, want %v", got, want)
 			}
-			if s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "frame 1 was only found by scanning") {
+			if s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "frame 1 was only guessed") {
 				t.Errorf("%v %q", s.Stop, s.Reason)
 			}
 		})

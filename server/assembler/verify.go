@@ -25,6 +25,11 @@ func (w *walker) codeSays(step *unwind.Step) string {
 	}
 	f := w.last()
 	rule := w.ruleOf(f)
+	// What is only likely counts for more than a chain that nobody has checked, and
+	// for less than what anything else has found.
+	if rule == nil && step.Trust == unwind.TrustFramePointer {
+		rule, _ = w.codeOf(f)
+	}
 	if rule == nil {
 		return ""
 	}
@@ -76,20 +81,42 @@ func (w *walker) word(addr uint64) (uint64, bool) {
 // ruleOf gives the rule that the code of a frame's function shows for certain,
 // nil if it shows none.
 func (w *walker) ruleOf(f *unwind.Frame) *prologue.Rule {
+	if rule, _ := w.codeOf(f); rule != nil && rule.Certain == prologue.Exact {
+		return rule
+	}
+	return nil
+}
+
+// codeOf gives the rule that the code of a frame's function shows, be it only
+// likely; nil if it shows none. known is false where there is no code to ask.
+func (w *walker) codeOf(f *unwind.Frame) (rule *prologue.Rule, known bool) {
 	at := f.PC.Lookup(w.target.Arch)
 	w.function(at)
 	entry := w.cache[at]
 	if !entry.simulated {
 		entry.simulated = true
-		if entry.ok && entry.fn.Exact && !entry.fn.Go {
-			entry.rule = w.simulate(entry.fn, f.PC.Raw())
+		if entry.ok && !entry.fn.Go {
+			code := w.code(entry.fn, f.PC.Raw())
+			entry.coded = len(code) > 0
+			if entry.fn.Exact {
+				entry.rule = w.simulated(code, entry.fn.Start, f.PC.Raw())
+			}
 		}
 		w.cache[at] = entry
 	}
-	return entry.rule
+	return entry.rule, entry.coded
 }
 
+// simulate gives the rule that a function's code shows for certain, nil if none.
 func (w *walker) simulate(fn Function, pc uint64) *prologue.Rule {
+	rule := w.simulated(w.code(fn, pc), fn.Start, pc)
+	if rule == nil || rule.Certain != prologue.Exact {
+		return nil
+	}
+	return rule
+}
+
+func (w *walker) simulated(code []byte, start, pc uint64) *prologue.Rule {
 	run := prologue.AMD64
 	switch w.target.Arch {
 	case unwind.AMD64:
@@ -98,8 +125,8 @@ func (w *walker) simulate(fn Function, pc uint64) *prologue.Rule {
 	default:
 		return nil
 	}
-	rule, verdict := run(w.code(fn, pc), fn.Start, pc)
-	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact {
+	rule, verdict := run(code, start, pc)
+	if verdict.Kind == prologue.Unknown {
 		return nil
 	}
 	return &rule

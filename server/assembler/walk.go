@@ -73,9 +73,10 @@ type walker struct {
 type found struct {
 	fn Function
 	ok bool
-	// What the function's code says of its frame, once it was asked.
-	simulated bool
-	rule      *prologue.Rule
+	// What the function's code says of its frame, once it was asked, and whether
+	// there is code.
+	simulated, coded bool
+	rule             *prologue.Rule
 }
 
 func (w *walker) walk(ctx context.Context) {
@@ -260,7 +261,7 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	w.doubt(step)
 	w.lower(step, called.doubt)
 	w.secondGuess(strategy, step)
-	w.confirm(step)
+	w.confirm(strategy, step)
 	shown := w.shown(step)
 	w.countScanned()
 	f.CFA, f.Rule, w.calleeRule = step.CFA, step.Rule, step.Rule
@@ -278,18 +279,23 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 
 // doubt lowers the trust in a frame pointer that was followed out of code whose
 // function nobody knows (a stripped library, JIT code): whether it keeps one could
-// not be checked, as in an innermost frame (R4, R5). Where mappings are unknown
-// nothing can be checked of any frame, and the note has to do.
-// Test: TestFramePointerOutOfUnknownCode.
+// not be checked, as in an innermost frame (R4, R5). The same where the function is
+// known and its code does not tell. Where mappings are unknown nothing can be
+// checked of any frame, and the note has to do.
+// Tests: TestFramePointerOutOfUnknownCode, TestFramePointerOutOfUnclearCode.
 func (w *walker) doubt(step *unwind.Step) {
 	f := w.last()
 	if step.Trust != unwind.TrustFramePointer || f.PC.Kind() != unwind.KindReturn {
 		return
 	}
-	if _, known := w.function(f.PC.Lookup(w.target.Arch)); known {
-		return
+	fn, known := w.function(f.PC.Lookup(w.target.Arch))
+	if known {
+		rule, coded := w.codeOf(f)
+		if rule != nil || !coded || fn.Go {
+			return // codeSays has compared the two
+		}
 	}
-	if w.target.Executable != nil {
+	if known || w.target.Executable != nil {
 		step.Trust = unwind.TrustScan
 	}
 	if step.Note == "" {
