@@ -33,6 +33,10 @@ var tours = []tour{
 		}},
 	{"system", "main.onSystem", list("runtime.systemstack", "gosave_systemstack_switch"),
 		func(*stand) []string { return join(list("main.stopOnSystem"), system, list("main.onSystem"), toMain) }},
+	{"clock", "main.armed", list("time.now", "runtime.nanotime1"),
+		func(*stand) []string {
+			return join(list("time.now", "time.runtimeNow?", "time.Now", "main.clock"), toMain)
+		}},
 }
 
 // quiet keeps other goroutines from running much.

@@ -3,6 +3,7 @@
 package switches
 
 import (
+	"fmt"
 	"slices"
 	"syscall"
 	"testing"
@@ -126,6 +127,17 @@ func testSwitches(t *testing.T, f flavour, start func(t testing.TB, exe, scenari
 			s.until("main.armed")
 			s.until("runtime.sighandler")
 			s.is("goexit", join(handler, list(anyFrame, "syscall.RawSyscall6", "syscall.RawSyscall", "main.raises"), system, list("main.signalSystem"), toMain)...)
+		},
+		// time.now keeps its SP in a register while it calls the vDSO.
+		"clock": func(s *stand) {
+			if s.alone {
+				return
+			}
+			s.until("main.armed")
+			for range 2 { // the wall clock and the monotonic one
+				s.untilMain(fmt.Sprintf("*%#x", s.word(s.symbols["runtime.vdsoClockgettimeSym"])))
+				s.is("goexit", join(list(anyFrame, "time.now", "time.runtimeNow?", "time.Now", "main.clock"), toMain)...)
+			}
 		},
 		// The handler makes asyncPreempt look called by any instruction.
 		"spin": func(s *stand) {

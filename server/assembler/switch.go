@@ -77,7 +77,7 @@ func (w *walker) leaveGo(fn Function) outcome {
 			return progressed
 		}
 	}
-	if w.stepGo(fn) {
+	if switchOf(fn) == notSwitch && w.stepOwnStack(fn) || w.stepGo(fn) {
 		return progressed
 	}
 	if switchOf(fn) != notSwitch {

@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 	_ "unsafe"
 )
 
@@ -45,7 +46,7 @@ func main() {
 		"grow": growing, "grow-callback": growCallback, "grown": grown,
 		"park": parks, "end": ends, "thread": thread, "system": onSystem, "system-callback": systemCallback,
 		"system-system": systemSystem, "nested": nested, "cthread": cthread, "cthread-nested": cthreadNested,
-		"signal": inC, "signal-callback": signalCallback, "signal-system": signalSystem, "spin": spins,
+		"signal": inC, "signal-callback": signalCallback, "signal-system": signalSystem, "spin": spins, "clock": clock,
 	}[name]
 	signal.Notify(quiet, syscall.SIGUSR1)
 	run()
@@ -209,6 +210,17 @@ func raises() {
 	tid, _, _ := syscall.RawSyscall(syscall.SYS_GETTID, 0, 0, 0)
 	syscall.RawSyscall(syscall.SYS_TKILL, tid, uintptr(syscall.SIGUSR1), 0)
 	sink++
+}
+
+// The clock is read in the vDSO, on the system stack.
+
+//go:noinline
+func clock() {
+	armed()
+	if time.Now().Unix() < 0 {
+		sink++
+	}
+	disarmed()
 }
 
 // spins until it is preempted at an instruction that calls nothing.
