@@ -35,7 +35,8 @@
 //   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
 //     requests of clew's own; progress.go, cancel.go: what long ones have
 //   - ahead.go: what is done before a client asks, or while Delve answers
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks; notes.go: what is
+//     said about them once
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
 //   - scopes.go, variables.go, ids.go: what a frame holds; lend.go: Delve answers
 //     about a frame that only clew knows

@@ -59,6 +59,7 @@ type Proxy struct {
 	look   look
 	frames frames
 	alias  threadAlias
+	said   said
 	// requests are those of clew's own that are not answered yet.
 	requests ownRequests
 	ctx      context.Context        // of the session; ends with the client's connection

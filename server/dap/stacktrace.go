@@ -218,6 +218,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // it may be truncated for that
 	}
+	p.sayNotes(a.stack.Notes)
 	if note != "" {
 		a.stack.Notes = append(a.stack.Notes, note)
 	}
