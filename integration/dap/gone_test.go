@@ -125,4 +125,3 @@ func (s *server) starts(but int) int {
 	s.t.Fatalf("no process is started; children: %v, but %d stderr: %s", childrenOf(s.t, s.cmd.Process.Pid), but, s.stderr)
 	return 0
 }
-

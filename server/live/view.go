@@ -82,7 +82,7 @@ func (v *View) Claim(th *delve.Thread, depth int) (note string) {
 	if err != nil {
 		return fmt.Sprintf("Delve's own frames are not known: %v", err)
 	}
-	th.Claims = claims
+	th.Claims = withoutEmptyEnd(claims)
 	return ""
 }
 
