@@ -36,7 +36,7 @@ func (r *result) String() string {
 }
 
 // maxProblems bounds what is told of one image.
-const maxProblems = 10
+const maxProblems = 14
 
 func (r *result) problem(format string, args ...any) {
 	if len(r.problems) < maxProblems {
