@@ -3,12 +3,14 @@ package dap
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -153,4 +155,24 @@ func TestProxyOtherUser(t *testing.T) {
 	c.remoteEntry()
 	c.disconnect()
 	_, _ = up.wait(), p.wait()
+}
+
+// TestProxyBeforeClew: what clew's own server answers passes as it is.
+func TestProxyBeforeClew(t *testing.T) {
+	v, _ := program.Named("linked-O2-omit-stripped")
+	sc := program.Scenarios[1]
+	p := native(t, v.Name)
+	testneed.Ptrace(t)
+	stem := filepath.Join(t.TempDir(), "record")
+	up := startAny(t, headlessBanner, "env", "NATIVE_LIBRARY="+p.Library, binary("clew"), "exec", p.Path,
+		"--headless", "--listen=127.0.0.1:0", "--accept-multiclient", "--", sc.Name, sc.Stop, stem)
+	proxy := proxyTo(t, up)
+	c := proxy.dial()
+	c.sameAsRecorded(t, threadOf(t, c.remote(nil)), v, sc, stem)
+	c.disconnect()
+	for _, s := range []*server{up, proxy} {
+		if err := s.wait(); err != nil {
+			t.Errorf("%s ends with %v: %s", s.cmd.Path, err, s.stderr)
+		}
+	}
 }

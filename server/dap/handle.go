@@ -53,7 +53,7 @@ func (p *Proxy) handle(ctx context.Context, m *dapwire.Message) {
 		ctx = own
 		defer p.requests.done(m.Seq)
 	}
-	if h := handlers[m.Command]; h != nil {
+	if h := handlers[m.Command]; h != nil && !p.passes.Load() {
 		h(p, ctx, m)
 		return
 	}

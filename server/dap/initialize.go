@@ -15,7 +15,8 @@ type clientCapabilities struct {
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces
-// ask for that, and not for the type of the debugger.
+// ask for that, and not for the type of the debugger. Where the upstream has said so
+// itself, it is clew's: everything passes.
 func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 	_ = m.Decode("arguments", &p.caps) // Delve refuses what is malformed
 	p.pass(m, func(answer *dapwire.Message) {
@@ -25,6 +26,10 @@ func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 		}
 		capabilities, err := dapwire.ParseObject(body)
 		if err != nil {
+			return
+		}
+		if known, _ := capabilities.Get("supportsClew"); string(known) == "true" {
+			p.passes.Store(true)
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))

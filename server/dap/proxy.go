@@ -65,6 +65,7 @@ type Proxy struct {
 	ctx      context.Context        // of the session; ends with the client's connection
 	armed    atomic.Pointer[Target] // has a breakpoint of a step of clew's
 	over     atomic.Bool            // the client knows that the session has ended
+	passes   atomic.Bool            // the upstream is clew's: everything passes
 }
 
 // New makes a proxy; [Proxy.Run] runs it.
@@ -146,7 +147,7 @@ func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
 		if m = p.fits(m, content); m == nil {
 			continue
 		}
-		if m.Type == dapwire.TypeRequest && p.hears(m) {
+		if m.Type == dapwire.TypeRequest && !p.passes.Load() && p.hears(m) {
 			continue
 		}
 		p.client.owes(m)
@@ -183,7 +184,7 @@ func (p *Proxy) fromUpstream() {
 				continue
 			}
 		}
-		if m.Type == dapwire.TypeEvent {
+		if m.Type == dapwire.TypeEvent && !p.passes.Load() {
 			p.onEvent(m)
 		}
 		p.hearEnd(m)
