@@ -89,9 +89,9 @@ func (j *judge) accept(pc, sp uint64, step *unwind.Step, mayswitch bool) string 
 	if !ok {
 		return "no stack pointer for the caller"
 	}
-	// What a signal interrupted may be a call through a null pointer: its PC says
-	// so, and is no return address.
-	if nullCall := step.CallerKind == unwind.KindInstruction && mayswitch && callerPC < lowestPC; !nullCall {
+	// What a signal interrupted may be a call through a pointer that is none: its PC
+	// says so, and is no return address.
+	if wild := step.CallerKind == unwind.KindInstruction && mayswitch && (callerPC < lowestPC || j.fetchFailed(sp, callerPC)); !wild {
 		if reason := j.checkPC(callerPC); reason != "" {
 			return reason
 		}

@@ -94,7 +94,7 @@ func (w *walker) confirm(strategy string, step *unwind.Step) {
 			w.guess = w.depth()
 		}
 	case step.Trust <= unwind.TrustScan:
-		if w.guess == 0 && w.asm.trustOf(strategy) <= unwind.TrustFramePointer && !w.speaksFor(step) {
+		if w.guess == 0 && !w.nowhere(w.last()) && w.asm.trustOf(strategy) <= unwind.TrustFramePointer && !w.speaksFor(step) {
 			w.guess = w.depth()
 		}
 	case w.guess > 0, w.last().Trust <= unwind.TrustScan && !w.borneOut(step):

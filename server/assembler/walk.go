@@ -158,7 +158,7 @@ func (w *walker) next(ctx context.Context) bool {
 	}
 	w.reasons = w.reasons[:0]
 	at := w.last().PC.Lookup(w.target.Arch)
-	if w.atSignalFrame() && w.stepSignal() {
+	if w.atSignalFrame() && w.stepSignal() || w.stepNowhere() {
 		return true
 	}
 	fn, known := w.function(at)

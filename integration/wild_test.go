@@ -1,0 +1,53 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/unwind/stackjson"
+)
+
+// TestWildCall: C code has called through a null pointer, or through one to where
+// no code is. The stack shows where the program counter was, and goes on with the
+// function that called, which is all that was guessed.
+func TestWildCall(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.CC(t)
+	exe := filepath.Join(workFolder, "wild")
+	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/wild").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, pc := range []string{"0x0", "0x1234567890"} {
+		t.Run(pc, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			s := clew(t, "stack", "--format", "json", "--", exe, pc, file).want(t, done).stacks(t)[0]
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls, ra uint64
+			if _, err := fmt.Sscanf(string(text), "%v %v", &calls, &ra); err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			at := slices.IndexFunc(s.Frames, func(f stackjson.Frame) bool { return f.PC.String() == pc && f.Kind == stackjson.KindPC })
+			if at < 1 || len(s.Frames) < at+6 {
+				t.Fatalf("%d frames, that of the call at %d: %s", len(s.Frames), at, s.Reason)
+			}
+			if f := s.Frames[at+1]; uint64(f.PC) <= calls || uint64(f.PC) > calls+256 || f.Trust != stackjson.TrustScan || len(f.Notes) == 0 {
+				t.Errorf("the function that called: %+v", f)
+			}
+			if f := s.Frames[at+2]; uint64(f.PC) != ra || f.Trust == stackjson.TrustScan {
+				t.Errorf("its caller: %+v, want %#x", f, ra)
+			}
+			if f := s.Frames[len(s.Frames)-1]; f.Function != "runtime.goexit" {
+				t.Errorf("ends with %s", f.Function)
+			}
+		})
+	}
+}
