@@ -30,7 +30,7 @@ import (
 var raced = []string{"./imagemap/...", "./unwind/...", "./plugins/...", "./server/..."}
 
 // timeout ends a test binary that hangs; it is far above what any takes.
-const timeout = "-timeout=15m"
+const timeout = "-timeout=25m"
 
 func main() {
 	install := flag.Bool("install", testneed.InCI(), "install missing Debian packages first; needs root (default in CI)")

@@ -98,7 +98,7 @@ func TestKillHost(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			rng := random(t)
 			span := w.span(t)
-			hits, n := 0, rounds(15)
+			hits, n := 0, rounds(8)
 			for i := range n {
 				delay := moment(rng, span)
 				t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestInterrupt(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%s", sig, w.name), func(t *testing.T) {
 				rng := random(t)
 				span := w.span(t)
-				for range rounds(5) {
+				for range rounds(3) {
 					r, inTime := w.hit(t, moment(rng, span), sig)
 					code, stderr := r.cmd.ProcessState.ExitCode(), r.stderr.String()
 					if !inTime || code == 0 { // it was done, or as good as done

@@ -101,7 +101,7 @@ func TestKillPlugin(t *testing.T) {
 
 			rng := random(t)
 			span := peace.took - seen
-			replaced, n := 0, rounds(20)
+			replaced, n := 0, rounds(10)
 			for i := range n {
 				r := start(t, nil, args...)
 				var pid int
