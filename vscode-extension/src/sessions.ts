@@ -123,7 +123,9 @@ export class Sessions implements vscode.DebugAdapterTrackerFactory, vscode.Dispo
 		return clew;
 	}
 
-	remove(session: vscode.DebugSession): void {
+	/** Forgets a session. One that is restarted keeps its id: with clew, only if it is that one still. */
+	remove(session: vscode.DebugSession, clew?: ClewSession): void {
+		if (clew && this.sessions.get(session.id) !== clew) return;
 		if (this.sessions.delete(session.id)) this.changed.fire();
 	}
 
@@ -226,10 +228,14 @@ class Tracker implements vscode.DebugAdapterTracker {
 	}
 
 	onWillStopSession(): void {
-		this.sessions.remove(this.session);
+		this.forget();
 	}
 
 	onExit(): void {
-		this.sessions.remove(this.session);
+		this.forget();
+	}
+
+	private forget(): void {
+		if (this.clew) this.sessions.remove(this.session, this.clew);
 	}
 }

@@ -52,7 +52,8 @@ export class Servers implements vscode.Disposable {
 			child.stdout.on('data', hear);
 			child.stderr.on('data', hear);
 			child.on('error', (err) => fail(err.message));
-			child.on('exit', () => this.running.delete(sessionId));
+			// A session that is restarted keeps its id: the entry may be the next server's.
+			child.on('exit', () => this.running.get(sessionId) === child && this.running.delete(sessionId));
 			// Not before its last words were read.
 			child.on('close', (code, signal) => {
 				const how = signal ?? `status ${code}`;

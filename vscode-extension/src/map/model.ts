@@ -51,7 +51,7 @@ export interface StackMap {
 }
 
 /** Pixels for a byte. */
-export const scale = 0.9;
+export const scale = 1.25;
 const leastHeight = 20;
 const mostHeight = 180;
 const gapHeight = 22;

@@ -5,9 +5,9 @@ import { hex } from '../rule';
 import { endOf, equations, frameName, framePlace, trustMeaning } from '../text';
 import { layOut, type MapColumn, type MapFrame, type StackMap } from './model';
 
-const columnWidth = 270;
-const columnGap = 70;
-const margin = 24;
+const columnWidth = 250;
+const columnGap = 56;
+const margin = 16;
 const top = 96;
 
 /** Text for HTML. */
@@ -153,13 +153,13 @@ export function page(body: string, script: string, csp: string, nonce: string): 
 
 const styles = `
 body { padding: 0; color: var(--vscode-foreground); background: var(--vscode-editor-background); font-size: var(--vscode-font-size); }
-.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 24px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100%; box-sizing: border-box; display: flex; flex-wrap: wrap; gap: 2px 18px; align-items: baseline; }
+.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 16px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100%; box-sizing: border-box; display: flex; flex-wrap: wrap; gap: 2px 18px; align-items: baseline; }
 h1 { font-size: 1.15em; margin: 0; } h2 { font-size: 1em; margin: 0; }
 header { position: absolute; top: 10px; } header p { margin: 2px 0 6px; opacity: .8; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }
 .meaning { opacity: .85; margin-right: 10px; }
 .end { margin: 0; opacity: .9; }
-#details { position: sticky; left: 0; bottom: 0; z-index: 3; width: 100%; box-sizing: border-box; max-height: 40vh; overflow: auto; padding: 6px 24px 8px; background: var(--vscode-editorWidget-background, var(--vscode-editor-background)); border-top: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); font-family: var(--vscode-editor-font-family, monospace); }
+#details { position: sticky; left: 0; bottom: 0; z-index: 3; width: 100%; box-sizing: border-box; max-height: 40vh; overflow: auto; padding: 6px 16px 8px; background: var(--vscode-editorWidget-background, var(--vscode-editor-background)); border-top: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); font-family: var(--vscode-editor-font-family, monospace); }
 #details h3 { margin: 0 0 2px; font-size: 1em; } #details p { margin: 0; opacity: .85; font-family: var(--vscode-font-family); }
 #details td { padding: 0 10px 0 0; vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere; } #details td:first-child { opacity: .8; white-space: nowrap; }
 main { position: relative; } svg { position: absolute; left: 0; top: 0; pointer-events: none; z-index: 2; }
@@ -175,8 +175,8 @@ svg path { fill: none; stroke: var(--vscode-charts-purple, var(--vscode-foregrou
 .frame.cut { border-bottom: 3px double var(--trust); }
 .frame.selected { background: var(--vscode-list-activeSelectionBackground); color: var(--vscode-list-activeSelectionForeground); }
 .frame:hover { outline: 1px solid var(--vscode-focusBorder); } .frame:focus { outline: 2px solid var(--vscode-focusBorder); outline-offset: -1px; z-index: 1; }
-.slot { font-style: normal; font-size: 9px; line-height: 9px; padding: 0 2px; border: 1px solid var(--vscode-foreground); } .frame .slot { position: absolute; right: 2px; height: 7px; width: 22px; box-sizing: border-box; line-height: 5px; text-align: center; }
+.slot { font-style: normal; font-size: 9px; line-height: 9px; padding: 0 2px; border: 1px solid var(--vscode-foreground); } .frame .slot { position: absolute; right: 2px; height: 10px; width: 22px; box-sizing: border-box; line-height: 8px; text-align: center; }
 .slot.ra { background: var(--vscode-foreground); color: var(--vscode-editor-background); } .slot.fp { border-radius: 4px; }
-button { margin: 0 24px 24px; color: var(--vscode-button-foreground); background: var(--vscode-button-background); border: 1px solid var(--vscode-contrastBorder, transparent); padding: 4px 12px; }
+button { margin: 0 16px 16px; color: var(--vscode-button-foreground); background: var(--vscode-button-background); border: 1px solid var(--vscode-contrastBorder, transparent); padding: 4px 12px; }
 body.vscode-high-contrast .frame, body.vscode-high-contrast-light .frame { background: transparent; border-top-width: 2px; }
 `;

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import type * as vscode from 'vscode';
 import { explain, request } from '../../src/client';
 import { UserError } from '../../src/errors';
 import { CancellationError, debug, reset, select } from './vscode';
@@ -71,6 +72,23 @@ test('a session that ends is forgotten', () => {
 	tracker.onWillStopSession?.();
 	expect(sessions.active()).toBeUndefined();
 	debug.activeDebugSession = undefined;
+	expect(sessions.active()).toBeUndefined();
+});
+
+test('a session that is restarted keeps its id, and outlives what the first still says', () => {
+	const { sessions, tracker, vs } = stopped();
+	const second = sessions.createDebugAdapterTracker(vs as unknown as vscode.DebugSession);
+	second.onDidSendMessage?.({
+		type: 'response',
+		command: 'initialize',
+		request_seq: 1,
+		success: true,
+		body: { supportsClew: true },
+	});
+	const restarted = sessions.active();
+	tracker.onExit?.(0, undefined);
+	expect(sessions.active()).toBe(restarted);
+	second.onExit?.(0, undefined);
 	expect(sessions.active()).toBeUndefined();
 });
 
