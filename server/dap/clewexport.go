@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -140,8 +139,9 @@ func argumentError(err error) error {
 // exportSet assembles the stacks that are wanted, as `clew stack` does, and has
 // them used while the program stands; name is what their file is called.
 func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
-	var meter atomic.Pointer[progress]
-	err := p.ownPaced(ctx, m.Seq, func(ctx context.Context, v *view, getsOn func()) error {
+	shown := p.progress(m)
+	defer shown.end()
+	return p.ownPaced(ctx, m.Seq, func(ctx context.Context, v *view, getsOn func()) error {
 		threads, name, err := v.toExport(want)
 		if err != nil {
 			return err
@@ -155,8 +155,7 @@ func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportA
 		if what == "" {
 			what = "stacks"
 		}
-		shown := p.progress(m, "Export of "+string(what), string(what), len(threads))
-		meter.Store(shown)
+		shown.begin("Export of "+string(what), string(what), len(threads))
 		stacks := seen.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: want.Depth, Done: func() { getsOn(); shown.add() }})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
@@ -168,10 +167,6 @@ func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportA
 		set.Snapshot = func() (*snapshot.Snapshot, error) { return seen.Snapshot(set.Threads, stacks) }
 		return use(&set, name)
 	})
-	if shown := meter.Load(); shown != nil {
-		shown.end()
-	}
-	return err
 }
 
 // exportView gives the look at the program that stacks are exported from. A

@@ -34,18 +34,21 @@ type progress struct {
 	ended bool
 }
 
-// progress begins to tell of the work for a request.
-func (p *Proxy) progress(m *dapwire.Message, title, what string, total int) *progress {
-	g := &progress{proxy: p, request: m.Seq, title: title, what: what, total: total, started: time.Now()}
-	if total >= muchWork {
-		g.start()
+// progress is that of a request's work, which begins later.
+func (p *Proxy) progress(m *dapwire.Message) *progress { return &progress{proxy: p, request: m.Seq} }
+
+// begin says that so many steps begin. Work that was given up may come to that, too.
+func (g *progress) begin(title, what string, total int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.title, g.what, g.total, g.started = title, what, total, time.Now()
+	if total >= muchWork && !g.ended {
+		g.show()
 	}
-	return g
 }
 
-// start shows the work.
-
-func (g *progress) start() {
+// show shows the work to a client that wants to know. The lock is held.
+func (g *progress) show() {
 	if !g.proxy.caps.SupportsProgressReporting {
 		return
 	}
@@ -64,7 +67,7 @@ func (g *progress) add() {
 	switch {
 	case g.ended:
 	case g.shown.IsZero() && now.Sub(g.started) >= progressAfter:
-		g.start()
+		g.show()
 	case !g.shown.IsZero() && now.Sub(g.shown) >= progressEvery:
 		g.shown = now
 		g.proxy.event("progressUpdate", map[string]any{"progressId": g.id(), "message": g.message(), "percentage": g.percentage()})
