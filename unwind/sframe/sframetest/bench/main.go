@@ -3,11 +3,12 @@
 //
 //	go run ./unwind/sframe/sframetest/bench TOOLCHAINS
 //
-// TOOLCHAINS is what fetch-toolchains.sh wrote. Needs gcc, and a module proxy for
-// sqlite's source, which comes with a Go module. It prints, for libsframe and for
-// package sframe, how long it takes to open the section, to look an address up
-// and to read all rows in order, and the ratios. The exit status is 1 where one is
-// over its bound.
+// TOOLCHAINS is what fetch-toolchains.sh wrote; where there is no such folder, it
+// is fetched first. Needs gcc, and a module proxy for sqlite's source, which comes
+// with a Go module. It prints, for libsframe and for package sframe, how long it
+// takes to open the section, to look an address up and to read all rows in order,
+// and the ratios: the best of 200 rounds of each. The exit status is 1 where one
+// is over its bound.
 package main
 
 import (
@@ -32,8 +33,9 @@ const (
 	sqliteSource = "sqlite3-binding.c"
 )
 
-// lookups is how many addresses are looked up in one round.
-const lookups = 100_000
+// A round looks up so many addresses: it has to fit between two interruptions on a
+// machine that has others to serve, of which the best round then shows nothing.
+const lookups = 10_000
 
 func main() {
 	if len(os.Args) != 2 {
@@ -47,6 +49,11 @@ func main() {
 }
 
 func run(toolchains string) error {
+	if _, err := os.Stat(toolchains); os.IsNotExist(err) {
+		if err := command("sh", "unwind/sframe/sframetest/fetch-toolchains.sh", toolchains); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "clew-sframe-")
 	if err != nil {
 		return err
@@ -133,7 +140,7 @@ type measured struct {
 	found, rows        int
 }
 
-const rounds = 20
+const rounds = 200
 
 func best(to *float64, f func()) {
 	start := time.Now()

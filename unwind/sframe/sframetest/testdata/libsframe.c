@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 	sframe_decoder_ctx *ctx = 0;
 	int err;
 	(void)argc;
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 200; round++) {
 		if (ctx) sframe_decoder_free(&ctx);
 		BEST(open, ctx = sframe_decode(section, size, &err));
 		if (!ctx) exit(3);
