@@ -224,15 +224,12 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 }
 
 func openCore(path, executable string, debugFolders []string) (*live.Process, func() error, error) {
+	if err := corefile.CheckExecutable(path, executable); err != nil {
+		return nil, nil, failf("%v", err)
+	}
 	core, err := corefile.Open(path)
 	if err != nil {
 		return nil, nil, failf("%v", err)
-	}
-	if mapped := core.Executable(); mapped != "" {
-		if same, known, err := core.Built(mapped, executable); known && err == nil && !same {
-			_ = core.Close()
-			return nil, nil, failf("core file %s is of another build than %s (it was run as %s); give the executable that it is of", path, executable, mapped)
-		}
 	}
 	s, err := delve.OpenCore(path, executable)
 	if err != nil {

@@ -38,6 +38,19 @@ func dumped(t *testing.T, p program.Program) (core, stem string) {
 	return cores[0], stem
 }
 
+// TestCoreOfAnotherBuild is refused at launch: its stacks would have names and be
+// wrong.
+func TestCoreOfAnotherBuild(t *testing.T) {
+	core, _ := dumped(t, native(t, "static-O2-omit"))
+	other := binary("clew")
+	c := start(t, binary("clew")).dial()
+	c.request("initialize", object{"adapterID": "test", "linesStartAt1": true, "columnsStartAt1": true})
+	m := c.request("launch", object{"request": "launch", "mode": "core", "program": other, "coreFilePath": core})
+	if m.Success || !strings.Contains(string(m.Bytes()), "is of another build than "+other) {
+		t.Errorf("a core file of another program: %s", m.Bytes())
+	}
+}
+
 // TestCore looks at a core file: its stacks are those that the program recorded.
 func TestCore(t *testing.T) {
 	p := native(t, "static-O2-omit")

@@ -251,6 +251,35 @@ var (
 	errCut      = errors.New("the core file is cut off there")
 )
 
+// An OtherBuildError says that a core file and an executable do not belong together.
+type OtherBuildError struct {
+	Core, Executable string
+	RunAs            string // the path that the program was run from
+}
+
+func (e *OtherBuildError) Error() string {
+	return fmt.Sprintf("core file %s is of another build than %s (it was run as %s); give the executable that it is of", e.Core, e.Executable, e.RunAs)
+}
+
+// CheckExecutable is an [OtherBuildError] where the core file at path is of another
+// build than the executable, as far as it tells: stacks that are unwound and named
+// by the wrong file look right and are not.
+func CheckExecutable(path, executable string) error {
+	f, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	mapped := f.Executable()
+	if mapped == "" {
+		return nil
+	}
+	if same, known, err := f.Built(mapped, executable); known && err == nil && !same {
+		return &OtherBuildError{path, executable, mapped}
+	}
+	return nil
+}
+
 // Built says whether the file at path is what the process had mapped, as far as
 // the core file tells: known is false where the file's first page was not
 // written out.

@@ -53,6 +53,7 @@ func (c *client) answers(m *dapwire.Message) {
 // from errStep on.
 const (
 	errMalformed   = 8888
+	errLaunch      = 3000
 	errStackTrace  = 2004
 	errScopes      = 2005
 	errVariables   = 2008

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -98,9 +99,17 @@ func keyError(err error) error {
 }
 
 func (p *Proxy) onLaunch(_ context.Context, m *dapwire.Message) {
-	if _, ok := p.learn(m); ok {
-		p.pass(m, nil)
+	if _, ok := p.learn(m); !ok {
+		return
 	}
+	if core, executable := p.config.coreFile(); core != "" && p.opts.Remote == nil {
+		// What else is wrong with a core file is for Delve to say.
+		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(core, executable)); other {
+			p.refuse(m, errLaunch, "Failed to launch", err.Error())
+			return
+		}
+	}
+	p.pass(m, nil)
 }
 
 func (p *Proxy) onAttach(_ context.Context, m *dapwire.Message) {

@@ -202,11 +202,10 @@ func (p *Proxy) ownPaced(ctx context.Context, request int64, work func(ctx conte
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		why := context.Cause(ctx)
 		l.mu.Lock()
-		l.givenUp = !ended && errors.Is(why, errPatience) // what was cancelled ends soon: the next one waits
+		l.givenUp = !ended
 		l.mu.Unlock()
-		return why
+		return context.Cause(ctx)
 	}
 }
 
