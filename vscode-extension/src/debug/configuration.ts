@@ -116,6 +116,7 @@ async function complete(
 	}
 	if (config.console === 'integratedTerminal') config.outputMode ??= 'local';
 	config.outputMode ??= 'remote'; // what the program writes goes through the protocol
+	if (!builds.has(config.mode)) config.rebuild ??= false; // a restart would try to build what has no sources
 	if (config.port !== undefined || config.debugServer !== undefined) return config; // paths are the server's
 	if (config.mode === 'core' && !config.coreFilePath) {
 		throw new UserError('To look at a core file, the configuration needs its "coreFilePath".', [openLaunch]);

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { afterEach, expect, inject, test } from 'vitest';
@@ -155,13 +155,55 @@ test('a program that does not build says why', async () => {
 	expect(output).toContain('broken.go:3');
 });
 
-test('a core file that is none, or of another program, is refused', async () => {
+/** A core file of the program, as the kernel writes it. */
+function dump(): string {
+	const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
+	// A failure everywhere: a test that is left out must be seen.
+	if (/[|/]/.test(pattern)) throw new Error(`core files go to ${pattern}; set kernel.core_pattern to core`);
+	const folder = join(inject('home'), 'core');
+	mkdirSync(folder, { recursive: true });
+	spawnSync('sh', ['-c', 'ulimit -c unlimited && exec "$0" spill', inject('program')], {
+		cwd: folder,
+		env: { ...process.env, GOTRACEBACK: 'crash' },
+	});
+	const [name] = readdirSync(folder);
+	if (!name) throw new Error('no core file was written');
+	return join(folder, name);
+}
+
+test('a core file is looked at with its executable, and with no other', async () => {
+	const core = dump();
+	session = await Session.start();
+	const thread = await session.launch({ mode: 'core', program: inject('program'), coreFilePath: core });
+	const names = (await whole(thread)).map(frameName);
+	expect(names).toContain('spill');
+	expect(names).toContain('main.main');
+	await session.stop();
+	session = await Session.start();
+	await expect(session.launch({ mode: 'core', program: inject('clew'), coreFilePath: core })).rejects.toThrow(
+		/another build|does not match/i,
+	);
+});
+
+test('a core file that is none is refused', async () => {
 	session = await Session.start();
 	const core = join(inject('home'), 'no-core');
 	writeFileSync(core, 'this is no core file\n'.repeat(100));
 	await expect(session.launch({ mode: 'core', program: inject('program'), coreFilePath: core })).rejects.toThrow(
 		/core/i,
 	);
+});
+
+test('a restart comes to the same stop', async () => {
+	session = await Session.start();
+	const first = await whole(await session.launch(exec(), [whisk()]));
+	const [initialized, stopped] = [session.event('initialized'), session.event('stopped')];
+	await session.send('restart', { arguments: { request: 'launch', outputMode: 'remote', ...exec(), rebuild: false } });
+	await initialized;
+	await session.client.setBreakpointsRequest({ source: { path: whisk().path }, breakpoints: [{ line: whisk().line }] });
+	await session.client.configurationDoneRequest();
+	const again = await whole((await stopped).body.threadId);
+	expect(again.map(frameName)).toEqual(first.map(frameName));
 });
 
 test('a session that ends during an export says so', async () => {

@@ -89,6 +89,11 @@ export class Session {
 		return (await stopped).body.threadId;
 	}
 
+	/** The next event of that kind. */
+	event(name: string): Promise<DebugProtocol.Event> {
+		return this.client.waitForEvent(name, patience);
+	}
+
 	/** Ends the session, once. */
 	disconnect(): Promise<unknown> {
 		this.ended ??= this.client.disconnectRequest({ terminateDebuggee: true });

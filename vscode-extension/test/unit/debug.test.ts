@@ -80,6 +80,9 @@ test('configurations are completed: arguments, environment, folders', async () =
 		outputMode: 'remote',
 	});
 	expect(config?.dlvCwd).toBe(join(folder, '.'));
+	expect(config?.rebuild).toBeUndefined();
+	const program = script('program', 'exit 0');
+	expect(await resolve({ mode: 'exec', program })).toMatchObject({ rebuild: false });
 });
 
 test.each([
