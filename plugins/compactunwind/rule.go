@@ -25,14 +25,17 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 		return im.stub(addr, kind)
 	}
 	rule, err := im.encoded(addr, kind)
-	at := addr
-	if kind == unwind.KindReturn {
-		if err != nil || !im.pushes(rule) {
-			return rule, err
-		}
-		at++ // to the return address
+	if kind == unwind.KindReturn && (err != nil || !im.pushes(rule)) {
+		return rule, err
 	}
-	code, start, why := im.functionCode(addr, at)
+	at := addr
+	code, start, why := im.functionCode(addr)
+	if code != nil && kind == unwind.KindReturn {
+		var ok bool
+		if at, ok = im.callState(code, start, addr); !ok {
+			return rule, nil
+		}
+	}
 	var row *simulate.Row
 	sure := false
 	if code != nil {
@@ -59,14 +62,14 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 }
 
 // functionCode gives the code of the function at an address from its start on,
-// beyond another address in it; nil with the reason where that is not known.
-func (im *image) functionCode(addr, through uint64) (code []byte, start uint64, why string) {
+// beyond that address; nil with the reason where that is not known.
+func (im *image) functionCode(addr uint64) (code []byte, start uint64, why string) {
 	f, ok := im.function(addr)
 	if !ok || f.End-f.Start > maxFunction {
 		return nil, 0, "where its function starts is not known"
 	}
 	code = im.code(f.Start, int(f.End-f.Start))
-	if uint64(len(code)) <= through-f.Start {
+	if uint64(len(code)) <= addr-f.Start {
 		return nil, 0, "its function's code is not known"
 	}
 	return code, f.Start, ""

@@ -18,6 +18,7 @@ var packages = []string{
 	"@img/sharp-darwin-arm64@0.33.5",
 	"@node-rs/crc32-darwin-x64@1.10.6",
 	"@rollup/rollup-darwin-arm64@4.34.8",
+	"lightningcss-darwin-x64@1.29.1",
 }
 
 func main() {

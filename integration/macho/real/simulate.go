@@ -9,6 +9,10 @@ import (
 	"github.com/clewdbg/clew/unwind/simulate"
 )
 
+// maxSimulated is the longest function that is simulated, in bytes: each call in
+// it takes time in proportion to all of it.
+const maxSimulated = 8 << 10
+
 // simulate decodes every encoding, and compares the rules that frames in the
 // middle of the stack have, behind calls, with a simulation of the code.
 func (im *image) simulate(r *result, t *table.Table) error {
@@ -36,6 +40,10 @@ func (im *image) simulate(r *result, t *table.Table) error {
 			code := text[uint64(f[0])-at : uint64(f[1])-at]
 			for _, ra := range im.calls(code, uint64(f[0])) {
 				r.calls++
+				if len(code) > maxSimulated {
+					r.unknown++
+					continue
+				}
 				row, sure, _ := simulate.At(im.arch, code, uint64(f[0]), ra)
 				switch {
 				case row == nil || !sure:
