@@ -15,23 +15,28 @@ import (
 // play plays a session against both servers and compares.
 func play(t *testing.T, script func(*client)) {
 	t.Helper()
+	playOn(t, func(exe string) *server { return start(t, exe) }, script)
+}
+
+// playOn is play, for servers that are started in another way.
+func playOn(t *testing.T, start func(exe string) *server, script func(*client)) {
+	t.Helper()
 	dlv, clew := peers(t)
-	a := record(t, dlv, script)
-	b := record(t, clew, script)
+	a := record(t, start(dlv), script)
+	b := record(t, start(clew), script)
 	if !t.Failed() {
 		transcribe(t, a, dlvs).compare(t, transcribe(t, b, intended))
 	}
 }
 
 // record plays a session and waits for the server's end.
-func record(t *testing.T, exe string, script func(*client)) *client {
+func record(t *testing.T, s *server, script func(*client)) *client {
 	t.Helper()
-	s := start(t, exe)
 	c := s.dial()
 	script(c)
 	c.end()
 	if err := s.wait(); err != nil {
-		t.Errorf("%s ends with %v; stderr: %s", filepath.Base(exe), err, s.stderr)
+		t.Errorf("%s ends with %v; stderr: %s", filepath.Base(s.cmd.Path), err, s.stderr)
 	}
 	return c
 }

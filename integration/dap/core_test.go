@@ -16,6 +16,13 @@ import (
 // dumped is a core file of the program, and what it recorded before.
 func dumped(t *testing.T, p program.Program) (core, stem string) {
 	t.Helper()
+	stem = filepath.Join(t.TempDir(), "record")
+	return dump(t, p.Env(), p.Path, "plain", "core", stem), stem
+}
+
+// dump runs a program that crashes, and gives its core file.
+func dump(t *testing.T, env []string, command ...string) (core string) {
+	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
 		t.Fatal(err)
@@ -24,9 +31,8 @@ func dumped(t *testing.T, p program.Program) (core, stem string) {
 		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
 	}
 	dir := t.TempDir()
-	stem = filepath.Join(dir, "record")
-	crash := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, "plain", "core", stem)
-	crash.Dir, crash.Env = dir, p.Env()
+	crash := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited && exec "$0" "$@"`}, command...)...)
+	crash.Dir, crash.Env = dir, env
 	out, _ := crash.CombinedOutput() // it crashes
 	if status, ok := crash.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
 		testneed.LeaveOut(t, "no core file is written here (%v): %.500s", crash.ProcessState, out)
@@ -35,7 +41,7 @@ func dumped(t *testing.T, p program.Program) (core, stem string) {
 	if err != nil || len(cores) != 1 {
 		t.Fatalf("core files: %v, %v", cores, err)
 	}
-	return cores[0], stem
+	return cores[0]
 }
 
 // TestCoreOfAnotherBuild is refused at launch: its stacks would have names and be

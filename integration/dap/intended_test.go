@@ -12,8 +12,13 @@ import (
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
-//     native_test.go).
-//
+//     native_test.go). The handler of a signal and what it interrupted are all
+//     there, of which dlv leaves out some (TestCoreFile).
+//   - setInstructionBreakpoints, at an address where no code is: the message names
+//     the reason, where dlv has the kernel's error; and where memory is there that
+//     is no code, clew refuses what dlv would write (integration/stepping).
+//   - continue, next, stepIn, stepOut: a step whose end would be a place that is not
+//     the caller's is refused or comes to the right end (integration/stepping).
 //   - completions: dlv has none; clew proposes its console commands, and nothing
 //     for any other text.
 //
@@ -32,6 +37,12 @@ func intended(m *dapwire.Message, o object) {
 		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out what is false
+			}
+		}
+	case "setInstructionBreakpoints":
+		for _, bp := range b["breakpoints"].([]any) {
+			if o := bp.(object); o["message"] == "no breakpoint is written at ADDRESS: it lies outside every executable mapping" {
+				o["message"] = "input/output error"
 			}
 		}
 	case "scopes":

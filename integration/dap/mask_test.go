@@ -21,6 +21,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\(Thread \d+\)`), "(Thread N)"},
 	{regexp.MustCompile(`\[Go \d+`), "[Go N"},
 	{regexp.MustCompile(`(?i)(process|pid) \d+`), "$1 N"},
+	{regexp.MustCompile(`\t\d+\t`), "\tN\t"}, // a process in the list of targets
 	{regexp.MustCompile(`__debug_bin\d+`), "__debug_binN"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST:PORT"},
 	{regexp.MustCompile(`\d+(\.\d+)?(ms|µs|s)\b`), "TIME"},

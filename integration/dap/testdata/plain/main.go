@@ -2,9 +2,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 	"time"
@@ -38,6 +42,14 @@ func main() {
 			n, _ = strconv.Atoi(os.Args[2])
 		}
 		goroutines(n)
+	case "surroundings":
+		surroundings()
+	case "spawn":
+		fmt.Println(exec.Command(os.Args[0], "work").Run())
+	case "memory":
+		memory()
+	case "labels":
+		pprof.Do(context.Background(), pprof.Labels("color", "blue"), func(context.Context) { sum(1, 2) })
 	case "wait":
 		fmt.Println("waiting")
 		for {
@@ -50,6 +62,29 @@ func main() {
 		fmt.Fprintln(os.Stderr, "to stderr")
 		time.Sleep(time.Second / 2) // Delve can lose what is written right before the end
 	}
+}
+
+var built = "no" // is set by the linker
+
+// surroundings writes what the program was given.
+func surroundings() {
+	in, err := io.ReadAll(os.Stdin)
+	dir, err2 := os.Getwd()
+	secret, set := os.LookupEnv("PLAIN_REMOVED")
+	fmt.Printf("built %s, in %s: %q %v %v, PLAIN=%s, %q %v, %q\n", built, dir, in, err, err2, os.Getenv("PLAIN"), secret, set, os.Args[1:])
+	fmt.Fprintln(os.Stderr, "an error")
+}
+
+var counter int
+
+// memory changes what is watched.
+func memory() {
+	text := "some text"
+	bytes := []byte("some bytes")
+	for i := range 5 {
+		counter += i // it changes here
+	}
+	fmt.Println(text, string(bytes), counter) // and is read here
 }
 
 func sum(a, b int) int {

@@ -1,0 +1,266 @@
+package dap
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// The launch and attach forms and their attributes, beside those of
+// compare_test.go.
+
+// TestSurroundings gives the program a folder, an environment, arguments, its
+// input and files for its output, and has it built with flags, in both spellings.
+func TestSurroundings(t *testing.T) {
+	_, source := plain(t)
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	if err := os.WriteFile(in, []byte("input"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PLAIN_REMOVED", "is not for the program")
+	out, errors := filepath.Join(dir, "out"), filepath.Join(dir, "errors")
+	want := "built yes, in " + dir + `: "input" <nil> <nil>, PLAIN=given, "" false, ["surroundings" "a b"]` + "\n"
+	for name, flags := range map[string]any{"one": "-ldflags='-X main.built=yes'", "list": []string{"-ldflags", "-X main.built=yes"}} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(c *client) {
+				c.initialize()
+				c.ok("launch", object{"mode": "debug", "program": source, "dlvCwd": source, "cwd": dir, "args": []string{"surroundings", "a b"},
+					"buildFlags": flags, "output": filepath.Join(dir, "program"), "env": object{"PLAIN": "given", "PLAIN_REMOVED": nil},
+					"stdinFrom": in, "stdoutTo": out, "stderrTo": errors, "console": "integratedTerminal"})
+				c.event("initialized")
+				c.ok("configurationDone", nil)
+				c.event("terminated")
+				c.ok("disconnect", nil)
+				text, err := os.ReadFile(out)
+				if err != nil || string(text) != want {
+					t.Errorf("the program wrote %q, %v, want %q", text, err, want)
+				}
+				if text, err := os.ReadFile(errors); err != nil || string(text) != "an error\n" {
+					t.Errorf("the program wrote %q, %v into its standard error", text, err)
+				}
+				if err := os.Remove(out); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestRebuild restarts with a program that is built anew.
+func TestRebuild(t *testing.T) {
+	_, source := plain(t)
+	play(t, func(c *client) {
+		c.initialize()
+		launch := object{"request": "launch", "mode": "debug", "program": source, "dlvCwd": source, "args": []string{"work"}, "stopOnEntry": true}
+		c.ok("launch", launch)
+		c.event("initialized")
+		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.sum"}}})
+		c.ok("configurationDone", nil)
+		c.event("stopped")
+		c.ok("continue", object{"threadId": 1})
+		thread := threadOf(t, c.event("stopped"))
+		c.stack(thread, 0, 0)
+		launch["rebuild"] = true
+		c.ok("restart", object{"arguments": launch})
+		c.event("initialized")
+		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.step"}}})
+		c.ok("configurationDone", nil)
+		c.event("stopped")
+		c.ok("continue", object{"threadId": 1})
+		c.look(threadOf(t, c.event("stopped")))
+		c.ok("disconnect", object{"terminateDebuggee": true})
+	})
+}
+
+// TestNoDebugBuilt only runs what it has built first.
+func TestNoDebugBuilt(t *testing.T) {
+	_, source := plain(t)
+	for _, mode := range []string{"debug", "test"} {
+		t.Run(mode, func(t *testing.T) {
+			play(t, func(c *client) {
+				c.initialize()
+				c.ok("launch", object{"mode": mode, "program": source, "dlvCwd": source, "noDebug": true, "outputMode": "remote"})
+				c.event("terminated")
+				c.request("restart", object{})
+				c.ok("disconnect", nil)
+			})
+		})
+	}
+}
+
+// TestCoreFile looks at a core file of a Go program.
+func TestCoreFile(t *testing.T) {
+	exe, _ := plain(t)
+	core := dump(t, append(os.Environ(), "GOTRACEBACK=crash"), exe, "goroutines", "3")
+	launch := object{"mode": "core", "program": exe, "coreFilePath": core}
+	play(t, func(c *client) {
+		thread := threadOf(t, c.launch(launch))
+		for _, th := range c.ok("threads", nil)["threads"].([]any) {
+			if strings.Contains(th.(object)["name"].(string), "main.goroutines.func1") {
+				c.look(int64(th.(object)["id"].(float64)))
+			}
+		}
+		c.request("exceptionInfo", object{"threadId": thread})
+		for _, command := range []string{"next", "stepBack", "reverseContinue", "pause", "restart"} {
+			c.request(command, object{"threadId": 1})
+		}
+		c.request("evaluate", object{"expression": "dlv target list", "context": "repl"})
+		c.ok("disconnect", nil)
+	})
+	// The goroutine that crashed was in the handler of its second signal: both handlers
+	// are there, and what called them.
+	c := start(t, binary("clew")).dial()
+	names := map[string]int{}
+	for _, f := range c.stack(threadOf(t, c.launch(launch)), 0, 100).StackFrames {
+		names[f.Name]++
+	}
+	if names["runtime.raise"] != 2 || names["runtime.dieFromSignal"] != 2 || names["runtime.sigtramp"] == 0 || names["main.main"] != 1 {
+		t.Errorf("the stack has %v", names)
+	}
+	c.disconnect()
+}
+
+// TestReplay: without rr a trace cannot be replayed.
+func TestReplay(t *testing.T) {
+	if _, err := exec.LookPath("rr"); err == nil {
+		testneed.LeaveOut(t, "rr is installed: its absence is what is tested")
+	}
+	exe, _ := plain(t)
+	play(t, func(c *client) {
+		c.initialize()
+		c.request("launch", object{"mode": "replay", "traceDirPath": t.TempDir()})
+		c.request("launch", object{"mode": "replay", "traceDirPath": "/nonexistent"})
+		c.request("launch", object{"mode": "replay"})
+		c.request("launch", object{"mode": "exec", "program": exe, "backend": "rr"})
+		c.ok("disconnect", nil)
+	})
+}
+
+// TestWaitFor attaches to a process that is started while the server waits for it.
+func TestWaitFor(t *testing.T) {
+	exe, _ := plain(t)
+	play(t, func(c *client) {
+		awaited := filepath.Join(t.TempDir(), "awaited")
+		if err := os.Link(exe, awaited); err != nil {
+			t.Fatal(err)
+		}
+		c.initialize()
+		c.request("attach", object{"mode": "local", "processId": 1, "waitFor": awaited})
+		seq := c.send("attach", object{"mode": "local", "waitFor": awaited, "stopOnEntry": true})
+		// One that Delve sees before its execve is not seen again: there are more.
+		traced := 0
+		for end := time.Now().Add(patience); traced == 0 && time.Now().Before(end); {
+			cmd := exec.Command(awaited, "wait")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait() // killed is what we want
+			}()
+			for range 200 {
+				if tracer(t, cmd.Process.Pid) != "0" {
+					traced = cmd.Process.Pid
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		c.event("initialized")
+		if m := c.response(seq); !m.Success || traced == 0 {
+			t.Fatalf("process %d, %s", traced, m.Bytes())
+		}
+		c.ok("configurationDone", nil)
+		c.event("stopped")
+		c.request("restart", object{})
+		c.ok("disconnect", object{"terminateDebuggee": true})
+		gone(t, traced)
+	})
+}
+
+// tracer is the ID of the process that traces another.
+func tracer(t testing.TB, pid int) string {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "TracerPid:")
+	id, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(id)
+}
+
+// TestRemote attaches to what a headless server debugs, goes on, and leaves or ends
+// it.
+func TestRemote(t *testing.T) {
+	exe, source := plain(t)
+	at := line(t, source, breakpointText)
+	headless := func(flags ...string) func(string) *server {
+		return func(server string) *server {
+			args := append([]string{"exec", "--headless", "--listen=127.0.0.1:0"}, flags...)
+			return startAny(t, "API server listening at: ", server, append(args, exe)...)
+		}
+	}
+	play := func(name string, start func(string) *server, script func(*client)) {
+		t.Run(name, func(t *testing.T) { playOn(t, start, script) })
+	}
+	play("one client", headless(), func(c *client) {
+		c.numbered = false // a server's own session
+		c.initialize()
+		c.request("launch", object{"mode": "exec", "program": exe})
+		c.ok("attach", object{"mode": "remote", "substitutePath": []object{{"from": "/elsewhere", "to": source}}})
+		c.event("initialized")
+		c.ok("setBreakpoints", breakpoints("/elsewhere", at))
+		c.ok("configurationDone", nil)
+		thread := threadOf(c.t, c.event("stopped"))
+		c.look(thread)
+		c.ok("stepOut", object{"threadId": thread})
+		c.stack(threadOf(c.t, c.event("stopped")), 0, 0)
+		c.ok("disconnect", nil)
+	})
+	play("many clients", headless("--accept-multiclient"), func(c *client) {
+		c.numbered = false
+		c.initialize()
+		c.ok("attach", object{"mode": "remote", "stopOnEntry": true})
+		c.event("initialized")
+		c.ok("configurationDone", nil)
+		c.event("stopped")
+		c.ok("setBreakpoints", breakpoints(source, at))
+		c.ok("continue", object{"threadId": 1})
+		c.look(threadOf(c.t, c.event("stopped")))
+		c.ok("disconnect", object{"terminateDebuggee": true})
+	})
+}
+
+// TestFollowExec follows into a program that the program starts.
+func TestFollowExec(t *testing.T) {
+	exe, source := plain(t)
+	at := line(t, source, breakpointText)
+	for name, regex := range map[string]string{"all": "", "matching": "work", "none": "nonesuch"} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(c *client) {
+				c.initialize()
+				c.ok("launch", object{"mode": "exec", "program": exe, "args": []string{"spawn"}, "followExec": true, "followExecRegex": regex, "outputMode": "remote"})
+				c.event("initialized")
+				c.ok("setBreakpoints", breakpoints(source, at))
+				c.ok("configurationDone", nil)
+				if name != "none" {
+					thread := threadOf(t, c.event("stopped"))
+					c.stack(thread, 0, 0)
+					c.ok("evaluate", object{"expression": "dlv target list", "context": "repl"})
+					c.ok("setBreakpoints", breakpoints(source))
+					c.ok("continue", object{"threadId": thread})
+				}
+				c.event("terminated")
+				c.ok("disconnect", object{"terminateDebuggee": true})
+			})
+		})
+	}
+}
