@@ -32,7 +32,8 @@ type Remote struct {
 
 	several bool
 
-	seen seen // since Begin
+	seen   seen    // since Begin
+	mapped *mapped // of a program on another machine; nil until it was asked for
 
 	code gocode.Code // of the runtime; nil until it is told
 

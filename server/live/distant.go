@@ -11,24 +11,29 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// distant is the place of a process on another machine.
+// distant is the place of a process on another machine. What it has mapped is known
+// as far as the server tells: its images, and nothing else. Files at the same paths
+// here count if they are of the same build.
 type distant struct {
 	remote *delve.Remote
 }
 
-var errDistant = errors.New("the program is on another machine")
-
-func (d *distant) maps() ([]byte, error) { return nil, errDistant }
+func (d *distant) maps() ([]byte, error) { return d.remote.Mappings() }
 func (d *distant) memory() unwind.Memory { return d.remote.Memory() }
 func (d *distant) name() string {
 	return fmt.Sprintf("process %d behind %v", d.remote.Pid(), d.remote.Conn().RemoteAddr())
 }
 
 func (d *distant) images(maps []byte) (*imagemap.ImageMap, error) {
-	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.remote.Memory()}}
-	return s.Capture()
+	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.remote.FileMemory()}}
+	m, err := s.Capture()
+	var incomplete *imagemap.CaptureError
+	if m != nil && errors.As(err, &incomplete) {
+		err = nil // the image is there, as far as it is known
+	}
+	return m, err
 }
 
 func (d *distant) opener(f *codemap.Files) codemap.Opener {
-	return f.Offline(func(string) string { return "" }, "", unwind.ReaderAt{Memory: d.remote.Memory()})
+	return f.Distant(unwind.ReaderAt{Memory: d.remote.FileMemory()})
 }

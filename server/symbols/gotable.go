@@ -21,6 +21,8 @@ type goSource interface {
 	goData() iter.Seq[[]byte]
 	// goContents is a section's contents from addr on.
 	goContents(addr uint64) []byte
+	// goMoved is what a loader has added to the addresses in the data.
+	goMoved() uint64
 }
 
 // readGoTable finds and reads Go's function table; nil if there is none.
@@ -47,6 +49,9 @@ const maxTables = 4
 // which GNU ld puts into .data.rel.ro (a cgo program of -buildmode=pie), where
 // the table is found by its magic number; named is false then.
 func (f *elfFile) goTableBytes() (data []byte, addr uint64, named bool) {
+	if f.inMemory() {
+		return f.goTableLoaded()
+	}
 	const shared = ".data.rel.ro"
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", shared} {
 		if s := f.File.Section(name); s != nil && s.Type == elf.SHT_PROGBITS {
@@ -105,8 +110,13 @@ func (f *elfFile) goText() (uint64, bool) {
 
 // findModule finds the table's moduledata in the data sections.
 func findModule(f goSource, table *gotab.Table, addr uint64) (gotab.Module, bool) {
+	moved := f.goMoved()
 	for data := range f.goData() {
-		if m, _, ok := table.FindModule(data, addr); ok {
+		if m, _, ok := table.FindModule(data, addr+moved); ok {
+			m.Text -= moved
+			if m.GoFunc != 0 {
+				m.GoFunc -= moved
+			}
 			return m, true
 		}
 	}
@@ -116,6 +126,11 @@ func findModule(f goSource, table *gotab.Table, addr uint64) (gotab.Module, bool
 // goData implements [goSource].
 func (f *elfFile) goData() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
+		for data := range f.segments(elf.PF_W) { // of an image in memory
+			if !yield(data) {
+				return
+			}
+		}
 		for _, s := range f.Sections {
 			if s.Type != elf.SHT_PROGBITS || s.Flags&elf.SHF_WRITE == 0 || s.Flags&elf.SHF_TLS != 0 {
 				continue
@@ -167,6 +182,11 @@ func applyRelative(f *elf.File, entries []byte, addr uint64, data []byte) {
 
 // goContents implements [goSource].
 func (f *elfFile) goContents(addr uint64) []byte {
+	for data, at := range f.segments(0) {
+		if addr >= at && addr-at < uint64(len(data)) {
+			return data[addr-at:]
+		}
+	}
 	for _, s := range f.Sections {
 		if s.Type == elf.SHT_PROGBITS && s.Flags&elf.SHF_ALLOC != 0 && addr >= s.Addr && addr-s.Addr < s.Size {
 			if data, err := s.Data(); err == nil && addr-s.Addr < uint64(len(data)) {

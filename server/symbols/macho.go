@@ -130,6 +130,9 @@ func (f *machoFile) Machine() string { return f.CPU.String() }
 // Order implements [object].
 func (f *machoFile) Order() binary.ByteOrder { return binary.LittleEndian }
 
+// goMoved implements [goSource].
+func (f *machoFile) goMoved() uint64 { return 0 }
+
 // Relocatable implements [object].
 func (f *machoFile) Relocatable() bool { return f.Type == macho.Object }
 
