@@ -11,8 +11,8 @@ import (
 )
 
 // sframeToolchains names the folder of fetch-toolchains.sh. With it all versions
-// are built in every way; without it version 1 to 3 as far as the machine's own
-// assembler and the prebuilt libraries go.
+// are built in every way; without it the machine's own assembler writes its version,
+// and every version comes in a prebuilt library.
 const sframeToolchains = "CLEW_SFRAME_TOOLCHAINS"
 
 // TestSFrame: native code with SFrame and nothing else has the stack that it

@@ -22,6 +22,9 @@ var rows = []row{
 		CFlags: "-O2 -g0 -fomit-frame-pointer"}},
 	{"`.eh_frame` only, stripped `.so`", program.Variant{Name: "eh-so",
 		CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true}},
+	{"SFrame 1 only, stripped `.so`", sframe("v1")},
+	{"SFrame 2 only, stripped `.so`", sframe("v2")},
+	{"SFrame 3 only, stripped `.so`", sframe("v3")},
 	{"C++ with exceptions, static", program.Variant{Name: "cxx", Compiler: "g++",
 		CFlags: "-O2 -g0"}},
 	{"C++ with exceptions, stripped `.so`", program.Variant{Name: "cxx-so", Compiler: "g++",
@@ -36,6 +39,12 @@ var rows = []row{
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
 	{"neither, stripped `.so`", program.Variant{Name: "none-so", Undescribed: true,
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+}
+
+// sframe is a library that was built with SFrame of a version and no other tables.
+func sframe(version string) program.Variant {
+	v, _ := program.Named("opened-O2-sframe-" + version + "-stripped")
+	return v
 }
 
 // throws says that the native code has exceptions (or panics) that cross frames.

@@ -202,10 +202,11 @@ func (p *Proxy) ownPaced(ctx context.Context, request int64, work func(ctx conte
 	case err := <-done:
 		return err
 	case <-ctx.Done():
+		why := context.Cause(ctx)
 		l.mu.Lock()
-		l.givenUp = !ended
+		l.givenUp = !ended && errors.Is(why, errPatience) // what was cancelled ends soon: the next one waits
 		l.mu.Unlock()
-		return context.Cause(ctx)
+		return why
 	}
 }
 

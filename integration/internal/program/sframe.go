@@ -6,12 +6,14 @@ import "path/filepath"
 const OwnSFrame = "own"
 
 // SFrameVariants are those whose native code has SFrame and no other tables nor
-// frame pointers. Without toolchains the later versions come as libraries.
+// frame pointers: by the machine's own assembler, and of every version. Without
+// toolchains those come as libraries.
 func SFrameVariants(tools Tools) (variants []Variant) {
 	const flags = "-O2 -g0 -fomit-frame-pointer"
 	variants = []Variant{
 		{Name: "static-O2-sframe", CFlags: flags, SFrame: OwnSFrame},
 		{Name: "linked-O2-sframe-stripped", CFlags: flags, SFrame: OwnSFrame, Linkage: Linked, Stripped: true},
+		{Name: "opened-O2-sframe-v1-stripped", CFlags: flags, SFrame: "v1", Linkage: Opened, Stripped: true},
 		{Name: "opened-O2-sframe-v2-stripped", CFlags: flags, SFrame: "v2", Linkage: Opened, Stripped: true},
 		{Name: "opened-O2-sframe-v3-stripped", CFlags: flags, SFrame: "v3", Linkage: Opened, Stripped: true},
 	}

@@ -8,7 +8,7 @@ tools=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p sframe
-for version in v2 v3; do
+for version in v1 v2 v3; do
 	library=$work/libnative-$version.so
 	gcc -B "$tools/$version/amd64/" -O2 -g0 -fomit-frame-pointer -Wa,--gsframe -include native/sframe.h \
 		-shared -fPIC -pthread -Wl,--build-id -o "$library" native/native.c
