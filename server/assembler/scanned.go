@@ -94,7 +94,7 @@ func (w *walker) confirm(strategy string, step *unwind.Step) {
 			w.guess = w.depth()
 		}
 	case step.Trust <= unwind.TrustScan:
-		if w.guess == 0 && !w.nowhere(w.last()) && w.asm.trustOf(strategy) <= unwind.TrustFramePointer && !w.speaksFor(step) {
+		if w.guess == 0 && w.guesses(strategy, step) {
 			w.guess = w.depth()
 		}
 	case w.guess > 0, w.last().Trust <= unwind.TrustScan && !w.borneOut(step):
@@ -103,6 +103,12 @@ func (w *walker) confirm(strategy string, step *unwind.Step) {
 			step.Note = noteUnconfirmed
 		}
 	}
+}
+
+// guesses says that a step that does not rest on tables is a guess: no code speaks
+// for it.
+func (w *walker) guesses(strategy string, step *unwind.Step) bool {
+	return !w.nowhere(w.last()) && w.asm.trustOf(strategy) <= unwind.TrustFramePointer && !w.speaksFor(step)
 }
 
 // speaksFor says that code shows a step to be right that rests on a frame pointer,
@@ -129,8 +135,9 @@ func (w *walker) shown(step *unwind.Step) bool {
 	return w.codeAgrees(&probe) || w.prologueAgrees(&probe)
 }
 
-// prologueAgrees looks behind the innermost frame for a prologue that sets up a
-// frame pointer, on an address where compilers let functions begin, and says
+// prologueAgrees looks behind the last frame's place for a prologue that sets up a
+// frame pointer, on an address where compilers let functions begin, or anywhere
+// where its two instructions follow each other, and says
 // whether the code from there, which must lead to the frame's place, shows the
 // step to be right. Only the nearest that does so counts: behind it lie other
 // functions, whose code does not lead here.
@@ -140,12 +147,17 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 	}
 	pc := w.last().PC.Raw()
 	tried := 0
-	for at := pc &^ (functionAlign - 1); at <= pc && pc-at <= maxPrologueDistance && tried < maxPrologues; at -= functionAlign {
-		code := w.target.original(at, len(endbr64)+1)
-		if len(code) > len(endbr64) && bytes.HasPrefix(code, endbr64) {
-			code = code[len(endbr64):]
+	low, code := w.codeBefore(pc)
+	for at := pc; at >= low && tried < maxPrologues; at-- {
+		if at-low >= uint64(len(code)) {
+			continue
 		}
-		if len(code) == 0 || code[0] != pushRBP {
+		here := code[at-low:]
+		unaligned := at%functionAlign != 0 && !bytes.HasPrefix(here, framed)
+		if !unaligned {
+			here = bytes.TrimPrefix(here, endbr64)
+		}
+		if unaligned || len(here) == 0 || here[0] != pushRBP {
 			continue
 		}
 		tried++
@@ -155,6 +167,18 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 		}
 	}
 	return false
+}
+
+// codeBefore gives up to maxPrologueDistance bytes of code before pc and a few
+// behind, and where they begin.
+func (w *walker) codeBefore(pc uint64) (low uint64, code []byte) {
+	for low = pc - min(pc-1, maxPrologueDistance); low < pc; low = low&^(pageSize-1) + pageSize {
+		code, _ = w.calls().Source.Code(low, int(pc-low)+len(endbr64)+1) // this source has no errors
+		if uint64(len(code)) >= pc-low {
+			break
+		}
+	}
+	return low, code
 }
 
 // byFrame says that a rule finds the caller by an established frame pointer.
@@ -169,7 +193,10 @@ const (
 	pushRBP             = 0x55
 )
 
-var endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
+var (
+	endbr64 = []byte{0xf3, 0x0f, 0x1e, 0xfa}
+	framed  = []byte{pushRBP, 0x48, 0x89, 0xe5} // push %rbp; mov %rsp,%rbp
+)
 
 // codeAgrees says that code shows a step to be right: the function's own, if it
 // is known, else that of the function that the call has called.

@@ -198,6 +198,38 @@ func endless(from, to uint64, n int) *scanner {
 	return s
 }
 
+// A frame pointer out of code that may keep none waits for a scan: a nearer caller
+// counts, a farther one does not, and without either it is taken. One that a
+// prologue speaks for does not wait.
+func TestScanBeforeAGuess(t *testing.T) {
+	const unknown = 0x40a010
+	plain, framed := []byte{0x90, 0x90, 0x90, 0x90}, []byte{0x55, 0x48, 0x89, 0xe5}
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(0).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		code     []byte
+		scanned  []unwind.Step
+		want     uint64
+		strategy string
+	}{
+		"a nearer caller":   {plain, []unwind.Step{step(sp0+24, midPC, 0)}, midPC, "scan"},
+		"a farther one":     {plain, []unwind.Step{step(sp0+64, midPC, 0)}, outerPC, "f"},
+		"none":              {plain, nil, outerPC, "f"},
+		"behind a prologue": {framed, []unwind.Step{step(sp0+24, midPC, 0)}, outerPC, "f"},
+	} {
+		f := &fake{name: "f", steps: map[uint64][]unwind.Step{unknown: {trusted(step(sp0+32, outerPC, 0), unwind.TrustScan)}}}
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{unknown: c.scanned}}}
+		tg := target(memories(m))
+		tg.Code = unnamed{calling{synthetic, map[uint64]uint64{outerPC: 0, midPC: 0}}, c.code}
+		s := with(f).behind(scan).Stack(context.Background(), tg, thread(unknown, sp0, sp0+16, cStack), Options{})
+		if len(s.Frames) < 2 || s.Frames[1].PC.Raw() != c.want || s.Frames[1].Strategy != c.strategy {
+			t.Errorf("%s: %#x, %+v", name, pcs(s), s.Frames)
+		}
+	}
+}
+
 // R7: 8 frames in a row and 64 in a stack are scanned for, and the stack says
 // so.
 func TestR7ScanLimits(t *testing.T) {

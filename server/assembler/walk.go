@@ -61,6 +61,8 @@ type walker struct {
 	scheduling bool
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
+	// held is a guess that waits for what a scan finds (held.go).
+	held *heldStep
 	// What scanned.go keeps: how many frames were scanned for, in all and in a row,
 	// whether a scan's answer is being judged, and the first frame that a scan has
 	// guessed, 0 if none.
@@ -156,7 +158,7 @@ func (w *walker) next(ctx context.Context) bool {
 		w.truncate("cancelled: " + err.Error())
 		return false
 	}
-	w.reasons = w.reasons[:0]
+	w.reasons, w.held = w.reasons[:0], nil
 	at := w.last().PC.Lookup(w.target.Arch)
 	if w.atSignalFrame() && w.stepSignal() || w.stepNowhere() {
 		return true
@@ -188,7 +190,7 @@ func (w *walker) next(ctx context.Context) bool {
 			return false
 		}
 	}
-	if w.stepClaim(fn) {
+	if w.takeHeld() || w.stepClaim(fn) {
 		return true
 	}
 	if len(w.reasons) == 0 {
@@ -246,6 +248,7 @@ func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
 	reason := w.codeSays(step)
 	called := w.notCalled(step)
 	reason = orElse(orElse(reason, called.reason), w.noFunction(step))
+	reason = orElse(reason, w.hold(strategy, step))
 	if reason == "" {
 		reason = w.judge.accept(f.PC.Raw(), sp, step, mayswitch)
 	}
