@@ -185,8 +185,8 @@ func callsThrough(caller, callee Function) bool {
 // mayLead says that code entered at target can come to a frame's place, or to the
 // entry of its function.
 func (w *walker) mayLead(target uint64, place unwind.CodeAddr, callee Function, exact bool) bool {
-	if exact && target >= callee.Start && target < callee.End {
-		return true
+	if exact && target >= callee.Start && target < callee.End || callee.Whole != 0 && target == callee.Whole {
+		return true // a landing pad in a cold part is entered by neither call nor jump
 	}
 	if w.target.Executable != nil && !w.target.Executable.Contains(target) {
 		return false // no call at all, but bytes that look like one

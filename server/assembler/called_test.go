@@ -62,6 +62,12 @@ func TestCallLeadsElsewhere(t *testing.T) {
 	// tables may be right, and a frame pointer proves nothing.
 	taken(t, judged(calls(elsewhere), th, tb), unwind.TrustScan)
 	refused(t, judged(calls(elsewhere), th, fp), "does not lead to")
+	// Such a pad in a part that was moved away: the call was of the whole.
+	part := calls(elsewhere)
+	part.Code.(calling).code[0x401000] = Function{Name: "leaf.cold", Whole: 0x403000}
+	taken(t, judged(part, th, tb), unwind.TrustCFI)
+	part.Code.(calling).code[0x401000] = Function{Name: "leaf.cold", Whole: 0x403010}
+	taken(t, judged(part, th, tb), unwind.TrustScan)
 	// A call through a register may lead anywhere; one of the function that is left
 	// need not be at its entry.
 	taken(t, judged(exactly(map[uint64]uint64{midPC: 0}), th, tb), unwind.TrustCFI)

@@ -55,6 +55,9 @@ type Function struct {
 	Start, End uint64 // End is 0 where unknown
 	// Exact is false where Start is only the nearest symbol below.
 	Exact bool
+	// Whole is the entry of the function that this is a part of, which the compiler
+	// has put elsewhere; 0 if it is none, or that is not known.
+	Whole uint64
 	// Go says that the function is in Go's own tables. SPDelta is then, where
 	// HasSPDelta, the number of bytes that SP is below its value at entry, at
 	// the address asked about. Outermost marks functions at which stacks end: for

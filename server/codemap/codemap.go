@@ -154,10 +154,14 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 	if !ok {
 		return assembler.Function{}, false
 	}
-	return assembler.Function{
+	out := assembler.Function{
 		Start: b.Start + img.bias, End: b.End + img.bias, Exact: b.Exact, Name: b.Name,
 		Outermost: b.Start == img.file.EntryPoint() || threadStarts[b.Name] && isLibc(img.Path),
-	}, true
+	}
+	if b.Whole != 0 {
+		out.Whole = b.Whole + img.bias
+	}
+	return out, true
 }
 
 // threadStarts are the functions that the C library starts threads in (glibc:

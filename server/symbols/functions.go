@@ -26,6 +26,9 @@ type Bounds struct {
 	Name       string // demangled
 	Start, End uint64
 	Exact      bool
+	// Whole is where the function begins that this is a fragment of, 0 if it is none
+	// or that is not known.
+	Whole uint64
 }
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
@@ -216,7 +219,25 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	if !ok {
 		return Bounds{}, false
 	}
-	return Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}, true
+	b := Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
+	if name, _, cold := strings.Cut(fn.name, ".cold"); cold {
+		b.Whole = f.only(name)
+	}
+	return b, true
+}
+
+// only gives the address of the function with a name, as in the file; 0 if there is
+// none, or more than one (static functions of several units).
+func (f *File) only(name string) (start uint64) {
+	for _, fn := range f.functions() {
+		if fn.name == name {
+			if start != 0 {
+				return 0
+			}
+			start = fn.start
+		}
+	}
+	return start
 }
 
 // Complete says whether the file, or its separate debug file, has a full table of

@@ -65,6 +65,12 @@ func TestFunctionBounds(t *testing.T) {
 				t.Errorf("%#x: %s, want %s", vaddr, got, want)
 			}
 		}
+		if b, _ := f.FunctionBounds(0x1144); b.Whole != 0x1080 {
+			t.Errorf("outer.cold is a part of the function at %#x", b.Whole)
+		}
+		if b, _ := f.FunctionBounds(0x1088); b.Whole != 0 {
+			t.Errorf("outer is a part of the function at %#x", b.Whole)
+		}
 		if f.EntryPoint() != testText {
 			t.Errorf("entry point %#x", f.EntryPoint())
 		}
