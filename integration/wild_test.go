@@ -19,10 +19,7 @@ func TestWildCall(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	testneed.CC(t)
-	exe := filepath.Join(workFolder, "wild")
-	if out, err := exec.Command("go", "build", "-o", exe, "./testdata/wild").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := buildWild(t, "wild")
 	for _, pc := range []string{"0x0", "0x1234567890"} {
 		t.Run(pc, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "record")
@@ -50,4 +47,32 @@ func TestWildCall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFatalStripped: a program without DWARF, whose end Delve does not see coming,
+// is stopped where Go's runtime is about to end it.
+func TestFatalStripped(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.CC(t)
+	exe := buildWild(t, "wild-stripped", "-ldflags=-s -w")
+	s := clew(t, "stack", "--format", "json", "--", exe, "0x0", filepath.Join(t.TempDir(), "record")).want(t, done).stacks(t)[0]
+	first, last := s.Frames[0], s.Frames[len(s.Frames)-1]
+	if first.Function != "runtime.fatalsignal" || last.Function != "runtime.goexit" {
+		t.Errorf("from %s to %s", first.Function, last.Function)
+	}
+	if !slices.ContainsFunc(s.Frames, func(f stackjson.Frame) bool { return f.PC == 0 && f.Kind == stackjson.KindPC }) {
+		t.Error("where the program counter was is missing")
+	}
+}
+
+// buildWild builds the program of testdata/wild.
+func buildWild(t *testing.T, name string, flags ...string) (exe string) {
+	t.Helper()
+	exe = filepath.Join(workFolder, name)
+	args := append(append([]string{"build", "-o", exe}, flags...), "./testdata/wild")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return exe
 }

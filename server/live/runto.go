@@ -64,6 +64,10 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 			return delve.Stop{}, err
 		}
 	}
+	fatal, err := r.stopWhereFatal()
+	if err != nil {
+		return delve.Stop{}, err
+	}
 	for {
 		stop, err := s.Continue(ctx)
 		switch {
@@ -73,6 +77,8 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 			return stop, err
 		case stop.Reason == delve.StopExited:
 			return stop, &ExitError{Status: stop.ExitStatus, Location: location}
+		case fatal != 0 && stop.Breakpoint == fatal:
+			return delve.Stop{Reason: delve.StopFatal}, nil
 		case stop.Breakpoint != 0 && stop.Breakpoint != r.target:
 			if err := r.libraries(); err != nil {
 				return stop, err
@@ -93,6 +99,34 @@ type runner struct {
 	notify   func(string)
 	target   int   // breakpoint at the location, 0 until it is placed
 	waiting  []int // breakpoints where libraries come
+}
+
+// fatalFunctions are where Go's runtime ends a program: after a panic, an error of
+// its own, and a signal.
+var fatalFunctions = []string{"runtime.fatalpanic", "runtime.fatalthrow", "runtime.fatalsignal"}
+
+// stopWhereFatal places the breakpoints that make a fatal end a stop, where Delve
+// has not: it knows functions by DWARF, and a stripped program has them in Go's own
+// table only. Test: in integration, TestFatalStripped.
+func (r *runner) stopWhereFatal() (id int, err error) {
+	if _, err := r.session.Locate(fatalFunctions[0]); err == nil || !errors.Is(err, delve.ErrNoLocation) {
+		return 0, nil // a client's own trouble is no reason not to run
+	}
+	var addrs []uint64
+	for _, name := range fatalFunctions {
+		at, err := r.symbols(name)
+		if err != nil {
+			return 0, err
+		}
+		addrs = append(addrs, at...)
+	}
+	if len(addrs) == 0 {
+		return 0, nil
+	}
+	if id, err = r.session.BreakAt(addrs...); err != nil {
+		return 0, fmt.Errorf("breakpoint where the program would end: %w", err)
+	}
+	return id, nil
 }
 
 // start places the breakpoint, or breakpoints at the moments from which on it
