@@ -98,7 +98,8 @@ func (s *server) wait() error {
 	}
 }
 
-func (s *server) dial() *client {
+// conn connects to the server.
+func (s *server) conn() net.Conn {
 	s.t.Helper()
 	network, addr := "tcp", s.addr
 	if strings.HasPrefix(addr, "/") {
@@ -108,7 +109,12 @@ func (s *server) dial() *client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c := newClient(s.t, conn)
+	return conn
+}
+
+func (s *server) dial() *client {
+	s.t.Helper()
+	c := newClient(s.t, s.conn())
 	c.numbered = filepath.Base(s.cmd.Path) == "clew"
 	return c
 }
