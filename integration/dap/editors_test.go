@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -47,6 +48,17 @@ var editors = []editor{
 		},
 	},
 	{
+		name: "VS Code with the Go extension, with its flags and log", waits: true,
+		args: func(port string) []string {
+			return []string{"dap", "--check-go-version=false", "--listen=127.0.0.1:" + port, "--log=true", "--log-output=debugger,dap", "--log-dest=3"}
+		},
+		initialize: object{"clientID": "vscode", "clientName": "Visual Studio Code", "adapterID": "go", "pathFormat": "path",
+			"linesStartAt1": true, "columnsStartAt1": true, "supportsRunInTerminalRequest": true},
+		launch: object{"type": "go", "request": "launch", "name": "Launch", "showLog": true, "trace": "verbose", "logOutput": "debugger,dap",
+			"dlvFlags": []string{"--check-go-version=false"}, "hideSystemGoroutines": true},
+		atStop: wholeStack,
+	},
+	{
 		name: "VS Code with the Go extension, dialled",
 		initialize: object{"clientID": "vscode", "adapterID": "go", "pathFormat": "path", "linesStartAt1": true, "columnsStartAt1": true,
 			"supportsRunInTerminalRequest": true},
@@ -83,6 +95,18 @@ var editors = []editor{
 			"supportsMemoryReferences": true, "supportsProgressReporting": false, "supportsInvalidatedEvent": false, "supportsStartDebuggingRequest": true},
 		launch: object{"request": "launch", "stopOnEntry": false},
 		atStop: wholeStack,
+	},
+	{
+		name: "vimspector",
+		args: func(port string) []string { return []string{"dap", "--listen", "127.0.0.1:" + port} },
+		initialize: object{"clientID": "vimspector", "clientName": "vimspector", "adapterID": "delve", "locale": "en_GB", "pathFormat": "path",
+			"linesStartAt1": true, "columnsStartAt1": true, "supportsVariableType": true, "supportsVariablePaging": false,
+			"supportsRunInTerminalRequest": true, "supportsMemoryReferences": true},
+		launch: object{"request": "launch", "stopOnEntry": false},
+		atStop: func(c *client, thread int64) []frame { // each thread's stack is asked for when it is opened
+			c.ok("threads", nil)
+			return wholeStack(c, thread)
+		},
 	},
 	{
 		name: "Emacs dape",
@@ -188,6 +212,7 @@ func (e *editor) connect(t *testing.T, exe string) (c *client, ended func()) {
 				t.Fatal(err)
 			}
 		}
+		go func() { _, _ = io.Copy(io.Discard, banners) }() // the log follows; it ends with the server
 		t.Cleanup(func() { _ = banners.Close() })
 	}
 	done := make(chan error, 1)
