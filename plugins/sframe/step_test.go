@@ -48,7 +48,7 @@ var stepOptions = map[string][]string{
 	"amd64": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O0 -fomit-frame-pointer", "-O2 -mstackrealign",
 		"-O2 -fstack-clash-protection", "-O1 -maccumulate-outgoing-args", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -march=x86-64-v3"},
 	"aarch64": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fomit-frame-pointer", "-O2 -mbranch-protection=standard",
-		"-O2 -mbranch-protection=pac-ret+leaf+b-key"},
+		"-O2 -mbranch-protection=pac-ret+leaf+b-key", "-O2 -fstack-clash-protection"},
 	"s390x": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -mbackchain", "-O2 -march=z13"},
 }
 

@@ -12,14 +12,16 @@ import (
 // gcc writes such code for large frames with -fstack-clash-protection, where the
 // stack is probed page by page. The offset mostly stays when the CFA rests on SP
 // again, so that what is wrong shows as two rows in a row with the same rules. The
-// assembler repeats rules for other reasons too, hardly ever (of sqlite's code, in
-// six builds, at most one byte in 16,000): none but the last of them is used.
+// assembler repeats rules for other reasons too: on amd64 hardly ever (of sqlite's
+// code, in six builds, at most one byte in 16,000), on arm64 wherever a register is
+// saved, but not before the return address is, which is when gcc probes. None but the
+// last of such rows is used.
 
 // doubtful says that a row of version 1 may be such a one: the next has the same
 // rules. The last row of a function has no next. Only a function that has such a
 // row is asked ([bitDoubtful]).
 func (t *Table) doubtful(h *Header, f *function, e encoded, last bool) bool {
-	if last || e.info&rowBaseSP == 0 {
+	if last || e.info&rowBaseSP == 0 || h.Arch == unwind.ARM64 && e.count() > 1 {
 		return false
 	}
 	next := encodedAt(t.section.Data, e.next(), f.width(), h.Big)
@@ -28,7 +30,7 @@ func (t *Table) doubtful(h *Header, f *function, e encoded, last bool) bool {
 
 // markDoubtful looks for such rows in a function whose rows are known to be whole.
 func (t *Table) markDoubtful(h *Header, f *function) {
-	if h.Version != 1 || h.Arch != unwind.AMD64 || t.opts.Verbatim {
+	if h.Version != 1 || t.opts.Verbatim {
 		return
 	}
 	e := t.rowAt(f, int(f.rows))

@@ -138,6 +138,11 @@ func TestVectors(t *testing.T) {
 			"0-8 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n8-19 doubtful cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n" +
 				"19-20 rule cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n20-70 rule cfa=rsp+70016; ra=[cfa-8]; fp=unchanged\n" +
 				"70-71 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged"},
+		{"a CFA on x12, as version 1's assembler writes it for large frames on arm64: not rows that save registers", 1, unwind.ARM64,
+			sframetest.Func{Size: 0x50, Count: 6, Rows: "00 03 00 | 04 43 00000600 | 14 43 00000600 | 20 43 901a0600 | 30 45 901a0600 78e5f9ff | 40 45 901a0600 78e5f9ff"},
+			"0-4 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only\n4-14 doubtful cfa=sp+393216; ra=x30; fp=unchanged top-frame-only\n" +
+				"14-20 top frame only cfa=sp+393216; ra=x30; fp=unchanged top-frame-only\n20-30 top frame only cfa=sp+400016; ra=x30; fp=unchanged top-frame-only\n" +
+				"30-40 rule cfa=sp+400016; ra=[cfa-400008]; fp=unchanged\n40-50 rule cfa=sp+400016; ra=[cfa-400008]; fp=unchanged"},
 		{"repeated rows that rest on the frame pointer, or differ", 1, unwind.AMD64,
 			sframetest.Func{Size: 0x10, Count: 4, Rows: "00 03 10 | 04 05 10 f0 | 08 04 10 f0 | 0c 04 10 f0"},
 			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-8 rule cfa=rsp+16; ra=[cfa-8]; fp=[cfa-16]\n" +

@@ -33,6 +33,11 @@ NI static i64 tail(i64 a) { return a > 4 ? fib(a & 3) : leaf(a); }
 NI static i64 tail_saved(i64 a, i64 b) { sink += leaf(a); sink += leaf(b); return returns(a + b); }
 NI static i64 large(i64 a) { volatile char b[2000]; for (int i = 0; i < 20; i++) b[i * 99] = i + a; sink += leaf(a); return b[a & 15]; }
 NI static i64 huge(i64 a) { volatile char b[70000]; for (int i = 0; i < 20; i++) b[i * 3499] = i + a; sink += leaf(a); return b[a & 15]; }
+#ifdef __aarch64__ /* is probed in a loop with -fstack-clash-protection */
+NI static i64 vast(i64 a) { volatile char b[300000]; b[a] = a; sink += leaf(a); return b[a & 15]; }
+#else
+NI static i64 vast(i64 a) { return leaf(a); }
+#endif
 NI static i64 variable(i64 n) {
 	volatile i64 x[n]; keep = (void *)x;
 	for (i64 i = 0; i < n; i++) x[i] = leaf(i);
@@ -126,7 +131,7 @@ int run(void) {
 	struct S s = {{1, 2, 3}};
 	for (i64 i = 0; i < 10; i++)
 		sink += choose(i) + returns(i) + tail(i) + tail_saved(i, 2) + shrink(i & 1, i) + aligned(i);
-	sink += fib(5) + redzone(4) + pushes(3) + large(2) + huge(3) + variable(5) + allocates(20);
+	sink += fib(5) + redzone(4) + pushes(3) + large(2) + huge(3) + vast(4) + variable(5) + allocates(20);
 #ifndef __s390x__
 	sink += aligned_variable(4, 1, 2, 3, 4, 5, 6, 7);
 #endif
