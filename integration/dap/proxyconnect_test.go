@@ -193,7 +193,9 @@ func TestStackConnectRefused(t *testing.T) {
 	}
 	refused(up.addr, "the program is running")
 	command(t, rpcTo(t, up), "halt")
-	<-running
+	if err := <-running; err != nil {
+		t.Errorf("continue, halted: %v", err)
+	}
 	if stacks, code, stderr := stacksBehind(t, up.addr); code != 0 || len(stacks) != 1 {
 		t.Errorf("halted: %d stacks, exit code %d: %s", len(stacks), code, stderr)
 	}
