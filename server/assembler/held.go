@@ -11,7 +11,8 @@ import "github.com/clewdbg/clew/unwind"
 // size. What handles it: a return address nearer to SP that a scan finds counts, and
 // the frame pointer's is refused (hold): code that keeps one has a prologue that says
 // so, as a rule (prologueAgrees). If a scan finds none the frame pointer's is taken
-// after all. Test: TestScanBeforeAGuess.
+// after all. So many frames of a stack wait, and no more: in a deep recursion a scan
+// for each would take too long. Tests: TestScanBeforeAGuess, TestFewGuessesWait.
 type heldStep struct {
 	strategy string
 	step     unwind.Step
@@ -30,9 +31,10 @@ func (w *walker) hold(strategy string, step *unwind.Step) string {
 		if w.held != nil && step.CFA >= w.held.step.CFA && !w.codeAgrees(&probe) {
 			return reasonFar
 		}
-	case w.held == nil && w.asm.canScan(strategy):
+	case w.held == nil && w.waited < maxScanned && w.asm.canScan(strategy):
 		if w.doubt(&probe); probe.Trust <= unwind.TrustScan && w.guesses(strategy, &probe) {
 			w.held = &heldStep{strategy, *step}
+			w.waited++
 			return reasonHeld
 		}
 	}

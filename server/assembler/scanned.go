@@ -146,6 +146,20 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 		return false
 	}
 	pc := w.last().PC.Raw()
+	rule, known := w.prologues[pc]
+	if !known {
+		rule = w.prologueBefore(pc)
+		if w.prologues == nil {
+			w.prologues = make(map[uint64]*prologue.Rule)
+		}
+		w.prologues[pc] = rule
+	}
+	return rule != nil && w.agrees(rule, step)
+}
+
+// prologueBefore gives the rule that the prologue found behind pc leads to there, nil
+// if none does.
+func (w *walker) prologueBefore(pc uint64) *prologue.Rule {
 	tried := 0
 	low, code := w.codeBefore(pc)
 	for at := pc; at >= low && tried < maxPrologues; at-- {
@@ -163,10 +177,10 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 		tried++
 		rule := w.simulate(Function{Start: at, End: pc + codeBehind, Exact: true}, pc)
 		if rule != nil && byFrame(rule) {
-			return w.agrees(rule, step)
+			return rule
 		}
 	}
-	return false
+	return nil
 }
 
 // codeBefore gives up to maxPrologueDistance bytes of code before pc and a few

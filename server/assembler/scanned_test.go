@@ -230,6 +230,24 @@ func TestScanBeforeAGuess(t *testing.T) {
 	}
 }
 
+// A scan for every frame of a deep recursion in unknown code would take too long.
+func TestFewGuessesWait(t *testing.T) {
+	const unknown, deep = 0x40a010, 1000
+	var steps []unwind.Step
+	for i := range uint64(deep) {
+		steps = append(steps, trusted(step(sp0+32*(i+1), unknown, 0), unwind.TrustScan))
+	}
+	f := &fake{name: "f", next: func(sp uint64) []unwind.Step { return steps[min((sp-sp0)/32, deep-1):] }}
+	scan := &scanner{fake{name: "scan"}}
+	tg := target(unwind.Windows{})
+	tg.Code = unnamed{calling{synthetic, map[uint64]uint64{unknown: 0}}, nil}
+	th := thread(unknown, sp0, sp0, unwind.Segment{Low: sp0, High: sp0 + 1<<20, Kind: unwind.SegmentThread})
+	s := with(f).behind(scan).Stack(context.Background(), tg, th, Options{})
+	if len(s.Frames) <= deep || scan.asked > maxScanned+2 || f.asked > 2*maxScanned+4 {
+		t.Errorf("%d frames, %d scans, %d calls; %s", len(s.Frames), scan.asked, f.asked, s.Reason)
+	}
+}
+
 // R7: 8 frames in a row and 64 in a stack are scanned for, and the stack says
 // so.
 func TestR7ScanLimits(t *testing.T) {

@@ -62,7 +62,10 @@ type walker struct {
 	// reasons collects why nobody could leave the current frame.
 	reasons []string
 	// held is a guess that waits for what a scan finds (held.go).
-	held *heldStep
+	held   *heldStep
+	waited int
+	// prologues keeps what prologueAgrees has found, by place: nil for none.
+	prologues map[uint64]*prologue.Rule
 	// What scanned.go keeps: how many frames were scanned for, in all and in a row,
 	// whether a scan's answer is being judged, and the first frame that a scan has
 	// guessed, 0 if none.
