@@ -16,6 +16,7 @@ func TestCallerWithoutFramePointer(t *testing.T) {
 	noFP := []byte{0x48, 0x83, 0xec, 0x18, 0xe8, 0, 0xff, 0xff, 0xff, 0x48, 0x83, 0xc4, 0x18, 0xc3}     // sub $24,%rsp; call; add; ret
 	withFP := []byte{0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0xff, 0xff, 0xff, 0x5d, 0xc3}                     // push %rbp; mov %rsp,%rbp; call; pop; ret
 	table := []byte{0x48, 0x83, 0xec, 0x18, 0xff, 0xe0, 0x90, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xc3} // sub $24,%rsp; jmp *%rax; nop; call *%rax; add; ret
+	panics := []byte{0x85, 0xff, 0x74, 0x09, 0x48, 0x83, 0xec, 0x18, 0xe8, 0, 0xff, 0xff, 0xff, 0xc3}   // test %edi,%edi; je end; sub $24,%rsp; call panic; end: ret
 	stack := stackasm.New(unwind.AMD64, 0x7000_0000)
 	stack.Mark("sp").Pad(24).Word(0x402000).Pad(32).Mark("fp").Word(0, 0x403000).Pad(64)
 	m, err := stack.Assemble()
@@ -30,6 +31,7 @@ func TestCallerWithoutFramePointer(t *testing.T) {
 	}{
 		"keeps none":      {&unwind.FunctionCode{Start: start, Exact: true, Code: noFP}, start + 9, 0x402000, m.Addr("fp")},
 		"keeps one":       {&unwind.FunctionCode{Start: start, Exact: true, Code: withFP}, start + 9, 0x403000, 0},
+		"no way back":     {&unwind.FunctionCode{Start: start, Exact: true, Code: panics}, start + 13, 0x402000, m.Addr("fp")},
 		"in a switch":     {&unwind.FunctionCode{Start: start, Exact: true, Code: table}, start + 9, 0x402000, m.Addr("fp")},
 		"unknown":         {nil, start + 9, 0x403000, 0},
 		"start not exact": {&unwind.FunctionCode{Start: start, Code: noFP}, start + 9, 0x403000, 0},

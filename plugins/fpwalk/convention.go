@@ -29,8 +29,9 @@ type convention struct {
 	// recordAlign is what C's records are aligned to: 16 on arm64, where SP is.
 	// Go's lie at SP-8 there (R12).
 	recordAlign uint64
-	// simulate finds the rule at an instruction; nil where that is not known.
-	simulate func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
+	// simulate finds the rule at an instruction, waiting that of a frame that waits in
+	// a call; nil where that is not known.
+	simulate, waiting func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
 	// entry is the rule at a function's first instruction.
 	entry prologue.Rule
 	// calleeSaved says which registers a called function keeps.
@@ -43,7 +44,7 @@ var amd64 = convention{
 	arch: unwind.AMD64,
 	pc:   unwind.AMD64RIP, sp: unwind.AMD64RSP, fp: unwind.AMD64RBP, ra: unwind.NoRegister,
 	rule: ruleAMD64, stackAlign: unwind.AMD64.StackAlignment(), recordAlign: 8,
-	simulate: prologue.AMD64,
+	simulate: prologue.AMD64, waiting: prologue.AMD64Waiting,
 	entry: prologue.Rule{
 		CFA:     prologue.Expr{Base: prologue.RSP, Off: 8},
 		RA:      prologue.Loc{Kind: prologue.AtCFA, Off: -8},
@@ -60,7 +61,7 @@ var arm64 = convention{
 	arch: unwind.ARM64,
 	pc:   unwind.ARM64PC, sp: unwind.ARM64SP, fp: unwind.ARM64FP, ra: unwind.ARM64LR,
 	rule: ruleARM64, stackAlign: unwind.ARM64.StackAlignment(), recordAlign: 16,
-	simulate: prologue.ARM64,
+	simulate: prologue.ARM64, waiting: prologue.ARM64Waiting,
 	entry: prologue.Rule{
 		CFA:     prologue.Expr{Base: prologue.SP},
 		RA:      prologue.Loc{Kind: prologue.Same},

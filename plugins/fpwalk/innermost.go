@@ -46,10 +46,10 @@ func (w *walker) innermost() bool {
 // as always, and the host has less trust in that.
 func (w *walker) caller() bool {
 	f := w.request.Function
-	if len(f.Code) == 0 || w.simulate == nil || !f.Exact {
+	if len(f.Code) == 0 || w.waiting == nil || !f.Exact {
 		return true
 	}
-	rule, verdict := w.simulate(f.Code, f.Start, w.pcValue)
+	rule, verdict := w.waiting(f.Code, f.Start, w.pcValue)
 	switch {
 	case verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body:
 		return true

@@ -22,14 +22,16 @@ const maxRecordGap = 128 << 10
 type convention struct {
 	arch       unwind.Arch
 	pc, sp, fp unwind.Register
-	simulate   func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
+	// simulate finds the rule at an instruction, waiting that of a frame that waits in
+	// a call.
+	simulate, waiting func(code []byte, start, pc uint64) (prologue.Rule, prologue.Verdict)
 	// calleeSaved says which registers a called function keeps.
 	calleeSaved func(unwind.Register) bool
 }
 
 var amd64 = convention{
 	arch: unwind.AMD64, pc: unwind.AMD64RIP, sp: unwind.AMD64RSP, fp: unwind.AMD64RBP,
-	simulate: prologue.AMD64,
+	simulate: prologue.AMD64, waiting: prologue.AMD64Waiting,
 	calleeSaved: func(r unwind.Register) bool {
 		return r == unwind.AMD64RBX || r == unwind.AMD64RBP || r >= unwind.AMD64R12 && r < unwind.AMD64RIP
 	},
@@ -37,7 +39,7 @@ var amd64 = convention{
 
 var arm64 = convention{
 	arch: unwind.ARM64, pc: unwind.ARM64PC, sp: unwind.ARM64SP, fp: unwind.ARM64FP,
-	simulate: prologue.ARM64,
+	simulate: prologue.ARM64, waiting: prologue.ARM64Waiting,
 	calleeSaved: func(r unwind.Register) bool {
 		return r >= 19 && r <= unwind.ARM64FP || r >= unwind.ARM64D8 && r < unwind.ARM64D8+8
 	},

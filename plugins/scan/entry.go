@@ -63,7 +63,11 @@ func (w *walker) entryAt(start uint64) (*entry, bool, error) {
 }
 
 func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
-	rule, verdict := w.simulate(code, start, w.pcAddr.Raw())
+	simulate := w.waiting
+	if w.innermost() {
+		simulate = w.simulate
+	}
+	rule, verdict := simulate(code, start, w.pcAddr.Raw())
 	if verdict.Kind == prologue.Unknown || rule.CFA.Deref {
 		return nil, false
 	}

@@ -29,6 +29,9 @@
 //     given with certainty Likely, else Unknown. TestJumpTable.
 //   - Stores through pointers and with an index are taken not to overwrite a saved register or the return address.
 //     A program that does so is broken. A store to a known stack address is honoured. TestOverwrittenSlot.
+//   - A frame that waits in a call is asked for at the call (AMD64Waiting, ARM64Waiting): behind one that does not
+//     return other paths go on, or another function. Calls are found by decoding what ends at the return address; a
+//     walk from the entry reaches one of them. TestWaiting.
 //   - A called function is taken to keep the stack pointer and the callee-saved registers.
 //   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
 //   - The first entry of a procedure linkage table is no function's: the entry that jumps to it has pushed a word.
