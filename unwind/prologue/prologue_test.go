@@ -1,6 +1,7 @@
 package prologue
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
@@ -294,6 +295,9 @@ func FuzzRules(f *testing.F) {
 			}
 			if r.RA.Kind == Lost || r.RA.Kind == Same {
 				t.Fatalf("return address %v", r.RA)
+			}
+			if i == 0 && bytes.HasPrefix(code, pltFirst) {
+				continue // may be entered with a word on the stack
 			}
 			if off == 0 && r.Certain == Exact && (r.CFA.Off != int64(8-8*i) && r.CFA.Off != 0 || r.FP.Kind != Same && r.FP.Kind != Lost) {
 				t.Fatalf("rule at the entry: %+v", r)
