@@ -82,6 +82,9 @@ func mask(v any) any {
 			v[i] = mask(v[i])
 		}
 	case object:
+		if name, _ := v["name"].(string); strings.HasPrefix(name, "~r") && v["value"] != nil {
+			v["value"] = "RESULT" // is not set before the function returns: what was on the stack
+		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			switch n, isNumber := v[name].(float64); {
 			case isNumber && n != 0 && (name == "variablesReference" || name == "systemProcessId"):
