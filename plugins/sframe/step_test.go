@@ -43,12 +43,17 @@ var prebuiltSteps = []stepBuild{
 	{"aarch64be", "v3", "-O2"}, {"s390x", "v3", "-O2"},
 }
 
+// probing is built on arm64 with version 1 alone, whose assembler has wrong what
+// probes a very large frame. The later ones cannot say it on arm64, and leave the
+// function out.
+const probing = "-O2 -fstack-clash-protection"
+
 // stepOptions are the options of the full measurement.
 var stepOptions = map[string][]string{
 	"amd64": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fno-omit-frame-pointer", "-O0 -fomit-frame-pointer", "-O2 -mstackrealign",
 		"-O2 -fstack-clash-protection", "-O1 -maccumulate-outgoing-args", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -march=x86-64-v3"},
 	"aarch64": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -fomit-frame-pointer", "-O2 -mbranch-protection=standard",
-		"-O2 -mbranch-protection=pac-ret+leaf+b-key", "-O2 -fstack-clash-protection"},
+		"-O2 -mbranch-protection=pac-ret+leaf+b-key", probing},
 	"s390x": {"-O0", "-O1", "-O2", "-O3", "-Os", "-O2 -mbackchain", "-O2 -march=z13"},
 }
 
@@ -59,6 +64,9 @@ func allSteps() (builds []stepBuild) {
 				continue
 			}
 			for _, options := range stepOptions[strings.TrimSuffix(arch, "be")] {
+				if options == probing && strings.HasPrefix(arch, "aarch64") && version != "v1" {
+					continue
+				}
 				builds = append(builds, stepBuild{arch, version, options})
 			}
 		}

@@ -34,7 +34,7 @@ NI static i64 tail_saved(i64 a, i64 b) { sink += leaf(a); sink += leaf(b); retur
 NI static i64 large(i64 a) { volatile char b[2000]; for (int i = 0; i < 20; i++) b[i * 99] = i + a; sink += leaf(a); return b[a & 15]; }
 NI static i64 huge(i64 a) { volatile char b[70000]; for (int i = 0; i < 20; i++) b[i * 3499] = i + a; sink += leaf(a); return b[a & 15]; }
 #ifdef __aarch64__ /* is probed in a loop with -fstack-clash-protection */
-NI static i64 vast(i64 a) { volatile char b[300000]; b[a] = a; sink += leaf(a); return b[a & 15]; }
+NI static i64 vast(i64 a) { volatile char b[400000]; b[a] = a; sink += leaf(a); return b[a & 15]; }
 #else
 NI static i64 vast(i64 a) { return leaf(a); }
 #endif
