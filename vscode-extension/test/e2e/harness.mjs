@@ -1,9 +1,9 @@
 // A real VS Code (code-server) with the extension in it, and a browser before it.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -77,6 +77,7 @@ export class Code {
 				'debug.console.closeOnEnd': false,
 				'editor.minimap.enabled': false,
 				'window.menuBarVisibility': 'classic',
+				'workbench.hover.delay': 600_000,
 				...settings,
 			}),
 		);
@@ -145,6 +146,7 @@ export class Code {
 			args: [
 				'--no-sandbox',
 				'--disable-gpu',
+				'--disable-lcd-text',
 				'--disable-dev-shm-usage',
 				'--disable-background-networking',
 				'--disable-component-update',
@@ -172,6 +174,14 @@ export class Code {
 				console.log(`  VS Code did not come up (${err.message.split('\n')[0]}); trying again`);
 			}
 		}
+	}
+
+	/** What the extension has logged, in every window. */
+	extensionLog() {
+		const logs = join(this.home, 'data/logs');
+		if (!existsSync(logs)) return '';
+		const files = readdirSync(logs, { recursive: true }).filter((f) => /Clew\.log$/.test(f));
+		return files.map((f) => readFileSync(join(logs, f), 'utf8')).join('');
 	}
 
 	/** Ends everything that was started. */
@@ -225,15 +235,21 @@ export class Window {
 		await row.click();
 	}
 
-	/** Types into an open input and accepts. */
-	async answer(text) {
+	/**
+	 * Types a path into the file dialog and accepts. The dialog writes what it
+	 * proposes a while after it is shown, and over what was typed until then.
+	 */
+	async answer(proposed, text) {
 		const input = this.page.locator('.quick-input-widget .quick-input-box input');
 		await input.waitFor({ state: 'visible' });
-		await until('the input to take the text', async () => {
+		await until(`the proposal ${proposed}`, async () => (await input.inputValue()).includes(proposed));
+		let same = 0;
+		await until('the input to keep the text', async () => {
+			if ((await input.inputValue()) === text) return ++same > 4;
+			same = 0;
 			await input.fill(text);
-			return (await input.inputValue()) === text;
+			return false;
 		});
-		await sleep(500); // the dialog looks at the path
 		await this.page.keyboard.press('Enter');
 	}
 
@@ -283,13 +299,24 @@ export class Window {
 		return this.page.locator('.pane', { has: this.page.locator('.pane-header', { hasText: title }) });
 	}
 
+	/** Makes the side bar that wide, in pixels. */
+	async widen(width) {
+		const bar = await this.page.locator('.part.sidebar').boundingBox();
+		const [x, y] = [bar.x + bar.width, bar.y + bar.height / 3];
+		await this.page.mouse.move(x, y);
+		await this.page.mouse.down();
+		await this.page.mouse.move(bar.x + width, y, { steps: 5 });
+		await this.page.mouse.up();
+		await this.page.mouse.move(bar.x + width + 200, y); // the edge is lit while it is pointed at
+	}
+
 	/** Opens a view of the side bar if it is folded, folds it if it is not wanted. */
 	async fold(title, open) {
 		const header = this.pane(title).locator('.pane-header');
 		await until(`the view ${title}`, async () => {
 			await header.waitFor({ state: 'visible', timeout: 10_000 });
 			if (((await header.getAttribute('aria-expanded')) === 'true') === open) return true;
-			await header.click({ timeout: 5_000 });
+			await header.press('Enter', { timeout: 5_000 });
 			return false;
 		});
 	}
@@ -323,6 +350,40 @@ export class Window {
 	async clearMessages() {
 		await this.command('Notifications: Clear All Notifications');
 	}
+}
+
+/**
+ * Stands between VS Code and a server and counts the requests that pass, by
+ * command: what is asked, and what is not.
+ */
+export async function countingRelay(port) {
+	const counts = new Map();
+	const server = createServer((client) => {
+		const upstream = connect(port, '127.0.0.1');
+		let rest = Buffer.alloc(0);
+		client.on('data', (data) => {
+			upstream.write(data);
+			rest = Buffer.concat([rest, data]);
+			for (;;) {
+				const header = /^Content-Length: (\d+)\r\n\r\n/.exec(rest.subarray(0, 64).toString('latin1'));
+				const end = header && header[0].length + Number(header[1]);
+				if (!header || rest.length < end) break;
+				const { type, command } = JSON.parse(rest.subarray(header[0].length, end).toString());
+				if (type === 'request') counts.set(command, (counts.get(command) ?? 0) + 1);
+				rest = rest.subarray(end);
+			}
+		});
+		upstream.pipe(client);
+		for (const [a, b] of [
+			[client, upstream],
+			[upstream, client],
+		]) {
+			a.on('error', () => b.destroy());
+			a.on('close', () => b.destroy());
+		}
+	});
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	return { port: server.address().port, count: (command) => counts.get(command) ?? 0, close: () => server.close() };
 }
 
 /** Writes launch.json. */

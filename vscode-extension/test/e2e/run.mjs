@@ -26,6 +26,13 @@ const home = mkdtempSync(join(tmpdir(), 'clew-e2e-work-'));
 let passed = 0;
 let failed = 0;
 let code;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+	process.on(signal, async () => {
+		await code?.stop();
+		rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+		process.exit(1);
+	});
+}
 try {
 	const clew = process.env.CLEW ?? join(home, 'clew');
 	if (!process.env.CLEW) must('go', ['build', '-o', clew, './cmd/clew'], { cwd: join(extension, '..') });
@@ -38,6 +45,7 @@ try {
 		extensions: [goStandIn(home)],
 		workspace,
 		machine: { 'clew.path': clew },
+		settings: { 'clew.log': 'dap' },
 	});
 	const wanted = process.argv.slice(2);
 	for (const [name, scenario] of Object.entries(scenarios)) {
@@ -55,6 +63,7 @@ try {
 			console.log(
 				`FAILED ${name} (${Math.round((Date.now() - started) / 1000)} s; see output/failed-${name}.png)\n  ${err.stack}`,
 			);
+			console.log(`  log: ${code.extensionLog().slice(-3000)}`);
 			console.log(`  messages: ${JSON.stringify(await window.messages().catch(() => []))}`);
 		}
 		await code.context.close();

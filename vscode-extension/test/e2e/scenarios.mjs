@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { existsSync, launchJSON, patience, readFileSync, sleep, until } from './harness.mjs';
+import { countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
 
 const stackView = 'Stack (clew)';
 const imagesView = 'Images (clew)';
@@ -18,6 +18,17 @@ async function makeRoom(w, ...wanted) {
 	for (const title of ['Variables', 'Watch', 'Breakpoints', callStack, stackView, imagesView]) {
 		await w.fold(title, wanted.includes(title));
 	}
+}
+
+/** A server that outlives its sessions, and its port. */
+async function serve(clew, cwd) {
+	const server = spawn(clew, ['dap', '--multi', '--listen=127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'], cwd });
+	let said = '';
+	server.stdout.on('data', (d) => {
+		said += d;
+	});
+	const port = Number(await until('clew dap to listen', async () => /listening at: .*:(\d+)/.exec(said)?.[1]));
+	return { server, port };
 }
 
 /** Starts the only configuration and waits for a stop in whisk. */
@@ -79,7 +90,10 @@ export const scenarios = {
 		// A frame's evidence, and the frame selected by it.
 		await row(w, stackView, '1 froth').locator('.monaco-tl-twistie').click();
 		await w.sees(stackView, 'trust', 'cfa');
+		await w.widen(480);
+		await makeRoom(w, stackView);
 		await w.shot('stack');
+		await makeRoom(w, callStack, stackView);
 		await row(w, stackView, '1 froth').locator('.label-name').click();
 		await until(
 			'the frame to be selected',
@@ -90,6 +104,7 @@ export const scenarios = {
 
 		// The stack map, by keyboard.
 		await w.command('View: Hide Panel').catch(() => undefined);
+		await w.command('View: Toggle Primary Side Bar Visibility');
 		await w.command('Clew: Show Stack Map');
 		const map = await webview(w);
 		await map.locator('.frame').first().waitFor();
@@ -101,12 +116,13 @@ export const scenarios = {
 		assert.match(await map.locator('#details').innerText(), /cfa\s+= rbp\+16/);
 		await w.shot('map');
 		await w.page.keyboard.press('Control+W');
+		await w.command('View: Show Run and Debug');
 
 		// Exported, and opened again; it is what clew stack writes.
 		const file = join(workspace, 'mine.cbf');
 		await w.command('Clew: Export Stack as CBF...');
-		await w.answer(file);
-		await w.message('Exported:');
+		await w.answer('goroutine-1.cbf', file);
+		await w.message(`Exported: ${file}`);
 		assert.ok(existsSync(join(workspace, 'mine.cif')));
 		must(clew, ['stack', '--break', 'native.c:9', '--format', 'cbf', '-o', join(home, 'cli.cbf'), '--', program]);
 		assert.ok(
@@ -123,7 +139,14 @@ export const scenarios = {
 		await w.shot('cbf');
 		await w.page.keyboard.press('Control+W');
 
-		// A step in C; a restart; the end.
+		await stop(w);
+	},
+
+	// A step in C; a restart; the end.
+	async stepping(w, { workspace, program }) {
+		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
+		await w.breakpoint('native.c', 9);
+		await stopInWhisk(w);
 		await w.page.keyboard.press('F10');
 		await until(
 			'the step',
@@ -145,8 +168,8 @@ export const scenarios = {
 		await w.breakpoint('native.c', 9);
 		await stopInWhisk(w);
 		await w.sees(stackView, '2 barista');
-		await w.fold(imagesView, true);
-		await w.fold(stackView, false);
+		await w.widen(480);
+		await makeRoom(w, imagesView);
 		await w.sees(imagesView, 'barista.exe');
 		await row(w, imagesView, 'barista.exe').click();
 		await w.sees(imagesView, 'dwarfcfi', 'range');
@@ -172,15 +195,64 @@ export const scenarios = {
 		]);
 		await w.openFile('native.c');
 		await w.page.keyboard.press('F5');
+		await w.command('View: Show Run and Debug');
 		await w.pane(stackView).waitFor({ state: 'visible' });
-		await makeRoom(w, callStack, stackView);
-		await w.sees(stackView, 'spill', 'main.main');
+		await makeRoom(w, stackView);
+		await w.sees(stackView, 'raise', 'abort', 'spill');
+		await row(w, stackView, 'spill').locator('.label-name').click();
+		await w.page.keyboard.press('End');
+		await w.sees(stackView, 'main.main', 'end: runtime.goexit');
+		await stop(w);
+	},
+
+	// Weaker evidence is said in the call stack itself: a row before the first such frame.
+	async labels(w, { workspace, program }) {
+		launchJSON(workspace, [
+			{
+				type: 'clew',
+				request: 'launch',
+				name: 'Weak',
+				mode: 'exec',
+				program,
+				args: ['thread'],
+				clew: { strategies: ['fpwalk'] },
+			},
+		]);
+		await w.breakpoint('native.c', 9);
+		await stopInWhisk(w);
+		await w.sees(stackView, 'fpwalk, frame-pointer');
+		await row(w, stackView, '1 froth').locator('.label-name').click(); // opens the thread's row in the call stack
+		const label = w.pane(callStack).locator('.stack-frame.label').first();
+		await label.waitFor();
+		assert.match(await label.innerText(), /^-- .*frame pointer.* --$/);
+		const shown = await w.rows(callStack);
+		assert.ok(!shown.some((r) => r.includes('???')), shown.join('\n'));
 		await stop(w);
 	},
 
 	// As one lives beside golang.go: type go, and a server that runs already.
 	async go(w, { workspace, program, clew }) {
-		const server = spawn(clew, ['dap', '--multi', '--listen=127.0.0.1:0'], {
+		const { server, port } = await serve(clew, workspace);
+		try {
+			launchJSON(workspace, [
+				{ type: 'go', request: 'launch', name: 'Go', mode: 'exec', program, debugServer: port, stackTraceDepth: 50 },
+			]);
+			await w.breakpoint('native.c', 9);
+			await stopInWhisk(w);
+			await w.command('Clew: Copy Stack');
+			await until('the stack in the clipboard', async () =>
+				/froth/.test(await w.page.evaluate(() => navigator.clipboard.readText())),
+			);
+			await stop(w);
+			assert.equal(server.exitCode, null); // it outlives its session
+		} finally {
+			server.kill('SIGTERM');
+		}
+	},
+
+	// Attached to a server that has the program already.
+	async remote(w, { workspace, program, clew }) {
+		const server = spawn(clew, ['exec', program, '--headless', '--accept-multiclient', '--listen=127.0.0.1:0'], {
 			stdio: ['ignore', 'pipe', 'inherit'],
 			cwd: workspace,
 		});
@@ -189,17 +261,51 @@ export const scenarios = {
 			server.stdout.on('data', (d) => {
 				said += d;
 			});
-			const port = Number(await until('clew dap to listen', async () => /listening at: .*:(\d+)/.exec(said)?.[1]));
+			const port = Number(await until('clew exec to listen', async () => /listening at: .*:(\d+)/.exec(said)?.[1]));
 			launchJSON(workspace, [
-				{ type: 'go', request: 'launch', name: 'Go', mode: 'exec', program, debugServer: port, stackTraceDepth: 50 },
+				{ type: 'clew', request: 'attach', name: 'Remote', mode: 'remote', host: '127.0.0.1', port },
 			]);
 			await w.breakpoint('native.c', 9);
 			await stopInWhisk(w);
-			await w.command('Clew: Copy Stack');
 			await stop(w);
-			assert.equal(server.exitCode, null); // it outlives its session
+			assert.equal(server.exitCode, null); // the session ends, not the program
 		} finally {
 			server.kill('SIGTERM');
+		}
+	},
+
+	// 10,000 goroutines, and 10,000 frames: nothing is asked that is not shown.
+	async many(w, { workspace, program, clew }) {
+		for (const what of ['crowd', 'deep']) {
+			const { server, port } = await serve(clew, workspace);
+			const relay = await countingRelay(port);
+			try {
+				launchJSON(workspace, [
+					{
+						type: 'clew',
+						request: 'launch',
+						name: what,
+						mode: 'exec',
+						program,
+						args: [what],
+						debugServer: relay.port,
+						hideSystemGoroutines: true,
+					},
+				]);
+				if (what === 'crowd') await w.breakpoint('native.c', 9);
+				await stopInWhisk(w);
+				await w.page.keyboard.press('F10');
+				await until('the step', async () => (await row(w, stackView, '0 whisk').innerText()).includes('native.c:10'));
+				// Two stops: VS Code asks for the first frame, then for a page; the view for one page.
+				assert.ok(relay.count('stackTrace') <= 12, `stackTrace was asked ${relay.count('stackTrace')} times`);
+				assert.ok(relay.count('clew/stack') <= 4, `clew/stack was asked ${relay.count('clew/stack')} times`);
+				assert.equal(relay.count('clew/images'), 0); // the view is folded
+				assert.equal(relay.count('clew/export'), 0);
+				await stop(w);
+			} finally {
+				relay.close();
+				server.kill('SIGTERM');
+			}
 		}
 	},
 
@@ -219,6 +325,5 @@ export const scenarios = {
 		});
 		await w.message('which is not there', 'Open launch.json');
 		await w.page.locator('.tab.active', { hasText: 'launch.json' }).waitFor({ timeout: patience });
-		await sleep(0);
 	},
 };
