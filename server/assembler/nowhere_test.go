@@ -55,3 +55,17 @@ func TestCallToNowhere(t *testing.T) {
 		}
 	}
 }
+
+// At either end of the address space nothing lies before or behind.
+func TestCallToTheEdge(t *testing.T) {
+	for _, pc := range []uint64{lowestPC, ^uint64(0) - 7, ^uint64(0)} {
+		stack, err := stackasm.New(unwind.AMD64, sp0).Word(midPC).Pad(64).Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tg := target(memories(stack))
+		tg.Code = calling{synthetic, map[uint64]uint64{midPC: 0}}
+		s := with().Stack(context.Background(), tg, thread(pc, sp0, 0, cStack), Options{})
+		equal(t, "PCs", pcs(s), []uint64{pc, midPC})
+	}
+}

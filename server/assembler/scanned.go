@@ -162,11 +162,12 @@ func (w *walker) prologueAgrees(step *unwind.Step) bool {
 func (w *walker) prologueBefore(pc uint64) *prologue.Rule {
 	tried := 0
 	low, code := w.codeBefore(pc)
-	for at := pc; at >= low && tried < maxPrologues; at-- {
-		if at-low >= uint64(len(code)) {
+	for i := int(pc - low); i >= 0 && tried < maxPrologues; i-- {
+		if i >= len(code) {
 			continue
 		}
-		here := code[at-low:]
+		at := low + uint64(i)
+		here := code[i:]
 		unaligned := at%functionAlign != 0 && !bytes.HasPrefix(here, framed)
 		if !unaligned {
 			here = bytes.TrimPrefix(here, endbr64)
@@ -184,15 +185,18 @@ func (w *walker) prologueBefore(pc uint64) *prologue.Rule {
 }
 
 // codeBefore gives up to maxPrologueDistance bytes of code before pc and a few
-// behind, and where they begin.
+// behind, and where they begin: in the first page from which on all is known.
 func (w *walker) codeBefore(pc uint64) (low uint64, code []byte) {
-	for low = pc - min(pc-1, maxPrologueDistance); low < pc; low = low&^(pageSize-1) + pageSize {
+	if pc < lowestPC || pc > ^uint64(0)-pageSize {
+		return pc, nil
+	}
+	for low = pc - min(pc, maxPrologueDistance); low < pc; low = low&^(pageSize-1) + pageSize {
 		code, _ = w.calls().Source.Code(low, int(pc-low)+len(endbr64)+1) // this source has no errors
 		if uint64(len(code)) >= pc-low {
-			break
+			return low, code
 		}
 	}
-	return low, code
+	return pc, nil
 }
 
 // byFrame says that a rule finds the caller by an established frame pointer.
