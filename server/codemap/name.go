@@ -4,22 +4,27 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/callsite"
 )
 
 // Name gives every frame its function, source line, image and offset, looked up
-// at the caller address (R9). Frames that have a function already (Delve's own
+// at the caller address (R9); a signal's trampoline, which no call leads to and
+// which begins right behind another function, at its first instruction. Frames that have a function already (Delve's own
 // DWARF gave it) keep it. Go functions that were inlined come as frames of
 // their own, with the trust of the frame that they lie in (R1), unless Delve
 // brought them.
 func (m *Map) Name(stack *unwind.Stack) {
-	named := make(map[unwind.LookupAddr]naming)
+	named := make(map[unwind.CodeAddr]naming)
 	out := make([]unwind.Frame, 0, len(stack.Frames))
 	for i, f := range stack.Frames {
-		at := f.PC.Lookup(m.arch)
-		n, ok := named[at]
+		n, ok := named[f.PC]
 		if !ok {
+			at := f.PC.Lookup(m.arch)
+			if callsite.IsSignalReturn(m.arch, m.Bytes(f.PC.Raw(), callsite.SignalReturnSize)) {
+				at = unwind.LookupAddr(f.PC.Raw())
+			}
 			n = m.naming(at)
-			named[at] = n
+			named[f.PC] = n
 		}
 		if n.image != nil {
 			f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
