@@ -108,9 +108,12 @@ func TestCoreFile(t *testing.T) {
 			}
 		}
 		c.request("exceptionInfo", object{"threadId": thread})
-		for _, command := range []string{"next", "stepBack", "reverseContinue", "pause", "restart"} {
+		for _, command := range []string{"next", "stepBack", "reverseContinue"} {
 			c.request(command, object{"threadId": 1})
+			c.event("stopped")
 		}
+		c.request("pause", object{"threadId": 1})
+		c.request("restart", object{"threadId": 1})
 		c.request("evaluate", object{"expression": "dlv target list", "context": "repl"})
 		c.ok("disconnect", nil)
 	})
