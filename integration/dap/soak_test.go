@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -25,7 +27,7 @@ func sessions(t testing.TB) int {
 }
 
 // TestSessions: one server, many sessions one after another and 16 at once. Then
-// it has the file descriptors and processes that it had, and no file is left.
+// it has the goroutines, file descriptors and processes that it had, and no file is left.
 func TestSessions(t *testing.T) {
 	_, clew := peers(t)
 	exe, source := plain(t)
@@ -80,6 +82,37 @@ func TestSessions(t *testing.T) {
 		}
 		return ""
 	})
+
+	// Its goroutines are those of a server that has served one session.
+	fresh := start(t, clew, "--multi")
+	after := s
+	s, pid = fresh, fresh.cmd.Process.Pid
+	session()
+	settle(t, settled)
+	time.Sleep(time.Second) // what ends with a session has ended
+	few, many := goroutines(t, fresh), goroutines(t, after)
+	if len(many) > len(few) {
+		t.Errorf("%d goroutines after all sessions, %d after one:\n%s", len(many), len(few), strings.Join(many, "\n\n"))
+	}
+}
+
+// goroutines ends a server and gives the stacks of the goroutines that it had, apart
+// from those of Go's runtime.
+func goroutines(t testing.TB, s *server) (stacks []string) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.wait() // the runtime ends it with status 2
+	for part := range strings.SplitSeq(s.stderr.String(), "\n\n") {
+		if strings.HasPrefix(part, "goroutine ") && !strings.HasPrefix(part, "goroutine 0 ") && !strings.Contains(part, "\ncreated by runtime.") {
+			stacks = append(stacks, part)
+		}
+	}
+	if len(stacks) == 0 {
+		t.Fatalf("no goroutines in what the server says at its end: %s", s.stderr)
+	}
+	return stacks
 }
 
 // settle waits until nothing is left.
