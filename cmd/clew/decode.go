@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
 )
@@ -17,6 +18,7 @@ import (
 type decodeFlags struct {
 	format     string
 	from       string
+	images     string
 	noPlatform bool
 }
 
@@ -29,7 +31,9 @@ func decodeCommand() *cobra.Command {
 ImageMap Format, and the JSON envelopes that hold both for Swift's runtime; - is
 standard input. The format is recognised by the contents; where a file can be
 read to its end both as a backtrace and as an image map it is taken for a
-backtrace, unless its name ends in .cif. --from overrules that.
+backtrace, unless its name ends in .cif. --from overrules that. --images names the
+image map of bare backtraces: their frames are then shown with the images that
+they lie in.
 
 With --format json there is one line for each backtrace or image map, which clew
 encode reads; of a file of which nothing can be read there is none. Addresses are
@@ -39,13 +43,14 @@ Of a damaged file, what can be read is written, and the damage goes to stderr
 with its byte offset (in an envelope, that in the decoded field).
 
 Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
-		Example: "  clew decode crash.cbf\n  clew decode --format json crash.cbf crash.cif\n  swift-program | clew decode -",
+		Example: "  clew decode crash.cbf\n  clew decode --images crash.cif crash.cbf\n  clew decode --format json crash.cbf crash.cif\n  swift-program | clew decode -",
 		Args:    wantArgs(1, -1, "one or more FILEs (- is standard input)"),
 		RunE:    func(c *cobra.Command, args []string) error { return runDecode(c, &f, args) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.format, "format", "text", "text or json")
 	fl.StringVar(&f.from, "from", "", "what the files are: cbf, image-map or swift (default: recognised)")
+	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -66,6 +71,9 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 		}
 	}
 	d := &decoding{json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	if f.images != "" {
+		o.Images = d.images(f.images, c.InOrStdin(), o)
+	}
 	for _, name := range files {
 		data, err := readInput(name, c.InOrStdin())
 		if err != nil {
@@ -97,6 +105,23 @@ type decoding struct {
 func (d *decoding) problem(text string) {
 	fmt.Fprintf(d.err, "clew: %s\n", text)
 	d.code = exitFailed
+}
+
+// images reads the image map that --images names, as far as it can be read.
+func (d *decoding) images(name string, stdin io.Reader, o document.Options) *imagemap.ImageMap {
+	data, err := readInput(name, stdin)
+	if err != nil {
+		d.problem(err.Error())
+		return nil
+	}
+	o.Format = document.ImageMap
+	var m *imagemap.ImageMap
+	for doc := range document.Read(data, o) {
+		if m = doc.Images; doc.Err != nil {
+			d.problem(fmt.Sprintf("decode %s: %s", name, complaint(doc, 1, false)))
+		}
+	}
+	return m
 }
 
 // file writes what is in a file. Only failures to write are errors.
@@ -158,7 +183,9 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 		return fmt.Sprintf("%v; %s could be read: get the file again, or try --no-platform for one from Swift before 6.2", doc.Err, export.Count(images, "image"))
 	}
 	hint := "get the file again"
-	if recognised && doc.Format == document.CBF {
+	if doc.Format == document.CBF && doc.Complete { // of --images, then
+		hint = "name the image map that was written with it"
+	} else if recognised && doc.Format == document.CBF {
 		hint += ", or try --from image-map if it is one"
 	}
 	return fmt.Sprintf("%s%v; %s could be read: %s", where, doc.Err, export.Count(len(doc.Frames), "frame"), hint)

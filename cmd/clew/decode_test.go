@@ -159,6 +159,44 @@ func TestDecodeText(t *testing.T) {
 	}
 }
 
+// --images: a bare backtrace with its image map, as if both had been in an envelope.
+func TestDecodeWithImages(t *testing.T) {
+	backtrace := file(t, "x.cbf", unhex(t, "00 18 20 28 18 00"))
+	images := file(t, "x.cif", unhex(t, "00 00 01 00 10 10 01 ff 02 2f 61 00"))
+	const text = `backtrace, 16-bit, 2 frames
+    0  pc     0x0020  ?
+    1  ra     0x0018  a+0x8
+  end
+
+image map, 16-bit, 1 image
+  0x0010-0x0020  ff  /a
+`
+	if got := execute(decodeCommand(), "", "--images", images, backtrace); got != (execution{out: text}) {
+		t.Errorf("%+v", got)
+	}
+	// One line of JSON, which clew encode makes an envelope of.
+	line := execute(decodeCommand(), "", "--format=json", "--images", images, backtrace)
+	if !strings.Contains(line.out, `"frames":[{"kind":"pc","address":"0x20"}`) || !strings.Contains(line.out, `"path":"/a"`) {
+		t.Errorf("%+v", line)
+	}
+	if err := schematest.CheckOutput(schema.Decode, []byte(line.out)); err != nil {
+		t.Error(err)
+	}
+	// What is wrong with the map is said; the backtrace is shown nevertheless.
+	other := file(t, "other.cif", unhex(t, "02 00 00"))
+	cut := file(t, "cut.cif", unhex(t, "00 00 02 00 10 10 00 00 80"))
+	for _, tt := range []struct{ images, out, errors string }{
+		{other, "    1  ra     0x0018\n", "clew: decode " + backtrace + ": offset 0: the image map has 64-bit words, the backtrace 16-bit ones; 2 frames could be read: name the image map that was written with it"},
+		{cut, "    1  ra     0x0018  image at 0x10 +0x8\n", "clew: decode " + cut + ": offset 9: image 1: data ends too early"},
+		{filepath.Join(t.TempDir(), "none"), "    1  ra     0x0018\n", "no such file"},
+	} {
+		got := execute(decodeCommand(), "", "--images", tt.images, backtrace)
+		if got.code != exitFailed || !strings.Contains(got.out, tt.out) || !strings.Contains(got.errors, tt.errors) || len(lines(got.errors)) != 1 {
+			t.Errorf("%s: %+v", tt.images, got)
+		}
+	}
+}
+
 func TestDecodeFrom(t *testing.T) {
 	padded := file(t, "padded", unhex(t, "02 00 00"))
 	for _, tt := range []struct{ from, want string }{

@@ -1,5 +1,7 @@
 // CBF, image maps and Swift's envelopes, made readable by `clew decode`.
 
+import { access } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Binary } from './binary';
 import type { Documents } from './commands/unwinding';
@@ -10,13 +12,31 @@ import { baseName } from './text';
 
 /** A file in words. What could be read of a corrupt one is there too, with what is wrong below it. */
 export async function decode(binary: Binary, path: string): Promise<{ text: string; problem?: string }> {
-	const result = await run(await binary.path(), ['decode', '--format', 'text', path], { timeout: 120_000 });
+	const args = ['decode', '--format', 'text', path];
+	const images = await imagesOf(path);
+	if (images) args.push('--images', images);
+	const result = await run(await binary.path(), args, { timeout: 120_000 });
 	if (result.code === 0) return { text: result.stdout };
 	const problem = result.stderr.trim() || `clew decode ended with status ${result.code}`;
 	if (result.stdout.trim() === '') {
 		throw new UserError(`${baseName(path)} cannot be decoded: ${problem.replace(/^clew: /, '')}`, [showLogAction]);
 	}
 	return { text: result.stdout, problem };
+}
+
+/** The image map that was exported with a backtrace: x.cif beside x.cbf, or images.cif for the whole folder. */
+export async function imagesOf(path: string): Promise<string | undefined> {
+	if (!/\.cbf$/i.test(path)) return undefined;
+	for (const candidate of [path.replace(/cbf$/i, 'cif'), join(dirname(path), 'images.cif')]) {
+		if (
+			await access(candidate).then(
+				() => true,
+				() => false,
+			)
+		)
+			return candidate;
+	}
+	return undefined;
 }
 
 /** Open CBF File. */

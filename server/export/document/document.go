@@ -103,19 +103,23 @@ func (d *Document) setBacktrace(data []byte, part string, opts cbf.DecodeOptions
 // setImages reads the image map.
 func (d *Document) setImages(data []byte, part string, opts imagemap.DecodeOptions) {
 	m, err := imagemap.Decode(data, opts)
-	d.Images = m
-	if m != nil {
-		ws := cbf.WordSize(m.WordSize())
-		if d.WordSize != 0 && d.WordSize != ws {
-			d.addError(&Error{Part: part, Err: fmt.Errorf("%d-bit words, in the backtrace %d-bit ones", ws, d.WordSize)})
-			d.Images = nil // its addresses say nothing of the backtrace's
-			return
-		}
-		d.WordSize = ws
+	if m != nil && !d.addImages(m, part) {
+		return
 	}
 	if err != nil {
 		d.addError(mapError(err, part))
 	}
+}
+
+// addImages takes an image map if its addresses can be the backtrace's.
+func (d *Document) addImages(m *imagemap.ImageMap, part string) bool {
+	ws := cbf.WordSize(m.WordSize())
+	if d.WordSize != 0 && d.WordSize != ws {
+		d.addError(&Error{Part: part, Err: fmt.Errorf("the image map has %d-bit words, the backtrace %d-bit ones", ws, d.WordSize)})
+		return false
+	}
+	d.Images, d.WordSize = m, ws
+	return true
 }
 
 // mapError makes one error of those that reading an image map can give: the one

@@ -309,7 +309,7 @@ func TestDamage(t *testing.T) {
 		{"paths lost", document.ImageMap, bytesOf(t, "02 00 02 00 10 10 00 90 00 00 20 10 00 90 00"), 7, "of 1 more", 0, 2, true},
 		{"both", document.Swift, []byte(`{"architecture":"arm64","backtrace":"AhgwBw","imageMap":"AgAB"}`), 3, "backtrace: unknown instruction 0x07; offset 3: imageMap: ", 1, 0, true},
 		{"images only", document.Swift, []byte(`{"architecture":"arm64","backtrace":"","imageMap":"AgAA"}`), 0, "backtrace: ", 0, 0, true},
-		{"words of two sizes", document.Swift, []byte(`{"architecture":"arm64","backtrace":"AgA","imageMap":"AQAA"}`), 0, "imageMap: 32-bit", 0, -1, true},
+		{"words of two sizes", document.Swift, []byte(`{"architecture":"arm64","backtrace":"AgA","imageMap":"AQAA"}`), 0, "imageMap: the image map has 32-bit", 0, -1, true},
 		{"no base64", document.Swift, []byte(` {"architecture":"arm64","backtrace":"*"}`), 1, "base64", 0, -1, false},
 		{"JSON cut off", document.Swift, []byte(`{"architecture":`), 16, "cut off", 0, -1, false},
 		{"no JSON", document.Swift, []byte(`{"architecture"}`), 15, "invalid character", 0, -1, false},

@@ -24,6 +24,8 @@ type Options struct {
 	// NoPlatform reads image maps without a platform field, as Swift before 6.2
 	// wrote them. The data does not tell.
 	NoPlatform bool
+	// Images is the image map of backtraces that come without one; nil: none.
+	Images *imagemap.ImageMap
 	// MaxFrames is how many frames of a backtrace are read; 0 means
 	// [cbf.MaxFrames].
 	MaxFrames int
@@ -48,6 +50,9 @@ func Read(data []byte, o Options) iter.Seq[*Document] {
 		switch format {
 		case CBF:
 			d.setBacktrace(data, "", o.backtraces())
+			if o.Images != nil && d.WordSize != 0 {
+				d.addImages(o.Images, "")
+			}
 		case ImageMap:
 			d.setImages(data, "", o.maps())
 			d.Complete = d.Err == nil

@@ -134,7 +134,10 @@ export const scenarios = {
 			(await w.page.locator('.tab.active').innerText()).includes('mine.cbf'),
 		);
 		await until('its frames', async () =>
-			/0x[0-9a-f]+/.test(await w.page.locator('.editor-instance .view-lines').first().innerText()),
+			// Each with its image, from the .cif beside the file.
+			/0x[0-9a-f]+\s+barista\.exe\+0x/.test(
+				await w.page.locator('.editor-instance .view-lines').first().innerText(),
+			),
 		);
 		await w.shot('cbf');
 		await w.page.keyboard.press('Control+W');
