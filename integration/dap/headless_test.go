@@ -1,7 +1,9 @@
 package dap
 
 import (
+	"fmt"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
@@ -102,4 +104,50 @@ func TestHeadlessStacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHeadlessOtherWrites: what one editor writes to the stack is in what another
+// gets of it at the same stop.
+func TestHeadlessOtherWrites(t *testing.T) {
+	testneed.Ptrace(t)
+	v, ok := program.Named("static-O2-omit")
+	if !ok {
+		t.Fatal("no such program")
+	}
+	sc := program.Scenarios[1]
+	p := native(t, v.Name)
+	s := serving(t, binary("clew"), p.Library, []string{"--accept-multiclient"}, p.Path, sc.Name, sc.Stop, filepath.Join(t.TempDir(), "record"))
+	c := s.dial()
+	thread := threadOf(t, c.remote(nil))
+	before := c.stack(thread, 0, 0)
+	var evidence struct{ Frames []struct{ CFA, PC string } }
+	decode(t, c.request("clew/stack", object{"threadId": thread}), &evidence)
+	cfa, err := strconv.ParseUint(evidence.Frames[0].CFA, 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, err := strconv.ParseUint(evidence.Frames[1].PC, 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := s.dial()
+	other.remote(object{"stopOnEntry": true})
+	var slot struct{ VariablesReference int64 }
+	decode(t, other.request("evaluate", object{"expression": fmt.Sprintf("*(*[1]uint64)(%#x)", cfa-8)}), &slot)
+	write := func(value uint64) {
+		other.ok("setVariable", object{"variablesReference": slot.VariablesReference, "name": "[0]", "value": strconv.FormatUint(value, 10)})
+	}
+	write(0)
+	for i, f := range c.stack(thread, 0, 0).StackFrames {
+		if i > 0 && f.PC == before.StackFrames[1].PC {
+			t.Errorf("frame %d is still there, though its return address was overwritten: %+v", i, f)
+		}
+	}
+	write(pc)
+	after := c.stack(thread, 0, 0)
+	if len(after.StackFrames) != len(before.StackFrames) || after.StackFrames[1].PC != before.StackFrames[1].PC {
+		t.Errorf("with the return address back: %+v\nbefore: %+v", after.StackFrames, before.StackFrames)
+	}
+	other.ok("disconnect", nil)
+	c.disconnect()
 }

@@ -97,7 +97,15 @@ func (p *Proxy) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 
 // onWrite passes what changes the program's memory.
 func (p *Proxy) onWrite(_ context.Context, m *dapwire.Message) {
-	p.pass(m, func(*dapwire.Message) { p.state.writes() })
+	p.pass(m, func(*dapwire.Message) { p.wrote() })
+}
+
+// wrote is called when a request may have changed the program's memory.
+func (p *Proxy) wrote() {
+	p.state.writes()
+	if s, ok := p.look.target().(Shared); ok {
+		s.Wrote()
+	}
 }
 
 // onEvent looks at an event of Delve's before the client sees it.

@@ -27,6 +27,10 @@ type Target interface {
 	EndStep() error
 }
 
+// Shared is a target that other clients look at too: Wrote says that this one may
+// have changed the program's memory.
+type Shared interface{ Wrote() }
+
 // Lender is a target whose Delve can be lent a frame that it does not know, for
 // requests about it: one in this process.
 type Lender interface {

@@ -97,7 +97,7 @@ func (p *Proxy) onSetVariable(ctx context.Context, m *dapwire.Message) {
 	}
 	setArgument(m, "variablesReference", h.delve)
 	answer, err := p.inFrame(ctx, m, h.frame, false)
-	p.state.writes()
+	p.wrote()
 	if err != nil {
 		p.refuse(m, errSetVariable, message, err.Error())
 		return
@@ -147,7 +147,7 @@ func (p *Proxy) onEvaluate(ctx context.Context, m *dapwire.Message) {
 	}
 	p.pass(m, func(answer *dapwire.Message) {
 		if calls(args.Expression) {
-			p.state.writes()
+			p.wrote()
 		}
 		if answer.Success {
 			p.config.hear(args.Expression)

@@ -20,7 +20,7 @@ type editors struct {
 	opts dap.Options // of every proxy
 
 	mu      sync.Mutex
-	proxies []*standing
+	proxies map[*standing]bool
 }
 
 // standing is a proxy that stands before Delve.
@@ -65,12 +65,18 @@ func (e *editors) stand(conn net.Conn, beginning []byte) (delves net.Conn) {
 	opts.Log = delve.LogDAP
 	s := &standing{delves: delves, told: make(chan struct{})}
 	e.mu.Lock()
-	e.proxies = append(e.proxies, s)
+	if e.proxies == nil {
+		e.proxies = map[*standing]bool{}
+	}
+	e.proxies[s] = true
 	e.mu.Unlock()
 	proxy := dap.New(opts)
 	go func() {
-		defer close(s.told)
 		proxy.Run()
+		close(s.told)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.proxies, s)
 	}()
 	return delves
 }
@@ -83,7 +89,7 @@ func (e *editors) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	patience := time.After(tellPatience)
-	for _, s := range e.proxies {
+	for s := range e.proxies {
 		_ = s.delves.Close() // it has said everything
 		select {
 		case <-s.told:

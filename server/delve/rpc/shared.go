@@ -68,6 +68,9 @@ func (s *shared) Lend(f *delve.Lent) (delve.Loan, error) {
 	return loan, nil
 }
 
+// Wrote implements [dap.Shared].
+func (s *shared) Wrote() { s.server.changed() }
+
 // Close closes what the editor's session has opened; the program goes on.
 func (s *shared) Close() error {
 	if s.core != nil {
