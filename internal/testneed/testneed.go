@@ -57,6 +57,7 @@ var Needs = []Need{
 	{Name: "qemu-aarch64_be", Programs: []string{"qemu-aarch64_be"}, Debian: []string{"qemu-user"}},
 	{Name: "qemu-s390x", Programs: []string{"qemu-s390x"}, Debian: []string{"qemu-user"}},
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
+	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 

@@ -25,6 +25,7 @@ function must(command, args, options = {}) {
 const home = mkdtempSync(join(tmpdir(), 'clew-e2e-work-'));
 let passed = 0;
 let failed = 0;
+let again = 2; // how many failures may be played once more
 let code;
 for (const signal of ['SIGINT', 'SIGTERM']) {
 	process.on(signal, async () => {
@@ -47,26 +48,17 @@ try {
 		machine: { 'clew.path': clew },
 		settings: { 'clew.log': 'dap' },
 	});
+	const context = { clew, workspace, home, program: join(home, 'barista.exe'), must, code };
 	const wanted = process.argv.slice(2);
 	for (const [name, scenario] of Object.entries(scenarios)) {
 		if (wanted.length > 0 && !wanted.includes(name)) continue;
-		const started = Date.now();
-		const page = await code.open();
-		const window = new Window(page, join(here, 'output'));
-		try {
-			await scenario(window, { clew, workspace, home, program: join(home, 'barista.exe'), must, code });
+		// A browser that draws late on a busy machine is no fault of the extension's: what
+		// fails is played once more, and that it was not steady is said.
+		const first = await play(name, scenario, context);
+		if (first || (again-- > 0 && (await play(name, scenario, context)))) {
 			passed++;
-			console.log(`ok ${name} (${Math.round((Date.now() - started) / 1000)} s)`);
-		} catch (err) {
-			failed++;
-			await window.shot(`failed-${name}`).catch(() => undefined);
-			console.log(
-				`FAILED ${name} (${Math.round((Date.now() - started) / 1000)} s; see output/failed-${name}.png)\n  ${err.stack}`,
-			);
-			console.log(`  log: ${code.extensionLog().slice(-3000)}`);
-			console.log(`  messages: ${JSON.stringify(await window.messages().catch(() => []))}`);
-		}
-		await code.context.close();
+			if (!first) console.log(`UNSTEADY ${name}: failed, and passed when played again`);
+		} else failed++;
 	}
 } catch (err) {
 	failed++;
@@ -77,6 +69,26 @@ try {
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed || passed === 0 ? 1 : 0);
+
+/** Plays a scenario in a window of its own. */
+async function play(name, scenario, context) {
+	const started = Date.now();
+	const took = () => `${Math.round((Date.now() - started) / 1000)} s`;
+	const window = new Window(await code.open(), join(here, 'output'));
+	try {
+		await scenario(window, context);
+		console.log(`ok ${name} (${took()})`);
+		return true;
+	} catch (err) {
+		await window.shot(`failed-${name}`).catch(() => undefined);
+		console.log(`FAILED ${name} (${took()}; see output/failed-${name}.png)\n  ${err.stack}`);
+		console.log(`  log: ${code.extensionLog().slice(-3000)}`);
+		console.log(`  messages: ${JSON.stringify(await window.messages().catch(() => []))}`);
+		return false;
+	} finally {
+		await code.context.close();
+	}
+}
 
 /** An extension that declares what golang.go declares, for sessions of type go; packed. */
 function goStandIn(folder) {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
 
@@ -120,6 +120,7 @@ export const scenarios = {
 
 		// Exported, and opened again; it is what clew stack writes.
 		const file = join(workspace, 'mine.cbf');
+		rmSync(file, { force: true }); // of a failed attempt
 		await w.command('Clew: Export Stack as CBF...');
 		await w.answer('goroutine-1.cbf', file);
 		await w.message(`Exported: ${file}`);
@@ -135,9 +136,7 @@ export const scenarios = {
 		);
 		await until('its frames', async () =>
 			// Each with its image, from the .cif beside the file.
-			/0x[0-9a-f]+\s+barista\.exe\+0x/.test(
-				await w.page.locator('.editor-instance .view-lines').first().innerText(),
-			),
+			/0x[0-9a-f]+\s+barista\.exe\+0x/.test(await w.page.locator('.editor-instance .view-lines').first().innerText()),
 		);
 		await w.shot('cbf');
 		await w.page.keyboard.press('Control+W');
