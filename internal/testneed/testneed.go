@@ -58,6 +58,7 @@ var Needs = []Need{
 	{Name: "qemu-s390x", Programs: []string{"qemu-s390x"}, Debian: []string{"qemu-user"}},
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
 	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
+	{Name: "xz", Programs: []string{"xz"}, Debian: []string{"xz-utils"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 

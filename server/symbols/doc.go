@@ -4,7 +4,8 @@
 // (vaddr); where the file is loaded is the caller's business.
 //
 // A separate debug file, found by build ID or .gnu_debuglink, adds what was
-// stripped; one of another build is named and not used ([OpenWithDebug]).
+// stripped; one of another build is named and not used ([OpenWithDebug]). Where there
+// is none, the names that a stripped file keeps in .gnu_debugdata count.
 //
 // Everything is read when first asked for, and a part that is missing or
 // corrupt only means that less is known.

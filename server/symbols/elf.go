@@ -106,7 +106,14 @@ func (f *elfFile) Code(vaddr uint64, n int) []byte {
 }
 
 func (f *elfFile) readGoTable() *gotab.Table { return readGoTable(f) }
-func (f *elfFile) readFunctions() []function { return readFunctions(f.File, f.debug, f.moved) }
+
+func (f *elfFile) readFunctions() []function {
+	more := f.debug
+	if more == nil {
+		more = f.readMini()
+	}
+	return readFunctions(f.File, more, f.moved)
+}
 
 func (f *elfFile) readLines() *lineIndex {
 	if f.debug != nil {

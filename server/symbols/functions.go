@@ -32,8 +32,8 @@ type Bounds struct {
 }
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
-// one for each; debug is the separate debug file, nil if there is none. A file
-// without section headers has dynamic symbols all the same.
+// one for each; debug is the separate debug file, or the small one within, nil if there
+// is none. A file without section headers has dynamic symbols all the same.
 func readFunctions(f, debug *elf.File, moved uint64) []function {
 	var out []function
 	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
