@@ -238,7 +238,7 @@ func TestAttachSameUser(t *testing.T) {
 }
 
 // TestNeverStops: the program ends, at a location that does not exist or
-// without any.
+// without any, or stops before it reaches one.
 func TestNeverStops(t *testing.T) {
 	p := build(t, variantNamed(t, "static-O1-g-fp"))
 	out := filepath.Join(t.TempDir(), "out.json")
@@ -251,6 +251,13 @@ func TestNeverStops(t *testing.T) {
 		}
 	}
 	absent(t, out)
+	s = launch(t, p, "plain", "int3", "--break", "leaf_break", "-o", out)
+	if s.want(t, done); !strings.Contains(s.stderr, `stopped by itself (breakpoint instruction in the program) before it reached "leaf_break"`) {
+		t.Error(s)
+	}
+	if err := os.Remove(out); err != nil {
+		t.Error(err)
+	}
 	s = launch(t, p, "plain", "break", "-o", out)
 	if s.want(t, failed); !strings.Contains(s.stderr, "without stopping; give --break") {
 		t.Error(s)

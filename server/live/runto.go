@@ -54,8 +54,8 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 
 // RunTo lets the program run until it stops by itself, or at a location. A
 // location in a library that is not loaded yet is set when it is; notify is
-// told when clew waits for that. When ctx ends before the program stops, the
-// error is the context's cause.
+// told when clew waits for that, and when the program stops by itself first. When
+// ctx ends before the program stops, the error is the context's cause.
 func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
 	s := p.session
 	r := &runner{session: s, process: p, location: location, notify: notify}
@@ -78,7 +78,9 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 		case stop.Reason == delve.StopExited:
 			return stop, &ExitError{Status: stop.ExitStatus, Location: location}
 		case fatal != 0 && stop.Breakpoint == fatal:
-			return delve.Stop{Reason: delve.StopFatal}, nil
+			stop = delve.Stop{Reason: delve.StopFatal}
+			r.elsewhere(stop)
+			return stop, nil
 		case stop.Breakpoint != 0 && stop.Breakpoint != r.target:
 			if err := r.libraries(); err != nil {
 				return stop, err
@@ -86,8 +88,22 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 		case location != "" && r.target == 0 && stop.Reason != delve.StopManual:
 			return stop, &UnknownLocationError{Location: location, Stopped: stop.Reason}
 		default:
+			r.elsewhere(stop)
 			return stop, nil
 		}
+	}
+}
+
+// elsewhere says that a program has stopped before it came to the location.
+func (r *runner) elsewhere(stop delve.Stop) {
+	if r.location != "" && stop.Breakpoint != r.target {
+		r.say("the program stopped by itself (%s) before it reached %q", stop.Reason, r.location)
+	}
+}
+
+func (r *runner) say(format string, args ...any) {
+	if r.notify != nil {
+		r.notify(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -173,9 +189,7 @@ func (r *runner) libraries() error {
 	if len(hooks) == 0 { // a static program: nothing will be loaded
 		return &UnknownLocationError{Location: r.location}
 	}
-	if r.notify != nil {
-		r.notify(fmt.Sprintf("location %q is not known yet: waiting for a library that has it", r.location))
-	}
+	r.say("location %q is not known yet: waiting for a library that has it", r.location)
 	id, err := r.session.BreakAt(hooks...)
 	if err != nil {
 		return fmt.Errorf("breakpoint at the dynamic loader's %s: %w", loaderHook, err)
