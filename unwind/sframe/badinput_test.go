@@ -174,14 +174,17 @@ func TestContainer(t *testing.T) {
 	wants("two tables, starts relative to what is not known", read(concatenated(2, 0), sframe.Options{}), 0,
 		".sframe+0x3: sfp_flags: one of several tables in a row does not say what its functions' starts are relative to")
 
-	// Functions in any order, whatever the flag says.
+	// Functions in any order, whatever the flag says, where they can be no others.
 	for _, flags := range []uint8{0, 1} {
 		b := sframetest.For(2, unwind.AMD64, sectionAddr)
 		b.Flags = flags
+		var opts sframe.Options
 		for _, start := range []uint64{0x3000, 0x1000, 0x2000} {
 			b.Add(sframetest.Func{Start: start, Size: 0x20, Count: 1, Rows: "00 03 08"})
+			opts.Code = append(opts.Code, unwind.Range{Start: start, End: start + 0x20})
 		}
-		tab := read(b.Bytes(), sframe.Options{})
+		opts.Code = unwind.NewRangeSet(opts.Code...)
+		tab := read(b.Bytes(), opts)
 		wants("not sorted", tab, 3, "")
 		for _, at := range []uint64{0x1000, 0x201f, 0x3008} {
 			if _, answer := tab.Lookup(at); answer != sframe.Found {
@@ -221,6 +224,22 @@ func TestObjectFileForm(t *testing.T) {
 		tab := read(data, opts)
 		if first, n := tab.Problems(); n != 1 || !strings.Contains(first[0].Reason, "as in object files") || tab.Len() != 0 {
 			t.Errorf("%d functions, %v", tab.Len(), first)
+		}
+	}
+	// One function alone makes sense either way, and functions whose code the linker
+	// dropped make none either way.
+	for _, dropped := range []bool{false, true} {
+		one := sframetest.For(2, unwind.AMD64, sectionAddr).Add(sframetest.Func{Start: funcAddr, Size: 0x2c, Count: 1, Rows: "00 03 08"})
+		one.Flags = sframe.FlagPCRelative
+		if dropped {
+			one.Add(sframetest.Func{Start: 0, Size: 0x2c, Count: 1, Rows: "00 03 08"})
+		}
+		data := one.Bytes()
+		data[3] = 0
+		tab := read(data, sframe.Options{Code: unwind.NewRangeSet(unwind.Range{Start: funcAddr - 0x100, End: funcAddr + 0xc0})})
+		first, n := tab.Problems()
+		if n != 1 || first[0].Field != "sfp_flags" || first[0].Offset != 3 || !strings.Contains(first[0].Reason, "nothing tells") || tab.Len() != 0 {
+			t.Errorf("one function, with one dropped %t: %d functions, %v", dropped, tab.Len(), first)
 		}
 	}
 }

@@ -10,8 +10,9 @@ import (
 // unmerged refuses a table as the assembler of binutils up to 2.44 writes it
 // into object files: starts are relative to their own field there, though
 // nothing says so, and a linker that knows nothing of SFrame leaves them that
-// way. Linkers that merge tables sort them. In one that is not sorted, starts
-// that make no sense, and do when they are taken relative to their fields, tell.
+// way. Linkers that merge tables sort them. One that is not sorted is taken as
+// it says only if its starts make sense so, and would not relative to their
+// fields: of one function both mostly do.
 func (t *Table) unmerged(h *Header) *Error {
 	if h.Flags&(FlagPCRelative|FlagSorted) != 0 {
 		return nil
@@ -26,10 +27,15 @@ func (t *Table) unmerged(h *Header) *Error {
 		shift := uint64(f.entry) - h.Offset
 		toFields = append(toFields, unwind.Range{Start: f.start + shift, End: f.end() + shift})
 	}
-	if t.sensible(asSaid) || !t.sensible(toFields) {
+	said, fields := t.sensible(asSaid), t.sensible(toFields)
+	reason := "starts are relative to their fields, as in object files, though the flag that says so is not set"
+	switch {
+	case said && !fields || len(asSaid) == 0:
 		return nil
+	case said || !fields:
+		reason = "functions are not sorted, as in object files, and nothing tells whether their starts are relative to the table or to their fields"
 	}
-	return t.errorf(int(h.Offset)+3, "sfp_flags", "starts are relative to their fields, as in object files, though the flag that says so is not set")
+	return t.errorf(int(h.Offset)+3, "sfp_flags", "%s", reason)
 }
 
 // sensible says whether functions lie in the program's code and not in each
