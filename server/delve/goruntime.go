@@ -26,7 +26,7 @@ type goroutine struct {
 	addr       uint64
 	id         uint64
 	status     uint32
-	m          uint64
+	m, lockedM uint64 // lockedM is the thread that nothing else may run on, 0 for none
 	lo, hi     uint64
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
 	start      uint64 // its first function
@@ -60,7 +60,7 @@ func (r *goRuntime) readG(addr uint64) (goroutine, error) {
 		}
 		return order.Uint64(buf[off:])
 	}
-	g.id, g.m, g.start = word(l.gGoid), word(l.gM), word(l.gStartPC)
+	g.id, g.m, g.lockedM, g.start = word(l.gGoid), word(l.gM), word(l.gLockedM), word(l.gStartPC)
 	g.lo, g.hi = word(l.gStackLo), word(l.gStackHi)
 	g.status = uint32(word(l.gStatus)) &^ statusScanBit
 	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)
@@ -137,7 +137,9 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 		return nil, errNoGoroutines
 	}
 	running := make(map[uint64]Thread, len(threads))
+	byM := make(map[uint64]Thread, len(threads))
 	for _, th := range threads {
+		byM[th.m] = th
 		if th.Goroutine != 0 {
 			running[th.Goroutine] = th
 		}
@@ -159,13 +161,32 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 			out = append(out, th)
 			continue
 		}
-		out = append(out, parked(r.arch, g))
+		th := parked(r.arch, g)
+		if on, ok := byM[g.lockedM]; ok && g.lockedM != 0 {
+			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
+		}
+		out = append(out, th)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Goroutine < out[j].Goroutine })
 	return out, nil
 }
 
 var errNoGoroutines = errors.New("the program has no DWARF for runtime.g: its goroutines cannot be listed")
+
+// systemStacks are those of a thread's stacks that are no goroutine's.
+//
+// Situation: C has called Go, and that waits. The goroutine is on no thread, but no
+// other may run on its thread until it has gone back to C, and C's frames are on that
+// thread's system stack. Example: a callback that receives from a channel. Test: in
+// integration, TestParkedInCallback.
+func systemStacks(segments []unwind.Segment) (out []unwind.Segment) {
+	for _, s := range segments {
+		if s.Kind != unwind.SegmentGoroutine {
+			out = append(out, s)
+		}
+	}
+	return out
+}
 
 // parked is a goroutine that no thread runs: its first PC is a return address
 // (R9).

@@ -15,6 +15,7 @@ type layout struct {
 	gSchedSP, gSchedPC, gSchedBP      int64
 	gSchedLR                          int64
 	gSyscallSP, gSyscallPC, gSyscallB int64
+	gLockedM                          int64
 	mG0, mGsignal, mCurg              int64
 	mIsExtra                          int64
 	tls                               int64 // where the thread's g is, from the TLS base on; 0 if Delve has to say
@@ -77,6 +78,7 @@ func newLayout(g, m structure) (l *layout, err error) {
 		{g, []string{"sched", "lr"}, &l.gSchedLR}, // a machine without a link register may do without
 		{g, []string{"syscallbp"}, &l.gSyscallB},  // Go 1.23 and later; before, the frame pointer of a system call is unknown
 		{m, []string{"isextra"}, &l.mIsExtra},     // Go 1.21 and later
+		{g, []string{"lockedm"}, &l.gLockedM},
 	} {
 		if *f.to, err = f.in.offset(f.path...); err != nil {
 			*f.to = -1

@@ -20,6 +20,6 @@ func codeLayout(arch unwind.Arch, code gocode.Code) (*layout, error) {
 		tls: c.TLS, gStackLo: c.StackLo, gStackHi: c.StackHi, gM: c.M, gSchedPC: c.SchedPC, gSchedSP: c.SchedSP, gSchedBP: c.SchedBP,
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
-		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, mIsExtra: -1,
+		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
 	}, nil
 }

@@ -71,7 +71,7 @@ func (r *Remote) thread(id int, maps []imagemap.Mapping) (Thread, error) {
 		g = rt.readPointer(regs.tls, rt.layout.tls)
 	}
 	sp, _ := regs.SP(r.arch)
-	rt.segments(&thread.Thread, g, sp, maps)
+	rt.segments(&thread, g, sp, maps)
 	thread.Runtime = thread.Goroutine == 0 && rt.madeByGo(g)
 	return thread, nil
 }

@@ -27,7 +27,7 @@ func (r *goRuntime) madeByGo(gaddr uint64) bool {
 // reaches beyond what Go knows of it, up to the end of its mapping. A thread
 // without Go has the mapping that SP lies in; so has one on a stack that nobody
 // knows (an alternative signal stack of C's).
-func (r *goRuntime) segments(th *assembler.Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
+func (r *goRuntime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
 	if r.layout == nil {
 		th.Segments = writable(maps)
 		return
@@ -53,7 +53,7 @@ func (r *goRuntime) segments(th *assembler.Thread, gaddr, sp uint64, maps []imag
 
 // goSegments lists the stacks of a thread that runs Go code, of the goroutine g,
 // and what is saved of the user goroutine.
-func (r *goRuntime) goSegments(th *assembler.Thread, g goroutine, maps []imagemap.Mapping) {
+func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
 	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
 		if addr == 0 {
 			return goroutine{}, false
@@ -65,6 +65,7 @@ func (r *goRuntime) goSegments(th *assembler.Thread, g goroutine, maps []imagema
 		th.Segments = append(th.Segments, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
 		return other, true
 	}
+	th.m = g.m
 	user := r.readPointer(g.m, r.layout.mCurg)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
 		th.Goroutine, th.Saved = curg.id, &curg.sched

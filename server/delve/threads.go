@@ -20,6 +20,7 @@ type Thread struct {
 	// Runtime is set for a thread that Go's runtime made for itself and that runs
 	// no goroutine now: an idle one, or its monitor.
 	Runtime bool
+	m       uint64 // the runtime.m that it is, 0 if that is not known
 }
 
 // Threads gives every thread with its registers, its goroutine if it runs one,
@@ -69,7 +70,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	}
 	sp, _ := regs.SP(arch(t))
 	g, r := s.currentG(t, th, tls), s.runtime(t)
-	r.segments(&thread.Thread, g, sp, maps)
+	r.segments(&thread, g, sp, maps)
 	thread.Runtime = thread.Goroutine == 0 && r.madeByGo(g)
 	return thread, nil
 }

@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+	"time"
 )
 
 var stops = []string{"int3", "break", "segv", "spin", "sleep", "syscall", "raise", "core", "tiny", "plt"}
@@ -46,6 +47,12 @@ func scenario(name string) func(int) int {
 	case "nested": // Go > C > Go > C > Go > C
 		then = []func(int) int{calling2, first}
 		return calling
+	case "nested-waiting": // parked in Go, with C and Go and C below
+		then = []func(int) int{calling2, waiting}
+		return calling
+	case "thread-waiting": // on a thread of C's
+		then = []func(int) int{waiting}
+		return func(n int) int { return int(C.thread_calling(C.int(n))) }
 	case "catching":
 		return catching
 	case "cleaning":
@@ -94,6 +101,12 @@ func deep(n int) int { return int(C.outer_deep(5000)) + 1 }
 //go:noinline
 func inGo(n int) int {
 	runtime.Breakpoint()
+	return n + 1
+}
+
+//go:noinline
+func waiting(n int) int {
+	time.Sleep(time.Hour)
 	return n + 1
 }
 
