@@ -89,7 +89,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err := guardGroup(group); err != nil {
 		return nil, err
 	}
-	installHook().watch(group)
+	installHook().watch(dbg, group)
 	return s, nil
 }
 
@@ -99,7 +99,7 @@ func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	s.layout, s.noLayout = nil, false
-	installHook().watch(group)
+	installHook().watch(s.dbg, group)
 	return guardGroup(group)
 }
 
