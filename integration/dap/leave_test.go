@@ -77,6 +77,7 @@ func (a *attached) leave(t *testing.T, how func()) {
 var leaving = map[string]func(*attached){
 	"disconnect": func(a *attached) { a.c.ok("disconnect", object{"terminateDebuggee": false}); a.c.end() },
 	"vanish":     func(a *attached) { _ = a.c.conn.Close() },
+	"hang up":    func(a *attached) { _ = a.s.cmd.Process.Signal(syscall.SIGHUP) },
 	"terminate":  func(a *attached) { _ = a.s.cmd.Process.Signal(syscall.SIGTERM) },
 }
 
