@@ -249,9 +249,16 @@ func TestObjectFileForm(t *testing.T) {
 // TestPLTGot: the linker's rule for .plt.got is wrong by a word. It is put right
 // where the code shows it, and not used where the code is not known.
 func TestPLTGot(t *testing.T) {
-	for _, block := range []uint8{8, 16} {
+	for _, tt := range []struct {
+		block, info uint8
+		rows        string
+	}{
+		{8, 0, "00 03 10"}, {16, 0, "00 03 10"},
+		{8, sframetest.Addr2, "0000 03 10"}, {16, sframetest.Addr4, "00000000 03 10"}, // of a section of 256 bytes and more
+	} {
+		block := tt.block
 		b := sframetest.For(3, unwind.AMD64, sectionAddr).
-			Add(sframetest.Func{Start: funcAddr, Size: 2 * uint32(block), Count: 1, Rows: "00 03 10", Info: sframetest.Mask, Block: block})
+			Add(sframetest.Func{Start: funcAddr, Size: 2 * uint32(block), Count: 1, Rows: tt.rows, Info: sframetest.Mask | tt.info, Block: block})
 		entry := append(sframetest.Hex("ff 25 01 02 03 04"), 0x66, 0x90)
 		if block == 16 {
 			entry = append(sframetest.Hex("f3 0f 1e fa f2 ff 25 01 02 03 04"), make([]byte, 5)...)

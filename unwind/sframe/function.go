@@ -46,10 +46,11 @@ const (
 	bitDoubtful  // some of its rows may rest on another register than they say
 	// The two bits from here on are the width of a row's start: 1, 2 or 4 bytes.
 	widthShift = 6
+	bitsWidth  = 3 << widthShift
 )
 
 // width is that of a row's start in bytes.
-func (f *function) width() uint8 { return 1 << (f.bits >> widthShift & 3) }
+func (f *function) width() uint8 { return 1 << (f.bits >> widthShift) }
 
 func (f *function) end() uint64 { return f.start + uint64(f.size) }
 

@@ -15,9 +15,10 @@ const (
 )
 
 // isPLTGot says whether a function has the rule that is wrong, and nothing else:
-// repeated code whose first instruction would find two words on the stack.
+// repeated code whose first instruction would find two words on the stack. A long
+// linkage table's row has a start of 2 or 4 bytes.
 func (t *Table) isPLTGot(h *Header, f *function) bool {
-	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits != 0 {
+	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits&^bitsWidth != 0 {
 		return false
 	}
 	e := t.rowAt(f, int(f.rows))
