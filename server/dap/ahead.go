@@ -19,7 +19,7 @@ func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) (done f
 	known := false
 	frames := p.framesOf(want)
 	if err := p.own(ctx, request, func(_ context.Context, v *view) error {
-		w.walked(v.session.WalkAhead(want.ThreadID, frames))
+		w.walked(v.session.WalkAhead(want.ThreadID, min(frames, firstWalk)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {

@@ -152,3 +152,29 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 	v.take(thread, low, answer)
 	return nil
 }
+
+// askStack asks Delve for the page that a request is about, of which the first
+// frame in the answer has the index from: of a page that may be too much for
+// Delve, as far as there are frames.
+func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (answer *dapwire.Message, from int, err error) {
+	start := min(max(want.StartFrame, 0), maxRows)
+	end := max(p.framesOf(want), start+1)
+	if end <= firstWalk {
+		answer, err = p.up.ask(ctx, m)
+		return answer, start, err
+	}
+	for limit := firstWalk; ; limit *= 2 {
+		upTo := min(end, limit)
+		from = min(start, upTo-1) // beyond the limit: is there a frame right before it?
+		setArgument(m, "startFrame", int64(from))
+		setArgument(m, "levels", int64(upTo-from))
+		answer, err = p.up.ask(ctx, m)
+		if err != nil || !answer.Success || upTo == end {
+			return answer, from, err
+		}
+		raw, _ := answer.Get("body")
+		if frames, ok := framesIn(raw); !ok || len(frames) < upTo-from {
+			return answer, from, nil
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 	}
 	done := p.lookAhead(ctx, m.Seq, want)
 	defer done()
-	answer, err := p.up.ask(ctx, m)
+	answer, from, err := p.askStack(ctx, m, want)
 	if err != nil {
 		return // both connections end
 	}
@@ -45,7 +45,7 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		if p.answerGoStack(ctx, v, want, answer) {
 			return nil
 		}
-		v.take(want.ThreadID, want.StartFrame, answer)
+		v.take(want.ThreadID, from, answer)
 		body, err = p.stackPage(ctx, v, want)
 		return err
 	}); err != nil {
@@ -162,6 +162,11 @@ func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, erro
 // maxRows bounds what one request can ask for.
 const maxRows = 1 << 24
 
+// firstWalk is the number of frames that Delve is asked for at once, before it is
+// known that a stack has more: it takes the memory for all of them before it
+// walks. A client may ask for as many as an integer can count.
+const firstWalk = 1 << 16
+
 // assembled is the stack of one thread of control at a stop.
 type assembled struct {
 	view   *view
@@ -197,7 +202,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	var note string
 	th.Claims = nil
 	// Delve counts inlined functions as frames: they come on top.
-	for ask := depth + depth/2; ; ask *= 2 {
+	for ask := min(depth+depth/2, firstWalk); ; ask *= 2 {
 		claims, err := v.session.Claims(th, ask)
 		if err != nil {
 			note = "Delve's own frames are not known: " + err.Error()

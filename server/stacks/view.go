@@ -270,14 +270,19 @@ func (v *view) whole(ctx context.Context, goroutine int64, frames int) (*Stack, 
 	return w, nil
 }
 
-// maxClaims bounds the frames that Delve is asked for.
-const maxClaims = 1 << 24
+// maxClaims bounds the frames that Delve is asked for; firstClaims bounds them as
+// long as it is not known that there are so many: it takes the memory for all of
+// them before it walks.
+const (
+	maxClaims   = 1 << 24
+	firstClaims = 1 << 16
+)
 
 // claim fills in Delve's own frames, so many physical ones if there are. Delve
 // counts inlined functions as frames: they come on top. That Delve fails is no
 // failure.
 func (v *view) claim(th *delve.Thread, depth int) (note string) {
-	for ask := depth + depth/2; ; ask *= 2 {
+	for ask := min(depth+depth/2, firstClaims); ; ask *= 2 {
 		claims, err := v.session.Claims(*th, ask)
 		if err != nil {
 			return "Delve's own frames are not known: " + err.Error()

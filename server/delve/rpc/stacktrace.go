@@ -18,7 +18,8 @@ import (
 func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if arg.Depth < 0 || arg.Depth >= maxDepth || arg.Opts&(api.StacktraceSimple|api.StacktraceG) != 0 || !s.looks() {
+	arg.Depth = min(arg.Depth, maxDepth-1)
+	if arg.Depth < 0 || arg.Opts&(api.StacktraceSimple|api.StacktraceG) != 0 || !s.looks() {
 		return s.delve.Stacktrace(arg, out)
 	}
 	frames, err := s.frames(&arg)
@@ -77,7 +78,9 @@ func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) 
 		return nil, nil, err
 	}
 	if g != nil {
-		if raw, err = s.dbg.Stacktrace(goroutine, frames-1, opts); err == nil && same(g, raw, frames) {
+		// Delve takes the memory for all that it is asked for before it walks; one more
+		// than there are shows whether it has more.
+		if raw, err = s.dbg.Stacktrace(goroutine, min(frames-1, len(g.Frames)), opts); err == nil && same(g, raw, frames) {
 			return nil, raw, nil
 		}
 	}
