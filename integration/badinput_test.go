@@ -75,7 +75,6 @@ func TestNoProgram(t *testing.T) {
 		{"not executable", text, []string{text, "permission denied"}},
 		{"script", script, []string{script, "not an executable"}},
 		{"corrupt", corrupt, []string{corrupt}},
-		{"not Go", "/bin/true", []string{"/bin/true", "not a Go program"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := filepath.Join(dir, "out.json")

@@ -41,7 +41,7 @@ func TestParkedInCallback(t *testing.T) {
 					_ = cmd.Process.Kill()
 					_ = cmd.Wait() // killed is what we want
 				}()
-				stack := awaitWaiting(t, cmd.Process.Pid)
+				stack := awaitWaiting(t, cmd.Process.Pid, "main.waiting")
 				record := readRecord(t, stem, recorded(t, stem))
 				want := program.Expect(record, groups)
 				want[0].Kind = "" // saved when it was parked: a return address
@@ -63,17 +63,17 @@ func TestParkedInCallback(t *testing.T) {
 	}
 }
 
-// awaitWaiting gives the stack of the goroutine that sleeps in main.waiting.
-func awaitWaiting(t testing.TB, pid int) stackjson.Stack {
+// awaitWaiting gives the stack of the goroutine that is parked below a function.
+func awaitWaiting(t testing.TB, pid int, function string) stackjson.Stack {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for _, s := range clew(t, "stack", "--pid", strconv.Itoa(pid), "--goroutine", "all", "--format", "json").stacks(t) {
-			if s.Thread == 0 && slices.ContainsFunc(s.Frames, func(f stackjson.Frame) bool { return f.Function == "main.waiting" }) {
+			if s.Thread == 0 && slices.ContainsFunc(s.Frames, func(f stackjson.Frame) bool { return f.Function == function }) {
 				return s
 			}
 		}
 	}
-	t.Fatal("no goroutine waits in main.waiting")
+	t.Fatalf("no goroutine waits in %s", function)
 	return stackjson.Stack{}
 }
 

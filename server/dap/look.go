@@ -256,14 +256,19 @@ func (p *Proxy) viewAt(ctx context.Context, session Target, process *live.Proces
 	return v, nil
 }
 
-// current is the thread of control that the session has selected.
+// current is the thread of control that the session has selected. Where Go came with a
+// library, Delve may take any word of a thread's for its g, and select no goroutine
+// that there is.
 func (v *view) current() (delve.Thread, error) {
 	selected, err := v.session.Selected()
 	if err != nil {
 		return delve.Thread{}, err
 	}
 	if selected.Goroutine != 0 {
-		return v.live.Goroutine(selected.Goroutine)
+		th, err := v.live.Goroutine(selected.Goroutine)
+		if err == nil || !v.session.InLibrary() {
+			return th, err
+		}
 	}
 	return v.thread(selected.Thread)
 }

@@ -37,6 +37,10 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		return // both connections end
 	}
 	if !answer.Success {
+		if p.lists(ctx, m) {
+			p.stackOfThread(ctx, m, want)
+			return
+		}
 		p.client.send(answer)
 		return
 	}
@@ -59,6 +63,15 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 	}
 	answer.Set("body", body)
 	p.client.send(answer)
+}
+
+// lists says that goroutines are listed that Delve does not know: see onThreads.
+func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) {
+	err := p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
+		inLibrary = v.session.InLibrary()
+		return nil
+	})
+	return err == nil && inLibrary
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
@@ -123,6 +136,17 @@ func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err e
 		return th, id, true, err
 	}
 	th, err = v.live.Goroutine(uint64(id))
+	if !v.session.InLibrary() {
+		return th, id, true, err
+	}
+	// Of goroutines in a library Delve knows at most the selected one.
+	selected, failed := v.session.Selected()
+	if failed != nil || selected.Goroutine != uint64(id) {
+		return th, 0, false, err
+	}
+	if err != nil {
+		th, err = v.current()
+	}
 	return th, id, true, err
 }
 

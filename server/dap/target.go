@@ -20,6 +20,9 @@ type Target interface {
 	// Selected gives what Delve's commands are about, and SelectThread changes it.
 	Selected() (delve.Selection, error)
 	SelectThread(tid uint64) error
+	// InLibrary says that the program's Go code came with a library: Delve lists no
+	// goroutines then, and may take any word of a thread's for its g.
+	InLibrary() bool
 	// WalkAhead has Delve walk a stack for who will ask for it, until release.
 	WalkAhead(goroutine int64, depth int) (release func())
 	// Arm has the next resume stop at a frame's return, and EndStep forgets it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -16,7 +17,8 @@ type thread struct {
 
 // onThreads adds the threads that run no goroutine, of which Delve's list has
 // none: those that C made. Threads of Go's runtime are not listed, but for one
-// that a stop has named.
+// that a stop has named. Where Go came with a library, Delve may know no goroutine
+// at all: then they are listed here too.
 func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	answer, err := p.up.ask(ctx, m)
 	if err != nil {
@@ -25,50 +27,93 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	var body struct {
 		Threads []json.RawMessage `json:"threads"`
 	}
-	if !answer.Success || answer.Decode("body", &body) != nil || dummy(body.Threads) {
+	if !answer.Success || answer.Decode("body", &body) != nil {
 		p.client.send(answer)
 		return
 	}
-	added := 0
+	none := dummy(body.Threads)
+	var added []thread
 	err = p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
 		selected, err := v.session.Selected()
 		if err != nil {
 			return err
+		}
+		if none {
+			if added = v.goroutines(selected); len(added) == 0 && p.alias.stopped.Load() == 0 && selected.Goroutine == 0 {
+				return nil
+			}
 		}
 		threads, err := v.live.Threads()
 		if err != nil {
 			return err
 		}
 		for _, th := range threads {
-			current := selected.Goroutine == 0 && selected.Thread == th.ID
 			if th.Goroutine != 0 || th.Runtime && p.alias.stopped.Load() != ownThreadID(th.ID) {
 				continue
 			}
-			name := ""
-			if pc, ok := th.Registers.PC(v.arch()); ok {
-				name = " " + v.nameOf(unwind.Code(pc, th.FirstPC))
+			t := thread{ownThreadID(th.ID), fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+			if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
+				t.Name = "* " + t.Name
+				if selected.Goroutine != 0 { // as Delve takes it for one
+					t.ID = int64(selected.Goroutine)
+				}
 			}
-			mark := ""
-			if current {
-				mark = "* "
-			}
-			raw, err := json.Marshal(thread{ownThreadID(th.ID), fmt.Sprintf("%s[Thread %d]%s", mark, th.ID, name)})
-			if err != nil {
-				return err
-			}
-			body.Threads = append(body.Threads, raw)
-			added++
+			added = append(added, t)
 		}
 		return nil
 	})
-	if err != nil || added == 0 {
-		if err != nil {
+	if err != nil || len(added) == 0 {
+		if err != nil && !none {
 			p.opts.Log("threads: %v", err)
 		}
 		p.client.send(answer)
 		return
 	}
+	if none {
+		body.Threads = nil
+	}
+	for _, t := range added {
+		raw, err := json.Marshal(t)
+		if err != nil {
+			p.client.send(answer)
+			return
+		}
+		body.Threads = append(body.Threads, raw)
+	}
 	p.respond(m, body)
+}
+
+// goroutines lists those that Delve knows nothing of. The one that is selected has the
+// ID by which Delve goes on with it.
+func (v *view) goroutines(selected delve.Selection) (out []thread) {
+	all, err := v.live.Goroutines()
+	if err != nil {
+		return nil // there is no runtime yet
+	}
+	for _, g := range all {
+		t := thread{int64(g.Goroutine), fmt.Sprintf("[Go %d]%s", g.Goroutine, v.standsIn(&g))}
+		if g.ID != 0 {
+			t.Name += fmt.Sprintf(" (Thread %d)", g.ID)
+		}
+		if g.ID != 0 && g.ID == selected.Thread {
+			t.Name = "* " + t.Name
+			if t.ID = int64(selected.Goroutine); t.ID == 0 {
+				t.ID = ownThreadID(g.ID)
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// standsIn names the function that a thread stands in, after a space; "" if it has
+// no program counter.
+func (v *view) standsIn(th *delve.Thread) string {
+	pc, ok := th.Registers.PC(v.arch())
+	if !ok {
+		return ""
+	}
+	return " " + v.nameOf(unwind.Code(pc, th.FirstPC))
 }
 
 // dummy says that Delve knows of no goroutine, and names one to have any: before

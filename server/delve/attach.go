@@ -2,10 +2,8 @@ package delve
 
 import (
 	"bytes"
-	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -49,8 +47,8 @@ func checkAttachable(pid int) error {
 	if tracer := statusField(status, "TracerPid"); tracer != "" && tracer != "0" {
 		return &AttachError{Pid: pid, Why: "process " + tracer + " is debugging it already", Help: "end that debugger first"}
 	}
-	if err := checkGo(fmt.Sprintf("/proc/%d/exe", pid)); errors.Is(err, errNotGo) {
-		return &AttachError{Pid: pid, Why: err.Error(), Err: err}
+	if !hasGo(pid) {
+		return &AttachError{Pid: pid, Why: errNotGo.Error(), Err: errNotGo}
 	}
 	if state := statusField(status, "State"); strings.HasPrefix(state, "Z") {
 		return &AttachError{Pid: pid, Why: "it has exited (zombie)"}
@@ -100,29 +98,4 @@ func yamaScope() int {
 	}
 	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	return n
-}
-
-// errNotGo says that a program is not Go's.
-var errNotGo = errors.New("it is not a Go program (it has no table of Go functions); clew debugs Go programs")
-
-// checkGo refuses what is not a Go program before it is started or stopped:
-// Delve would find out late, and say more than a line.
-func checkGo(path string) error {
-	f, err := elf.Open(path)
-	if err != nil {
-		var format *elf.FormatError
-		// A file shorter than an ELF header ends early.
-		if errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("it is not an executable (%w)", err)
-		}
-		return err
-	}
-	defer f.Close()
-	// Even stripped Go programs have their function table.
-	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
-		if f.Section(name) != nil {
-			return nil
-		}
-	}
-	return errNotGo
 }

@@ -24,7 +24,7 @@ func (e *CoreError) Unwrap() error { return e.Err }
 // library as if it were the executable's: of the session's memory only what the
 // core file holds can be relied upon (server/corefile).
 func OpenCore(core, executable string) (*Session, error) {
-	if err := checkGo(executable); err != nil {
+	if err := checkLaunch(executable); err != nil {
 		return nil, &CoreError{core, executable, err}
 	}
 	s, err := open(&debugger.Config{CoreFile: core, Backend: "default"}, []string{executable})

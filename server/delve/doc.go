@@ -4,6 +4,10 @@
 // memory with breakpoints removed, and Delve's own frames as claims. It also
 // runs Delve's command line unchanged ([RunCommandLine]).
 //
+// Where Go came with a library, Delve may know neither the goroutines nor which one a
+// thread runs. Both are read here by the library's own DWARF and thread-local word
+// (tlsslot.go). Test: in integration, TestGoInLibrary, here and in dap.
+//
 // Delve waits for any child (wait4(-1)), so one process holds at most one live
 // session.
 package delve

@@ -169,6 +169,10 @@ func (r *Remote) state() (*api.DebuggerState, error) {
 	return state, nil
 }
 
+// InLibrary is as [Session.InLibrary]: the server does not say, and where it knows no
+// goroutines neither does clew.
+func (r *Remote) InLibrary() bool { return false }
+
 // Selected gives what the server's commands are about.
 func (r *Remote) Selected() (Selection, error) {
 	state, err := r.state()

@@ -23,6 +23,7 @@ const (
 	StopManual     StopReason = "interrupted"
 	StopExited     StopReason = "exited"
 	StopStepped    StopReason = "step finished"
+	StopLibrary    StopReason = "a library with Go code was loaded"
 	StopOther      StopReason = "stopped"
 )
 
@@ -108,6 +109,8 @@ func (s *Session) describe(state *api.DebuggerState) Stop {
 		return Stop{Reason: StopHardcoded}
 	case proc.StopManual:
 		return Stop{Reason: StopManual}
+	case proc.StopSharedLibLoaded:
+		return Stop{Reason: StopLibrary}
 	}
 	return Stop{Reason: StopOther}
 }
@@ -120,6 +123,10 @@ func (s *Session) BreakAt(addrs ...uint64) (int, error) {
 	}
 	return bp.ID, nil
 }
+
+// EntryPoint is the address where the program itself begins, when the libraries that
+// it is linked with are loaded.
+func (s *Session) EntryPoint() (uint64, error) { return s.target().EntryPoint() }
 
 func pids(pid, n int) []int {
 	out := make([]int, n)

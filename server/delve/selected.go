@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/go-delve/delve/pkg/locspec"
+	"github.com/go-delve/delve/pkg/proc"
 )
 
 // Selection is the goroutine and thread that Delve's commands are about.
@@ -13,6 +14,15 @@ type Selection struct {
 	// Runtime is set where the thread is one of Go's runtime's own (see [Thread]).
 	Runtime bool
 }
+
+// InLibrary says that the executable has no Go code: it comes with a library.
+func (s *Session) InLibrary() bool {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	return inLibrary(group.Selected.BinInfo())
+}
+
+func inLibrary(bi *proc.BinaryInfo) bool { return len(bi.Images) > 0 && !bi.Images[0].IsGo }
 
 // Selected gives what Delve's commands are about.
 func (s *Session) Selected() (Selection, error) {

@@ -19,8 +19,9 @@ type Session struct {
 	dbg      *debugger.Debugger
 	launched bool
 	layout   *layout     // of the runtime's structures; nil where it is not known
-	noLayout bool        // it is nowhere to be found
+	noLayout int         // the number of images among which it was nowhere to be found
 	code     gocode.Code // of the runtime; nil until it is told
+	slots    slots       // where libraries keep their threads' g
 	ahead    *ahead      // of the stack that was walked ahead, nil for none
 }
 
@@ -37,7 +38,7 @@ type LaunchConfig struct {
 
 // Launch starts a program, stopped before its first instruction.
 func Launch(cfg LaunchConfig) (*Session, error) {
-	if err := checkGo(cfg.Args[0]); err != nil {
+	if err := checkLaunch(cfg.Args[0]); err != nil {
 		return nil, &LaunchError{Path: cfg.Args[0], Err: err}
 	}
 	c := &debugger.Config{
@@ -89,7 +90,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err := guardGroup(group); err != nil {
 		return nil, err
 	}
-	installHook().watch(dbg, group)
+	installHook().watch(group)
 	return s, nil
 }
 
@@ -98,8 +99,8 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout = nil, false
-	installHook().watch(s.dbg, group)
+	s.layout, s.noLayout, s.slots = nil, 0, slots{}
+	installHook().watch(group)
 	return guardGroup(group)
 }
 

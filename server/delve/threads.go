@@ -100,13 +100,18 @@ func (s *Session) runtime(t *proc.Target) *goRuntime {
 	return &goRuntime{layout: s.layout, arch: arch(t), memory: plain{t.Memory()}}
 }
 
+// loadLayout reads the layout, or tries again where a library may have brought Go.
 func (s *Session) loadLayout(t *proc.Target) {
-	if s.layout == nil && !s.noLayout {
-		var err error
-		if s.layout, err = readLayout(t.BinInfo()); err != nil {
-			s.layout, _ = codeLayout(arch(t), s.code) // nil: mappings have to do, see segments
-			s.noLayout = s.layout == nil && s.code != nil
-		}
+	images := len(t.BinInfo().Images)
+	if s.layout != nil || s.noLayout == images {
+		return
+	}
+	var err error
+	if s.layout, err = readLayout(t.BinInfo()); err != nil {
+		s.layout, _ = codeLayout(arch(t), s.code) // nil: mappings have to do, see segments
+	}
+	if s.layout == nil && s.code != nil {
+		s.noLayout = images
 	}
 }
 
@@ -125,6 +130,9 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 	}
 	if s.layout.tls != 0 {
 		return s.runtime(t).readPointer(tls, s.layout.tls)
+	}
+	if bi := t.BinInfo(); tls != 0 && inLibrary(bi) {
+		return s.runtime(t).libraryG(tls, s.slots.of(bi))
 	}
 	off, err := t.BinInfo().GStructOffset(th.ProcessMemory())
 	if err != nil || tls == 0 {

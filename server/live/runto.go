@@ -18,10 +18,18 @@ const loaderHook = "_dl_debug_state"
 type ExitError struct {
 	Status   int    // the number of the signal that ended it, negated, if one did
 	Location string // what it should have stopped at, "" for any stop
+	NotGo    bool   // the executable has no Go code
 }
 
 // Error says what happened and what to do.
 func (e *ExitError) Error() string {
+	if e.NotGo {
+		return e.what() + "; it is not a Go program itself: did it load a library with Go code?"
+	}
+	return e.what()
+}
+
+func (e *ExitError) what() string {
 	if e.Status < 0 {
 		return fmt.Sprintf("the program was ended by signal %d (%v) before it stopped", -e.Status, syscall.Signal(-e.Status))
 	}
@@ -59,6 +67,7 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
 	s := p.session
 	r := &runner{session: s, process: p, location: location, notify: notify}
+	notGo := s.InLibrary()
 	if location != "" {
 		if err := r.start(); err != nil {
 			return delve.Stop{}, err
@@ -76,12 +85,14 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 		case err != nil:
 			return stop, err
 		case stop.Reason == delve.StopExited:
-			return stop, &ExitError{Status: stop.ExitStatus, Location: location}
+			return stop, &ExitError{Status: stop.ExitStatus, Location: location, NotGo: notGo}
 		case fatal != 0 && stop.Breakpoint == fatal:
 			stop = delve.Stop{Reason: delve.StopFatal}
 			r.elsewhere(stop)
 			return stop, nil
-		case stop.Breakpoint != 0 && stop.Breakpoint != r.target:
+		case stop.Reason == delve.StopLibrary && (location == "" || r.target != 0):
+			// Delve's own stop in a program of C's, for breakpoints in Go
+		case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && stop.Breakpoint != r.target:
 			if err := r.libraries(); err != nil {
 				return stop, err
 			}
@@ -146,19 +157,24 @@ func (r *runner) stopWhereFatal() (id int, err error) {
 }
 
 // start places the breakpoint, or breakpoints at the moments from which on it
-// may be possible: the program's own main function, when the libraries that it
+// may be possible: the program's own main function, or its entry point, when the libraries that it
 // is linked with are there, and every later change of the loader's list.
 func (r *runner) start() error {
 	if ok, err := r.place(); ok || err != nil {
 		return err
 	}
 	main, err := r.session.Locate("main.main")
+	if errors.Is(err, delve.ErrNoLocation) { // a program of C's that gets Go with a library
+		var entry uint64
+		entry, err = r.session.EntryPoint()
+		main = []uint64{entry}
+	}
 	if err != nil {
-		return fmt.Errorf("location %q is not known, and neither is main.main to wait in: %w", r.location, err)
+		return fmt.Errorf("location %q is not known, and neither is where to wait for it: %w", r.location, err)
 	}
 	id, err := r.session.BreakAt(main...)
 	if err != nil {
-		return fmt.Errorf("breakpoint at main.main: %w", err)
+		return fmt.Errorf("breakpoint at %#x, where the program begins: %w", main[0], err)
 	}
 	r.waiting = append(r.waiting, id)
 	return nil

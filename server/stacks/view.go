@@ -165,7 +165,10 @@ func (v *view) find(goroutine int64) (delve.Thread, error) {
 		return delve.Thread{}, err
 	}
 	if selected.Goroutine != 0 {
-		return v.goroutine(selected.Goroutine)
+		th, err := v.goroutine(selected.Goroutine)
+		if err == nil || !v.session.InLibrary() {
+			return th, err
+		}
 	}
 	threads, err := v.live.Threads()
 	if err != nil {

@@ -18,15 +18,10 @@ export async function request<C extends keyof Requests>(
 	try {
 		answer = await clew.session.customRequest(command, args);
 	} catch (err) {
-		// What waits when its session ends is cancelled, by VS Code or by the server; nobody has asked for that.
-		throw clew.ended ? sessionEnded() : explain(command, messageOf(err));
+		throw explain(command, messageOf(err));
 	}
 	if (answer === undefined || answer === null) throw new UserError(`The debugger's answer to ${command} is empty.`);
 	return answer;
-}
-
-function sessionEnded(): Error {
-	return new UserError('The debug session ended before the answer came. Start it again.');
 }
 
 /** Makes of a refusal what the user can do about it. */
@@ -48,7 +43,7 @@ export function explain(command: string, message: string): Error {
 			message,
 		)
 	) {
-		return sessionEnded();
+		return new UserError('The debug session ended before the answer came. Start it again.');
 	}
 	return new UserError(message);
 }

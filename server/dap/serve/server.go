@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/clewdbg/clew/server/delve"
 )
@@ -42,7 +44,8 @@ func (s *Server) Run() error {
 func Serve(cfg Config, client io.ReadWriteCloser) error { return serve(cfg, client, notify()) }
 
 func notify() <-chan os.Signal {
-	signals, _ := delve.EndSignals()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	return signals
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-delve/delve/pkg/config"
@@ -264,8 +266,9 @@ func letRun(addr net.Addr) {
 
 // waitForEnd waits for the client to go, or for a signal to this process.
 func waitForEnd(disconnected <-chan struct{}) {
-	signals, stop := delve.EndSignals()
-	defer stop()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	select {
 	case <-signals:
 	case <-disconnected:

@@ -1,0 +1,93 @@
+package delve
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/clewdbg/clew/imagemap"
+)
+
+// errNotGo says that a program is not Go's.
+var errNotGo = errors.New("it is not a Go program (it has no table of Go functions, nor has a library that is loaded); clew debugs Go programs")
+
+// hasGo says whether a process has Go code in its executable or in a library that it
+// has loaded, as far as that can be found out.
+func hasGo(pid int) bool {
+	if err := checkGo(fmt.Sprintf("/proc/%d/exe", pid)); !errors.Is(err, errNotGo) {
+		return true // attaching says what is wrong, if anything is
+	}
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return true
+	}
+	maps, err := imagemap.ParseMaps(bytes.NewReader(data))
+	if err != nil {
+		return true
+	}
+	seen := map[string]bool{}
+	for _, m := range maps {
+		if seen[m.Path] || !strings.HasPrefix(m.Path, "/") || !strings.Contains(m.Perm, "x") {
+			continue
+		}
+		seen[m.Path] = true
+		found, err := goTable(fmt.Sprintf("/proc/%d/root%s", pid, m.Path))
+		if found || errors.Is(err, os.ErrNotExist) { // it was replaced: nobody knows
+			return true
+		}
+	}
+	return false
+}
+
+// checkLaunch refuses what can never have Go code before it is started: Delve would
+// find out late, and say more than a line. A program that links libraries at run time
+// may get Go with one.
+func checkLaunch(path string) error {
+	err := checkGo(path)
+	if !errors.Is(err, errNotGo) {
+		return err
+	}
+	if f, openErr := elf.Open(path); openErr == nil {
+		defer f.Close()
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_INTERP {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// checkGo says that a file cannot be executed, or is no Go program.
+func checkGo(path string) error {
+	found, err := goTable(path)
+	if err == nil && !found {
+		return errNotGo
+	}
+	return err
+}
+
+// goTable says whether an executable or library has a table of Go functions. Even
+// stripped ones have theirs.
+func goTable(path string) (bool, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		var format *elf.FormatError
+		// A file shorter than an ELF header ends early.
+		if errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, fmt.Errorf("it is not an executable (%w)", err)
+		}
+		return false, err
+	}
+	defer f.Close()
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab"} {
+		if f.Section(name) != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,89 @@
+package delve
+
+import (
+	"debug/elf"
+	"encoding/binary"
+
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// Where a thread's g is, Delve knows of an executable with Go in it. Go in a library
+// (-buildmode=c-shared, c-archive, plugin) finds it by a word of its own that the
+// dynamic loader fills in: the distance from the thread pointer (psABI,
+// "Thread-Local Storage", the initial-exec model).
+
+// maxRelocations bounds what is read of one table of relocations, in bytes.
+const maxRelocations = 256 << 20
+
+// slots are the addresses of these words in every library with Go, read anew when
+// there are more images.
+type slots struct {
+	images int
+	addrs  []uint64
+}
+
+// of lists the words.
+func (s *slots) of(bi *proc.BinaryInfo) []uint64 {
+	if s.images == len(bi.Images) {
+		return s.addrs
+	}
+	s.images, s.addrs = len(bi.Images), nil
+	for i, image := range bi.Images {
+		if i == 0 || !image.IsGo {
+			continue
+		}
+		if f, err := elf.Open(image.Path); err == nil {
+			for _, at := range tlsSlots(f) {
+				s.addrs = append(s.addrs, image.StaticBase+at)
+			}
+			_ = f.Close() // it was only read
+		}
+	}
+	return s.addrs
+}
+
+// tlsSlots are the link-time addresses of the words that the loader fills in with a
+// distance from the thread pointer to a variable of the file's own.
+func tlsSlots(f *elf.File) (addrs []uint64) {
+	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
+		return nil
+	}
+	kind := map[elf.Machine]uint32{elf.EM_X86_64: uint32(elf.R_X86_64_TPOFF64), elf.EM_AARCH64: uint32(elf.R_AARCH64_TLS_TPREL64)}[f.Machine]
+	for _, s := range f.Sections {
+		if kind == 0 || s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || s.Size > maxRelocations {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			continue
+		}
+		const size = 24 // of an Elf64_Rela: r_offset, r_info, r_addend
+		for ; len(data) >= size; data = data[size:] {
+			if info := order.Uint64(data[8:]); uint32(info) == kind {
+				addrs = append(addrs, order.Uint64(data))
+			}
+		}
+	}
+	return addrs
+}
+
+// libraryG is the address of the runtime.g of a thread whose Go code is in a library,
+// 0 if it has none. That it is one shows in that its thread knows it.
+func (r *goRuntime) libraryG(tls uint64, slots []uint64) uint64 {
+	for _, slot := range slots {
+		addr := r.readPointer(tls+r.readPointer(slot, 0), 0)
+		if addr == 0 {
+			continue
+		}
+		g, err := r.readG(addr)
+		if err != nil || g.m == 0 {
+			continue
+		}
+		for _, field := range []int64{r.layout.mCurg, r.layout.mG0, r.layout.mGsignal} {
+			if r.readPointer(g.m, field) == addr {
+				return addr
+			}
+		}
+	}
+	return 0
+}
