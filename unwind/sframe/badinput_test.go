@@ -134,6 +134,26 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
+// TestBadStart: where an architecture can have no instruction no function starts.
+func TestBadStart(t *testing.T) {
+	for _, tt := range []struct {
+		arch  unwind.Arch
+		align uint64
+	}{{unwind.AMD64, 1}, {unwind.S390X, 2}, {unwind.ARM64, 4}} {
+		for off := range uint64(4) {
+			f := sframetest.Func{Start: funcAddr + off, Size: 16, Count: 1, Rows: "00 05 10 f0"}
+			if tt.arch == unwind.AMD64 {
+				f.Rows = "00 03 10"
+			}
+			tab := read(sframetest.For(3, tt.arch, sectionAddr).Add(f).Bytes(), sframe.Options{})
+			first, n := tab.Problems()
+			if good := off%tt.align == 0; good != (tab.Len() == 1) || good != (n == 0) || n == 1 && !strings.Contains(first[0].Reason, "no instruction") {
+				t.Errorf("%v, %#x: %d functions, %v", tt.arch, f.Start, tab.Len(), first)
+			}
+		}
+	}
+}
+
 // TestContainer: what sections hold besides one table.
 func TestContainer(t *testing.T) {
 	problems := func(tab *sframe.Table) string {

@@ -144,6 +144,9 @@ func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad 
 	if offset < 0 && f.start > base || offset >= 0 && f.start < base || uint64(f.size) > math.MaxUint64-f.start {
 		return f, t.errorf(at, fieldStart[v], "%#x%+#x is no address", base, offset)
 	}
+	if align := h.Arch.InstructionAlignment(); f.start%align != 0 {
+		return f, t.errorf(at, fieldStart[v], "no instruction is at %#x, which is no multiple of %d", f.start, align)
+	}
 	if width := info & infoRowType; width > 2 {
 		return f, t.errorf(infoAt, fieldInfo[v], "rows of type %d are not known", width)
 	}
