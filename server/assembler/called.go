@@ -86,6 +86,19 @@ var injectsReturn = map[string]bool{"runtime.asyncPreempt": true, "runtime.debug
 // goroutine's first function: one instruction into goexit.
 func isGoexit(fn Function, ra uint64) bool { return fn.Go && fn.Outermost && ra-fn.Start <= 4 }
 
+// calledByDebugger says that a return address is where a debugger has called a
+// function, for an expression: right behind the breakpoint instruction in one of
+// the runtime's debugCall functions, where it sets the registers as if the
+// instruction were a call. Test: integration/dap TestInjectedCall.
+func (w *walker) calledByDebugger(fn Function, ra uint64) bool {
+	size, ok := strings.CutPrefix(fn.Name, "debugCall")
+	if !ok || !fn.Go || strings.Trim(size, "0123456789") != "" {
+		return false
+	}
+	code := w.target.Code.Bytes(ra-1, 1)
+	return w.target.Arch != unwind.AMD64 || len(code) == 1 && code[0] == 0xcc
+}
+
 // nearGoroutineTop is how far below the top of a goroutine's stack the return
 // address into goexit may be, in bytes (runtime.newproc1 keeps a few words above).
 const nearGoroutineTop = 256
@@ -127,7 +140,7 @@ func (w *walker) judgeCall(step *unwind.Step, ra uint64, tables bool) verdict {
 	caller, callerKnown := w.function(unwind.Code(ra, unwind.KindReturn).Lookup(arch))
 	if len(calls) == 0 {
 		start, _ := w.function(unwind.LookupAddr(ra))
-		if isGoexit(caller, ra) || strings.HasPrefix(start.Name, "__start_context") {
+		if isGoexit(caller, ra) || strings.HasPrefix(start.Name, "__start_context") || w.calledByDebugger(caller, ra) {
 			return verdict{}
 		}
 		return verdict{reason: fmt.Sprintf("no call ends at return address %#x", ra)}

@@ -225,17 +225,27 @@ func (c *config) clientPath(path string) string {
 	return delve.SubstitutePath(path, c.toClient)
 }
 
+var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
+
 var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
 
-// hear learns from a console command that Delve has carried out.
-func (c *config) hear(command string) {
+// hear learns from a console command that Delve has carried out. It says whether
+// frames look different now.
+func (c *config) hear(command string) (changed bool) {
+	if found := setPaths.FindStringSubmatch(command); found != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.toClient = delve.EditSubstitutePath(c.toClient, found[1])
+		return true
+	}
 	found := setDepth.FindStringSubmatch(command)
 	if found == nil {
-		return
+		return false
 	}
 	if n, err := strconv.Atoi(found[1]); err == nil && n > 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.depth = n
 	}
+	return false
 }

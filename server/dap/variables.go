@@ -149,8 +149,8 @@ func (p *Proxy) onEvaluate(ctx context.Context, m *dapwire.Message) {
 		if calls(args.Expression) {
 			p.wrote()
 		}
-		if answer.Success {
-			p.config.hear(args.Expression)
+		if answer.Success && p.config.hear(args.Expression) {
+			p.state.writes() // frames that were kept have other paths
 		}
 	})
 }
