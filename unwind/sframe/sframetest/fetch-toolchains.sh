@@ -65,7 +65,9 @@ tools="binutils-x86-64-linux-gnu binutils-aarch64-linux-gnu binutils-s390x-linux
 {
 	unpack v1 bookworm $libraries $tools
 	unpack v2 trixie $libraries $tools libsframe1
-	unpack v3 sid $libraries $tools libsframe3 libsframe-dev
+	unpack v3 sid $libraries $tools libsframe3 libsframe-dev libiberty-dev
+	# libsframe's headers want one of libiberty's that Debian has in a folder of its own.
+	cp "$root/v3/tree/usr/include/libiberty/ansidecl.h" "$root/v3/tree/usr/include/"
 	unpack s390x bookworm gcc-12-s390x-linux-gnu cpp-12-s390x-linux-gnu libgcc-12-dev-s390x-cross libgcc-s1-s390x-cross \
 		libc6-s390x-cross libc6-dev-s390x-cross linux-libc-dev-s390x-cross binutils-s390x-linux-gnu libbinutils
 }
