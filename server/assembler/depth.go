@@ -56,6 +56,7 @@ func (w *walker) stepDepth(fn Function) bool {
 	if callee, ok := w.calleeBefore(pc); !ok || callee.Start != fn.Start {
 		return false // the slots hold something else
 	}
+	w.otherRuntime(sp, &slots, &step)
 	return w.take(unwind.StrategyGopclntab, &step, true)
 }
 
@@ -101,6 +102,38 @@ func (w *walker) stackTop(sp uint64, slots *gocode.WayBack) (uint64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// maxGoStack is what Go's runtime lets a goroutine's stack grow to, in bytes.
+const maxGoStack = 1 << 30
+
+// otherRuntime makes known the stack of a goroutine that asmcgocall comes back to
+// and that is none of the thread's.
+//
+// Situation: there are two of Go's runtimes in the process, and the thread knows
+// the first one's goroutine only. Example: a Go program has opened a library that
+// was built with -buildmode=c-shared, which calls back. What handles it: the
+// bounds of the stack are in the runtime.g that asmcgocall has kept, lowest word
+// first; what is found there has to hold the caller's stack pointer and to be
+// writable memory throughout. That a call of this very asmcgocall is before the
+// return address was checked. Test: integration/dap TestTwoRuntimes.
+func (w *walker) otherRuntime(sp uint64, slots *gocode.WayBack, step *unwind.Step) {
+	callerSP, ok := step.Caller.SP(w.target.Arch)
+	if !ok || slots.G < 0 || len(w.judge.segments) == 0 || w.judge.segmentOf(callerSP) >= 0 {
+		return
+	}
+	g, ok := w.word(sp + uint64(slots.G))
+	if !ok {
+		return
+	}
+	high, ok := w.word(g + uint64(slots.TopAt))
+	low, ok2 := w.word(g + uint64(slots.TopAt) - uint64(w.target.Arch.PointerSize()))
+	if !ok || !ok2 || low >= high || high-low > maxGoStack || callerSP < low || callerSP >= high {
+		return
+	}
+	if r, ok := w.target.Writable.Find(low); ok && high <= r.End {
+		w.judge.learn(unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine})
+	}
 }
 
 // callTarget gives where the direct call right before a return address goes to.

@@ -61,9 +61,13 @@ func (j *judge) discover(addr uint64) int {
 	if !ok || len(j.segments) == 0 {
 		return -1
 	}
-	// The thread's own list stays as it is; the floor of unknown segments stays
-	// last.
-	j.segments = append(j.segments[:len(j.segments):len(j.segments)], unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread})
+	return j.learn(unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread})
+}
+
+// learn adds a stack. The thread's own list stays as it is; the floor of unknown
+// segments stays last.
+func (j *judge) learn(s unwind.Segment) int {
+	j.segments = append(j.segments[:len(j.segments):len(j.segments)], s)
 	j.floor = append(j.floor, 0)
 	return len(j.segments) - 1
 }

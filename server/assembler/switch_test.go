@@ -167,12 +167,13 @@ func TestDepth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var others []unwind.Range // what is writable; the thread knows none of its goroutines' stacks
 	walk := func(depth uint64, heap uint64) unwind.Stack {
 		cm, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(depth, heap).Pad(64).Assemble()
 		if err != nil {
 			t.Fatal(err)
 		}
-		gm, err := stackasm.New(unwind.AMD64, switchG).Word(um.Base, 0, um.Addr("top")).Assemble()
+		gm, err := stackasm.New(unwind.AMD64, switchG).Word(0, um.Base, um.Addr("top")).Assemble()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,6 +181,10 @@ func TestDepth(t *testing.T) {
 		c := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, stale)}}}
 		th := thread(leafPC, sp0, sp0, unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, um.Segment(unwind.SegmentGoroutine))
 		tg := target(memories(um, cm, gm))
+		if others != nil { // the goroutine is another runtime's
+			th.Segments = th.Segments[:1]
+			tg.Writable = unwind.NewRangeSet(others...)
+		}
 		tg.Code = asmcgocallCode{runtimeCode{synthetic, map[uint64]uint64{goCallPC: 0x502000}}, depthAMD64}
 		return with(c).Stack(context.Background(), tg, th, Options{})
 	}
@@ -193,6 +198,14 @@ func TestDepth(t *testing.T) {
 		if s.Stop != unwind.Truncated || len(s.Frames) != 2 {
 			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
 		}
+	}
+	others = []unwind.Range{{Start: um.Base, End: um.Addr("top") + 0x1000}}
+	if s := walk(depth, switchG); s.Stop != unwind.End || len(s.Frames) != 4 || s.Frames[2].PC.Raw() != goCallPC {
+		t.Errorf("another runtime's goroutine: frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)
+	}
+	others[0].End = um.Addr("top") - 8
+	if s := walk(depth, switchG); s.Stop != unwind.Truncated || len(s.Frames) != 2 {
+		t.Errorf("what is not writable: frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)
 	}
 }
 
