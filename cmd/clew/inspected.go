@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -94,6 +95,11 @@ func rangeSet(ranges []symbols.Range) unwind.RangeSet {
 // problems says what of the unwind information cannot be used.
 func (i *inspected) problems() (out []string) {
 	for _, image := range i.images {
+		for _, err := range image.file.Problems() {
+			if bad := new(symbols.SectionError); errors.As(err, &bad) {
+				out = append(out, bad.Detail())
+			}
+		}
 		for _, t := range image.tables {
 			for _, p := range t.Problems {
 				if len(i.images) > 1 {
@@ -109,7 +115,11 @@ func (i *inspected) problems() (out []string) {
 // others says what is wrong with files that belong to this one.
 func (i *inspected) others() (out []error) {
 	for _, image := range i.images {
-		out = append(out, image.file.Problems()...)
+		for _, err := range image.file.Problems() {
+			if !errors.As(err, new(*symbols.SectionError)) {
+				out = append(out, err)
+			}
+		}
 	}
 	return out
 }

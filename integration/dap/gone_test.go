@@ -26,6 +26,7 @@ func TestGone(t *testing.T) {
 		"malformed JSON":         func(_ *server, c *client) { fmt.Fprint(c.conn, "Content-Length: 3\r\n\r\n{x}") },
 		"interrupt":              func(s *server, _ *client) { _ = s.cmd.Process.Signal(os.Interrupt) },
 		"terminate":              func(s *server, _ *client) { _ = s.cmd.Process.Signal(syscall.SIGTERM) },
+		"hang up":                func(s *server, _ *client) { _ = s.cmd.Process.Signal(syscall.SIGHUP) },
 		"kill":                   func(s *server, _ *client) { _ = s.cmd.Process.Kill() },
 	}
 	for name, end := range ways {

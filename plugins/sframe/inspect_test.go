@@ -33,6 +33,11 @@ func TestInspection(t *testing.T) {
 	if _, ok := tables.Lookup(function(4)); ok {
 		t.Error("there is a row behind the last function")
 	}
+	image.Sections[0].Addr = 0
+	unloaded := Inspection.Open(&inspect.Image{Image: image, Arch: unwind.ARM64})
+	if unloaded == nil || unloaded.Functions != 0 || len(unloaded.Problems) != 1 || !strings.Contains(unloaded.Problems[0], "not loaded") {
+		t.Errorf("a section that is not loaded: %+v", unloaded)
+	}
 	if Inspection.Open(&inspect.Image{Arch: unwind.AMD64}) != nil {
 		t.Error("tables of nothing")
 	}

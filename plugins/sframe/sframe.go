@@ -37,10 +37,15 @@ type tables struct{ *sframe.Table }
 func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Problems) {
 	opts := sframe.Options{Arch: arch, Code: unwind.NewRangeSet(in.Executable...)}
 	var section sframe.Section
+	var problems tablewalk.Problems
 	for _, s := range in.Sections {
 		named := sframe.Section{Name: s.Name, Addr: s.Addr, Data: s.Data}
 		switch {
-		case s.Addr == 0 || len(s.Data) == 0: // without an address nothing in it has one
+		case len(s.Data) == 0:
+		case s.Addr == 0: // nothing in it has an address
+			if s.Name == sframe.SectionName {
+				problems = append(problems, sframe.SectionName+": it is not loaded, so that functions have no addresses")
+			}
 		case s.Name == sframe.SectionName:
 			section, opts.OpenEnded = named, false
 		case s.Name == sectionSegment && section.Data == nil:
@@ -50,11 +55,10 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 			opts.AddPLT(named)
 		}
 	}
-	if section.Data == nil {
+	if section.Data == nil && problems == nil {
 		return nil, nil
 	}
 	table := sframe.New(section, opts)
-	var problems tablewalk.Problems
 	first, count := table.Problems()
 	tablewalk.Add(&problems, section.Name, first, count)
 	return tables{table}, problems

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/logflags"
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/debugger"
 )
 
 // A breakpoint instruction that the program itself contains stops it under
@@ -30,8 +31,12 @@ import (
 // A third one is logged before a program is started for the first time. What is
 // built first has its name only then. Whoever must know of a process before there
 // is one is told there ([DAPConfig.OnLaunch]).
+//
+// The last one is logged when Delve is about to leave a process, before it takes
+// the target's lock: see release.go.
 type hook struct {
 	mu       sync.Mutex
+	dbg      *debugger.Debugger
 	group    *proc.TargetGroup
 	armed    *temporary
 	onLaunch func(path string)
@@ -41,6 +46,7 @@ const (
 	stopMoment   = "callInjection protocol on:"
 	resumeMoment = "ContinueOnce"
 	launchMoment = "launching process with args: %v"
+	detachMoment = "detaching"
 	// hardcodedID is the logical ID that Delve gives to such stops; it forgets
 	// them by this ID when the target goes on.
 	hardcodedID = -3
@@ -58,10 +64,10 @@ var theHook = sync.OnceValue(func() *hook {
 
 func installHook() *hook { return theHook() }
 
-func (h *hook) watch(group *proc.TargetGroup) {
+func (h *hook) watch(dbg *debugger.Debugger, group *proc.TargetGroup) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.group = group
+	h.dbg, h.group = dbg, group
 }
 
 // launches calls f before a program is started, with its path.
@@ -116,6 +122,20 @@ func (h *hook) resuming() {
 		b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
 		_ = b.group.RequestManualStop() // or the program would run away
 	}
+}
+
+// detaching runs on Delve's own goroutine, which does not hold the target's lock
+// yet. What was launched is killed, and suffers nothing more.
+func (h *hook) detaching() {
+	h.mu.Lock()
+	dbg := h.dbg
+	h.mu.Unlock()
+	if dbg == nil || dbg.AttachPid() == 0 {
+		return
+	}
+	group, unlock := dbg.LockTargetGroup()
+	defer unlock()
+	release(group)
 }
 
 func (h *hook) logger(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {

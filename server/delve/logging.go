@@ -184,6 +184,9 @@ func (l *textLogger) Errorf(format string, args ...any) {
 func (l *textLogger) Debug(args ...any) {
 	if l.hook != nil {
 		moments.Add(1) // each of the debugger's commands is logged before it is done
+		if len(args) == 1 && args[0] == detachMoment {
+			l.hook.detaching()
+		}
 	}
 	l.write(levelDebug, func() string { return fmt.Sprint(args...) })
 }

@@ -90,7 +90,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err := guardGroup(group); err != nil {
 		return nil, err
 	}
-	installHook().watch(group)
+	installHook().watch(dbg, group)
 	return s, nil
 }
 
@@ -100,7 +100,7 @@ func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	s.layout, s.noLayout, s.slots = nil, 0, slots{}
-	installHook().watch(group)
+	installHook().watch(s.dbg, group)
 	return guardGroup(group)
 }
 

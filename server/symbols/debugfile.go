@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/hex"
 	"errors"
@@ -64,8 +65,11 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ef, ok := f.object.(*elfFile); ok && !worthReading(ef.File) { // it has no DWARF of its own
-		f.findDebug(ef, path, where)
+	if ef, ok := f.object.(*elfFile); ok {
+		f.checkSections(ef.File, cmp.Or(where.Known, path))
+		if !worthReading(ef.File) { // it has no DWARF of its own
+			f.findDebug(ef, path, where)
+		}
 	}
 	f.findDSYM(path)
 	return f, nil

@@ -41,6 +41,11 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 		}
 	}
 	c, ok := sectionOf(f.File, name)
+	if ok && c.Loaded {
+		if _, wrong := misplaced(f.File, f.File.Section(name)); wrong != "" {
+			return Contents{}, false
+		}
+	}
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
 		// What is loaded a debug file has only the headers of.
 		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {

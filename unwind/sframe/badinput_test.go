@@ -54,6 +54,8 @@ func TestBadInput(t *testing.T) {
 		{"s390x in version 1", 1, put(4, 4), "sfh_abi_arch", 4, "ABI 4 is not known in version 1", 0},
 		{"ABI of another byte order", 2, put(4, 1), "sfh_abi_arch", 4, "another byte order", 0},
 		{"ABI of another program", 2, put(4, 2), "sfh_abi_arch", 4, "for arm64, the program for amd64", 0},
+		{"place of return addresses", 2, put(6, 0xf0), "sfh_cfa_fixed_ra_offset", 6, "return addresses on amd64 are not at CFA-16", 0},
+		{"no place of return addresses", 3, put(6, 0), "sfh_cfa_fixed_ra_offset", 6, "not at CFA+0", 0},
 		{"auxiliary header", 2, func(p []byte) []byte { p = p[:28]; p[7] = 200; return p }, "sfh_auxhdr_len", 7, "200 bytes run past", 0},
 		{"functions' offset", 2, put32(20, 1000), "sfh_fdeoff", 20, "0x3e8 lie behind rows", 0},
 		{"rows' offset", 2, put32(24, 0xffff_fff0), "sfh_freoff", 24, "behind the section's end", 0},

@@ -27,6 +27,10 @@ const (
 	headerSize = 28
 )
 
+// callRA is where a call on amd64 leaves the return address, relative to the CFA.
+// On the others it is in a register, and code keeps it where it likes.
+const callRA = -8
+
 // Header is the header of one table.
 type Header struct {
 	Offset  uint64 // of the table in the section
@@ -130,6 +134,9 @@ func (t *Table) header(at int) (h Header, bad *Error) {
 		return fail(4, "sfh_abi_arch", "the table is for %v, the program for %v", h.Arch, t.opts.Arch)
 	}
 	h.FixedFP, h.FixedRA = int8(data[5]), int8(data[6])
+	if h.Arch == unwind.AMD64 && h.FixedRA != callRA || h.Arch != unwind.AMD64 && h.FixedRA != 0 {
+		return fail(6, "sfh_cfa_fixed_ra_offset", "return addresses on %v are not at CFA%+d", h.Arch, h.FixedRA)
+	}
 	h.Functions, h.Rows = order.Uint32(data[8:]), order.Uint32(data[12:])
 	rowBytes, functions, rows := uint64(order.Uint32(data[16:])), uint64(order.Uint32(data[20:])), uint64(order.Uint32(data[24:]))
 	size := uint64(headerSize) + uint64(data[7])

@@ -44,6 +44,14 @@ export function goBins(env: NodeJS.ProcessEnv = process.env): string[] {
 	return paths.map((p) => join(p, 'bin'));
 }
 
+/** Where this go puts executables: what `go env -w` has set counts too. */
+async function installFolders(go: string): Promise<string[]> {
+	const { code, stdout } = await run(go, ['env', 'GOBIN', 'GOPATH'], { timeout: 30_000 });
+	const [bin, path] = stdout.split(/\r?\n/);
+	if (code !== 0 || (!bin && !path)) return goBins();
+	return bin ? [bin] : [join((path ?? '').split(delimiter)[0] ?? '', 'bin')];
+}
+
 /** The go command, where there is one: in PATH, or where its installer puts it. */
 export function findGo(usual = ['/usr/local/go/bin']): Promise<string | undefined> {
 	const name = process.platform === 'win32' ? 'go.exe' : 'go';
@@ -127,7 +135,7 @@ export class Binary {
 	}
 
 	/** Installs the newest clew by `go install`, with progress; gives its path. */
-	async install(): Promise<string | undefined> {
+	async install(): Promise<string> {
 		const go = await findGo();
 		if (!go) {
 			throw new UserError(
@@ -150,14 +158,24 @@ export class Binary {
 					const last = result.stderr.trim().split('\n').at(-1) ?? '';
 					throw new UserError(`clew could not be installed: ${last}`, [showLogAction]);
 				}
-				return findIn(goBins(), exe);
+				const folders = await installFolders(go);
+				const path = await findIn(folders, exe);
+				if (!path) throw new UserError(`clew was installed, but is not in ${folders.join(' or ')}.`, [showLogAction]);
+				return path;
 			},
 		);
-		if (path) {
-			await this.check(path);
-			await vscode.window.showInformationMessage(`clew is installed: ${path}`);
-		}
+		await this.check(path);
+		// Another one goes before it, or it lies where it is not searched.
+		const named = (await this.find().catch(() => undefined)) !== path;
+		if (named) await this.remember(path);
+		await vscode.window.showInformationMessage(
+			`clew is installed: ${path}.${named ? ' The setting clew.path names it now.' : ''}`,
+		);
 		return path;
+	}
+
+	private async remember(path: string): Promise<void> {
+		await vscode.workspace.getConfiguration('clew').update('path', path, vscode.ConfigurationTarget.Global);
 	}
 
 	/** Has the user choose the executable, and keeps it in the settings. */
@@ -166,7 +184,7 @@ export class Binary {
 		const path = chosen?.[0]?.fsPath;
 		if (!path) return undefined;
 		await this.check(path);
-		await vscode.workspace.getConfiguration('clew').update('path', path, vscode.ConfigurationTarget.Global);
+		await this.remember(path);
 		return path;
 	}
 }

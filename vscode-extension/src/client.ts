@@ -18,10 +18,15 @@ export async function request<C extends keyof Requests>(
 	try {
 		answer = await clew.session.customRequest(command, args);
 	} catch (err) {
-		throw explain(command, messageOf(err));
+		// What waits when its session ends is cancelled, by VS Code or by the server; nobody has asked for that.
+		throw clew.ended ? sessionEnded() : explain(command, messageOf(err));
 	}
 	if (answer === undefined || answer === null) throw new UserError(`The debugger's answer to ${command} is empty.`);
 	return answer;
+}
+
+function sessionEnded(): Error {
+	return new UserError('The debug session ended before the answer came. Start it again.');
 }
 
 /** Makes of a refusal what the user can do about it. */
@@ -43,7 +48,7 @@ export function explain(command: string, message: string): Error {
 			message,
 		)
 	) {
-		return new UserError('The debug session ended before the answer came. Start it again.');
+		return sessionEnded();
 	}
 	return new UserError(message);
 }

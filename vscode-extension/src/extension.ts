@@ -8,6 +8,7 @@ import { focusFrame } from './commands/focus';
 import { undoUseWithGo, useWithGo } from './commands/goExtension';
 import { Documents, reunwind, showRule } from './commands/unwinding';
 import { AdapterFactory } from './debug/adapter';
+import { whyNotBuilt } from './debug/build';
 import { ConfigurationProvider, DynamicConfigurations } from './debug/configuration';
 import { pickProcess } from './debug/processes';
 import { Servers } from './debug/server';
@@ -109,14 +110,10 @@ export function activate(context: vscode.ExtensionContext): Api {
 	return { activation: performance.now() - started };
 }
 
-/** Says what mends a build that failed for want of a tool. */
+/** Says that a build failed, why, and what mends it: neither VS Code nor Delve shows more than the debug console. */
 function explainFailedBuild(output: string): void {
-	if (/C compiler .* not found|cgo: .*executable file not found/.test(output)) {
-		void showError(
-			new UserError(
-				'The program has C code, and no C compiler is installed. Install gcc or clang, or set CC in the configuration\'s "env".',
-				[{ title: 'Show Output', run: () => vscode.commands.executeCommand('workbench.debug.action.focusRepl') }],
-			),
-		);
-	}
+	const why = whyNotBuilt(output);
+	if (!why) return;
+	const focusConsole = () => vscode.commands.executeCommand('workbench.debug.action.focusRepl');
+	void showError(new UserError(why, [{ title: 'Show Output', run: focusConsole }]));
 }

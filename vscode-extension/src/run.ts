@@ -1,7 +1,7 @@
 // Runs a program to its end and gives what it wrote.
 
-import { spawn } from 'node:child_process';
-import type * as vscode from 'vscode';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as vscode from 'vscode';
 
 export interface RunResult {
 	/** Undefined where a signal ended it. */
@@ -24,16 +24,31 @@ export interface RunOptions {
 /** Output beyond this is a mistake. */
 const most = 256 << 20;
 
+/** Ends a program and what it has started: it leads a group of its own. */
+function killAll(child: ChildProcess): void {
+	try {
+		if (child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL');
+		else child.kill('SIGKILL');
+	} catch {
+		// all of it has ended
+	}
+}
+
 /** Runs a program. It fails where the program cannot be started, is cancelled or takes too long; no process is left. */
 export function run(command: string, args: string[], options: RunOptions = {}): Promise<RunResult> {
 	return new Promise((resolve, reject) => {
-		const child = spawn(command, args, { cwd: options.cwd, env: options.env, stdio: ['pipe', 'pipe', 'pipe'] });
+		const child = spawn(command, args, {
+			cwd: options.cwd,
+			env: options.env,
+			stdio: ['pipe', 'pipe', 'pipe'],
+			detached: process.platform !== 'win32',
+		});
 		const out = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
 		let size = 0;
 		let why: Error | undefined;
 		const stop = (reason: Error) => {
 			why ??= reason;
-			child.kill('SIGKILL');
+			killAll(child);
 		};
 		for (const name of ['stdout', 'stderr'] as const) {
 			child[name].on('data', (b: Buffer) => {
@@ -44,7 +59,7 @@ export function run(command: string, args: string[], options: RunOptions = {}): 
 			});
 		}
 		const timer = options.timeout && setTimeout(() => stop(new Error(`${command} takes too long`)), options.timeout);
-		const cancelled = options.token?.onCancellationRequested(() => stop(new Error('cancelled')));
+		const cancelled = options.token?.onCancellationRequested(() => stop(new vscode.CancellationError()));
 		const done = () => {
 			if (timer) clearTimeout(timer);
 			cancelled?.dispose();

@@ -19,6 +19,8 @@ export class ClewSession {
 	/** Counts stops and all else that makes a stack stale. */
 	epoch = 0;
 	stopped = false;
+	/** The session is over, or its server is another one now. */
+	ended = false;
 	/** The thread that the last stop was about. */
 	stoppedThread: number | undefined;
 	private rows = new Map<number, Row[]>();
@@ -51,6 +53,11 @@ export class ClewSession {
 			if (!row.label) index++;
 		}
 		return undefined;
+	}
+
+	/** A row by its place in the call stack, labels counted, as far as VS Code has asked for it. */
+	rowAt(threadId: number, row: number): Row | undefined {
+		return this.rows.get(threadId)?.[row];
 	}
 
 	/** The row of a frame, as far as VS Code has asked for it. */
@@ -118,6 +125,8 @@ export class Sessions implements vscode.DebugAdapterTrackerFactory, vscode.Dispo
 
 	add(session: vscode.DebugSession): ClewSession {
 		const clew = new ClewSession(session);
+		const before = this.sessions.get(session.id);
+		if (before) before.ended = true;
 		this.sessions.set(session.id, clew);
 		this.changed.fire();
 		return clew;
@@ -125,8 +134,11 @@ export class Sessions implements vscode.DebugAdapterTrackerFactory, vscode.Dispo
 
 	/** Forgets a session. One that is restarted keeps its id: with clew, only if it is that one still. */
 	remove(session: vscode.DebugSession, clew?: ClewSession): void {
-		if (clew && this.sessions.get(session.id) !== clew) return;
-		if (this.sessions.delete(session.id)) this.changed.fire();
+		const known = this.sessions.get(session.id);
+		if (!known || (clew && known !== clew)) return;
+		known.ended = true;
+		this.sessions.delete(session.id);
+		this.changed.fire();
 	}
 
 	fire(): void {
@@ -169,7 +181,7 @@ class Tracker implements vscode.DebugAdapterTracker {
 				if (m.success && m.body?.supportsClew === true) this.clew = this.sessions.add(this.session);
 				break;
 			case 'launch':
-				if (!m.success) this.sessions.failed(this.session, (this.output ?? []).join(''));
+				if (!m.success && this.clew) this.sessions.failed(this.session, (this.output ?? []).join(''));
 				this.output = undefined;
 				break;
 			case 'attach':

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/clewdbg/clew/server/delve"
 )
@@ -44,8 +42,7 @@ func (s *Server) Run() error {
 func Serve(cfg Config, client io.ReadWriteCloser) error { return serve(cfg, client, notify()) }
 
 func notify() <-chan os.Signal {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signals, _ := delve.EndSignals()
 	return signals
 }
 

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-delve/delve/pkg/config"
@@ -266,9 +264,8 @@ func letRun(addr net.Addr) {
 
 // waitForEnd waits for the client to go, or for a signal to this process.
 func waitForEnd(disconnected <-chan struct{}) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	signals, stop := delve.EndSignals()
+	defer stop()
 	select {
 	case <-signals:
 	case <-disconnected:

@@ -1,7 +1,7 @@
 // What a command is about: the row that it was called on, else what is selected.
 
 import { UserError } from '../errors';
-import type { ClewSession, Selection, Sessions } from '../sessions';
+import type { Selection, Sessions } from '../sessions';
 import type { PagedStack, Stacks } from '../stacks';
 
 /** What the Stack view gives a command. */
@@ -22,12 +22,21 @@ interface CallStackContext {
 	frameId?: string;
 }
 
-/** VS Code's ID of a thread is "thread:SESSION:N", of a frame "frame:SESSION:THREAD:N:...". */
-function numberIn(id: string | number | undefined, part: number): number | undefined {
+/** VS Code's ID of a thread is "thread:SESSION:N". */
+function threadIn(id: string | number | undefined): number | undefined {
 	if (typeof id === 'number') return id;
-	const n = Number(id?.split(':')[part]);
+	const n = Number(id?.split(':')[2]);
 	return Number.isInteger(n) ? n : undefined;
 }
+
+/** VS Code's ID of a frame is "stackframe:thread:SESSION:N:ROW:NAME", the rows counted from 0, labels too. */
+function rowIn(id: string | undefined): number | undefined {
+	const found = /^stackframe:thread:[^:]*:\d+:(\d+):/.exec(id ?? '');
+	return found ? Number(found[1]) : undefined;
+}
+
+const noFrame = 'This row of the call stack is no frame of this stop: choose a frame.';
+const running = 'The program is running: pause it to look at its stacks.';
 
 /** The thread, and perhaps the frame, that a command's arguments are about. */
 export function selectionOf(sessions: Sessions, args: unknown[]): Selection {
@@ -36,16 +45,23 @@ export function selectionOf(sessions: Sessions, args: unknown[]): Selection {
 		if (typeof a === 'object' && a !== null && 'sessionId' in a) {
 			const context = a as CallStackContext;
 			const clew = sessions.byId(context.sessionId);
+			// Never another session's stack than that of the row.
+			if (!clew) throw new UserError('This session is not debugged with clew.');
+			if (!clew.stopped) throw new UserError(running);
 			const selected = sessions.selection();
-			if (!clew) continue;
-			if (!clew.stopped) break;
-			const threadId = numberIn(context.threadId, 2) ?? selected?.threadId ?? clew.stoppedThread;
-			if (threadId !== undefined) return { clew, threadId, frameId: numberIn(context.frameId, 3) };
+			const own = selected?.clew === clew ? selected.threadId : undefined;
+			const threadId = threadIn(context.threadId) ?? own ?? clew.stoppedThread;
+			if (threadId === undefined) break;
+			if (context.frameId === undefined) return { clew, threadId };
+			const row = rowIn(context.frameId);
+			const frameId = row === undefined ? undefined : clew.rowAt(threadId, row)?.frameId;
+			if (frameId === undefined) throw new UserError(noFrame);
+			return { clew, threadId, frameId };
 		}
 	}
 	const active = sessions.selection();
 	if (active) return active;
-	if (sessions.active()) throw new UserError('The program is running: pause it to look at its stacks.');
+	if (sessions.active()) throw new UserError(running);
 	throw new UserError('No program is debugged with clew now. Start a session first.');
 }
 
@@ -59,12 +75,9 @@ export async function frameOf(
 	if (node) return node;
 	const at = selectionOf(sessions, args);
 	const stack = stacks.of(at.clew, at.threadId);
-	const index = (at.frameId === undefined ? undefined : indexOf(at.clew, at.threadId, at.frameId)) ?? 0;
+	const index = at.frameId === undefined ? 0 : at.clew.frameIndex(at.threadId, at.frameId);
+	if (index === undefined) throw new UserError(noFrame); // not the innermost in its stead
 	await stack.ensure(index + 1);
 	if (index >= stack.frames.length) throw new UserError('The stack has no such frame.');
 	return { stack, index };
-}
-
-function indexOf(clew: ClewSession, threadId: number, frameId: number): number | undefined {
-	return clew.frameIndex(threadId, frameId);
 }

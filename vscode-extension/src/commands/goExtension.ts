@@ -6,6 +6,13 @@ import type { Binary } from '../binary';
 
 const section = 'go.alternateTools';
 
+/** What the Go extension was given, and what it had before; kept under this key. */
+interface Given {
+	path: string;
+	before?: string;
+}
+const key = 'goGiven';
+
 function tools(): Record<string, string> {
 	return { ...vscode.workspace.getConfiguration().inspect<Record<string, string>>(section)?.globalValue };
 }
@@ -28,9 +35,19 @@ export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<
 		return;
 	}
 	const path = await binary.path();
-	const before = tools();
-	if (before.dlv !== path) await state.update('dlvBefore', before.dlv ?? '');
-	await set({ ...before, dlv: path });
+	const now = tools();
+	const known = state.get<Given>(key);
+	// Given twice, by another path perhaps: what was there before clew stays so.
+	const before = known && now.dlv === known.path ? known.before : now.dlv === path ? undefined : now.dlv;
+	await state.update(key, { path, before } satisfies Given);
+	await set({ ...now, dlv: path });
+	const effective = vscode.workspace.getConfiguration().get<Record<string, string>>(section)?.dlv;
+	if (effective !== path) {
+		await vscode.window.showWarningMessage(
+			`The settings of this workspace name another debugger, and go before: go.alternateTools.dlv is ${effective} there. Remove it to have the Go extension use clew here.`,
+		);
+		return;
+	}
 	const chosen = await vscode.window.showInformationMessage(
 		`The Go extension's debug sessions use clew now (go.alternateTools.dlv is ${path}). Nothing in launch.json has to change.`,
 		'Undo',
@@ -38,15 +55,20 @@ export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<
 	if (chosen === 'Undo') await undoUseWithGo(state);
 }
 
-/** Stop Using with the Go Extension. */
+/** Stop Using with the Go Extension. A debugger that the user has chosen is left alone. */
 export async function undoUseWithGo(state: vscode.Memento): Promise<void> {
 	const now = tools();
-	const before = state.get<string>('dlvBefore', '');
-	if (before) now.dlv = before;
+	const known = state.get<Given>(key);
+	if (!known || now.dlv !== known.path) {
+		const what = now.dlv ? `go.alternateTools.dlv is ${now.dlv}` : 'go.alternateTools.dlv is not set';
+		await vscode.window.showInformationMessage(`The Go extension was not given clew: ${what}. Nothing was changed.`);
+		return;
+	}
+	if (known.before) now.dlv = known.before;
 	else delete now.dlv;
 	await set(now);
-	await state.update('dlvBefore', undefined);
+	await state.update(key, undefined);
 	await vscode.window.showInformationMessage(
-		before ? `The Go extension uses ${before} again.` : 'The Go extension uses its own Delve again.',
+		known.before ? `The Go extension uses ${known.before} again.` : 'The Go extension uses its own Delve again.',
 	);
 }

@@ -66,8 +66,8 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory, vsc
 					() => false,
 				))
 			) {
-				if (terminal.exitStatus) throw new UserError('clew dap ended before it listened; the terminal says why.');
-				if (Date.now() > until) throw new UserError('clew dap does not listen; the terminal may say why.');
+				if (terminal.exitStatus) throw await this.whyEnded(session, path);
+				if (Date.now() > until) throw new UserError('clew dap does not listen in the terminal.');
 				await new Promise((r) => setTimeout(r, 50));
 			}
 		} catch (err) {
@@ -76,6 +76,18 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory, vsc
 			throw new Error(messageOf(err));
 		}
 		return new vscode.DebugAdapterNamedPipeServer(socket);
+	}
+
+	/** What a server said that ended in its terminal, which is gone with it: said again where it can be read. */
+	private async whyEnded(session: vscode.DebugSession, path: string): Promise<Error> {
+		const args = [...this.args(session.configuration), '--listen=127.0.0.1:0'];
+		try {
+			await this.servers.start(session.id, path, args, session.configuration.dlvCwd, await environment());
+			this.servers.stop(session.id);
+			return new UserError('clew dap ended in the terminal before it listened.');
+		} catch (err) {
+			return new UserError(messageOf(err));
+		}
 	}
 
 	/** Forgets a session that has ended. Its terminal stays, for what the program has written. */

@@ -10,6 +10,12 @@ const banner = /^DAP server listening at: (.*):(\d+)\s*$/m;
 /** How long the server may take until it listens, in milliseconds. It is far above what it takes. */
 const patience = 60_000;
 
+/** Why a server has ended, of all that it wrote: the line that says so (the usage may follow it), else the last. */
+export function lastWords(text: string): string {
+	const lines = text.trim().split('\n');
+	return (lines.findLast((l) => /^(Error|clew): /.test(l)) ?? lines.at(-1) ?? '').replace(/^(Error|clew): /, '').trim();
+}
+
 /** Servers that run, by session. */
 export class Servers implements vscode.Disposable {
 	private readonly running = new Map<string, ChildProcess>();
@@ -58,7 +64,7 @@ export class Servers implements vscode.Disposable {
 			child.on('close', (code, signal) => {
 				const how = signal ?? `status ${code}`;
 				this.log.line(`clew dap ended (${how})`);
-				fail(seen.trim().split('\n').at(-1) || `it ended with ${how}`);
+				fail(lastWords(seen) || `it ended with ${how}`);
 			});
 		});
 	}

@@ -93,7 +93,7 @@ export class StackView implements vscode.TreeDataProvider<Node>, vscode.Disposab
 	private target(): PagedStack | undefined {
 		const at = this.sessions.selection();
 		if (!at) return undefined;
-		if (this.other?.current && this.other.threadId === at.threadId) return this.other;
+		if (this.other?.current && this.other.clew === at.clew && this.other.threadId === at.threadId) return this.other;
 		this.other = undefined;
 		return this.stacks.of(at.clew, at.threadId);
 	}

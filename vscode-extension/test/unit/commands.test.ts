@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { request } from '../../src/client';
 import { selectionOf } from '../../src/commands/context';
 import { copyFrame, copyStack, exportAll, exportStack, reportWrongStack } from '../../src/commands/export';
 import { undoUseWithGo, useWithGo } from '../../src/commands/goExtension';
@@ -46,10 +47,18 @@ test('all stacks go to a folder, and no name leaves it', async () => {
 });
 
 test('an export that was cancelled, or whose session ended, writes nothing', async () => {
-	const { sessions, session } = stopped();
+	const { sessions, session, clew, vs } = stopped();
 	seen.saveTo = Uri.file(join(folder, 'mine.cbf'));
 	session.answers['clew/export'] = new Error('cancelled: as the client has asked');
 	await expect(exportStack(sessions, [])).rejects.toBeInstanceOf(CancellationError);
+	sessions.remove(vs); // VS Code cancels what waits then, and so does the server
+	await expect(request(clew, 'clew/export', { all: true, format: 'cbf' })).rejects.toThrow('The debug session ended');
+	expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an export whose connection is gone writes nothing', async () => {
+	const { sessions, session } = stopped();
+	seen.saveTo = Uri.file(join(folder, 'mine.cbf'));
 	session.answers['clew/export'] = new Error('connection closed');
 	await expect(exportStack(sessions, [])).rejects.toThrow('The debug session ended');
 	expect(readdirSync(folder)).toEqual([]);
@@ -87,8 +96,43 @@ test('a command is about what it was called on', () => {
 	const { sessions, vs } = stopped();
 	select({ session: vs, threadId: 4 });
 	expect(selectionOf(sessions, []).threadId).toBe(4);
-	const frame = { sessionId: 'session-1', threadId: 'thread:session-1:7', frameId: 'frame:session-1:7:1001:3' };
-	expect(selectionOf(sessions, ['file:///src/native.c', frame])).toMatchObject({ threadId: 7 });
+	const thread = { sessionId: 'session-1', threadId: 'thread:session-1:7' };
+	expect(selectionOf(sessions, [7, thread])).toMatchObject({ threadId: 7 });
+	expect(selectionOf(sessions, ['session-1', { sessionId: 'session-1' }])).toMatchObject({ threadId: 4 });
+});
+
+/** What VS Code gives a command of a frame's menu: the row counts labels. */
+const callStackRow = (thread: number, at: number, session = 'session-1') => ({
+	sessionId: session,
+	threadId: `thread:${session}:${thread}`,
+	frameId: `stackframe:thread:${session}:${thread}:${at}:native.c`,
+});
+
+test('a frame is that of the row of the call stack, selected or not', async () => {
+	const { sessions, vs, rows } = stopped();
+	rows(1, 0, [{ id: 100 }, { id: 101, presentationHint: 'label' }, { id: 102 }, { id: 103 }]);
+	select({ session: vs, threadId: 1, frameId: 100 });
+	await copyFrame(sessions, new Stacks(), ['file:///src/native.c', callStackRow(1, 2)]);
+	expect(seen.clipboard).toMatch(/^#1 0x4bef70 /);
+	for (const nothing of [1, 9]) {
+		// A label, and a row that was never seen: not another frame in its stead.
+		await expect(copyFrame(sessions, new Stacks(), ['', callStackRow(1, nothing)])).rejects.toThrow('is no frame');
+	}
+	select({ session: vs, threadId: 1, frameId: 4711 });
+	await expect(copyFrame(sessions, new Stacks(), [])).rejects.toThrow('is no frame');
+});
+
+test('never another session than that of the row', () => {
+	const { sessions, vs } = stopped();
+	const second = sessions.createDebugAdapterTracker({ id: 'session-2' } as never);
+	const row = callStackRow(1, 0, 'session-2');
+	select({ session: vs, threadId: 1 });
+	expect(() => selectionOf(sessions, ['', row])).toThrow('not debugged with clew');
+	const say = (m: object) => second.onDidSendMessage?.({ seq: 1, ...m });
+	say({ type: 'response', command: 'initialize', request_seq: 1, success: true, body: { supportsClew: true } });
+	expect(() => selectionOf(sessions, ['', row])).toThrow('The program is running');
+	say({ type: 'event', event: 'stopped', body: { threadId: 9 } });
+	expect(selectionOf(sessions, ['', { sessionId: 'session-2' }])).toMatchObject({ threadId: 9 });
 });
 
 test('without a session, or while the program runs, it says so', () => {
@@ -112,6 +156,14 @@ test('the Go extension is given clew, and its own debugger back', async () => {
 	await useWithGo(binary, memento);
 	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/clew' });
 	await useWithGo(binary, memento); // twice is once
+	await useWithGo({ path: async () => '/opt/newer/clew' } as never, memento);
+	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/newer/clew' });
 	await undoUseWithGo(memento);
 	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/dlv' });
+	await undoUseWithGo(memento); // what the user has chosen stays
+	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/dlv' });
+	expect(seen.infos.at(-1)).toContain('Nothing was changed');
+	seen.workspaceSettings['go.alternateTools'] = { dlv: '/here/dlv' };
+	await useWithGo(binary, memento);
+	expect(seen.infos.at(-1)).toContain('go.alternateTools.dlv is /here/dlv there');
 });

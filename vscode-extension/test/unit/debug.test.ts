@@ -1,16 +1,26 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+	chmodSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Binary, environment, findGo } from '../../src/binary';
+import { whyNotBuilt } from '../../src/debug/build';
 import { ConfigurationProvider, words } from '../../src/debug/configuration';
 import { parseEnvFile } from '../../src/debug/envFile';
 import { fromProc } from '../../src/debug/processes';
-import { Servers } from '../../src/debug/server';
+import { lastWords, Servers } from '../../src/debug/server';
 import { activate } from '../../src/extension';
 import { Log } from '../../src/log';
 import { run } from '../../src/run';
-import { reset, seen, Uri, window } from './vscode';
+import { CancellationError, reset, seen, Uri, window } from './vscode';
 
 let folder: string;
 beforeEach(() => {
@@ -188,6 +198,81 @@ test('a server that does not come up gives its last words', async () => {
 	await expect(servers.start('s', join(folder, 'none'), [], folder)).rejects.toThrow('ENOENT');
 });
 
+test("a server's last words are its error, not the usage below it", () => {
+	expect(lastWords('Error: unknown flag: --bogus\nUsage:\n  clew dap [flags]\n\n  --last\n')).toBe(
+		'unknown flag: --bogus',
+	);
+	expect(lastWords('panic: no\ngoroutine 1\n')).toBe('goroutine 1');
+	expect(lastWords('')).toBe('');
+});
+
+test.each([
+	[
+		'Build Error: go build -o x\n# example.com/x\n./broken.go:3:30: cannot use "no"\n (exit status 1)\n',
+		'broken.go:3:30',
+	],
+	['Build Error: go build\ngo: go.mod file not found\n', 'go: go.mod file not found'],
+	['Building\ncgo: C compiler "gcc" not found: exec: "gcc"\n', 'no C compiler is installed'],
+	[
+		'Build Error: go build\npackage x: build constraints exclude all Go files in /x (exit status 1)',
+		'finds no C compiler',
+	],
+	[
+		'Build Error: go build\npackage x: C source files not allowed when not using cgo or SWIG: a.c',
+		'finds no C compiler',
+	],
+])('a build that failed says why: %j', (output, why) => {
+	expect(whyNotBuilt(output)).toContain(why);
+});
+
+test('a launch that failed for another reason is no failed build', () => {
+	expect(whyNotBuilt("Type 'dlv help' for list of commands.\n")).toBeUndefined();
+});
+
+/** A go command that installs a clew, into a folder of its own as `go env -w` may have said. */
+function fakeGo(install: string): string {
+	const bin = join(folder, 'elsewhere');
+	mkdirSync(bin);
+	script('go', `case $1 in env) echo "${bin}"; echo /nowhere ;; install) ${install} ;; esac`);
+	vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+	vi.stubEnv('GOBIN', '/nowhere');
+	return join(bin, 'clew');
+}
+
+test('an installed clew is found, and goes before one that is named by the setting', async () => {
+	const good = script('good', goodHelp);
+	const path = fakeGo(`cp ${good} ${folder}/elsewhere/clew`);
+	seen.settings['clew.path'] = script('old', 'echo "--listen"');
+	const binary = new Binary(new Log());
+	expect(await binary.install()).toBe(path);
+	expect(seen.settings['clew.path']).toBe(path);
+	expect(seen.infos.at(-1)).toContain(path);
+	expect(await binary.path()).toBe(path);
+});
+
+test('an installation that failed, or gave nothing, says so', async () => {
+	fakeGo('echo "go: no such host" >&2; exit 1');
+	await expect(new Binary(new Log()).install()).rejects.toThrow('could not be installed: go: no such host');
+	script('go', 'exit 0');
+	await expect(new Binary(new Log()).install()).rejects.toThrow('was installed, but is not in /nowhere');
+});
+
+test('a program that is cancelled is ended, with what it has started', async () => {
+	const mark = join(folder, 'mark');
+	const path = script('parent', `(sleep 1; touch ${mark}) & echo ready; wait`);
+	let cancel: () => void = () => undefined;
+	const token = {
+		onCancellationRequested: (f: () => void) => {
+			cancel = f;
+			return { dispose: () => undefined };
+		},
+	};
+	const done = run(path, [], { token: token as never, hear: () => cancel() });
+	await expect(done).rejects.toBeInstanceOf(CancellationError);
+	await new Promise((r) => setTimeout(r, 1_500));
+	expect(existsSync(mark)).toBe(false);
+});
+
 test('a program that takes too long is ended', async () => {
 	const path = script('slow', 'exec sleep 60');
 	await expect(run(path, [], { timeout: 100 })).rejects.toThrow('takes too long');
@@ -206,6 +291,16 @@ test('every command and view of the manifest exists, and every setting that is r
 	expect(Object.keys(seen.treeViews).sort()).toEqual(['clew.images', 'clew.stack']);
 	for (const menus of Object.values(manifest.contributes.menus) as { command: string }[][]) {
 		for (const { command } of menus) expect(declared).toContain(command);
+	}
+	// Of the call stack's menus all that can be about a row; a session's row is shown only where there are several.
+	const menus = manifest.contributes.menus['debug/callstack/context'] as { command: string; when: string }[];
+	const inMenu = (type: string) => menus.filter((m) => m.when.includes(type)).map((m) => m.command.slice(5));
+	const ofThread = ['copyAll', 'copyStack', 'exportAll', 'exportStack', 'reportWrongStack', 'reunwind', 'showMap'];
+	expect(inMenu('thread').sort()).toEqual(ofThread);
+	expect(inMenu('stackFrame').sort()).toEqual([...ofThread, 'copyFrame', 'showRule'].sort());
+	// Numbers stay numbers where a snippet is inserted: "^" has VS Code leave out the quotation marks.
+	for (const { body } of manifest.contributes.debuggers[0].configurationSnippets) {
+		if (body.port !== undefined) expect(body.port).toMatch(/^\^/);
 	}
 	expect(manifest.contributes.debuggers[0].languages).toBeUndefined(); // F5 stays the Go extension's
 	expect(manifest.dependencies).toBeUndefined();

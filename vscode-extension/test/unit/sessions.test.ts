@@ -100,6 +100,14 @@ test('a failed launch comes with what was written until then', () => {
 	});
 	w.event('output', { output: 'cgo: C compiler "gcc" not found' });
 	w.response('launch', {}, 1, false);
+	expect(heard).toBe(''); // another debugger's
+	const own = world();
+	own.sessions.onDidFailLaunch(({ output }) => {
+		heard = output;
+	});
+	own.response('initialize', { supportsClew: true });
+	own.event('output', { output: 'cgo: C compiler "gcc" not found' });
+	own.response('launch', {}, 1, false);
 	expect(heard).toContain('C compiler');
 });
 

@@ -64,6 +64,12 @@ test('what other strategies give is shown until the next stop', async () => {
 	await view.showOther(otherStack(clew, 1, ['scan']));
 	expect(session.asked.at(-1)).toMatchObject({ command: 'clew/reunwind', args: { strategies: ['scan'] } });
 	expect(items(view, await view.getChildren())[0]?.label).toBe('Unwound with scan');
+	const second = stopped(); // its thread has the same number
+	sessions.add({ ...second.vs, id: 'session-2' } as never).stopped = true;
+	select({ session: { id: 'session-2' }, threadId: 1 });
+	expect(items(view, await view.getChildren())[0]?.label).not.toBe('Unwound with scan');
+	select(undefined);
+	await view.showOther(otherStack(clew, 1, ['scan']));
 	event('stopped', { threadId: 1 });
 	expect(items(view, await view.getChildren())[0]?.label).toBe('0  stop_here');
 });

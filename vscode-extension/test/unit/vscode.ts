@@ -105,6 +105,8 @@ export const seen = {
 	commands: [] as [string, ...unknown[]][],
 	contexts: {} as Record<string, unknown>,
 	settings: {} as Record<string, unknown>,
+	/** Those of the workspace, which go before. */
+	workspaceSettings: {} as Record<string, unknown>,
 	updates: [] as [string, unknown][],
 	saveTo: undefined as Uri | undefined,
 	picks: [] as { label: string }[][],
@@ -210,7 +212,7 @@ export const workspace = {
 	getConfiguration(section = '') {
 		const key = (name: string) => (section ? `${section}.${name}` : name);
 		return {
-			get: (name: string, or: unknown) => seen.settings[key(name)] ?? or,
+			get: (name: string, or: unknown) => seen.workspaceSettings[key(name)] ?? seen.settings[key(name)] ?? or,
 			inspect: (name: string) => ({ globalValue: seen.settings[key(name)] }),
 			async update(name: string, value: unknown) {
 				seen.updates.push([key(name), value]);

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -61,7 +62,16 @@ func main() {
 		fmt.Println("to stdout")
 		fmt.Fprintln(os.Stderr, "to stderr")
 		time.Sleep(time.Second / 2) // Delve can lose what is written right before the end
+	case "lines":
+		lines := bufio.NewScanner(os.Stdin)
+		for next(lines) {
+		}
 	}
+}
+
+// next waits for a line.
+func next(lines *bufio.Scanner) bool {
+	return lines.Scan()
 }
 
 var built = "no" // is set by the linker

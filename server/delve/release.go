@@ -1,0 +1,109 @@
+package delve
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"github.com/go-delve/delve/pkg/dwarf/op"
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// Delve halts a process by sending it SIGTRAP, and a breakpoint is a SIGTRAP too.
+// Where both come at once, Delve takes one of them for the stop. The other one
+// is still pending when it detaches, and then kills the process, which nobody
+// debugs any more: of processes with a breakpoint that is hit often (one with a
+// condition, which the user need not even notice), every second one that Delve
+// leaves while they run.
+//
+// And Delve takes back the user's breakpoints only: those of a step that was
+// interrupted, or that is under way when the client goes, stay in the code and
+// kill the process when it comes to one.
+//
+// So before Delve detaches, every breakpoint is left with the user's reasons only,
+// for Delve to take back, and what is pending is taken: a thread that is to
+// execute one instruction takes the signal first, stops for it, and executes
+// nothing. A thread whose own SIGTRAP is pending has just executed a breakpoint
+// instruction: its program counter is set back to it.
+// Tests: integration/dap TestPendingTrap, TestLeaveMidStep.
+
+// maxTraps bounds the signals that are taken from one process: a thread has at
+// most one of its own, and the process one.
+const maxTraps = 1 << 16
+
+// release takes the breakpoint signals that are pending in the processes of a
+// group, whose lock is held, and has Delve take back all of its breakpoints.
+func release(group *proc.TargetGroup) {
+	if recorded, _ := group.Recorded(); recorded {
+		return
+	}
+	for _, t := range group.Targets() {
+		if valid, _ := t.Valid(); !valid {
+			continue
+		}
+		group.Selected = t
+		for range maxTraps {
+			thread, own := trapPending(t)
+			if thread == nil {
+				break
+			}
+			if err := takeTrap(group, t, thread, own); err != nil {
+				LogDAPError("process %d: a pending SIGTRAP: %v", t.Pid(), err)
+				break
+			}
+		}
+		for _, bp := range t.Breakpoints().M {
+			bp.Breaklets = slices.DeleteFunc(bp.Breaklets, func(b *proc.Breaklet) bool { return b.Kind != proc.UserBreakpoint })
+		}
+	}
+}
+
+// trapPending finds a thread that would take a pending SIGTRAP; own says that it
+// was sent to this thread, not to the process.
+func trapPending(t *proc.Target) (thread proc.Thread, own bool) {
+	for _, th := range t.ThreadList() {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", t.Pid(), th.ThreadID()))
+		if err != nil || hasTrap(status, "SigBlk") {
+			continue
+		}
+		if hasTrap(status, "SigPnd") {
+			return th, true
+		}
+		if hasTrap(status, "ShdPnd") {
+			return th, false
+		}
+	}
+	return nil, false
+}
+
+// hasTrap says that SIGTRAP is in a set of signals of a thread's status.
+func hasTrap(status []byte, set string) bool {
+	mask, err := strconv.ParseUint(statusField(status, set), 16, 64)
+	return err == nil && mask>>(syscall.SIGTRAP-1)&1 != 0
+}
+
+// takeTrap has a thread take its SIGTRAP.
+func takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, own bool) error {
+	if err := t.SwitchThread(thread.ThreadID()); err != nil {
+		return err
+	}
+	before, err := thread.Registers()
+	if err != nil {
+		return err
+	}
+	pc := before.PC() // the registers may be read anew in place
+	if err := group.StepInstruction(false); err != nil {
+		return err
+	}
+	after, err := thread.Registers()
+	if err != nil {
+		return err
+	}
+	arch := t.BinInfo().Arch
+	if at := pc - uint64(len(arch.BreakpointInstruction())); own && arch.BreakInstrMovesPC() && after.PC() == pc && t.Breakpoints().M[at] != nil {
+		return thread.SetReg(arch.PCRegNum, op.DwarfRegisterFromUint64(at))
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+package delve
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// EndSignals gives the signals that end a server in order: what it has launched
+// is killed, what it has attached to goes on. SIGHUP, when the terminal is closed,
+// is one of them: it would end Delve's server at once, and a process that it has
+// attached to with it, at the next breakpoint. Where it was ignored from the start
+// (nohup) it still is. Stop ends the delivery.
+func EndSignals() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	return c, func() { signal.Stop(c) }
+}
