@@ -188,7 +188,7 @@ func TestImages(t *testing.T) {
 		{"no section headers", unwind.AMD64, []unwind.Section{segment}, true, ""},
 		{"both", unwind.AMD64, []unwind.Section{segment, good}, true, ""},
 		{"none", unwind.AMD64, nil, false, ""},
-		{"not loaded", unwind.AMD64, []unwind.Section{unloaded}, false, ""},
+		{"not loaded", unwind.AMD64, []unwind.Section{unloaded}, false, "it is not loaded"},
 		{"damaged", unwind.AMD64, []unwind.Section{damaged}, false, ".sframe+0x2: sfp_version: version 9 is not known"},
 		{"another architecture's", unwind.ARM64, []unwind.Section{good}, false, "the table is for amd64, the program for arm64"},
 		{"an architecture without SFrame", unwind.I386, []unwind.Section{good}, false, ""},
