@@ -2,6 +2,7 @@ package sframe
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -10,18 +11,33 @@ import (
 // pointer, the assembler of version 1 (binutils 2.40) keeps the register of the
 // row before, without a warning: SP, with an offset that holds for the other one.
 // gcc writes such code for large frames with -fstack-clash-protection, where the
-// stack is probed page by page. The offset mostly stays when the CFA rests on SP
-// again, so that what is wrong shows as two rows in a row with the same rules. The
-// assembler repeats rules for other reasons too: on amd64 hardly ever (of sqlite's
-// code, in six builds, at most one byte in 16,000), on arm64 wherever a register is
-// saved, but not before the return address is, which is when gcc probes. None but the
-// last of such rows is used.
+// stack is probed page by page. The offset stays when the CFA moves from one
+// register to the other, so that what is wrong shows as two rows in a row with the
+// same rules: the second where the CFA left SP, the first where it came back to it.
+// The assembler repeats rules for other reasons too: on amd64 hardly ever (of sqlite's
+// code, in six builds, at most one byte in 3,300), on arm64 wherever a register is
+// saved, but not before the return address is, which is when gcc probes. None of
+// such rows is used.
 
-// doubtful says that a row of version 1 may be such a one: the next has the same
-// rules. The last row of a function has no next. Only a function that has such a
-// row is asked ([bitDoubtful]).
+// doubtful says that a row of version 1 may be such a one: the next or the one
+// before has the same rules. The last row of a function has no next. Only a function
+// that has such a row is asked ([bitDoubtful]).
 func (t *Table) doubtful(h *Header, f *function, e encoded, last bool) bool {
-	if last || e.info&rowBaseSP == 0 || h.Arch == unwind.ARM64 && e.count() > 1 {
+	if !last && t.repeated(h, f, e) {
+		return true
+	}
+	if e.start == 0 {
+		return false
+	}
+	at, n, _ := t.stretch(f, e.start-1, math.MaxUint32)
+	before, _ := scan(t.section.Data, at, n, f.width(), h.Big, e.start-1, math.MaxUint32)
+	return before.words != 0 && t.repeated(h, f, before)
+}
+
+// repeated says that the row behind one, which there must be, has the same rules,
+// on SP.
+func (t *Table) repeated(h *Header, f *function, e encoded) bool {
+	if e.info&rowBaseSP == 0 || h.Arch == unwind.ARM64 && e.count() > 1 {
 		return false
 	}
 	next := encodedAt(t.section.Data, e.next(), f.width(), h.Big)
@@ -35,7 +51,7 @@ func (t *Table) markDoubtful(h *Header, f *function) {
 	}
 	e := t.rowAt(f, int(f.rows))
 	for n := f.count; n > 1; n-- {
-		if t.doubtful(h, f, e, false) {
+		if t.repeated(h, f, e) {
 			f.bits |= bitDoubtful
 			return
 		}

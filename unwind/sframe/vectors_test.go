@@ -133,16 +133,25 @@ func TestVectors(t *testing.T) {
 		{"starts of 4 bytes, offsets of 2", 1, unwind.AMD64,
 			sframetest.Func{Size: 0x20000, Count: 2, Rows: "00000000 03 08 | 00000100 22 1000", Info: sframetest.Addr4},
 			"0-10000 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n10000-20000 rule cfa=rbp+16; ra=[cfa-8]; fp=unchanged"},
-		{"a CFA on r11, as version 1's assembler writes it for large frames: the row that is repeated", 1, unwind.AMD64,
+		{"a CFA on r11, as version 1's assembler writes it for large frames: the rows that are the same", 1, unwind.AMD64,
 			sframetest.Func{Size: 0x71, Count: 5, Rows: "00 03 08 | 08 43 08100100 | 19 43 08100100 | 20 43 80110100 | 70 03 08"},
 			"0-8 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n8-19 doubtful cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n" +
-				"19-20 rule cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n20-70 rule cfa=rsp+70016; ra=[cfa-8]; fp=unchanged\n" +
+				"19-20 doubtful cfa=rsp+69640; ra=[cfa-8]; fp=unchanged\n20-70 rule cfa=rsp+70016; ra=[cfa-8]; fp=unchanged\n" +
 				"70-71 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged"},
 		{"a CFA on x12, as version 1's assembler writes it for large frames on arm64: not rows that save registers", 1, unwind.ARM64,
 			sframetest.Func{Size: 0x50, Count: 6, Rows: "00 03 00 | 04 43 00000600 | 14 43 00000600 | 20 43 901a0600 | 30 45 901a0600 78e5f9ff | 40 45 901a0600 78e5f9ff"},
 			"0-4 top frame only cfa=sp; ra=x30; fp=unchanged top-frame-only\n4-14 doubtful cfa=sp+393216; ra=x30; fp=unchanged top-frame-only\n" +
-				"14-20 top frame only cfa=sp+393216; ra=x30; fp=unchanged top-frame-only\n20-30 top frame only cfa=sp+400016; ra=x30; fp=unchanged top-frame-only\n" +
+				"14-20 doubtful cfa=sp+393216; ra=x30; fp=unchanged top-frame-only\n20-30 top frame only cfa=sp+400016; ra=x30; fp=unchanged top-frame-only\n" +
 				"30-40 rule cfa=sp+400016; ra=[cfa-400008]; fp=unchanged\n40-50 rule cfa=sp+400016; ra=[cfa-400008]; fp=unchanged"},
+		{"a CFA on rbx, and on SP again where its offset is another, as version 1's assembler writes it", 1, unwind.AMD64,
+			sframetest.Func{Size: 0x18, Count: 4, Rows: "00 03 08 | 01 03 10 | 04 03 10 | 17 03 08"},
+			"0-1 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n1-4 doubtful cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n" +
+				"4-17 doubtful cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n17-18 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged"},
+		{"many rows, the last two the same", 1, unwind.AMD64,
+			sframetest.Func{Size: 0x18, Count: 6, Rows: "00 03 08 | 01 03 10 | 02 03 18 | 03 03 20 | 04 03 28 | 08 03 28"},
+			"0-1 rule cfa=rsp+8; ra=[cfa-8]; fp=unchanged\n1-2 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n" +
+				"2-3 rule cfa=rsp+24; ra=[cfa-8]; fp=unchanged\n3-4 rule cfa=rsp+32; ra=[cfa-8]; fp=unchanged\n" +
+				"4-8 doubtful cfa=rsp+40; ra=[cfa-8]; fp=unchanged\n8-18 doubtful cfa=rsp+40; ra=[cfa-8]; fp=unchanged"},
 		{"repeated rows that rest on the frame pointer, or differ", 1, unwind.AMD64,
 			sframetest.Func{Size: 0x10, Count: 4, Rows: "00 03 10 | 04 05 10 f0 | 08 04 10 f0 | 0c 04 10 f0"},
 			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-8 rule cfa=rsp+16; ra=[cfa-8]; fp=[cfa-16]\n" +
