@@ -90,6 +90,9 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err := guardGroup(group); err != nil {
 		return nil, err
 	}
+	for _, t := range group.Targets() {
+		forgetDownloads(t.BinInfo())
+	}
 	installHook().watch(dbg, group)
 	return s, nil
 }
