@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Binary } from './binary';
 import type { Documents } from './commands/unwinding';
-import { messageOf, showLogAction, UserError } from './errors';
+import { messageOf, showError, UserError } from './errors';
 import { escapeHTML } from './map/render';
 import { run } from './run';
 import { baseName } from './text';
@@ -19,7 +19,7 @@ export async function decode(binary: Binary, path: string): Promise<{ text: stri
 	if (result.code === 0) return { text: result.stdout };
 	const problem = result.stderr.trim() || `clew decode ended with status ${result.code}`;
 	if (result.stdout.trim() === '') {
-		throw new UserError(`${baseName(path)} cannot be decoded: ${problem.replace(/^clew: /, '')}`, [showLogAction]);
+		throw new UserError(`${baseName(path)} cannot be decoded: ${problem.replace(/^clew: /, '')}`);
 	}
 	return { text: result.stdout, problem };
 }
@@ -71,6 +71,7 @@ export class BacktraceEditor implements vscode.CustomReadonlyEditorProvider {
 				body = `<pre>${escapeHTML(text)}</pre>${problem ? `<p class="problem">${escapeHTML(problem)}</p>` : ''}`;
 			} catch (err) {
 				body = `<p class="problem">${escapeHTML(messageOf(err))}</p>`;
+				if (err instanceof UserError && err.actions.length > 0) void showError(err); // with what mends it
 			}
 			panel.webview.html = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Backtrace</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">

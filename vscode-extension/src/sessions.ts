@@ -60,6 +60,12 @@ export class ClewSession {
 		return this.rows.get(threadId)?.[row];
 	}
 
+	/** The place of a row in the call stack, labels counted. */
+	placeOf(threadId: number, frameId: number): number | undefined {
+		const place = this.rows.get(threadId)?.findIndex((r) => r?.frameId === frameId);
+		return place === -1 ? undefined : place;
+	}
+
 	/** The row of a frame, as far as VS Code has asked for it. */
 	rowOf(threadId: number, index: number): Row | undefined {
 		let at = 0;

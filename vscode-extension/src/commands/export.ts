@@ -1,6 +1,6 @@
 // Exports: stacks to files or to the clipboard.
 
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
@@ -96,6 +96,18 @@ export async function exportStack(sessions: Sessions, args: unknown[]): Promise<
 	void tell(target.fsPath, answer);
 }
 
+/** A name that nothing in the folder has: a dialog that is given a folder that exists enters it. */
+async function free(name: string): Promise<vscode.Uri> {
+	for (let n = 1; ; n++) {
+		const uri = vscode.Uri.joinPath(folder(), n === 1 ? name : `${name}-${n}`);
+		const there = await access(uri.fsPath).then(
+			() => true,
+			() => false,
+		);
+		if (!there) return uri;
+	}
+}
+
 /** Export All Stacks. The server shows its progress, which can be cancelled. */
 export async function exportAll(sessions: Sessions, args: unknown[]): Promise<void> {
 	const at = selectionOf(sessions, args);
@@ -105,7 +117,7 @@ export async function exportAll(sessions: Sessions, args: unknown[]): Promise<vo
 	const several = answer.files.length > 1 || chosen.ending === '';
 	const target = await vscode.window.showSaveDialog({
 		title: several ? 'A folder for the stacks' : 'Export All Stacks',
-		defaultUri: vscode.Uri.joinPath(folder(), several ? 'stacks' : `stacks${chosen.ending}`),
+		defaultUri: several ? await free('stacks') : vscode.Uri.joinPath(folder(), `stacks${chosen.ending}`),
 	});
 	if (!target) return;
 	if (several) {

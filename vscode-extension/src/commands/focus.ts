@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import type { PagedStack } from '../stacks';
 
-/** Frames further away than this are shown in their source only. */
+/** Rows further away than this are shown in their source only. */
 const farthest = 40;
 /** How long a step of the selection may take, in milliseconds. */
 const patience = 2_000;
@@ -23,22 +23,23 @@ function selects(): Promise<boolean> {
 	});
 }
 
-/** The index of the frame that is selected now. */
+/** The place of the row that is selected now: labels count, as the commands stop at them too. */
 function selected(stack: PagedStack): number | undefined {
 	const item = vscode.debug.activeStackItem;
 	if (!item || !('frameId' in item) || item.session.id !== stack.clew.session.id || item.threadId !== stack.threadId) {
 		return undefined;
 	}
-	return stack.clew.frameIndex(item.threadId, item.frameId);
+	return stack.clew.placeOf(item.threadId, item.frameId);
 }
 
 /** Selects a frame of a stack; answers whether the call stack has it selected. */
 export async function focusFrame(stack: PagedStack, index: number): Promise<boolean> {
 	let at = selected(stack);
-	const folded = stack.clew.rowOf(stack.threadId, index)?.subtle;
-	if (at !== undefined && !folded && !stack.strategies && Math.abs(index - at) <= farthest) {
-		const down = index > at;
-		while (at !== undefined && at !== index && index > at === down) {
+	const row = stack.clew.rowOf(stack.threadId, index);
+	const to = row && stack.clew.placeOf(stack.threadId, row.frameId);
+	if (at !== undefined && to !== undefined && !row?.subtle && !stack.strategies && Math.abs(to - at) <= farthest) {
+		const down = to > at;
+		while (at !== to && to > at === down) {
 			const moved = selects();
 			await vscode.commands.executeCommand(`workbench.action.debug.callStack${down ? 'Down' : 'Up'}`);
 			if (!(await moved)) break;
@@ -47,7 +48,7 @@ export async function focusFrame(stack: PagedStack, index: number): Promise<bool
 			at = next;
 		}
 	}
-	if (at === index) return true;
+	if (to !== undefined && at === to) return true;
 	await showSource(stack, index);
 	return false;
 }

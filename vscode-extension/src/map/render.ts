@@ -78,7 +78,7 @@ function frameBox(m: MapFrame, column: MapColumn, x: number, first: boolean): st
 		)
 		.join('');
 	return `<div class="frame ${f.trust}${m.cut ? ' cut' : ''}" role="listitem" tabindex="${first ? 0 : -1}" style="${style}"
- data-index="${f.index}" data-details="${escapeHTML(details(m))}" aria-label="${escapeHTML(spoken(m, column))}"
+ data-first="${m.inlined[0]?.index ?? f.index}" data-index="${f.index}" data-details="${escapeHTML(details(m))}" aria-label="${escapeHTML(spoken(m, column))}"
 ><span class="name">${f.index} ${escapeHTML(names)}</span><span class="place">${escapeHTML(framePlace(f))}</span>${slots}</div>`;
 }
 

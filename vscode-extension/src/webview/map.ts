@@ -2,6 +2,12 @@
 
 interface Api {
 	postMessage(message: unknown): void;
+	getState(): State | undefined;
+	setState(state: State | undefined): void;
+}
+/** What the next page of the same panel is to know: the frame that gets the focus, counted in the order of frames. */
+interface State {
+	focus: number;
 }
 declare function acquireVsCodeApi(): Api;
 
@@ -67,11 +73,21 @@ frames.forEach((frame, i) => {
 		e.preventDefault();
 	});
 });
-document.getElementById('more')?.addEventListener('click', () => api.postMessage({ more: true }));
+document.getElementById('more')?.addEventListener('click', () => {
+	api.setState({ focus: frames.length }); // the first of those to come: the page is made anew
+	api.postMessage({ more: true });
+});
+const kept = api.getState();
+if (kept) {
+	api.setState(undefined);
+	focus(frames[kept.focus]);
+}
 
 window.addEventListener('message', (e: MessageEvent<{ select?: number }>) => {
 	for (const f of frames) {
-		const selected = Number(f.dataset.index) === e.data.select;
+		// A frame is drawn with the functions that are inlined in it.
+		const { first, index } = f.dataset;
+		const selected = e.data.select !== undefined && Number(first) <= e.data.select && e.data.select <= Number(index);
 		f.classList.toggle('selected', selected);
 		if (selected) {
 			f.setAttribute('aria-current', 'true');

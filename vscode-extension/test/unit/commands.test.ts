@@ -7,7 +7,7 @@ import { selectionOf } from '../../src/commands/context';
 import { copyFrame, copyStack, exportAll, exportStack, reportWrongStack } from '../../src/commands/export';
 import { undoUseWithGo, useWithGo } from '../../src/commands/goExtension';
 import { Stacks } from '../../src/stacks';
-import { CancellationError, reset, seen, select, Uri } from './vscode';
+import { CancellationError, reset, seen, select, Uri, workspace } from './vscode';
 import { stopped, world } from './world';
 
 let folder: string;
@@ -41,6 +41,10 @@ test('all stacks go to a folder, and no name leaves it', async () => {
 	session.answers['clew/export'] = files('goroutine-1.cbf', 'images.cif', 'index.json');
 	await exportAll(sessions, []);
 	expect(readdirSync(join(folder, 'stacks')).sort()).toEqual(['goroutine-1.cbf', 'images.cif', 'index.json']);
+	workspace.workspaceFolders = [{ uri: Uri.file(folder) }];
+	await exportAll(sessions, []);
+	expect(seen.proposed?.path).toBe(join(folder, 'stacks-2')); // the first one is there already
+	workspace.workspaceFolders = undefined;
 	session.answers['clew/export'] = files('../../evil');
 	await expect(exportAll(sessions, [])).rejects.toThrow('would not lie in the folder');
 	expect(readdirSync(folder)).toEqual(['stacks']);

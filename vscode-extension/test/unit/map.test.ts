@@ -11,6 +11,8 @@ test('frames lie on their stacks, and a switch leads from one to the other', () 
 	]);
 	expect(map.switches).toEqual([{ from: { column: 0, frame: 2 }, to: { column: 1, frame: 0 } }]);
 	expect(map.columns[1]?.frames[0]?.inlined.map((f) => f.index)).toEqual([3]);
+	// Selecting the inlined function marks the frame that holds it.
+	expect(render(stack, false)).toContain('data-first="3" data-index="4"');
 });
 
 test('frames are to scale, meet without overlap, and hold their slots', () => {

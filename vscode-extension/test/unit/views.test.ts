@@ -105,6 +105,26 @@ test('a frame is selected by going up and down, past rows that are folded', asyn
 	expect(at).toBe(0);
 });
 
+test('a frame below a label is selected: the way leads over the label', async () => {
+	const { vs, clew, rows } = stopped();
+	rows(1, 0, [{ id: 100 }, { id: 101, presentationHint: 'label' }, { id: 102 }, { id: 103 }]);
+	const paged = new Stacks().of(clew, 1);
+	await paged.ensure(5);
+	let at = 0;
+	const move = (by: number) => () => {
+		at += by;
+		queueMicrotask(() => select({ session: vs, threadId: 1, frameId: 100 + at }));
+	};
+	seen.builtin['workbench.action.debug.callStackDown'] = move(1);
+	seen.builtin['workbench.action.debug.callStackUp'] = move(-1);
+	select({ session: vs, threadId: 1, frameId: 100 });
+	expect(await focusFrame(paged, 2)).toBe(true);
+	expect(at).toBe(3);
+	expect(await focusFrame(paged, 0)).toBe(true);
+	expect(at).toBe(0);
+	expect(seen.shown).toEqual([]);
+});
+
 test('a frame out of reach has its source shown, at its line', async () => {
 	const { clew } = stopped();
 	const paged = new Stacks().of(clew, 1);

@@ -109,6 +109,8 @@ export const seen = {
 	workspaceSettings: {} as Record<string, unknown>,
 	updates: [] as [string, unknown][],
 	saveTo: undefined as Uri | undefined,
+	/** What a dialog proposes. */
+	proposed: undefined as Uri | undefined,
 	picks: [] as { label: string }[][],
 	/** What is chosen of a list. */
 	pick: undefined as ((items: { label: string }[]) => unknown) | undefined,
@@ -181,7 +183,10 @@ export const window = {
 		seen.picks.push(all);
 		return seen.pick?.(all);
 	},
-	showSaveDialog: async () => seen.saveTo,
+	showSaveDialog: async (options?: { defaultUri?: Uri }) => {
+		seen.proposed = options?.defaultUri;
+		return seen.saveTo;
+	},
 	showOpenDialog: async () => seen.saveTo && [seen.saveTo],
 	showTextDocument: async (uri: Uri, options?: unknown) => void seen.shown.push({ uri, options }),
 	createTreeView(id: string, options: { treeDataProvider: unknown }) {
