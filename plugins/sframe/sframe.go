@@ -83,7 +83,7 @@ func (t tables) Rule(addr uint64, _ unwind.PCKind) (*tablewalk.Rule, error) {
 	case sframe.Hole:
 		return nil, nil
 	case sframe.Doubtful:
-		return nil, fmt.Errorf("binutils 2.40 may have written the rule for code at %#x for another register than the table says: two rows in a row are the same", addr)
+		return nil, fmt.Errorf("the rule for code at %#x may not be what was meant: two rows in a row are the same, as binutils up to 2.44 writes them where it drops what it cannot express", addr)
 	case sframe.SignalWithoutRule:
 		return nil, fmt.Errorf("the frame at %#x is a signal's, and SFrame has no rule for it", addr)
 	}

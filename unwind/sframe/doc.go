@@ -11,7 +11,7 @@
 //	row, answer := table.Lookup(addr)
 //	err := row.Unwind(&frame, &caller)
 //
-// It knows no processes. Find gives what it needs of an ELF file.
+// It knows no processes. [Open] reads the tables of an ELF file.
 //
 // # What it answers
 //

@@ -18,8 +18,13 @@ import (
 // code, in six builds, at most one byte in 3,300), on arm64 wherever a register is
 // saved, but not before the return address is, which is when gcc probes. None of
 // such rows is used.
+//
+// Version 2's assembler (2.44) leaves out a function with such a CFA. But as version
+// 1's it drops other directives of hand-written assembly and repeats the row before:
+// that the return address is undefined, at the start of a thread, or that the frame
+// pointer is the caller's again. So its repeated rows are not used either.
 
-// doubtful says that a row of version 1 may be such a one: the next or the one
+// doubtful says that a row of version 1 or 2 may be such a one: the next or the one
 // before has the same rules. The last row of a function has no next. Only a function
 // that has such a row is asked ([bitDoubtful]).
 func (t *Table) doubtful(h *Header, f *function, e encoded, last bool) bool {
@@ -46,7 +51,7 @@ func (t *Table) repeated(h *Header, f *function, e encoded) bool {
 
 // markDoubtful looks for such rows in a function whose rows are known to be whole.
 func (t *Table) markDoubtful(h *Header, f *function) {
-	if h.Version != 1 || t.opts.Verbatim {
+	if h.Version > 2 || t.opts.Verbatim {
 		return
 	}
 	e := t.rowAt(f, int(f.rows))

@@ -43,7 +43,7 @@ const (
 	bitSignal
 	bitKeyB
 	bitCorrected // the linker's rule for .plt.got is one word off
-	bitDoubtful  // some of its rows may rest on another register than they say
+	bitDoubtful  // some of its rows may not say what was meant
 	// The two bits from here on are the width of a row's start: 1, 2 or 4 bytes.
 	widthShift = 6
 	bitsWidth  = 3 << widthShift

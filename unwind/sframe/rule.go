@@ -55,8 +55,8 @@ const (
 	TopFrameOnly
 	// Outermost: the frame has no caller.
 	Outermost
-	// Doubtful: a rule that the assembler may have written for another register than
-	// the row says. It is not to be used.
+	// Doubtful: a rule that the assembler may have written in place of one that it
+	// cannot express. It is not to be used.
 	Doubtful
 	// SignalWithoutRule: the frame is a signal's, and the table cannot say where
 	// it has put the registers.

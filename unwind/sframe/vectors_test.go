@@ -156,7 +156,10 @@ func TestVectors(t *testing.T) {
 			sframetest.Func{Size: 0x10, Count: 4, Rows: "00 03 10 | 04 05 10 f0 | 08 04 10 f0 | 0c 04 10 f0"},
 			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-8 rule cfa=rsp+16; ra=[cfa-8]; fp=[cfa-16]\n" +
 				"8-c rule cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]\nc-10 rule cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"},
-		{"repeated rows of version 2, whose assembler has no such mistake", 2, unwind.AMD64,
+		{"an undefined return address, as version 2's assembler writes it", 2, unwind.AMD64,
+			sframetest.Func{Size: 0x10, Count: 2, Rows: "00 03 10 | 04 03 10"},
+			"0-4 doubtful cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-10 doubtful cfa=rsp+16; ra=[cfa-8]; fp=unchanged"},
+		{"repeated rows of version 3, whose assembler has no such mistakes", 3, unwind.AMD64,
 			sframetest.Func{Size: 0x10, Count: 2, Rows: "00 03 10 | 04 03 10"},
 			"0-4 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged\n4-10 rule cfa=rsp+16; ra=[cfa-8]; fp=unchanged"},
 	}
