@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -35,6 +36,10 @@ import (
 type guard struct {
 	proc.ProcessInternal
 	pid int
+	// released: the process is about to be left, and is not to be halted any more
+	// (release.go). The lock is held while it is asked to.
+	halting  sync.Mutex
+	released bool
 	// executable was read when moments had the value read, which it still has as
 	// long as the target cannot have run.
 	executable unwind.RangeSet
@@ -80,6 +85,25 @@ func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
 		return nil
 	}
 	return g.ProcessInternal.EraseBreakpoint(bp)
+}
+
+// RequestManualStop halts the process, by a signal that it is sent. It may come
+// from whoever ends another session, while this one detaches.
+func (g *guard) RequestManualStop(cctx *proc.ContinueOnceContext) error {
+	g.halting.Lock()
+	defer g.halting.Unlock()
+	if g.released {
+		return nil
+	}
+	return g.ProcessInternal.RequestManualStop(cctx)
+}
+
+// release has the process not be halted any more: no signal is on its way when
+// it returns.
+func (g *guard) release() {
+	g.halting.Lock()
+	defer g.halting.Unlock()
+	g.released = true
 }
 
 // stillPlanted says whether the breakpoint instruction is where it was written.
@@ -129,20 +153,28 @@ func executableOf(pid int) (unwind.RangeSet, error) {
 // guardTarget puts the guard before a target's process, once. Only Linux lists
 // its mappings; elsewhere there is no guard.
 func guardTarget(t *proc.Target) error {
+	_, err := guardOf(t)
+	return err
+}
+
+// guardOf gives the guard before a target's process, which is put there where
+// there is none; nil on another system than Linux.
+func guardOf(t *proc.Target) (*guard, error) {
 	if runtime.GOOS != "linux" {
-		return nil
+		return nil, nil
 	}
 	field := reflect.ValueOf(t).Elem().FieldByName("proc")
 	if !field.IsValid() || field.Type() != reflect.TypeFor[proc.ProcessInternal]() {
-		return fmt.Errorf("this release of Delve keeps its process elsewhere: breakpoints could be written outside of code")
+		return nil, fmt.Errorf("this release of Delve keeps its process elsewhere: breakpoints could be written outside of code")
 	}
 	held := (*proc.ProcessInternal)(unsafe.Pointer(field.UnsafeAddr()))
-	if _, done := (*held).(*guard); !done {
-		g := &guard{ProcessInternal: *held, pid: t.Pid()}
+	g, done := (*held).(*guard)
+	if !done {
+		g = &guard{ProcessInternal: *held, pid: t.Pid()}
 		g.undo(t.Breakpoints().M)
 		*held = g
 	}
-	return nil
+	return g, nil
 }
 
 // undo takes out breakpoints that were written outside of code before there was a

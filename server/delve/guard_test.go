@@ -17,6 +17,7 @@ import (
 type memoryOf struct {
 	proc.ProcessInternal
 	erased []uint64
+	halts  int
 }
 
 func (m *memoryOf) BinInfo() *proc.BinaryInfo { return proc.NewBinaryInfo("linux", "amd64", false) }
@@ -106,5 +107,19 @@ func TestGuardMappings(t *testing.T) {
 	}
 	if err := (&guard{pid: 1 << 30}).check(code); !errors.As(err, &outside) || outside.Err == nil {
 		t.Errorf("a process that there is not: %v", err)
+	}
+}
+
+func (m *memoryOf) RequestManualStop(*proc.ContinueOnceContext) error { m.halts++; return nil }
+
+// TestGuardReleased: a process that is about to be left is halted no more.
+func TestGuardReleased(t *testing.T) {
+	m := &memoryOf{}
+	g := &guard{ProcessInternal: m}
+	for want := range 2 {
+		if err := g.RequestManualStop(nil); err != nil || m.halts != 1 {
+			t.Errorf("released %v: %d halts, %v", want == 1, m.halts, err)
+		}
+		g.release()
 	}
 }

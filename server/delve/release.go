@@ -43,6 +43,9 @@ func release(group *proc.TargetGroup) {
 		if valid, _ := t.Valid(); !valid {
 			continue
 		}
+		if g, err := guardOf(t); err == nil && g != nil {
+			g.release()
+		}
 		group.Selected = t
 		for range maxTraps {
 			thread, own := trapPending(t)
