@@ -10,7 +10,7 @@ import (
 )
 
 // sections are those that the tables are read from.
-var sections = []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec, sectionSegment}
+var sections = []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec, sectionTyped, sectionSegment}
 
 // Inspection shows what a file has.
 var Inspection = inspect.Format{Name: unwind.StrategySFrame, Sections: sections, Open: openInspection}

@@ -33,7 +33,11 @@ func TestInspection(t *testing.T) {
 	if _, ok := tables.Lookup(function(4)); ok {
 		t.Error("there is a row behind the last function")
 	}
-	image.Sections[0].Addr = 0
+	image.Sections[0].Name = sectionTyped
+	if typed := Inspection.Open(&inspect.Image{Image: image, Arch: unwind.ARM64}); typed == nil || typed.Functions != 4 || len(typed.Problems) != 0 {
+		t.Errorf("a section of another name: %+v", typed)
+	}
+	image.Sections[0].Name, image.Sections[0].Addr = ".sframe", 0
 	unloaded := Inspection.Open(&inspect.Image{Image: image, Arch: unwind.ARM64})
 	if unloaded == nil || unloaded.Functions != 0 || len(unloaded.Problems) != 1 || !strings.Contains(unloaded.Problems[0], "not loaded") {
 		t.Errorf("a section that is not loaded: %+v", unloaded)

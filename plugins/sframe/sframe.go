@@ -15,6 +15,9 @@ const Version = "1.0"
 // segment from the place that the program header PT_GNU_SFRAME names on.
 const sectionSegment = "segment:0x6474e554"
 
+// sectionTyped is the section of SFrame's own type, whatever it is called.
+const sectionTyped = "section-type:0x6ffffff4"
+
 // New gives an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
@@ -48,6 +51,9 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 			}
 		case s.Name == sframe.SectionName:
 			section, opts.OpenEnded = named, false
+		case s.Name == sectionTyped && section.Data == nil:
+			section = named
+			section.Name = "SHT_GNU_SFRAME"
 		case s.Name == sectionSegment && section.Data == nil:
 			section, opts.OpenEnded = named, true
 			section.Name = "PT_GNU_SFRAME"

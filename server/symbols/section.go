@@ -25,11 +25,15 @@ const (
 	beforePrefix  = "segment-before:"
 )
 
+// typePrefix introduces a section's type in a name for [File.Section].
+const typePrefix = "section-type:"
+
 // Section implements [object]. It gives a section by name, decompressed. The name "segment:TYPE", with
 // the number of a program header's type, gives the loadable segment around that
 // header's address, from there to its end, and "segment-before:TYPE" that segment
 // from its start to there: the way to unwind information when the section headers
-// are gone. They are given only then.
+// are gone. They are given only then. "section-type:TYPE" gives the first loaded
+// section of that type, whatever its name is.
 func (f *elfFile) Section(name string) (Contents, bool) {
 	for _, prefix := range []string{segmentPrefix, beforePrefix} {
 		if kind, ok := strings.CutPrefix(name, prefix); ok {
@@ -40,12 +44,10 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 			return f.segmentAround(elf.ProgType(n), prefix == beforePrefix)
 		}
 	}
-	c, ok := sectionOf(f.File, name)
-	if ok && c.Loaded {
-		if _, wrong := misplaced(f.File, f.File.Section(name)); wrong != "" {
-			return Contents{}, false
-		}
+	if kind, ok := strings.CutPrefix(name, typePrefix); ok {
+		return f.contents(loadedOfType(f.File, kind))
 	}
+	c, ok := f.contents(named(f.File, name))
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
 		// What is loaded a debug file has only the headers of.
 		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {
@@ -55,13 +57,43 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 	return c, ok
 }
 
-// sectionOf gives a section of one file, decompressed. A section .zdebug_NAME,
-// which older tools write, stands for .debug_NAME.
-func sectionOf(file *elf.File, name string) (Contents, bool) {
+// contents gives a section of the image's own file; s may be nil.
+func (f *elfFile) contents(s *elf.Section) (Contents, bool) {
+	if s != nil {
+		if _, wrong := misplaced(f.File, s); wrong != "" {
+			return Contents{}, false
+		}
+	}
+	return contentsOf(s)
+}
+
+// loadedOfType gives the first loaded section of a type, which is written as a
+// number, or nil.
+func loadedOfType(file *elf.File, kind string) *elf.Section {
+	n, err := strconv.ParseUint(kind, 0, 32)
+	for _, s := range file.Sections {
+		if err == nil && s.Type == elf.SectionType(n) && s.Flags&elf.SHF_ALLOC != 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+// named gives a section by its name, or nil. A section .zdebug_NAME, which older
+// tools write, stands for .debug_NAME.
+func named(file *elf.File, name string) *elf.Section {
 	s := file.Section(name)
 	if rest, ok := strings.CutPrefix(name, ".debug_"); ok && s == nil {
 		s = file.Section(".zdebug_" + rest)
 	}
+	return s
+}
+
+// sectionOf gives a section of one file, decompressed.
+func sectionOf(file *elf.File, name string) (Contents, bool) { return contentsOf(named(file, name)) }
+
+// contentsOf gives what a section has, decompressed; s may be nil.
+func contentsOf(s *elf.Section) (Contents, bool) {
 	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || fullSize(s) > maxContents {
 		return Contents{}, false
 	}

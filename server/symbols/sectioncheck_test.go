@@ -63,6 +63,15 @@ func TestMisplacedSection(t *testing.T) {
 			if _, ok := f.Section(".text"); ok != (tt.field == "") {
 				t.Errorf("%s: the section is given: %t", tt.name, ok)
 			}
+			loaded := tt.field == "" && tt.at != flags
+			if c, ok := f.Section("section-type:1"); ok != loaded || ok && c.Vaddr != testText { // SHT_PROGBITS
+				t.Errorf("%s: by its type the section is given: %t", tt.name, ok)
+			}
+			for _, kind := range []string{"section-type:0x6ffffff4", "section-type:x", "section-type:"} {
+				if _, ok := f.Section(kind); ok {
+					t.Errorf("%s: there is a section %s", tt.name, kind)
+				}
+			}
 		}
 	}
 }
