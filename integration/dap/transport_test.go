@@ -238,6 +238,7 @@ func TestStdio(t *testing.T) {
 func TestMulti(t *testing.T) {
 	exe, _ := plain(t)
 	testneed.Ptrace(t)
+	t.Setenv("CGO_CFLAGS", "") // or the server warns of it
 	log := filepath.Join(t.TempDir(), "log")
 	for _, flags := range [][]string{{"--multi"}, {"--multi", "--log", "--log-output=dap", "--log-dest=" + log}} {
 		var s *server
@@ -265,6 +266,9 @@ func TestMulti(t *testing.T) {
 		gone(t, pids[2])
 		if err := s.wait(); err != nil {
 			t.Errorf("%v: %v; stderr: %s", flags, err, s.stderr)
+		}
+		if text := s.stderr.String(); strings.Contains(text, "CGO_CFLAGS") {
+			t.Errorf("%v: the sessions warn of what the server has set: %s", flags, text)
 		}
 	}
 	if text, err := os.ReadFile(log); err != nil || strings.Count(string(text), `"command":"initialize"`) < 3 {

@@ -2,6 +2,8 @@ package delve
 
 import (
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/go-delve/delve/cmd/dlv/cmds"
 	"github.com/go-delve/delve/pkg/logflags"
@@ -17,8 +19,8 @@ func CommandTree() *cobra.Command { return cmds.New(false) }
 // whatever the command tree answers; Delve's commands end the process
 // themselves when they fail.
 func RunCommandLine(root *cobra.Command, args []string) int {
-	const cgoFlags = "CGO_CFLAGS"
 	if os.Getenv(cgoFlags) == "" {
+		ownCgoFlags = true
 		os.Setenv(cgoFlags, "-O0 -g")
 	} else {
 		logflags.WriteCgoFlagsWarning()
@@ -26,4 +28,19 @@ func RunCommandLine(root *cobra.Command, args []string) int {
 	root.SetArgs(args)
 	_ = root.Execute()
 	return 0
+}
+
+const cgoFlags = "CGO_CFLAGS"
+
+// ownCgoFlags says that CGO_CFLAGS is what RunCommandLine has set.
+var ownCgoFlags bool
+
+// Environ is the environment that this process was started with, for another one
+// that runs Delve's command line: it would warn of what was set here.
+func Environ() []string {
+	env := os.Environ()
+	if !ownCgoFlags {
+		return env
+	}
+	return slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, cgoFlags+"=") })
 }

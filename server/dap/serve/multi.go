@@ -89,6 +89,7 @@ func (s *sessions) start(m *Multi, conn net.Conn) error {
 	cmd := exec.Command(exe, m.Command(fd)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = files
+	cmd.Env = delve.Environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start a session's process: %w", err)
