@@ -104,16 +104,16 @@ export function activate(context: vscode.ExtensionContext): Api {
 			adapters.ended(s);
 		}),
 		sessions.onDidChange(setContext),
-		sessions.onDidFailLaunch(({ output }) => explainFailedBuild(output)),
+		sessions.onDidFailLaunch(({ output }) => explainFailedBuild(log, output)),
 		vscode.debug.onDidChangeActiveDebugSession(setContext),
 	);
 	return { activation: performance.now() - started };
 }
 
 /** Says that a build failed, why, and what mends it: neither VS Code nor Delve shows more than the debug console. */
-function explainFailedBuild(output: string): void {
+function explainFailedBuild(log: Log, output: string): void {
 	const why = whyNotBuilt(output);
 	if (!why) return;
-	const focusConsole = () => vscode.commands.executeCommand('workbench.debug.action.focusRepl');
-	void showError(new UserError(why, [{ title: 'Show Output', run: focusConsole }]));
+	log.text(output); // the debug console may show another session's
+	void showError(new UserError(why, [{ title: 'Show Output', run: () => log.show() }]));
 }

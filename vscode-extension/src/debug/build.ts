@@ -17,5 +17,5 @@ export function whyNotBuilt(output: string): string | undefined {
 	}
 	const first =
 		lines.find((l) => /^[^\s#][^:]*:\d+(:\d+)?: /.test(l)) ?? lines.find((l) => /\S/.test(l) && !l.startsWith('#'));
-	return `The program does not build${first ? `: ${first.trim()}` : '.'}`;
+	return `The program does not build${first ? `: ${first.replace(/\(exit status \d+\)\s*$/, '').trim()}` : '.'}`;
 }

@@ -179,4 +179,5 @@ svg path { fill: none; stroke: var(--vscode-charts-purple, var(--vscode-foregrou
 .slot.ra { background: var(--vscode-foreground); color: var(--vscode-editor-background); } .slot.fp { border-radius: 4px; }
 button { margin: 0 16px 16px; color: var(--vscode-button-foreground); background: var(--vscode-button-background); border: 1px solid var(--vscode-contrastBorder, transparent); padding: 4px 12px; }
 body.vscode-high-contrast .frame, body.vscode-high-contrast-light .frame { background: transparent; border-top-width: 2px; }
+body.vscode-high-contrast .frame.selected, body.vscode-high-contrast-light .frame.selected { box-shadow: inset 0 0 0 3px var(--vscode-contrastActiveBorder, var(--vscode-foreground)); color: inherit; font-weight: bold; }
 `;

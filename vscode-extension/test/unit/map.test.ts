@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { layOut } from '../../src/map/model';
-import { render, size } from '../../src/map/render';
+import { page, render, size } from '../../src/map/render';
 import { deep, stack } from './world';
 
 test('frames lie on their stacks, and a switch leads from one to the other', () => {
@@ -90,4 +90,13 @@ test('a map of many frames is drawn once each, in the order of their addresses',
 	expect(c?.frames).toHaveLength(2_000);
 	expect(c?.frames.every((f, i) => f.frame.index === i)).toBe(true);
 	expect(c?.gaps).toEqual([]);
+});
+
+test('the selected frame is marked in high contrast too, where boxes have no background', () => {
+	const rules = page('', '', '', '').split('\n');
+	for (const theme of ['vscode-high-contrast', 'vscode-high-contrast-light']) {
+		const ofTheme = rules.filter((r) => r.includes(`body.${theme} .frame`));
+		expect(ofTheme.some((r) => r.includes('background: transparent'))).toBe(true);
+		expect(ofTheme.find((r) => r.includes(`body.${theme} .frame.selected`))).toContain('box-shadow: inset');
+	}
 });
