@@ -4,7 +4,9 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/codemap"
@@ -43,7 +45,7 @@ func (v *View) Threads() (threads []delve.Thread, err error) {
 // Current is the thread that stopped the process.
 func (v *View) Current() (delve.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
 
-// Goroutines gives every goroutine.
+// Goroutines gives every goroutine, by their IDs.
 func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	if v.goroutines == nil {
 		var threads []delve.Thread
@@ -64,10 +66,9 @@ func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	if err != nil {
 		return delve.Thread{}, err
 	}
-	for _, th := range all {
-		if th.Goroutine == id {
-			return th, nil
-		}
+	// An editor asks for one after another, of many.
+	if i, ok := slices.BinarySearchFunc(all, id, func(th delve.Thread, id uint64) int { return cmp.Compare(th.Goroutine, id) }); ok {
+		return all[i], nil
 	}
 	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
