@@ -19,7 +19,7 @@ export class ClewSession {
 	/** Counts stops and all else that makes a stack stale. */
 	epoch = 0;
 	stopped = false;
-	/** The session is over, or its server is another one now. */
+	/** The session is over, was asked to end, or its server is another one now. */
 	ended = false;
 	/** The thread that the last stop was about. */
 	stoppedThread: number | undefined;
@@ -171,7 +171,10 @@ class Tracker implements vscode.DebugAdapterTracker {
 
 	onWillReceiveMessage(m: DebugProtocol.ProtocolMessage): void {
 		const request = m as DebugProtocol.Request;
-		if (m.type !== 'request' || request.command !== 'stackTrace' || !this.clew) return;
+		if (m.type !== 'request' || !this.clew) return;
+		// Its answer, and the session's end, come after the refusals of what the server gives up for it.
+		if (request.command === 'disconnect' || request.command === 'terminate') this.clew.ended = true;
+		if (request.command !== 'stackTrace') return;
 		const args = request.arguments as DebugProtocol.StackTraceArguments;
 		this.asked.set(m.seq, { threadId: args.threadId, start: args.startFrame ?? 0, epoch: this.clew.epoch });
 	}

@@ -75,6 +75,15 @@ test('a session that ends is forgotten', () => {
 	expect(sessions.active()).toBeUndefined();
 });
 
+test('what is cancelled because the session is asked to end is told, not what the user cancels', async () => {
+	const { clew, session, tracker } = stopped();
+	session.answers['clew/export'] = new Error('cancelled: the client has asked for it');
+	const ask = () => request(clew, 'clew/export', { all: true, format: 'cbf' });
+	await expect(ask()).rejects.toBeInstanceOf(CancellationError);
+	tracker.onWillReceiveMessage?.({ seq: 7, type: 'request', command: 'disconnect', arguments: {} });
+	await expect(ask()).rejects.toThrow('The debug session ended'); // before VS Code says so
+});
+
 test('a session that is restarted keeps its id, and outlives what the first still says', () => {
 	const { sessions, tracker, vs } = stopped();
 	const second = sessions.createDebugAdapterTracker(vs as unknown as vscode.DebugSession);
