@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
@@ -20,6 +22,10 @@ func TestMain(m *testing.M) {
 	if addr := os.Getenv(askEnv); addr != "" {
 		ask(addr)
 		return
+	}
+	// Where these tests run under nohup, what they start would ignore the signal too.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(func() int {
 		var err error
