@@ -57,6 +57,42 @@ func TestCoreOfAnotherBuild(t *testing.T) {
 	}
 }
 
+// TestCoreEnds: a session on a core file ends, and so does its server, also where the
+// editor wants the program's output. (Delve waits for that.)
+func TestCoreEnds(t *testing.T) {
+	p := native(t, "static-O2-omit")
+	core, _ := dumped(t, p)
+	for _, program := range []string{p.Path, binary("clew")} { // the second is refused
+		s := start(t, binary("clew"))
+		c := s.dial()
+		c.initialize()
+		if m := c.request("launch", object{"mode": "core", "program": program, "coreFilePath": core, "outputMode": "remote"}); m.Success != (program == p.Path) {
+			t.Errorf("launch: %s", m.Bytes())
+		}
+		c.request("disconnect", nil)
+		c.end()
+		if err := s.wait(); err != nil {
+			t.Errorf("the server ends with %v: %s", err, s.stderr)
+		}
+	}
+}
+
+// TestFailedLaunchEnds: where a program could not be started, the server ends with the
+// session, also where the editor wants the program's output. (Delve waits for that.)
+func TestFailedLaunchEnds(t *testing.T) {
+	s := start(t, binary("clew"))
+	c := s.dial()
+	c.initialize()
+	if m := c.request("launch", object{"mode": "exec", "program": filepath.Join(t.TempDir(), "none"), "outputMode": "remote"}); m.Success {
+		t.Errorf("launch: %s", m.Bytes())
+	}
+	c.request("disconnect", nil)
+	_ = c.conn.Close()
+	if err := s.wait(); err != nil {
+		t.Errorf("the server ends with %v: %s", err, s.stderr)
+	}
+}
+
 // TestCore looks at a core file: its stacks are those that the program recorded.
 func TestCore(t *testing.T) {
 	p := native(t, "static-O2-omit")

@@ -49,6 +49,7 @@ type launchArguments struct {
 	Program         string         `json:"program"`
 	CoreFilePath    string         `json:"coreFilePath"`
 	ProcessID       int            `json:"processId"`
+	OutputMode      string         `json:"outputMode"`
 	StackTraceDepth int            `json:"stackTraceDepth"`
 	SubstitutePath  []substitution `json:"substitutePath"`
 
@@ -99,8 +100,14 @@ func keyError(err error) error {
 }
 
 func (p *Proxy) onLaunch(_ context.Context, m *dapwire.Message) {
-	if _, ok := p.learn(m); !ok {
+	args, ok := p.learn(m)
+	if !ok {
 		return
+	}
+	if args.OutputMode == "remote" && (args.Mode == "core" || args.Mode == "replay") {
+		// Nobody writes there: Delve would wait for the end of it, and the session not
+		// end. Test: integration/dap TestCoreEnds.
+		setArgument(m, "outputMode", "local")
 	}
 	if core, executable := p.config.coreFile(); core != "" && p.opts.Remote == nil {
 		// What else is wrong with a core file is for Delve to say.

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -202,10 +203,14 @@ func (p *Proxy) mapReference(o *dapwire.Object, at stop, ref frameRef) {
 }
 
 // setArgument changes an argument of a request.
-func setArgument(m *dapwire.Message, name string, value int64) {
+func setArgument[T int64 | string](m *dapwire.Message, name string, value T) {
 	raw, _ := m.Get("arguments")
+	text, err := json.Marshal(value)
+	if err != nil {
+		return // of these types nothing fails
+	}
 	if args, err := dapwire.ParseObject(raw); err == nil {
-		args.Set(name, fmt.Appendf(nil, "%d", value))
+		args.Set(name, text)
 		m.Set("arguments", args.Bytes())
 	}
 }

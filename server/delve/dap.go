@@ -6,6 +6,7 @@ import (
 	"net"
 	"reflect"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/go-delve/delve/pkg/config"
@@ -93,12 +94,31 @@ func (d *DAP) Done() <-chan struct{} { return d.served }
 // Close ends the session as Delve's server does: a program that was launched is
 // killed, one that was attached to goes on. It returns when that is done.
 func (d *DAP) Close() {
-	d.closing.Do(func() {
-		close(d.stop)
-		d.session.Close()
-	})
-	<-d.served
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.closing.Do(func() {
+			close(d.stop)
+			d.session.Close()
+		})
+		<-d.served
+	}()
+	select {
+	case <-done:
+	case <-time.After(closePatience):
+		if debuggerOf(d.session) != nil {
+			<-done
+		}
+	}
 }
+
+// closePatience bounds the wait for a session without a program.
+//
+// Situation: Delve waits for the output of a program that could not be started: it has
+// begun to open a pipe that nobody will ever write to. Example: a launch with
+// outputMode "remote" of a program that is not there. Test: integration/dap
+// TestFailedLaunchEnds.
+const closePatience = 5 * time.Second
 
 // Session gives the process that Delve has launched or attached to, nil before
 // it has. It must be called when the session is known to be idle, which it is

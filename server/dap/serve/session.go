@@ -93,6 +93,7 @@ func serve(cfg Config, client io.ReadWriteCloser, interrupted <-chan os.Signal) 
 	defer s.Close()
 	select {
 	case <-s.Done():
+	case <-s.done: // the client is gone, and Delve may not see it: see delve.DAP.Close
 	case <-interrupted:
 	}
 	return nil

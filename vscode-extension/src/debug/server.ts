@@ -74,6 +74,11 @@ export class Servers implements vscode.Disposable {
 		this.running.get(sessionId)?.kill('SIGTERM');
 	}
 
+	/** How many servers run. */
+	get count(): number {
+		return this.running.size;
+	}
+
 	/** How long a server may take to end by itself after its session, in milliseconds. */
 	stopLater(sessionId: string, after = 15_000): void {
 		const child = this.running.get(sessionId);

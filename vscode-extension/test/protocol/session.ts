@@ -107,5 +107,8 @@ export class Session {
 		await bounded(this.disconnect(), 20_000);
 		await bounded(this.client.stop(), 200); // it never says that it is done
 		this.servers.dispose();
+		for (const end = Date.now() + patience; this.servers.count > 0; await new Promise((r) => setTimeout(r, 50))) {
+			if (Date.now() > end) throw new Error('the server has not ended');
+		}
 	}
 }
