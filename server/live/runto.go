@@ -156,9 +156,9 @@ func (r *runner) stopWhereFatal() (id int, err error) {
 	return id, nil
 }
 
-// start places the breakpoint, or breakpoints at the moments from which on it
-// may be possible: the program's own main function, or its entry point, when the libraries that it
-// is linked with are there, and every later change of the loader's list.
+// start places the breakpoint, or breakpoints at the moments from which on it may be
+// possible: the program's own main function, or its entry point, when the libraries
+// that it is linked with are there, and every later change of the loader's list.
 func (r *runner) start() error {
 	if ok, err := r.place(); ok || err != nil {
 		return err
