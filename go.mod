@@ -1,6 +1,6 @@
 module github.com/clewdbg/clew
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/go-delve/delve v1.27.2

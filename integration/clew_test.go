@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // workFolder holds the clew under test and the programs that are built.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // decoded is a line of clew decode --format json.

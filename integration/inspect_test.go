@@ -11,10 +11,10 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
-	"github.com/clewdbg/clew/unwind/inspect"
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 )
 
 // inspectRows reads what clew inspect prints of rows, and holds it against its

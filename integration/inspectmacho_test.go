@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/unwind/inspect"
+	"github.com/clewdbg/clew/internal/unwind/inspect"
 )
 
 // objdumpEntry is an entry in what llvm-objdump --macho --unwind-info prints.

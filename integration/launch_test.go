@@ -9,7 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // stopped is a program that clew has stopped, and what it printed.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/hosted"
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 var buildHosted = sync.OnceValues(func() (p hosted.Programs, err error) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // scanVariants are builds that leave nothing but scanning: no tables, no frame

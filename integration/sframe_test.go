@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // sframeToolchains names the folder of fetch-toolchains.sh. With it all versions

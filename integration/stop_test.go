@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"golang.org/x/arch/x86/x86asm"
 )
 

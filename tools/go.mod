@@ -2,7 +2,7 @@
 // that clew's go.mod lists only what clew needs.
 module github.com/clewdbg/clew/tools
 
-go 1.26.8
+go 1.26.0
 
 tool (
 	github.com/golangci/golangci-lint/v2/cmd/golangci-lint

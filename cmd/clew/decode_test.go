@@ -16,8 +16,8 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 )
 
 // execution is what a command did.

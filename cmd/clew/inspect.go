@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/plugins/compactunwind"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/sframe"
-	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // inspections are the formats that clew can show, best ranked first (R2).

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // inspected is an open file.

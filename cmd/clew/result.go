@@ -3,11 +3,11 @@ package main
 import (
 	"io"
 
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // stackResult is what clew stack and the demo have found.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/offline"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // unwindFlags are the flags of clew unwind.

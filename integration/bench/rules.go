@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/apply"
+	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/apply"
-	"github.com/clewdbg/clew/unwind/cfi"
 )
 
 // randomAddresses is how many addresses are looked up in a round.

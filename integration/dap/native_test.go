@@ -8,9 +8,9 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // frame is a row of a stackTrace response.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // rpcTo is a client of a headless server's JSON-RPC.

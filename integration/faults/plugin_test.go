@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/pluginhost"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // checkDeep compares a stack of the scenario "deep" with what the program did:

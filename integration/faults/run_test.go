@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind/plugin"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // patience is far above what any run takes, on a loaded machine too.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/offline"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // signature has the bits that qemu signs return addresses in.

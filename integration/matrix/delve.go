@@ -20,7 +20,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/integration/internal/stand"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // delveDepth is more than any stack here has.

@@ -17,11 +17,11 @@ import (
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/internal/gdbstub"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/offline"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // emulated is the program on arm64, under qemu. Its stacks come from snapshots:

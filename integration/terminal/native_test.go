@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // sameAddresses has what this thread executes from now on loaded at the same

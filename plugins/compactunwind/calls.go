@@ -3,9 +3,9 @@ package compactunwind
 import (
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/prologue"
-	"github.com/clewdbg/clew/unwind/simulate"
 )
 
 // callState is where the state of a function that waits in a call is to be looked

@@ -3,8 +3,8 @@ package compactunwind
 import (
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 )
 
 // TestBehindCallWithoutReturn: a frame that waits in a call which does not return

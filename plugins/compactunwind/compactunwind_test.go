@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/conformance"
 	"github.com/clewdbg/clew/unwind/stackasm"
-	"github.com/clewdbg/clew/unwind/tablewalk"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // Inspection shows what a file has: a row for each entry of the pages, which is a

@@ -3,9 +3,9 @@ package compactunwind
 import (
 	"strings"
 
+	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/apply"
 )
 
 // encodedRow applies the rule of an encoding.

@@ -3,11 +3,11 @@ package compactunwind
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/simulate"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // What is said of rules that may be wrong.

@@ -3,9 +3,9 @@ package compactunwind
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // The shape of __stub_helper, as ld64 and lld write it: a head that all stubs

@@ -1,12 +1,12 @@
 // Package dwarfcfi unwinds by DWARF call-frame information: .eh_frame, with or
 // without .eh_frame_hdr, and .debug_frame, on amd64 and arm64 (C, C++, Rust and
-// Go). Package unwind/cfi decodes and applies it.
+// Go). Package internal/unwind/cfi decodes and applies it.
 //
 // It needs the sections: compilers describe every instruction, prologues and
 // epilogues included. Only where arm64 tables were made for calls (clang 14) is the
 // code of an innermost frame's function looked at. What it says is as
 // good as the tables. Hand-written assembly may have none, or wrong ones; the
-// host judges every step. How it walks is package unwind/tablewalk.
+// host judges every step. How it walks is package internal/unwind/tablewalk.
 //
 // # What a caller holds
 //

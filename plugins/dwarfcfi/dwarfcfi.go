@@ -1,8 +1,8 @@
 package dwarfcfi
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // Version is the strategy's version, raised when its answers change.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/conformance"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 func TestConformance(t *testing.T) {

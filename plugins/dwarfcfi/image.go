@@ -3,9 +3,9 @@ package dwarfcfi
 import (
 	"encoding/binary"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // tables are an image's tables. The first has .eh_frame: it was loaded with the

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
-	"github.com/clewdbg/clew/unwind/tablewalk"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 func update(t *testing.T, p *tablewalk.Unwinder, delta unwind.ImageDelta) []unwind.ImageReport {

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/inspect"
 )
 
 // Inspection shows call-frame information: of .eh_frame, and of .debug_frame what

@@ -1,11 +1,11 @@
 package dwarfcfi
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/prologue"
-	"github.com/clewdbg/clew/unwind/simulate"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // What is said of steps by a rule that the code shows and the tables do not.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
 )
 
 // Most builds are static: stepping through the loader takes long and is the

@@ -6,9 +6,9 @@ import (
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
 )
 
 var qemuBuilds = []string{

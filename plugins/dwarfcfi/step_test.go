@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 )
 
 // The truth test (package steptest): programs are single-stepped from their first

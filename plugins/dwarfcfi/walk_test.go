@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/cfi"
-	"github.com/clewdbg/clew/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind/stackasm"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 const inFirst = codeBase + 0x50

@@ -3,8 +3,8 @@ package fpwalk
 import (
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/apply"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 

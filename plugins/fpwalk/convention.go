@@ -1,8 +1,8 @@
 package fpwalk
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // minCode is the lowest address that code can have: a return address below it

@@ -1,8 +1,8 @@
 package fpwalk
 
 import (
-	"github.com/clewdbg/clew/unwind/prologue"
-	"github.com/clewdbg/clew/unwind/simulate"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 )
 
 // equation writes a rule of the simulation as an equation in the

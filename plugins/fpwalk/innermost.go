@@ -1,9 +1,9 @@
 package fpwalk
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/apply"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/apply"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Notes on steps from an innermost frame.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/apply"
 )
 
 // Notes on steps that are less than certain.

@@ -11,11 +11,11 @@
 //     handler's way back begins there),
 //   - what is called there can lead to the frame below: from the call's target,
 //     over jumps, through stubs for dynamically linked functions and tail calls,
-//     the code is followed (package unwind/callsite), and a word is refused if
+//     the code is followed (package internal/unwind/callsite), and a word is refused if
 //     it is proven that the frame below cannot be reached.
 //
 // Where one of the calls shows where the function of the frame below begins, that
-// function is simulated (package unwind/prologue), and what its code says of its
+// function is simulated (package internal/unwind/prologue), and what its code says of its
 // frame decides: the word at that very place is taken, and the caller's registers
 // are known as well.
 //

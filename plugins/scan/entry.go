@@ -1,9 +1,9 @@
 package scan
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Bounds of a simulation, in bytes: how far behind its function's entry a frame

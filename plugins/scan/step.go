@@ -3,9 +3,9 @@ package scan
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Notes say what speaks for a frame.

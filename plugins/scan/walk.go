@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
 )
 
 // instructionBudget bounds the instructions that are decoded to make one step.

@@ -1,6 +1,6 @@
 // Package sframe unwinds by SFrame tables, which the GNU assembler writes with
-// --gsframe, on amd64, arm64 and s390x. Package unwind/sframe decodes and
-// applies them, versions 1 to 3; how it walks is package unwind/tablewalk.
+// --gsframe, on amd64, arm64 and s390x. Package internal/unwind/sframe decodes and
+// applies them, versions 1 to 3; how it walks is package internal/unwind/tablewalk.
 //
 // It needs the section and nothing else, and is for programs and libraries that
 // have no call-frame information: where .eh_frame is there it says more, of more

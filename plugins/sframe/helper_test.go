@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/sframe"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
 	"github.com/clewdbg/clew/unwind/stackasm"
-	"github.com/clewdbg/clew/unwind/tablewalk"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 const (

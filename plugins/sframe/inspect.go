@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/internal/unwind/sframe"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/inspect"
-	"github.com/clewdbg/clew/unwind/sframe"
 )
 
 // sections are those that the tables are read from.

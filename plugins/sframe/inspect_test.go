@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/inspect"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
 )
 
 // TestInspection shows rows of every kind, and finds them by address.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/unwind/sframe"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
 )
 
 // TestOpen reads a real program by its section, and again without section

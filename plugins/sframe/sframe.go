@@ -3,9 +3,9 @@ package sframe
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/sframe"
-	"github.com/clewdbg/clew/unwind/tablewalk"
 )
 
 // Version is the strategy's version, raised when its answers change.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/conformance"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 var arches = []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.S390X}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/singlestep"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
 )
 
 // startNative starts a program under ptrace and lets its loader work.

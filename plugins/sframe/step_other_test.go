@@ -5,7 +5,7 @@ package sframe
 import (
 	"testing"
 
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 )
 
 func startNative(*testing.T, *steptest.Tracer, *stepProgram) {} // TestStep asks for the platform

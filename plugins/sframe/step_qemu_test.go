@@ -5,8 +5,8 @@ import (
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
 )
 
 // pacMask is Linux's mask for user space with 48 bits of addresses (NT_ARM_PAC_MASK).

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/sframe"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
-	"github.com/clewdbg/clew/unwind/tablewalk/steptest"
 )
 
 // The truth test (package steptest): a program with frames of every kind is
@@ -79,7 +79,7 @@ func (b stepBuild) make(t *testing.T, toolchains string) (exe string) {
 	t.Helper()
 	exe = filepath.Join(t.TempDir(), b.String())
 	if toolchains != "" {
-		args := append([]string{"../../unwind/sframe/sframetest/build-steps.sh", toolchains, b.version, b.arch, exe}, strings.Fields(b.options)...)
+		args := append([]string{"../../internal/unwind/sframe/sframetest/build-steps.sh", toolchains, b.version, b.arch, exe}, strings.Fields(b.options)...)
 		if out, err := exec.Command("sh", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
 )
 
 // TestStepKnownBug steps through what binutils 2.40 is known to get wrong

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/walktest"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/sframe"
-	"github.com/clewdbg/clew/unwind/sframe/sframetest"
 	"github.com/clewdbg/clew/unwind/stackasm"
-	"github.com/clewdbg/clew/unwind/tablewalk/walktest"
 )
 
 // TestR9ReturnAtNextFunction: a call that never returns may be the last

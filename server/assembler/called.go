@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
 )
 
 // verdicts keeps what code says of return addresses, for all stacks of one stop:

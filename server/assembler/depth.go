@@ -3,9 +3,9 @@ package assembler
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
-	"github.com/clewdbg/clew/unwind/gocode"
 )
 
 // asmcgocall calls C on the system stack, and keeps there how to come back: the

@@ -3,8 +3,8 @@ package assembler
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Some of the runtime's assembly goes to the system stack for one call of C, or

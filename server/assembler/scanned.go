@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // Limits on frames that were scanned for (R7): in one stack, and in a row.

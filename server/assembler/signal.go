@@ -3,8 +3,8 @@ package assembler
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
 )
 
 // A handler of a signal returns into a few instructions that ask the kernel to

@@ -3,8 +3,8 @@ package assembler
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // codeSays checks a step that rests on a frame pointer, or on less, against the

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/callsite"
-	"github.com/clewdbg/clew/unwind/prologue"
 )
 
 // maxRun bounds the steps asked for in one call.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -15,7 +16,6 @@ import (
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // exportArguments are the arguments of clew/export.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // imagesBody is the answer to clew/images.

@@ -3,10 +3,10 @@ package dap
 import (
 	"context"
 
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // clewStack is the answer to clew/stack: a stack in the form of `clew stack

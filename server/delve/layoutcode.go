@@ -1,8 +1,8 @@
 package delve
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/gocode"
 )
 
 // KnowCode tells the session where to find the code of Go's runtime, which the

@@ -12,10 +12,10 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/gocode"
 )
 
 // Remote is a program behind a headless Delve server that takes several

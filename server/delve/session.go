@@ -9,7 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
 
-	"github.com/clewdbg/clew/unwind/gocode"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 )
 
 // Session is a local process under Delve's control. Its methods must not be

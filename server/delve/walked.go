@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/server/blocks"
+	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/unwind"
 )
 

@@ -11,10 +11,10 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
 )
 
 func ret(addr uint64) unwind.CodeAddr  { return unwind.Code(addr, unwind.KindReturn) }

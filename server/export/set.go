@@ -9,9 +9,9 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // Formats are the forms that a [Set] is written in.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )

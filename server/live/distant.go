@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
 )
 

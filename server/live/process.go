@@ -9,10 +9,10 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/blocks"
-	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/internal/blocks"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/peer"
+	"github.com/clewdbg/clew/server/internal/peer"
 )
 
 // shared is a source whose program others may let run: what was read of it counts

@@ -2,11 +2,11 @@ package live
 
 import (
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/codemap"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
-	"github.com/clewdbg/clew/unwind/stackjson"
 )
 
 // Snapshot makes a snapshot of the threads that were unwound, holding the

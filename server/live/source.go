@@ -2,9 +2,9 @@ package live
 
 import (
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/gocode"
 )
 
 // Source is a stopped program as Delve has it: a [delve.Session] here, or a

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/internal/codemap"
 )
 
 // View is one stop of a process. It is valid until the process runs again or its

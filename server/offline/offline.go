@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/codemap"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/snapshot"
 )
 
 // Opener opens snapshots, and keeps what it has read of images' files from one to

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"iter"
 
-	"github.com/clewdbg/clew/server/gotab"
+	"github.com/clewdbg/clew/server/internal/gotab"
 )
 
 // goSource is where Go's function table and what belongs to it are found.

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdbg/clew/server/gotab"
+	"github.com/clewdbg/clew/server/internal/gotab"
 )
 
 // dwarfSegment holds DWARF. It is in separate debug files, and in Go's programs.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/server/gotab/testprog"
+	"github.com/clewdbg/clew/server/internal/gotab/testprog"
 )
 
 // Go's table must be found however the program was linked. CLEW_GO_TOOLCHAINS

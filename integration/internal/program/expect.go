@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // Expected is one frame that must come, or may.

@@ -3,7 +3,7 @@ package program
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // Kind is what a stack is, as a whole.

@@ -3,7 +3,7 @@ package program
 import (
 	"testing"
 
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // TestJudge: each way to be wrong is seen.

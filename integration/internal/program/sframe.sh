@@ -1,6 +1,6 @@
 #!/bin/sh
 # sframe.sh TOOLCHAINS: builds the libraries of testdata/sframe with the
-# assemblers and linkers that unwind/sframe/sframetest/fetch-toolchains.sh
+# assemblers and linkers that internal/unwind/sframe/sframetest/fetch-toolchains.sh
 # fetched. Needs gcc and strip.
 set -eu
 cd "$(dirname "$0")/testdata"

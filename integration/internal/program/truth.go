@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // Physical leaves the inlined frames out: they have no place on the stack.

@@ -3,10 +3,10 @@ package main
 import (
 	"debug/macho"
 
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/prologue"
-	"github.com/clewdbg/clew/unwind/simulate"
 )
 
 // maxSimulated is the longest function that is simulated, in bytes: each call in

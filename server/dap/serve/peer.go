@@ -5,7 +5,7 @@ import (
 	"net"
 	"os"
 
-	"github.com/clewdbg/clew/server/peer"
+	"github.com/clewdbg/clew/server/internal/peer"
 )
 
 // PeerError says that a client may not connect.

@@ -16,9 +16,9 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/server/export/document"
-	"github.com/clewdbg/clew/unwind/snapshot/schema"
-	"github.com/clewdbg/clew/unwind/snapshot/schema/schematest"
 )
 
 // failer is what testing's and rapid's T have in common.

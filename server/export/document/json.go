@@ -8,7 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 // The JSON forms; see decode.schema.json. A document is written piece by piece,

@@ -1,0 +1,93 @@
+package callsite
+
+import (
+	"bytes"
+
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Longest is the longest call that matters, in bytes, without prefixes, which
+// change nothing: amd64's FF /2 with an index and a 32-bit displacement.
+const Longest = 7
+
+// Call is a call instruction.
+type Call struct {
+	Direct bool
+	Target uint64 // where Direct
+	// Pointer is where an indirect call reads its target from, 0 if that is not a
+	// fixed address.
+	Pointer uint64
+}
+
+// forms are the lengths that calls can have, by architecture, the direct form
+// first.
+var (
+	amd64Forms = []int{5, 2, 3, 4, 6, 7}
+	arm64Forms = []int{4}
+)
+
+// Before gives the calls that the bytes before end can be: code holds original
+// bytes, the last of which lies at end-1. On amd64 there may be more than one,
+// since instructions do not say where they begin; none means that end is no
+// return address.
+func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call) {
+	forms := amd64Forms
+	switch arch {
+	case unwind.AMD64:
+	case unwind.ARM64:
+		forms = arm64Forms
+	default:
+		return nil
+	}
+	var d prologue.Decoder
+	for _, n := range forms {
+		if n > len(code) || end < uint64(n) {
+			continue
+		}
+		src := code[len(code)-n:]
+		if arch == unwind.AMD64 && src[0] != 0xe8 && src[0] != 0xff {
+			continue // a prefix: the shorter form was or will be looked at
+		}
+		in := decode(&d, arch, src, end-uint64(n))
+		switch {
+		case in.Len != n:
+		case in.Flow == prologue.FlowCall:
+			calls = append(calls, Call{Direct: true, Target: in.Target})
+		case in.Flow == prologue.FlowCallIndirect:
+			calls = append(calls, Call{Pointer: in.Pointer})
+		}
+	}
+	return calls
+}
+
+func decode(d *prologue.Decoder, arch unwind.Arch, src []byte, addr uint64) prologue.Insn {
+	if arch == unwind.ARM64 {
+		return d.ARM64(src, addr)
+	}
+	return d.AMD64(src, addr)
+}
+
+// A handler of a signal returns into a few instructions that ask the kernel to
+// restore what it interrupted (rt_sigreturn). No call led there. The instructions
+// are the same in every libc and in Go's runtime, and gdb, libgcc and libunwind
+// all know the frame by them.
+var sigreturn = map[unwind.Arch][]byte{
+	unwind.AMD64: {
+		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, // mov $15, %rax
+		0x0f, 0x05, // syscall
+	},
+	unwind.ARM64: {
+		0x68, 0x11, 0x80, 0xd2, // mov x8, #139
+		0x01, 0x00, 0x00, 0xd4, // svc #0
+	},
+}
+
+// SignalReturnSize is how many bytes [IsSignalReturn] needs.
+const SignalReturnSize = 9
+
+// IsSignalReturn says whether code is where Linux's signal handlers return to.
+func IsSignalReturn(arch unwind.Arch, code []byte) bool {
+	want := sigreturn[arch]
+	return len(want) > 0 && bytes.HasPrefix(code, want)
+}

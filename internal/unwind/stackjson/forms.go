@@ -1,0 +1,141 @@
+package stackjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/clewdbg/clew/internal/unwind/jsonread"
+)
+
+// FieldError is a problem with one value, whose place it says.
+type FieldError = jsonread.FieldError
+
+// SyntaxError says that a text is not JSON, and from which byte on.
+type SyntaxError = jsonread.SyntaxError
+
+// Errors that a [*FieldError] can wrap.
+var (
+	ErrMissing = jsonread.ErrMissing // a required field is not there
+	ErrTwice   = jsonread.ErrTwice   // a field is there twice
+	ErrBudget  = jsonread.ErrBudget  // the values would take too much memory
+)
+
+// Kind says what a frame's pc is.
+type Kind string
+
+// The kinds of frames.
+const (
+	KindPC    Kind = "pc"    // innermost, or interrupted by a signal
+	KindRA    Kind = "ra"    // a return address, found by unwinding
+	KindAsync Kind = "async" // where an asynchronous task will resume
+)
+
+func parseKind(s string) (Kind, error) {
+	if k := Kind(s); k == KindPC || k == KindRA || k == KindAsync {
+		return k, nil
+	}
+	return "", fmt.Errorf("unknown kind of frame %q (known: pc, ra, async)", s)
+}
+
+// Trust is the name of a level of trust.
+type Trust string
+
+// The levels of trust; "" is unknown.
+const (
+	TrustContext      Trust = "context" // the innermost frame: the registers themselves
+	TrustCFI          Trust = "cfi"
+	TrustFramePointer Trust = "frame-pointer"
+	TrustScan         Trust = "scan"
+)
+
+func parseTrust(s string) (Trust, error) {
+	if t := Trust(s); slices.Contains([]Trust{TrustContext, TrustCFI, TrustFramePointer, TrustScan}, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown trust %q (known: context, cfi, frame-pointer, scan)", s)
+}
+
+// Stop says how a stack ends.
+type Stop string
+
+// The ways in which stacks end.
+const (
+	StopEnd       Stop = "end"
+	StopTruncated Stop = "truncated"
+)
+
+func parseStop(s string) (Stop, error) {
+	if p := Stop(s); p == StopEnd || p == StopTruncated {
+		return p, nil
+	}
+	return "", fmt.Errorf("unknown stop %q (known: end, truncated)", s)
+}
+
+// Rejected is a candidate for a frame's caller that was not believed.
+type Rejected struct {
+	Strategy string  `json:"strategy"`
+	Reason   string  `json:"reason"`
+	PC       Address `json:"pc,omitzero"`  // 0 is unknown
+	CFA      Address `json:"cfa,omitzero"` // 0 is unknown
+}
+
+// Frame is a frame. Pointers are nil, and strings, lists and CFA empty, where
+// the field is absent.
+type Frame struct {
+	Index      int                `json:"index"`
+	Kind       Kind               `json:"kind"`
+	PC         Address            `json:"pc"` // raw: never the adjusted one
+	CFA        Address            `json:"cfa,omitzero"`
+	SP         *Address           `json:"sp,omitempty"`
+	FP         *Address           `json:"fp,omitempty"`
+	Function   string             `json:"function,omitempty"`
+	File       string             `json:"file,omitempty"`
+	Line       int                `json:"line,omitzero"`
+	Image      string             `json:"image,omitempty"`
+	Offset     *Address           `json:"offset,omitempty"` // PC - image base
+	Strategy   string             `json:"strategy,omitempty"`
+	Trust      Trust              `json:"trust,omitempty"`
+	Rule       string             `json:"rule,omitempty"` // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
+	Inlined    bool               `json:"inlined,omitempty"`
+	DelveFrame *int               `json:"delveFrame,omitempty"`
+	Registers  map[string]Address `json:"registers,omitempty"` // by the architecture's names
+	Rejected   []Rejected         `json:"rejected,omitempty"`
+	Notes      []string           `json:"notes,omitempty"`
+}
+
+// Stack is a stack, innermost frame first.
+type Stack struct {
+	Thread    uint64  `json:"thread,omitzero"`
+	Goroutine uint64  `json:"goroutine,omitzero"`
+	Frames    []Frame `json:"frames"` // not nil
+	Stop      Stop    `json:"stop"`
+	Reason    string  `json:"reason,omitempty"`
+	// Notes are about the stack as a whole: images that could not be used,
+	// strategies that failed.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Answer is either stacks or an error.
+type Answer struct {
+	Stacks []Stack `json:"stacks,omitzero"` // nil where there is an error
+	Error  string  `json:"error,omitempty"`
+}
+
+// Failure is the answer that an error gives.
+func Failure(err error) Answer { return Answer{Error: err.Error()} }
+
+// Marshal gives v as JSON on one line, without a line end. It is what
+// encoding/json gives, except that <, > and & stay as they are: they are
+// frequent in the names of C++ functions and harmless outside of HTML. The same
+// value gives the same bytes.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

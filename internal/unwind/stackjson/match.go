@@ -1,0 +1,179 @@
+package stackjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/clewdbg/clew/internal/unwind/jsonread"
+)
+
+// Expectation is an answer of which fields can be left out: what is there must
+// match, the rest may be anything. It remembers which fields are there, which an
+// [Answer] cannot ("index": 0 says something, no index says nothing). The zero
+// value expects nothing.
+type Expectation struct{ doc []byte }
+
+// ParseExpectation reads an expectation. Every field that is there must have a
+// value that it can have; none has to be there.
+func ParseExpectation(data []byte) (Expectation, error) {
+	r, err := jsonread.New(data)
+	if err != nil {
+		return Expectation{}, err
+	}
+	return ReadExpectation(r)
+}
+
+// ReadExpectation reads the expectation at hand.
+func ReadExpectation(r *jsonread.Reader) (Expectation, error) {
+	start := r.Mark()
+	if _, err := readAnswer(r, formExpected); err != nil {
+		return Expectation{}, err
+	}
+	r.Seek(start)
+	var b bytes.Buffer
+	if err := json.Compact(&b, r.Raw()); err != nil {
+		return Expectation{}, r.Wrap(err)
+	}
+	return Expectation{doc: b.Bytes()}, nil
+}
+
+// Expect is the expectation of exactly an answer's fields.
+func Expect(a Answer) (Expectation, error) {
+	doc, err := Marshal(a)
+	return Expectation{doc: doc}, err
+}
+
+// MarshalJSON gives the expectation as it was read, without white space.
+func (e Expectation) MarshalJSON() ([]byte, error) {
+	if e.doc == nil {
+		return []byte("{}"), nil
+	}
+	return e.doc, nil
+}
+
+// Mismatch is a field that is not what was expected.
+type Mismatch struct {
+	Path string // "stacks[0].frames[2].pc"
+	// Want and Got are JSON; Got is empty where the field is absent.
+	Want, Got string
+}
+
+// String says it on one line.
+func (m Mismatch) String() string {
+	if m.Got == "" {
+		return fmt.Sprintf("%s: expected %s, but it is absent", m.Path, m.Want)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", m.Path, m.Want, m.Got)
+}
+
+// Match compares an answer with what is expected of it and gives every
+// difference, by the order of frames. Lists must have the same length;
+// fields that the contract does not know are ignored; registers that are not
+// expected may be anything.
+func Match(expect Expectation, got Answer) ([]Mismatch, error) {
+	doc, err := Marshal(got)
+	if err != nil {
+		return nil, err
+	}
+	wantTree, err := tree(expect.doc)
+	if err != nil {
+		return nil, err
+	}
+	gotTree, err := tree(doc)
+	if err != nil {
+		return nil, err
+	}
+	var m matcher
+	m.compare("", &answerShape, wantTree, gotTree)
+	return m.found, nil
+}
+
+func tree(doc []byte) (v any, err error) {
+	if len(doc) == 0 {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	dec.UseNumber() // ids have 64 bits
+	err = dec.Decode(&v)
+	return v, err
+}
+
+// shape says which fields of an object are compared, and what the elements of a
+// list are. An object without known fields is compared by all that are expected.
+type shape struct {
+	known  *jsonread.Fields
+	fields map[string]*shape
+}
+
+var (
+	rejectedShape = shape{known: &rejectedFields[formExpected]}
+	frameShape    = shape{known: &frameFields[formExpected], fields: map[string]*shape{"rejected": &rejectedShape}}
+	stackShape    = shape{known: &stackFields[formExpected], fields: map[string]*shape{"frames": &frameShape}}
+	answerShape   = shape{known: &answerFields, fields: map[string]*shape{"stacks": &stackShape}}
+	anyShape      shape
+)
+
+func (s *shape) field(name string) *shape {
+	if f := s.fields[name]; f != nil {
+		return f
+	}
+	return &anyShape
+}
+
+type matcher struct{ found []Mismatch }
+
+func (m *matcher) differ(path string, want, got any) {
+	w, _ := Marshal(want)
+	mismatch := Mismatch{Path: path, Want: string(w)}
+	if got != nil {
+		g, _ := Marshal(got)
+		mismatch.Got = string(g)
+	}
+	m.found = append(m.found, mismatch)
+}
+
+func (m *matcher) compare(path string, s *shape, want, got any) {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := got.(map[string]any)
+		if !ok {
+			m.differ(path, want, got)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if want[name] == nil || s.known != nil && !s.known.Has(name) {
+				continue
+			}
+			m.compare(join(path, name), s.field(name), want[name], fields[name])
+		}
+	case []any:
+		elems, ok := got.([]any)
+		if !ok {
+			// Empty lists are left out, except that of stacks: its absence is an error.
+			if len(want) > 0 || s == &stackShape {
+				m.differ(path, want, got)
+			}
+			return
+		}
+		if len(want) != len(elems) {
+			m.differ(path+".length", len(want), len(elems))
+		}
+		for i := range min(len(want), len(elems)) {
+			m.compare(fmt.Sprintf("%s[%d]", path, i), s, want[i], elems[i])
+		}
+	default:
+		if want != got && !(want == false && got == nil) { // "inlined": false is written as nothing
+			m.differ(path, want, got)
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

@@ -1,0 +1,247 @@
+package tablewalk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clewdbg/clew/internal/unwind/apply"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// minCode is the lowest address that code can have: a return address below it
+// ends the stack (R8).
+const minCode = 4096
+
+// checkContext is the number of steps after which a walk looks at its context.
+const checkContext = 1024
+
+// A result has room for firstSteps steps at first, and for up to growSteps times
+// as many each time that is not enough.
+const (
+	firstSteps = 32
+	growSteps  = 8
+)
+
+// walker makes one walk.
+type walker struct {
+	strategy *Strategy
+	request  *unwind.WalkRequest
+	state    *state
+	yield    unwind.RangeSet
+	result   *unwind.WalkResult
+
+	arch   unwind.Arch
+	frame  apply.Frame  // that is left next
+	caller apply.Caller // where it is left to; its registers become the frame's
+	regs   unwind.Registers
+	// elsewhere says that the caller runs on another stack than its callee: it was
+	// interrupted by a signal whose handler has a stack of its own.
+	elsewhere bool
+}
+
+// walk fills in the result.
+func (w *walker) walk(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w.arch = w.request.Arch
+	if !slices.Contains(w.strategy.Description.Arches, w.arch) {
+		w.stop(unwind.StopNoRule, "no %s for %v", w.strategy.Rules, w.arch)
+		return nil
+	}
+	w.regs = w.request.Registers
+	w.frame = apply.Frame{Registers: &w.regs, Kind: w.request.Kind, Memory: w.request.Stack}
+	if w.arch == unwind.ARM64 {
+		w.frame.PACMask = w.state.pacMask
+	}
+	if w.request.MaxFrames < 1 {
+		w.result.Stop = unwind.StopLimit
+		return nil
+	}
+	for more := true; more; {
+		more = w.step()
+		if len(w.result.Steps)%checkContext == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	if n := len(w.result.Steps); n > 0 {
+		w.result.Steps[n-1].Caller = w.regs // the next strategy needs all of them
+	}
+	return nil
+}
+
+// stop ends the walk. It gives false, for step and its like to return.
+func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
+	w.result.Stop = stop
+	w.result.Reason = fmt.Sprintf(format, args...)
+	return false
+}
+
+// broken ends the walk where a rule gives what cannot be.
+func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
+	w.result.CFA, w.result.PC = cfa, pc
+	return w.stop(unwind.StopBroken, format, args...)
+}
+
+// step leaves one frame, and says whether the walk goes on.
+func (w *walker) step() bool {
+	pc, ok := w.regs.PC(w.arch)
+	switch {
+	case !ok:
+		return w.stop(unwind.StopNoRule, "the program counter is not known")
+	case pc < minCode && w.frame.Kind == unwind.KindReturn:
+		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", pc, minCode)
+	}
+	rule, err := w.state.rule(w.arch, unwind.Code(pc, w.frame.Kind))
+	switch {
+	case err != nil:
+		return w.stop(unwind.StopNoRule, "%v", err)
+	case rule == nil:
+		return w.stop(unwind.StopNoRule, "no %s for code at %#x", w.strategy.Rules, pc)
+	}
+	if f := w.request.Function; rule.Settle != nil && f != nil && len(w.result.Steps) == 0 {
+		if settled := rule.Settle(f, &w.regs); settled != nil {
+			rule = settled
+		}
+	}
+	if err := rule.Row.Unwind(&w.frame, &w.caller); err != nil {
+		return w.failed(err)
+	}
+	if !w.judge(pc, rule) {
+		return false
+	}
+	w.push(rule)
+	return w.goesOn()
+}
+
+// failed ends the walk where a row's rules cannot be applied.
+func (w *walker) failed(err error) bool {
+	var memory *apply.MissingMemory
+	var register *apply.MissingRegister
+	var impossible *apply.ImpossibleError
+	switch {
+	case errors.Is(err, apply.ErrOutermost):
+		return w.stop(unwind.StopEnd, "%v", err)
+	case errors.As(err, &memory):
+		w.result.Stop, w.result.Need = unwind.StopMemory, memory.Range
+		return false
+	case errors.As(err, &register):
+		return w.stop(unwind.StopNoRule, "%v", err)
+	case errors.As(err, &impossible):
+		return w.broken(impossible.CFA, 0, "%v", err)
+	}
+	return w.broken(0, 0, "%v", err)
+}
+
+// judge says whether the caller can be (R3, as far as that is cheap: the host
+// judges every step). A signal may have interrupted anything on any stack.
+func (w *walker) judge(pc uint64, rule *Rule) bool {
+	cfa := w.caller.CFA
+	ra, _ := w.caller.Registers.PC(w.arch)
+	callerSP, callerKnown := w.caller.Registers.SP(w.arch)
+	sp, spKnown := w.regs.SP(w.arch)
+	segment := w.request.Segment
+	if rule.Signal && callerKnown {
+		w.elsewhere = spKnown && callerSP <= sp || segment.High != 0 && !segment.Contains(callerSP)
+		return true
+	}
+	// Only a frame that has called no one may still have its caller's stack
+	// pointer: a leaf that keeps the return address in a register.
+	leaf := w.frame.Kind == unwind.KindInstruction && w.arch.LR() != unwind.NoRegister && ra != pc
+	switch {
+	case !callerKnown:
+		return w.stop(unwind.StopNoRule, "the caller's stack pointer is undefined")
+	case ra < minCode:
+		w.result.CFA, w.result.PC = cfa, ra
+		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", ra, minCode)
+	case spKnown && (callerSP < sp || callerSP == sp && !leaf):
+		return w.broken(cfa, ra, "the caller's stack pointer %#x is not above %#x", callerSP, sp)
+	case callerSP%w.arch.StackAlignment() != 0:
+		return w.broken(cfa, ra, "the caller's stack pointer %#x is no multiple of %d", callerSP, w.arch.StackAlignment())
+	case segment.High != 0 && (!segment.Contains(cfa) || !segment.Contains(callerSP)):
+		return w.broken(cfa, ra, "CFA %#x lies outside the stack segment", cfa)
+	case !plausible(w.arch, ra):
+		return w.broken(cfa, ra, "return address %#x is no address", ra)
+	case len(w.result.Steps) > 0 && cfa <= w.result.Steps[len(w.result.Steps)-1].CFA:
+		return w.broken(cfa, ra, "CFA %#x does not increase", cfa)
+	}
+	return true
+}
+
+// plausible says whether code can have an address: on amd64 a canonical one
+// (R4), on arm64 one of user space (R6).
+func plausible(arch unwind.Arch, addr uint64) bool {
+	switch arch {
+	case unwind.ARM64:
+		return addr <= 0x000f_ffff_ffff_ffff
+	case unwind.AMD64:
+		return addr <= 0x7fff_ffff_ffff || addr >= 0xffff_8000_0000_0000
+	}
+	return true
+}
+
+// push adds a step and makes the caller the frame to be left next.
+func (w *walker) push(rule *Rule) {
+	n := len(w.result.Steps)
+	if n == cap(w.result.Steps) {
+		w.grow(n)
+	}
+	w.result.Steps = w.result.Steps[:n+1]
+	step := &w.result.Steps[n]
+	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, w.strategy.Description.Trust, rule.Text
+	step.Note = rule.Note
+	if rule.Trust != unwind.TrustNone {
+		step.Trust = rule.Trust
+	}
+	if rule.Doubt != "" {
+		step.Trust, step.Note = unwind.TrustScan, rule.Doubt
+	}
+	w.regs, w.frame.Kind = w.caller.Registers, w.caller.Kind
+	if w.request.AllRegisters {
+		step.Caller = w.regs
+		return
+	}
+	for _, reg := range [...]unwind.Register{w.arch.PC(), w.arch.SP(), w.arch.FP()} {
+		if v, ok := w.regs.Get(reg); ok {
+			step.Caller.Set(reg, v)
+		}
+	}
+}
+
+// grow makes room for more than n steps: for as many as the memory at hand may
+// hold if frames go on to be as large as they were.
+func (w *walker) grow(n int) {
+	room := min(max(growSteps*n, firstSteps), w.request.MaxFrames)
+	first, ok1 := w.request.Registers.SP(w.arch)
+	sp, ok2 := w.regs.SP(w.arch)
+	for _, window := range w.request.Stack {
+		if ok1 && ok2 && sp > first && window.Contains(sp, 1) {
+			left := float64(len(window.Data)) - float64(sp-window.Addr)
+			room = min(room, n+firstSteps+int(left/float64(sp-first)*float64(n)))
+			break
+		}
+	}
+	grown := make([]unwind.Step, n, room)
+	copy(grown, w.result.Steps)
+	w.result.Steps = grown
+}
+
+// goesOn says after a step whether another may follow.
+func (w *walker) goesOn() bool {
+	pc, _ := w.regs.PC(w.arch)
+	switch {
+	case len(w.yield) > 0 && w.yield.Contains(uint64(unwind.Code(pc, w.frame.Kind).Lookup(w.arch))):
+		w.result.Stop = unwind.StopYield
+		return false
+	case len(w.result.Steps) >= w.request.MaxFrames:
+		w.result.Stop = unwind.StopLimit
+		return false
+	case w.elsewhere:
+		return w.stop(unwind.StopNoRule, "a signal interrupted code on another stack")
+	}
+	return true
+}
