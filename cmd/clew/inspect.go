@@ -6,15 +6,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-
-	"github.com/clewdbg/clew/internal/unwind/inspect"
-	"github.com/clewdbg/clew/plugins/compactunwind"
-	"github.com/clewdbg/clew/plugins/dwarfcfi"
-	"github.com/clewdbg/clew/plugins/sframe"
 )
-
-// inspections are the formats that clew can show, best ranked first (R2).
-var inspections = []inspect.Format{dwarfcfi.Inspection, sframe.Inspection, compactunwind.Inspection}
 
 // inspectFlags are the flags of clew inspect.
 type inspectFlags struct {

@@ -66,7 +66,11 @@ func openImage(path string, f *symbols.File) *inspectedImage {
 	described := inspect.Image{Arch: i.arch, Order: f.Order(), Path: path, Image: unwind.Image{
 		Base: f.Base(), Path: path, BuildID: f.BuildID(), Executable: rangeSet(f.Executable()),
 	}}
-	for _, format := range inspections {
+	for _, b := range builtins {
+		format := b.inspection
+		if format == nil {
+			continue
+		}
 		image := described
 		for _, name := range format.Sections {
 			if c, ok := f.Section(name); ok {

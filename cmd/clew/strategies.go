@@ -6,35 +6,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdbg/clew/plugins/compactunwind"
-	"github.com/clewdbg/clew/plugins/dwarfcfi"
-	"github.com/clewdbg/clew/plugins/fpwalk"
-	"github.com/clewdbg/clew/plugins/scan"
-	"github.com/clewdbg/clew/plugins/sframe"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/pluginhost"
-	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/plugin"
 )
-
-// builtins are the strategies that come with clew, best ranked first (R2).
-var builtins = []struct {
-	name string
-	make func() unwind.Unwinder
-}{
-	{unwind.StrategyDWARF, func() unwind.Unwinder { return dwarfcfi.New() }},
-	{unwind.StrategySFrame, func() unwind.Unwinder { return sframe.New() }},
-	{unwind.StrategyCompact, func() unwind.Unwinder { return compactunwind.New() }},
-	{unwind.StrategyFP, func() unwind.Unwinder { return fpwalk.New() }},
-	{unwind.StrategyScan, func() unwind.Unwinder { return scan.New() }},
-}
 
 // servePlugin is the internal command that serves a built-in plugin.
 func servePlugin(args []string) int {
 	if len(args) == 1 {
 		for _, b := range builtins {
 			if b.name == args[0] {
-				plugin.Serve(b.make())
+				plugin.Serve(b.open())
 				return exitDone
 			}
 		}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/plugins/compactunwind"
+	"github.com/clewdbg/clew/plugins/dwarfcfi"
+	"github.com/clewdbg/clew/plugins/fpwalk"
+	"github.com/clewdbg/clew/plugins/scan"
+	"github.com/clewdbg/clew/plugins/sframe"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// builtins are the strategies that come with clew, best ranked first (R2). A new
+// one is its folder in plugins/ and a line here.
+var builtins = []builtin{
+	strategy(unwind.StrategyDWARF, dwarfcfi.New, &dwarfcfi.Inspection),
+	strategy(unwind.StrategySFrame, sframe.New, &sframe.Inspection),
+	strategy(unwind.StrategyCompact, compactunwind.New, &compactunwind.Inspection),
+	strategy(unwind.StrategyFP, fpwalk.New, nil),
+	strategy(unwind.StrategyScan, scan.New, nil),
+}
+
+// builtin is a strategy that comes with clew.
+type builtin struct {
+	name string
+	open func() unwind.Unwinder
+	// inspection shows the strategy's tables; nil for one without tables.
+	inspection *inspect.Format
+}
+
+func strategy[U unwind.Unwinder](name string, open func() U, inspection *inspect.Format) builtin {
+	return builtin{name: name, open: func() unwind.Unwinder { return open() }, inspection: inspection}
+}
