@@ -37,8 +37,9 @@ type headers struct {
 }
 
 // ReadBuildID reads the GNU build ID of an ELF file: the NT_GNU_BUILD_ID note of
-// its PT_NOTE segments. It is nil when the file has none. Go's own build ID is not
-// one: it is text of another form, and other tools do not know it.
+// its PT_NOTE segments, or right behind one of them, where Go's linker leaves it.
+// It is nil when the file has none. Go's own build ID is not one: it is text of
+// another form, and other tools do not know it.
 //
 // Fails with an error that wraps [ErrNotELF], [ErrELF] or the reader's.
 func ReadBuildID(r io.ReaderAt) ([]byte, error) {
@@ -97,23 +98,57 @@ func readELF(r io.ReaderAt) (*headers, error) {
 	if err != nil {
 		return nil, err
 	}
+	var notes []elf.ProgHeader
 	for _, p := range headers {
 		switch p.Type {
 		case elf.PT_LOAD:
 			image.loads = append(image.loads, p)
 		case elf.PT_NOTE:
-			if image.buildID != nil {
-				break
-			}
-			notes, err := readNotes(r, p)
-			if err != nil {
-				image.notesErr = err
-				break
-			}
-			image.buildID = buildID(notes, order, p.Align)
+			notes = append(notes, p)
 		}
 	}
+	image.buildID, image.notesErr = findBuildID(r, order, notes, image.loads)
 	return image, nil
+}
+
+// findBuildID reads the build ID of the first segment of notes that has one.
+// A file with a damaged segment may have another that is whole.
+func findBuildID(r io.ReaderAt, order binary.ByteOrder, notes, loads []elf.ProgHeader) (id []byte, damage error) {
+	for _, p := range notes {
+		content, err := readNotes(r, p)
+		if err != nil {
+			damage = err
+			continue
+		}
+		if id := buildID(content, order, p.Align); id != nil {
+			return id, damage
+		}
+	}
+	for _, p := range notes {
+		if id := buildIDBehind(r, order, p, loads); id != nil {
+			return id, damage
+		}
+	}
+	return nil, damage
+}
+
+// buildIDBehind reads a build ID that stands right behind a segment of notes. Go's
+// own linker (cmd/link, since Go 1.24) writes the section .note.gnu.build-id
+// behind .note.go.buildid, and has PT_NOTE cover the latter alone. Section headers
+// would tell, but a process's memory and a stripped file have none.
+func buildIDBehind(r io.ReaderAt, order binary.ByteOrder, p elf.ProgHeader, loads []elf.ProgHeader) []byte {
+	end := p.Off + p.Filesz
+	for _, l := range loads {
+		if end < p.Off || l.Off+l.Filesz < l.Off || end < l.Off || end >= l.Off+l.Filesz {
+			continue
+		}
+		n := min(l.Off+l.Filesz-end, noteHeader+uint64(len(gnuName))+MaxBuildID)
+		if content, err := readAt(r, end, int(n), "note"); err == nil && len(content) >= noteHeader &&
+			order.Uint32(content) == uint32(len(gnuName)) && order.Uint32(content[8:]) == ntGNUBuildID {
+			return buildID(content, order, 4)
+		}
+	}
+	return nil
 }
 
 // readStruct reads a structure of fixed size at the start of r.
@@ -188,6 +223,12 @@ func readAt(r io.ReaderAt, offset uint64, n int, what string) ([]byte, error) {
 	return nil, fmt.Errorf("%s at offset %#x: %w", what, offset, err)
 }
 
+const (
+	noteHeader   = 12 // three words
+	gnuName      = "GNU\x00"
+	ntGNUBuildID = 3 // ELF gABI supplement, "Note Section"
+)
+
 // buildID finds the GNU build ID among notes. Each is three words (length of the
 // name, length of the content, type), then name and content, each padded to the
 // segment's alignment of 4 or 8. Damaged notes have no build ID.
@@ -196,17 +237,16 @@ func buildID(notes []byte, order binary.ByteOrder, align uint64) []byte {
 		align = 4 // also where 0 and 1 say so
 	}
 	padded := func(n uint32) uint64 { return (uint64(n) + align - 1) &^ (align - 1) }
-	for len(notes) >= 12 {
+	for len(notes) >= noteHeader {
 		nameLen, descLen, typ := order.Uint32(notes), order.Uint32(notes[4:]), order.Uint32(notes[8:])
-		// The header's 12 bytes count for the alignment of what follows.
-		nameEnd := 12 + uint64(nameLen)
+		// The header's bytes count for the alignment of what follows.
+		nameEnd := noteHeader + uint64(nameLen)
 		descStart := (nameEnd + align - 1) &^ (align - 1)
 		descEnd := descStart + uint64(descLen)
 		if descEnd > uint64(len(notes)) {
 			return nil
 		}
-		const ntGNUBuildID = 3
-		if typ == ntGNUBuildID && bytes.Equal(notes[12:nameEnd], []byte("GNU\x00")) && descLen > 0 && descLen <= MaxBuildID {
+		if typ == ntGNUBuildID && string(notes[noteHeader:nameEnd]) == gnuName && descLen > 0 && descLen <= MaxBuildID {
 			return bytes.Clone(notes[descStart:descEnd])
 		}
 		notes = notes[min(descStart+padded(descLen), uint64(len(notes))):]

@@ -104,6 +104,15 @@ func TestReadBuildID(t *testing.T) {
 	}{
 		{"after Go's own", sampleELF().bytes(), sampleID, nil},
 		{"only Go's own", with(func(f *elfFile) { setNotes(f, note(f.order, 4, "Go\x00\x00", 4, []byte("x")), 4) }), nil, nil},
+		{"behind the notes", with(func(f *elfFile) { f.progs[2].Filesz -= uint64(len(note(f.order, 4, "GNU\x00", 3, sampleID))) }), sampleID, nil},
+		{"behind the notes, and the loaded part ends before", with(func(f *elfFile) {
+			f.progs[2].Filesz -= uint64(len(note(f.order, 4, "GNU\x00", 3, sampleID)))
+			f.progs[0].Filesz = f.progs[2].Off + f.progs[2].Filesz
+		}), nil, nil},
+		{"behind the notes, another note", with(func(f *elfFile) {
+			setNotes(f, append(note(f.order, 4, "Go\x00\x00", 4, []byte("x")), note(f.order, 4, "GNU\x00", 5, sampleID)...), 4)
+			f.progs[2].Filesz = uint64(len(note(f.order, 4, "Go\x00\x00", 4, []byte("x"))))
+		}), nil, nil},
 		{"aligned to 8", with(func(f *elfFile) { setNotes(f, gnu(f.order, 8), 8) }), sampleID, nil},
 		{"alignment 0", with(func(f *elfFile) { setNotes(f, gnu(f.order, 4), 0) }), sampleID, nil},
 		{"big-endian", with(func(f *elfFile) { f.order = binary.BigEndian; setNotes(f, gnu(f.order, 4), 4) }), sampleID, nil},
