@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 )
 
-// FuzzDecode: any bytes give frames, ended or with an error that names an offset
+// FuzzDecode: any bytes decode to frames, ended or with an error that names an offset
 // in the data; what was read can be written and reads the same again.
 func FuzzDecode(f *testing.F) {
 	for _, v := range swiftVectors(f) {

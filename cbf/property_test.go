@@ -93,7 +93,7 @@ func TestNeverLongerThanSwift(t *testing.T) {
 	})
 }
 
-// Cut anywhere, the data gives a prefix of the frames, and an error exactly where
+// Cut anywhere, the data decodes to a prefix of the frames, and an error exactly where
 // an instruction is torn.
 func TestCutData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

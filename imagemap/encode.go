@@ -110,7 +110,7 @@ func (w *pathWriter) walk(node int, s string) int {
 	return node
 }
 
-// define gives the prefix that ends at node its code. A prefix that is defined
+// define assigns its code to the prefix that ends at node. A prefix that is defined
 // again keeps its first, lower code.
 func (w *pathWriter) define(node, code int) {
 	if w.codes[node] < 0 && (code < longPrefix || !w.swift62) {

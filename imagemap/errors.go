@@ -87,7 +87,7 @@ func (e PathErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the single errors.
+// Unwrap returns the single errors.
 func (e PathErrors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {

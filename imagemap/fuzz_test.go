@@ -9,7 +9,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 )
 
-// FuzzDecode: any bytes give a map, or an error that says where, with the images
+// FuzzDecode: any bytes decode to a map, or an error that says where, with the images
 // before it; a map is the same after it was written and read; and the paths of a
 // map are never more than the limit.
 func FuzzDecode(f *testing.F) {

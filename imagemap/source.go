@@ -24,7 +24,7 @@ import (
 // A mapping of bytes at offset o of the file, within a PT_LOAD segment that lies at
 // offset p.Off, stands for the virtual address o - p.Off + p.Vaddr; the difference
 // to where it is mapped is the load bias. Executable mappings of one file that
-// agree in it are one image; a file loaded twice (dlmopen) gives two. Base is the
+// agree in it are one image; a file loaded twice (dlmopen) is two. Base is the
 // start of the mapping of the lowest PT_LOAD segment, end of text the highest end
 // (p.Vaddr + p.Memsz) of an executable one: so does Swift, but for executables
 // with a fixed address, to which it adds the base twice. Of a Mach-O file, which
@@ -122,7 +122,7 @@ func (s *Source) Capture() (*ImageMap, error) {
 	return m, errors.Join(c.errs...)
 }
 
-// groupByFile gives the mappings of each file that may be an image, in the order
+// groupByFile returns the mappings of each file that may be an image, in the order
 // of their first mappings.
 func groupByFile(maps []Mapping) [][]Mapping {
 	type identity struct {

@@ -60,7 +60,7 @@ func TestCore(t *testing.T) {
 						return
 					}
 					stopped{clew(t, "stack", "--core", withoutCode(t, core), "--format", "json", p.Path), stem}.check(t, v, s.Groups)
-					// A snapshot of it gives the same again, and every goroutine has a stack.
+					// A snapshot of it has the same stacks, and every goroutine has a stack.
 					file := filepath.Join(t.TempDir(), "core.jsonl")
 					clew(t, "stack", "--core", core, "--format", "snapshot", "-o", file, p.Path).want(t, done)
 					unwindSame(t, file)

@@ -229,7 +229,7 @@ func TestExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(first) != string(second) {
-				t.Errorf("%s: decode and encode give other bytes", f.name)
+				t.Errorf("%s: decode and encode change the bytes", f.name)
 			}
 		}
 	})

@@ -88,7 +88,7 @@ func row(start uint64, cfa, ra string) inspect.RowReport {
 	return r
 }
 
-// equation gives readelf's rule as clew writes it; of an expression the kind.
+// equation returns readelf's rule as clew writes it; of an expression the kind.
 func equation(rule string) string {
 	switch {
 	case rule == "u":

@@ -11,7 +11,7 @@ import (
 
 // TestMachO: native code in a Mach-O library, which a loader in the process has
 // mapped or read into memory, has the stack that it recorded, on into Go and back,
-// in every scenario; compact unwind information found it; and a snapshot gives the
+// in every scenario; compact unwind information found it; and a snapshot yields the
 // same stack offline.
 func TestMachO(t *testing.T) {
 	for i, v := range program.MachOVariants {

@@ -128,7 +128,7 @@ func parseConfig(data []byte) (config, error) {
 	return c, nil
 }
 
-// ranked gives the plugins to use, best first: the strategies that are listed
+// ranked returns the plugins to use, best first: the strategies that are listed
 // (on the command line, else in the configuration), or all. A third party's
 // plugin that the list does not name has its rank, unless the list is the
 // command line's.
@@ -142,7 +142,7 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 	return c.rank(list, unlisted)
 }
 
-// rankedFor gives the plugins for a debug session: those of the configuration,
+// rankedFor returns the plugins for a debug session: those of the configuration,
 // and what the session says itself.
 func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
@@ -159,7 +159,7 @@ func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	return all.rank(s.Names, s.Plugins)
 }
 
-// rank gives the plugins of a list, or all built-in ones where it is empty, and at
+// rank returns the plugins of a list, or all built-in ones where it is empty, and at
 // their ranks those of unlisted that it does not name.
 func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]pluginhost.Config, error) {
 	third := map[string]pluginhost.Config{}

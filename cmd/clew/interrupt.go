@@ -19,7 +19,7 @@ var errInterrupted = errors.New("interrupted")
 // against the death of clew: the life-lines.
 const interruptGrace = time.Second
 
-// untilInterrupted gives a context that ends with Ctrl-C or SIGTERM; stop
+// untilInterrupted returns a context that ends with Ctrl-C or SIGTERM; stop
 // releases it. A second signal ends clew at once.
 func untilInterrupted() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -287,7 +287,7 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 	return s, nil
 }
 
-// selectThreads gives the threads or goroutines that the flags name.
+// selectThreads returns the threads or goroutines that the flags name.
 func (f *stackFlags) selectThreads(v *live.View) ([]delve.Thread, error) {
 	if f.thread != "" {
 		all, err := v.Threads()

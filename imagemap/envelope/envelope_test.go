@@ -167,7 +167,7 @@ func TestMarshalUnmarshalIsIdentity(t *testing.T) {
 	})
 }
 
-// FuzzUnmarshal: any text gives an envelope or an error; an envelope is the same
+// FuzzUnmarshal: any text decodes to an envelope or an error; an envelope is the same
 // after it was written and read.
 func FuzzUnmarshal(f *testing.F) {
 	for _, file := range vectors(f) {

@@ -11,6 +11,6 @@
 // its header at H has everything at vmaddr + H - base.
 //
 // Package debug/macho of the standard library is not used: it reads all symbols
-// before it gives anything, so that an image in memory whose symbols are not there
-// could not be read at all, and leaves out the list of functions.
+// before it returns, so that it cannot read an image in memory without symbols,
+// and leaves out the list of functions.
 package macho

@@ -19,7 +19,7 @@ type Error struct {
 	Reason string
 }
 
-// Error gives both.
+// Error returns both.
 func (e *Error) Error() string { return fmt.Sprintf("Mach-O: offset %#x: %s", e.Offset, e.Reason) }
 
 func errorf(offset uint64, format string, args ...any) error {

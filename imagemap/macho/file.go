@@ -273,7 +273,7 @@ func (f *File) End() (end uint64) {
 	return end
 }
 
-// Section gives the first section with that name, in any segment.
+// Section returns the first section with that name, in any segment.
 func (f *File) Section(name string) (*Section, bool) {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {

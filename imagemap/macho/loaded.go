@@ -43,7 +43,7 @@ func (l *loaded) ReadAt(p []byte, off int64) (int, error) {
 	return l.memory.ReadAt(p, int64(where))
 }
 
-// find gives the address of a piece of the file.
+// find returns the address of a piece of the file.
 func (l *loaded) find(off, n uint64) (uint64, bool) {
 	for i := range l.file.Segments {
 		s := &l.file.Segments[i]

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// libraries gives test data of other packages, by name: libraries that ld64.lld
+// libraries returns test data of other packages, by name: libraries that ld64.lld
 // made.
 func libraries(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -160,7 +160,7 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(m.data).ReadAt(p, off-int64(m.start))
 }
 
-// load gives an image as a loader has it in memory, at header.
+// load returns an image as a loader has it in memory, at header.
 func load(f *File, header uint64) memory {
 	m := memory{start: header, data: make([]byte, f.End()-f.Base())}
 	for _, s := range f.Segments {

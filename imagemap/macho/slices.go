@@ -85,7 +85,7 @@ func cutOff(offset uint64, what string, err error) error {
 	return err
 }
 
-// Open gives a slice of a file as a reader of its own.
+// Open returns a slice of a file as a reader of its own.
 func (s Slice) Open(r io.ReaderAt) io.ReaderAt {
 	size := int64(s.Size)
 	if size == 0 {

@@ -158,7 +158,7 @@ func (e *editor) close() {
 	_ = e.cmd.Wait()
 }
 
-// read gives the next message that is asked for.
+// read returns the next message that is asked for.
 func (e *editor) read(is func(*dapwire.Message) bool) (*dapwire.Message, error) {
 	for {
 		content, err := e.in.Read()

@@ -109,7 +109,7 @@ func median[T time.Duration | float64](values []T) T {
 	return s[len(s)/2]
 }
 
-// per gives nanoseconds per item.
+// per returns nanoseconds per item.
 func (r result) per(n int) string {
 	return fmt.Sprintf("%.1f", float64(r.time.Nanoseconds())/float64(n))
 }

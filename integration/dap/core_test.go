@@ -20,7 +20,7 @@ func dumped(t *testing.T, p program.Program) (core, stem string) {
 	return dump(t, p.Env(), p.Path, "plain", "core", stem), stem
 }
 
-// dump runs a program that crashes, and gives its core file.
+// dump runs a program that crashes, and returns its core file.
 func dump(t *testing.T, env []string, command ...string) (core string) {
 	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")

@@ -1,6 +1,6 @@
 // Package dap holds `clew dap` to what editors get from `dlv dap`: scripted
 // sessions are played against both and compared message by message, apart from
-// the differences that are meant (intended_test.go), and the stacks that it gives are
+// intended differences (intended_test.go), and its stacks are
 // compared with what programs recorded of themselves.
 //
 // Longer rounds than those of every day:

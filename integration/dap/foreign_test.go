@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// foreign gives the thread without a goroutine, of those that the client is told
+// foreign returns the thread without a goroutine, of those that the client is told
 // of, that stands in a function.
 func (c *client) foreign(function string) (thread int64, stack stackBody) {
 	c.t.Helper()

@@ -15,7 +15,7 @@ import (
 // The launch and attach forms and their attributes, beside those of
 // compare_test.go.
 
-// TestSurroundings gives the program a folder, an environment, arguments, its
+// TestSurroundings passes to the program a folder, an environment, arguments, its
 // input and files for its output, and has it built with flags, in both spellings.
 func TestSurroundings(t *testing.T) {
 	_, source := plain(t)

@@ -111,7 +111,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	}
 }
 
-// starts waits for the process that the server starts to debug it, and gives its
+// starts waits for the process that the server starts to debug it, and returns its
 // ID; but is not meant.
 func (s *server) starts(but int) int {
 	s.t.Helper()

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// serving starts a headless server as a debugger's exec command gives it.
+// serving starts a headless server as a debugger's exec command does.
 func serving(t testing.TB, tool, library string, flags []string, program string, args ...string) *server {
 	t.Helper()
 	line := append([]string{"NATIVE_LIBRARY=" + library, tool, "exec", program, "--headless", "--listen=127.0.0.1:0"}, flags...)
@@ -72,7 +72,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 }
 
 // TestHeadlessStacks: an editor that connects to a headless server of clew's sees
-// the stack that the program recorded, has what clew dap gives of its frames, and
+// the stack that the program recorded, has what clew dap returns of its frames, and
 // is not misled when another client has let the program run.
 func TestHeadlessStacks(t *testing.T) {
 	testneed.Ptrace(t)

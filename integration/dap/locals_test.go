@@ -88,7 +88,7 @@ type value struct {
 	VariablesReference int64
 }
 
-// locals gives a frame's variables, and their reference.
+// locals returns a frame's variables, and their reference.
 func (c *client) locals(f frame) (vars map[string]value, ref int64) {
 	c.t.Helper()
 	for _, s := range c.scopes(f.ID) {
@@ -206,7 +206,7 @@ func TestLocals(t *testing.T) {
 	}
 
 	c.ok("continue", object{"threadId": thread})
-	// back gives 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
+	// back returns 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
 	c.output(fmt.Sprintf("first %d\n", 71+1+100+11+8+5000+20000+4))
 	thread = threadOf(t, c.event("stopped"))
 	for _, r := range []int64{ref, goRef, vars["corner"].VariablesReference} {

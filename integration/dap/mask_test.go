@@ -34,7 +34,7 @@ func maskText(s string) string {
 	return s
 }
 
-// masked gives a message without what differs from run to run: numbers of
+// masked returns a message without what differs from run to run: numbers of
 // messages, processes, handles, addresses. Which fields are there stays.
 func masked(t testing.TB, m *dapwire.Message) object {
 	t.Helper()

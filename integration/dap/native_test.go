@@ -49,7 +49,7 @@ func threadOf(t testing.TB, stopped object) int64 {
 	return int64(id)
 }
 
-// TestNativeStacks: what stackTrace gives is the stack that `clew stack` gives,
+// TestNativeStacks: stackTrace returns the stack that `clew stack` prints,
 // and that is what the program recorded about itself.
 func TestNativeStacks(t *testing.T) {
 	testneed.Ptrace(t)
@@ -196,7 +196,7 @@ func sameFrames(t *testing.T, got stackBody, stack *stackjson.Stack) {
 		if err != nil || pc != uint64(w.PC) {
 			t.Errorf("frame %d is at %s, want %v", i, f.PC, w.PC)
 		}
-		if f.ID >= firstOwn && f.Source.Path != "" && !filepath.IsAbs(f.Source.Path) { // Delve's are as dlv gives them
+		if f.ID >= firstOwn && f.Source.Path != "" && !filepath.IsAbs(f.Source.Path) { // Delve's are as in dlv
 			t.Errorf("frame %d has the source %q, which no editor can open", i, f.Source.Path)
 		}
 		name := strings.TrimPrefix(f.Name, "C.") // Delve's way to write functions of C

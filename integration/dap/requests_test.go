@@ -47,7 +47,7 @@ func (c *client) export(arguments object) exported {
 	return out
 }
 
-// TestExportIsThatOfStack: what clew/export gives of a core file is byte for byte
+// TestExportIsThatOfStack: what clew/export writes of a core file is byte for byte
 // what `clew stack` writes of it, in every format, of one stack and of all.
 func TestExportIsThatOfStack(t *testing.T) {
 	p := native(t, "static-O2-omit")
@@ -100,7 +100,7 @@ func TestExportIsThatOfStack(t *testing.T) {
 	c.disconnect()
 }
 
-// TestExportReproduces: a snapshot of a live stop gives, offline, the stacks that
+// TestExportReproduces: a snapshot of a live stop yields, offline, the stacks that
 // the session shows.
 func TestExportReproduces(t *testing.T) {
 	testneed.Ptrace(t)

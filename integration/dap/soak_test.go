@@ -96,7 +96,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// goroutines ends a server and gives the stacks of the goroutines that it had, apart
+// goroutines ends a server and returns the stacks of the goroutines that it had, apart
 // from those of Go's runtime.
 func goroutines(t testing.TB, s *server) (stacks []string) {
 	t.Helper()

@@ -30,7 +30,7 @@ func gone(t testing.TB, pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// waiting launches the program that waits, and gives its process ID.
+// waiting launches the program that waits, and returns its process ID.
 func (c *client) waiting(exe string) (pid int) {
 	c.t.Helper()
 	c.initialize()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// processes gives the running processes of an executable, zombies left out,
+// processes returns the running processes of an executable, zombies left out,
 // with their arguments.
 func processes(t testing.TB, exe string) map[int][]string {
 	t.Helper()
@@ -40,7 +40,7 @@ func processes(t testing.TB, exe string) map[int][]string {
 	return found
 }
 
-// pluginOf gives the running plugin of that name, 0 if there is none.
+// pluginOf returns the running plugin of that name, 0 if there is none.
 func pluginOf(host int, name string) int {
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
 	for _, path := range children {

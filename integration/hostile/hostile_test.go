@@ -17,7 +17,7 @@ func need(t *testing.T) {
 }
 
 // TestDamagedStacks overwrites the stack of one program with tables and of one
-// with frame pointers, and gives it shapes that no stack has.
+// with frame pointers, and makes it of shapes that no stack has.
 func TestDamagedStacks(t *testing.T) {
 	need(t)
 	for _, at := range []int{0, 3} {

@@ -108,7 +108,7 @@ func forgive(s *stackjson.Stack) {
 	s.Frames = frames
 }
 
-// stop holds the program once, and gives the stack that the debugger shows,
+// stop holds the program once, and returns the stack that the debugger shows,
 // with the truth.
 func (b *bench) stop(p program.Program, c *column, place stand.Place, d *debugger) (stack stackjson.Stack, want []program.Expected, err error) {
 	dir, err := os.MkdirTemp(b.folder, "stop-")

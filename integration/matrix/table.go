@@ -34,7 +34,7 @@ func (c *cell) String() string {
 	}
 }
 
-// find gives a cell, nil if it was not measured.
+// find returns a cell, nil if it was not measured.
 func find(cells []cell, build, scenario, debugger string) *cell {
 	i := slices.IndexFunc(cells, func(c cell) bool {
 		return c.Build == build && c.Scenario == scenario && c.Debugger == debugger

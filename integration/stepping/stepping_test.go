@@ -47,7 +47,7 @@ func init() {
 	}
 }
 
-// need asks for what every test here needs, and gives the built variant.
+// need asks for the needs of every test here, and returns the built variant.
 func need(t *testing.T, name string) *built {
 	t.Helper()
 	testneed.CC(t)
@@ -134,7 +134,7 @@ func (h *held) arrive(at uint64) {
 	}
 }
 
-// address gives what an address of the C code is in this process.
+// address returns what an address of the C code is in this process.
 func (h *held) address(function string, at uint64) uint64 {
 	h.t.Helper()
 	bias, err := h.run.program.biasOf(function, h.pid())
@@ -161,7 +161,7 @@ func (h *held) within(s state, function string) bool {
 	return fn.Size > 0 && s.pc >= at && s.pc < at+fn.Size
 }
 
-// step steps and gives the stop.
+// step steps and returns the stop.
 func (h *held) step(c stepping.Command) state {
 	h.t.Helper()
 	stop, d, err := h.process.Step(h.ctx, h.engine, c)

@@ -26,7 +26,7 @@ type instruction struct {
 	function assembler.Function
 }
 
-// instruction gives the one that the thread executes next.
+// instruction returns the one that the thread executes next.
 func (t *tracer) instruction() (instruction, error) {
 	pc, _ := t.regs.PC(unwind.AMD64)
 	if in, ok := t.code[pc]; ok {
@@ -65,7 +65,7 @@ type activation struct{ cfa, ra uint64 }
 type shadow struct {
 	stack []activation // outermost first
 	below int          // frames under it that are known by name
-	// growing is set while the runtime gives the goroutine a larger stack, which
+	// growing is set while the runtime moves the goroutine to a larger stack, which
 	// ends with a jump and not with a return.
 	growing bool
 	at      activation // of the call of morestack

@@ -25,7 +25,7 @@ import (
 )
 
 // emulated is the program on arm64, under qemu. Its stacks come from snapshots:
-// registers and memory as the stub gives them, what is known of goroutines by
+// registers and memory as the stub sends them, what is known of goroutines by
 // reading the runtime's own structures, as a debugger would.
 type emulated struct {
 	testing.TB

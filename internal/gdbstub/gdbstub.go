@@ -62,7 +62,7 @@ func Start(t testing.TB, qemu string, env []string, exe string, args ...string) 
 	return s
 }
 
-// Ask sends a packet and gives the answer's contents.
+// Ask sends a packet and returns the answer's contents.
 func (s *Stub) Ask(packet string) (string, error) {
 	sum := byte(0)
 	for i := range len(packet) {

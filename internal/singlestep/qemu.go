@@ -98,7 +98,7 @@ func Emulate(t testing.TB, e Emulator, exe string, args ...string) *Stub {
 	return s
 }
 
-// Ask sends a packet and gives the answer.
+// Ask sends a packet and returns the answer.
 func (s *Stub) Ask(q string) (string, error) {
 	sum := byte(0)
 	for i := range len(q) {

@@ -74,7 +74,7 @@ func stage(path string, write func(io.Writer) error) (s staged, err error) {
 	return s, nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (s *staged) commit() error {
 	if s.temp == "" {
 		return nil

@@ -45,7 +45,7 @@ func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagema
 	return nil
 }
 
-// profileBuilder gives every function, location and mapping once.
+// profileBuilder adds every function, location and mapping once.
 type profileBuilder struct {
 	arch      unwind.Arch
 	images    *imagemap.ImageMap

@@ -133,7 +133,7 @@ func (w *ward) mend() {
 	}
 }
 
-// status gives a process's state letter and its tracer's ID.
+// status returns a process's state letter and its tracer's ID.
 func status(pid int) (state, tracer string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -159,7 +159,7 @@ const (
 	statStart   = 22 // in clock ticks since boot
 )
 
-// statField gives a field of /proc/PID/stat after the name, "" if the process is
+// statField returns a field of /proc/PID/stat after the name, "" if the process is
 // gone.
 func statField(pid, number int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -51,10 +51,10 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Plugins gives the plugins by rank, the first to be asked first.
+// Plugins returns the plugins by rank, the first to be asked first.
 func (h *Host) Plugins() []*Plugin { return slices.Clone(h.plugins) }
 
-// Plugin gives the plugin of that name, nil if there is none.
+// Plugin returns the plugin of that name, nil if there is none.
 func (h *Host) Plugin(name string) *Plugin {
 	for _, p := range h.plugins {
 		if p.config.Name == name {

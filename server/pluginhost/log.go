@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// goPluginLogger gives go-plugin a logger that writes to l. Lines of the
+// goPluginLogger is a logger for go-plugin that writes to l. Lines of the
 // plugin's standard error come through it too, with the level that they name.
 func goPluginLogger(l *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Trace})

@@ -105,7 +105,7 @@ func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 	return nil
 }
 
-// forget gives the process up after a change that may or may not have reached
+// forget returns the process up after a change that may or may not have reached
 // it; the next one is told what the host knows. It is no failure.
 func (p *Plugin) forget() {
 	p.mu.Lock()
@@ -205,7 +205,7 @@ func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit t
 	return err
 }
 
-// running gives the plugin's process, and starts one if there is none. A crash
+// running returns the plugin's process, and starts one if there is none. A crash
 // while it starts is repeated once, as any crash is.
 func (p *Plugin) running(ctx context.Context) (*instance, error) {
 	if in, err := p.ready(); in != nil || err != nil {
@@ -239,7 +239,7 @@ func (p *Plugin) running(ctx context.Context) (*instance, error) {
 	}
 }
 
-// ready gives the running process, nil if there is none, or an error if there
+// ready returns the running process, nil if there is none, or an error if there
 // will be none.
 func (p *Plugin) ready() (*instance, error) {
 	if p.host.ctx.Err() != nil {

@@ -30,7 +30,7 @@ func (e *DebugFileError) Error() string {
 	return fmt.Sprintf("%s, the debug file of %s, is not used: %v", e.Path, e.Of, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *DebugFileError) Unwrap() error { return e.Err }
 
 // OtherBuildError says that two files which should be of one build are not.
@@ -39,7 +39,7 @@ type OtherBuildError struct {
 	Want, Found string
 }
 
-// Error gives both.
+// Error returns both.
 func (e *OtherBuildError) Error() string {
 	return fmt.Sprintf("it is of another build: %s %s, wanted %s", e.What, e.Found, e.Want)
 }

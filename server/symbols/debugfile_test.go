@@ -75,7 +75,7 @@ func (s *split) put(t *testing.T, parts ...string) {
 	s.write(t, s.path(t, parts...), string(data))
 }
 
-// buildID gives the folder and name of the library's build ID.
+// buildID returns the folder and name of the library's build ID.
 func (s *split) buildID(t *testing.T) (folder, name string) {
 	t.Helper()
 	f, err := Open(s.library)

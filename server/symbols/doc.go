@@ -1,4 +1,4 @@
-// Package symbols gives names, bounds and source lines for code in ELF and Mach-O files:
+// Package symbols finds names, bounds and source lines for code in ELF and Mach-O files:
 // Go functions from Go's own table (stripped files have it too), others from
 // the symbol tables and DWARF's line tables. Addresses are link-time addresses
 // (vaddr); where the file is loaded is the caller's business.

@@ -62,7 +62,7 @@ func newLineIndex(src *dwarfSource) *lineIndex {
 	return idx
 }
 
-// dwarfOf gives the DWARF of an ELF file, nil if there is none that may be loaded.
+// dwarfOf returns the DWARF of an ELF file, nil if there is none that may be loaded.
 func dwarfOf(f *elf.File) *dwarfSource {
 	if !worthReading(f) {
 		return nil
@@ -130,7 +130,7 @@ func (idx *lineIndex) readUnits(src *dwarfSource) {
 	}
 }
 
-// find gives the source line of an instruction.
+// find returns the source line of an instruction.
 func (x *lineIndex) find(vaddr uint64) (file string, number int) {
 	i := sort.Search(len(x.units), func(i int) bool { return x.units[i].low > vaddr })
 	if i == 0 || vaddr >= x.units[i-1].high {

@@ -174,7 +174,7 @@ func (f *machoFile) Code(vaddr uint64, n int) []byte {
 const commandPrefix = "command:"
 
 // Section implements [object]. Sections go by their own names, without their
-// segment's; the name "command:NUMBER" gives the data that the load command with
+// segment's; the name "command:NUMBER" stands for the data that the load command with
 // that number names.
 func (f *machoFile) Section(name string) (Contents, bool) {
 	if number, ok := strings.CutPrefix(name, commandPrefix); ok {

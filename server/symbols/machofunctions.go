@@ -50,7 +50,7 @@ func (f *machoFile) readFunctions() []function {
 	return out
 }
 
-// symbolFunctions gives the symbols of code.
+// symbolFunctions returns the symbols of code.
 func (f *machoFile) symbolFunctions() (out []function) {
 	for _, from := range []*macho.File{f.File, f.dsym} {
 		if from == nil {
@@ -78,7 +78,7 @@ func (f *machoFile) symbolFunctions() (out []function) {
 	return out
 }
 
-// bound gives functions, which are sorted, their ends.
+// bound returns functions, which are sorted, their ends.
 func (f *machoFile) bound(all []function) {
 	next := uint64(0) // start of the next function with a size of its own
 	for i := len(all) - 1; i >= 0; i-- {

@@ -106,7 +106,7 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, er
 	return f, read, nil
 }
 
-// byteOrder gives the byte order of a 64-bit ELF file by its first bytes.
+// byteOrder returns the byte order of a 64-bit ELF file by its first bytes.
 func byteOrder(ident []byte) (binary.ByteOrder, bool) {
 	if string(ident[:4]) != elf.ELFMAG || elf.Class(ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
 		return nil, false

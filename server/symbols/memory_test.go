@@ -11,7 +11,7 @@ import (
 )
 
 // asLoaded lays the segments of a file out as a loader does, relative relocations
-// included, and gives the memory from address 0 on, and where the header is.
+// included, and returns the memory from address 0 on, and the header's address.
 func asLoaded(t *testing.T, path string, bias uint64) (memory []byte, base uint64) {
 	t.Helper()
 	f, err := elf.Open(path)

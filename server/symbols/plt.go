@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// pltFunctions gives the entries of an amd64 image's procedure linkage tables as
+// pltFunctions returns the entries of an amd64 image's procedure linkage tables as
 // functions: they have no symbols.
 //
 // Situation: a thread is stopped in an entry, which keeps no frame pointer, and

@@ -1,4 +1,4 @@
-// Runs a program to its end and gives what it wrote.
+// Runs a program to its end and returns its output.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';

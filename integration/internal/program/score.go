@@ -144,7 +144,7 @@ func missing(want []Expected, from, to int) (list []Expected) {
 	return list
 }
 
-// align gives for every frame the index of what it matches in want, or -1: a
+// align returns for every frame the index of what it matches in want, or -1: a
 // longest common subsequence, the earliest of those.
 func align(frames []stackjson.Frame, want []Expected) []int {
 	// best[i][j] is how many of frames[i:] match in want[j:].

@@ -69,7 +69,7 @@ var Variants = []Variant{
 	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
 }
 
-// Named gives the variant with a name, of those that tests know by name.
+// Named returns the variant with a name, of those that tests know by name.
 func Named(name string) (Variant, bool) {
 	for _, v := range slices.Concat(Variants, MachOVariants, SFrameVariants(Tools{})) {
 		if v.Name == name {

@@ -65,7 +65,7 @@ func (im *image) dump(dir string) (d objdump.Dump, err error) {
 	return objdump.Read(&out)
 }
 
-// section gives a section of __TEXT, and its offset from the Mach-O header.
+// section returns a section of __TEXT, and its offset from the Mach-O header.
 func (im *image) section(name string) (data []byte, at uint64, err error) {
 	var text *macho.Segment
 	if text = im.file.Segment("__TEXT"); text == nil {

@@ -122,7 +122,7 @@ func (d *Document) addImages(m *imagemap.ImageMap, part string) bool {
 	return true
 }
 
-// mapError makes one error of those that reading an image map can give: the one
+// mapError makes one error of those that reading an image map can return: the one
 // at which it stopped, and the paths that were lost before.
 func mapError(err error, part string) *Error {
 	var stop *imagemap.Error

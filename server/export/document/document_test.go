@@ -130,7 +130,7 @@ func TestSwiftListing(t *testing.T) {
 	}
 }
 
-// bytesOf gives data as hex, "02 00".
+// bytesOf writes data in hexadecimal, "02 00".
 func bytesOf(tb testing.TB, hex string) []byte {
 	var out []byte
 	for _, h := range strings.Fields(hex) {

@@ -23,7 +23,7 @@
 //
 //  1. the symbol runtime.text (gone when stripped);
 //  2. runtime.firstmoduledata.text; [Table.FindModule] recognises a moduledata
-//     by its contents and gives that word (section .go.module in Go 1.26,
+//     by its contents and returns that word (section .go.module in Go 1.26,
 //     somewhere in .noptrdata before);
 //  3. the header's word ([Table.HeaderText]), where it is not zero.
 //

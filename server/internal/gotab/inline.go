@@ -57,7 +57,7 @@ func (f Func) inlineTree() []byte {
 	return f.t.funcdata[off:]
 }
 
-// inlinedAt gives the inlined call that pc belongs to and the PC of its call
+// inlinedAt returns the inlined call that pc belongs to and the PC of its call
 // site; ok is false in the physical function.
 func (f Func) inlinedAt(tree []byte, pc uint64) (call Call, parent uint64, ok bool) {
 	off, ok := f.pcdataOff(pcdataInlTreeIndex)

@@ -202,7 +202,7 @@ func TestCallsAgainstRuntime(t *testing.T) {
 }
 
 // runtimeFrame is the innermost level at pc. CallersFrames takes return
-// addresses, and does not expand inlined calls itself: runtime.Callers gives it
+// addresses, and does not expand inlined calls itself: runtime.Callers passes it
 // a PC for each.
 func runtimeFrame(pc uintptr) runtime.Frame {
 	fr, _ := runtime.CallersFrames([]uintptr{pc + 1}).Next()

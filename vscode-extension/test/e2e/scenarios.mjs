@@ -13,7 +13,7 @@ const callStack = 'Call Stack';
 /** The row of a view that has this text. */
 const row = (w, view, text) => w.pane(view).locator('.monaco-list-row', { hasText: text }).first();
 
-/** Gives the side bar's room to the views that a scenario is about. */
+/** Makes room in the side bar for the views that a scenario is about. */
 async function makeRoom(w, ...wanted) {
 	for (const title of ['Variables', 'Watch', 'Breakpoints', callStack, stackView, imagesView]) {
 		await w.fold(title, wanted.includes(title));

@@ -68,7 +68,7 @@ export class Session {
 		return clew;
 	}
 
-	/** Goes to the first stop; gives the thread. */
+	/** Goes to the first stop; returns the thread. */
 	async launch(config: object, breakpoints: { path: string; line: number }[] = []): Promise<number> {
 		await this.send('initialize', {
 			adapterID: 'clew',

@@ -105,7 +105,7 @@ test('a command is about what it was called on', () => {
 	expect(selectionOf(sessions, ['session-1', { sessionId: 'session-1' }])).toMatchObject({ threadId: 4 });
 });
 
-/** What VS Code gives a command of a frame's menu: the row counts labels. */
+/** What VS Code passes to a command of a frame's menu: the row counts labels. */
 const callStackRow = (thread: number, at: number, session = 'session-1') => ({
 	sessionId: session,
 	threadId: `thread:${session}:${thread}`,

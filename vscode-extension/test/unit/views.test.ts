@@ -58,7 +58,7 @@ test('nothing is asked while the program runs, and errors are shown in place', a
 	expect(await view.getChildren()).toEqual([]);
 });
 
-test('what other strategies give is shown until the next stop', async () => {
+test('the stack by other strategies is shown until the next stop', async () => {
 	const { sessions, clew, session, event } = stopped();
 	const view = new StackView(sessions, new Stacks());
 	await view.showOther(otherStack(clew, 1, ['scan']));
