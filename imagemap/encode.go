@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// EncodeOptions chooses what is written. The zero value is current Swift's form.
+// EncodeOptions chooses the form that is written. The zero value is current Swift's.
 type EncodeOptions struct {
 	// NoPlatform leaves out the platform field, for readers that know none.
 	NoPlatform bool

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What can be wrong with CIF data or with an image.
+// Faults of CIF data or of an image.
 var (
 	// ErrUnexpectedEnd: the data ends before it is complete.
 	ErrUnexpectedEnd = errors.New("data ends too early")

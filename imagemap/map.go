@@ -37,7 +37,7 @@ func New(ws WordSize, platform string, images []Image) (*ImageMap, error) {
 	return newMap(ws, platform, own)
 }
 
-// newMap is New for images that nobody else holds.
+// newMap is New for images that no caller holds.
 func newMap(ws WordSize, platform string, images []Image) (*ImageMap, error) {
 	switch {
 	case !ws.Valid():

@@ -29,8 +29,8 @@ type config struct {
 	Plugins []pluginhost.ThirdParty `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
-	// StackTimeout bounds what a debug session does for one request of an editor's;
-	// then Delve's own answer goes out: "15s".
+	// StackTimeout bounds the time that a debug session spends on one request of an
+	// editor's; then Delve's own answer goes out: "15s".
 	StackTimeout duration `json:"stackTimeout"`
 	// MaxMessage bounds a message of the Debug Adapter Protocol, in bytes or as text:
 	// "256MiB".
@@ -143,7 +143,7 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 }
 
 // rankedFor returns the plugins for a debug session: those of the configuration,
-// and what the session says itself.
+// and those that the session names itself.
 func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
 	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {

@@ -179,7 +179,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	return assemble(ctx, engine.New(strats.order), view, threads, 0, false), nil
 }
 
-// compare says which of Delve's own frames of this stop are none.
+// compare lists the frames of Delve's own stack of this stop that do not exist.
 func (d *demo) compare(r *stackResult) {
 	claims := r.threads[0].Claims
 	known := make(map[int]bool)
@@ -198,7 +198,7 @@ func (d *demo) compare(r *stackResult) {
 }
 
 // export writes the stack in every exchange format, reads it back, and compares
-// it with what was unwound.
+// it with the stack.
 func (d *demo) export(dir string, r *stackResult) error {
 	files := []struct{ format, name string }{{"cbf", "demo.cbf"}, {"swift", "demo.swift.json"}}
 	for _, f := range files {

@@ -38,8 +38,7 @@ func run(args []string) int {
 	}
 	ctx, stop := untilInterrupted()
 	defer stop()
-	// A reader that goes away (head) is an error like any other: what was begun is
-	// cleaned up. Notify and not Ignore, which programs that we start would inherit.
+	// A reader that goes away (head) is an error like any other: clew cleans up. Notify and not Ignore, which programs that we start would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))

@@ -14,7 +14,7 @@ const (
 	DSYM    uint32 = 10
 )
 
-// Limits of what is read; a linker makes far less.
+// Limits; a linker makes far less.
 const (
 	maxCommands = 16 << 20 // bytes
 	maxSections = 1 << 16

@@ -6,8 +6,8 @@ import (
 )
 
 // Loaded reads the image whose header lies in memory at header. Its contents are as
-// they are there: file offsets are found where their segments are. What a process
-// has not loaded or has given back cannot be read.
+// they are there: file offsets are found where their segments are. Parts that the
+// process has not loaded, or has unmapped, cannot be read.
 func Loaded(memory io.ReaderAt, header uint64) (*File, error) {
 	f, err := Read(at{memory, header})
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 )
 
 // maxSlices is more than any file has. Java's class files begin with the same word
-// as universal files; what follows there is a version, at least 45.
+// as universal files; there a version follows, which is at least 45.
 const maxSlices = 32
 
 // Slice is one architecture's image in a universal file.

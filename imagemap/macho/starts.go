@@ -2,8 +2,8 @@ package macho
 
 // Functions returns the addresses of the image's functions, ascending, as the linker
 // lists them (LC_FUNCTION_STARTS): the distance of each from the one before, the
-// first from the header, in ULEB128, up to a zero. What cannot be decoded ends the
-// list, with an [*Error].
+// first from the header, in ULEB128, up to a zero. A number that cannot be decoded
+// ends the list, with an [*Error].
 func (f *File) Functions() ([]uint64, error) {
 	raw, err := f.Command(FunctionStarts)
 	if err != nil {

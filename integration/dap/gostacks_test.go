@@ -122,7 +122,7 @@ func children(t testing.TB, pid int) (commands []string) {
 	return commands
 }
 
-// childrenOf returns the IDs of a process's children, and in which state they are.
+// childrenOf returns the IDs of a process's children, and their states.
 func childrenOf(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -17,7 +17,7 @@ const fewStops = 2
 
 // TestMatrix measures a part of the matrix: every build, every scenario in some
 // of them. No frame above scan may be wrong, native code with tables or frame
-// pointers returns right stacks, and the table in README.md is of the same kind.
+// pointers has right stacks, and the table in README.md is of the same kind.
 func TestMatrix(t *testing.T) {
 	testneed.Ptrace(t)
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

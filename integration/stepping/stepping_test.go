@@ -134,7 +134,7 @@ func (h *held) arrive(at uint64) {
 	}
 }
 
-// address returns what an address of the C code is in this process.
+// address returns where an address of the C code lies in this process.
 func (h *held) address(function string, at uint64) uint64 {
 	h.t.Helper()
 	bias, err := h.run.program.biasOf(function, h.pid())

@@ -20,7 +20,7 @@ const LeftOut = "LEFT OUT: "
 func InCI() bool { return os.Getenv("CI") == "true" }
 
 // LeaveOut ends the test: skipped with its reason, or failed in CI. The reason
-// is one line that says what the machine lacks.
+// is one line that names the missing need.
 func LeaveOut(t testing.TB, format string, args ...any) {
 	t.Helper()
 	reason := fmt.Sprintf(format, args...)

@@ -86,7 +86,7 @@ func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
 	return m.AppendCIF(nil, imagemap.EncodeOptions{}), nil
 }
 
-// Index is the contents of index.json: what is in a folder of stacks.
+// Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {
 	Architecture string       `json:"architecture"` // "amd64"
 	Images       string       `json:"images"`       // name of the file with the image map of all

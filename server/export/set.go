@@ -117,7 +117,7 @@ func (s *Set) Files(name, format string) ([]File, error) {
 	return []File{{name + endings[format], data}, {name + imagesEnding, cif}}, nil
 }
 
-// segmentText says what a stack is, for people.
+// segmentText names a stack, for people.
 var segmentText = map[unwind.SegmentKind]string{
 	unwind.SegmentThread:    "thread stack",
 	unwind.SegmentGoroutine: "goroutine stack",

@@ -23,7 +23,7 @@ func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, registers bool) 
 }
 
 // Addresses is a stack in CBF's terms, which takes far less memory than its
-// frames: see the package comment for what becomes of a frame.
+// frames: the package comment says how frames are exported.
 type Addresses struct{ frames []cbf.Frame }
 
 // Add adds frames, innermost first. It is an [assembler.Sink].

@@ -1,8 +1,8 @@
 // Package lifeline keeps a debuggee from suffering when its debugger is killed.
 //
 // When a tracer dies the kernel lets its tracees go on, and three things are
-// wrong then. A program that we launched, and that nobody watches any more, runs
-// on in the background. A program that we attached to stays stopped: the SIGSTOP
+// wrong then. A program that we launched runs on in the background, without a
+// debugger. A program that we attached to stays stopped: the SIGSTOP
 // that held it is delivered after all. And breakpoints stay in its code, each a
 // SIGTRAP that kills it. A small process of its own, with the debugger at the
 // other end of its standard input, sees to it when that end closes without a

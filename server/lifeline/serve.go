@@ -87,7 +87,7 @@ const (
 	interval = 10 * time.Millisecond
 )
 
-// serve does what is to be done for one process.
+// serve kills one process, or mends and continues it.
 func (w *ward) serve() {
 	if w.started == "" || startTime(w.pid) != w.started {
 		return // it is gone

@@ -87,8 +87,8 @@ func (in *instance) stop(grace time.Duration) {
 	}
 	in.process.kill()
 	<-in.process.gone
-	// go-plugin asks a plugin to exit and waits for up to two seconds; that there
-	// is none any more makes this quick. It removes the socket's folder.
+	// go-plugin asks a plugin to exit and waits for up to two seconds. The process has
+	// ended, so this is quick. It removes the socket's folder.
 	in.manager.Kill()
 }
 

@@ -2,7 +2,8 @@ package pluginhost
 
 import "github.com/clewdbg/clew/unwind"
 
-// known is what a plugin has been told: what a new process must be told first.
+// known is the state that a plugin has been sent, and that a new process must be sent
+// first.
 type known struct {
 	told    bool // there was an update
 	arch    unwind.Arch

@@ -41,7 +41,7 @@ func (s sink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	s.to.Log(context.Background(), to, msg, args...)
 }
 
-// lineWriter logs whole lines of what a plugin writes to os.Stdout or os.Stderr
+// lineWriter logs the whole lines that a plugin writes to os.Stdout or os.Stderr
 // once it serves; go-plugin sends that over the connection.
 type lineWriter struct {
 	to   *slog.Logger
@@ -49,7 +49,7 @@ type lineWriter struct {
 	part []byte
 }
 
-// maxLine bounds what is kept of a line that does not end.
+// maxLine bounds the buffer for a line that does not end.
 const maxLine = 64 << 10
 
 // Write implements [io.Writer].

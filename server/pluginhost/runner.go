@@ -28,7 +28,7 @@ const (
 
 // command is what to run, for a plugin.
 type command struct {
-	path string   // what is run
+	path string   // of the executable
 	args []string // with the name of the program
 	env  []string
 }

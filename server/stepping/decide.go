@@ -91,8 +91,8 @@ func (s *Situation) strayed(caller *unwind.Frame) bool {
 		(caller.Segment < 0 || caller.Segment >= len(s.Thread.Segments))
 }
 
-// disagreement compares what Delve would build a step on with the assembler's
-// frames, and says where they differ, "" if nowhere. Delve places the breakpoint
+// disagreement compares the frames that Delve would base a step on with the
+// assembler's, and says where they differ, "" if nowhere. Delve places the breakpoint
 // at the caller's PC and conditions it on the caller's CFA, and its line
 // breakpoints on the CFA of the innermost frame: all must be right.
 func disagreement(frames, claims []*unwind.Frame) string {

@@ -75,7 +75,7 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	return f, nil
 }
 
-// Problems says what the user should know of the file: what was found of it and
+// Problems lists what the user should know of the file: what was found of it and
 // cannot be used.
 func (f *File) Problems() []error { return f.problems }
 

@@ -29,7 +29,7 @@ type File struct {
 	lines     func() *lineIndex
 }
 
-// object is what a file's format decides. Addresses are those that the linker gave.
+// object is a file in one format. Addresses are the linker's.
 type object interface {
 	// Base is the address that the place of a loaded image counts from: 0 in ELF,
 	// that of the header in Mach-O.
@@ -64,7 +64,7 @@ type object interface {
 	readLines() *lineIndex
 }
 
-// Error says what could not be read of which file.
+// Error names the file and the part that could not be read.
 type Error struct {
 	Path string
 	Err  error

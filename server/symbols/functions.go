@@ -110,7 +110,7 @@ func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
 	if !inCode(f, s) {
 		return function{}, false
 	}
-	// Mapping symbols ($x, $d) mark what is code on ARM; they name nothing.
+	// Mapping symbols ($x, $d) mark code and data on ARM; they name nothing.
 	if s.Name == "" || strings.HasPrefix(s.Name, "$") {
 		return function{}, false
 	}
@@ -241,8 +241,8 @@ func (f *File) only(name string) (start uint64) {
 }
 
 // Complete says whether the file, or its separate debug file, has a full table of
-// symbols, not only of those that it exports: code that lies in none of its
-// functions is no code of anybody's then.
+// symbols, not only of those that it exports: then code that lies in none of its
+// functions belongs to no function.
 func (f *File) Complete() bool {
 	return f.fullSymbols() && len(f.functions()) > 0
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/server/internal/gotab"
 )
 
-// goSource is where Go's function table and what belongs to it are found.
+// goSource finds Go's function table and the data that belongs to it.
 type goSource interface {
 	Order() binary.ByteOrder
 	// goTableBytes returns the section that holds the table; named is false where other
@@ -21,7 +21,7 @@ type goSource interface {
 	goData() iter.Seq[[]byte]
 	// goContents is a section's contents from addr on.
 	goContents(addr uint64) []byte
-	// goMoved is what a loader has added to the addresses in the data.
+	// goMoved is the bias that a loader has added to the addresses in the data.
 	goMoved() uint64
 }
 

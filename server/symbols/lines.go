@@ -15,7 +15,7 @@ import (
 // table.
 const languageGo = 0x16
 
-// Bounds on what is kept of a file's line tables.
+// Bounds on a file's line tables.
 const (
 	maxUnits = 1 << 20
 	maxLines = 1 << 22
@@ -91,8 +91,8 @@ func worthReading(f *elf.File) bool {
 	return found
 }
 
-// guard calls debug/dwarf, which panics on some corrupt input; what it has
-// delivered before stays.
+// guard calls debug/dwarf, which panics on some corrupt input. Results that it has
+// returned before stay.
 func guard(call func()) {
 	defer func() { _ = recover() }()
 	call()

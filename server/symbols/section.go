@@ -16,7 +16,7 @@ type Contents struct {
 	Data   []byte
 }
 
-// maxContents bounds what is read of one section, in bytes.
+// maxContents bounds one section's contents, in bytes.
 const maxContents = 1 << 30
 
 // What introduces a program header's type in a name for [File.Section].
@@ -49,7 +49,7 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 	}
 	c, ok := f.contents(named(f.File, name))
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
-		// What is loaded a debug file has only the headers of.
+		// Of loaded sections, a debug file has only the headers.
 		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {
 			return Contents{}, false
 		}
@@ -92,7 +92,7 @@ func named(file *elf.File, name string) *elf.Section {
 // sectionOf returns a section of one file, decompressed.
 func sectionOf(file *elf.File, name string) (Contents, bool) { return contentsOf(named(file, name)) }
 
-// contentsOf returns what a section has, decompressed; s may be nil.
+// contentsOf returns a section's contents, decompressed; s may be nil.
 func contentsOf(s *elf.Section) (Contents, bool) {
 	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || fullSize(s) > maxContents {
 		return Contents{}, false

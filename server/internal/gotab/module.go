@@ -18,7 +18,7 @@ const (
 	ModuleWords = moduleGoFunc + 1
 )
 
-// A Module is what a runtime.moduledata says.
+// A Module is the contents of a runtime.moduledata.
 type Module struct {
 	Text   uint64 // link-time address of runtime.text
 	GoFunc uint64 // link-time address of go:func.*; see [Table.WithFuncData]
