@@ -85,7 +85,7 @@ func TestNeverLongerThanSwift(t *testing.T) {
 		if len(ours) > len(swift) {
 			t.Fatalf("%v\n ours % x\nswift % x", in.frames, ours, swift)
 		}
-		// What Swift writes must mean the same to this package.
+		// Swift's output must mean the same to this package.
 		got, err := cbf.Decode(swift, cbf.DecodeOptions{})
 		if err != nil || !slices.Equal(got.Frames, in.frames) || !got.Complete {
 			t.Fatalf("Swift's % x: %v, complete %v, %v", swift, got.Frames, got.Complete, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // swiftVectors returns the image maps that a Swift 6.2.3 program emitted. That they
-// mean what Swift says is tested in package envelope.
+// have the same meaning as in Swift is tested in package envelope.
 func swiftVectors(tb testing.TB) map[string][]byte {
 	files, err := filepath.Glob("../cbf/testdata/swift/*.json")
 	if err != nil || len(files) != 3 {

@@ -89,7 +89,7 @@ type edge struct {
 }
 
 func newPathWriter(swift62 bool) *pathWriter {
-	w := &pathWriter{edges: make(map[edge]int), codes: []int{-1}, nextCode: firstOwnPrefix, swift62: swift62}
+	w := &pathWriter{edges: make(map[edge]int), codes: []int{-1}, nextCode: firstDefinedPrefix, swift62: swift62}
 	for code, prefix := range fixedPrefixes {
 		w.define(w.walk(0, prefix), code)
 	}

@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // FuzzCapture: neither a maps file nor the ELF headers and memory behind it can
-// do harm; every image that results lies in what is mapped.
+// do harm; every image that results lies in the mappings.
 func FuzzCapture(f *testing.F) {
 	elf := sampleELF().bytes()
 	f.Add("1000-2000 r--p 00000000 08:01 7 /lib/a.so\n2000-3000 r-xp 00001000 08:01 7 /lib/a.so\n", elf)

@@ -118,7 +118,7 @@ func TestMachOMapped(t *testing.T) {
 }
 
 // TestMachOInMemory: images in memory that no file backs, one right behind the other
-// in mappings that the kernel has joined; and code that is none.
+// in mappings that the kernel has joined; and code that is no image.
 func TestMachOInMemory(t *testing.T) {
 	_, slice, image := machOFile(t)
 	m, err := (&Source{Maps: strings.NewReader(mapsText(slice, image, header, "")), Memory: inMemory(image, header)}).Capture()

@@ -131,7 +131,7 @@ func TestCaptureFileRules(t *testing.T) {
 			if img.Path != tt.path || img.Loaded.File != tt.state || !bytes.Equal(img.BuildID, tt.id) || img.Loaded.HasBias != tt.bias {
 				t.Errorf("%+v, %+v", img, *img.Loaded)
 			}
-			end := uint64(0x13000) // what the mappings tell
+			end := uint64(0x13000) // from the mappings
 			if tt.bias {
 				end = 0x12445
 				if img.Loaded.Bias != 0 {

@@ -57,7 +57,7 @@ func TestMachONeeded(t *testing.T) {
 }
 
 // TestMachOCore: the same from core files. An image in memory is in the core file
-// as a whole; of a file that was mapped the core file has what was written to.
+// as a whole; of a mapped file the core file has the written pages.
 func TestMachOCore(t *testing.T) {
 	for _, v := range program.MachOVariants[:2] {
 		t.Run(v.Name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
 	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {
-		return slices.ContainsFunc(s.Plugins, func(own pluginhost.ThirdParty) bool { return own.Name == p.Name })
+		return slices.ContainsFunc(s.Plugins, func(plugin pluginhost.ThirdParty) bool { return plugin.Name == p.Name })
 	})
 	all.Plugins = append(all.Plugins, s.Plugins...)
 	switch {

@@ -82,7 +82,7 @@ func TestSwiftListing(t *testing.T) {
 	}
 }
 
-// What Swift wrote, read and written again, is the same JSON, but for escapes.
+// Swift's output, read and written again, is the same JSON, but for escapes.
 func TestSwiftBytes(t *testing.T) {
 	for _, file := range vectors(t) {
 		text := bytes.TrimSpace(read(t, file))

@@ -226,7 +226,7 @@ func TestLoaded(t *testing.T) {
 // thin is a library for x86-64 as bytes that may be changed.
 func thin(t testing.TB) []byte { return libraries(t)["x86_64-O2-nofp.dylib"] }
 
-// TestBad: what cannot be read is an error that says where.
+// TestBad: damaged images are errors that say where.
 func TestBad(t *testing.T) {
 	put := func(at int, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], v); return b }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// memoryOfServers measures what a server and all processes that it starts hold,
+// memoryOfServers measures the memory of a server and all processes that it starts,
 // but for the program that is debugged.
 func memoryOfServers(t *table, program string) error {
 	t.title = "Memory of a server, beside `dlv dap`"

@@ -39,7 +39,7 @@ type contender struct {
 	before func() error
 }
 
-// result is what a contender needs for one run.
+// result is a contender's cost of one run.
 type result struct {
 	time   time.Duration // median
 	allocs float64       // median of objects

@@ -85,7 +85,7 @@ func (c *client) read() *dapwire.Message {
 }
 
 // until returns the first message from c.next on for which is holds, reading on as
-// needed. What comes before it is left out.
+// needed. Messages before it are left out.
 func (c *client) until(what string, is func(*dapwire.Message) bool) *dapwire.Message {
 	c.t.Helper()
 	for i := c.next; ; i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// dumped is a core file of the program, and what it recorded before.
+// dumped is a core file of the program, and the program's record.
 func dumped(t *testing.T, p program.Program) (core, stem string) {
 	t.Helper()
 	stem = filepath.Join(t.TempDir(), "record")
@@ -114,8 +114,8 @@ func TestCore(t *testing.T) {
 		t.Error(b)
 	}
 	for _, f := range got.StackFrames {
-		if f.ID >= firstOwn {
-			c.ownFrame(f)
+		if f.ID >= firstClewID {
+			c.checkClewFrame(f)
 			break
 		}
 	}

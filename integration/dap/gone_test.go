@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// TestGone: however a session ends, what was launched is killed, and what was
+// TestGone: however a session ends, a launched program is killed, and one that was
 // attached to goes on.
 func TestGone(t *testing.T) {
 	exe, _ := plain(t)

@@ -36,7 +36,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 				c.event("stopped")
 				c.ok("continue", object{"threadId": 1})
 				thread := threadOf(t, c.event("stopped"))
-				c.look(thread)
+				c.inspectStop(thread)
 				for _, step := range []string{"next", "next", "stepIn", "stepOut"} {
 					c.ok(step, object{"threadId": thread})
 					thread = threadOf(t, c.event("stopped"))
@@ -44,7 +44,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 				}
 				if flags != nil {
 					other := s.dial()
-					other.look(threadOf(t, other.remote(object{"stopOnEntry": true})))
+					other.inspectStop(threadOf(t, other.remote(object{"stopOnEntry": true})))
 					other.ok("disconnect", nil) // the program stays as it is
 					other.end()
 					all = append(all, other)
@@ -106,7 +106,7 @@ func TestHeadlessStacks(t *testing.T) {
 	}
 }
 
-// TestHeadlessOtherWrites: what one editor writes to the stack is in what another
+// TestHeadlessOtherWrites: a value that one editor writes to the stack is in the rows that another
 // gets of it at the same stop.
 func TestHeadlessOtherWrites(t *testing.T) {
 	testneed.Ptrace(t)

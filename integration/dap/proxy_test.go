@@ -113,7 +113,7 @@ exit -c
 }
 
 // TestOneClient: a server that takes one connection gets one, for the first
-// client that says what it wants; others hear why there is none for them. The
+// client that names its program; others are told the reason. The
 // proxy ends with it.
 func TestOneClient(t *testing.T) {
 	exe, _ := plain(t)

@@ -129,7 +129,7 @@ func settle(t testing.TB, left func() string) {
 	}
 }
 
-// descriptors lists what a process has open.
+// descriptors lists the open files of a process.
 func descriptors(t testing.TB, pid int) (open []string) {
 	t.Helper()
 	folder := fmt.Sprintf("/proc/%d/fd", pid)

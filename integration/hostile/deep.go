@@ -15,7 +15,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 )
 
-// stackLimit is what a million calls of C need of the main thread's stack, in
+// stackLimit is the size of the main thread's stack for a million calls of C, in
 // bytes, and more.
 const stackLimit = 256 << 20
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// kind is what an instruction does to the shadow stack.
+// kind is the effect of an instruction on the shadow stack.
 type kind int
 
 const (
@@ -42,7 +42,7 @@ func (t *tracer) instruction() (instruction, error) {
 	if n == 0 {
 		return in, fmt.Errorf("no code at %#x", pc)
 	}
-	// What the decoder does not know (endbr64, vector instructions) is none of
+	// Instructions that the decoder does not know (endbr64, vector instructions) are none of
 	// these.
 	if x, err := x86asm.Decode(code[:n], 64); err == nil {
 		switch x.Op {
@@ -58,7 +58,7 @@ func (t *tracer) instruction() (instruction, error) {
 	return in, nil
 }
 
-// activation is what was true when a function was entered.
+// activation is the state when a function was entered.
 type activation struct{ cfa, ra uint64 }
 
 // shadow is the stack as call and return instructions make it.

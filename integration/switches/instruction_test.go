@@ -12,7 +12,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// tour is what one scenario passes on its way.
+// tour is the places that one scenario passes.
 type tour struct {
 	scenario string
 	from     string   // where it begins

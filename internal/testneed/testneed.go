@@ -102,7 +102,7 @@ func CC(t testing.TB) string {
 }
 
 // Tool returns the path of the program that Needs lists under name. A name
-// that is not there fails the test on every machine, because nobody would
+// that is not there fails the test on every machine, because otherwise no one would
 // install the program.
 func Tool(t testing.TB, name string) string {
 	t.Helper()

@@ -79,7 +79,7 @@ func launch(killCtx context.Context, sess *session, c *Config, cmd command, limi
 // everything that belongs to it is gone.
 func (in *instance) stop(grace time.Duration) {
 	if grace > 0 {
-		in.process.dismiss()
+		in.process.askToExit()
 		select {
 		case <-in.process.gone:
 		case <-time.After(grace):

@@ -232,7 +232,7 @@ func (p *Plugin) running(ctx context.Context) (*instance, error) {
 		}
 		var crash *CrashError
 		var wrong *StartError
-		p.strike(err, errors.As(err, &wrong) && wrong.permanent)
+		p.countFailure(err, errors.As(err, &wrong) && wrong.permanent)
 		if repeated || !errors.As(err, &crash) {
 			return nil, err
 		}
@@ -321,7 +321,7 @@ func (p *Plugin) brief(in *instance) (unwind.Description, error) {
 		}
 		return err
 	})
-	if err == nil && p.known.told {
+	if err == nil && p.known.sent {
 		err = tell("Update", func(ctx context.Context) error {
 			_, err := in.client.Update(ctx, p.known.delta())
 			return err

@@ -94,7 +94,7 @@ func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
 		if err != nil {
 			continue
 		}
-		if own, err := os.Stat(path); err == nil && os.SameFile(own, info) {
+		if known, err := os.Stat(path); err == nil && os.SameFile(known, info) {
 			continue // .gnu_debuglink names the file itself
 		}
 		debug, err := f.openDebug(ef, &c)

@@ -148,7 +148,7 @@ func (s *split) used(t *testing.T, f *File) {
 	}
 }
 
-// unused demands that a file knows what it says itself.
+// unused demands that a file has its own symbols only.
 func (s *split) unused(t *testing.T, f *File) {
 	t.Helper()
 	_, hidden := s.hidden(t)

@@ -221,14 +221,14 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	}
 	b := Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
 	if name, _, cold := strings.Cut(fn.name, ".cold"); cold {
-		b.Whole = f.only(name)
+		b.Whole = f.uniqueAddress(name)
 	}
 	return b, true
 }
 
-// only returns the address of the function with a name, as in the file; 0 if there is
+// uniqueAddress returns the address of the function with a name, as in the file; 0 if there is
 // none, or more than one (static functions of several units).
-func (f *File) only(name string) (start uint64) {
+func (f *File) uniqueAddress(name string) (start uint64) {
 	for _, fn := range f.functions() {
 		if fn.name == name {
 			if start != 0 {

@@ -50,7 +50,7 @@ func asLoaded(t *testing.T, path string, bias uint64) (memory []byte, base uint6
 	return memory, base
 }
 
-// TestLoadedGo: Go's function table is found in what a loader has made of a
+// TestLoadedGo: Go's function table is found in memory where a loader has put a
 // program, wherever that is.
 func TestLoadedGo(t *testing.T) {
 	dir := t.TempDir()

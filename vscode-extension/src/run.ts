@@ -17,7 +17,7 @@ export interface RunOptions {
 	/** In milliseconds. */
 	timeout?: number;
 	token?: vscode.CancellationToken;
-	/** Hears what is written to either output, as it comes. */
+	/** Receives both outputs, as they come. */
 	hear?: (text: string) => void;
 }
 

@@ -96,7 +96,7 @@ type Tools struct {
 	SFrame string // the folder of fetch-toolchains.sh, "" for none
 }
 
-// Tools finds them; the error says what the machine lacks.
+// Tools finds them; the error names the missing one.
 func (v Variant) Tools() (t Tools, err error) {
 	if v.language() == "c" && v.Compiler != "" {
 		t.CC, err = testneed.Lookup(v.Compiler)
@@ -122,7 +122,7 @@ type Program struct {
 	load    string // how it is loaded, see macho.c
 }
 
-// Env is what the program needs to run.
+// Env is the environment that the program needs.
 func (p Program) Env() []string {
 	env := os.Environ()
 	for name, value := range p.Variables() {

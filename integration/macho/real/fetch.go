@@ -24,7 +24,7 @@ type file struct {
 	data []byte
 }
 
-// maxFile bounds what is read of a package, in bytes.
+// maxFile bounds a file of a package, in bytes.
 const maxFile = 64 << 20
 
 // fetch returns a package's Mach-O files. npm gets it, from wherever it is set up

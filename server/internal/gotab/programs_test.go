@@ -93,7 +93,7 @@ func checkFlags(t *testing.T, table *gotab.Table) {
 		if !fn.NameIs(fn.Name()) || fn.NameIs("x") {
 			t.Errorf("NameIs and Name differ for %s", fn.Name())
 		}
-		// Older Go marks fewer of them; what it marks must be right.
+		// Older Go marks fewer of them; its marks must be right.
 		if fn.Flag&flag != fn.Flag || fn.Flag == 0 && flag != 0 {
 			t.Errorf("%s has flags %b, want %b", fn.Name(), fn.Flag, flag)
 		}

@@ -1,4 +1,4 @@
-// What a command is about: the row that it was called on, else what is selected.
+// The subject of a command: the row that it was called on, else the selection.
 
 import { UserError } from '../errors';
 import type { Selection, Sessions } from '../sessions';

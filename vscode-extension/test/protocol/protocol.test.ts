@@ -188,7 +188,7 @@ test('a core file is looked at with its executable, and with no other', async (t
 	);
 });
 
-test('a core file that is none is refused', async () => {
+test('an invalid core file is refused', async () => {
 	session = await Session.start();
 	const core = join(inject('home'), 'no-core');
 	writeFileSync(core, 'this is no core file\n'.repeat(100));

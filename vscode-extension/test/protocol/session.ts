@@ -64,7 +64,7 @@ export class Session {
 
 	get clew(): ClewSession {
 		const clew = this.sessions.active();
-		if (!clew) throw new Error('the server has not said that it is clew');
+		if (!clew) throw new Error('the server did not announce that it is clew');
 		return clew;
 	}
 
