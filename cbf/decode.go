@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// DecodeOptions chooses what is accepted. The zero value reads what Swift
-// writes and what the format's document says.
+// DecodeOptions chooses the dialect that is accepted. The zero value reads the
+// document's dialect and Swift's.
 type DecodeOptions struct {
 	// Strict accepts the document's dialect only: the first address must be
 	// absolute, rep is an unknown instruction, and no operand may be longer
@@ -37,8 +37,8 @@ type Decoder struct {
 	err      *Error
 }
 
-// NewDecoder prepares to read data. What is wrong with the information byte is
-// reported by [Decoder.Err] at once, and Next then finds no frame.
+// NewDecoder prepares to read data. If the information byte is invalid,
+// [Decoder.Err] reports it at once, and Next finds no frame.
 func NewDecoder(data []byte, opts DecodeOptions) *Decoder {
 	d := new(Decoder)
 	d.Reset(data, opts)
@@ -92,7 +92,7 @@ func (d *Decoder) Complete() bool { return d.complete }
 func (d *Decoder) Offset() int { return d.pos }
 
 // Trailing is the number of bytes that follow the end or trunc instruction.
-// They belong to somebody else. It is 0 until Next has returned false and after
+// They are not part of the backtrace. It is 0 until Next has returned false and after
 // an error.
 func (d *Decoder) Trailing() int {
 	if !d.done || d.err != nil {

@@ -35,7 +35,7 @@
 // The end instruction is optional where the length of the data is known. Data
 // that ends between two instructions is therefore complete, and only trunc says
 // truncated (Swift 6.2.3 writes neither, and its reader then reports a
-// truncation that nobody wrote). Data that ends inside an operand, or an opcode
+// truncation that is not in the data). Data that ends inside an operand, or an opcode
 // that is not defined, is an error with its byte offset; the frames read before
 // it stay valid. Bytes after end or trunc are not part of the backtrace: they are
 // counted ([Decoder.Trailing]) and not an error, because a container may pad.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// What can be wrong with CBF data. Every error of a [Decoder] is an [*Error]
-// that wraps one of these.
+// Faults of CBF data. Every error of a [Decoder] is an [*Error] that wraps one
+// of these.
 var (
 	// ErrUnexpectedEnd: the data ends before the information byte or inside
 	// an operand.
@@ -32,9 +32,8 @@ var (
 	ErrFrameLimit = errors.New("too many frames")
 )
 
-// What can be wrong with a frame given to an [Encoder]. The errors are
-// [*FrameError] values that wrap one of these, except ErrFinished, which comes
-// as it is.
+// Faults of a frame passed to an [Encoder]. The errors are [*FrameError] values
+// that wrap one of these, except ErrFinished, which is not wrapped.
 var (
 	// ErrKind: the frame's kind is not one of the five.
 	ErrKind = errors.New("invalid frame kind")

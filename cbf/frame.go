@@ -33,7 +33,7 @@ func (w WordSize) signedLen(v uint64) int {
 	return bits.Len64(uint64(x^(x>>63)))/8 + 1
 }
 
-// Kind says what a [Frame] stands for. The zero value is not valid.
+// Kind is the kind of a [Frame]. The zero value is not valid.
 type Kind uint8
 
 // The kinds of frame.

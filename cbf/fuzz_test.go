@@ -8,8 +8,8 @@ import (
 	"github.com/clewdbg/clew/cbf"
 )
 
-// FuzzDecode: any bytes give frames, ended or with an error that names an offset
-// in the data; what was read can be written and reads the same again.
+// FuzzDecode: any bytes decode to frames, ended or with an error that names an offset
+// in the data; frames that were read can be written and read back.
 func FuzzDecode(f *testing.F) {
 	for _, v := range swiftVectors(f) {
 		f.Add(v.data, false)

@@ -85,7 +85,7 @@ func TestNeverLongerThanSwift(t *testing.T) {
 		if len(ours) > len(swift) {
 			t.Fatalf("%v\n ours % x\nswift % x", in.frames, ours, swift)
 		}
-		// What Swift writes must mean the same to this package.
+		// Swift's output must mean the same to this package.
 		got, err := cbf.Decode(swift, cbf.DecodeOptions{})
 		if err != nil || !slices.Equal(got.Frames, in.frames) || !got.Complete {
 			t.Fatalf("Swift's % x: %v, complete %v, %v", swift, got.Frames, got.Complete, err)
@@ -93,7 +93,7 @@ func TestNeverLongerThanSwift(t *testing.T) {
 	})
 }
 
-// Cut anywhere, the data gives a prefix of the frames, and an error exactly where
+// Cut anywhere, the data decodes to a prefix of the frames, and an error exactly where
 // an instruction is torn.
 func TestCutData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

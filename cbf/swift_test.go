@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 )
 
-// swiftVectors gives the backtraces that a Swift 6.2.3 program emitted, with the
+// swiftVectors returns the backtraces that a Swift 6.2.3 program emitted, with the
 // lines that the same program printed for their frames.
 func swiftVectors(tb testing.TB) map[string]struct{ data, listing []byte } {
 	files, err := filepath.Glob("testdata/swift/*.json")

@@ -17,7 +17,7 @@ import (
 // may be nil, and then the vdso is missing, and deleted files are known only as
 // far as the kernel lets this process open them.
 //
-// The process should be stopped: what is loaded meanwhile may be missed. For the
+// The process should be stopped: an image that is loaded meanwhile may be missed. For the
 // errors see [Source.Capture]; that of a process which is gone wraps
 // fs.ErrNotExist, that of another user's fs.ErrPermission.
 func Capture(pid int, memory io.ReaderAt) (*ImageMap, error) {
@@ -53,7 +53,7 @@ func openFile(path string) (*File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("is no file but %v", info.Mode().Type())}
+		err = &os.PathError{Op: "open", Path: path, Err: fmt.Errorf("is not a regular file but %v", info.Mode().Type())}
 	}
 	if err != nil {
 		_ = f.Close()

@@ -32,8 +32,8 @@ var fixedPrefixes = [...]string{
 }
 
 const (
-	// firstOwnPrefix is the code of the first prefix that a map defines itself.
-	firstOwnPrefix = 32
+	// firstDefinedPrefix is the code of the first prefix that a map defines itself.
+	firstDefinedPrefix = 32
 	// longPrefix is the first code that takes the long form of expand.
 	longPrefix = 64
 

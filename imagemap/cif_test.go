@@ -14,8 +14,8 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 )
 
-// swiftVectors gives the image maps that a Swift 6.2.3 program emitted. That they
-// mean what Swift says is tested in package envelope.
+// swiftVectors returns the image maps that a Swift 6.2.3 program emitted. That they
+// have the same meaning as in Swift is tested in package envelope.
 func swiftVectors(tb testing.TB) map[string][]byte {
 	files, err := filepath.Glob("../cbf/testdata/swift/*.json")
 	if err != nil || len(files) != 3 {
@@ -68,7 +68,7 @@ func at(base uint64, path string) imagemap.Image {
 	return imagemap.Image{Base: base, EndOfText: base + 1, Path: path}
 }
 
-// paths encodes images with these paths and gives the bytes of the paths alone.
+// paths encodes images with these paths and returns the bytes of the paths alone.
 func paths(tb testing.TB, opts imagemap.EncodeOptions, list ...string) []byte {
 	tb.Helper()
 	var images []imagemap.Image

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeOptions chooses what is read.
+// DecodeOptions chooses the form of the data and its limits.
 type DecodeOptions struct {
-	// NoPlatform reads data that has no platform field: what was written by
-	// Swift before 6.2. The data does not tell, so it is never guessed.
+	// NoPlatform reads data without a platform field, which Swift wrote before
+	// 6.2. The data does not tell, so this is never guessed.
 	NoPlatform bool
 	// MaxPathBytes is the most bytes of all paths together; 0 means 8 MiB plus
 	// 64 times the length of the data, which paths that share their prefixes

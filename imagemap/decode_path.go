@@ -121,14 +121,14 @@ func (p *pathReader) readLong(n int) error {
 }
 
 func (p *pathReader) expand(code uint64) {
-	switch own := code - firstOwnPrefix; {
+	switch index := code - firstDefinedPrefix; {
 	case code < uint64(len(fixedPrefixes)):
 		p.append([]byte(fixedPrefixes[code]))
-	case code < firstOwnPrefix:
+	case code < firstDefinedPrefix:
 		p.reject(fmt.Errorf("%w: code %d is reserved", ErrPrefix, code))
-	case own >= uint64(len(p.prefixes)):
+	case index >= uint64(len(p.prefixes)):
 		p.reject(fmt.Errorf("%w: code %d", ErrPrefix, code))
 	default:
-		p.append(p.raw[p.prefixes[own].start:p.prefixes[own].end])
+		p.append(p.raw[p.prefixes[index].start:p.prefixes[index].end])
 	}
 }

@@ -39,13 +39,13 @@
 //
 // Swift 6.2 misreads two of these forms: see [EncodeOptions].Swift62.
 //
-// # What cannot be read
+// # Damaged data
 //
 // An image is never lost silently. [Decode] fails with an [*Error] that has the
 // byte offset, and returns the images before it; a path that makes no sense while
 // the data around it does costs that path only, and is reported as one of
 // [PathErrors]. Limits, in part those of Swift's reader: [MaxImages],
-// [MaxBuildID], [MaxPath]. Memory is only reserved for what the data can hold.
+// [MaxBuildID], [MaxPath]. Memory is only reserved for as much as the data can hold.
 //
 // # Capture
 //

@@ -17,13 +17,13 @@ var (
 	ErrELF = errors.New("damaged ELF file")
 )
 
-// What the kernel and the dynamic loader take; more is not a loadable file.
+// Limits of the kernel and the dynamic loader; beyond them a file cannot be loaded.
 const (
 	maxProgramHeaders = 1 << 16 // bytes of program headers, as in Linux's fs/binfmt_elf.c
 	maxNotes          = 1 << 16 // bytes of one segment of notes
 )
 
-// headers are what the program headers of an ELF file say, or the load commands of
+// headers are the program headers of an ELF file, or the load commands of
 // a Mach-O image in the same terms.
 type headers struct {
 	class   elf.Class
@@ -239,7 +239,7 @@ func buildID(notes []byte, order binary.ByteOrder, align uint64) []byte {
 	padded := func(n uint32) uint64 { return (uint64(n) + align - 1) &^ (align - 1) }
 	for len(notes) >= noteHeader {
 		nameLen, descLen, typ := order.Uint32(notes), order.Uint32(notes[4:]), order.Uint32(notes[8:])
-		// The header's bytes count for the alignment of what follows.
+		// The header's bytes count for the alignment of the data behind it.
 		nameEnd := noteHeader + uint64(nameLen)
 		descStart := (nameEnd + align - 1) &^ (align - 1)
 		descEnd := descStart + uint64(descLen)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// EncodeOptions chooses what is written. The zero value is current Swift's form.
+// EncodeOptions chooses the form that is written. The zero value is current Swift's.
 type EncodeOptions struct {
 	// NoPlatform leaves out the platform field, for readers that know none.
 	NoPlatform bool
@@ -89,7 +89,7 @@ type edge struct {
 }
 
 func newPathWriter(swift62 bool) *pathWriter {
-	w := &pathWriter{edges: make(map[edge]int), codes: []int{-1}, nextCode: firstOwnPrefix, swift62: swift62}
+	w := &pathWriter{edges: make(map[edge]int), codes: []int{-1}, nextCode: firstDefinedPrefix, swift62: swift62}
 	for code, prefix := range fixedPrefixes {
 		w.define(w.walk(0, prefix), code)
 	}
@@ -110,7 +110,7 @@ func (w *pathWriter) walk(node int, s string) int {
 	return node
 }
 
-// define gives the prefix that ends at node its code. A prefix that is defined
+// define assigns its code to the prefix that ends at node. A prefix that is defined
 // again keeps its first, lower code.
 func (w *pathWriter) define(node, code int) {
 	if w.codes[node] < 0 && (code < longPrefix || !w.swift62) {

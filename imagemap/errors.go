@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What can be wrong with CIF data or with an image.
+// Faults of CIF data or of an image.
 var (
 	// ErrUnexpectedEnd: the data ends before it is complete.
 	ErrUnexpectedEnd = errors.New("data ends too early")
@@ -87,7 +87,7 @@ func (e PathErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the single errors.
+// Unwrap returns the single errors.
 func (e PathErrors) Unwrap() []error {
 	errs := make([]error, len(e))
 	for i, err := range e {

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 )
 
-// FuzzDecode: any bytes give a map, or an error that says where, with the images
+// FuzzDecode: any bytes decode to a map, or an error that says where, with the images
 // before it; a map is the same after it was written and read; and the paths of a
 // map are never more than the limit.
 func FuzzDecode(f *testing.F) {
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // FuzzCapture: neither a maps file nor the ELF headers and memory behind it can
-// do harm; every image that results lies in what is mapped.
+// do harm; every image that results lies in the mappings.
 func FuzzCapture(f *testing.F) {
 	elf := sampleELF().bytes()
 	f.Add("1000-2000 r--p 00000000 08:01 7 /lib/a.so\n2000-3000 r-xp 00001000 08:01 7 /lib/a.so\n", elf)

@@ -30,7 +30,7 @@ type Image struct {
 	// mapping of its first loadable segment.
 	Base uint64
 	// EndOfText is the address after the last byte of its code, above Base.
-	// [Base, EndOfText) is what the image covers.
+	// [Base, EndOfText) is the range that the image covers.
 	EndOfText uint64
 	// BuildID identifies the build (ELF: the GNU build ID; Mach-O: the UUID).
 	// Empty when the image has none, at most MaxBuildID bytes.
@@ -67,11 +67,11 @@ type Loaded struct {
 	// zero if they could not be read.
 	Machine elf.Machine
 	Class   elf.Class
-	// File says what has become of the file at Path.
+	// File is the state of the file at Path.
 	File FileState
 }
 
-// FileState says whether the file at an image's path is what the process runs.
+// FileState says whether the file at an image's path is the one that the process runs.
 type FileState uint8
 
 const (
@@ -98,7 +98,7 @@ func (s FileState) String() string {
 
 var fileStates = [...]string{"unknown", "present", "deleted", "replaced", "none"}
 
-// BaseName is the last element of a path: what follows the last / or \.
+// BaseName is the last element of a path, behind the last / or \.
 func BaseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // clone is a copy that shares nothing with the original.

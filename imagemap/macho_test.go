@@ -15,7 +15,7 @@ import (
 	"github.com/clewdbg/clew/imagemap/macho"
 )
 
-// machOFile gives the universal library of integration's program, and its image
+// machOFile returns the universal library of integration's program, and its image
 // for arm64.
 func machOFile(t testing.TB) (data []byte, slice macho.Slice, image *macho.File) {
 	t.Helper()
@@ -71,7 +71,7 @@ func mapsText(slice macho.Slice, image *macho.File, at uint64, path string) stri
 	return b.String()
 }
 
-// inMemory gives the image as a loader has it.
+// inMemory returns the image as a loader has it.
 func inMemory(image *macho.File, at uint64) fakeMemory {
 	m := fakeMemory{}
 	for _, s := range image.Segments {
@@ -118,7 +118,7 @@ func TestMachOMapped(t *testing.T) {
 }
 
 // TestMachOInMemory: images in memory that no file backs, one right behind the other
-// in mappings that the kernel has joined; and code that is none.
+// in mappings that the kernel has joined; and code that is no image.
 func TestMachOInMemory(t *testing.T) {
 	_, slice, image := machOFile(t)
 	m, err := (&Source{Maps: strings.NewReader(mapsText(slice, image, header, "")), Memory: inMemory(image, header)}).Capture()

@@ -28,7 +28,7 @@ func readHeaders(r io.ReaderAt) ([]*headers, error) {
 	for _, part := range parts {
 		f, merr := macho.Read(part.Open(r))
 		if merr != nil {
-			err = merr // of an architecture that nobody reads, or damaged
+			err = merr // of an architecture that is not supported, or damaged
 			continue
 		}
 		out = append(out, machOHeaders(f, part.Offset))
@@ -39,8 +39,8 @@ func readHeaders(r io.ReaderAt) ([]*headers, error) {
 	return out, nil
 }
 
-// machOHeaders says in ELF's terms what the load commands of an image say that
-// lies at an offset in its file.
+// machOHeaders translates the load commands of an image, which lies at an offset in
+// its file, into ELF's terms.
 func machOHeaders(f *macho.File, offset uint64) *headers {
 	h := &headers{class: elf.ELFCLASS32, machO: true, base: f.Base(), buildID: f.UUID}
 	switch f.CPU {
@@ -72,7 +72,7 @@ const pageSize = 4 << 10
 
 // addAnonymous finds Mach-O images that were read into memory without a file.
 //
-// Situation: no file is named where the code is mapped, and nothing lists what a
+// Situation: the code's mapping names no file, and no list has the images that a
 // loader of the program's own has loaded. Example: a program that reads a dylib into
 // memory from an archive. What handles it: executable memory that begins with a header
 // whose load commands can be read is an image, and so is what begins right behind

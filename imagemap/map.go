@@ -30,14 +30,14 @@ type ImageMap struct {
 // their paths. Fails with an [*ImageError] for an image that CIF cannot express,
 // and with an error that wraps [ErrWordSize], [ErrPlatform] or [ErrImageCount].
 func New(ws WordSize, platform string, images []Image) (*ImageMap, error) {
-	own := make([]Image, len(images))
+	copied := make([]Image, len(images))
 	for i, img := range images {
-		own[i] = img.clone()
+		copied[i] = img.clone()
 	}
-	return newMap(ws, platform, own)
+	return newMap(ws, platform, copied)
 }
 
-// newMap is New for images that nobody else holds.
+// newMap is New for images that no caller holds.
 func newMap(ws WordSize, platform string, images []Image) (*ImageMap, error) {
 	switch {
 	case !ws.Valid():

@@ -151,7 +151,7 @@ func TestEncodeDecodeIsIdentity(t *testing.T) {
 	})
 }
 
-// Cut anywhere, the data gives the images that are whole and an error.
+// Cut anywhere, the data decodes to the images that are whole and an error.
 func TestCutData(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := genMap(t, true)

@@ -18,13 +18,13 @@ import (
 // # Which mappings are images
 //
 // Every ELF or Mach-O file of which some part is mapped executable, and the vdso. A file that
-// is only mapped to be read (a debugger's view of a library) is none, nor is
+// is only mapped to be read (a debugger's view of a library) is no image, nor is
 // executable memory that is not ELF (JIT code, even with a file behind it).
 //
 // A mapping of bytes at offset o of the file, within a PT_LOAD segment that lies at
 // offset p.Off, stands for the virtual address o - p.Off + p.Vaddr; the difference
 // to where it is mapped is the load bias. Executable mappings of one file that
-// agree in it are one image; a file loaded twice (dlmopen) gives two. Base is the
+// agree in it are one image; a file loaded twice (dlmopen) is two. Base is the
 // start of the mapping of the lowest PT_LOAD segment, end of text the highest end
 // (p.Vaddr + p.Memsz) of an executable one: so does Swift, but for executables
 // with a fixed address, to which it adds the base twice. Of a Mach-O file, which
@@ -62,7 +62,7 @@ type Source struct {
 	Platform string
 }
 
-// File is an open file and what the system calls it.
+// File is an open file and its identity in the system.
 type File struct {
 	io.ReaderAt
 	io.Closer
@@ -70,8 +70,8 @@ type File struct {
 	Inode uint64
 }
 
-// CaptureError is an image of which something could not be found out. It is in the
-// map nevertheless, with what is known: the addresses from the mappings, the path.
+// CaptureError is an image that is not known in full. It is in the map nevertheless,
+// with the addresses from the mappings and the path.
 type CaptureError struct {
 	Path  string
 	Start uint64 // of the file's lowest mapping
@@ -122,7 +122,7 @@ func (s *Source) Capture() (*ImageMap, error) {
 	return m, errors.Join(c.errs...)
 }
 
-// groupByFile gives the mappings of each file that may be an image, in the order
+// groupByFile returns the mappings of each file that may be an image, in the order
 // of their first mappings.
 func groupByFile(maps []Mapping) [][]Mapping {
 	type identity struct {
@@ -220,7 +220,7 @@ func (c *capture) addFile(maps []Mapping) {
 		err = errNoSegment
 	}
 	report(err)
-	// What the mappings alone tell.
+	// The mappings alone tell this much.
 	base := loose[0].Start
 	if len(found) == 0 {
 		base = maps[0].Start
@@ -233,7 +233,7 @@ func (c *capture) addFile(maps []Mapping) {
 	c.images = append(c.images, img)
 }
 
-// identify finds the headers of a mapped file, and what has become of the file
+// identify finds the headers of a mapped file, and the state of the file
 // at its path: the rules are in the comment of Source. No image comes with an
 // error.
 func (c *capture) identify(maps []Mapping) (path string, state FileState, images []*headers, err error) {
@@ -286,7 +286,7 @@ func sameBuild(a, b []*headers) bool {
 	})
 }
 
-// mapped reads the headers of what is mapped, not of what is at the path.
+// mapped reads the headers of the mapped file, not of the file at the path.
 func (c *capture) mapped(maps []Mapping) ([]*headers, error) {
 	if c.OpenMapped != nil {
 		if f, err := c.OpenMapped(maps[0]); err == nil {
@@ -351,7 +351,7 @@ func (i *headers) at(bias uint64, maps []Mapping, executable []Range) Image {
 		BuildID:   i.buildID,
 		Loaded:    &Loaded{Bias: bias, HasBias: true, Executable: executable, Machine: i.machine, Class: i.class},
 	}
-	// A damaged header must take neither end outside of what is mapped.
+	// With a damaged header, neither end may lie outside of the mappings.
 	for _, m := range maps {
 		if low := bias + first.Vaddr; m.Start <= low && low < m.End {
 			img.Base = min(img.Base, m.Start)

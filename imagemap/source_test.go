@@ -78,7 +78,7 @@ func file(data []byte, minor uint32, inode uint64) *imagemap.File {
 }
 
 // load puts a file into memory as the sample's two segments are mapped, and
-// gives the lines for it.
+// returns the lines for it.
 func (p *process) load(base uint64, data []byte, path string) {
 	p.maps += fmt.Sprintf("%x-%x r--p 00000000 08:01 7 %s\n%x-%x r-xp 00001000 08:01 7 %s\n", base, base+0x1000, path, base+0x2000, base+0x3000, path)
 	if p.memory != nil {
@@ -131,7 +131,7 @@ func TestCaptureFileRules(t *testing.T) {
 			if img.Path != tt.path || img.Loaded.File != tt.state || !bytes.Equal(img.BuildID, tt.id) || img.Loaded.HasBias != tt.bias {
 				t.Errorf("%+v, %+v", img, *img.Loaded)
 			}
-			end := uint64(0x13000) // what the mappings tell
+			end := uint64(0x13000) // from the mappings
 			if tt.bias {
 				end = 0x12445
 				if img.Loaded.Bias != 0 {

@@ -51,7 +51,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestNoProgram: what cannot be run or attached to.
+// TestNoProgram: programs that cannot be run or attached to.
 func TestNoProgram(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	dir := t.TempDir()
@@ -267,11 +267,11 @@ func TestNeverStops(t *testing.T) {
 // TestOutputApart: the program's own output never mixes into clew's.
 func TestOutputApart(t *testing.T) {
 	p := build(t, variantNamed(t, "static-O1-g-fp"))
-	const own = "the program's own output\n"
+	const programOutput = "the program's own output\n"
 	for _, format := range []string{"json", "swift", "snapshot", "text"} {
 		s := launch(t, p, "plain", "int3", "--format", format)
 		s.want(t, done)
-		if strings.Contains(s.stdout, own) || !strings.Contains(s.stderr, own) {
+		if strings.Contains(s.stdout, programOutput) || !strings.Contains(s.stderr, programOutput) {
 			t.Errorf("the program's output is not on stderr: %v", s)
 		}
 		if format != "text" && (strings.Count(s.stdout, "\n") != 1 || !strings.HasPrefix(s.stdout, "{")) {

@@ -41,7 +41,7 @@ func fdes(t testing.TB, frame []byte) (out []fde) {
 }
 
 // TestBadTables: a library whose call-frame information is damaged or lies. No
-// frame above a scan is wrong, and the stack says what was refused.
+// frame above a scan is wrong, and the stack shows the refused candidates.
 func TestBadTables(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	objcopy := testneed.Tool(t, "objcopy")
@@ -95,7 +95,7 @@ func TestBadTables(t *testing.T) {
 		{"a CFA that does not move", func(frame []byte) { instructions(frame, defCFAOffset, 0) }, "dwarfcfi"},
 		{"a CFA far away", func(frame []byte) { instructions(frame, defCFAOffset, 0xf0, 0xff, 0x03) }, "dwarfcfi"},
 		{"a CFA at 0", func(frame []byte) { instructions(frame, defCFAExpression, 1, lit0) }, "dwarfcfi"},
-		{"a CFA of a register that nobody knows", func(frame []byte) { instructions(frame, defCFA, rax, 8) }, "dwarfcfi"},
+		{"a CFA of an unknown register", func(frame []byte) { instructions(frame, defCFA, rax, 8) }, "dwarfcfi"},
 		{"an expression without end", func(frame []byte) { instructions(frame, defCFAExpression, 3, skip, 0xfd, 0xff) }, "dwarfcfi"},
 		{"a return address in memory that cannot be read", func(frame []byte) { instructions(frame, expression, ra, 1, lit0) }, "dwarfcfi"},
 		{"an expression that is cut off", func(frame []byte) { instructions(frame, defCFAExpression, 1, breg7) }, "dwarfcfi"},

@@ -52,7 +52,7 @@ const (
 	truncated = 3
 )
 
-// outcome is what one run of clew came to.
+// outcome is the result of one run of clew.
 type outcome struct {
 	args           []string
 	code           int

@@ -41,7 +41,7 @@ func dump(t testing.TB, p program.Program, scenario string) (core, stem string) 
 	return cores[0], stem
 }
 
-// TestCore compares the stacks in core files with what the program recorded, with
+// TestCore compares the stacks in core files with the program's record, with
 // code in libraries too, which Delve reads as if it were the executable's.
 func TestCore(t *testing.T) {
 	for _, name := range []string{"static-O2-omit", "linked-O2-omit-stripped", "opened-O1-g-fp"} {
@@ -60,7 +60,7 @@ func TestCore(t *testing.T) {
 						return
 					}
 					stopped{clew(t, "stack", "--core", withoutCode(t, core), "--format", "json", p.Path), stem}.check(t, v, s.Groups)
-					// A snapshot of it gives the same again, and every goroutine has a stack.
+					// A snapshot of it has the same stacks, and every goroutine has a stack.
 					file := filepath.Join(t.TempDir(), "core.jsonl")
 					clew(t, "stack", "--core", core, "--format", "snapshot", "-o", file, p.Path).want(t, done)
 					unwindSame(t, file)
@@ -99,7 +99,7 @@ func withoutCode(t testing.TB, core string) string {
 	return path
 }
 
-// TestBadCore: core files that are none, or of another program.
+// TestBadCore: files that are no core files, or are of another program.
 func TestBadCore(t *testing.T) {
 	v, other := variantNamed(t, "static-O2-omit"), variantNamed(t, "static-O2-fp")
 	p, q := build(t, v), build(t, other)
@@ -123,7 +123,7 @@ func TestBadCore(t *testing.T) {
 	clew(t, "stack", "--core", core, "/bin/sh").oneLine(t, failed)
 	clew(t, "stack", "--core", core).oneLine(t, usage, "needs the executable")
 	clew(t, "stack", "--core", core, "--pid", "1", p.Path).oneLine(t, usage, "--pid")
-	// Cut off, as when the disk is full: what is there is used or it is refused, in
+	// Cut off, as when the disk is full: the rest is used or refused, in
 	// one line, and nothing is invented.
 	for _, size := range []int{100, 5000, len(data) / 2, len(data) - 4096} {
 		o := clew(t, "stack", "--core", file("cut", data[:size]), "--format", "json", p.Path)

@@ -50,7 +50,7 @@ func decode(t testing.TB, files ...string) (docs []decoded) {
 	return docs
 }
 
-// sameFrames holds what was read back against the stack as JSON: its physical
+// sameFrames compares the frames that were read back with the stack as JSON: its physical
 // frames, raw, and whether it is complete. The innermost is exported as a pc, a
 // parked goroutine's too.
 func sameFrames(t testing.TB, d *decoded, s *stackjson.Stack) {
@@ -92,7 +92,7 @@ func sameImages(t testing.TB, d *decoded, s *stackjson.Stack) {
 }
 
 // TestExport writes a running program's stacks in every exchange format, and
-// compares what is read back with the same stacks as JSON. The program does not
+// compares the stacks that are read back with the same stacks as JSON. The program does not
 // move in between.
 func TestExport(t *testing.T) {
 	v := variantNamed(t, "linked-O1-g-fp")
@@ -229,7 +229,7 @@ func TestExport(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(first) != string(second) {
-				t.Errorf("%s: decode and encode give other bytes", f.name)
+				t.Errorf("%s: decode and encode change the bytes", f.name)
 			}
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 )
 
-// inspectRows reads what clew inspect prints of rows, and holds it against its
+// inspectRows reads the rows that clew inspect prints, and compares them with its
 // schema. The schema is slow: of many lines it sees some.
 func inspectRows(t testing.TB, args ...string) (rows []inspect.RowReport) {
 	t.Helper()
@@ -88,7 +88,7 @@ func row(start uint64, cfa, ra string) inspect.RowReport {
 	return r
 }
 
-// equation gives readelf's rule as clew writes it; of an expression the kind.
+// equation returns readelf's rule as clew writes it; of an expression the kind.
 func equation(rule string) string {
 	switch {
 	case rule == "u":
@@ -178,7 +178,7 @@ func TestInspectLookup(t *testing.T) {
 }
 
 // TestInspectWays: the same tables without section headers, and from a separate
-// debug file; none at all; Go's; what is no file for it.
+// debug file; none at all; Go's; files of other formats.
 func TestInspectWays(t *testing.T) {
 	library := build(t, variantNamed(t, "linked-O2-omit")).Library
 	whole := inspectRows(t, "--table", library)

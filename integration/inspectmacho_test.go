@@ -54,7 +54,7 @@ func objdumpTable(t *testing.T, path string) (entries []string, covered uint64) 
 }
 
 // TestInspectMachO compares every row of compact unwind information with
-// llvm-objdump's; what it leaves to DWARF has rows there.
+// llvm-objdump's; functions that it leaves to DWARF have rows there.
 func TestInspectMachO(t *testing.T) {
 	paths, err := filepath.Glob("../plugins/compactunwind/table/testdata/*.dylib")
 	if err != nil || len(paths) < 4 {

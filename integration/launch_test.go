@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// stopped is a program that clew has stopped, and what it printed.
+// stopped is a program that clew has stopped, and its output.
 type stopped struct {
 	outcome
 	stem string
@@ -61,7 +61,7 @@ func (s stopped) log(t testing.TB, stack *stackjson.Stack) {
 }
 
 // TestTruth compares the stacks of programs that stop by themselves, in every
-// way to build them, with what they recorded.
+// way to build them, with their records.
 func TestTruth(t *testing.T) {
 	for _, v := range program.Variants {
 		t.Run(v.Name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLostLibrary: a library that was deleted or replaced while it was loaded is
-// unwound by what is left of it (what the kernel has kept, or memory), never by the
+// unwound by the rest of it (kept by the kernel, or in memory), never by the
 // file that is at its path now, and the stacks say so. Its frames have tables and
 // no frame pointers.
 func TestLostLibrary(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // TestMachO: native code in a Mach-O library, which a loader in the process has
 // mapped or read into memory, has the stack that it recorded, on into Go and back,
-// in every scenario; compact unwind information found it; and a snapshot gives the
+// in every scenario; compact unwind information found it; and a snapshot yields the
 // same stack offline.
 func TestMachO(t *testing.T) {
 	for i, v := range program.MachOVariants {
@@ -57,7 +57,7 @@ func TestMachONeeded(t *testing.T) {
 }
 
 // TestMachOCore: the same from core files. An image in memory is in the core file
-// as a whole; of a file that was mapped the core file has what was written to.
+// as a whole; of a mapped file the core file has the written pages.
 func TestMachOCore(t *testing.T) {
 	for _, v := range program.MachOVariants[:2] {
 		t.Run(v.Name, func(t *testing.T) {

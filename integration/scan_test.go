@@ -33,7 +33,7 @@ var scanDefault = []string{"static-O1-g-fp", "linked-O0-omit-notables-stripped",
 const scanPrecision = 98
 
 // scanned is what scans came to: their frames that are the true caller, that are a
-// caller further out, that are none; and how often none was found.
+// caller further out, or no frames of this stack; and how often none was found.
 type scanned struct{ right, skipping, wrong, refused int }
 
 func (s *scanned) add(o scanned) {
@@ -47,7 +47,7 @@ func (s scanned) row() string {
 	return fmt.Sprintf(" %d | %d | %d | %d |", s.right, s.skipping, s.wrong, s.refused)
 }
 
-// count compares the frames that scans found with what is expected, frame by
+// count compares the frames that scans found with the expected ones, frame by
 // frame; a frame is the true caller if it comes next behind the one before.
 func (s *scanned) count(stack *stackjson.Stack, want []program.Expected) (bad program.Findings) {
 	frames := program.Physical(stack)

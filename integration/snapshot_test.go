@@ -15,7 +15,7 @@ import (
 )
 
 // TestSnapshot takes a stop as a snapshot, unwinds it without the program, and
-// compares the stack both with what was found live and with the truth.
+// compares the stack both with the live one and with the truth.
 func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"static-O1-g-fp", "linked-O2-fp-stripped", "opened-O1-g-fp", "linked-O2-omit"} {
 		v := variantNamed(t, name)
@@ -38,7 +38,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// unwindSame unwinds a snapshot, and demands what it says was found live, field
+// unwindSame unwinds a snapshot, and demands the stack that was found live, field
 // by field.
 func unwindSame(t testing.TB, file string, flags ...string) outcome {
 	t.Helper()
@@ -113,7 +113,7 @@ func TestSnapshotElsewhere(t *testing.T) {
 	}
 
 	rename(t, file, text, p.Path, "/gone/native")
-	clew(t, "unwind", file).want(t, failed) // without the program the stack is not what is expected
+	clew(t, "unwind", file).want(t, failed) // without the program the stack is another one
 	root := filepath.Join(dir, "root")
 	write(t, filepath.Join(root, "gone", "native"), content)
 	live.outcome = clew(t, "unwind", "--root", root, file)
@@ -132,7 +132,7 @@ func TestSnapshotElsewhere(t *testing.T) {
 	write(t, filepath.Join(dir, "native"), other)
 	for _, s := range clew(t, "unwind", file).want(t, failed).stacks(t) {
 		if !strings.Contains(strings.Join(s.Notes, "\n"), "is another build") {
-			t.Errorf("nothing is said of the program's being another build: %s", show(&s))
+			t.Errorf("no note on the program's being another build: %s", show(&s))
 		}
 		var bad program.Findings
 		bad.Compare(&s, program.Expect(readRecord(t, live.stem, s.Thread), plainGroups))

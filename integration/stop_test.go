@@ -147,7 +147,7 @@ func TestSegfault(t *testing.T) {
 				}
 				for _, f := range stack.Frames[:max(0, interrupted-1)] { // the last one is libc's trampoline
 					if !strings.HasPrefix(f.Function, "runtime.") {
-						bad.Add("WRONG FRAME %d: %s is none of Go's handler", f.Index, f.Function)
+						bad.Add("WRONG FRAME %d: %s is not a frame of Go's handler", f.Index, f.Function)
 					}
 				}
 			}

@@ -65,7 +65,7 @@ func mappings(t testing.TB, name string) []imagemap.Mapping {
 	return maps
 }
 
-// report fails the test for what was found. A gap says that clew is known to
+// report fails the test for its findings. A gap says that clew is known to
 // fall short here: then the stack must still fall short (so that the gap does
 // not outlive its cause), and must have no wrong frame.
 func report(t testing.TB, bad program.Findings, gap string) {

@@ -63,7 +63,7 @@ func TestParkedInCallback(t *testing.T) {
 	}
 }
 
-// awaitWaiting gives the stack of the goroutine that is parked below a function.
+// awaitWaiting returns the stack of the goroutine that is parked below a function.
 func awaitWaiting(t testing.TB, pid int, function string) stackjson.Stack {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {

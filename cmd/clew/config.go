@@ -29,8 +29,8 @@ type config struct {
 	Plugins []pluginhost.ThirdParty `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
-	// StackTimeout bounds what a debug session does for one request of an editor's;
-	// then Delve's own answer goes out: "15s".
+	// StackTimeout bounds the time that a debug session spends on one request of an
+	// editor's; then Delve's own answer goes out: "15s".
 	StackTimeout duration `json:"stackTimeout"`
 	// MaxMessage bounds a message of the Debug Adapter Protocol, in bytes or as text:
 	// "256MiB".
@@ -128,7 +128,7 @@ func parseConfig(data []byte) (config, error) {
 	return c, nil
 }
 
-// ranked gives the plugins to use, best first: the strategies that are listed
+// ranked returns the plugins to use, best first: the strategies that are listed
 // (on the command line, else in the configuration), or all. A third party's
 // plugin that the list does not name has its rank, unless the list is the
 // command line's.
@@ -142,12 +142,12 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 	return c.rank(list, unlisted)
 }
 
-// rankedFor gives the plugins for a debug session: those of the configuration,
-// and what the session says itself.
+// rankedFor returns the plugins for a debug session: those of the configuration,
+// and those that the session names itself.
 func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
 	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {
-		return slices.ContainsFunc(s.Plugins, func(own pluginhost.ThirdParty) bool { return own.Name == p.Name })
+		return slices.ContainsFunc(s.Plugins, func(plugin pluginhost.ThirdParty) bool { return plugin.Name == p.Name })
 	})
 	all.Plugins = append(all.Plugins, s.Plugins...)
 	switch {
@@ -159,7 +159,7 @@ func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
 	return all.rank(s.Names, s.Plugins)
 }
 
-// rank gives the plugins of a list, or all built-in ones where it is empty, and at
+// rank returns the plugins of a list, or all built-in ones where it is empty, and at
 // their ranks those of unlisted that it does not name.
 func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]pluginhost.Config, error) {
 	third := map[string]pluginhost.Config{}

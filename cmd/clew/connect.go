@@ -9,7 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/proxy"
 )
 
-// openRemote looks at what a Delve server debugs. The program stays as it is.
+// openRemote opens the program that a Delve server debugs. It does not change it.
 func openRemote(ctx context.Context, addr string, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	conn, err := proxy.Dial(ctx, addr)
 	if err != nil {

@@ -141,12 +141,12 @@ func warnOfIgnored(c *cobra.Command, args []string) {
 	warn(value("backend") != "default", "backend ignored with dap"+request)
 	warn(value("build-flags") != "", "build flags ignored with dap"+request)
 	warn(value("wd") != "", "working directory ignored with dap: specify via launch request instead")
-	own := len(args)
+	delveArgs := len(args)
 	if dash := c.ArgsLenAtDash(); dash >= 0 {
-		own = dash
+		delveArgs = dash
 	}
-	warn(own > 0, "debug arguments ignored with dap"+request)
-	warn(len(args) > own, "program flags ignored with dap"+request)
+	warn(delveArgs > 0, "debug arguments ignored with dap"+request)
+	warn(len(args) > delveArgs, "program flags ignored with dap"+request)
 }
 
 // dapWalkTimeout bounds one round trip to a plugin in a debug session, where an

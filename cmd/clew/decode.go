@@ -101,7 +101,7 @@ type decoding struct {
 	code   int
 }
 
-// problem says what is wrong with a file. The others are read nevertheless.
+// problem reports a fault of a file. The other files are read nevertheless.
 func (d *decoding) problem(text string) {
 	fmt.Fprintf(d.err, "clew: %s\n", text)
 	d.code = exitFailed
@@ -124,7 +124,7 @@ func (d *decoding) images(name string, stdin io.Reader, o document.Options) *ima
 	return m
 }
 
-// file writes what is in a file. Only failures to write are errors.
+// file writes the contents of a file. Only failures to write are errors.
 func (d *decoding) file(name string, data []byte, o document.Options) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		d.problem(fmt.Sprintf("decode %s: offset 0: the file is empty; a backtrace has at least an information byte", name))
@@ -137,7 +137,7 @@ func (d *decoding) file(name string, data []byte, o document.Options) error {
 			return err
 		}
 		if doc.Err != nil {
-			// What was read goes out before what is wrong with the rest.
+			// The part that was read goes out before the error about the rest.
 			if err := d.out.Flush(); err != nil {
 				return err
 			}
@@ -164,7 +164,7 @@ func (d *decoding) document(name string, n int, doc *document.Document) error {
 	return doc.WriteText(d.out)
 }
 
-// complaint says what is wrong with a document, where, and what to do.
+// complaint is the fault of a document, its place, and the remedy.
 func complaint(doc *document.Document, n int, recognised bool) string {
 	where := ""
 	if doc.Format == document.Swift && n > 1 {
@@ -196,7 +196,7 @@ var describe = map[document.Format]string{
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and
-// below what fills a machine's memory (somebody will name /dev/zero).
+// below the size of a machine's memory (a user may name /dev/zero).
 const maxInput = 256 << 20
 
 // readInput reads a whole file, or standard input for -.

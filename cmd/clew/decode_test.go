@@ -20,7 +20,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 )
 
-// execution is what a command did.
+// execution is the result of a command.
 type execution struct {
 	code        int
 	out, errors string
@@ -116,7 +116,7 @@ func TestSwiftVectorsThroughTheCommands(t *testing.T) {
 				t.Errorf("%s proves nothing: it is strict itself", name)
 			}
 		}
-		// Not strictly: what Swift wrote, with the first address absolute and
+		// Not strictly: Swift's output, with the first address absolute and
 		// the end marked.
 		loose := execute(encodeCommand(), text, "--to", "cbf", "-")
 		bytesWanted := append(bytes.Clone(want.Backtrace), 0)
@@ -182,7 +182,7 @@ image map, 16-bit, 1 image
 	if err := schematest.CheckOutput(schema.Decode, []byte(line.out)); err != nil {
 		t.Error(err)
 	}
-	// What is wrong with the map is said; the backtrace is shown nevertheless.
+	// The map's fault is reported; the backtrace is shown nevertheless.
 	other := file(t, "other.cif", unhex(t, "02 00 00"))
 	cut := file(t, "cut.cif", unhex(t, "00 00 02 00 10 10 00 00 80"))
 	for _, tt := range []struct{ images, out, errors string }{
@@ -218,7 +218,7 @@ func TestDecodeFrom(t *testing.T) {
 	}
 }
 
-// What can be read goes to stdout, one line for what cannot to stderr, and the
+// Documents that can be read go to stdout, one line for each fault to stderr, and the
 // files after it are read nevertheless.
 func TestDecodeDamaged(t *testing.T) {
 	good := file(t, "good.cbf", unhex(t, "02 00"))
@@ -263,14 +263,14 @@ func TestDecodeDamaged(t *testing.T) {
 			}
 		})
 	}
-	for name, say := range map[string]string{
+	for name, wantText := range map[string]string{
 		filepath.Join(t.TempDir(), "none"): "no such file",
 		t.TempDir():                        "is a directory",
 	} {
 		got := execute(decodeCommand(), "", "--format", "json", name, good)
 		if got.code != exitFailed || got.out != goodJSON || len(lines(got.errors)) != 1 ||
-			!strings.Contains(got.errors, say) || strings.Count(got.errors, name) != 1 {
-			t.Errorf("%+v, want %q", got, say)
+			!strings.Contains(got.errors, wantText) || strings.Count(got.errors, name) != 1 {
+			t.Errorf("%+v, want %q", got, wantText)
 		}
 	}
 	if _, err := readInput("-", endless{}); err == nil || !strings.Contains(err.Error(), "larger than") {

@@ -52,7 +52,7 @@ its image map and as Swift's envelope, reads them back and compares.`,
 // demo is one run of it.
 type demo struct{ out, err io.Writer }
 
-func (d *demo) say(format string, a ...any) { fmt.Fprintf(d.out, format+"\n", a...) }
+func (d *demo) printf(format string, a ...any) { fmt.Fprintf(d.out, format+"\n", a...) }
 
 func (d *demo) run(ctx context.Context, dir string) error {
 	if dir == "" {
@@ -91,8 +91,8 @@ func (d *demo) build(ctx context.Context, dir string) (string, error) {
 	variant, compiler := "cgo", cCompiler(ctx)
 	if compiler == "" {
 		variant = "pure"
-		d.say("No C compiler found (looked for $CC, gcc, clang): this is the pure Go program.")
-		d.say("Install gcc or clang to see a stack that goes through C and back.\n")
+		d.printf("No C compiler found (looked for $CC, gcc, clang): this is the pure Go program.")
+		d.printf("Install gcc or clang to see a stack that goes through C and back.\n")
 	}
 	source := filepath.Join(dir, "src")
 	from, err := fs.Sub(demoPrograms, path.Join("testdata/demo", variant))
@@ -103,7 +103,7 @@ func (d *demo) build(ctx context.Context, dir string) (string, error) {
 		return "", failf("write the demo's sources: %v", err)
 	}
 	program := filepath.Join(dir, "program")
-	d.say("Building a Go program%s ...", map[string]string{"cgo": " with C code (" + filepath.Base(compiler) + ")"}[variant])
+	d.printf("Building a Go program%s ...", map[string]string{"cgo": " with C code (" + filepath.Base(compiler) + ")"}[variant])
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	build.Dir = source
 	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GO111MODULE=on", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
@@ -162,7 +162,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 		return nil, err
 	}
 	defer strats.close()
-	d.say("Running it until it stops itself ...\n")
+	d.printf("Running it until it stops itself ...\n")
 	process, done, err := openTarget(ctx, &stackFlags{}, []string{program}, strats.debugFolders, notify)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	return assemble(ctx, engine.New(strats.order), view, threads, 0, false), nil
 }
 
-// compare says which of Delve's own frames of this stop are none.
+// compare lists the frames of Delve's own stack of this stop that do not exist.
 func (d *demo) compare(r *stackResult) {
 	claims := r.threads[0].Claims
 	known := make(map[int]bool)
@@ -193,12 +193,12 @@ func (d *demo) compare(r *stackResult) {
 		}
 	}
 	if len(bogus) > 0 {
-		d.say("\nDelve alone shows %d frames here, and %d of them do not exist:\n  %s", len(claims), len(bogus), strings.Join(bogus, ", "))
+		d.printf("\nDelve alone shows %d frames here, and %d of them do not exist:\n  %s", len(claims), len(bogus), strings.Join(bogus, ", "))
 	}
 }
 
 // export writes the stack in every exchange format, reads it back, and compares
-// it with what was unwound.
+// it with the stack.
 func (d *demo) export(dir string, r *stackResult) error {
 	files := []struct{ format, name string }{{"cbf", "demo.cbf"}, {"swift", "demo.swift.json"}}
 	for _, f := range files {
@@ -232,10 +232,10 @@ func (d *demo) export(dir string, r *stackResult) error {
 	if m, err = imagemap.Decode(inside.ImageMap, imagemap.DecodeOptions{}); err != nil || !m.Equal(r.view.Images()) {
 		return failf("demo.swift.json differs from the images of the process when it is read back (%v): this is a bug in clew", err)
 	}
-	d.say("\nWritten, read back and found equal:")
-	d.say("  demo.cbf         %5d bytes  %d frames", len(backtrace), len(want))
-	d.say("  demo.cif         %5d bytes  %d images", len(images), m.Len())
-	d.say("  demo.swift.json  %5d bytes  both, as Swift 6.2 and later read them", len(swift))
+	d.printf("\nWritten, read back and found equal:")
+	d.printf("  demo.cbf         %5d bytes  %d frames", len(backtrace), len(want))
+	d.printf("  demo.cif         %5d bytes  %d images", len(images), m.Len())
+	d.printf("  demo.swift.json  %5d bytes  both, as Swift 6.2 and later read them", len(swift))
 	return nil
 }
 

@@ -79,7 +79,7 @@ func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
 // Errors of encode beyond those of the documents.
 var (
 	errNoDocument = errors.New("there is no document in it; clew decode --format json writes one")
-	errSeveral    = errors.New("there are several documents in it, which only --to swift can write; give one (or one line) at a time")
+	errSeveral    = errors.New("there are several documents in it, which only --to swift can write; pass one (or one line) at a time")
 )
 
 func encode(text []byte, to document.Format, strict bool) ([]byte, error) {

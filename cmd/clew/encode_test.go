@@ -36,7 +36,7 @@ func TestEncodeToFile(t *testing.T) {
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	for _, tt := range []struct{ to, text, say string }{
+	for _, tt := range []struct{ to, text, wantText string }{
 		{"cbf", "", "no document"},
 		{"cbf", "{", "offset 1: the JSON object is cut off"},
 		{"cbf", `{"wordSize":64,"frames":[{"kind":"pc"}],"complete":true}`, "document 1: frames[0]: address: missing"},
@@ -48,8 +48,8 @@ func TestEncodeRefuses(t *testing.T) {
 	} {
 		got := execute(encodeCommand(), tt.text, "--to", tt.to, "-")
 		if got.code != exitFailed || got.out != "" || len(lines(got.errors)) != 1 ||
-			!strings.HasPrefix(got.errors, "clew: encode -: ") || !strings.Contains(got.errors, tt.say) {
-			t.Errorf("%s to %s: %+v, want %q", tt.text, tt.to, got, tt.say)
+			!strings.HasPrefix(got.errors, "clew: encode -: ") || !strings.Contains(got.errors, tt.wantText) {
+			t.Errorf("%s to %s: %+v, want %q", tt.text, tt.to, got, tt.wantText)
 		}
 	}
 	none := filepath.Join(t.TempDir(), "none")

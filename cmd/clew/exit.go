@@ -46,7 +46,7 @@ func exitWith(code int) error {
 	return &exitError{code, nil}
 }
 
-// exitCode gives the code for an error, and what to print of it.
+// exitCode returns the code for an error, and what to print of it.
 func exitCode(err error) (int, error) {
 	if err == nil {
 		return exitDone, nil

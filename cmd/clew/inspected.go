@@ -30,7 +30,7 @@ type inspectedImage struct {
 	tables []formatTables
 }
 
-// formatTables are what one format has in it.
+// formatTables are the tables that it has in one format.
 type formatTables struct {
 	name string
 	*inspect.Tables
@@ -96,7 +96,7 @@ func rangeSet(ranges []symbols.Range) unwind.RangeSet {
 	return unwind.NewRangeSet(out...)
 }
 
-// problems says what of the unwind information cannot be used.
+// problems lists the parts of the unwind information that cannot be used.
 func (i *inspected) problems() (out []string) {
 	for _, image := range i.images {
 		for _, err := range image.file.Problems() {
@@ -116,7 +116,7 @@ func (i *inspected) problems() (out []string) {
 	return out
 }
 
-// others says what is wrong with files that belong to this one.
+// others lists the faults of files that belong to this one.
 func (i *inspected) others() (out []error) {
 	for _, image := range i.images {
 		for _, err := range image.file.Problems() {
@@ -128,7 +128,7 @@ func (i *inspected) others() (out []error) {
 	return out
 }
 
-// summary says what there is of each format.
+// summary counts the entries of each format.
 func (i *inspected) summary() error {
 	report := inspect.Report{File: i.path}
 	for _, image := range i.images {
@@ -235,7 +235,7 @@ func (i *inspected) row(image *inspectedImage, format string, row *inspect.Row, 
 	return err
 }
 
-// rowText writes a row's rules, and what else there is to it.
+// rowText writes a row's rules and remarks.
 func rowText(row *inspect.Row) string {
 	var parts []string
 	add := func(name, value string) {

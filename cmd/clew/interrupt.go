@@ -13,13 +13,13 @@ import (
 // errInterrupted is the cause of the end of a command's context.
 var errInterrupted = errors.New("interrupted")
 
-// interruptGrace is how long a command may take to end in order. Some things
-// cannot be cancelled: a write that nobody reads, Delve reading a large program's
-// debug information. What is left then is cleared away by those who guard
-// against the death of clew: the life-lines.
+// interruptGrace is the time that a command may take to end in order. Some things
+// cannot be cancelled: a write to a pipe without a reader, Delve reading a large
+// program's debug information. The life-lines, which guard against the death of
+// clew, clear away the rest.
 const interruptGrace = time.Second
 
-// untilInterrupted gives a context that ends with Ctrl-C or SIGTERM; stop
+// untilInterrupted returns a context that ends with Ctrl-C or SIGTERM; stop
 // releases it. A second signal ends clew at once.
 func untilInterrupted() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())

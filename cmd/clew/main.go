@@ -30,16 +30,15 @@ func run(args []string) int {
 		}
 	}
 	root := delve.CommandTree()
-	own := addCommands(root)
+	clewCommands := addCommands(root)
 	takeOverDAP(root)
 	takeOverSessions(root)
-	if !isOwn(own, args) {
+	if !isClewCommand(clewCommands, args) {
 		return delve.RunCommandLine(root, args)
 	}
 	ctx, stop := untilInterrupted()
 	defer stop()
-	// A reader that goes away (head) is an error like any other: what was begun is
-	// cleaned up. Notify and not Ignore, which programs that we start would inherit.
+	// A reader that goes away (head) is an error like any other: clew cleans up. Notify and not Ignore, which programs that we start would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))
@@ -61,8 +60,8 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
 	const group = "clew"
 	root.AddGroup(&cobra.Group{ID: group, Title: "Trusted stacks:"})
-	own := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand()}
-	for _, c := range own {
+	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand()}
+	for _, c := range clewCommands {
 		c.GroupID = group
 		c.SilenceUsage, c.SilenceErrors = true, true
 		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -70,14 +69,14 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 		})
 		root.AddCommand(c)
 	}
-	return own
+	return clewCommands
 }
 
-func isOwn(own []*cobra.Command, args []string) bool {
+func isClewCommand(clewCommands []*cobra.Command, args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
-	for _, c := range own {
+	for _, c := range clewCommands {
 		if c.Name() == args[0] {
 			return true
 		}

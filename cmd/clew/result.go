@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// stackResult is what clew stack and the demo have found.
+// stackResult is the result of clew stack and of the demo.
 type stackResult struct {
 	view    *live.View
 	threads []assembler.Thread

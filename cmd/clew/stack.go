@@ -26,7 +26,7 @@ type stackFlags struct {
 	pid        int
 	connect    string
 	core       string
-	brk        string
+	breakAt    string
 	goroutine  string
 	thread     string
 	depth      int
@@ -70,7 +70,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
 	fl.StringVar(&f.core, "core", "", "read this core file")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
-	fl.StringVar(&f.brk, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
+	fl.StringVar(&f.breakAt, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
@@ -86,17 +86,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 
 func (f *stackFlags) check(c *cobra.Command, args []string) error {
 	switch {
-	case f.core != "" && (f.pid != 0 || f.brk != ""):
+	case f.core != "" && (f.pid != 0 || f.breakAt != ""):
 		return usageErrorf("--core is a target of its own: without --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
-	case f.connect != "" && (f.pid != 0 || f.brk != "" || f.core != "" || len(args) > 0):
+	case f.connect != "" && (f.pid != 0 || f.breakAt != "" || f.core != "" || len(args) > 0):
 		return usageErrorf("--connect is a target of its own: without --pid, --core, --break and a program")
 	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
 		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
 		return usageErrorf("clew stack takes --pid or a program to run, not both")
-	case f.pid != 0 && f.brk != "":
+	case f.pid != 0 && f.breakAt != "":
 		return usageErrorf("--break is for a program that clew runs, not for --pid")
 	case f.depth < 0:
 		return usageErrorf("--depth %d is negative", f.depth)
@@ -145,7 +145,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 			err = failf("leave the process: %v", cerr)
 		}
 	}()
-	result, err := f.look(c.Context(), process, engine.New(strats.order))
+	result, err := f.selectStacks(c.Context(), process, engine.New(strats.order))
 	if err != nil {
 		return err
 	}
@@ -156,11 +156,11 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
-// looks is how often a program is looked at that others let run meanwhile.
-const looks = 3
+// attempts is how often clew reads a program that other clients let run meanwhile.
+const attempts = 3
 
-// look assembles the stacks that the flags name.
-func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
+// selectStacks assembles the stacks that the flags name.
+func (f *stackFlags) selectStacks(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
 	for n := 1; ; n++ {
 		view, err := process.Look(f.format == "snapshot")
 		if err != nil {
@@ -178,7 +178,7 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 		if err == nil {
 			return result, nil
 		}
-		if n == looks || !errors.Is(err, delve.ErrMoved) {
+		if n == attempts || !errors.Is(err, delve.ErrMoved) {
 			return nil, failf("%v", err)
 		}
 	}
@@ -215,7 +215,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	process := live.NewProcess(s)
 	process.FindDebugFiles(debugFolders)
 	if len(args) > 0 {
-		if _, err := process.RunTo(ctx, f.brk, notify); err != nil {
+		if _, err := process.RunTo(ctx, f.breakAt, notify); err != nil {
 			_ = done()
 			return nil, nil, failf("%v", err)
 		}
@@ -287,7 +287,7 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 	return s, nil
 }
 
-// selectThreads gives the threads or goroutines that the flags name.
+// selectThreads returns the threads or goroutines that the flags name.
 func (f *stackFlags) selectThreads(v *live.View) ([]delve.Thread, error) {
 	if f.thread != "" {
 		all, err := v.Threads()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Architectures by the names that Swift gives them.
+// Architectures, by their names in Swift.
 const (
 	X86_64 = "x86_64"
 	I386   = "i386"

@@ -82,7 +82,7 @@ func TestSwiftListing(t *testing.T) {
 	}
 }
 
-// What Swift wrote, read and written again, is the same JSON, but for escapes.
+// Swift's output, read and written again, is the same JSON, but for escapes.
 func TestSwiftBytes(t *testing.T) {
 	for _, file := range vectors(t) {
 		text := bytes.TrimSpace(read(t, file))
@@ -167,7 +167,7 @@ func TestMarshalUnmarshalIsIdentity(t *testing.T) {
 	})
 }
 
-// FuzzUnmarshal: any text gives an envelope or an error; an envelope is the same
+// FuzzUnmarshal: any text decodes to an envelope or an error; an envelope is the same
 // after it was written and read.
 func FuzzUnmarshal(f *testing.F) {
 	for _, file := range vectors(f) {

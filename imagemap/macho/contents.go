@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// maxContents bounds what is read at once, in bytes.
+// maxContents bounds one read, in bytes.
 const maxContents = 1 << 30
 
 // Data reads the contents of a section. A section without contents in the file

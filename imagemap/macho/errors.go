@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// What the bytes may be instead of an image that can be read.
+// Kinds of data that are not one readable image.
 var (
-	// ErrNotMachO: they are of something else.
+	// ErrNotMachO: the data is of another format.
 	ErrNotMachO = errors.New("not a Mach-O file")
 	// ErrUniversal: a file with images of several architectures, see [Slices].
 	ErrUniversal = errors.New("a universal file: one of its slices must be chosen")
 )
 
-// Error says what is wrong with an image, and where.
+// Error is a fault of an image, and its place.
 type Error struct {
 	Offset uint64 // from the image's header, in bytes
 	Reason string
 }
 
-// Error gives both.
+// Error returns both.
 func (e *Error) Error() string { return fmt.Sprintf("Mach-O: offset %#x: %s", e.Offset, e.Reason) }
 
 func errorf(offset uint64, format string, args ...any) error {

@@ -14,7 +14,7 @@ const (
 	DSYM    uint32 = 10
 )
 
-// Limits of what is read; a linker makes far less.
+// Limits; a linker makes far less.
 const (
 	maxCommands = 16 << 20 // bytes
 	maxSections = 1 << 16
@@ -273,7 +273,7 @@ func (f *File) End() (end uint64) {
 	return end
 }
 
-// Section gives the first section with that name, in any segment.
+// Section returns the first section with that name, in any segment.
 func (f *File) Section(name string) (*Section, bool) {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {

@@ -6,8 +6,8 @@ import (
 )
 
 // Loaded reads the image whose header lies in memory at header. Its contents are as
-// they are there: file offsets are found where their segments are. What a process
-// has not loaded or has given back cannot be read.
+// they are there: file offsets are found where their segments are. Parts that the
+// process has not loaded, or has unmapped, cannot be read.
 func Loaded(memory io.ReaderAt, header uint64) (*File, error) {
 	f, err := Read(at{memory, header})
 	if err != nil {
@@ -43,7 +43,7 @@ func (l *loaded) ReadAt(p []byte, off int64) (int, error) {
 	return l.memory.ReadAt(p, int64(where))
 }
 
-// find gives the address of a piece of the file.
+// find returns the address of a piece of the file.
 func (l *loaded) find(off, n uint64) (uint64, bool) {
 	for i := range l.file.Segments {
 		s := &l.file.Segments[i]

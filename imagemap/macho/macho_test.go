@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// libraries gives test data of other packages, by name: libraries that ld64.lld
+// libraries returns test data of other packages, by name: libraries that ld64.lld
 // made.
 func libraries(t testing.TB) map[string][]byte {
 	t.Helper()
@@ -160,7 +160,7 @@ func (m memory) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(m.data).ReadAt(p, off-int64(m.start))
 }
 
-// load gives an image as a loader has it in memory, at header.
+// load returns an image as a loader has it in memory, at header.
 func load(f *File, header uint64) memory {
 	m := memory{start: header, data: make([]byte, f.End()-f.Base())}
 	for _, s := range f.Segments {
@@ -226,7 +226,7 @@ func TestLoaded(t *testing.T) {
 // thin is a library for x86-64 as bytes that may be changed.
 func thin(t testing.TB) []byte { return libraries(t)["x86_64-O2-nofp.dylib"] }
 
-// TestBad: what cannot be read is an error that says where.
+// TestBad: damaged images are errors that say where.
 func TestBad(t *testing.T) {
 	put := func(at int, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], v); return b }

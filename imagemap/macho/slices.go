@@ -15,7 +15,7 @@ const (
 )
 
 // maxSlices is more than any file has. Java's class files begin with the same word
-// as universal files; what follows there is a version, at least 45.
+// as universal files; there a version follows, which is at least 45.
 const maxSlices = 32
 
 // Slice is one architecture's image in a universal file.
@@ -85,7 +85,7 @@ func cutOff(offset uint64, what string, err error) error {
 	return err
 }
 
-// Open gives a slice of a file as a reader of its own.
+// Open returns a slice of a file as a reader of its own.
 func (s Slice) Open(r io.ReaderAt) io.ReaderAt {
 	size := int64(s.Size)
 	if size == 0 {

@@ -1,9 +1,9 @@
 package macho
 
-// Functions gives the addresses of the image's functions, ascending, as the linker
+// Functions returns the addresses of the image's functions, ascending, as the linker
 // lists them (LC_FUNCTION_STARTS): the distance of each from the one before, the
-// first from the header, in ULEB128, up to a zero. What cannot be decoded ends the
-// list, with an [*Error].
+// first from the header, in ULEB128, up to a zero. A number that cannot be decoded
+// ends the list, with an [*Error].
 func (f *File) Functions() ([]uint64, error) {
 	raw, err := f.Command(FunctionStarts)
 	if err != nil {
@@ -29,7 +29,7 @@ func (f *File) Functions() ([]uint64, error) {
 	return out, nil
 }
 
-// uleb decodes a number, and gives its length; 0 where it does not end or is too
+// uleb decodes a number and returns its length; 0 where it does not end or is too
 // large.
 func uleb(raw []byte) (v uint64, n int) {
 	for shift := uint(0); n < len(raw) && shift < 63; shift += 7 {

@@ -24,7 +24,7 @@ const (
 // images share theirs.
 const maxNames = 256 << 20
 
-// Symbols gives the symbols that lie in sections (LC_SYMTAB), in the file's order.
+// Symbols returns the symbols that lie in sections (LC_SYMTAB), in the file's order.
 // The error is an [*Error] or the reader's.
 func (f *File) Symbols() ([]Symbol, error) {
 	entries, err := f.nlist()
@@ -54,7 +54,7 @@ type Stub struct {
 	Addr, Size uint64
 }
 
-// Stubs gives the jumps to imported functions in __stubs and sections like it. The
+// Stubs returns the jumps to imported functions in __stubs and sections like it. The
 // error is an [*Error] or the reader's.
 func (f *File) Stubs() ([]Stub, error) {
 	var out []Stub

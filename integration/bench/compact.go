@@ -152,7 +152,7 @@ func compact(t *table) error {
 	return nil
 }
 
-// walkCompact gives walks of stacks whose frames are of random functions.
+// walkCompact returns walks of stacks whose frames are of random functions.
 func walkCompact(rng *rand.Rand, section []byte, starts []uint32, words []int) (func() error, error) {
 	const low = 0x7000_0000_0000
 	u := compactunwind.New()

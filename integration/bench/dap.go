@@ -15,7 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// stackRequests measures what an editor waits for at a stop: stackTrace by `clew
+// stackRequests measures an editor's wait at a stop: stackTrace by `clew
 // dap` beside `dlv dap`, both real servers over TCP.
 func stackRequests(t *table, program string) error {
 	t.title = "DAP stackTrace, beside `dlv dap`"
@@ -158,7 +158,7 @@ func (e *editor) close() {
 	_ = e.cmd.Wait()
 }
 
-// read gives the next message that is asked for.
+// read returns the next message that is asked for.
 func (e *editor) read(is func(*dapwire.Message) bool) (*dapwire.Message, error) {
 	for {
 		content, err := e.in.Read()

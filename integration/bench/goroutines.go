@@ -108,7 +108,7 @@ func (d *alone) again() error {
 	return err
 }
 
-// goroutines does what Delve does to list goroutines with their stacks.
+// goroutines lists goroutines with their stacks, as Delve does.
 func (d *alone) goroutines(least int) error {
 	group, unlock := d.dbg.LockTargetGroup()
 	defer unlock()

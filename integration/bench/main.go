@@ -5,7 +5,7 @@
 //
 // Every figure is the median of several rounds in which the things compared
 // take turns. Ratios of one run can be compared with those of another; the
-// absolute figures cannot, and are there to show what a ratio is made of.
+// absolute figures cannot, and are there to show the parts of a ratio.
 //
 // It needs linux/amd64, a C compiler, and leave to trace a process. The exit
 // status is 0 when everything was measured, 1 when something failed, 2 for wrong
@@ -28,7 +28,7 @@ import (
 	"github.com/clewdbg/clew/unwind/plugin"
 )
 
-// strategies are what is measured, as clew has them.
+// strategies are the measured ones, as clew has them.
 var strategies = map[string]func() unwind.Unwinder{
 	unwind.StrategyDWARF: func() unwind.Unwinder { return dwarfcfi.New() },
 	unwind.StrategyFP:    func() unwind.Unwinder { return fpwalk.New() },

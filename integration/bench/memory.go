@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// memoryOfServers measures what a server and all processes that it starts hold,
+// memoryOfServers measures the memory of a server and all processes that it starts,
 // but for the program that is debugged.
 func memoryOfServers(t *table, program string) error {
 	t.title = "Memory of a server, beside `dlv dap`"
@@ -47,7 +47,7 @@ func memoryOfServers(t *table, program string) error {
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }
 
-// held gives the PSS in bytes of a process and all below it, and how many these
+// held returns the PSS in bytes of a process and all below it, and how many these
 // are, but for those that run the program.
 func held(pid int, program string) (pss int64, processes int, err error) {
 	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || exe == program {

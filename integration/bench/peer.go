@@ -15,7 +15,7 @@ import (
 // debianCrates is where Debian's packages of Rust crates lie.
 const debianCrates = "/usr/share/cargo/registry"
 
-// peer is a program of a crate that looks up what clew looks up.
+// peer is a program of a crate that does the same lookups as clew.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -75,7 +75,7 @@ func (p *peer) start(section []byte, offsets []uint32) error {
 	return p.cmd.Start()
 }
 
-// round lets it look up all offsets, and compares what it found.
+// round has it look up all offsets, and compares its results.
 func (p *peer) round() error {
 	if _, err := io.WriteString(p.in, "\n"); err != nil {
 		return err

@@ -115,7 +115,7 @@ func found(ok bool) error {
 	return nil
 }
 
-// libc gives the C library's tables.
+// libc returns the C library's tables.
 func libc() (section, header cfi.Section, code unwind.RangeSet, err error) {
 	cc, err := testneed.Compiler.Find()
 	if err != nil {

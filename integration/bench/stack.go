@@ -54,7 +54,7 @@ func stopAt(program, location string, list []string, args ...string) (*stopped, 
 		order = append(order, engine.Named{Name: name, Unwinder: s.host.Plugin(name)})
 	}
 	s.engine = engine.New(order)
-	return s, s.look()
+	return s, s.prepare()
 }
 
 func (s *stopped) close() error {
@@ -64,16 +64,16 @@ func (s *stopped) close() error {
 	return s.session.Close()
 }
 
-// again lets the program run to its next stop: nobody knows its stack then.
+// again lets the program run to its next stop, whose stack is not known yet.
 func (s *stopped) again() error {
 	if _, err := s.session.Continue(context.Background()); err != nil {
 		return err
 	}
-	return s.look()
+	return s.prepare()
 }
 
-// look does what is done once a stop, whatever is asked afterwards.
-func (s *stopped) look() (err error) {
+// prepare does the work that is done once for a stop.
+func (s *stopped) prepare() (err error) {
 	if s.view, err = s.process.Look(false); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func wholeStack(t *table, program string, in where, n int, strategy string) erro
 	run := func() error { _, err := s.session.Continue(context.Background()); return err }
 	clew := func(claims bool) func() error {
 		return func() error {
-			if err := s.look(); err != nil {
+			if err := s.prepare(); err != nil {
 				return err
 			}
 			return s.clew(n, claims)
@@ -154,7 +154,7 @@ func wholeStack(t *table, program string, in where, n int, strategy string) erro
 	}
 	r, err := compare(t.rounds,
 		contender{name: "Delve", before: run, run: func() error { return s.delve(n) }},
-		contender{name: "once a stop", before: run, run: s.look},
+		contender{name: "once a stop", before: run, run: s.prepare},
 		contender{name: "assembled", before: run, run: clew(false)},
 		contender{name: "as shown", before: run, run: clew(true)},
 	)

@@ -39,7 +39,7 @@ type contender struct {
 	before func() error
 }
 
-// result is what a contender needs for one run.
+// result is a contender's cost of one run.
 type result struct {
 	time   time.Duration // median
 	allocs float64       // median of objects
@@ -109,7 +109,7 @@ func median[T time.Duration | float64](values []T) T {
 	return s[len(s)/2]
 }
 
-// per gives nanoseconds per item.
+// per returns nanoseconds per item.
 func (r result) per(n int) string {
 	return fmt.Sprintf("%.1f", float64(r.time.Nanoseconds())/float64(n))
 }

@@ -13,7 +13,7 @@ import (
 // frameSize is how much stack a frame of the walks has, in bytes.
 const frameSize = 128
 
-// windowSize is how much of the stack goes with a request: what a deep stack's
+// windowSize is how much of the stack goes with a request: as much as a deep stack's
 // windows grow to.
 const windowSize = 256 << 10
 
@@ -55,7 +55,7 @@ func walkAll(u unwind.Unwinder, whole unwind.WalkRequest) (steps int, err error)
 	}
 }
 
-// walks measures what a process of its own costs a strategy.
+// walks measures the cost of running a strategy in a process of its own.
 func walks(t *table) error {
 	t.title = "A walk by frame pointers, in this process and through the plugin's"
 	t.notes = []string{fmt.Sprintf("Frames of %d bytes, windows of %d KiB.", frameSize, windowSize>>10)}

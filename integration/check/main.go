@@ -118,7 +118,7 @@ func testWithRace(r *report) error {
 func test(r *report, packages []string, args ...string) error {
 	args = slices.Concat([]string{"test", "-json", timeout}, args, packages)
 	if testneed.InCI() {
-		// What a test of live processes found on another day proves nothing.
+		// A cached result of a test of live processes proves nothing.
 		args = slices.Insert(args, 1, "-count=1")
 	}
 	cmd := exec.Command("go", args...)

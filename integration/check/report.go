@@ -24,7 +24,7 @@ type event struct {
 }
 
 // A report follows the events of one or more runs of go test. It prints what go
-// test would print, and keeps what was left out.
+// test would print, and keeps the list of tests that were left out.
 type report struct {
 	out            io.Writer
 	running        map[string]map[string][]string // package, test: its output so far
@@ -44,7 +44,7 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, running: map[string]map[string][]string{}, leftOut: map[string][]string{}, failures: map[name]int{}}
 }
 
-// read takes events until the end of in. Lines that are none, as a test binary
+// read takes events until the end of in. Lines that are no events, as a test binary
 // may print them, pass through.
 func (r *report) read(in io.Reader) error {
 	lines := bufio.NewReader(in)
@@ -130,7 +130,7 @@ func (r *report) takeTest(e event) {
 	}
 }
 
-// leaveOut notes that what was left out, and why.
+// leaveOut notes a test that was left out, and the reason.
 func (r *report) leaveOut(what, why string) {
 	if !slices.Contains(r.leftOut[why], what) { // both runs may leave it out
 		r.leftOut[why] = append(r.leftOut[why], what)
@@ -155,7 +155,7 @@ func reason(output []string) string {
 	return strings.Join(other, "; ")
 }
 
-// conclude prints what was left out and the counts, and reports whether that
+// conclude prints the tests left out and the counts, and reports whether that
 // is a success.
 func (r *report) conclude(ci bool) bool {
 	skipped := 0

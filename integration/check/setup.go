@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// A missing need and what Find said of it.
+// A missing need and Find's error about it.
 type missing struct {
 	need   testneed.Need
 	reason error
@@ -27,7 +27,7 @@ func missingNeeds() []missing {
 	return list
 }
 
-// installDebian installs the packages of what is missing.
+// installDebian installs the packages of missing needs.
 func installDebian(list []missing) error {
 	var packages []string
 	for _, m := range list {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestShown: the attributes that say what is shown, and the console's commands
+// TestShown: the attributes of the shown frames, and the console's commands
 // that change them.
 func TestShown(t *testing.T) {
 	exe, source := plain(t)
@@ -23,7 +23,7 @@ func TestShown(t *testing.T) {
 		c.ok("threads", nil)
 		frame := c.stack(thread, 0, 0).StackFrames[0].ID
 		for _, s := range c.scopes(frame) {
-			if s.Name != "Registers" && s.VariablesReference < firstOwn { // whose values are addresses
+			if s.Name != "Registers" && s.VariablesReference < firstClewID { // whose values are addresses
 				c.ok("variables", object{"variablesReference": s.VariablesReference})
 			}
 		}
@@ -46,7 +46,7 @@ func TestShown(t *testing.T) {
 }
 
 // TestBreakpoints: conditions, counts of hits, messages, at lines, functions and
-// instructions, and what is not there.
+// instructions, and missing places.
 func TestBreakpoints(t *testing.T) {
 	exe, source := plain(t)
 	at := line(t, source, breakpointText)
@@ -64,13 +64,13 @@ func TestBreakpoints(t *testing.T) {
 		}})
 		c.ok("configurationDone", nil)
 		thread := threadOf(t, c.event("stopped"))
-		c.look(thread)
+		c.inspectStop(thread)
 		f := c.stack(thread, 1, 1).StackFrames[0]
 		c.request("setInstructionBreakpoints", object{"breakpoints": []object{{"instructionReference": f.PC}, {"instructionReference": f.PC, "offset": 1},
 			{"instructionReference": "nonsense"}, {"instructionReference": "0x10"}}})
 		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{}})
 		c.ok("continue", object{"threadId": thread})
-		c.look(threadOf(t, c.event("stopped")))
+		c.inspectStop(threadOf(t, c.event("stopped")))
 		c.ok("setInstructionBreakpoints", object{"breakpoints": []object{}})
 		c.request("setBreakpoints", object{"source": object{"path": "/nonexistent/x.go"}, "breakpoints": []object{{"line": 1}}})
 		c.request("setBreakpoints", object{"source": object{}, "breakpoints": []object{{"line": 1}}})
@@ -128,7 +128,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("not watched: %v", first)
 		}
 		c.ok("continue", object{"threadId": thread})
-		c.look(threadOf(t, c.event("stopped")))
+		c.inspectStop(threadOf(t, c.event("stopped")))
 		c.ok("setDataBreakpoints", object{"breakpoints": []object{}})
 		c.ok("continue", object{"threadId": thread})
 		c.event("terminated")

@@ -138,7 +138,7 @@ func TestKilledProgram(t *testing.T) {
 }
 
 // TestBadClients: a server for many clients has its other sessions, whatever a
-// client does: writes what is no message, goes while it is being worked for, or
+// client does: it writes invalid messages, leaves while the server works for it, or
 // does not read.
 func TestBadClients(t *testing.T) {
 	testneed.Ptrace(t)

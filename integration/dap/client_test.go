@@ -65,7 +65,7 @@ func (c *client) send(command string, arguments any) int64 {
 	return c.seq
 }
 
-// read gives the next message, nil at the end.
+// read returns the next message, nil at the end.
 func (c *client) read() *dapwire.Message {
 	c.t.Helper()
 	select {
@@ -84,8 +84,8 @@ func (c *client) read() *dapwire.Message {
 	}
 }
 
-// until gives the first message from c.next on for which is holds, reading on as
-// needed. What comes before it is left out.
+// until returns the first message from c.next on for which is holds, reading on as
+// needed. Messages before it are left out.
 func (c *client) until(what string, is func(*dapwire.Message) bool) *dapwire.Message {
 	c.t.Helper()
 	for i := c.next; ; i++ {

@@ -65,8 +65,8 @@ func breakpoints(source string, lines ...int) object {
 	return object{"source": object{"path": filepath.Join(source, "main.go")}, "breakpoints": list}
 }
 
-// look asks for everything that an editor shows at a stop.
-func (c *client) look(thread int64) {
+// inspectStop asks for everything that an editor shows at a stop.
+func (c *client) inspectStop(thread int64) {
 	c.t.Helper()
 	c.ok("threads", nil)
 	first := c.stack(thread, 0, 1)
@@ -76,7 +76,7 @@ func (c *client) look(thread int64) {
 	frames := append(first.StackFrames, c.stack(thread, 1, 1).StackFrames...)
 	for _, f := range frames {
 		for _, s := range c.scopes(f.ID) {
-			if s.VariablesReference < firstOwn {
+			if s.VariablesReference < firstClewID {
 				c.ok("variables", object{"variablesReference": s.VariablesReference})
 			}
 		}
@@ -101,7 +101,7 @@ func TestExec(t *testing.T) {
 		c.ok("setExceptionBreakpoints", object{"filters": []string{"unrecovered-panic", "runtime-fatal-throw"}})
 		c.ok("configurationDone", nil)
 		thread := threadOf(t, c.event("stopped"))
-		c.look(thread)
+		c.inspectStop(thread)
 		frame := c.stack(thread, 0, 1).StackFrames[0].ID
 		locals := int64(0)
 		for _, s := range c.scopes(frame) {
@@ -150,13 +150,13 @@ func TestDebug(t *testing.T) {
 		c.request("stackTrace", object{"threadId": 1})
 		c.ok("continue", object{"threadId": 1})
 		thread := threadOf(t, c.event("stopped"))
-		c.look(thread)
+		c.inspectStop(thread)
 		f := c.stack(thread, 0, 1).StackFrames[0]
 		c.ok("disassemble", object{"memoryReference": f.PC, "instructionOffset": -3, "instructionCount": 10})
 		c.ok("dataBreakpointInfo", object{"name": "a", "frameId": f.ID})
 		c.request("setInstructionBreakpoints", object{"breakpoints": []object{{"instructionReference": f.PC}}})
 		c.ok("continue", object{"threadId": thread})
-		c.look(threadOf(t, c.event("stopped")))
+		c.inspectStop(threadOf(t, c.event("stopped")))
 		c.ok("disconnect", object{"terminateDebuggee": true})
 	})
 }
@@ -171,7 +171,7 @@ func TestTest(t *testing.T) {
 		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.step"}}})
 		c.ok("configurationDone", nil)
 		thread := threadOf(t, c.event("stopped"))
-		c.look(thread)
+		c.inspectStop(thread)
 		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{}})
 		c.ok("continue", object{"threadId": thread})
 		c.event("terminated")
@@ -288,7 +288,7 @@ func TestRunning(t *testing.T) {
 	})
 }
 
-// TestRefusals asks for what cannot be had.
+// TestRefusals sends requests that must be refused.
 func TestRefusals(t *testing.T) {
 	exe, source := plain(t)
 	broken := t.TempDir()

@@ -33,13 +33,13 @@ func TestConsole(t *testing.T) {
 	// Of the thread that has stopped, of a frame that is selected (one of Delve's, and
 	// one that only clew knows), and by its ID: all are the same thread's.
 	want := strings.TrimSuffix(export("text", 200), "\n")
-	own := frames[0]
+	clewFrame := frames[0]
 	for _, f := range frames {
-		if f.ID >= firstOwn && f.Hint != "label" {
-			own = f
+		if f.ID >= firstClewID && f.Hint != "label" {
+			clewFrame = f
 		}
 	}
-	for line, frame := range map[string]int64{"clew stack": 0, " clew stack ": frames[0].ID, "clew  stack": own.ID, "clew stack " + itoa(int(thread)): 0} {
+	for line, frame := range map[string]int64{"clew stack": 0, " clew stack ": frames[0].ID, "clew  stack": clewFrame.ID, "clew stack " + itoa(int(thread)): 0} {
 		if got := c.console(line, frame); got != want {
 			t.Errorf("%q in frame %d gives\n%s\nwant\n%s", line, frame, got, want)
 		}
@@ -57,8 +57,8 @@ func TestConsole(t *testing.T) {
 	}
 	for file, format := range map[string]string{"a.txt": "text", "a.json": "json", "a.cbf": "cbf", "a.swift.json": "swift", "a.pb.gz": "pprof", "a.snapshot.json": "snapshot"} {
 		path := filepath.Join(dir, file)
-		if said := c.console(`clew export "`+path+`"`, 0); said != "1 stack written to "+path {
-			t.Errorf("%s", said)
+		if output := c.console(`clew export "`+path+`"`, 0); output != "1 stack written to "+path {
+			t.Errorf("%s", output)
 		}
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != export(format, 0) {
@@ -66,8 +66,8 @@ func TestConsole(t *testing.T) {
 		}
 	}
 	folder := filepath.Join(dir, "all")
-	if said := c.console(`clew export all --format=cbf '`+folder+`'`, 0); !strings.Contains(said, "stacks written to "+folder) {
-		t.Errorf("%s", said)
+	if output := c.console(`clew export all --format=cbf '`+folder+`'`, 0); !strings.Contains(output, "stacks written to "+folder) {
+		t.Errorf("%s", output)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "index.json")); err != nil {
 		t.Error(err)

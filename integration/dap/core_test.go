@@ -13,14 +13,14 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// dumped is a core file of the program, and what it recorded before.
+// dumped is a core file of the program, and the program's record.
 func dumped(t *testing.T, p program.Program) (core, stem string) {
 	t.Helper()
 	stem = filepath.Join(t.TempDir(), "record")
 	return dump(t, p.Env(), p.Path, "plain", "core", stem), stem
 }
 
-// dump runs a program that crashes, and gives its core file.
+// dump runs a program that crashes, and returns its core file.
 func dump(t *testing.T, env []string, command ...string) (core string) {
 	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
@@ -114,8 +114,8 @@ func TestCore(t *testing.T) {
 		t.Error(b)
 	}
 	for _, f := range got.StackFrames {
-		if f.ID >= firstOwn {
-			c.ownFrame(f)
+		if f.ID >= firstClewID {
+			c.checkClewFrame(f)
 			break
 		}
 	}

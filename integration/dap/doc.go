@@ -1,6 +1,6 @@
 // Package dap holds `clew dap` to what editors get from `dlv dap`: scripted
 // sessions are played against both and compared message by message, apart from
-// the differences that are meant (intended_test.go), and the stacks that it gives are
+// intended differences (intended_test.go), and its stacks are
 // compared with what programs recorded of themselves.
 //
 // Longer rounds than those of every day:
@@ -10,7 +10,7 @@
 //
 // The first has one server serve 1,000 sessions one after another, and then 16 at
 // once, and looks for processes, file descriptors and files that are left over. The
-// second builds clew with the race detector: what it finds in any of clew's
-// processes is in the files /tmp/race.PID, of which there must be none. The last time
+// second builds clew with the race detector: its findings in any of clew's
+// processes are in the files /tmp/race.PID, of which there must be none. The last time
 // they took 4 and 11 minutes on two cores, and nothing was left over or found.
 package dap

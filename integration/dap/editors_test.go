@@ -15,8 +15,8 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// editor is what an editor is known to do: how it starts the server, how it
-// introduces itself, and what it asks for at a stop.
+// editor is the known behaviour of an editor: how it starts the server, how it
+// introduces itself, and its requests at a stop.
 type editor struct {
 	name string
 	// args are the server's arguments for a port that the editor has chosen; nil
@@ -232,7 +232,7 @@ func (e *editor) connect(t *testing.T, exe string) (c *client, ended func()) {
 	}
 }
 
-// freeAddress is an address that nobody listened at a moment ago: editors choose
+// freeAddress is an address without a listener a moment ago: editors choose
 // ports like that.
 func freeAddress(t testing.TB) string {
 	t.Helper()
@@ -244,7 +244,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// TestGoExtension: what the Go extension of VS Code does with the binary besides
+// TestGoExtension: the commands that the Go extension of VS Code runs besides
 // debugging: it reads its build information, asks for the version, and has it
 // guess where sources are.
 func TestGoExtension(t *testing.T) {

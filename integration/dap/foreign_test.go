@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// foreign gives the thread without a goroutine, of those that the client is told
+// foreign returns the thread without a goroutine, of those that the client is told
 // of, that stands in a function.
 func (c *client) foreign(function string) (thread int64, stack stackBody) {
 	c.t.Helper()
 	for _, th := range c.ok("threads", nil)["threads"].([]any) {
 		id := int64(th.(object)["id"].(float64))
-		if id < firstOwn {
+		if id < firstClewID {
 			continue
 		}
 		stack := c.stack(id, 0, 50)
@@ -31,7 +31,7 @@ func TestForeignThreads(t *testing.T) {
 	p := locals(t)
 	c := start(t, binary("clew")).dial()
 	main := c.launchLocals(p, lineOf(t, p.source, "// stop here"))
-	if main >= firstOwn {
+	if main >= firstClewID {
 		t.Fatalf("a goroutine has the ID %d", main)
 	}
 	thread, stack := c.foreign("waiter")
@@ -41,7 +41,7 @@ func TestForeignThreads(t *testing.T) {
 	if got := c.ok("evaluate", object{"expression": "kept+1", "frameId": stack.named(t, "waiter").ID})["result"]; got != "78" {
 		t.Errorf("kept+1 is %v", got)
 	}
-	// What is selected has not changed: an expression without a frame is about it.
+	// The selected frame has not changed: an expression without a frame is about it.
 	if got := c.ok("evaluate", object{"expression": "seen"})["result"]; got != "71" {
 		t.Errorf("seen is %v in the current goroutine", got)
 	}
@@ -57,7 +57,7 @@ func TestForeignThreads(t *testing.T) {
 	c.ok("continue", object{"threadId": thread})
 	stopped := c.event("stopped")
 	caught := threadOf(t, stopped)
-	if caught < firstOwn || caught == thread {
+	if caught < firstClewID || caught == thread {
 		t.Fatalf("a thread of C's has stopped: %v", stopped)
 	}
 	listed(t, c, caught)

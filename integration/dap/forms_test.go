@@ -15,7 +15,7 @@ import (
 // The launch and attach forms and their attributes, beside those of
 // compare_test.go.
 
-// TestSurroundings gives the program a folder, an environment, arguments, its
+// TestSurroundings passes to the program a folder, an environment, arguments, its
 // input and files for its output, and has it built with flags, in both spellings.
 func TestSurroundings(t *testing.T) {
 	_, source := plain(t)
@@ -74,12 +74,12 @@ func TestRebuild(t *testing.T) {
 		c.ok("configurationDone", nil)
 		c.event("stopped")
 		c.ok("continue", object{"threadId": 1})
-		c.look(threadOf(t, c.event("stopped")))
+		c.inspectStop(threadOf(t, c.event("stopped")))
 		c.ok("disconnect", object{"terminateDebuggee": true})
 	})
 }
 
-// TestNoDebugBuilt only runs what it has built first.
+// TestNoDebugBuilt builds a program and only runs it.
 func TestNoDebugBuilt(t *testing.T) {
 	_, source := plain(t)
 	for _, mode := range []string{"debug", "test"} {
@@ -104,7 +104,7 @@ func TestCoreFile(t *testing.T) {
 		thread := threadOf(t, c.launch(launch))
 		for _, th := range c.ok("threads", nil)["threads"].([]any) {
 			if strings.Contains(th.(object)["name"].(string), "main.goroutines.func1") {
-				c.look(int64(th.(object)["id"].(float64)))
+				c.inspectStop(int64(th.(object)["id"].(float64)))
 			}
 		}
 		c.request("exceptionInfo", object{"threadId": thread})
@@ -200,7 +200,7 @@ func tracer(t testing.TB, pid int) string {
 	return strings.TrimSpace(id)
 }
 
-// TestRemote attaches to what a headless server debugs, goes on, and leaves or ends
+// TestRemote attaches to the program that a headless server debugs, goes on, and leaves or ends
 // it.
 func TestRemote(t *testing.T) {
 	exe, source := plain(t)
@@ -223,7 +223,7 @@ func TestRemote(t *testing.T) {
 		c.ok("setBreakpoints", breakpoints("/elsewhere", at))
 		c.ok("configurationDone", nil)
 		thread := threadOf(c.t, c.event("stopped"))
-		c.look(thread)
+		c.inspectStop(thread)
 		c.ok("stepOut", object{"threadId": thread})
 		c.stack(threadOf(c.t, c.event("stopped")), 0, 0)
 		c.ok("disconnect", nil)
@@ -237,7 +237,7 @@ func TestRemote(t *testing.T) {
 		c.event("stopped")
 		c.ok("setBreakpoints", breakpoints(source, at))
 		c.ok("continue", object{"threadId": 1})
-		c.look(threadOf(c.t, c.event("stopped")))
+		c.inspectStop(threadOf(c.t, c.event("stopped")))
 		c.ok("disconnect", object{"terminateDebuggee": true})
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// TestGone: however a session ends, what was launched is killed, and what was
+// TestGone: however a session ends, a launched program is killed, and one that was
 // attached to goes on.
 func TestGone(t *testing.T) {
 	exe, _ := plain(t)
@@ -111,7 +111,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	}
 }
 
-// starts waits for the process that the server starts to debug it, and gives its
+// starts waits for the process that the server starts to debug it, and returns its
 // ID; but is not meant.
 func (s *server) starts(but int) int {
 	s.t.Helper()

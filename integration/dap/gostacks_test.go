@@ -35,7 +35,7 @@ func TestGoStacks(t *testing.T) {
 	for _, f := range whole.StackFrames {
 		names[f.Name]++
 		ids[f.ID] = true
-		if f.ID >= firstOwn || f.Hint == "label" {
+		if f.ID >= firstClewID || f.Hint == "label" {
 			t.Fatalf("a row that Delve does not know: %+v", f)
 		}
 	}
@@ -67,7 +67,7 @@ func TestGoStacks(t *testing.T) {
 	c.disconnect()
 }
 
-// TestGoStackMiddleFirst asks for a page whose beginning nobody has seen.
+// TestGoStackMiddleFirst asks for a page in the middle before the first page.
 func TestGoStackMiddleFirst(t *testing.T) {
 	testneed.Ptrace(t)
 	exe, _ := plain(t)
@@ -77,7 +77,7 @@ func TestGoStackMiddleFirst(t *testing.T) {
 	whole := c.stack(thread, 0, 1000)
 	for i, f := range middle.StackFrames {
 		w := whole.StackFrames[100+i]
-		if f.Name != w.Name || f.PC != w.PC || f.ID >= firstOwn || len(middle.StackFrames) != 3 {
+		if f.Name != w.Name || f.PC != w.PC || f.ID >= firstClewID || len(middle.StackFrames) != 3 {
 			t.Errorf("%+v, want %+v", f, w)
 		}
 		frame := whole.StackFrames[100+i].ID
@@ -122,7 +122,7 @@ func children(t testing.TB, pid int) (commands []string) {
 	return commands
 }
 
-// childrenOf gives the IDs of a process's children, and in which state they are.
+// childrenOf returns the IDs of a process's children, and their states.
 func childrenOf(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// serving starts a headless server as a debugger's exec command gives it.
+// serving starts a headless server as a debugger's exec command does.
 func serving(t testing.TB, tool, library string, flags []string, program string, args ...string) *server {
 	t.Helper()
 	line := append([]string{"NATIVE_LIBRARY=" + library, tool, "exec", program, "--headless", "--listen=127.0.0.1:0"}, flags...)
@@ -36,7 +36,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 				c.event("stopped")
 				c.ok("continue", object{"threadId": 1})
 				thread := threadOf(t, c.event("stopped"))
-				c.look(thread)
+				c.inspectStop(thread)
 				for _, step := range []string{"next", "next", "stepIn", "stepOut"} {
 					c.ok(step, object{"threadId": thread})
 					thread = threadOf(t, c.event("stopped"))
@@ -44,7 +44,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 				}
 				if flags != nil {
 					other := s.dial()
-					other.look(threadOf(t, other.remote(object{"stopOnEntry": true})))
+					other.inspectStop(threadOf(t, other.remote(object{"stopOnEntry": true})))
 					other.ok("disconnect", nil) // the program stays as it is
 					other.end()
 					all = append(all, other)
@@ -72,7 +72,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 }
 
 // TestHeadlessStacks: an editor that connects to a headless server of clew's sees
-// the stack that the program recorded, has what clew dap gives of its frames, and
+// the stack that the program recorded, has what clew dap returns of its frames, and
 // is not misled when another client has let the program run.
 func TestHeadlessStacks(t *testing.T) {
 	testneed.Ptrace(t)
@@ -106,7 +106,7 @@ func TestHeadlessStacks(t *testing.T) {
 	}
 }
 
-// TestHeadlessOtherWrites: what one editor writes to the stack is in what another
+// TestHeadlessOtherWrites: a value that one editor writes to the stack is in the rows that another
 // gets of it at the same stop.
 func TestHeadlessOtherWrites(t *testing.T) {
 	testneed.Ptrace(t)

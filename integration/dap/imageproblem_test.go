@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// TestImageProblemOnce: what is wrong with an image's tables comes in the debug
+// TestImageProblemOnce: the fault of an image's tables comes in the debug
 // console, with the field and its offset, and once in a session: however often
 // stacks that go through it are asked for. The frames above are there.
 func TestImageProblemOnce(t *testing.T) {
@@ -42,19 +42,19 @@ func TestImageProblemOnce(t *testing.T) {
 	}
 	c.ok("clew/stack", object{"threadId": thread})
 	c.disconnect()
-	said := 0
+	count := 0
 	for _, m := range c.all {
 		if m.Event != "output" {
 			continue
 		}
 		if text, _ := body(t, m)["output"].(string); strings.Contains(text, ".sframe+0x2: sfp_version: version 9 is not known") {
-			said++
+			count++
 			if !strings.Contains(text, p.Library) {
 				t.Errorf("%q does not name the image", text)
 			}
 		}
 	}
-	if said != 1 {
-		t.Errorf("it is said %d times: %s", said, c.transcript())
+	if count != 1 {
+		t.Errorf("it is reported %d times: %s", count, c.transcript())
 	}
 }

@@ -44,7 +44,7 @@ func TestSubstitutePathConsole(t *testing.T) {
 		for _, f := range c.stack(thread, 0, 50).StackFrames {
 			if filepath.Base(f.Source.Path) == "main.go" {
 				owner := "Delve's "
-				if f.ID >= firstOwn {
+				if f.ID >= firstClewID {
 					owner = "clew's "
 				}
 				folders[owner+filepath.Dir(f.Source.Path)]++

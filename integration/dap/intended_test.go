@@ -25,7 +25,7 @@ import (
 // With native code stacks and lists of threads differ as well, which is what
 // clew is for: see native_test.go.
 
-// intended takes out of a message of clew's what is meant to differ.
+// intended removes the intended differences from a message of clew's.
 func intended(m *dapwire.Message, o object) {
 	dlvs(m, o)
 	b, _ := o["body"].(object)
@@ -36,7 +36,7 @@ func intended(m *dapwire.Message, o object) {
 		}
 		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest"} {
 			if b[key] == true {
-				delete(b, key) // dlv leaves out what is false
+				delete(b, key) // dlv leaves out false values
 			}
 		}
 	case "setInstructionBreakpoints":
@@ -54,7 +54,7 @@ func intended(m *dapwire.Message, o object) {
 	}
 }
 
-// dlvs takes out of a message of dlv's what clew knows better.
+// dlvs removes from a message of dlv's the parts that clew knows better.
 func dlvs(m *dapwire.Message, o object) {
 	b, _ := o["body"].(object)
 	if m.Command == "stackTrace" {

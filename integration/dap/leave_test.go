@@ -16,7 +16,7 @@ import (
 type attached struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
-	err *os.File // what it writes to standard error
+	err *os.File // its standard error
 	s   *server
 	c   *client
 }

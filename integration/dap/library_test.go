@@ -59,7 +59,7 @@ func TestGoInLibrary(t *testing.T) {
 	c.disconnect()
 }
 
-// listed demands that a thread is among those listed, and gives the others.
+// listed demands that a thread is among those listed, and returns the others.
 func (c *client) listed(thread int64) (others []int64) {
 	c.t.Helper()
 	found := false

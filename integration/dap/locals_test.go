@@ -88,7 +88,7 @@ type value struct {
 	VariablesReference int64
 }
 
-// locals gives a frame's variables, and their reference.
+// locals returns a frame's variables, and their reference.
 func (c *client) locals(f frame) (vars map[string]value, ref int64) {
 	c.t.Helper()
 	for _, s := range c.scopes(f.ID) {
@@ -107,7 +107,7 @@ func (c *client) values(ref int64) map[string]value {
 	out := map[string]value{}
 	for _, v := range b.Variables {
 		out[v.Name] = v
-		if v.VariablesReference != 0 && (v.VariablesReference >= firstOwn) != (ref >= firstOwn) {
+		if v.VariablesReference != 0 && (v.VariablesReference >= firstClewID) != (ref >= firstClewID) {
 			c.t.Errorf("%s has the reference %d, within %d", v.Name, v.VariablesReference, ref)
 		}
 	}
@@ -148,7 +148,7 @@ func (c *client) refused(command string, arguments object, why string) {
 }
 
 // TestLocals: variables in frames that only clew knows, of Go and of C, are those
-// that the program has; what is set there the program goes on with.
+// that the program has; the program goes on with the values that are set there.
 func TestLocals(t *testing.T) {
 	p := locals(t)
 	c := start(t, binary("clew")).dial()
@@ -156,7 +156,7 @@ func TestLocals(t *testing.T) {
 	stack := c.stack(thread, 0, 50)
 	enter, outer, back := stack.named(t, "enter"), stack.named(t, "main.outer"), stack.named(t, "back")
 	for _, f := range []frame{enter, outer} {
-		if f.ID < firstOwn {
+		if f.ID < firstClewID {
 			t.Errorf("%s is Delve's: %+v", f.Name, stack)
 		}
 	}
@@ -176,7 +176,7 @@ func TestLocals(t *testing.T) {
 		}
 	}
 	evaluated := c.ok("evaluate", object{"expression": "q", "frameId": outer.ID, "context": "watch"})
-	if id := int64(evaluated["variablesReference"].(float64)); id < firstOwn {
+	if id := int64(evaluated["variablesReference"].(float64)); id < firstClewID {
 		t.Errorf("a value in an own frame has the reference %d", id)
 	}
 
@@ -206,7 +206,7 @@ func TestLocals(t *testing.T) {
 	}
 
 	c.ok("continue", object{"threadId": thread})
-	// back gives 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
+	// back returns 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
 	c.output(fmt.Sprintf("first %d\n", 71+1+100+11+8+5000+20000+4))
 	thread = threadOf(t, c.event("stopped"))
 	for _, r := range []int64{ref, goRef, vars["corner"].VariablesReference} {

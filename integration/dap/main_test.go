@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		ask(addr)
 		return
 	}
-	// Where these tests run under nohup, what they start would ignore the signal too.
+	// Where these tests run under nohup, programs that they start would ignore the signal too.
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(workFolder)
-		// The user's own configuration is none of the tests'. Looks at the
+		// The user's own configuration must not matter to the tests. Looks at the
 		// program may take long on a busy machine.
 		config := filepath.Join(workFolder, "config")
 		if err := setUpConfig(config); err != nil {

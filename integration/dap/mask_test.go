@@ -34,7 +34,7 @@ func maskText(s string) string {
 	return s
 }
 
-// masked gives a message without what differs from run to run: numbers of
+// masked returns a message without what differs from run to run: numbers of
 // messages, processes, handles, addresses. Which fields are there stays.
 func masked(t testing.TB, m *dapwire.Message) object {
 	t.Helper()
@@ -46,7 +46,7 @@ func masked(t testing.TB, m *dapwire.Message) object {
 	if b, ok := o["body"].(object); ok {
 		switch m.Command {
 		case "threads":
-			b["threads"] = own(b["threads"])
+			b["threads"] = programThreads(b["threads"])
 		case "setExceptionBreakpoints":
 			byText(b["breakpoints"]) // Delve takes them out of a map
 		}
@@ -60,9 +60,9 @@ func byText(list any) {
 	slices.SortFunc(elements, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// own keeps the goroutines that run code of the program's: the runtime's come
+// programThreads keeps the goroutines that run code of the program's: the runtime's come
 // and go, with changing IDs.
-func own(threads any) []any {
+func programThreads(threads any) []any {
 	list, _ := threads.([]any)
 	var out []any
 	for _, th := range list {
@@ -83,7 +83,7 @@ func mask(v any) any {
 		}
 	case object:
 		if name, _ := v["name"].(string); strings.HasPrefix(name, "~r") && v["value"] != nil {
-			v["value"] = "RESULT" // is not set before the function returns: what was on the stack
+			v["value"] = "RESULT" // is not set before the function returns: an old word of the stack
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			switch n, isNumber := v[name].(float64); {

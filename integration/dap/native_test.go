@@ -30,8 +30,8 @@ type stackBody struct {
 	TotalFrames int     `json:"totalFrames"`
 }
 
-// firstOwn is where clew's own IDs begin.
-const firstOwn = 1 << 30
+// firstClewID is where clew's own IDs begin.
+const firstClewID = 1 << 30
 
 func (c *client) stack(thread int64, start, levels int) stackBody {
 	c.t.Helper()
@@ -49,8 +49,8 @@ func threadOf(t testing.TB, stopped object) int64 {
 	return int64(id)
 }
 
-// TestNativeStacks: what stackTrace gives is the stack that `clew stack` gives,
-// and that is what the program recorded about itself.
+// TestNativeStacks: stackTrace returns the stack that `clew stack` prints,
+// and that is the program's record of itself.
 func TestNativeStacks(t *testing.T) {
 	testneed.Ptrace(t)
 	scenarios := map[string][]int{ // by variant, indices into program.Scenarios
@@ -118,14 +118,14 @@ func nativeStack(t *testing.T, v program.Variant, sc program.Scenario) stackjson
 	return stack
 }
 
-// sameAsRecorded compares the stack of a thread with what the program has recorded
+// sameAsRecorded compares the stack of a thread with the program's record
 // about itself, and asks for all that its frames hold.
 func (c *client) sameAsRecorded(t *testing.T, thread int64, v program.Variant, sc program.Scenario, stem string) (stack stackjson.Stack) {
 	t.Helper()
 	got := c.stack(thread, 0, 100_000)
 	answer := c.request("clew/stack", object{"threadId": thread})
 	decode(t, answer, &stack)
-	if sc.Name != "thread-signal" { // what a handler on a stack of C's own interrupted lies on a stack that nobody listed
+	if sc.Name != "thread-signal" { // the interrupted code lies on a stack of C's that is not in the list
 		framesOnSegments(t, answer, &stack)
 	}
 
@@ -149,20 +149,20 @@ func (c *client) sameAsRecorded(t *testing.T, thread int64, v program.Variant, s
 		t.Error(b)
 	}
 	sameFrames(t, got, &stack)
-	if stack.Goroutine == 0 && thread < firstOwn {
+	if stack.Goroutine == 0 && thread < firstClewID {
 		t.Errorf("a thread without a goroutine has the ID %d", thread)
 	}
 	listed(t, c, thread)
 	ids := map[int64]bool{}
-	own := 0
+	checked := 0
 	for _, f := range got.StackFrames {
 		if ids[f.ID] {
 			t.Errorf("two frames have the ID %d", f.ID)
 		}
 		ids[f.ID] = true
-		if f.ID >= firstOwn && f.Hint != "label" && own < 3 {
-			own++
-			c.ownFrame(f)
+		if f.ID >= firstClewID && f.Hint != "label" && checked < 3 {
+			checked++
+			c.checkClewFrame(f)
 		}
 	}
 	c.paging(thread, got)
@@ -196,7 +196,7 @@ func sameFrames(t *testing.T, got stackBody, stack *stackjson.Stack) {
 		if err != nil || pc != uint64(w.PC) {
 			t.Errorf("frame %d is at %s, want %v", i, f.PC, w.PC)
 		}
-		if f.ID >= firstOwn && f.Source.Path != "" && !filepath.IsAbs(f.Source.Path) { // Delve's are as dlv gives them
+		if f.ID >= firstClewID && f.Source.Path != "" && !filepath.IsAbs(f.Source.Path) { // Delve's are as in dlv
 			t.Errorf("frame %d has the source %q, which no editor can open", i, f.Source.Path)
 		}
 		name := strings.TrimPrefix(f.Name, "C.") // Delve's way to write functions of C
@@ -217,13 +217,13 @@ func listed(t *testing.T, c *client, id int64) {
 	t.Errorf("thread %d is not in the list of threads", id)
 }
 
-// ownFrame asks for what a frame holds that only clew knows.
-func (c *client) ownFrame(f frame) {
+// checkClewFrame asks for the scopes of a frame that only clew knows.
+func (c *client) checkClewFrame(f frame) {
 	c.t.Helper()
 	names := map[string]map[string]string{}
 	for _, s := range c.scopes(f.ID) {
 		name, ref := s.Name, s.VariablesReference
-		if ref < firstOwn || ref >= 2*firstOwn {
+		if ref < firstClewID || ref >= 2*firstClewID {
 			c.t.Errorf("scope %s of our own has the reference %d", name, ref)
 		}
 		names[name] = c.variables(ref)

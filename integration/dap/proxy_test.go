@@ -37,7 +37,7 @@ func proxyTo(t testing.TB, s *server, flags ...string) *server {
 	return startAny(t, proxyBanner, binary("clew"), append(append([]string{"proxy"}, flags...), s.addr)...)
 }
 
-// connect runs `dlv connect` with commands, and gives what it writes.
+// connect runs `dlv connect` with commands, and returns its output.
 func connect(t testing.TB, addr, commands string) (text string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -113,7 +113,7 @@ exit -c
 }
 
 // TestOneClient: a server that takes one connection gets one, for the first
-// client that says what it wants; others hear why there is none for them. The
+// client that names its program; others are told the reason. The
 // proxy ends with it.
 func TestOneClient(t *testing.T) {
 	exe, _ := plain(t)

@@ -148,7 +148,7 @@ func TestProxyOtherUser(t *testing.T) {
 	}
 	for end := time.Now().Add(patience); !strings.Contains(p.stderr.String(), "user 65534"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("nothing is said of it: %q", p.stderr)
+			t.Fatalf("stderr does not mention it: %q", p.stderr)
 		}
 	}
 	c := p.dial()
@@ -157,7 +157,7 @@ func TestProxyOtherUser(t *testing.T) {
 	_, _ = up.wait(), p.wait()
 }
 
-// TestProxyBeforeClew: what clew's own server answers passes as it is.
+// TestProxyBeforeClew: the answers of clew's own server pass unchanged.
 func TestProxyBeforeClew(t *testing.T) {
 	v, _ := program.Named("linked-O2-omit-stripped")
 	sc := program.Scenarios[1]

@@ -123,7 +123,7 @@ func TestStackConnect(t *testing.T) {
 	}
 }
 
-// compareRecorded compares a stack with what the program has recorded.
+// compareRecorded compares a stack with the program's record.
 func compareRecorded(t *testing.T, stack *stackjson.Stack, v program.Variant, sc program.Scenario, stem string) {
 	t.Helper()
 	record, err := program.ReadRecord(stem, stack.Thread)

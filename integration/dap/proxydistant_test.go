@@ -11,7 +11,7 @@ import (
 )
 
 // relayTo forwards connections to a server, as ssh does: the process at the other
-// end is none that debugs anything here.
+// end is no process that debugs anything here.
 func relayTo(t *testing.T, s *server) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

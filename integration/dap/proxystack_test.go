@@ -22,7 +22,7 @@ func (c *client) remote(arguments object) (stopped object) {
 	return c.event("stopped")
 }
 
-// TestProxyStacks: through clew proxy, too, stackTrace gives the stack that the
+// TestProxyStacks: through clew proxy, too, stackTrace returns the stack that the
 // program recorded about itself. Delve passes over a breakpoint instruction in
 // functions that it does not know: without DWARF the program stops in Go.
 func TestProxyStacks(t *testing.T) {

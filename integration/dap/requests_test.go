@@ -47,7 +47,7 @@ func (c *client) export(arguments object) exported {
 	return out
 }
 
-// TestExportIsThatOfStack: what clew/export gives of a core file is byte for byte
+// TestExportIsThatOfStack: what clew/export writes of a core file is byte for byte
 // what `clew stack` writes of it, in every format, of one stack and of all.
 func TestExportIsThatOfStack(t *testing.T) {
 	p := native(t, "static-O2-omit")
@@ -100,7 +100,7 @@ func TestExportIsThatOfStack(t *testing.T) {
 	c.disconnect()
 }
 
-// TestExportReproduces: a snapshot of a live stop gives, offline, the stacks that
+// TestExportReproduces: a snapshot of a live stop yields, offline, the stacks that
 // the session shows.
 func TestExportReproduces(t *testing.T) {
 	testneed.Ptrace(t)
@@ -310,7 +310,7 @@ func TestPlugins(t *testing.T) {
 	c.disconnect()
 }
 
-// TestOwnRequestsRefused: what cannot be answered is refused with the reason, and
+// TestOwnRequestsRefused: requests that cannot be answered are refused with the reason, and
 // the session goes on.
 func TestOwnRequestsRefused(t *testing.T) {
 	testneed.Ptrace(t)
@@ -398,7 +398,7 @@ func TestExportProgress(t *testing.T) {
 	if err := json.Unmarshal(all.Files[0].Data, &answer); err != nil || len(answer.Stacks) <= goroutines || all.Stacks != len(answer.Stacks) {
 		t.Errorf("%d stacks, %d are counted, %v", len(answer.Stacks), all.Stacks, err)
 	}
-	// What is Delve's to cancel is refused by Delve.
+	// Delve refuses to cancel its own requests.
 	if m := c.request("cancel", object{"requestId": 1}); m.Success {
 		t.Errorf("%s", m.Bytes())
 	}
@@ -410,7 +410,7 @@ func TestExportProgress(t *testing.T) {
 }
 
 // TestSessionPlugin: a launch request can bring a third party's plugin, which is
-// used in this session; what is wrong with it is told by its key.
+// used in this session; an error names the key.
 func TestSessionPlugin(t *testing.T) {
 	testneed.Ptrace(t)
 	exe, _ := plain(t)
@@ -469,7 +469,7 @@ func TestSessionPlugin(t *testing.T) {
 	}
 	c.disconnect()
 
-	// One that is not what was promised is not run, and the session goes on without.
+	// One with another checksum is not run, and the session goes on without.
 	c = start(t, binary("clew")).dial()
 	launch["clew"] = object{"plugins": []object{plugin(object{"sha256": strings.Repeat("0", 64)})}}
 	c.launch(launch)

@@ -59,7 +59,7 @@ func startAny(t testing.TB, banner, exe string, args ...string) *server {
 	t.Helper()
 	s := &server{t: t, cmd: exec.Command(exe, args...), stderr: &lockedBuffer{}, stdout: &lockedBuffer{}, exited: make(chan error, 1)}
 	s.cmd.Stderr = s.stderr
-	// A group of its own: what it leaves behind can be found and ended.
+	// A group of its own: processes that it leaves behind can be found and ended.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -82,7 +82,7 @@ func startAny(t testing.TB, banner, exe string, args ...string) *server {
 	return s
 }
 
-// kill ends what is left of the server and what it has launched.
+// kill ends the server and the processes that it has launched.
 func (s *server) kill() { _ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
 
 // wait waits for the server's end.

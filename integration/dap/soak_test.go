@@ -96,7 +96,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// goroutines ends a server and gives the stacks of the goroutines that it had, apart
+// goroutines ends a server and returns the stacks of the goroutines that it had, apart
 // from those of Go's runtime.
 func goroutines(t testing.TB, s *server) (stacks []string) {
 	t.Helper()
@@ -129,7 +129,7 @@ func settle(t testing.TB, left func() string) {
 	}
 }
 
-// descriptors lists what a process has open.
+// descriptors lists the open files of a process.
 func descriptors(t testing.TB, pid int) (open []string) {
 	t.Helper()
 	folder := fmt.Sprintf("/proc/%d/fd", pid)

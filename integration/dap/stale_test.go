@@ -16,16 +16,16 @@ func TestStaleIDs(t *testing.T) {
 	c.numbered = true
 	stem := t.TempDir() + "/record"
 	thread := threadOf(t, c.launch(object{"mode": "exec", "program": p.Path, "args": []string{"thread-calling", "int3", stem}}))
-	own := int64(0)
+	clewFrame := int64(0)
 	for _, f := range c.stack(thread, 0, 50).StackFrames {
-		if f.ID >= firstOwn && f.Hint != "label" {
-			own = f.ID
+		if f.ID >= firstClewID && f.Hint != "label" {
+			clewFrame = f.ID
 		}
 	}
-	if own == 0 {
+	if clewFrame == 0 {
 		t.Fatal("no frame is clew's own")
 	}
-	scope := c.scopes(own)[0].VariablesReference
+	scope := c.scopes(clewFrame)[0].VariablesReference
 	c.variables(scope)
 	refused := func(command string, arguments object) {
 		t.Helper()
@@ -34,7 +34,7 @@ func TestStaleIDs(t *testing.T) {
 			t.Errorf("%s %v: %s", command, arguments, m.Bytes())
 		}
 	}
-	for _, id := range []int64{own + 1000, firstOwn, 2*firstOwn - 1} {
+	for _, id := range []int64{clewFrame + 1000, firstClewID, 2*firstClewID - 1} {
 		refused("scopes", object{"frameId": id})
 		refused("variables", object{"variablesReference": id + 5000})
 		refused("evaluate", object{"expression": "1", "frameId": id})
@@ -46,12 +46,12 @@ func TestStaleIDs(t *testing.T) {
 	}
 	c.ok("next", object{"threadId": thread, "granularity": "instruction"})
 	c.event("stopped")
-	refused("scopes", object{"frameId": own})
+	refused("scopes", object{"frameId": clewFrame})
 	refused("variables", object{"variablesReference": scope})
-	if m := c.request("stackTrace", object{"threadId": firstOwn + 4_000_000}); m.Success {
+	if m := c.request("stackTrace", object{"threadId": firstClewID + 4_000_000}); m.Success {
 		t.Errorf("a thread that is not there has a stack: %s", m.Bytes())
 	}
-	if m := c.request("next", object{"threadId": firstOwn + 4_000_000}); m.Success {
+	if m := c.request("next", object{"threadId": firstClewID + 4_000_000}); m.Success {
 		t.Errorf("a thread that is not there steps: %s", m.Bytes())
 	}
 	c.disconnect()

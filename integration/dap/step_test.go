@@ -9,7 +9,7 @@ import (
 
 // TestStepOut steps out of every function in turn, through C code that Delve
 // knows no callers of, up to Go: each step leads to the caller that the stack
-// has shown, and the program computes what it does undisturbed.
+// has shown, and the program computes the same as without a debugger.
 func TestStepOut(t *testing.T) {
 	testneed.Ptrace(t)
 	for _, name := range []string{"static-O2-omit", "opened-O2-fp-stripped"} {

@@ -30,7 +30,7 @@ func gone(t testing.TB, pid int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// waiting launches the program that waits, and gives its process ID.
+// waiting launches the program that waits, and returns its process ID.
 func (c *client) waiting(exe string) (pid int) {
 	c.t.Helper()
 	c.initialize()
@@ -41,7 +41,7 @@ func (c *client) waiting(exe string) (pid int) {
 	return pid
 }
 
-// TestBanner: what is written is what dlv writes, where dlv writes it.
+// TestBanner: the output is dlv's, on the same streams.
 func TestBanner(t *testing.T) {
 	dlv, clew := peers(t)
 	for _, flags := range [][]string{nil, {"--log"}, {"--log", "--log-output=dap"}, {"--headless", "--init=x", "--wd=/", "--accept-multiclient", "x", "--", "y"}} {
@@ -298,7 +298,7 @@ func startLogged(t *testing.T, log string, flags []string) *server {
 	return nil
 }
 
-// TestOtherUser: nobody else may connect on loopback or by a socket.
+// TestOtherUser: no other user may connect on loopback or by a socket.
 func TestOtherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		testneed.LeaveOut(t, "only root can be another user")
@@ -340,7 +340,7 @@ func TestOtherUser(t *testing.T) {
 			}
 			for end := time.Now().Add(patience); !strings.Contains(s.stderr.String(), "user 65534"); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("%v: nothing is said of it: %q", flags, s.stderr)
+					t.Fatalf("%v: stderr does not mention it: %q", flags, s.stderr)
 				}
 			}
 			c := s.dial() // the server is there for its own user

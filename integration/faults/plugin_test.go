@@ -16,7 +16,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// checkDeep compares a stack of the scenario "deep" with what the program did:
+// checkDeep compares a stack of the scenario "deep" with the program's calls:
 // frames calls of descend, from Go's main. A stack of which a plugin was missing
 // may end before it comes to Go; then it says so, and names the plugin.
 func checkDeep(t *testing.T, s *stackjson.Stack, frames int, missing bool) {
@@ -25,7 +25,7 @@ func checkDeep(t *testing.T, s *stackjson.Stack, frames int, missing bool) {
 	for range frames {
 		want = append(want, "descend")
 	}
-	for i, name := range want { // Delve writes "C." before the names that it gives
+	for i, name := range want { // Delve writes "C." before C functions' names
 		if i >= len(s.Frames) || strings.TrimPrefix(s.Frames[i].Function, "C.") != name || filepath.Base(s.Frames[i].Image) != "patient" {
 			t.Fatalf("frame %d of %d is not %s; stop %s: %s; notes %v", i, len(s.Frames), name, s.Stop, s.Reason, s.Notes)
 		}
@@ -140,7 +140,7 @@ func TestKillPlugin(t *testing.T) {
 }
 
 // TestKillEveryPlugin kills each plugin process as soon as it is there. clew
-// gives the plugin up, says so once, and prints what is known without it.
+// gives the plugin up, says so once, and prints the stack that it finds without it.
 func TestKillEveryPlugin(t *testing.T) {
 	need(t)
 	for _, v := range victims {

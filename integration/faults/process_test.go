@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// processes gives the running processes of an executable, zombies left out,
+// processes returns the running processes of an executable, zombies left out,
 // with their arguments.
 func processes(t testing.TB, exe string) map[int][]string {
 	t.Helper()
@@ -40,7 +40,7 @@ func processes(t testing.TB, exe string) map[int][]string {
 	return found
 }
 
-// pluginOf gives the running plugin of that name, 0 if there is none.
+// pluginOf returns the running plugin of that name, 0 if there is none.
 func pluginOf(host int, name string) int {
 	children, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", host))
 	for _, path := range children {
@@ -75,14 +75,14 @@ func second() time.Duration {
 	return time.Duration(float64(time.Second) * max(1, load/2))
 }
 
-// within tries until check returns "" or the time is over, and returns what it
-// said last, and when it was over.
+// within tries until check returns "" or the time is over, and returns its
+// last problem, and how long it took.
 func within(limit time.Duration, check func() string) (string, time.Duration) {
 	begin := time.Now()
 	for {
-		said := check()
-		if since := time.Since(begin); said == "" || since > limit {
-			return said, since
+		problem := check()
+		if since := time.Since(begin); problem == "" || since > limit {
+			return problem, since
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -31,13 +31,13 @@ type running struct {
 	cmd            *exec.Cmd
 	tmp            string
 	stdout, stderr output
-	pipe           *os.File // the end of its output that nobody reads, where there is one
+	pipe           *os.File // the end of an output without a reader, where there is one
 	ended          chan struct{}
 	began          time.Time
 	took           time.Duration // valid once it has ended
 }
 
-// output is what a process has written so far.
+// output is the output of a process so far.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -55,7 +55,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// startStuck starts clew with an output that nobody reads.
+// startStuck starts clew with an output that is never read.
 func startStuck(t testing.TB, args ...string) *running {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -179,18 +179,18 @@ func patient(t testing.TB, frames int) (pid int, pulseFile string) {
 			t.Error(err)
 		}
 	})
-	if said, _ := within(patience, func() string {
+	if problem, _ := within(patience, func() string {
 		if c, g := pulse(pulseFile); c == 0 || g == 0 {
 			return "the program does not begin"
 		}
 		return ""
-	}); said != "" {
-		t.Fatal(said)
+	}); problem != "" {
+		t.Fatal(problem)
 	}
 	return cmd.Process.Pid, pulseFile
 }
 
-// leftOf says what is left of a clew that has ended: "" for nothing.
+// leftOf lists the remains of a clew that has ended: "" for none.
 func (r *running) leftOf(launched bool) string {
 	var left []string
 	for pid, args := range processes(r.t, clewPath()) {
@@ -229,12 +229,12 @@ func (r *running) onlyFolder(launched bool) bool {
 func (r *running) gone(launched bool) {
 	r.t.Helper()
 	limit := second()
-	said, took := within(limit, func() string { return r.leftOf(launched) })
-	if said != "" && r.onlyFolder(launched) {
+	problem, took := within(limit, func() string { return r.leftOf(launched) })
+	if problem != "" && r.onlyFolder(launched) {
 		// Killed in the moment between making the folder and starting the first
 		// plugin, who would have removed it. There is nothing in it but the lock;
 		// the next clew sweeps it.
-		r.t.Logf("left for the next clew: %s", said)
+		r.t.Logf("left for the next clew: %s", problem)
 		next := exec.Command(clewPath(), "plugins")
 		next.Env = r.cmd.Env
 		if out, err := next.CombinedOutput(); err != nil {
@@ -242,12 +242,12 @@ func (r *running) gone(launched bool) {
 		}
 		// A folder without its lock may be one that is being made: it stays for a
 		// minute.
-		if said = r.leftOf(launched); !strings.Contains(said, "/"+plugin.LockName) {
-			said = ""
+		if problem = r.leftOf(launched); !strings.Contains(problem, "/"+plugin.LockName) {
+			problem = ""
 		}
 	}
-	if said != "" {
-		r.t.Errorf("%v after the end of clew there is still: %s", limit.Round(time.Millisecond), said)
+	if problem != "" {
+		r.t.Errorf("%v after the end of clew there is still: %s", limit.Round(time.Millisecond), problem)
 		for pid := range processes(r.t, patientPath()) {
 			if launched {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -269,7 +269,7 @@ var slowest time.Duration
 func goesOn(t testing.TB, pid int, pulseFile string) {
 	t.Helper()
 	c0, g0 := pulse(pulseFile)
-	said, _ := within(second(), func() string {
+	problem, _ := within(second(), func() string {
 		switch s := state(pid); s {
 		case "T", "t", "":
 			return fmt.Sprintf("the program is in state %q", s)
@@ -279,7 +279,7 @@ func goesOn(t testing.TB, pid int, pulseFile string) {
 		}
 		return codeDiffers(t, pid, patientPath())
 	})
-	if said != "" {
-		t.Errorf("after the end of clew: %s", said)
+	if problem != "" {
+		t.Errorf("after the end of clew: %s", problem)
 	}
 }

@@ -106,7 +106,7 @@ func find(packages []string) (targets []target, err error) {
 	return targets, nil
 }
 
-// outcome is what one target came to.
+// outcome is the result of one target.
 type outcome struct {
 	target  target
 	execs   string // how many inputs, "" for none
@@ -138,7 +138,7 @@ func orNone(s string) string {
 
 var counts = regexp.MustCompile(`fuzz: elapsed: .* execs: (\d+)`)
 
-// fuzz runs go test on the target and judges what it says.
+// fuzz runs go test on the target and judges its output.
 func (t target) fuzz(each time.Duration) outcome {
 	before := t.crashers()
 	cmd := exec.Command("go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", each.String(),

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// valueKind is what a word is overwritten with.
+// valueKind is the kind of value that overwrites a word.
 type valueKind int
 
 const (
@@ -77,8 +77,8 @@ func (t *target) place(rng *rand.Rand) uint64 {
 	return 0
 }
 
-// harm is what was done to a stack.
-type harm struct {
+// damage describes the words of a stack that were overwritten.
+type damage struct {
 	words map[uint64]uint64
 	kinds map[uint64]valueKind
 }
@@ -86,9 +86,9 @@ type harm struct {
 // wordCounts are how many words are overwritten in one trial.
 var wordCounts = []int{1, 2, 4, 16, 64, 256}
 
-// harm overwrites words with what is likely to be believed, or with random bits.
-func (t *target) harm(rng *rand.Rand, plausible bool) harm {
-	h := harm{words: make(map[uint64]uint64), kinds: make(map[uint64]valueKind)}
+// damage overwrites words with plausible values, or with random bits.
+func (t *target) damage(rng *rand.Rand, plausible bool) damage {
+	h := damage{words: make(map[uint64]uint64), kinds: make(map[uint64]valueKind)}
 	for range wordCounts[rng.IntN(len(wordCounts))] {
 		at, k := t.place(rng), random
 		if plausible {
@@ -120,7 +120,7 @@ type example struct {
 func (t *target) corrupt(rng *rand.Rand, trials int, plausible bool) *results {
 	res := &results{causes: make(map[string]*example)}
 	for range trials {
-		h := t.harm(rng, plausible)
+		h := t.damage(rng, plausible)
 		stack := t.stack(&overlay{base: t.memory, words: h.words}, t.thread)
 		res.judge(t, &h, &stack)
 	}
@@ -130,7 +130,7 @@ func (t *target) corrupt(rng *rand.Rand, trials int, plausible bool) *results {
 // judge compares a stack with the true one. A frame is right if it is the next
 // one of the true stack; one that comes out of order, with callers left out, is
 // wrong as one is that does not exist.
-func (res *results) judge(t *target, h *harm, stack *unwind.Stack) {
+func (res *results) judge(t *target, h *damage, stack *unwind.Stack) {
 	res.trials++
 	next, wrong, high := 0, false, false
 	for i := range stack.Frames {
@@ -189,8 +189,8 @@ func (res *results) sorted() []string {
 	return keys
 }
 
-// because notes what the first wrong frame rests on.
-func (res *results) because(t *target, h *harm, stack *unwind.Stack, i int, skipped bool) {
+// because notes the evidence of the first wrong frame.
+func (res *results) because(t *target, h *damage, stack *unwind.Stack, i int, skipped bool) {
 	f, callee := &stack.Frames[i], &stack.Frames[i-1]
 	kind := func(at uint64) valueKind {
 		if k, ok := h.kinds[at]; ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 )
 
-// stackLimit is what a million calls of C need of the main thread's stack, in
+// stackLimit is the size of the main thread's stack for a million calls of C, in
 // bytes, and more.
 const stackLimit = 256 << 20
 
@@ -117,7 +117,7 @@ func deep(clew, program, language string, depth int, format string) (deepRun, er
 	return r, nil
 }
 
-// sample gives the most memory that a process and its plugins have had resident
+// sample returns the most memory that a process and its plugins have had resident
 // at once.
 func sample(pid int, done <-chan struct{}) (most int64) {
 	ticker := time.NewTicker(10 * time.Millisecond)

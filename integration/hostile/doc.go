@@ -1,14 +1,14 @@
-// Command hostile measures what becomes of stacks when memory lies:
+// Command hostile measures how stacks come out when memory is damaged:
 //
 //	go run ./integration/hostile [-trials N] [-seed N] [-part overwritten|shapes|deep]
 //
 // overwritten: words of live stacks are overwritten, and the stack is compared
 // with the one that was there before. Words are chosen at random; half of the
-// trials overwrite them with random bits, the other half with what is most likely
-// to be believed: other return addresses, addresses of code and of the stack.
+// trials overwrite them with random bits, the other half with plausible
+// values: other return addresses, addresses of code and of the stack.
 //
 // shapes: frame pointers that point to themselves and in circles, pages in the
-// middle of a stack that cannot be read, stack pointers that are no such thing.
+// middle of a stack that cannot be read, invalid stack pointers.
 //
 // deep: programs that have called themselves a million times, and the command
 // beside them: time and memory, against a thousand calls in the same run.

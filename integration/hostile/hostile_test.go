@@ -17,7 +17,7 @@ func need(t *testing.T) {
 }
 
 // TestDamagedStacks overwrites the stack of one program with tables and of one
-// with frame pointers, and gives it shapes that no stack has.
+// with frame pointers, and makes it of shapes that no stack has.
 func TestDamagedStacks(t *testing.T) {
 	need(t)
 	for _, at := range []int{0, 3} {
@@ -60,7 +60,7 @@ func TestDeepStacks(t *testing.T) {
 	}
 }
 
-// TestResults shows that what is wrong is counted.
+// TestResults shows that wrong frames are counted.
 func TestResults(t *testing.T) {
 	mk := func(pc, sp uint64, trust unwind.Trust) unwind.Frame {
 		f := unwind.Frame{PC: unwind.Code(pc, unwind.KindReturn), Trust: trust}
@@ -85,7 +85,7 @@ func TestResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := &results{causes: make(map[string]*example)}
-			res.judge(tg, &harm{}, &unwind.Stack{Frames: x.frames, Stop: x.stop})
+			res.judge(tg, &damage{}, &unwind.Stack{Frames: x.frames, Stop: x.stop})
 			_, wrong, frames := res.rate()
 			if res.complete != x.complete || res.truncated != x.truncated || res.falseEnd != x.falseEnd || res.above != x.above ||
 				wrong != x.wrongCFI || res.wrong[unwind.TrustScan] != x.wrongScan || frames != x.all+1 {

@@ -73,7 +73,7 @@ func onTarget(b program.Variant, scenario string, use func(*target) error) error
 }
 
 // accepted is the share of wrong frames that is accepted among those with more
-// trust than a scan's, of stacks that were overwritten with what is likely to be
+// trust than a scan's, of stacks that were overwritten with values that are likely to be
 // believed, and with random bits.
 var accepted = map[bool]float64{true: 0.005, false: 0.0001}
 
@@ -182,7 +182,7 @@ func allDeep(depth int) error {
 	return nil
 }
 
-// judge says what is wrong with a run, compared with one of a shallow stack.
+// judge lists the faults of a run, compared with one of a shallow stack.
 func (r *deepRun) judge(small *deepRun) error {
 	want, times := r.depth, int64(cbfMemory)
 	if r.format != "cbf" {

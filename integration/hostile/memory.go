@@ -42,7 +42,7 @@ func (p *pages) ReadMemory(addr uint64, b []byte) error {
 	return nil
 }
 
-// overlay is memory with words and pages that are not what they were.
+// overlay is memory with some words and pages replaced.
 type overlay struct {
 	base    unwind.Memory
 	words   map[uint64]uint64 // by aligned address

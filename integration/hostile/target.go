@@ -42,7 +42,7 @@ func stop(p program.Program, scenario, dir string) (*target, error) {
 		return nil, err
 	}
 	t := &target{session: session}
-	if err := t.look(stem); err != nil {
+	if err := t.readStop(stem); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func stop(p program.Program, scenario, dir string) (*target, error) {
 
 func (t *target) close() { _ = t.session.Close() }
 
-func (t *target) look(stem string) error {
+func (t *target) readStop(stem string) error {
 	if _, err := live.RunTo(context.Background(), t.session, "", nil); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (t *target) findLive(stack *unwind.Stack) {
 	}
 }
 
-// checkRecord holds the true stack against what the program recorded itself.
+// checkRecord compares the true stack with the program's own record.
 func (t *target) checkRecord(stem string) error {
 	record, err := program.ReadRecord(stem, t.thread.ID)
 	if err != nil {

@@ -12,7 +12,7 @@ type target struct {
 	saved        []string // registers that C code can be made to save
 	further      []string // options that this architecture is tried with besides
 	asmHead      string
-	// binder is what the helper of a stub jumps to, for the one function that is
+	// binder is the target of a stub helper's jump, for the one function that is
 	// imported. It leaves the stub's pointer as it is, so that every call comes by.
 	binder string
 	// asm makes a function of the chain in assembler.

@@ -12,7 +12,7 @@ import (
 type tally struct {
 	compared, exact int
 	doubted         int // exact, and a frame has the trust of a scan only
-	// truncated stacks end early, and what they have is right. In incomplete ones a
+	// truncated stacks end early, and their frames are right. In incomplete ones a
 	// callee-saved register of a caller is not known. Wrong ones have a wrong
 	// frame, with the trust of a scan or with more.
 	truncated, incomplete, wrongByScan, wrong int
@@ -141,7 +141,7 @@ func (tr *tracer) judge(where string, result *unwind.WalkResult) {
 	}
 }
 
-// check compares one frame with the truth. missing says that what is known of it
+// check compares one frame with the truth. missing says that the knowledge of it
 // is right.
 func (tr *tracer) check(i int, s *unwind.Step) (problem string, missing bool) {
 	if i >= len(tr.shadow) {

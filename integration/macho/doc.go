@@ -14,8 +14,8 @@
 //
 // Calls and returns that are executed make a shadow stack, which holds the return
 // address, the stack pointer and every callee-saved register at the time of each
-// call; at every return they are checked to be as they were. What the
-// program notes of its own return addresses is checked to be in it. At every
+// call; at every return they are checked to be as they were. The return
+// addresses that the program notes itself are checked to be in it. At every
 // instruction on the way down and up the strategy alone is asked for the whole
 // stack, and every frame of it is compared.
 //

@@ -64,7 +64,7 @@ func symbol(t testing.TB, path, name string) uint64 {
 	return 0
 }
 
-// kind is what an instruction does to the shadow stack.
+// kind is the effect of an instruction on the shadow stack.
 type kind int
 
 const (
@@ -73,7 +73,7 @@ const (
 	returnKind
 )
 
-// kindX86 and kindARM64 decode on their own, independently of what is tested.
+// kindX86 and kindARM64 decode on their own, independently of the tested code.
 func kindX86(code []byte) kind {
 	in, err := x86asm.Decode(code[:min(len(code), 15)], 64)
 	switch {

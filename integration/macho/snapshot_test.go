@@ -62,7 +62,7 @@ type snapshots struct {
 	taken, whole, cut, scanned, wrong int
 }
 
-// take takes a snapshot, as a line of text, and compares the stack that it gives.
+// take takes a snapshot, as a line of text, and compares its stack.
 func (s *snapshots) take() {
 	if strings.HasPrefix(s.where(s.pc()), "dyld_stub_binder") {
 		return // a substitute
@@ -146,7 +146,7 @@ func (s *snapshots) judge(stack *unwind.Stack) {
 	s.t.Logf("at %s: %d of %d frames: %s", s.where(s.pc()), len(stack.Frames), len(s.shadow), stack.Reason)
 }
 
-// segments gives a library as a loader has it in memory.
+// segments returns a library as a loader has it in memory.
 func segments(t testing.TB, path string, base uint64) (out []unwind.Window) {
 	t.Helper()
 	f, err := macho.Open(path)

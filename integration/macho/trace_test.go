@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// activation is what was true when a function was entered.
+// activation is the state when a function was entered.
 type activation struct {
 	cfa, ra uint64
 	saved   []uint64 // as arch.CalleeSaved has them
@@ -156,7 +156,7 @@ func (tr *tracer) enter() {
 	tr.deepest = max(tr.deepest, len(tr.shadow))
 }
 
-// leave checks that the function which has returned kept what it must.
+// leave checks that the function that has returned kept the callee-saved registers.
 func (tr *tracer) leave() {
 	top := tr.shadow[len(tr.shadow)-1]
 	if tr.pc() != top.ra || tr.regs[tr.arch.SP()] != top.cfa || !top.piece && !slices.Equal(tr.saved(), top.saved) {
@@ -165,7 +165,7 @@ func (tr *tracer) leave() {
 	tr.shadow = tr.shadow[:len(tr.shadow)-1]
 }
 
-// checkNotes compares what the program noted of its own return addresses with the
+// checkNotes compares the return addresses that the program noted with the
 // calls that were seen.
 func (tr *tracer) checkNotes() {
 	word := func(addr uint64) uint64 {

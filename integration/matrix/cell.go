@@ -25,7 +25,7 @@ const truncatedCode = 3
 // patience is far above what anything here takes, on a loaded machine too.
 const patience = 2 * time.Minute
 
-// cell is what one debugger makes of one build in one scenario.
+// cell is the result of one debugger, build and scenario.
 type cell struct {
 	Build    string `json:"build"`
 	Scenario string `json:"scenario"`
@@ -108,7 +108,7 @@ func forgive(s *stackjson.Stack) {
 	s.Frames = frames
 }
 
-// stop holds the program once, and gives the stack that the debugger shows,
+// stop holds the program once, and returns the stack that the debugger shows,
 // with the truth.
 func (b *bench) stop(p program.Program, c *column, place stand.Place, d *debugger) (stack stackjson.Stack, want []program.Expected, err error) {
 	dir, err := os.MkdirTemp(b.folder, "stop-")
@@ -134,7 +134,7 @@ func (b *bench) stop(p program.Program, c *column, place stand.Place, d *debugge
 	return stack, c.truth(record, s.PC), err
 }
 
-// clewStack is what the command clew stack prints.
+// clewStack is the output of the command clew stack.
 func (b *bench) clewStack(s *stand.Stand) (stack stackjson.Stack, err error) {
 	cmd := exec.Command(b.clew, "stack", "--pid", strconv.Itoa(s.PID), "--thread", strconv.FormatUint(s.Thread, 10), "--format", "json")
 	var stdout, stderr bytes.Buffer

@@ -80,7 +80,7 @@ func dial(socket string) (net.Conn, error) {
 	}
 }
 
-// convert gives Delve's stack the form of clew's. Over JSON-RPC Delve does not
+// convert returns Delve's stack in the form of clew's. Over JSON-RPC Delve does not
 // say which functions are inlined: they have the program counter and the frame of
 // the next one.
 func convert(frames []api.Stackframe, maps []imagemap.Mapping) stackjson.Stack {

@@ -11,7 +11,7 @@
 // measures a part. The exit status is 0 when everything was measured, 1 when
 // something failed, 2 for wrong usage.
 //
-// # What is compared
+// # The comparison
 //
 // The program is brought to an instruction by a tracer of this command's own
 // (package stand), stopped there with all its threads, and let go of. Then a
@@ -26,7 +26,7 @@
 //
 // # What counts
 //
-// Truth is what the program recorded about itself: the return address and CFA of
+// Truth is the program's record of itself: the return address and CFA of
 // every native function, put together with the Go functions that the scenario
 // calls between them. Frames of inlined functions are neither demanded nor counted
 // (Delve's are those with the program counter and frame of the next one). Frames

@@ -119,7 +119,7 @@ func (b *bench) all(jobs []job) ([]cell, error) {
 	return cells, errors.Join(errs...)
 }
 
-// report prints what was measured.
+// report prints the measurements.
 func report(w io.Writer, o options, cells []cell) error {
 	version := delveVersion()
 	generated := table(cells) + "\n" + summary(cells, version)

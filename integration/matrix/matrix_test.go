@@ -17,7 +17,7 @@ const fewStops = 2
 
 // TestMatrix measures a part of the matrix: every build, every scenario in some
 // of them. No frame above scan may be wrong, native code with tables or frame
-// pointers gives right stacks, and the table in README.md is of the same kind.
+// pointers has right stacks, and the table in README.md is of the same kind.
 func TestMatrix(t *testing.T) {
 	testneed.Ptrace(t)
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -92,7 +92,7 @@ func check(t *testing.T, c *cell, want string) {
 	case want == "":
 		bad("and README.md has no such cell")
 	case clew && !c.Described && want != string(program.Right):
-		// What is found without tables and frame pointers may get better.
+		// Results without tables and frame pointers may get better.
 	case c.word() != want && len(columnNamed(c.Scenario).Places) > fewStops && c.word() == string(program.Right):
 		// The first stops are right, others are not.
 	case c.word() != want:
@@ -124,7 +124,7 @@ func TestFew(t *testing.T) {
 	}
 }
 
-// TestPublished: what is written can be read back.
+// TestPublished: a written table can be read back.
 func TestPublished(t *testing.T) {
 	cells := []cell{
 		{Build: rows[1].Name, Scenario: "call", Debugger: "dlv", Score: program.Score{Kind: program.Wrong, Wrong: 2, Found: 3, Truth: 4}},

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// column is a scenario: what the program does, and the instructions to stop at.
+// column is a scenario of the program, and the instructions to stop at.
 type column struct {
 	Title string
 	program.Scenario
@@ -25,8 +25,8 @@ type column struct {
 // in says that the column is one of the build's.
 func (c *column) in(r *row) bool { return c.For == nil || c.For(r) }
 
-// own is the breakpoint instruction that the program itself executes.
-var own = []stand.Place{{}}
+// stopHere is the breakpoint instruction that the program itself executes.
+var stopHere = []stand.Place{{}}
 
 // from lists the instructions from the one that is first steps behind a place.
 func from(name string, first, last int) (places []stand.Place) {
@@ -38,16 +38,16 @@ func from(name string, first, last int) (places []stand.Place) {
 
 // columns are the scenarios.
 var columns = []column{
-	{Title: "call", Scenario: scenario("plain", "int3"), Places: own},
-	{Title: "callback", Scenario: scenario("callback", "int3"), Places: own,
+	{Title: "call", Scenario: scenario("plain", "int3"), Places: stopHere},
+	{Title: "callback", Scenario: scenario("callback", "int3"), Places: stopHere,
 		Above: []program.Expected{{What: "runtime.breakpoint", Name: "runtime.breakpoint"}, {What: "runtime.Breakpoint", Name: "runtime.Breakpoint", Optional: true}}},
-	{Title: "nested", Scenario: scenario("nested", "int3"), Places: own},
-	{Title: "signal", Scenario: scenario("plain", "raise"), Places: own},
+	{Title: "nested", Scenario: scenario("nested", "int3"), Places: stopHere},
+	{Title: "signal", Scenario: scenario("plain", "raise"), Places: stopHere},
 	{Title: "SIGSEGV", Scenario: program.Scenario{Name: "plain", Stop: "segv", Groups: scenario("plain", "int3").Groups},
 		Places: from("runtime.fatalsignal", 0, 0), Above: handler},
-	{Title: "thread", Scenario: scenario("thread", "int3"), Places: own},
-	{Title: "thread, signal", Scenario: scenario("thread-signal", "raise"), Places: own},
-	{Title: "thread, Go", Scenario: scenario("thread-calling", "int3"), Places: own},
+	{Title: "thread", Scenario: scenario("thread", "int3"), Places: stopHere},
+	{Title: "thread, signal", Scenario: scenario("thread-signal", "raise"), Places: stopHere},
+	{Title: "thread, Go", Scenario: scenario("thread-calling", "int3"), Places: stopHere},
 	{Title: "leaf", Scenario: program.Scenario{Name: "plain", Stop: "tiny", Groups: scenario("plain", "int3").Groups},
 		Places: from("leaf_tiny", 0, 1)},
 	{Title: "prologue", Scenario: program.Scenario{Name: "plain", Stop: "break", Groups: scenario("plain", "int3").Groups},
@@ -55,8 +55,8 @@ var columns = []column{
 	{Title: "PLT", Scenario: program.Scenario{Name: "plain", Stop: "plt", Groups: scenario("plain", "int3").Groups},
 		Places: from("plt_call", 1, 5)},
 	{Title: "throw", Scenario: exception("catching"), Places: from("throw", 0, 0), For: (*row).cpp},
-	{Title: "cleanup", Scenario: exception("cleaning"), Places: own, For: (*row).throws},
-	{Title: "catch", Scenario: exception("catching"), Places: own, For: (*row).throws},
+	{Title: "cleanup", Scenario: exception("cleaning"), Places: stopHere, For: (*row).throws},
+	{Title: "catch", Scenario: exception("catching"), Places: stopHere, For: (*row).throws},
 }
 
 // handler is Go's of a fatal signal, and the trampoline that the kernel let it

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/program"
 )
 
-// scanned is what a cell is called whose wrong frames all have trust "scan".
+// scanned is the name of a cell whose wrong frames all have trust "scan".
 const scanned = "scanned"
 
 // word is the cell's kind in a word.
@@ -34,7 +34,7 @@ func (c *cell) String() string {
 	}
 }
 
-// find gives a cell, nil if it was not measured.
+// find returns a cell, nil if it was not measured.
 func find(cells []cell, build, scenario, debugger string) *cell {
 	i := slices.IndexFunc(cells, func(c cell) bool {
 		return c.Build == build && c.Scenario == scenario && c.Debugger == debugger
@@ -76,7 +76,7 @@ func table(cells []cell) string {
 	return b.String()
 }
 
-// summary says in words what the cells come to.
+// summary sums the cells up in words.
 func summary(cells []cell, delveVersion string) string {
 	var b strings.Builder
 	count := func(debugger string, is func(c *cell) bool) (n, all int) {

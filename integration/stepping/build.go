@@ -38,14 +38,14 @@ var variants = func() (list []variant) {
 			CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}})
 }()
 
-// unsure says that steps out of C functions may be refused: nobody can be sure of
+// unsure says that steps out of C functions may be refused: no debugger can be sure of
 // their callers. They have no frame pointers and no tables, or no tables and, in
 // local functions, no names by which to check that frame pointers are kept.
 func (v *variant) unsure() bool {
 	return v.Undescribed || v.Stripped && strings.Contains(v.CFlags, "-fno-asynchronous-unwind-tables")
 }
 
-// built is a built variant and what a debugger cannot know of it.
+// built is a built variant and the facts that a debugger cannot know of it.
 type built struct {
 	variant   variant
 	path      string

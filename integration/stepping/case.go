@@ -53,14 +53,14 @@ const (
 	callFunction   = "runtime.cgocall"
 )
 
-// verdict is what came of one step.
+// verdict is the result of one step.
 type verdict int
 
 const (
 	right   verdict = iota
 	no              // refused
 	wrong           // stopped elsewhere, or not at all
-	damaged         // the program is not what it was, whatever the step did
+	damaged         // the step has changed the program
 	verdicts
 )
 
@@ -214,7 +214,7 @@ func (c *scene) walk(d debugger, p *built, command string, from state, want trut
 	return result{}, from, fmt.Errorf("the function was not left after %d lines", most)
 }
 
-// biasOf is what has to be added to a function's address.
+// biasOf is the load bias of a function's address.
 func (p *built) biasOf(function string, pid int) (uint64, error) {
 	if !p.inLibrary(function) {
 		return 0, nil
@@ -277,7 +277,7 @@ func arrive(d debugger, addrs ...uint64) (state, error) {
 }
 
 // enterFunction runs to the first instruction of a function, where the return
-// address is what the stack pointer points at: no unwinding is needed to know it.
+// address is the word at the stack pointer: no unwinding is needed to know it.
 // The runtime calls asmcgocall for purposes of its own; only the call by cgocall
 // counts.
 func enterFunction(d debugger, p *built, at uint64, name string) (state, truth, error) {
@@ -298,7 +298,7 @@ func enterFunction(d debugger, p *built, at uint64, name string) (state, truth, 
 	return state{}, truth{}, fmt.Errorf("%s is never called by %s", name, callFunction)
 }
 
-// recorded is what the program wrote when the function began last.
+// recorded is the program's record of the function's last start.
 func (r *run) recorded(function string) (t truth, err error) {
 	data, err := os.ReadFile(r.record)
 	if err != nil {

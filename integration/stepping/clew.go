@@ -31,7 +31,7 @@ type clew struct {
 	last stepping.Decision
 }
 
-// lifelineCommand is what this program is started with to guard a debuggee.
+// lifelineCommand is the argument that makes this program guard a debuggee.
 const lifelineCommand = "lifeline"
 
 // startClew runs the program under clew until main.ready.

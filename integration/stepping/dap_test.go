@@ -88,7 +88,7 @@ func (c *protocol) wait(event string) *dapwire.Message {
 	}
 }
 
-// stopped waits for a stop and gives its reason.
+// stopped waits for a stop and returns its reason.
 func (c *protocol) stopped() string {
 	c.t.Helper()
 	var body struct{ Reason string }

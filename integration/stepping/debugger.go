@@ -56,10 +56,10 @@ type run struct {
 
 func (r *run) args() []string { return []string{r.program.path, r.scenario, r.record} }
 
-// env is what the program needs beyond our own environment.
+// env is the program's environment beyond our own.
 func (r *run) env() string { return "STEPS_LIBRARY=" + r.program.native }
 
-// bias is what has to be added to addresses of the library.
+// bias is the library's load bias.
 func (p *built) bias(pid int) (uint64, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {

@@ -6,7 +6,7 @@
 // first instruction of a C function, in leaf, middle and outer ones, in a
 // recursion, in a function that other threads call too, in threads of C's, in the
 // runtime's switch of stacks, in Go. From each, one stepOut, or next until the
-// function is left. Truth is what the program recorded at the function's entry:
+// function is left. Truth is the program's record at the function's entry:
 // the step is right if it ends at the recorded return address with the recorded
 // CFA as its stack pointer. Then the program runs to its end, and its output and
 // exit code must be those of a run without a debugger: they show what a
@@ -14,7 +14,7 @@
 //
 // dlv is Delve's own command at the version that clew is built with, in a
 // process of its own. The exit status is 0 when clew was never wrong and refused
-// only what nobody can be sure of, 1 otherwise, or when something failed, 2 for
+// only steps that no debugger can be sure of, 1 otherwise, or when something failed, 2 for
 // wrong usage. Where clew refuses and dlv comes out right, by a frame pointer that
-// nobody could check, a line on standard error says so.
+// could not be checked, a line on standard error says so.
 package main

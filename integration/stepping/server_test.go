@@ -10,7 +10,7 @@ import (
 )
 
 // TestServer steps out of every scene as a client of `clew exec --headless` does,
-// which is Delve's server over clew's stacks: what the terminal talks to.
+// which is Delve's server over clew's stacks: the terminal's server.
 func TestServer(t *testing.T) {
 	p := need(t, "linked-g-called-by-notables")
 	path := filepath.Join(workFolder, "clew")

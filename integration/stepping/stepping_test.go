@@ -20,7 +20,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// workFolder holds what the tests build.
+// workFolder holds the programs that the tests build.
 var workFolder string
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func init() {
 	}
 }
 
-// need asks for what every test here needs, and gives the built variant.
+// need asks for the needs of every test here, and returns the built variant.
 func need(t *testing.T, name string) *built {
 	t.Helper()
 	testneed.CC(t)
@@ -61,7 +61,7 @@ func need(t *testing.T, name string) *built {
 }
 
 // tried are the builds that the tests step in: one where Delve is mostly right,
-// one where it is right about half of a step, and one where nobody can be. The
+// one where it is right about half of a step, and one where no debugger can be. The
 // command tries every build.
 var tried = []string{"static-O1-g-fp", "linked-g-called-by-notables", "linked-O2-omit-notables-stripped"}
 
@@ -134,7 +134,7 @@ func (h *held) arrive(at uint64) {
 	}
 }
 
-// address gives what an address of the C code is in this process.
+// address returns where an address of the C code lies in this process.
 func (h *held) address(function string, at uint64) uint64 {
 	h.t.Helper()
 	bias, err := h.run.program.biasOf(function, h.pid())
@@ -161,7 +161,7 @@ func (h *held) within(s state, function string) bool {
 	return fn.Size > 0 && s.pc >= at && s.pc < at+fn.Size
 }
 
-// step steps and gives the stop.
+// step steps and returns the stop.
 func (h *held) step(c stepping.Command) state {
 	h.t.Helper()
 	stop, d, err := h.process.Step(h.ctx, h.engine, c)
@@ -173,14 +173,14 @@ func (h *held) step(c stepping.Command) state {
 	return s
 }
 
-// planted counts the breakpoints that are in the program: Delve has some of its
+// breakpoints counts the breakpoints that are in the program: Delve has some of its
 // own in every one.
-func (h *held) planted() int { return len(h.session.Planted()) }
+func (h *held) breakpoints() int { return len(h.session.Planted()) }
 
 // clean says that the step has left no breakpoint.
 func (h *held) clean(want int) {
 	h.t.Helper()
-	if n := h.planted(); n != want {
+	if n := h.breakpoints(); n != want {
 		h.t.Errorf("%d breakpoints are in the program, want %d", n, want)
 	}
 }
@@ -214,7 +214,7 @@ func (h *held) same(s state) {
 // the user's: the step ends there, and nothing of it is left.
 func TestBreakpointBetween(t *testing.T) {
 	h := hold(t, "static-O2-fp", "plain", "middle")
-	before := h.planted()
+	before := h.breakpoints()
 	if err := h.breakAt(h.spot("leaf")); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestBreakpointBetween(t *testing.T) {
 // hit: Delve would keep the step.
 func TestBreakpointOfAnotherThread(t *testing.T) {
 	h := hold(t, "static-O2-fp", "crowd", "door")
-	before := h.planted()
+	before := h.breakpoints()
 	noise := h.run.program.functions["noise"].Value
 	if err := h.breakAt(noise); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestBreakpointOfAnotherThread(t *testing.T) {
 // next stop, and the breakpoint is gone there.
 func TestLongjmp(t *testing.T) {
 	h := hold(t, "linked-O2-omit-stripped", "jump", "thrower")
-	before := h.planted()
+	before := h.breakpoints()
 	if err := h.breakAt(h.spot("landed")); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestExitBetween(t *testing.T) {
 // TestPauseBetween interrupts a step out of a function that does not return.
 func TestPauseBetween(t *testing.T) {
 	h := hold(t, "static-O2-fp", "waiting", "waiting")
-	before := h.planted()
+	before := h.breakpoints()
 	ctx, cancel := context.WithCancel(h.ctx)
 	time.AfterFunc(100*time.Millisecond, cancel)
 	v, err := h.process.Look(false)
@@ -304,7 +304,7 @@ func TestPauseBetween(t *testing.T) {
 }
 
 // TestOutOfSignal steps out of a signal handler, to the trampoline, and out of
-// that, to what the signal has interrupted.
+// that, to the interrupted code.
 func TestOutOfSignal(t *testing.T) {
 	h := hold(t, "linked-O2-omit-stripped", "signal", "on_signal")
 	for _, from := range []string{"on_signal", "interrupted"} {
@@ -354,7 +354,7 @@ func TestGuard(t *testing.T) {
 	if err := h.breakAt(); err != nil {
 		t.Fatal(err)
 	}
-	before := h.planted()
+	before := h.breakpoints()
 	v, err := h.process.Look(false)
 	if err != nil {
 		t.Fatal(err)
@@ -405,13 +405,13 @@ func TestExec(t *testing.T) {
 		t.Errorf("%+v, %v", stop, err)
 	}
 	if err := h.session.EndStep(); err == nil {
-		t.Error("nobody says that the program was replaced")
+		t.Error("no note says that the program was replaced")
 	}
 	h.finish()
 }
 
 // TestGo steps through Go's own library and runtime: there Delve is right, and
-// does every step alone, with what it knows of deferred functions and closures.
+// does every step alone, with its knowledge of deferred functions and closures.
 func TestGo(t *testing.T) {
 	h := start(t, "static-O1-g-fp", "plain")
 	h.arrive(h.run.program.functions["fmt.Fprintln"].Value)

@@ -18,7 +18,7 @@ type bench struct {
 	folder     string
 	contenders []contender
 	log        func(string)
-	bad        []string // what clew must not do
+	bad        []string // clew's faults
 	notes      []string // where dlv was right without knowing it
 }
 
@@ -59,8 +59,8 @@ func (b *bench) try(v variant, from []scene) (row, error) {
 	return r, nil
 }
 
-// judge notes what clew must not do: be wrong, refuse what can be known. Where
-// nobody can be sure dlv may be right all the same, by a frame pointer that it
+// judge notes clew's faults: to be wrong, to refuse a caller that can be known. Where
+// no debugger can be sure dlv may be right all the same, by a frame pointer that it
 // does not check.
 func (b *bench) judge(v variant, c *scene, command string, results map[string]result) {
 	mine, ok := results["clew"]
@@ -80,7 +80,7 @@ func (b *bench) judge(v variant, c *scene, command string, results map[string]re
 	}
 }
 
-// findings is an error where clew did what it must not.
+// findings is an error that lists clew's faults.
 func (b *bench) findings() error {
 	if len(b.bad) == 0 {
 		return nil

@@ -119,7 +119,7 @@ func (t *tracer) where() string {
 	return fmt.Sprintf("%s+%#x (%#x)", fn.Name, pc-fn.Start, pc)
 }
 
-// check says what is wrong with a frame, "" if nothing.
+// check returns the fault of a frame, "" if none.
 func (t *tracer) check(i int, f *unwind.Frame) string {
 	stack := t.shadow.stack
 	switch {

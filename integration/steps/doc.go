@@ -6,7 +6,7 @@
 // Truth is a shadow stack: from the first instruction of a Go function on, every
 // call instruction that is executed pushes its return address and stack pointer,
 // and every return pops them, in Go's code and in C's, through every switch of
-// stacks. What the program records of itself must be in the shadow stack as well,
+// stacks. The program's own record must be in the shadow stack as well,
 // and no other unwinder is asked. A stack is right when it has every frame, with
 // the right stack pointers, down to runtime.goexit, and says that it is complete.
 //

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// kind is what an instruction does to the shadow stack.
+// kind is the effect of an instruction on the shadow stack.
 type kind int
 
 const (
@@ -26,7 +26,7 @@ type instruction struct {
 	function assembler.Function
 }
 
-// instruction gives the one that the thread executes next.
+// instruction returns the one that the thread executes next.
 func (t *tracer) instruction() (instruction, error) {
 	pc, _ := t.regs.PC(unwind.AMD64)
 	if in, ok := t.code[pc]; ok {
@@ -42,7 +42,7 @@ func (t *tracer) instruction() (instruction, error) {
 	if n == 0 {
 		return in, fmt.Errorf("no code at %#x", pc)
 	}
-	// What the decoder does not know (endbr64, vector instructions) is none of
+	// Instructions that the decoder does not know (endbr64, vector instructions) are none of
 	// these.
 	if x, err := x86asm.Decode(code[:n], 64); err == nil {
 		switch x.Op {
@@ -58,14 +58,14 @@ func (t *tracer) instruction() (instruction, error) {
 	return in, nil
 }
 
-// activation is what was true when a function was entered.
+// activation is the state when a function was entered.
 type activation struct{ cfa, ra uint64 }
 
 // shadow is the stack as call and return instructions make it.
 type shadow struct {
 	stack []activation // outermost first
 	below int          // frames under it that are known by name
-	// growing is set while the runtime gives the goroutine a larger stack, which
+	// growing is set while the runtime moves the goroutine to a larger stack, which
 	// ends with a jump and not with a return.
 	growing bool
 	at      activation // of the call of morestack

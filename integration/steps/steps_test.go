@@ -11,7 +11,7 @@ import (
 
 // TestEveryInstruction steps through one build with tables alone, in a stripped
 // library, and through one with frame pointers alone. With CLEW_STEPS=full it
-// does what the command does.
+// does the same as the command.
 func TestEveryInstruction(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.CC(t)

@@ -112,7 +112,7 @@ func (t *tracer) runTo(name string) error {
 	if err := t.session.ClearBreak(id); err != nil {
 		return err
 	}
-	if err := t.look(); err != nil {
+	if err := t.refresh(); err != nil {
 		return err
 	}
 	current, err := t.view.Current()
@@ -127,8 +127,8 @@ func (t *tracer) runTo(name string) error {
 	return t.enter()
 }
 
-// look takes the process in again if its mappings have changed.
-func (t *tracer) look() error {
+// refresh reads the process again if its mappings have changed.
+func (t *tracer) refresh() error {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", t.session.Pid()))
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (t *tracer) stepAll() error {
 		t.progress.Add(1)
 		switch {
 		case in.kind == syscallKind:
-			err = t.look()
+			err = t.refresh()
 		case in.kind == callKind:
 			err = t.enter()
 		case in.kind == returnKind:

@@ -40,7 +40,7 @@ func (t *tracer) checkRecord() error {
 }
 
 // checkWays compares the stack that was assembled here, on memory that is read
-// as it is asked for, with what the command gives (Delve's frames taken in) and
+// as it is asked for, with the command's output (Delve's frames taken in) and
 // with a snapshot.
 func (t *tracer) checkWays(light *unwind.Stack) error {
 	view, err := live.Look(t.session, true)

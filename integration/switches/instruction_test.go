@@ -12,12 +12,12 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// tour is what one scenario passes on its way.
+// tour is the places that one scenario passes.
 type tour struct {
 	scenario string
 	from     string   // where it begins
 	through  []string // whose instructions it is stopped at
-	// deepest gives the stack at the deepest point. What the program stops at on
+	// deepest returns the stack at the deepest point. What the program stops at on
 	// the way has a part of it below the runtime's functions.
 	deepest func(*stand) []string
 }

@@ -30,7 +30,7 @@ type process struct {
 	session *delve.Session
 	engine  *engine.Engine
 	view    *live.View // of this stop, nil until asked for
-	// Of a stripped program: what the test knows and the debugger does not.
+	// Of a stripped program: facts that the test knows and the debugger does not.
 	symbols map[string]uint64
 	goid    uint64 // offset in runtime.g
 }
@@ -126,7 +126,7 @@ func (p *process) breakAt(addrs ...uint64) func() {
 	}
 }
 
-func (p *process) look() *live.View {
+func (p *process) currentView() *live.View {
 	p.Helper()
 	if p.view == nil {
 		var err error
@@ -139,7 +139,7 @@ func (p *process) look() *live.View {
 
 func (p *process) all() []delve.Thread {
 	p.Helper()
-	list, err := p.look().Threads()
+	list, err := p.currentView().Threads()
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -165,10 +165,10 @@ func (p *process) stack(id uint64) unwind.Stack {
 	p.Helper()
 	for _, th := range p.all() {
 		if th.ID == id {
-			if note := p.look().Claim(&th, 0); note != "" {
+			if note := p.currentView().Claim(&th, 0); note != "" {
 				p.Log(note)
 			}
-			return p.engine.Prepare(p.ctx, &p.look().Input).Stack(p.ctx, &th.Thread, assembler.Options{})
+			return p.engine.Prepare(p.ctx, &p.currentView().Input).Stack(p.ctx, &th.Thread, assembler.Options{})
 		}
 	}
 	p.Fatalf("thread %d is gone", id)
@@ -182,7 +182,7 @@ func (p *process) signal(thread uint64, number syscall.Signal) {
 	}
 }
 
-func (p *process) executable() unwind.RangeSet { return p.look().Input.Target.Executable }
+func (p *process) executable() unwind.RangeSet { return p.currentView().Input.Target.Executable }
 
 func (p *process) word(addr uint64) uint64 {
 	p.Helper()

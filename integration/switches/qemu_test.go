@@ -25,23 +25,23 @@ import (
 )
 
 // emulated is the program on arm64, under qemu. Its stacks come from snapshots:
-// registers and memory as the stub gives them, what is known of goroutines by
+// registers and memory as the stub sends them, what is known of goroutines by
 // reading the runtime's own structures, as a debugger would.
 type emulated struct {
 	testing.TB
-	stub    *gdbstub.Stub
-	exe     string
-	maps    string // file that the program writes its mappings to
-	symbols map[string]uint64
-	layout  map[string]uint64 // offsets of fields, as "g.sched.sp"
-	planted map[uint64]bool
+	stub        *gdbstub.Stub
+	exe         string
+	maps        string // file that the program writes its mappings to
+	symbols     map[string]uint64
+	layout      map[string]uint64 // offsets of fields, as "g.sched.sp"
+	breakpoints map[uint64]bool
 }
 
 func emulate(t testing.TB, exe, scenario string) *stand {
 	t.Helper()
 	maps := filepath.Join(t.TempDir(), "maps")
 	env := []string{"SWITCHING_MAPS=" + maps, "GOMAXPROCS=1"}
-	e := &emulated{TB: t, exe: exe, maps: maps, symbols: symbolsOf(t, exe), layout: layoutOf(t, exe), planted: make(map[uint64]bool),
+	e := &emulated{TB: t, exe: exe, maps: maps, symbols: symbolsOf(t, exe), layout: layoutOf(t, exe), breakpoints: make(map[uint64]bool),
 		stub: gdbstub.Start(t, testneed.Tool(t, "qemu-aarch64"), env, exe, scenario)}
 	s := newStand(t, e, exe)
 	s.alone = true
@@ -98,12 +98,12 @@ func (e *emulated) breakAt(addrs ...uint64) func() {
 	e.Helper()
 	for _, a := range addrs {
 		e.must(e.stub.Break(a))
-		e.planted[a] = true
+		e.breakpoints[a] = true
 	}
 	return func() {
 		for _, a := range addrs {
 			e.must(e.stub.Clear(a))
-			delete(e.planted, a)
+			delete(e.breakpoints, a)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (e *emulated) registers() (r unwind.Registers) {
 func (e *emulated) run() reason {
 	e.Helper()
 	regs := e.registers()
-	if pc, _ := regs.PC(unwind.ARM64); e.planted[pc] {
+	if pc, _ := regs.PC(unwind.ARM64); e.breakpoints[pc] {
 		e.must(e.stub.Clear(pc))
 		_, err := e.stub.Ask("s")
 		e.must(err)
@@ -137,7 +137,7 @@ func (e *emulated) run() reason {
 		e.must(err)
 	}
 	regs = e.registers()
-	if pc, _ := regs.PC(unwind.ARM64); e.planted[pc] {
+	if pc, _ := regs.PC(unwind.ARM64); e.breakpoints[pc] {
 		return atBreakpoint
 	}
 	return byItself
@@ -208,7 +208,7 @@ func (e *emulated) thread() snapshot.Thread {
 		}
 		return th
 	}
-	return th // a thread of C's, whose stack nobody has announced
+	return th // a thread of C's, whose stack is not in the list
 }
 
 // most is how much of a stack a snapshot holds from SP on: far more than any

@@ -56,8 +56,8 @@ func climbed(n int) (out []string) {
 	return out[:len(out)-1]
 }
 
-// compare says how a stack differs from what is expected, innermost first, ""
-// if it does not. reason is part of what the stack's end must say.
+// compare says how a stack differs from the expected one, innermost first, ""
+// if it does not. reason is part of the stack's reason.
 func (s *stand) compare(stack *unwind.Stack, reason string, want []string) string {
 	trail := s.trail()
 	var frames []unwind.Frame

@@ -53,7 +53,7 @@ func Start(t testing.TB, qemu string, env []string, exe string, args ...string) 
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	s := &Stub{conn, bufio.NewReader(conn)}
-	// It tells of threads, and of all registers, only who asks for its features.
+	// It reports threads, and all registers, only to a client that asks for its features.
 	for _, q := range []string{"qSupported:multiprocess-;qXfer:features:read+", "qXfer:features:read:target.xml:0,ffb"} {
 		if _, err := s.Ask(q); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func Start(t testing.TB, qemu string, env []string, exe string, args ...string) 
 	return s
 }
 
-// Ask sends a packet and gives the answer's contents.
+// Ask sends a packet and returns the answer's contents.
 func (s *Stub) Ask(packet string) (string, error) {
 	sum := byte(0)
 	for i := range len(packet) {
@@ -160,7 +160,7 @@ func (s *Stub) Words(n int) ([]uint64, error) {
 
 // ReadMemory fills p with the memory at addr.
 func (s *Stub) ReadMemory(addr uint64, p []byte) error {
-	const most = 1024 // far below what a packet holds
+	const most = 1024 // far below the size of a packet
 	for len(p) > 0 {
 		n := min(len(p), most)
 		b, err := s.bytes(fmt.Sprintf("m%x,%x", addr, n))

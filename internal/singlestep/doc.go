@@ -1,4 +1,4 @@
 // Package singlestep runs programs one instruction at a time, for tests that
-// compare what clew says of a stack with a shadow stack: under ptrace, or under
+// compare clew's stack with a shadow stack: under ptrace, or under
 // qemu's user-mode emulation by its debug stub.
 package singlestep

@@ -82,7 +82,7 @@ func (p *Process) Registers() (r Registers, err error) {
 
 // Read implements [Program].
 func (p *Process) Read(addr uint64, b []byte) int {
-	n, _ := p.mem.ReadAt(b, int64(addr)) // what cannot be read is told by n
+	n, _ := p.mem.ReadAt(b, int64(addr)) // n tells how much could be read
 	return n
 }
 

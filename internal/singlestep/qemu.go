@@ -98,7 +98,7 @@ func Emulate(t testing.TB, e Emulator, exe string, args ...string) *Stub {
 	return s
 }
 
-// Ask sends a packet and gives the answer.
+// Ask sends a packet and returns the answer.
 func (s *Stub) Ask(q string) (string, error) {
 	sum := byte(0)
 	for i := range len(q) {
@@ -122,7 +122,7 @@ func (s *Stub) Ask(q string) (string, error) {
 	return strings.TrimSuffix(answer, "#"), err
 }
 
-// Bytes asks for what is answered in hexadecimal digits.
+// Bytes sends a packet whose answer is in hexadecimal digits, and decodes it.
 func (s *Stub) Bytes(q string) ([]byte, error) {
 	answer, err := s.Ask(q)
 	if err == nil && strings.HasPrefix(answer, "E") {

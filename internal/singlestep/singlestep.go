@@ -4,7 +4,7 @@ package singlestep
 // 32, s390x: 65) is where clew has it.
 type Registers [80]uint64
 
-// Result is what one step came to.
+// Result is the result of one step.
 type Result struct {
 	Ended  bool
 	Status int // of a program that has ended

@@ -1,7 +1,7 @@
 // Package testneed is how a test asks for what not every machine has: a C
 // compiler, a tool, another Go toolchain, leave to trace a process.
 //
-// A test that cannot have what it needs is left out, and says so in a line
+// A test whose needs the machine lacks is left out, and says so in a line
 // that begins with "LEFT OUT:", which integration/check repeats at its end.
 // With CI=true the test fails instead: CI leaves nothing out.
 //

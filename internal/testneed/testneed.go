@@ -20,7 +20,7 @@ const LeftOut = "LEFT OUT: "
 func InCI() bool { return os.Getenv("CI") == "true" }
 
 // LeaveOut ends the test: skipped with its reason, or failed in CI. The reason
-// is one line that says what the machine lacks.
+// is one line that names the missing need.
 func LeaveOut(t testing.TB, format string, args ...any) {
 	t.Helper()
 	reason := fmt.Sprintf(format, args...)
@@ -102,7 +102,7 @@ func CC(t testing.TB) string {
 }
 
 // Tool returns the path of the program that Needs lists under name. A name
-// that is not there fails the test on every machine, because nobody would
+// that is not there fails the test on every machine, because otherwise no one would
 // install the program.
 func Tool(t testing.TB, name string) string {
 	t.Helper()

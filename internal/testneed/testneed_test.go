@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ending is how a test ended: what a fake testing.TB was told last.
+// ending is how a test ended: the last call of a fake testing.TB.
 type ending struct {
 	failed, skipped bool
 	message         string
@@ -35,7 +35,7 @@ func (f *fake) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// ask runs what a test would run and returns how that test ended.
+// ask runs a test's request and returns how that test ended.
 func ask(t *testing.T, body func(testing.TB)) ending {
 	f := &fake{dir: t.TempDir()}
 	done := make(chan struct{})

@@ -2,11 +2,11 @@
 // Compact Backtrace Format with its image map, as Swift's envelopes, and as a
 // profile for pprof.
 //
-// # What is exported as CBF
+// # Export as CBF
 //
 // The physical frames, innermost first, by their raw addresses: an inlined
 // function has no frame of its own, and the adjusted address that names are
-// looked up by (R9) is nobody's business but ours. The innermost frame and one
+// looked up by (R9) is never exported. The innermost frame and one
 // that a signal interrupted are pc, all others ra. A complete stack ends in end;
 // a truncated one, whether for lack of a rule or by a limit on its depth, in
 // trunc (R8). See [Frames].
@@ -19,6 +19,6 @@
 //
 // # Reading back
 //
-// Package document, below this one, reads what is written here and what others
-// wrote in the same formats.
+// Package document, below this one, reads these formats back, whoever wrote
+// them.
 package export

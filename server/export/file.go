@@ -15,7 +15,7 @@ import (
 // not at all: the contents go to a new file in the same folder, which then takes
 // its place. A file that is there keeps its permissions, a link its target.
 //
-// What is no file but can be written to (a terminal, a pipe, /dev/null) is
+// A path that is no regular file but can be written to (a terminal, a pipe, /dev/null) is
 // written to directly: it cannot be replaced, and must not be.
 func WriteFile(path string, write func(io.Writer) error) error {
 	s, err := stage(path, write)
@@ -74,7 +74,7 @@ func stage(path string, write func(io.Writer) error) (s staged, err error) {
 	return s, nil
 }
 
-// commit gives the file its name.
+// commit renames the file to its name.
 func (s *staged) commit() error {
 	if s.temp == "" {
 		return nil

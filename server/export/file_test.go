@@ -99,15 +99,15 @@ func TestWriteFile(t *testing.T) {
 	}
 	wantNames(t, dir, "a", "link")
 
-	for _, bad := range []struct{ path, say string }{
+	for _, bad := range []struct{ path, wantText string }{
 		{dir, "it is a folder"},
 		{filepath.Join(dir, "none", "x"), "make its folder first"},
 		{filepath.Join(path, "x"), "not a directory"},
 		{filepath.Join(dir, strings.Repeat("n", 300)), "file name too long"},
 	} {
 		err := export.WriteFile(bad.path, contents("x"))
-		if err == nil || !strings.Contains(err.Error(), "write "+bad.path+": ") || !strings.Contains(err.Error(), bad.say) || strings.Contains(err.Error(), ".tmp") {
-			t.Errorf("%v, want %q", err, bad.say)
+		if err == nil || !strings.Contains(err.Error(), "write "+bad.path+": ") || !strings.Contains(err.Error(), bad.wantText) || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("%v, want %q", err, bad.wantText)
 		}
 	}
 	wantNames(t, dir, "a", "link")
@@ -122,7 +122,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// What is no file is written to, not replaced.
+// A path that is no regular file is written to, not replaced.
 func TestWriteFileToDevice(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -245,7 +245,7 @@ func TestWriteFolder(t *testing.T) {
 	wantNames(t, empty, "images.cif", "index.json")
 	wantNames(t, parent, "empty", "link", "stacks")
 
-	// Two stacks that cannot be told apart leave what was there.
+	// Two stacks that cannot be told apart leave the old folder.
 	if err := write(dir, []unwind.Stack{cut(), cut()}); err == nil || !strings.Contains(err.Error(), "two stacks of thread 7") {
 		t.Errorf("%v", err)
 	}

@@ -86,7 +86,7 @@ func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
 	return m.AppendCIF(nil, imagemap.EncodeOptions{}), nil
 }
 
-// Index is the contents of index.json: what is in a folder of stacks.
+// Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {
 	Architecture string       `json:"architecture"` // "amd64"
 	Images       string       `json:"images"`       // name of the file with the image map of all
@@ -159,7 +159,7 @@ func fill(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.
 	return err
 }
 
-// folderFiles gives the files of a folder of stacks; the index comes last.
+// folderFiles returns the files of a folder of stacks; the index comes last.
 func folderFiles(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) ([]File, error) {
 	var files []File
 	index := Index{Architecture: arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}}
@@ -218,7 +218,7 @@ func stackFile(s *unwind.Stack, taken map[string]bool) string {
 
 var ownFile = regexp.MustCompile(`^((goroutine|thread)-[0-9]+\.cbf|images\.cif|index\.json)$`)
 
-// replaceable gives the permissions of a folder that is there and may be
+// replaceable returns the permissions of a folder that is there and may be
 // replaced, 0 where there is nothing. The error says that there is something
 // that may not. real is the folder that dir, the user's name for it, stands for.
 func replaceable(dir, real string) (fs.FileMode, error) {

@@ -45,7 +45,7 @@ func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagema
 	return nil
 }
 
-// profileBuilder gives every function, location and mapping once.
+// profileBuilder adds every function, location and mapping once.
 type profileBuilder struct {
 	arch      unwind.Arch
 	images    *imagemap.ImageMap
@@ -125,7 +125,7 @@ func (b *profileBuilder) mapping(addr uint64) *profile.Mapping {
 		// The image's lowest byte is the file's first.
 		m = &profile.Mapping{
 			ID: uint64(len(b.mappings) + 1), Start: img.Base, Limit: img.EndOfText, File: img.Path, BuildID: hex.EncodeToString(img.BuildID),
-			// What is known is there; pprof must not look for more in files.
+			// The profile has all that is known; pprof must not look for more in files.
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 		}
 		b.mappings[img.Base] = m

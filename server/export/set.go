@@ -93,7 +93,7 @@ type File struct {
 	Data []byte
 }
 
-// Files gives what [Set.WritePath] would write: one file called name with the
+// Files returns what [Set.WritePath] would write: one file called name with the
 // format's ending, for cbf two, or those of a folder, which have their own names.
 func (s *Set) Files(name, format string) ([]File, error) {
 	switch {
@@ -117,7 +117,7 @@ func (s *Set) Files(name, format string) ([]File, error) {
 	return []File{{name + endings[format], data}, {name + imagesEnding, cif}}, nil
 }
 
-// segmentText says what a stack is, for people.
+// segmentText names a stack, for people.
 var segmentText = map[unwind.SegmentKind]string{
 	unwind.SegmentThread:    "thread stack",
 	unwind.SegmentGoroutine: "goroutine stack",
@@ -136,7 +136,7 @@ func (s *Set) segmentName(stack *unwind.Stack, segment int) string {
 	return ""
 }
 
-// FormatOf gives the format that a file's ending stands for, "" if none. The
+// FormatOf returns the format that a file's ending stands for, "" if none. The
 // longest ending counts: x.swift.json is swift.
 func FormatOf(path string) string {
 	best := ""

@@ -23,7 +23,7 @@ func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, registers bool) 
 }
 
 // Addresses is a stack in CBF's terms, which takes far less memory than its
-// frames: see the package comment for what becomes of a frame.
+// frames: the package comment says how frames are exported.
 type Addresses struct{ frames []cbf.Frame }
 
 // Add adds frames, innermost first. It is an [assembler.Sink].
@@ -41,7 +41,7 @@ func (a *Addresses) Add(frames []unwind.Frame) {
 	}
 }
 
-// Frames gives a stack in CBF's terms. A truncated stack ends in a frame of kind
+// Frames returns a stack in CBF's terms. A truncated stack ends in a frame of kind
 // [cbf.Truncated].
 func Frames(s *unwind.Stack) []cbf.Frame {
 	a := Addresses{frames: make([]cbf.Frame, 0, len(s.Frames)+1)}
@@ -49,7 +49,7 @@ func Frames(s *unwind.Stack) []cbf.Frame {
 	return a.of(s)
 }
 
-// of gives the frames of the stack, whose own frames are not looked at.
+// of returns the frames of the stack, whose own frames are not looked at.
 func (a *Addresses) of(s *unwind.Stack) []cbf.Frame {
 	if truncated(s) {
 		return append(a.frames, cbf.Frame{Kind: cbf.Truncated})
@@ -83,7 +83,7 @@ func encode(s *unwind.Stack, frames []cbf.Frame, ws cbf.WordSize, opts cbf.Encod
 // WordSize is the size of the architecture's machine words.
 func WordSize(arch unwind.Arch) cbf.WordSize { return cbf.WordSize(8 * arch.PointerSize()) }
 
-// swiftNames are the architectures that Swift knows, by the names it gives them.
+// swiftNames are the architectures that Swift knows, by their names there.
 var swiftNames = map[unwind.Arch]string{
 	unwind.AMD64: envelope.X86_64,
 	unwind.I386:  envelope.I386,

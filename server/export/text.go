@@ -15,7 +15,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// TextOptions choose what the table of a stack shows.
+// TextOptions choose the columns and colours of a stack's table.
 type TextOptions struct {
 	// Color uses the terminal's colours; see [Color].
 	Color bool
@@ -38,7 +38,7 @@ func Color(w io.Writer) bool {
 // that were not believed stand below their frame. A line marks where the stack
 // goes on in another segment.
 //
-// What the target calls itself is not to be trusted with the user's terminal:
+// Names in the target are not trusted with the user's terminal:
 // control characters in names are written as escapes.
 func Text(w io.Writer, stacks []unwind.Stack, o TextOptions) error {
 	t := table{TextOptions: o}

@@ -1,8 +1,8 @@
 // Package lifeline keeps a debuggee from suffering when its debugger is killed.
 //
 // When a tracer dies the kernel lets its tracees go on, and three things are
-// wrong then. A program that we launched, and that nobody watches any more, runs
-// on in the background. A program that we attached to stays stopped: the SIGSTOP
+// wrong then. A program that we launched runs on in the background, without a
+// debugger. A program that we attached to stays stopped: the SIGSTOP
 // that held it is delivered after all. And breakpoints stay in its code, each a
 // SIGTRAP that kills it. A small process of its own, with the debugger at the
 // other end of its standard input, sees to it when that end closes without a
@@ -52,35 +52,35 @@ func (l *Line) Launch(path string) error {
 	if err != 0 {
 		return fmt.Errorf("own session: %w", err)
 	}
-	return l.say("%s %d %d %q\n", wordLaunch, os.Getpid(), session, path)
+	return l.send("%s %d %d %q\n", wordLaunch, os.Getpid(), session, path)
 }
 
 // Attach announces that we are about to attach to the process: if we die before
 // [Line.Continue] tells which breakpoints there are, the guard finds them by
 // comparing the program with its file.
-func (l *Line) Attach(pid int) error { return l.say("%s %d\n", wordAttach, pid) }
+func (l *Line) Attach(pid int) error { return l.send("%s %d\n", wordAttach, pid) }
 
 // Kill has the process killed if we die.
-func (l *Line) Kill(pid int) error { return l.say("%s %d\n", wordKill, pid) }
+func (l *Line) Kill(pid int) error { return l.send("%s %d\n", wordKill, pid) }
 
 // Continue has the process mended and continued if we die.
 func (l *Line) Continue(pid int, patches []Patch) error {
 	for _, p := range patches {
-		if err := l.say("%s %d %#x %x\n", wordPatch, pid, p.Addr, p.Original); err != nil {
+		if err := l.send("%s %d %#x %x\n", wordPatch, pid, p.Addr, p.Original); err != nil {
 			return err
 		}
 	}
-	return l.say("%s %d\n", wordContinue, pid)
+	return l.send("%s %d\n", wordContinue, pid)
 }
 
-func (l *Line) say(format string, a ...any) error {
+func (l *Line) send(format string, a ...any) error {
 	_, err := fmt.Fprintf(l.in, format, a...)
 	return err
 }
 
 // Release ends the guard and spares the process.
 func (l *Line) Release() {
-	_ = l.say("%s\n", wordDone)
+	_ = l.send("%s\n", wordDone)
 	_ = l.in.Close()
 	// The exit status may have gone to a debugger's wait4(-1).
 	_ = l.cmd.Wait()

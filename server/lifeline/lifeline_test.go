@@ -63,7 +63,7 @@ func TestServeContinuesWhatStaysStopped(t *testing.T) {
 // A process with the same ID is not the same process.
 func TestServeLeavesAnotherProcessAlone(t *testing.T) {
 	cmd := sleeper(t)
-	w := ward{pid: cmd.Process.Pid, started: "1", kill: true}
+	w := guarded{pid: cmd.Process.Pid, started: "1", kill: true}
 	w.serve()
 	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
 		t.Errorf("state %q", state)

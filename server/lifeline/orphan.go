@@ -31,7 +31,7 @@ func parseLaunch(line string) *launch {
 	return &launch{host: host, session: fields[2], path: path}
 }
 
-// kill waits for the debugger's end and kills what it had started.
+// kill waits for the debugger's end and kills the process that it had started.
 func (l *launch) kill() {
 	// All children of a dead process get their new parent in one moment, we too.
 	for end := time.Now().Add(patience); os.Getppid() == l.host; time.Sleep(interval) {
@@ -55,7 +55,7 @@ func (l *launch) kill() {
 // is the program (or still the fork of clew that becomes it), it lost its parent
 // as we did, it is of the debugger's session, and it is younger than we are.
 //
-// Example of what it must not hit: the same program, left running in the
+// Example of a process that it must not kill: the same program, left running in the
 // background of that session by a shell that has ended. It is older.
 func (l *launch) started(pid int) bool {
 	self := os.Getpid()

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// A debugger that dies while it attaches has told nobody what it has written.
+// A debugger that dies while it attaches has not reported its breakpoints.
 func TestServeFindsBreakpointsThatNobodyNamed(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
@@ -48,7 +48,7 @@ func TestServeFindsBreakpointsThatNobodyNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// What is no breakpoint is not ours to undo. Nothing runs at the end of the
+		// Other differences are not ours to undo. Nothing runs at the end of the
 		// last page.
 		if _, err := mem.WriteAt([]byte{0x90}, int64(m.End)-1); err != nil {
 			t.Fatal(err)

@@ -15,11 +15,11 @@ var trap = map[string][]byte{
 	"arm64": {0x00, 0x00, 0x20, 0xd4}, // brk #0
 }[runtime.GOARCH]
 
-// planted finds the breakpoints in a program's code: trap instructions in memory
+// findBreakpoints finds the breakpoints in a program's code: trap instructions in memory
 // where its file has something else. It is for the moment in which the debugger
 // plants its own (runtime.fatalpanic and the like), which lie in the Go program
 // itself, not in its libraries.
-func planted(pid int, mem io.ReaderAt) (patches []Patch) {
+func findBreakpoints(pid int, mem io.ReaderAt) (patches []Patch) {
 	maps, err := os.ReadFile(procPath(pid, "maps"))
 	if err != nil || len(trap) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ward is a process that the guard watches over.
-type ward struct {
+// guarded is a process that the guard watches over.
+type guarded struct {
 	pid     int
 	started string // tells it from a later one with the same ID
 	kill    bool
@@ -27,7 +27,7 @@ type ward struct {
 // Serve is the guard: it reads what to do until "done", after which it does
 // nothing, or the end of the input, after which it does it.
 func Serve(in io.Reader) {
-	wards := map[int]*ward{}
+	wards := map[int]*guarded{}
 	var starting *launch
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -48,7 +48,7 @@ func Serve(in io.Reader) {
 		}
 		w := wards[pid]
 		if w == nil {
-			w = &ward{pid: pid, started: startTime(pid)}
+			w = &guarded{pid: pid, started: startTime(pid)}
 			wards[pid] = w
 		}
 		w.learn(fields)
@@ -64,7 +64,7 @@ func Serve(in io.Reader) {
 	}
 }
 
-func (w *ward) learn(fields []string) {
+func (w *guarded) learn(fields []string) {
 	switch {
 	case fields[0] == wordKill:
 		w.kill = true
@@ -87,8 +87,8 @@ const (
 	interval = 10 * time.Millisecond
 )
 
-// serve does what is to be done for one process.
-func (w *ward) serve() {
+// serve kills one process, or mends and continues it.
+func (w *guarded) serve() {
 	if w.started == "" || startTime(w.pid) != w.started {
 		return // it is gone
 	}
@@ -96,7 +96,7 @@ func (w *ward) serve() {
 		_ = syscall.Kill(w.pid, syscall.SIGKILL)
 		return
 	}
-	w.mend()
+	w.restore()
 	// Our input closes before the kernel has detached the dead tracer, and only
 	// then does the process stop for the SIGSTOP that is left: look until it is
 	// free and runs.
@@ -117,23 +117,23 @@ func (w *ward) serve() {
 	}
 }
 
-// mend takes the breakpoints out again. Only those that are still there: the
+// restore takes the breakpoints out again. Only those that are still there: the
 // debugger may have got to it.
-func (w *ward) mend() {
+func (w *guarded) restore() {
 	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", w.pid), os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
 	defer mem.Close()
 	if w.attaching {
-		w.patches = append(w.patches, planted(w.pid, mem)...)
+		w.patches = append(w.patches, findBreakpoints(w.pid, mem)...)
 	}
 	for _, p := range w.patches {
 		_, _ = mem.WriteAt(p.Original, int64(p.Addr))
 	}
 }
 
-// status gives a process's state letter and its tracer's ID.
+// status returns a process's state letter and its tracer's ID.
 func status(pid int) (state, tracer string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -159,7 +159,7 @@ const (
 	statStart   = 22 // in clock ticks since boot
 )
 
-// statField gives a field of /proc/PID/stat after the name, "" if the process is
+// statField returns a field of /proc/PID/stat after the name, "" if the process is
 // gone.
 func statField(pid, number int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

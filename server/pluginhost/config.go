@@ -39,7 +39,7 @@ type ConfigError struct {
 	Reason string
 }
 
-// Error says what is wrong.
+// Error names the plugin, the key and the fault.
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("plugin %q: %s", e.Plugin, e.Reason)
 }
@@ -71,13 +71,13 @@ const (
 	DefaultStartTimeout  = 5 * time.Second
 )
 
-// Options are what a host is made with. Zero values mean the defaults.
+// Options configure a host. Zero values mean the defaults.
 type Options struct {
 	Plugins []Config
 	// SessionParent is where the session folder is made, [os.TempDir] by
 	// default. A path too long for the sockets in it is replaced by /tmp.
 	SessionParent string
-	// Logger gets what plugins write, and what happens to them.
+	// Logger receives the output of plugins, and events about them.
 	Logger *slog.Logger
 	// WalkTimeout bounds one round trip of Walk.
 	WalkTimeout time.Duration
@@ -85,8 +85,8 @@ type Options struct {
 	UpdateTimeout time.Duration
 	// StartTimeout bounds the time until a started plugin can be talked to.
 	StartTimeout time.Duration
-	// OnNotice is called with what the user should be told, once for each
-	// plugin that is switched off. It may be called from any goroutine and must
+	// OnNotice is called with a text for the user, once for each plugin that is
+	// switched off. It may be called from any goroutine and must
 	// not call the host.
 	OnNotice func(string)
 }
@@ -112,7 +112,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// State is what a plugin is doing.
+// State is the state of a plugin.
 type State string
 
 // The states.
@@ -123,7 +123,7 @@ const (
 	StateClosed   State = "closed"   // the host is closed
 )
 
-// Health is what is known of a plugin, for `clew plugins`.
+// Health describes a plugin's state, for `clew plugins`.
 type Health struct {
 	Name      string `json:"name"`
 	Rank      int    `json:"rank"`

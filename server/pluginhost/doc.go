@@ -13,7 +13,7 @@
 //   - It stalls (a walk takes longer than [Options.WalkTimeout]): it is killed
 //     and the call fails with a [*TimeoutError], without a repetition: the next
 //     strategy takes the frame. It is started again when it is next needed.
-//   - It lies (what it sends contradicts itself): the call fails with a
+//   - It lies (its answer contradicts itself): the call fails with a
 //     [*wire.ContractError], and the process is replaced.
 //   - Three such failures within a minute switch it off for the session: calls
 //     then fail with a [*DisabledError], and [Options.OnNotice] tells the user
@@ -21,11 +21,11 @@
 //   - The strategy itself returns an error: a [*wire.StrategyError], which is not
 //     a failure of the process.
 //
-// # What is left behind
+// # Cleaning up
 //
-// Nothing. Sockets and checked copies lie in a session folder of mode 0700 that
-// Close removes; every plugin holds a life-line to the host and removes the
-// folder when the host is gone, in whatever way. Folders of hosts that were
+// A host leaves nothing behind. Sockets and checked copies lie in a session folder
+// of mode 0700 that Close removes. Every plugin holds a life-line to the host and
+// removes the folder when the host is gone, in whatever way. Folders of hosts that were
 // killed together with all their plugins are removed when a later host starts
 // its first plugin.
 //

@@ -56,7 +56,7 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("cannot start plugin %s (%s): %s", e.Plugin, e.Path, cause)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // ChecksumError says that a third party's executable is not the one that the
@@ -66,7 +66,7 @@ type ChecksumError struct {
 	Want, Got string
 }
 
-// Error gives both checksums.
+// Error returns both checksums.
 func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("%s has the sha256 %s, the configuration says %s: if you trust this file, put its checksum there", e.Path, e.Got, e.Want)
 }
@@ -84,5 +84,5 @@ func (e *DisabledError) Error() string {
 	return fmt.Sprintf("plugin %s is switched off for this session: %s: %v", e.Plugin, e.Reason, e.Err)
 }
 
-// Unwrap gives the last failure.
+// Unwrap returns the last failure.
 func (e *DisabledError) Unwrap() error { return e.Err }

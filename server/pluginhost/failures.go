@@ -20,7 +20,7 @@ func (p *Plugin) failed(in *instance, err error) {
 	}
 	p.host.reap(in)
 	if p.host.ctx.Err() == nil {
-		p.strike(err, false)
+		p.countFailure(err, false)
 	}
 }
 
@@ -32,9 +32,9 @@ func (p *Plugin) note(err error) {
 	p.log.Warn("plugin failed", "error", err)
 }
 
-// strike counts a failure, and switches the plugin off when there were too many
+// countFailure counts a failure, and switches the plugin off when there were too many
 // within the window, or when another start would fail likewise.
-func (p *Plugin) strike(err error, permanent bool) {
+func (p *Plugin) countFailure(err error, permanent bool) {
 	p.note(err)
 	now := time.Now()
 	p.mu.Lock()

@@ -44,7 +44,7 @@ const (
 	pcLie                                  // answer with more steps than asked for
 	pcBoast                                // answer with more trust than described
 	pcRefuse                               // return an error
-	pcReport                               // say what is known, as the reason
+	pcReport                               // report the images and ranges, as the reason
 )
 
 // quickExit: a program with the race detector sleeps for a second as it exits.
@@ -170,7 +170,7 @@ func checkSteps(t testing.TB, results []unwind.WalkResult, n int) {
 	}
 }
 
-// notices collects what the user is told.
+// notices collects the notices for the user.
 type notices chan string
 
 func (n notices) take() []string {
@@ -189,14 +189,14 @@ func (n notices) take() []string {
 // unless the test changes them: the machine may be busy.
 func newHost(t testing.TB, change func(*Options)) (*Host, *Plugin, notices) {
 	t.Helper()
-	told := make(notices, 100)
+	sent := make(notices, 100)
 	parent := shortDir(t)
 	o := Options{
 		Plugins:       []Config{{Name: "fake", Rank: 1, Env: []string{quickExit, envMarker + "=" + filepath.Join(parent, "marker")}}},
 		SessionParent: parent,
 		WalkTimeout:   10 * time.Second,
 		StartTimeout:  30 * time.Second,
-		OnNotice:      func(s string) { told <- s },
+		OnNotice:      func(s string) { sent <- s },
 	}
 	if change != nil {
 		change(&o)
@@ -213,7 +213,7 @@ func newHost(t testing.TB, change func(*Options)) (*Host, *Plugin, notices) {
 			t.Errorf("session folders left: %v", left)
 		}
 	})
-	return h, h.Plugins()[0], told
+	return h, h.Plugins()[0], sent
 }
 
 // shortDir is a folder whose path leaves room for sockets, which that of

@@ -51,10 +51,10 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Plugins gives the plugins by rank, the first to be asked first.
+// Plugins returns the plugins by rank, the first to be asked first.
 func (h *Host) Plugins() []*Plugin { return slices.Clone(h.plugins) }
 
-// Plugin gives the plugin of that name, nil if there is none.
+// Plugin returns the plugin of that name, nil if there is none.
 func (h *Host) Plugin(name string) *Plugin {
 	for _, p := range h.plugins {
 		if p.config.Name == name {
@@ -64,8 +64,8 @@ func (h *Host) Plugin(name string) *Plugin {
 	return nil
 }
 
-// Health says how the plugins are, by rank. It starts none; who wants to know
-// whether an idle one would start calls [Plugin.Describe] before.
+// Health reports the state of the plugins, by rank. It starts no process; to learn
+// whether an idle plugin would start, call [Plugin.Describe] first.
 func (h *Host) Health() []Health {
 	out := make([]Health, len(h.plugins))
 	for i, p := range h.plugins {
@@ -102,9 +102,9 @@ func (h *Host) close() error {
 		}
 	}
 	asked.Wait()
-	h.kill() // what is being started
+	h.kill() // processes that are being started
 	for _, p := range h.plugins {
-		p.starting <- struct{}{} // for good: nobody starts it any more
+		p.starting <- struct{}{} // for good: it is never started again
 		p.forget()               // started while the others were asked
 	}
 	h.mu.Lock()

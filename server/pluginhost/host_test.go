@@ -238,7 +238,7 @@ func TestGoroutinesAfterCrashes(t *testing.T) {
 }
 
 // TestSweep: what hosts left behind that were killed together with their
-// plugins goes; what is in use, or not ours to judge, stays.
+// plugins goes; folders in use, or of unknown use, stay.
 func TestSweep(t *testing.T) {
 	parent := shortDir(t)
 	mk := func(name string) string {

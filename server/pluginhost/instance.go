@@ -79,7 +79,7 @@ func launch(killCtx context.Context, sess *session, c *Config, cmd command, limi
 // everything that belongs to it is gone.
 func (in *instance) stop(grace time.Duration) {
 	if grace > 0 {
-		in.process.dismiss()
+		in.process.askToExit()
 		select {
 		case <-in.process.gone:
 		case <-time.After(grace):
@@ -87,8 +87,8 @@ func (in *instance) stop(grace time.Duration) {
 	}
 	in.process.kill()
 	<-in.process.gone
-	// go-plugin asks a plugin to exit and waits for up to two seconds; that there
-	// is none any more makes this quick. It removes the socket's folder.
+	// go-plugin asks a plugin to exit and waits for up to two seconds. The process has
+	// ended, so this is quick. It removes the socket's folder.
 	in.manager.Kill()
 }
 

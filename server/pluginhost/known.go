@@ -2,9 +2,10 @@ package pluginhost
 
 import "github.com/clewdbg/clew/unwind"
 
-// known is what a plugin has been told: what a new process must be told first.
+// known is the state that a plugin has been sent, and that a new process must be sent
+// first.
 type known struct {
-	told    bool // there was an update
+	sent    bool // there was an update
 	arch    unwind.Arch
 	os      string
 	pacMask uint64
@@ -26,7 +27,7 @@ func (k *known) apply(d *unwind.ImageDelta) {
 			images = append(images, img)
 		}
 	}
-	k.told, k.arch, k.os, k.pacMask = true, d.Arch, d.OS, d.PACMask
+	k.sent, k.arch, k.os, k.pacMask = true, d.Arch, d.OS, d.PACMask
 	k.images = append(images, d.Added...)
 }
 

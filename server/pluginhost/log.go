@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// goPluginLogger gives go-plugin a logger that writes to l. Lines of the
+// goPluginLogger is a logger for go-plugin that writes to l. Lines of the
 // plugin's standard error come through it too, with the level that they name.
 func goPluginLogger(l *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Trace})
@@ -41,7 +41,7 @@ func (s sink) Accept(_ string, level hclog.Level, msg string, args ...any) {
 	s.to.Log(context.Background(), to, msg, args...)
 }
 
-// lineWriter logs whole lines of what a plugin writes to os.Stdout or os.Stderr
+// lineWriter logs the whole lines that a plugin writes to os.Stdout or os.Stderr
 // once it serves; go-plugin sends that over the connection.
 type lineWriter struct {
 	to   *slog.Logger
@@ -49,7 +49,7 @@ type lineWriter struct {
 	part []byte
 }
 
-// maxLine bounds what is kept of a line that does not end.
+// maxLine bounds the buffer for a line that does not end.
 const maxLine = 64 << 10
 
 // Write implements [io.Writer].

@@ -28,7 +28,7 @@ type Plugin struct {
 	host   *Host
 	log    *slog.Logger
 
-	// gate: walks read, changes of what the plugin knows write.
+	// gate: walks lock it for reading, updates for writing.
 	gate  sync.RWMutex
 	known known
 
@@ -106,7 +106,7 @@ func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 }
 
 // forget gives the process up after a change that may or may not have reached
-// it; the next one is told what the host knows. It is no failure.
+// it; the next one is sent the host's state. This counts as no failure.
 func (p *Plugin) forget() {
 	p.mu.Lock()
 	in := p.current
@@ -176,8 +176,8 @@ func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(contex
 	return f(ctx)
 }
 
-// judge decides what an error means for the process, and makes it what the
-// caller gets.
+// judge decides whether an error ends the process, and turns it into the caller's
+// error.
 func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit time.Duration, err error) error {
 	var contract *wire.ContractError
 	var strategy *wire.StrategyError
@@ -205,7 +205,7 @@ func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit t
 	return err
 }
 
-// running gives the plugin's process, and starts one if there is none. A crash
+// running returns the plugin's process, and starts one if there is none. A crash
 // while it starts is repeated once, as any crash is.
 func (p *Plugin) running(ctx context.Context) (*instance, error) {
 	if in, err := p.ready(); in != nil || err != nil {
@@ -232,14 +232,14 @@ func (p *Plugin) running(ctx context.Context) (*instance, error) {
 		}
 		var crash *CrashError
 		var wrong *StartError
-		p.strike(err, errors.As(err, &wrong) && wrong.permanent)
+		p.countFailure(err, errors.As(err, &wrong) && wrong.permanent)
 		if repeated || !errors.As(err, &crash) {
 			return nil, err
 		}
 	}
 }
 
-// ready gives the running process, nil if there is none, or an error if there
+// ready returns the running process, nil if there is none, or an error if there
 // will be none.
 func (p *Plugin) ready() (*instance, error) {
 	if p.host.ctx.Err() != nil {
@@ -262,7 +262,7 @@ func (p *Plugin) ready() (*instance, error) {
 	return in, nil
 }
 
-// start starts a process and tells it what the host knows. The caller holds the
+// start starts a process and sends it the host's state. The caller holds the
 // token and reads or writes the gate.
 func (p *Plugin) start() (*instance, error) {
 	sess, err := p.host.openSession()
@@ -321,7 +321,7 @@ func (p *Plugin) brief(in *instance) (unwind.Description, error) {
 		}
 		return err
 	})
-	if err == nil && p.known.told {
+	if err == nil && p.known.sent {
 		err = tell("Update", func(ctx context.Context) error {
 			_, err := in.client.Update(ctx, p.known.delta())
 			return err

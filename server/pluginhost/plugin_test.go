@@ -69,7 +69,7 @@ func checkTold(t *testing.T, p *Plugin) {
 // TestKilledBetweenWalks: the next walk comes, and the new process knows what
 // the old one knew.
 func TestKilledBetweenWalks(t *testing.T) {
-	h, p, told := newHost(t, nil)
+	h, p, sent := newHost(t, nil)
 	tellImages(t, p)
 	checkTold(t, p)
 	for i := range 2 { // a third kill would switch it off
@@ -81,7 +81,7 @@ func TestKilledBetweenWalks(t *testing.T) {
 			t.Errorf("health %+v", got)
 		}
 	}
-	if got := told.take(); len(got) > 0 {
+	if got := sent.take(); len(got) > 0 {
 		t.Errorf("the user was told %q", got)
 	}
 }
@@ -124,13 +124,13 @@ func TestCrashOnce(t *testing.T) {
 }
 
 func TestThreeCrashesSwitchOff(t *testing.T) {
-	h, p, told := newHost(t, nil)
+	h, p, sent := newHost(t, nil)
 	var crash *CrashError
 	_, err := p.Walk(context.Background(), order(pcPanic)) // crashes, is repeated, crashes
 	if !errors.As(err, &crash) {
 		t.Fatalf("got %v, want a crash", err)
 	}
-	if got := told.take(); len(got) > 0 {
+	if got := sent.take(); len(got) > 0 {
 		t.Errorf("the user was told too early: %q", got)
 	}
 	var off *DisabledError
@@ -152,8 +152,8 @@ func TestThreeCrashesSwitchOff(t *testing.T) {
 	if err := p.Yield(context.Background(), nil); !errors.As(err, &off) {
 		t.Errorf("yield: %v", err)
 	}
-	got := told.take()
-	for begin := time.Now(); len(got) == 0 && time.Since(begin) < time.Minute; got = told.take() {
+	got := sent.take()
+	for begin := time.Now(); len(got) == 0 && time.Since(begin) < time.Minute; got = sent.take() {
 		time.Sleep(time.Millisecond) // who watches the process may have seen its end first, and tells in its own time
 	}
 	if len(got) != 1 || !strings.Contains(got[0], "fake is switched off for this session: it failed 3 times within a minute") {
@@ -166,7 +166,7 @@ func TestThreeCrashesSwitchOff(t *testing.T) {
 
 // TestFailuresFade: failures that are a minute apart do not add up.
 func TestFailuresFade(t *testing.T) {
-	_, p, told := newHost(t, nil)
+	_, p, sent := newHost(t, nil)
 	for range 5 {
 		checkWalk(t, p, 1)
 		p.mu.Lock()
@@ -177,13 +177,13 @@ func TestFailuresFade(t *testing.T) {
 		killPlugin(t, p)
 	}
 	checkWalk(t, p, 1)
-	if got := told.take(); len(got) > 0 {
+	if got := sent.take(); len(got) > 0 {
 		t.Errorf("the user was told %q", got)
 	}
 }
 
 func TestStall(t *testing.T) {
-	_, p, told := newHost(t, func(o *Options) { o.WalkTimeout = 300 * time.Millisecond })
+	_, p, sent := newHost(t, func(o *Options) { o.WalkTimeout = 300 * time.Millisecond })
 	for i := range maxFailures {
 		if _, err := p.Describe(context.Background()); err != nil {
 			t.Fatal(err)
@@ -204,7 +204,7 @@ func TestStall(t *testing.T) {
 	if _, err := p.Walk(context.Background(), []unwind.WalkRequest{chain(1)}); !errors.As(err, &off) {
 		t.Errorf("got %v", err)
 	}
-	if got := told.take(); len(got) != 1 {
+	if got := sent.take(); len(got) != 1 {
 		t.Errorf("the user was told %q", got)
 	}
 }
@@ -238,7 +238,7 @@ func TestCallerGivesUp(t *testing.T) {
 
 func TestLies(t *testing.T) {
 	for _, pc := range []uint64{pcLie, pcBoast} {
-		_, p, told := newHost(t, nil)
+		_, p, sent := newHost(t, nil)
 		for i := range maxFailures {
 			var lie *wire.ContractError
 			if _, err := p.Walk(context.Background(), order(pc)); !errors.As(err, &lie) {
@@ -248,7 +248,7 @@ func TestLies(t *testing.T) {
 				checkWalk(t, p, 3)
 			}
 		}
-		if got := told.take(); len(got) != 1 {
+		if got := sent.take(); len(got) != 1 {
 			t.Errorf("the user was told %q", got)
 		}
 	}
@@ -256,7 +256,7 @@ func TestLies(t *testing.T) {
 
 // TestStrategyErrors are no failures of the process; nor are the caller's own.
 func TestStrategyErrors(t *testing.T) {
-	_, p, told := newHost(t, nil)
+	_, p, sent := newHost(t, nil)
 	tellImages(t, p)
 	for range 2 * maxFailures {
 		var refusal *wire.StrategyError
@@ -285,13 +285,13 @@ func TestStrategyErrors(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	checkTold(t, p)
-	if got := told.take(); len(got) > 0 {
+	if got := sent.take(); len(got) > 0 {
 		t.Errorf("the user was told %q", got)
 	}
 }
 
 func TestConcurrentWalks(t *testing.T) {
-	_, p, told := newHost(t, nil)
+	_, p, sent := newHost(t, nil)
 	tellImages(t, p)
 	var all sync.WaitGroup
 	for g := range 8 {
@@ -322,7 +322,7 @@ func TestConcurrentWalks(t *testing.T) {
 		}
 	})
 	all.Wait()
-	if got := told.take(); len(got) > 0 {
+	if got := sent.take(); len(got) > 0 {
 		t.Errorf("the user was told %q", got)
 	}
 }

@@ -28,7 +28,7 @@ const (
 
 // command is what to run, for a plugin.
 type command struct {
-	path string   // what is run
+	path string   // of the executable
 	args []string // with the name of the program
 	env  []string
 }
@@ -38,14 +38,14 @@ type command struct {
 // (which may be a debug adapter's channel), there is a life-line, and killing
 // does not wait.
 type process struct {
-	command  command
-	killCtx  context.Context // its end kills the process
-	unkill   func()          // releases killCtx
-	stdout   *os.File
-	stderr   *os.File
-	lifeline *os.File
-	letGo    sync.Once   // closes the life-line
-	unwatch  func() bool // of killCtx
+	command      command
+	killCtx      context.Context // its end kills the process
+	unkill       func()          // releases killCtx
+	stdout       *os.File
+	stderr       *os.File
+	lifeline     *os.File
+	dismissed    sync.Once   // closes the life-line
+	stopWatching func() bool // of killCtx
 
 	os     *os.Process
 	gone   chan struct{} // closed when the process has ended
@@ -85,7 +85,7 @@ func (p *process) Start(context.Context) error {
 	}
 	p.stdout, p.stderr, p.lifeline = outR, errR, lifeW
 	p.os = cmd.Process
-	p.unwatch = context.AfterFunc(p.killCtx, p.kill)
+	p.stopWatching = context.AfterFunc(p.killCtx, p.kill)
 	go p.wait()
 	return nil
 }
@@ -123,18 +123,18 @@ func (p *process) wait() {
 		p.status = "exit status unknown"
 	}
 	close(p.gone)
-	p.unwatch()
+	p.stopWatching()
 	p.unkill()
-	p.dismiss()
+	p.askToExit()
 	time.AfterFunc(drainTime, func() {
 		_ = p.stdout.Close()
 		_ = p.stderr.Close()
 	})
 }
 
-// dismiss asks the plugin to exit.
-func (p *process) dismiss() {
-	p.letGo.Do(func() {
+// askToExit asks the plugin to exit.
+func (p *process) askToExit() {
+	p.dismissed.Do(func() {
 		// A byte says that the host lives: the session folder stays.
 		_, _ = p.lifeline.Write([]byte{1})
 		_ = p.lifeline.Close()

@@ -50,7 +50,7 @@ func newSession(parent string) (*session, error) {
 	return s, nil
 }
 
-// takeLock locks a file first and gives it its name then, so that nobody sees
+// takeLock locks a file first and then renames it to its name, so that no host sees
 // it unlocked while the host lives.
 func (s *session) takeLock() error {
 	name := filepath.Join(s.dir, plugin.LockName)

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// maxExecutable bounds what is copied.
+// maxExecutable bounds the size of a copy, in bytes.
 const maxExecutable = 1 << 30
 
 // stage copies a third party's executable into the session folder while it
-// computes its checksum. What was checked is what is run: the file at path may
+// computes its checksum. The bytes that were checked are the ones that run: the file at path may
 // change at any time (go-plugin's SecureConfig checks a path and then runs it).
 func stage(dir string, c *Config) (copied string, err error) {
 	in, err := os.Open(c.Path)

@@ -59,7 +59,7 @@ func TestStolenExitStatus(t *testing.T) {
 	}
 }
 
-// TestLog: what a plugin says as it dies is in the log.
+// TestLog: a plugin's last output is in the log.
 func TestLog(t *testing.T) {
 	var out lockedBuffer
 	_, p, _ := newHost(t, func(o *Options) {

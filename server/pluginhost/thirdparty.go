@@ -17,7 +17,7 @@ type ThirdParty struct {
 	Rank int `json:"rank"`
 }
 
-// Config is what a host is given.
+// Config is the form for a host.
 func (t *ThirdParty) Config() Config {
 	return Config{Name: t.Name, Path: t.Path, SHA256: t.SHA256, Args: t.Args}
 }
@@ -31,8 +31,8 @@ type KeyError struct {
 // Error names the key first.
 func (e *KeyError) Error() string { return e.Key + ": " + e.Reason }
 
-// CheckThirdParties says what is wrong with a list of plugins that is the value
-// of the key "plugins". Builtin are names that are taken.
+// CheckThirdParties checks a list of plugins, the value of the key "plugins".
+// Builtin are names that are taken.
 func CheckThirdParties(list []ThirdParty, builtin []string) error {
 	taken := make(map[string]bool)
 	for i := range list {

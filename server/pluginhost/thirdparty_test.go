@@ -65,12 +65,12 @@ func TestThirdParty(t *testing.T) {
 			t.Fatal(err)
 		}
 		killPlugin(t, p)
-		checkWalk(t, p, 5) // what was checked is what runs
+		checkWalk(t, p, 5) // the checked bytes are the ones that run
 	})
 	t.Run("wrong checksum", func(t *testing.T) {
 		c := good
 		c.SHA256 = strings.Repeat("0f", 32)
-		_, p, told := newHost(t, with(c))
+		_, p, sent := newHost(t, with(c))
 		var sum *ChecksumError
 		if _, err := p.Describe(context.Background()); !errors.As(err, &sum) || sum.Got != good.SHA256 {
 			t.Fatalf("got %v", err)
@@ -79,7 +79,7 @@ func TestThirdParty(t *testing.T) {
 		if _, err := p.Describe(context.Background()); !errors.As(err, &off) || !errors.As(err, &sum) {
 			t.Errorf("got %v", err)
 		}
-		if got := told.take(); len(got) != 1 {
+		if got := sent.take(); len(got) != 1 {
 			t.Errorf("the user was told %q", got)
 		}
 	})
@@ -112,11 +112,11 @@ func TestThirdParty(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.SHA256 = checksum(t, c.Path)
-		_, p, told := newHost(t, with(c))
+		_, p, sent := newHost(t, with(c))
 		if _, err := p.Describe(context.Background()); !errors.Is(err, syscall.ENOEXEC) {
 			t.Errorf("got %v", err)
 		}
-		if got := told.take(); len(got) != 1 {
+		if got := sent.take(); len(got) != 1 {
 			t.Errorf("the user was told %q", got)
 		}
 	})

@@ -65,7 +65,7 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 		}
 	case !ok:
 		reason = fmt.Sprintf("the stack pointer of the caller at %#x is not known", pc)
-	case s.strayed(caller):
+	case s.onUnknownStack(caller):
 		reason = fmt.Sprintf("the caller at %#x has its stack pointer, %#x, on none of the thread's stacks", pc, sp)
 	case !s.Executable.Contains(pc):
 		reason = fmt.Sprintf("the caller's address %#x lies outside every executable mapping", pc)
@@ -77,7 +77,7 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 	return t, reason
 }
 
-// strayed says that the caller lies on a stack that is not known to be the
+// onUnknownStack says that the caller lies on a stack that is not known to be the
 // thread's. Where a signal has interrupted code, that may be; a return goes to a
 // known stack.
 //
@@ -86,13 +86,13 @@ func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) 
 // pointer points to the old stack, whose words are still there. The return
 // address is right then, and the stack pointer is not. Test: TestDecide;
 // integration/stepping, "asmcgocall, the stack moves".
-func (s *Situation) strayed(caller *unwind.Frame) bool {
+func (s *Situation) onUnknownStack(caller *unwind.Frame) bool {
 	return caller.PC.Kind() == unwind.KindReturn && len(s.Thread.Segments) > 0 &&
 		(caller.Segment < 0 || caller.Segment >= len(s.Thread.Segments))
 }
 
-// disagreement compares what Delve would build a step on with the assembler's
-// frames, and says where they differ, "" if nowhere. Delve places the breakpoint
+// disagreement compares the frames that Delve would base a step on with the
+// assembler's, and says where they differ, "" if nowhere. Delve places the breakpoint
 // at the caller's PC and conditions it on the caller's CFA, and its line
 // breakpoints on the CFA of the innermost frame: all must be right.
 func disagreement(frames, claims []*unwind.Frame) string {

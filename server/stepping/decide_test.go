@@ -74,8 +74,8 @@ func TestDecide(t *testing.T) {
 		{"the caller was scanned for", func(s *Situation) { s.Stack.Frames[1].Trust = unwind.TrustScan },
 			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "only guessed"},
 		{"the stack is truncated", func(s *Situation) {
-			s.Stack.Frames, s.Stack.DepthLimited, s.Stack.Reason = s.Stack.Frames[:1], false, "nobody covers this code"
-		}, map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "nobody covers this code"},
+			s.Stack.Frames, s.Stack.DepthLimited, s.Stack.Reason = s.Stack.Frames[:1], false, "no strategy covers this code"
+		}, map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "no strategy covers this code"},
 		{"the outermost frame", func(s *Situation) {
 			s.Stack.Frames, s.Stack.Stop, s.Stack.Reason = s.Stack.Frames[:1], unwind.End, "runtime.goexit"
 		}, map[Command]Action{Next: Delegate, StepIn: Delegate, StepOut: Refuse}, "outermost"},

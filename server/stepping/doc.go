@@ -4,7 +4,7 @@
 // Delve's next, step and stepout all place a breakpoint at the address that
 // Delve believes to be the return address of the innermost frame. Where Delve's
 // stack is wrong, so is that breakpoint: the program runs past its callers, or
-// the breakpoint lands in data and changes what the program computes. So before
+// the breakpoint lands in data and changes the program's results. So before
 // each step Delve's caller is compared with the assembler's:
 //
 //   - [Delegate]: they agree, or the function has no caller to be wrong about.
@@ -14,8 +14,8 @@
 //     breakpoint at the assembler's caller.
 //   - [Return]: they differ and there are no lines, or the step is out of the
 //     function. The program runs to the [Temporary] breakpoint.
-//   - [Refuse]: nobody knows the caller with more trust than a scan has. Nothing
-//     runs, and the reason is the stack's.
+//   - [Refuse]: no strategy knows the caller with more trust than a scan has.
+//     Nothing runs, and the reason is the stack's.
 //
 // # Decisions on the odd cases
 //
@@ -36,7 +36,7 @@
 // before, the step ends there.
 //
 // The program may replace its code in between (execve, dlclose): the breakpoint
-// is forgotten, not restored into what is there now, and the program stops.
+// is forgotten, not restored over the new code, and the program stops.
 //
 // # How a protocol uses it
 //

@@ -35,13 +35,13 @@ func (c Command) String() string {
 // known. A [Situation] needs no more of them.
 const Frames = 3
 
-// Situation is what is known of the thread or goroutine that is to step.
+// Situation describes the thread or goroutine that is to step.
 type Situation struct {
 	Arch unwind.Arch
 	// Thread is the thread or goroutine. Its claims are Delve's frames of the same
 	// stop, at least [Frames] physical ones where there are as many.
 	Thread assembler.Thread
-	// Stack is what the assembler made of it, at least [Frames] physical frames.
+	// Stack is its stack by the assembler, at least [Frames] physical frames.
 	Stack unwind.Stack
 	// Executable holds every executable mapping.
 	Executable unwind.RangeSet
@@ -52,7 +52,7 @@ type Action uint8
 
 // The actions.
 const (
-	Refuse   Action = iota // nobody: see Decision.Reason
+	Refuse   Action = iota // no step: see Decision.Reason
 	Delegate               // Delve alone
 	Assist                 // Delve, with Decision.Caller placed beside its own breakpoints
 	Return                 // resume with Decision.Caller placed, and nothing else

@@ -7,7 +7,7 @@ type Call struct {
 	Line     int    // 0 if unknown
 }
 
-// Calls gives the functions that the instruction at vaddr belongs to: the
+// Calls returns the functions that the instruction at vaddr belongs to: the
 // innermost inlined one first, the physical function last. Inlined functions
 // are known for Go code only. It is empty where nothing is known.
 func (f *File) Calls(vaddr uint64) []Call {

@@ -30,7 +30,7 @@ func (e *DebugFileError) Error() string {
 	return fmt.Sprintf("%s, the debug file of %s, is not used: %v", e.Path, e.Of, e.Err)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *DebugFileError) Unwrap() error { return e.Err }
 
 // OtherBuildError says that two files which should be of one build are not.
@@ -39,7 +39,7 @@ type OtherBuildError struct {
 	Want, Found string
 }
 
-// Error gives both.
+// Error returns both.
 func (e *OtherBuildError) Error() string {
 	return fmt.Sprintf("it is of another build: %s %s, wanted %s", e.What, e.Found, e.Want)
 }
@@ -75,7 +75,7 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	return f, nil
 }
 
-// Problems says what the user should know of the file: what was found of it and
+// Problems lists what the user should know of the file: what was found of it and
 // cannot be used.
 func (f *File) Problems() []error { return f.problems }
 
@@ -94,7 +94,7 @@ func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
 		if err != nil {
 			continue
 		}
-		if own, err := os.Stat(path); err == nil && os.SameFile(own, info) {
+		if known, err := os.Stat(path); err == nil && os.SameFile(known, info) {
 			continue // .gnu_debuglink names the file itself
 		}
 		debug, err := f.openDebug(ef, &c)

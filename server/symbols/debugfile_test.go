@@ -75,7 +75,7 @@ func (s *split) put(t *testing.T, parts ...string) {
 	s.write(t, s.path(t, parts...), string(data))
 }
 
-// buildID gives the folder and name of the library's build ID.
+// buildID returns the folder and name of the library's build ID.
 func (s *split) buildID(t *testing.T) (folder, name string) {
 	t.Helper()
 	f, err := Open(s.library)
@@ -148,7 +148,7 @@ func (s *split) used(t *testing.T, f *File) {
 	}
 }
 
-// unused demands that a file knows what it says itself.
+// unused demands that a file has its own symbols only.
 func (s *split) unused(t *testing.T, f *File) {
 	t.Helper()
 	_, hidden := s.hidden(t)

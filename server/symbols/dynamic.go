@@ -61,7 +61,7 @@ func (d *dynamic) readTags() bool {
 	return len(d.tags) > 0
 }
 
-// address gives a tag's address as the linker gave it.
+// address returns a tag's address as the linker gave it.
 func (d *dynamic) address(tag elf.DynTag) uint64 {
 	v := d.tags[tag]
 	if d.moved != 0 && v >= d.moved {
@@ -127,7 +127,7 @@ func (d *dynamic) count() uint64 {
 	return 0
 }
 
-// cString gives the text at an offset up to its zero byte, "" where there is none.
+// cString returns the text at an offset up to its zero byte, "" where there is none.
 func cString(text []byte, at uint64) string {
 	for i := at; i < uint64(len(text)); i++ {
 		if text[i] == 0 {

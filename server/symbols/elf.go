@@ -16,7 +16,7 @@ import (
 type elfFile struct {
 	*elf.File
 	debug *elf.File // the separate debug file, nil if there is none
-	moved uint64    // what the loader has added to addresses in it; 0 for files
+	moved uint64    // added by the loader to addresses in it; 0 for files
 }
 
 // Base implements [object].

@@ -29,7 +29,7 @@ type File struct {
 	lines     func() *lineIndex
 }
 
-// object is what a file's format decides. Addresses are those that the linker gave.
+// object is a file in one format. Addresses are the linker's.
 type object interface {
 	// Base is the address that the place of a loaded image counts from: 0 in ELF,
 	// that of the header in Mach-O.
@@ -51,9 +51,9 @@ type object interface {
 	// CodeRanges lists where instructions are: the sections of code, or the executable
 	// segments, which may hold other things too, where there are no section headers.
 	CodeRanges() []Range
-	// Code gives up to n bytes of an executable segment's contents from vaddr on.
+	// Code returns up to n bytes of an executable segment's contents from vaddr on.
 	Code(vaddr uint64, n int) []byte
-	// Section gives a section by the name that strategies ask for it.
+	// Section returns a section by the name that strategies ask for it.
 	Section(name string) (Contents, bool)
 
 	// fullSymbols says whether there is a full table of symbols, not only of those
@@ -64,7 +64,7 @@ type object interface {
 	readLines() *lineIndex
 }
 
-// Error says what could not be read of which file.
+// Error names the file and the part that could not be read.
 type Error struct {
 	Path string
 	Err  error
@@ -73,7 +73,7 @@ type Error struct {
 // Error names the file.
 func (e *Error) Error() string { return fmt.Sprintf("symbols of %s: %v", e.Path, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open reads the headers of the file at path.

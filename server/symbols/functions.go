@@ -110,7 +110,7 @@ func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
 	if !inCode(f, s) {
 		return function{}, false
 	}
-	// Mapping symbols ($x, $d) mark what is code on ARM; they name nothing.
+	// Mapping symbols ($x, $d) mark code and data on ARM; they name nothing.
 	if s.Name == "" || strings.HasPrefix(s.Name, "$") {
 		return function{}, false
 	}
@@ -143,7 +143,7 @@ func inCode(f *elf.File, s elf.Symbol) bool {
 	return int(s.Section) > 0 && int(s.Section) < len(f.Sections) && f.Sections[s.Section].Flags&elf.SHF_EXECINSTR != 0
 }
 
-// codeSegment gives the executable segment that an address lies in.
+// codeSegment returns the executable segment that an address lies in.
 func codeSegment(f *elf.File, vaddr uint64) (*elf.Prog, bool) {
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Memsz {
@@ -167,7 +167,7 @@ func sectionEnd(f *elf.File, addr uint64) uint64 {
 	return addr
 }
 
-// function gives the function that vaddr lies in. Functions may nest (a symbol
+// function returns the function that vaddr lies in. Functions may nest (a symbol
 // for a part of another): the innermost wins.
 func (f *File) function(vaddr uint64) (function, bool) {
 	all := f.functions()
@@ -213,7 +213,7 @@ func fragment(name string) bool {
 	return strings.HasSuffix(name, ".cold") || strings.Contains(name, ".cold.") || name == "dyld_stub_binder"
 }
 
-// FunctionBounds gives the function that vaddr lies in, by the symbol tables.
+// FunctionBounds returns the function that vaddr lies in, by the symbol tables.
 func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	fn, ok := f.function(vaddr)
 	if !ok {
@@ -221,14 +221,14 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	}
 	b := Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
 	if name, _, cold := strings.Cut(fn.name, ".cold"); cold {
-		b.Whole = f.only(name)
+		b.Whole = f.uniqueAddress(name)
 	}
 	return b, true
 }
 
-// only gives the address of the function with a name, as in the file; 0 if there is
+// uniqueAddress returns the address of the function with a name, as in the file; 0 if there is
 // none, or more than one (static functions of several units).
-func (f *File) only(name string) (start uint64) {
+func (f *File) uniqueAddress(name string) (start uint64) {
 	for _, fn := range f.functions() {
 		if fn.name == name {
 			if start != 0 {
@@ -241,13 +241,13 @@ func (f *File) only(name string) (start uint64) {
 }
 
 // Complete says whether the file, or its separate debug file, has a full table of
-// symbols, not only of those that it exports: code that lies in none of its
-// functions is no code of anybody's then.
+// symbols, not only of those that it exports: then code that lies in none of its
+// functions belongs to no function.
 func (f *File) Complete() bool {
 	return f.fullSymbols() && len(f.functions()) > 0
 }
 
-// Find gives the addresses of the functions with that name, mangled or not.
+// Find returns the addresses of the functions with that name, mangled or not.
 func (f *File) Find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
@@ -269,7 +269,7 @@ func (f *File) Find(name string) []uint64 {
 // can stand for huge ones.
 const maxName = 14
 
-// Demangle gives the name that a C++ or Rust compiler mangled; other names,
+// Demangle returns the name that a C++ or Rust compiler mangled; other names,
 // Swift's among them, come back as they are.
 func Demangle(name string) string {
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxName))

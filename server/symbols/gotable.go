@@ -8,10 +8,10 @@ import (
 	"github.com/clewdbg/clew/server/internal/gotab"
 )
 
-// goSource is where Go's function table and what belongs to it are found.
+// goSource finds Go's function table and the data that belongs to it.
 type goSource interface {
 	Order() binary.ByteOrder
-	// goTableBytes gives the section that holds the table; named is false where other
+	// goTableBytes returns the section that holds the table; named is false where other
 	// things are in it too.
 	goTableBytes() (data []byte, addr uint64, named bool)
 	// goText is the address of the symbol runtime.text.
@@ -21,7 +21,7 @@ type goSource interface {
 	goData() iter.Seq[[]byte]
 	// goContents is a section's contents from addr on.
 	goContents(addr uint64) []byte
-	// goMoved is what a loader has added to the addresses in the data.
+	// goMoved is the bias that a loader has added to the addresses in the data.
 	goMoved() uint64
 }
 
@@ -65,7 +65,7 @@ func (f *elfFile) goTableBytes() (data []byte, addr uint64, named bool) {
 
 // placeTable finds out where the text of a table starts (see package gotab) that
 // lies at addr. The moduledata comes first, since it proves that the bytes are a
-// table; without it a table counts only in a section of its own. placeTable gives
+// table; without it a table counts only in a section of its own. placeTable returns
 // nil if the start cannot be known: no name is better than a wrong one.
 func placeTable(f goSource, table *gotab.Table, addr uint64, named bool) *gotab.Table {
 	module, haveModule := findModule(f, table, addr)

@@ -29,7 +29,7 @@ func (f *elfFile) segments(flags elf.ProgFlag) iter.Seq2[[]byte, uint64] {
 			if p.Type != elf.PT_LOAD || p.Flags&flags != flags || p.Filesz > maxLoaded {
 				continue
 			}
-			data, err := io.ReadAll(p.Open()) // what is there, whatever the header claims
+			data, err := io.ReadAll(p.Open()) // as much as there is, whatever the header claims
 			if err == nil && uint64(len(data)) == p.Filesz && !yield(data, p.Vaddr) {
 				return
 			}

@@ -15,7 +15,7 @@ import (
 // table.
 const languageGo = 0x16
 
-// Bounds on what is kept of a file's line tables.
+// Bounds on a file's line tables.
 const (
 	maxUnits = 1 << 20
 	maxLines = 1 << 22
@@ -62,7 +62,7 @@ func newLineIndex(src *dwarfSource) *lineIndex {
 	return idx
 }
 
-// dwarfOf gives the DWARF of an ELF file, nil if there is none that may be loaded.
+// dwarfOf returns the DWARF of an ELF file, nil if there is none that may be loaded.
 func dwarfOf(f *elf.File) *dwarfSource {
 	if !worthReading(f) {
 		return nil
@@ -91,8 +91,8 @@ func worthReading(f *elf.File) bool {
 	return found
 }
 
-// guard calls debug/dwarf, which panics on some corrupt input; what it has
-// delivered before stays.
+// guard calls debug/dwarf, which panics on some corrupt input. Results that it has
+// returned before stay.
 func guard(call func()) {
 	defer func() { _ = recover() }()
 	call()
@@ -130,7 +130,7 @@ func (idx *lineIndex) readUnits(src *dwarfSource) {
 	}
 }
 
-// find gives the source line of an instruction.
+// find returns the source line of an instruction.
 func (x *lineIndex) find(vaddr uint64) (file string, number int) {
 	i := sort.Search(len(x.units), func(i int) bool { return x.units[i].low > vaddr })
 	if i == 0 || vaddr >= x.units[i-1].high {

@@ -13,8 +13,8 @@ import (
 )
 
 // Choice says which image of a universal Mach-O file is meant: the one with the
-// UUID if there is one, else that of the architecture. Other files are what they
-// are.
+// UUID if there is one, else that of the architecture. In other files it chooses
+// nothing.
 type Choice struct {
 	Arch    unwind.Arch
 	BuildID []byte
@@ -26,7 +26,7 @@ type NoSliceError struct {
 	Want Choice
 }
 
-// Error names what there is and what was wanted.
+// Error names the images that there are, and the wanted one.
 func (e *NoSliceError) Error() string {
 	want := e.Want.Arch.String()
 	if len(e.Want.BuildID) > 0 {
@@ -81,7 +81,7 @@ func newMachO(r io.ReaderAt, slices []macho.Slice, which Choice) (*File, error) 
 	}
 	switch {
 	case fit != nil:
-		return fit, nil // of another build, if it is: who asked can tell
+		return fit, nil // possibly of another build: the caller can tell
 	case len(slices) == 1:
 		return nil, last
 	}
@@ -174,7 +174,7 @@ func (f *machoFile) Code(vaddr uint64, n int) []byte {
 const commandPrefix = "command:"
 
 // Section implements [object]. Sections go by their own names, without their
-// segment's; the name "command:NUMBER" gives the data that the load command with
+// segment's; the name "command:NUMBER" stands for the data that the load command with
 // that number names.
 func (f *machoFile) Section(name string) (Contents, bool) {
 	if number, ok := strings.CutPrefix(name, commandPrefix); ok {

@@ -57,7 +57,7 @@ func (f *machoFile) readLines() *lineIndex {
 	return newLineIndex(f.dwarf())
 }
 
-// dwarf gives the image's own DWARF, nil if there is none that may be loaded.
+// dwarf returns the image's own DWARF, nil if there is none that may be loaded.
 func (f *machoFile) dwarf() *dwarfSource {
 	size := uint64(0)
 	found := false
@@ -92,7 +92,7 @@ func (f *machoFile) dwarf() *dwarfSource {
 	}}
 }
 
-// debugSection gives a section of DWARF, decompressed. Names of sections have 16
+// debugSection returns a section of DWARF, decompressed. Names of sections have 16
 // bytes at most.
 func (f *machoFile) debugSection(name string) []byte {
 	const longest = 16

@@ -35,7 +35,7 @@ func (f *machoFile) readFunctions() []function {
 		}
 		return strings.Compare(a.name, b.name)
 	})
-	for i := range out { // what is listed is a function, whoever names it
+	for i := range out { // everything in the list is a function, with or without a name
 		listed := sort.Search(len(starts), func(k int) bool { return starts[k] >= out[i].start })
 		out[i].sized = out[i].sized || listed < len(starts) && starts[listed] == out[i].start
 	}
@@ -50,7 +50,7 @@ func (f *machoFile) readFunctions() []function {
 	return out
 }
 
-// symbolFunctions gives the symbols of code.
+// symbolFunctions returns the symbols of code.
 func (f *machoFile) symbolFunctions() (out []function) {
 	for _, from := range []*macho.File{f.File, f.dsym} {
 		if from == nil {
@@ -78,7 +78,7 @@ func (f *machoFile) symbolFunctions() (out []function) {
 	return out
 }
 
-// bound gives functions, which are sorted, their ends.
+// bound sets the ends of functions, which are sorted.
 func (f *machoFile) bound(all []function) {
 	next := uint64(0) // start of the next function with a size of its own
 	for i := len(all) - 1; i >= 0; i-- {

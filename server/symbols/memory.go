@@ -21,10 +21,10 @@ const (
 var errNotLoaded = errors.New("memory holds no ELF image of 64 bits that could be read")
 
 // Loaded reads an image from the memory of the process that has loaded it: its
-// header at base; in ELF virtual addresses with the bias added. What is not
-// loaded is not there: in ELF no section headers, no symbols but dynamic ones, no
-// DWARF. It is as the process sees it, so data may have changed since. read lists
-// what was read, or may be.
+// header at base; in ELF virtual addresses with the bias added. Parts
+// that are not loaded are missing: in ELF section headers, all symbols but dynamic
+// ones, DWARF. It is as the process sees it, so data may have changed since. read
+// lists the ranges that were read, or may be.
 func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err error) {
 	var magic [4]byte
 	if _, err := memory.ReadAt(magic[:], int64(base)); err != nil {
@@ -106,7 +106,7 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, er
 	return f, read, nil
 }
 
-// byteOrder gives the byte order of a 64-bit ELF file by its first bytes.
+// byteOrder returns the byte order of a 64-bit ELF file by its first bytes.
 func byteOrder(ident []byte) (binary.ByteOrder, bool) {
 	if string(ident[:4]) != elf.ELFMAG || elf.Class(ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
 		return nil, false

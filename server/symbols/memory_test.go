@@ -11,7 +11,7 @@ import (
 )
 
 // asLoaded lays the segments of a file out as a loader does, relative relocations
-// included, and gives the memory from address 0 on, and where the header is.
+// included, and returns the memory from address 0 on, and the header's address.
 func asLoaded(t *testing.T, path string, bias uint64) (memory []byte, base uint64) {
 	t.Helper()
 	f, err := elf.Open(path)
@@ -50,7 +50,7 @@ func asLoaded(t *testing.T, path string, bias uint64) (memory []byte, base uint6
 	return memory, base
 }
 
-// TestLoadedGo: Go's function table is found in what a loader has made of a
+// TestLoadedGo: Go's function table is found in memory where a loader has put a
 // program, wherever that is.
 func TestLoadedGo(t *testing.T) {
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 // "Debugging information in a special section"). It has no weak functions, so it is
 // no full table of symbols.
 
-// maxMini and maxDictionary bound what is decompressed, and the memory for that, in
-// bytes.
+// maxMini and maxDictionary bound the decompressed size, and the memory to decompress
+// it, in bytes.
 const (
 	maxMini       = 256 << 20
 	maxDictionary = 64 << 20

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// pltFunctions gives the entries of an amd64 image's procedure linkage tables as
+// pltFunctions returns the entries of an amd64 image's procedure linkage tables as
 // functions: they have no symbols.
 //
 // Situation: a thread is stopped in an entry, which keeps no frame pointer, and
 // the library has no call-frame information for it (ld writes some, but not where
 // none of its inputs has any). Example: a call of getppid in a stripped library
-// that was built with -fno-asynchronous-unwind-tables. What is behind the first
-// jump of an entry is reached through the slot that the jump reads, as long as the
-// symbol is not bound: it is an entry of its own, or its simulation from the start
-// would not get there. Test: TestPLT.
+// that was built with -fno-asynchronous-unwind-tables. The code behind
+// the first jump of an entry is reached through the slot that the jump reads, as long
+// as the symbol is not bound: it is an entry of its own, or its simulation from the
+// start would not get there. Test: TestPLT.
 func pltFunctions(f *elf.File) (out []function) {
 	if f.Machine != elf.EM_X86_64 || f.ByteOrder != binary.LittleEndian {
 		return nil

@@ -16,7 +16,7 @@ type Contents struct {
 	Data   []byte
 }
 
-// maxContents bounds what is read of one section, in bytes.
+// maxContents bounds one section's contents, in bytes.
 const maxContents = 1 << 30
 
 // What introduces a program header's type in a name for [File.Section].
@@ -28,11 +28,11 @@ const (
 // typePrefix introduces a section's type in a name for [File.Section].
 const typePrefix = "section-type:"
 
-// Section implements [object]. It gives a section by name, decompressed. The name "segment:TYPE", with
-// the number of a program header's type, gives the loadable segment around that
+// Section implements [object]. It returns a section by name, decompressed. The name "segment:TYPE", with
+// the number of a program header's type, stands for the loadable segment around that
 // header's address, from there to its end, and "segment-before:TYPE" that segment
 // from its start to there: the way to unwind information when the section headers
-// are gone. They are given only then. "section-type:TYPE" gives the first loaded
+// are gone. They are returned only then. "section-type:TYPE" stands for the first loaded
 // section of that type, whatever its name is.
 func (f *elfFile) Section(name string) (Contents, bool) {
 	for _, prefix := range []string{segmentPrefix, beforePrefix} {
@@ -49,7 +49,7 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 	}
 	c, ok := f.contents(named(f.File, name))
 	if !ok && f.debug != nil && !strings.HasPrefix(name, ".eh_") {
-		// What is loaded a debug file has only the headers of.
+		// Of loaded sections, a debug file has only the headers.
 		if c, ok = sectionOf(f.debug, name); ok && c.Loaded {
 			return Contents{}, false
 		}
@@ -57,7 +57,7 @@ func (f *elfFile) Section(name string) (Contents, bool) {
 	return c, ok
 }
 
-// contents gives a section of the image's own file; s may be nil.
+// contents returns a section of the image's own file; s may be nil.
 func (f *elfFile) contents(s *elf.Section) (Contents, bool) {
 	if s != nil {
 		if _, wrong := misplaced(f.File, s); wrong != "" {
@@ -67,7 +67,7 @@ func (f *elfFile) contents(s *elf.Section) (Contents, bool) {
 	return contentsOf(s)
 }
 
-// loadedOfType gives the first loaded section of a type, which is written as a
+// loadedOfType returns the first loaded section of a type, which is written as a
 // number, or nil.
 func loadedOfType(file *elf.File, kind string) *elf.Section {
 	n, err := strconv.ParseUint(kind, 0, 32)
@@ -79,7 +79,7 @@ func loadedOfType(file *elf.File, kind string) *elf.Section {
 	return nil
 }
 
-// named gives a section by its name, or nil. A section .zdebug_NAME, which older
+// named returns a section by its name, or nil. A section .zdebug_NAME, which older
 // tools write, stands for .debug_NAME.
 func named(file *elf.File, name string) *elf.Section {
 	s := file.Section(name)
@@ -89,10 +89,10 @@ func named(file *elf.File, name string) *elf.Section {
 	return s
 }
 
-// sectionOf gives a section of one file, decompressed.
+// sectionOf returns a section of one file, decompressed.
 func sectionOf(file *elf.File, name string) (Contents, bool) { return contentsOf(named(file, name)) }
 
-// contentsOf gives what a section has, decompressed; s may be nil.
+// contentsOf returns a section's contents, decompressed; s may be nil.
 func contentsOf(s *elf.Section) (Contents, bool) {
 	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || fullSize(s) > maxContents {
 		return Contents{}, false
@@ -118,7 +118,7 @@ func fullSize(s *elf.Section) uint64 {
 	return binary.BigEndian.Uint64(head[4:])
 }
 
-// segmentAround gives the loadable segment around a program header's address, from
+// segmentAround returns the loadable segment around a program header's address, from
 // there on or up to there.
 func (f *elfFile) segmentAround(kind elf.ProgType, before bool) (Contents, bool) {
 	for _, p := range f.Progs {

@@ -15,7 +15,7 @@ type SectionError struct {
 	Reason  string
 }
 
-// Error gives the file, the section, the field and the reason.
+// Error returns the file, the section, the field and the reason.
 func (e *SectionError) Error() string { return e.Path + ": " + e.Detail() }
 
 // Detail is the error without the file.

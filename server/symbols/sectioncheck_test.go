@@ -76,7 +76,7 @@ func TestMisplacedSection(t *testing.T) {
 	}
 }
 
-// TestCompressedLoaded: what the loader maps as it is cannot be compressed.
+// TestCompressedLoaded: a section that the loader maps cannot be compressed.
 func TestCompressedLoaded(t *testing.T) {
 	data := testELF(binary.LittleEndian, nil)
 	header := data[binary.LittleEndian.Uint64(data[40:])+64:]

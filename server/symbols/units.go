@@ -14,7 +14,7 @@ const (
 	unitSplitType    = 0x06
 )
 
-// unitEntries gives the offset of each unit's first entry in .debug_info, at
+// unitEntries returns the offset of each unit's first entry in .debug_info, at
 // most maxUnits of them.
 //
 // debug/dwarf's own way from unit to unit, SkipChildren, is not for files that

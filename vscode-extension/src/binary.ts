@@ -134,7 +134,7 @@ export class Binary {
 		this.log.line(`clew: ${path}`);
 	}
 
-	/** Installs the newest clew by `go install`, with progress; gives its path. */
+	/** Installs the newest clew by `go install`, with progress; returns its path. */
 	async install(): Promise<string> {
 		const go = await findGo();
 		if (!go) {

@@ -18,7 +18,7 @@ export async function request<C extends keyof Requests>(
 	try {
 		answer = await clew.session.customRequest(command, args);
 	} catch (err) {
-		// What waits when its session ends is cancelled, by VS Code or by the server; nobody has asked for that.
+		// Requests that wait when their session ends are cancelled, by VS Code or by the server, and not by the user.
 		throw clew.ended ? sessionEnded() : explain(command, messageOf(err));
 	}
 	if (answer === undefined || answer === null) throw new UserError(`The debugger's answer to ${command} is empty.`);

@@ -1,4 +1,4 @@
-// What clew's own requests of the Debug Adapter Protocol take and answer. Fields
+// Arguments and answers of clew's own requests of the Debug Adapter Protocol. Fields
 // that are not known here are ignored.
 
 export type Trust = 'context' | 'cfi' | 'frame-pointer' | 'scan';

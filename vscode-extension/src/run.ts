@@ -1,4 +1,4 @@
-// Runs a program to its end and gives what it wrote.
+// Runs a program to its end and returns its output.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as vscode from 'vscode';
@@ -17,7 +17,7 @@ export interface RunOptions {
 	/** In milliseconds. */
 	timeout?: number;
 	token?: vscode.CancellationToken;
-	/** Hears what is written to either output, as it comes. */
+	/** Receives both outputs, as they come. */
 	hear?: (text: string) => void;
 }
 

@@ -8,7 +8,7 @@ import * as vscode from 'vscode';
 /** A row of a call stack as VS Code has it. */
 export interface Row {
 	frameId: number;
-	/** It stands between frames and is none. */
+	/** It stands between frames and is not a frame. */
 	label: boolean;
 	/** VS Code folds it. */
 	subtle: boolean;
@@ -172,7 +172,7 @@ class Tracker implements vscode.DebugAdapterTracker {
 	onWillReceiveMessage(m: DebugProtocol.ProtocolMessage): void {
 		const request = m as DebugProtocol.Request;
 		if (m.type !== 'request' || !this.clew) return;
-		// Its answer, and the session's end, come after the refusals of what the server gives up for it.
+		// Its answer, and the session's end, come after the refusals of the requests that the server drops for it.
 		if (request.command === 'disconnect' || request.command === 'terminate') this.clew.ended = true;
 		if (request.command !== 'stackTrace') return;
 		const args = request.arguments as DebugProtocol.StackTraceArguments;

@@ -15,7 +15,7 @@ type Entry struct {
 	Fn, RA, CFA, Extra uint64
 }
 
-// ReadRecord reads what a thread of the program recorded, innermost first.
+// ReadRecord reads the record of a thread of the program, innermost first.
 func ReadRecord(stem string, thread uint64) ([]Entry, error) {
 	data, err := os.ReadFile(fmt.Sprintf("%s.%d", stem, thread))
 	if err != nil {

@@ -11,7 +11,7 @@ func Calls(names ...string) GoNames { return names }
 // AndMain lists those that main.main called, and what called it.
 func AndMain(names ...string) GoNames { return append(slices.Clone(names), ToMain...) }
 
-// Scenario is what the program does until it stops by itself.
+// Scenario is one way of the program to its stop.
 type Scenario struct {
 	Name, Stop string // the program's arguments
 	Groups     []GoNames

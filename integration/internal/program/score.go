@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// Kind is what a stack is, as a whole.
+// Kind is the verdict on a stack as a whole.
 type Kind string
 
 // The kinds, best first.
@@ -22,7 +22,7 @@ const (
 	Wrong Kind = "wrong"
 )
 
-// Score is what a stack, or several, come to beside the truth. Frames are
+// Score counts how a stack, or several, compare with the truth. Frames are
 // physical ones: inlined functions have no place on the stack, and are neither
 // demanded nor counted.
 type Score struct {
@@ -39,7 +39,7 @@ type Score struct {
 		Found int `json:"found"`
 		Wrong int `json:"wrong"`
 	} `json:"scan"`
-	// Reasons say what is not right, first of all.
+	// Reasons list the faults, the first one first.
 	Reasons []string `json:"reasons,omitempty"`
 }
 
@@ -59,7 +59,7 @@ func (s *Score) Add(o Score) {
 	s.Reasons = append(s.Reasons, o.Reasons...)
 }
 
-// Strictness is what is demanded beyond the program counters, of a debugger that
+// Strictness is the demand beyond the program counters, of a debugger that
 // shows it.
 type Strictness struct {
 	CFA  bool // the canonical frame address of every frame whose program recorded it
@@ -144,7 +144,7 @@ func missing(want []Expected, from, to int) (list []Expected) {
 	return list
 }
 
-// align gives for every frame the index of what it matches in want, or -1: a
+// align returns for every frame the index of what it matches in want, or -1: a
 // longest common subsequence, the earliest of those.
 func align(frames []stackjson.Frame, want []Expected) []int {
 	// best[i][j] is how many of frames[i:] match in want[j:].

@@ -19,7 +19,7 @@ func Physical(s *stackjson.Stack) (out []stackjson.Frame) {
 	return out
 }
 
-// Findings collects what is wrong with a stack.
+// Findings collects the faults of a stack.
 type Findings []string
 
 // Add adds one.
@@ -42,7 +42,7 @@ func (bad *Findings) CheckForm(s *stackjson.Stack, maps []imagemap.Mapping) {
 	}
 }
 
-// CheckExact demands that a stack is exactly what is expected and ends cleanly.
+// CheckExact demands exactly the expected stack, and that it ends cleanly.
 func (bad *Findings) CheckExact(s *stackjson.Stack, want []Expected) {
 	rest := bad.Compare(s, want)
 	if len(rest) > 0 {

@@ -69,7 +69,7 @@ var Variants = []Variant{
 	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
 }
 
-// Named gives the variant with a name, of those that tests know by name.
+// Named returns the variant with a name, of those that tests know by name.
 func Named(name string) (Variant, bool) {
 	for _, v := range slices.Concat(Variants, MachOVariants, SFrameVariants(Tools{})) {
 		if v.Name == name {
@@ -96,7 +96,7 @@ type Tools struct {
 	SFrame string // the folder of fetch-toolchains.sh, "" for none
 }
 
-// Tools finds them; the error says what the machine lacks.
+// Tools finds them; the error names the missing one.
 func (v Variant) Tools() (t Tools, err error) {
 	if v.language() == "c" && v.Compiler != "" {
 		t.CC, err = testneed.Lookup(v.Compiler)
@@ -122,7 +122,7 @@ type Program struct {
 	load    string // how it is loaded, see macho.c
 }
 
-// Env is what the program needs to run.
+// Env is the environment that the program needs.
 func (p Program) Env() []string {
 	env := os.Environ()
 	for name, value := range p.Variables() {

@@ -42,7 +42,7 @@ type Stand struct {
 	PID    int
 	Thread uint64 // the thread that reached the place
 	PC     uint64
-	Output func() string // what the program printed so far
+	Output func() string // the program's output so far
 
 	release, released chan struct{}
 }

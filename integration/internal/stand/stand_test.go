@@ -15,7 +15,7 @@ import (
 )
 
 // TestHold: the program stands at the instruction that was asked for, stopped,
-// traced by nobody, its code as it was; and what it does before is its own.
+// not traced, its code unchanged; and it came there undisturbed.
 func TestHold(t *testing.T) {
 	testneed.Ptrace(t)
 	v := program.Variants[0]

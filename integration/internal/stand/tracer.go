@@ -182,7 +182,7 @@ func (t *tracer) trapped(tid int, address uint64) (bool, error) {
 }
 
 // step goes on by one instruction. The runtime's signal to preempt a goroutine
-// is dropped: its handler is not what is to be shown.
+// is dropped: its handler must not show.
 func (t *tracer) step() error {
 	for {
 		if err := syscall.PtraceSingleStep(t.at); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdbg/clew/plugins/compactunwind/table/objdump"
 )
 
-// result is what one image came to.
+// result is the result of one image.
 type result struct {
 	regular, pages, entries, lsda int
 	modes                         map[uint32]int
@@ -35,7 +35,7 @@ func (r *result) String() string {
 		strings.Join(modes, ", "), r.differences, r.refused, r.calls, r.same, r.other, r.unknown)
 }
 
-// maxProblems bounds what is told of one image.
+// maxProblems bounds the report on one image.
 const maxProblems = 14
 
 func (r *result) problem(format string, args ...any) {
@@ -65,7 +65,7 @@ func (im *image) dump(dir string) (d objdump.Dump, err error) {
 	return objdump.Read(&out)
 }
 
-// section gives a section of __TEXT, and its offset from the Mach-O header.
+// section returns a section of __TEXT, and its offset from the Mach-O header.
 func (im *image) section(name string) (data []byte, at uint64, err error) {
 	var text *macho.Segment
 	if text = im.file.Segment("__TEXT"); text == nil {
@@ -104,7 +104,7 @@ func (im *image) check(dir string) (*result, error) {
 	return r, im.simulate(r, t)
 }
 
-// compare compares what the section says.
+// compare compares the contents of the section.
 func (im *image) compare(r *result, t *table.Table, d *objdump.Dump) {
 	i := 0
 	for e := range t.All() {

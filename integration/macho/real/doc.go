@@ -7,8 +7,8 @@
 // For every image (slice of a universal file) it compares each entry, personality
 // and language-specific data area, and looks every entry up by its first and last
 // byte. Then, behind every call in a function, the encoding's rule (CFA, return
-// address, saved registers) is compared with what a simulation of the function's
-// code finds: two sources that know nothing of each other.
+// address, saved registers) is compared with a simulation of the function's code:
+// two sources that know nothing of each other.
 //
 // It needs npm and llvm-objdump-19, and prints the table that
 // plugins/compactunwind/README.md has. The exit status is 0 without a difference

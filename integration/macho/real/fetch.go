@@ -24,10 +24,10 @@ type file struct {
 	data []byte
 }
 
-// maxFile bounds what is read of a package, in bytes.
+// maxFile bounds a file of a package, in bytes.
 const maxFile = 64 << 20
 
-// fetch gives a package's Mach-O files. npm gets it, from wherever it is set up
+// fetch returns a package's Mach-O files. npm gets it, from wherever it is set up
 // to.
 func fetch(dir, name string) (files []file, err error) {
 	base, version, _ := strings.Cut(strings.TrimPrefix(name, "@"), "@")
@@ -83,7 +83,7 @@ type image struct {
 
 var arches = map[macho.Cpu]unwind.Arch{macho.CpuAmd64: unwind.AMD64, macho.CpuArm64: unwind.ARM64, macho.Cpu386: unwind.I386}
 
-// slices gives the images of a file.
+// slices returns the images of a file.
 func slices(f file) (images []image, err error) {
 	add := func(data []byte) error {
 		m, err := macho.NewFile(bytes.NewReader(data))

@@ -60,7 +60,7 @@ func (im *image) simulate(r *result, t *table.Table) error {
 	return nil
 }
 
-// functions gives the functions that lie in an entry's code, by the symbols and
+// functions returns the functions that lie in an entry's code, by the symbols and
 // LC_FUNCTION_STARTS: neighbours with one encoding share an entry.
 func (im *image) functions(e table.Entry) (list [][2]uint32) {
 	begin := e.Start
@@ -103,7 +103,7 @@ func (im *image) starts() (starts []uint32) {
 	return starts
 }
 
-// calls gives the return addresses of the calls in a function.
+// calls returns the return addresses of the calls in a function.
 func (im *image) calls(code []byte, start uint64) (list []uint64) {
 	var d prologue.Decoder
 	for off := 0; off < len(code); {

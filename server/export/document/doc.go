@@ -1,12 +1,12 @@
-// Package document is the interchange form of backtraces and image maps: what
-// `clew decode` makes of a CBF, a CIF or Swift's envelope, and what `clew encode`
-// makes one of. A [Document] comes from data ([Read]) or from JSON ([Parse]), and
+// Package document is the interchange form of backtraces and image maps: `clew
+// decode` makes it of a CBF, a CIF or Swift's envelope, and `clew encode` makes one
+// of those of it. A [Document] comes from data ([Read]) or from JSON ([Parse]), and
 // goes to either. The JSON's schema is decode.schema.json, next to the
 // snapshot's.
 //
 // # Recognising a format
 //
-// Neither CBF nor CIF says what it is: both begin with the same information byte.
+// Neither CBF nor CIF has a magic number: both begin with the same information byte.
 // [Recognise] goes by the contents, in this order:
 //
 //  1. The first character that is no white space is a brace: Swift's envelope. An
@@ -17,8 +17,8 @@
 //  3. If both can, the file is what its name says: a CIF if it ends in .cif, else
 //     a CBF. Example: 02 10 30 and 16 more bytes that happen to fit.
 //  4. If neither can, the name decides where it ends in .cbf or .cif, and else
-//     the one that gets further, in a tie CBF: what is reported of a damaged
-//     file is then its damage. Bytes that follow the end of a backtrace are no
+//     the one that gets further, in a tie CBF: then the error is about the
+//     damage of the file. Bytes that follow the end of a backtrace are no
 //     damage, since a container may pad.
 //
 // # What JSON cannot say

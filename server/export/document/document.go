@@ -11,9 +11,9 @@ import (
 
 // Document is a backtrace, an image map, or both, read as far as possible.
 type Document struct {
-	// Format is what the document was read from; [Unknown] for JSON.
+	// Format is the format that the document was read from; [Unknown] for JSON.
 	Format Format
-	// Architecture is what an envelope says: "x86_64". Empty if unknown.
+	// Architecture is an envelope's: "x86_64". Empty if unknown.
 	Architecture string
 	// WordSize is 0 where not even that could be read.
 	WordSize cbf.WordSize
@@ -25,13 +25,13 @@ type Document struct {
 	// Images is nil where there is no image map, or not even its word size could
 	// be read.
 	Images *imagemap.ImageMap
-	// Err is what is wrong with the data; nil if nothing is.
+	// Err is the fault of the data, nil if there is none.
 	Err *Error
 	// Trailing is the number of bytes that follow the backtrace's end.
 	Trailing int
 }
 
-// Error says what is wrong with data, and where.
+// Error is a fault of data, and its place.
 type Error struct {
 	// Part is the field of an envelope that Offset counts in, after its base64
 	// was decoded: "backtrace" or "imageMap". Empty: the data itself.
@@ -122,7 +122,7 @@ func (d *Document) addImages(m *imagemap.ImageMap, part string) bool {
 	return true
 }
 
-// mapError makes one error of those that reading an image map can give: the one
+// mapError makes one error of those that reading an image map can return: the one
 // at which it stopped, and the paths that were lost before.
 func mapError(err error, part string) *Error {
 	var stop *imagemap.Error

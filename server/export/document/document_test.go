@@ -77,7 +77,7 @@ func fromJSON(tb failer, text []byte) *document.Document {
 	return out
 }
 
-// The JSON of Swift's vectors says what Swift's own listing says.
+// The JSON of Swift's vectors says the same as Swift's own listing.
 func TestSwiftListing(t *testing.T) {
 	for _, file := range vectors(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSwiftListing(t *testing.T) {
 	}
 }
 
-// bytesOf gives data as hex, "02 00".
+// bytesOf writes data in hexadecimal, "02 00".
 func bytesOf(tb testing.TB, hex string) []byte {
 	var out []byte
 	for _, h := range strings.Fields(hex) {
@@ -289,17 +289,17 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// What cannot be read is said with its place, and the rest is kept.
+// A fault is reported with its place, and the rest is kept.
 func TestDamage(t *testing.T) {
 	for _, tt := range []struct {
-		what   string
-		format document.Format
-		data   []byte
-		offset int64
-		say    string
-		frames int
-		images int // -1: no map
-		json   bool
+		what     string
+		format   document.Format
+		data     []byte
+		offset   int64
+		wantText string
+		frames   int
+		images   int // -1: no map
+		json     bool
 	}{
 		{"unknown instruction", document.CBF, bytesOf(t, "02 18 30 28 31 07"), 5, "unknown instruction", 2, -1, true},
 		{"operand cut off", document.CBF, bytesOf(t, "02 18 30 2f 31"), 3, "too early", 1, -1, true},
@@ -317,8 +317,8 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			d := one(t, tt.data, document.Options{Format: tt.format})
-			if d.Err == nil || d.Err.Offset != tt.offset || !strings.Contains(d.Err.Message(), tt.say) {
-				t.Fatalf("%v; want offset %d, %q", d.Err, tt.offset, tt.say)
+			if d.Err == nil || d.Err.Offset != tt.offset || !strings.Contains(d.Err.Message(), tt.wantText) {
+				t.Fatalf("%v; want offset %d, %q", d.Err, tt.offset, tt.wantText)
 			}
 			if !strings.HasPrefix(d.Err.Error(), fmt.Sprintf("offset %d: ", tt.offset)) || errors.Unwrap(d.Err) == nil {
 				t.Errorf("%v", d.Err)

@@ -36,7 +36,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzParse: an error or a document; what a document is written as reads back as
+// FuzzParse: an error or a document; a written document reads back as
 // the same.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"architecture":"arm64","wordSize":64,"frames":[{"kind":"pc","address":"0x1"},{"kind":"omit","count":3},{"kind":"truncated"}],` +

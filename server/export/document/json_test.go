@@ -12,7 +12,7 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	const rest = `"wordSize":64,"complete":true,"frames":`
-	for _, tt := range []struct{ text, say string }{
+	for _, tt := range []struct{ text, wantText string }{
 		{`{`, "offset 1: the JSON object is cut off"},
 		{`{"wordSize":64,]`, "offset 15: "},
 		{`[1]`, "document 1: a JSON array is out of place"},
@@ -47,8 +47,8 @@ func TestParseRefuses(t *testing.T) {
 			}
 			last = err
 		}
-		if last == nil || !strings.Contains(last.Error(), tt.say) {
-			t.Errorf("%s: %v, want %q", tt.text, last, tt.say)
+		if last == nil || !strings.Contains(last.Error(), tt.wantText) {
+			t.Errorf("%s: %v, want %q", tt.text, last, tt.wantText)
 		}
 	}
 	for d, err := range document.Parse([]byte(" \n")) {

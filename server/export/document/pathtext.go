@@ -48,7 +48,7 @@ func (p pathText) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (p *pathText) UnmarshalJSON(text []byte) error {
 	if len(text) < 2 || text[0] != '"' {
-		// null, and the error for what is no string.
+		// null, and the error for a value that is no string.
 		return json.Unmarshal(text, (*string)(p))
 	}
 	var path strings.Builder

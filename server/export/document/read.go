@@ -17,7 +17,7 @@ import (
 
 // Options choose how data is read.
 type Options struct {
-	// Format is what the data is; [Unknown]: see [Recognise].
+	// Format is the data's format; [Unknown]: see [Recognise].
 	Format Format
 	// Name is the file's, of which the extension helps to recognise the format.
 	Name string
@@ -38,7 +38,7 @@ func (o Options) maps() imagemap.DecodeOptions {
 }
 
 // Read yields the documents in data: one, except that there can be any number of
-// Swift's envelopes. What is wrong with a document is in its Err. Documents are
+// Swift's envelopes. A document's fault is in its Err. Documents are
 // read one at a time, since a few bytes can stand for a million frames.
 func Read(data []byte, o Options) iter.Seq[*Document] {
 	format := o.Format
@@ -124,7 +124,7 @@ func tryImages(data []byte, opts imagemap.DecodeOptions) int {
 	case m == nil:
 		return -1
 	case errors.As(err, &stop):
-		return min(stop.Offset, len(data)-1) // the offset of what is missing can be the end
+		return min(stop.Offset, len(data)-1) // the offset of a missing part can be the end
 	}
 	return len(data)
 }
@@ -141,7 +141,7 @@ func readEnvelopes(data []byte, o Options, yield func(*Document) bool) {
 		}
 		start += int64(len(data[start:]) - len(bytes.TrimLeft(data[start:], " \t\r\n")))
 		if err != nil {
-			// What follows a syntax error cannot be told apart from it.
+			// Data behind a syntax error cannot be told apart from it.
 			yield(&Document{Format: Swift, Err: syntaxError(err, int64(len(data)))})
 			return
 		}

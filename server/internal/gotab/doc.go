@@ -9,8 +9,8 @@
 // and cmd/link/internal/ld/pcln.go (the writer).
 //
 // The package is a decoder: bytes in, values out. It knows no files and no
-// processes. Addresses are link-time addresses (ELF vaddr); the load bias is
-// the caller's business.
+// processes. Addresses are link-time addresses (ELF vaddr); the caller adds the
+// load bias.
 //
 // # Where the text starts
 //
@@ -19,11 +19,11 @@
 // in the file (a dynamic relocation fills it), and from Go 1.26 on it is always
 // zero. The start of the section .text is no substitute: an external linker
 // puts C start code in front (crt1.o, PLT stubs), so that runtime.text lies
-// some hundred bytes higher. What is true in all cases, in this order:
+// some hundred bytes higher. These hold in all cases, in this order:
 //
 //  1. the symbol runtime.text (gone when stripped);
 //  2. runtime.firstmoduledata.text; [Table.FindModule] recognises a moduledata
-//     by its contents and gives that word (section .go.module in Go 1.26,
+//     by its contents and returns that word (section .go.module in Go 1.26,
 //     somewhere in .noptrdata before);
 //  3. the header's word ([Table.HeaderText]), where it is not zero.
 //

@@ -82,7 +82,7 @@ func symbol(f *elf.File, name string) uint64 {
 	return 0
 }
 
-// relocated gives every writable data section with its relative relocations
+// relocated returns every writable data section with its relative relocations
 // applied, as the dynamic loader does it on amd64.
 func relocated(t *testing.T, f *elf.File) map[*elf.Section][]byte {
 	out := map[*elf.Section][]byte{}

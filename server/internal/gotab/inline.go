@@ -8,12 +8,12 @@ const (
 	pcdataInlTreeIndex = 2
 	funcdataInlTree    = 3
 	inlinedCallSize    = 16
-	maxInlineDepth     = 512 // far above what the compiler's budget allows
+	maxInlineDepth     = 512 // far above the compiler's budget
 )
 
 // A Call is one level of inlining at a PC.
 type Call struct {
-	PC        uint64 // what was asked for; at outer levels an instruction of the call site
+	PC        uint64 // the PC asked for; at outer levels an instruction of the call site
 	Name      string
 	File      string // "" if the table does not say
 	Line      int    // of the instruction, or of the call to the level before
@@ -57,7 +57,7 @@ func (f Func) inlineTree() []byte {
 	return f.t.funcdata[off:]
 }
 
-// inlinedAt gives the inlined call that pc belongs to and the PC of its call
+// inlinedAt returns the inlined call that pc belongs to and the PC of its call
 // site; ok is false in the physical function.
 func (f Func) inlinedAt(tree []byte, pc uint64) (call Call, parent uint64, ok bool) {
 	off, ok := f.pcdataOff(pcdataInlTreeIndex)

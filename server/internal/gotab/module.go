@@ -18,7 +18,7 @@ const (
 	ModuleWords = moduleGoFunc + 1
 )
 
-// A Module is what a runtime.moduledata says.
+// A Module is the contents of a runtime.moduledata.
 type Module struct {
 	Text   uint64 // link-time address of runtime.text
 	GoFunc uint64 // link-time address of go:func.*; see [Table.WithFuncData]
@@ -81,7 +81,7 @@ func Find(data []byte, from int, order binary.ByteOrder) (t *Table, offset int) 
 }
 
 // FindModule looks for the table's moduledata in data, a data section with
-// relocations applied. It gives the offset as well.
+// relocations applied. It returns the offset as well.
 func (t *Table) FindModule(data []byte, pclntabAddr uint64) (m Module, offset int, ok bool) {
 	pattern := make([]byte, t.ptrSize)
 	if t.ptrSize == 4 {

@@ -93,7 +93,7 @@ func checkFlags(t *testing.T, table *gotab.Table) {
 		if !fn.NameIs(fn.Name()) || fn.NameIs("x") {
 			t.Errorf("NameIs and Name differ for %s", fn.Name())
 		}
-		// Older Go marks fewer of them; what it marks must be right.
+		// Older Go marks fewer of them; its marks must be right.
 		if fn.Flag&flag != fn.Flag || fn.Flag == 0 && flag != 0 {
 			t.Errorf("%s has flags %b, want %b", fn.Name(), fn.Flag, flag)
 		}
@@ -202,7 +202,7 @@ func TestCallsAgainstRuntime(t *testing.T) {
 }
 
 // runtimeFrame is the innermost level at pc. CallersFrames takes return
-// addresses, and does not expand inlined calls itself: runtime.Callers gives it
+// addresses, and does not expand inlined calls itself: runtime.Callers passes it
 // a PC for each.
 func runtimeFrame(pc uintptr) runtime.Frame {
 	fr, _ := runtime.CallersFrames([]uintptr{pc + 1}).Next()

@@ -163,7 +163,7 @@ func (t *Table) Quantum() int { return int(t.quantum) }
 // Len is the number of functions.
 func (t *Table) Len() int { return t.nfunc }
 
-// Bounds gives the text that the table covers: [start, end).
+// Bounds returns the text that the table covers: [start, end).
 func (t *Table) Bounds() (start, end uint64) { return t.entry(0), t.entry(t.nfunc) }
 
 // At returns the i-th function in address order. ok is false if i is out of

@@ -1,10 +1,10 @@
-// What a command is about: the row that it was called on, else what is selected.
+// The subject of a command: the row that it was called on, else the selection.
 
 import { UserError } from '../errors';
 import type { Selection, Sessions } from '../sessions';
 import type { PagedStack, Stacks } from '../stacks';
 
-/** What the Stack view gives a command. */
+/** What the Stack view passes to a command. */
 interface FrameNode {
 	kind: 'frame';
 	stack: PagedStack;
@@ -15,7 +15,7 @@ function isFrameNode(a: unknown): a is FrameNode {
 	return typeof a === 'object' && a !== null && 'kind' in a && a.kind === 'frame' && 'stack' in a;
 }
 
-/** What the call stack's menus give besides a path: {sessionId, threadId, frameId}. */
+/** What the call stack's menus pass besides a path: {sessionId, threadId, frameId}. */
 interface CallStackContext {
 	sessionId: string;
 	threadId?: string | number;

@@ -37,7 +37,7 @@ export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<
 	const path = await binary.path();
 	const now = tools();
 	const known = state.get<Given>(key);
-	// Given twice, by another path perhaps: what was there before clew stays so.
+	// Given twice, by another path perhaps: the setting from before clew stays.
 	const before = known && now.dlv === known.path ? known.before : now.dlv === path ? undefined : now.dlv;
 	await state.update(key, { path, before } satisfies Given);
 	await set({ ...now, dlv: path });

@@ -9,7 +9,7 @@ import { frameName, frameReport } from '../text';
 import { otherStack, type StackView } from '../views/stackView';
 import { frameOf, selectionOf } from './context';
 
-/** Texts that are shown as documents which nobody can edit. */
+/** Texts that are shown as read-only documents. */
 export class Documents implements vscode.TextDocumentContentProvider {
 	static readonly scheme = 'clew';
 	private readonly texts = new Map<string, string>();

@@ -1,5 +1,5 @@
 // Says how a session's server is reached: one that runs already, one that is
-// started, or one in a terminal, where the program can read what is typed.
+// started, or one in a terminal, where the program can read the user's input.
 
 import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory, vsc
 		return new vscode.DebugAdapterNamedPipeServer(socket);
 	}
 
-	/** What a server said that ended in its terminal, which is gone with it: said again where it can be read. */
+	/** The last output of a server that ended in its terminal, which is gone with it: printed again where it can be read. */
 	private async whyEnded(session: vscode.DebugSession, path: string): Promise<Error> {
 		const args = [...this.args(session.configuration), '--listen=127.0.0.1:0'];
 		try {

@@ -1,4 +1,4 @@
-// Builds that failed, from what the debugger wrote of them.
+// Builds that failed, from the debugger's output.
 
 /**
  * Why a launch did not come to a program, and what to do; undefined where it was no build that failed.

@@ -115,8 +115,8 @@ async function complete(
 		return config;
 	}
 	if (config.console === 'integratedTerminal') config.outputMode ??= 'local';
-	config.outputMode ??= 'remote'; // what the program writes goes through the protocol
-	if (!builds.has(config.mode)) config.rebuild ??= false; // a restart would try to build what has no sources
+	config.outputMode ??= 'remote'; // the program's output goes through the protocol
+	if (!builds.has(config.mode)) config.rebuild ??= false; // a restart would try to build without sources
 	if (config.port !== undefined || config.debugServer !== undefined) return config; // paths are the server's
 	if (config.mode === 'core' && !config.coreFilePath) {
 		throw new UserError('To look at a core file, the configuration needs its "coreFilePath".', [openLaunch]);

@@ -22,7 +22,7 @@ export class Servers implements vscode.Disposable {
 
 	constructor(private readonly log: Log) {}
 
-	/** Starts a server and gives where it listens. */
+	/** Starts a server and returns the address that it listens on. */
 	start(
 		sessionId: string,
 		command: string,

@@ -1,4 +1,4 @@
-// What the stack map shows: stacks' memory as columns, frames in them to scale,
+// The stack map's contents: stacks' memory as columns, frames in them to scale,
 // and the switches between stacks. Pure: no VS Code, no drawing.
 
 import type { Frame, Segment } from '../protocol';
@@ -87,7 +87,7 @@ export function layOut(frames: Frame[], segments: Segment[]): StackMap {
 		if (column === undefined) {
 			const b = bounds[segment];
 			if (!b && last && sp >= last.sp && sp - last.sp < farthest && columns[last.column]?.low === undefined) {
-				column = last.column; // bounds are not known: what goes on upwards is the same stack
+				column = last.column; // bounds are not known: memory further up is the same stack
 			} else {
 				column = columns.push({ kind: b?.kind ?? 'stack', low: b?.low, high: b?.high, placed: [] }) - 1;
 				if (segment >= 0) ofSegment.set(segment, column);
@@ -129,7 +129,7 @@ function drawn(c: { kind: string; low?: bigint; high?: bigint }, sorted: Placed[
 	let y = 0;
 	sorted.forEach((p, i) => {
 		const next = sorted[i + 1]?.sp;
-		// A frame that is left to another stack ends where nobody says: at most at the
+		// A frame that is left to another stack has no known end: at most the
 		// next frame of this one.
 		const own =
 			p.cfa !== undefined && p.cfa > p.sp && p.cfa - p.sp < farthest && (c.high === undefined || p.cfa <= c.high);
@@ -154,7 +154,7 @@ function drawn(c: { kind: string; low?: bigint; high?: bigint }, sorted: Placed[
 				['fp', slots.framePointer],
 			] as const) {
 				if (at === undefined || at < p.sp || at >= high) continue;
-				// From the frame's end: what a rule reads lies there, whatever is cut before.
+				// From the frame's end: the words that a rule reads lie there, whatever is cut before.
 				const fromEnd = Number(high - at) * Math.max(height / Math.max(bytes, 1), scale);
 				frame.slots.push({ kind, at, y: y + Math.max(height - fromEnd, 0) });
 			}

@@ -1,5 +1,5 @@
-// The Stack view: the frames of the thread that is looked at, each with what it
-// rests on. It asks for what it shows, and for nothing while it is hidden.
+// The Stack view: the frames of the selected thread, each with its evidence. It
+// requests what it shows, and nothing while it is hidden.
 
 import * as vscode from 'vscode';
 import { pageSize } from '../client';

@@ -1,4 +1,4 @@
-// The stack map's script: what is pointed at, moved to with keys, or chosen.
+// The stack map's script: pointing, moving with keys, and choosing.
 
 interface Api {
 	postMessage(message: unknown): void;

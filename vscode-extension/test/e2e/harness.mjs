@@ -19,7 +19,7 @@ export const patience = 120_000;
 
 export const sleep = (ms) => new Promise((r) => setTimeout(r, ms));
 
-/** Waits until check gives something; says what for if it never does. */
+/** Waits until check returns a value; if it never does, the error says what was waited for. */
 export async function until(what, check, limit = patience) {
 	const end = Date.now() + limit;
 	let last;

@@ -53,7 +53,7 @@ try {
 	for (const [name, scenario] of Object.entries(scenarios)) {
 		if (wanted.length > 0 && !wanted.includes(name)) continue;
 		// A browser that draws late on a busy machine is no fault of the extension's: what
-		// fails is played once more, and that it was not steady is said.
+		// fails is played once more, and reported as unsteady.
 		const first = await play(name, scenario, context);
 		if (first || (again-- > 0 && (await play(name, scenario, context)))) {
 			passed++;

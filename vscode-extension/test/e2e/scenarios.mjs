@@ -1,4 +1,4 @@
-// What a user does, and what must be seen then.
+// Actions of a user, and their visible results.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ const callStack = 'Call Stack';
 /** The row of a view that has this text. */
 const row = (w, view, text) => w.pane(view).locator('.monaco-list-row', { hasText: text }).first();
 
-/** Gives the side bar's room to the views that a scenario is about. */
+/** Makes room in the side bar for the views that a scenario is about. */
 async function makeRoom(w, ...wanted) {
 	for (const title of ['Variables', 'Watch', 'Breakpoints', callStack, stackView, imagesView]) {
 		await w.fold(title, wanted.includes(title));
@@ -23,11 +23,11 @@ async function makeRoom(w, ...wanted) {
 /** A server that outlives its sessions, and its port. */
 async function serve(clew, cwd) {
 	const server = spawn(clew, ['dap', '--multi', '--listen=127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'], cwd });
-	let said = '';
+	let output = '';
 	server.stdout.on('data', (d) => {
-		said += d;
+		output += d;
 	});
-	const port = Number(await until('clew dap to listen', async () => /listening at: .*:(\d+)/.exec(said)?.[1]));
+	const port = Number(await until('clew dap to listen', async () => /listening at: .*:(\d+)/.exec(output)?.[1]));
 	return { server, port };
 }
 
@@ -147,7 +147,7 @@ export const scenarios = {
 		await w.page.keyboard.press('Control+W');
 		await w.command('View: Show Run and Debug');
 
-		// Exported, and opened again; it is what clew stack writes.
+		// Exported, and opened again; it equals the output of clew stack.
 		const file = join(workspace, 'mine.cbf');
 		rmSync(file, { force: true }); // of a failed attempt
 		await w.command('Clew: Export Stack as CBF...');
@@ -236,7 +236,7 @@ export const scenarios = {
 		await stop(w);
 	},
 
-	// Weaker evidence is said in the call stack itself: a row before the first such frame.
+	// Weaker evidence is shown in the call stack itself: a row before the first such frame.
 	async labels(w, { workspace, program }) {
 		launchJSON(workspace, [
 			{
@@ -264,7 +264,7 @@ export const scenarios = {
 		const copy = w.page.locator('.monaco-menu .action-label', { hasText: 'Copy Frame' }).first();
 		await copy.waitFor();
 		await until('the menu to take a click', async () => {
-			await copy.click({ timeout: 5_000 }); // it takes none in its first moments
+			await copy.click({ timeout: 5_000 }); // it takes no click just after it appears
 			return copy.waitFor({ state: 'hidden', timeout: 2_000 }).then(() => true);
 		});
 		await until('frame 2 in the clipboard', async () =>
@@ -302,11 +302,11 @@ export const scenarios = {
 			cwd: workspace,
 		});
 		try {
-			let said = '';
+			let output = '';
 			server.stdout.on('data', (d) => {
-				said += d;
+				output += d;
 			});
-			const port = Number(await until('clew exec to listen', async () => /listening at: .*:(\d+)/.exec(said)?.[1]));
+			const port = Number(await until('clew exec to listen', async () => /listening at: .*:(\d+)/.exec(output)?.[1]));
 			launchJSON(workspace, [
 				{ type: 'clew', request: 'attach', name: 'Remote', mode: 'remote', host: '127.0.0.1', port },
 			]);
@@ -372,7 +372,7 @@ export const scenarios = {
 		await w.message('which is not there', 'Open launch.json');
 		await w.page.locator('.tab.active', { hasText: 'launch.json' }).waitFor({ timeout: patience });
 
-		// 50 ms are the aim; what is far above that is no slow machine's fault.
+		// 50 ms are the aim; a far longer time is no slow machine's fault.
 		const took = await activation(w);
 		console.log(`  VS Code loaded and activated the extension in ${took} ms`);
 		assert.ok(took <= 1_000, `activation took ${took} ms`);

@@ -77,7 +77,7 @@ test('the map has the goroutine, the system stack and the switches between them'
 	}
 });
 
-test('what is exported equals what clew stack gives of the same stop', async () => {
+test('an export equals the output of clew stack at the same stop', async () => {
 	session = await Session.start();
 	const thread = await session.launch(exec(), [whisk()]);
 	const home = join(inject('home'), 'export');
@@ -97,7 +97,7 @@ test('what is exported equals what clew stack gives of the same stop', async () 
 	expect(addresses(fromSwift.frames ?? fromSwift.stacks?.[0]?.frames)).toEqual(all);
 });
 
-test('a snapshot gives the same stack offline', async () => {
+test('a snapshot yields the same stack offline', async () => {
 	session = await Session.start();
 	const thread = await session.launch(exec(), [whisk()]);
 	const [snapshot] = (await exported({ threadId: thread }, 'snapshot')).values();
@@ -188,7 +188,7 @@ test('a core file is looked at with its executable, and with no other', async (t
 	);
 });
 
-test('a core file that is none is refused', async () => {
+test('an invalid core file is refused', async () => {
 	session = await Session.start();
 	const core = join(inject('home'), 'no-core');
 	writeFileSync(core, 'this is no core file\n'.repeat(100));

@@ -64,11 +64,11 @@ export class Session {
 
 	get clew(): ClewSession {
 		const clew = this.sessions.active();
-		if (!clew) throw new Error('the server has not said that it is clew');
+		if (!clew) throw new Error('the server did not announce that it is clew');
 		return clew;
 	}
 
-	/** Goes to the first stop; gives the thread. */
+	/** Goes to the first stop; returns the thread. */
 	async launch(config: object, breakpoints: { path: string; line: number }[] = []): Promise<number> {
 		await this.send('initialize', {
 			adapterID: 'clew',

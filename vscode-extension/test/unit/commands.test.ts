@@ -55,7 +55,7 @@ test('an export that was cancelled, or whose session ended, writes nothing', asy
 	seen.saveTo = Uri.file(join(folder, 'mine.cbf'));
 	session.answers['clew/export'] = new Error('cancelled: as the client has asked');
 	await expect(exportStack(sessions, [])).rejects.toBeInstanceOf(CancellationError);
-	sessions.remove(vs); // VS Code cancels what waits then, and so does the server
+	sessions.remove(vs); // VS Code cancels waiting requests then, and so does the server
 	await expect(request(clew, 'clew/export', { all: true, format: 'cbf' })).rejects.toThrow('The debug session ended');
 	expect(readdirSync(folder)).toEqual([]);
 });
@@ -105,7 +105,7 @@ test('a command is about what it was called on', () => {
 	expect(selectionOf(sessions, ['session-1', { sessionId: 'session-1' }])).toMatchObject({ threadId: 4 });
 });
 
-/** What VS Code gives a command of a frame's menu: the row counts labels. */
+/** What VS Code passes to a command of a frame's menu: the row counts labels. */
 const callStackRow = (thread: number, at: number, session = 'session-1') => ({
 	sessionId: session,
 	threadId: `thread:${session}:${thread}`,
@@ -164,7 +164,7 @@ test('the Go extension is given clew, and its own debugger back', async () => {
 	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/newer/clew' });
 	await undoUseWithGo(memento);
 	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/dlv' });
-	await undoUseWithGo(memento); // what the user has chosen stays
+	await undoUseWithGo(memento); // the user's choice stays
 	expect(seen.settings['go.alternateTools']).toEqual({ gopls: '/opt/gopls', dlv: '/opt/dlv' });
 	expect(seen.infos.at(-1)).toContain('Nothing was changed');
 	seen.workspaceSettings['go.alternateTools'] = { dlv: '/here/dlv' };

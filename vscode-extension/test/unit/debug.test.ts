@@ -191,7 +191,7 @@ test('a server is reached where it says that it listens', async () => {
 	servers.dispose();
 });
 
-test('a server that does not come up gives its last words', async () => {
+test('an error shows the last output of a server that does not start', async () => {
 	const servers = new Servers(new Log());
 	const path = script('server', 'echo "clew: clew.json: unknown key strategis" >&2; exit 2');
 	await expect(servers.start('s', path, [], folder)).rejects.toThrow('unknown key strategis');

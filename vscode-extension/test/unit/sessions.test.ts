@@ -46,7 +46,7 @@ test('rows of the call stack become frames: labels do not count', () => {
 	expect(clew.frameIndex(1, 103)).toBe(2);
 	expect(clew.rowOf(1, 1)).toMatchObject({ frameId: 102, subtle: true });
 	rows(2, 5, [{ id: 200 }]);
-	expect(clew.frameIndex(2, 200)).toBeUndefined(); // what is before it was not seen
+	expect(clew.frameIndex(2, 200)).toBeUndefined(); // rows before it were not seen
 });
 
 test('rows of an older stop are forgotten', () => {

@@ -58,7 +58,7 @@ test('nothing is asked while the program runs, and errors are shown in place', a
 	expect(await view.getChildren()).toEqual([]);
 });
 
-test('what other strategies give is shown until the next stop', async () => {
+test('the stack by other strategies is shown until the next stop', async () => {
 	const { sessions, clew, session, event } = stopped();
 	const view = new StackView(sessions, new Stacks());
 	await view.showOther(otherStack(clew, 1, ['scan']));
@@ -89,7 +89,7 @@ test('a frame is selected by going up and down, past rows that are folded', asyn
 	const paged = new Stacks().of(clew, 1);
 	await paged.ensure(5);
 	let at = 0;
-	const ids = [100, 102, 103]; // what can be selected
+	const ids = [100, 102, 103]; // the selectable ones
 	const move = (by: number) => () => {
 		at = (at + by + ids.length) % ids.length;
 		queueMicrotask(() => select({ session: vs, threadId: 1, frameId: ids[at] }));
