@@ -1,4 +1,4 @@
-// Package rpc is Delve's JSON-RPC server, and Delve's terminal before it,
+// Package terminal is Delve's JSON-RPC server, and Delve's terminal before it,
 // with clew's stacks: what dlv's debug, exec, test, attach and core commands run,
 // interactively and headless.
 //
@@ -22,4 +22,4 @@
 // its type; with another release of Delve sessions are refused, not Delve's own
 // in disguise. Where clew's own look fails or takes too long, Delve's answer goes
 // out.
-package rpc
+package terminal
