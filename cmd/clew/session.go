@@ -9,20 +9,20 @@ import (
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/delve/rpc"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stacks"
+	sessions "github.com/clewdbg/clew/server/terminal"
 )
 
 // takeOverSessions makes Delve's commands that debug a program show clew's
 // stacks.
-func takeOverSessions(root *cobra.Command) { rpc.TakeOver(root, sessionOptions) }
+func takeOverSessions(root *cobra.Command) { sessions.TakeOver(root, sessionOptions) }
 
 // sessionOptions are those of an interactive or headless session. Such
 // commands take all of dlv's flags and no more: the configuration is the user's
 // own. One that cannot be read is told of when the first stack is assembled.
-func sessionOptions() rpc.Options {
-	o := rpc.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stacks.Options{
+func sessionOptions() sessions.Options {
+	o := sessions.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stacks.Options{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {

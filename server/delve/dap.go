@@ -1,18 +1,17 @@
 package delve
 
 import (
-	"fmt"
 	"io"
 	"net"
-	"reflect"
 	"sync"
 	"time"
-	"unsafe"
 
 	"github.com/go-delve/delve/pkg/config"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
+
+	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // DAPConfig is what `dlv dap` takes from its command line.
@@ -31,6 +30,7 @@ type DAPConfig struct {
 // asks. One process holds at most one.
 type DAP struct {
 	session      *dap.Session
+	launch       *launchWatch // nil where launches are not watched
 	conn         net.Conn
 	stop         chan struct{} // tells Delve that it is being stopped
 	disconnected chan struct{} // Delve says that its client is gone, or has asked it to end
@@ -41,17 +41,22 @@ type DAP struct {
 // StartDAP starts a session. It fails where this build's Delve is not the one
 // that clew was written for.
 func StartDAP(cfg DAPConfig) (*DAP, error) {
-	if err := checkDebuggerField(); err != nil {
+	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	installHook().launches(cfg.OnLaunch)
+	installLogger()
+	var watch *launchWatch
+	if cfg.OnLaunch != nil {
+		watch = &launchWatch{tell: cfg.OnLaunch}
+	}
+	launching.Store(watch)
 	var directories []string
 	if conf, err := config.LoadConfig(); err == nil && conf != nil {
 		directories = conf.DebugInfoDirectories
 	}
 	ours, delves := net.Pipe()
 	d := &DAP{
-		conn: ours, stop: make(chan struct{}), disconnected: make(chan struct{}), served: make(chan struct{}),
+		launch: watch, conn: ours, stop: make(chan struct{}), disconnected: make(chan struct{}), served: make(chan struct{}),
 	}
 	d.session = dap.NewSession(&pipe{Conn: delves, addr: cfg.Addr}, &dap.Config{
 		Config: &service.Config{
@@ -106,7 +111,7 @@ func (d *DAP) Close() {
 	select {
 	case <-done:
 	case <-time.After(closePatience):
-		if debuggerOf(d.session) != nil {
+		if internals.DAPDebugger(d.session) != nil {
 			<-done
 		}
 	}
@@ -120,39 +125,22 @@ func (d *DAP) Close() {
 // TestFailedLaunchEnds.
 const closePatience = 5 * time.Second
 
-// Session gives the process that Delve has launched or attached to, nil before
+// Session returns the process that Delve has launched or attached to, nil before
 // it has. It must be called when the session is known to be idle, which it is
 // when its `initialized` event was read. After a restart it gives another
 // session.
 func (d *DAP) Session() *Session {
-	dbg := debuggerOf(d.session)
+	dbg := internals.DAPDebugger(d.session)
 	if dbg == nil {
 		return nil
 	}
 	s, err := Over(dbg)
+	if err == nil {
+		err = d.launch.check(s)
+	}
 	if err != nil {
 		LogDAPError("stacks and steps are Delve's own: %v", err)
 		return nil
 	}
 	return s
-}
-
-// The session keeps its debugger to itself, and everything else is public. This
-// one field is read by reflection: it is set once, before the `initialized`
-// event is sent, and never changed. TestDebuggerField fails when a new version
-// of Delve has another field.
-const debuggerField = "debugger"
-
-func checkDebuggerField() error {
-	f, ok := reflect.TypeFor[dap.Session]().FieldByName(debuggerField)
-	if !ok || f.Type != reflect.TypeFor[*debugger.Debugger]() {
-		return fmt.Errorf("this version of Delve is not the one that clew was written for: %v has no field %s of type %v",
-			reflect.TypeFor[dap.Session](), debuggerField, reflect.TypeFor[*debugger.Debugger]())
-	}
-	return nil
-}
-
-func debuggerOf(s *dap.Session) *debugger.Debugger {
-	f := reflect.ValueOf(s).Elem().FieldByName(debuggerField)
-	return *(**debugger.Debugger)(unsafe.Pointer(f.UnsafeAddr()))
 }

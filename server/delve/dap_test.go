@@ -2,11 +2,8 @@ package delve
 
 import "testing"
 
-// TestDebuggerField: the one private field that clew reads is still there.
-func TestDebuggerField(t *testing.T) {
-	if err := checkDebuggerField(); err != nil {
-		t.Error(err)
-	}
+// TestNoProgram: a DAP session has no program before one was launched.
+func TestNoProgram(t *testing.T) {
 	d, err := StartDAP(DAPConfig{Backend: "default"})
 	if err != nil {
 		t.Fatal(err)

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -24,9 +23,8 @@ import (
 // protocol asked. It also stands before EraseBreakpoint, which would write the
 // original byte back into whatever is at the address by then.
 //
-// The field that holds the process is not exported. The guard replaces its value
-// through reflection, after checking its type; where that fails, as it would
-// with another release of Delve, the session does not start.
+// The field that holds the process is private (package internals): with a release
+// of Delve that has another, no session starts.
 //
 // A target is Delve's before it is known here: after a restart, and when a child is
 // followed, Delve writes the breakpoints that there are into the new process first.
@@ -44,6 +42,9 @@ type guard struct {
 	// long as the target cannot have run.
 	executable unwind.RangeSet
 	read       uint64
+	// written holds the addresses at which breakpoint instructions were written. They
+	// may have been taken back.
+	written map[uint64]bool
 }
 
 // moments counts the times at which a target may have begun to run.
@@ -74,8 +75,16 @@ func (g *guard) WriteBreakpoint(bp *proc.Breakpoint) error {
 		if err := g.check(bp.Addr); err != nil {
 			return err
 		}
+		g.wrote(bp.Addr)
 	}
 	return g.ProcessInternal.WriteBreakpoint(bp)
+}
+
+func (g *guard) wrote(addr uint64) {
+	if g.written == nil {
+		g.written = make(map[uint64]bool)
+	}
+	g.written[addr] = true
 }
 
 // EraseBreakpoint leaves memory alone that holds the breakpoint no more: the
@@ -157,20 +166,22 @@ func guardTarget(t *proc.Target) error {
 	return err
 }
 
-// guardOf gives the guard before a target's process, which is put there where
+// guardOf returns the guard before a target's process, which is put there where
 // there is none; nil on another system than Linux.
 func guardOf(t *proc.Target) (*guard, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
 	}
-	field := reflect.ValueOf(t).Elem().FieldByName("proc")
-	if !field.IsValid() || field.Type() != reflect.TypeFor[proc.ProcessInternal]() {
-		return nil, fmt.Errorf("this release of Delve keeps its process elsewhere: breakpoints could be written outside of code")
+	held, err := internals.Process(t)
+	if err != nil {
+		return nil, err
 	}
-	held := (*proc.ProcessInternal)(unsafe.Pointer(field.UnsafeAddr()))
 	g, done := (*held).(*guard)
 	if !done {
 		g = &guard{ProcessInternal: *held, pid: t.Pid()}
+		for addr := range t.Breakpoints().M {
+			g.wrote(addr)
+		}
 		g.undo(t.Breakpoints().M)
 		*held = g
 	}

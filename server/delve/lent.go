@@ -7,6 +7,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -56,19 +57,15 @@ func (s *Session) Lend(f *Lent) (loan Loan, err error) {
 			err = fmt.Errorf("%w: %v", errNotLent, r)
 		}
 	}()
-	fields, err := theWalkedFields()
-	if err != nil {
-		return loan, err
-	}
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
 		return loan, err
 	}
-	stacks := fields.stacks(t)
-	if stacks.IsNil() {
-		return loan, errNotLent
+	stacks, err := internals.StacksOf(t)
+	if err != nil {
+		return loan, err
 	}
 	frames, err := f.frames(t)
 	if err != nil {
@@ -84,48 +81,67 @@ func (s *Session) Lend(f *Lent) (loan Loan, err error) {
 	}
 	frames = frames[:physical+1]
 	for i := range frames {
-		fields.settle(&frames[i], f)
+		f.settle(&frames[i])
 	}
 	// A caller is needed that says up to where to read ahead: the frame itself.
 	frames = append(frames, frames[physical])
 
-	restore, key := func() {}, fields.key(0, int(f.Thread))
+	restore, key := func() {}, internals.KeyOf(0, int(f.Thread))
+	ask := func() ([]proc.Stackframe, error) { return proc.ThreadStacktrace(t, t.CurrentThread(), loan.Index) }
 	if f.Goroutine != 0 {
 		g, err := proc.FindGoroutine(t, int64(f.Goroutine))
 		if err != nil || g == nil {
 			return loan, fmt.Errorf("%w: its goroutine %d is not to be found", errNotLent, f.Goroutine)
 		}
-		loan.Thread, key = int64(f.Goroutine), fields.of(t, g).sought
+		at, err := placesOf(t, g)
+		if err != nil {
+			return loan, err
+		}
+		loan.Thread, key = int64(f.Goroutine), at.sought
+		ask = func() ([]proc.Stackframe, error) { return proc.GoroutineStacktrace(t, g, loan.Index, 0) }
 	} else if restore, err = makeCurrent(t, int(f.Thread)); err != nil {
 		return loan, err
 	}
-	made := stacks.MapIndex(fields.key(0, lenderID))
-	if !made.IsValid() {
+	lender := internals.KeyOf(0, lenderID)
+	made := stacks.Get(lender)
+	if !made.Known() {
 		restore()
-		return loan, errNotLent
+		return loan, internals.Changed(internals.EntryStackCache, "Delve has walked a stack and does not remember it")
 	}
-	stacks.SetMapIndex(fields.key(0, lenderID), noValue)
-	before := stacks.MapIndex(key)
-	*fields.framesOf(made) = frames
-	stacks.SetMapIndex(key, made)
+	stacks.Set(lender, internals.Stack{})
+	before := stacks.Get(key)
+	made.SetFrames(frames)
+	stacks.Set(key, made)
+	takeBack := func() {
+		stacks.Set(key, before)
+		restore()
+	}
+	// Another frame's variables would be shown if Delve did not look there.
+	if found, err := ask(); err != nil || loan.Index >= len(found) || !sameFrame(&found[loan.Index], &frames[loan.Index]) {
+		takeBack()
+		return loan, internals.Changed(internals.EntryStackCache, "a frame that was put into a stack is not in it")
+	}
 	loan.Release = func() {
 		_, unlock := s.dbg.LockTargetGroup()
 		defer unlock()
-		stacks.SetMapIndex(key, before) // no value deletes
-		restore()
+		takeBack()
 	}
 	return loan, nil
 }
 
+func sameFrame(a, b *proc.Stackframe) bool {
+	return a.Current.PC == b.Current.PC && a.Regs.CFA == b.Regs.CFA
+}
+
 // settle puts into a frame of Delve's making what clew knows better.
-func (w *walkedFields) settle(frame *proc.Stackframe, f *Lent) {
+func (f *Lent) settle(frame *proc.Stackframe) {
 	if frame.Regs.FrameBase == frame.Regs.CFA {
 		frame.Regs.FrameBase = int64(f.CFA)
 	}
 	frame.Regs.CFA = int64(f.CFA)
 	if f.StackHigh != 0 {
 		frame.SystemStack = false
-		*w.stackHigh(frame) = f.StackHigh
+		*internals.StackHigh(frame) = f.StackHigh
 	}
 }
 

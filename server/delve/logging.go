@@ -5,14 +5,17 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
+	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-delve/delve/pkg/config"
 	"github.com/go-delve/delve/pkg/logflags"
+
+	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // SetupLogging sets up Delve's logs as its --log, --log-output and --log-dest
@@ -22,13 +25,7 @@ func SetupLogging(on bool, output, dest string) error {
 		return err
 	}
 	logging.Store(true)
-	if on {
-		if output == "" {
-			output = "debugger"
-		}
-		debuggerLogs.Store(slices.Contains(strings.Split(output, ","), "debugger"))
-	}
-	installHook()
+	installLogger()
 	return nil
 }
 
@@ -67,9 +64,43 @@ func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, ar
 // included: clew's own commands report errors themselves.
 var logging atomic.Bool
 
-// debuggerLogs says that the debugger layer's logs were asked for; the layer
-// itself logs in any case, for the hook.
-var debuggerLogs atomic.Bool
+// installLogger has Delve log through clew, which learns of a program that is about
+// to be started from the line that is logged then ([DAPConfig.OnLaunch]): what is
+// built first has its name only there.
+var installLogger = sync.OnceFunc(func() {
+	logflags.SetLoggerFactory(func(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {
+		return newTextLogger(flag, fields, out)
+	})
+})
+
+// launching is who is told of a program that is about to be started, nil for no one.
+var launching atomic.Pointer[launchWatch]
+
+// launchWatch is told once or more often: a program can be started again.
+type launchWatch struct {
+	tell func(path string)
+	told atomic.Bool
+}
+
+// starts is called on Delve's own goroutine.
+func (w *launchWatch) starts(path string) {
+	if w == nil {
+		return
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	w.told.Store(true)
+	w.tell(path)
+}
+
+// check says whether a program that Delve has started was announced before.
+func (w *launchWatch) check(s *Session) error {
+	if w == nil || w.told.Load() || !s.Launched() || !s.Live() {
+		return nil
+	}
+	return internals.Changed(internals.EntryLaunchLog, "a program was started, and no line of the log said so before")
+}
 
 // level is how much a logger writes.
 type level int
@@ -87,7 +118,6 @@ var levelNames = map[level]string{levelDebug: "debug", levelInfo: "info", levelW
 // textLogger writes lines as Delve's own logger does, which cannot be had beside
 // a logger factory.
 type textLogger struct {
-	hook   *hook // nil for layers that it does not listen to
 	least  level
 	fields logflags.Fields
 	out    io.Writer
@@ -97,9 +127,6 @@ func newTextLogger(flag bool, fields logflags.Fields, out io.Writer) *textLogger
 	// Delve makes a logger for every frame of a walk: nothing is done here that
 	// only matters where something is written.
 	l := &textLogger{least: levelError, fields: fields, out: out}
-	if isDebuggerLayer(fields) {
-		flag = flag && debuggerLogs.Load()
-	}
 	switch {
 	case !logging.Load():
 		l.least = levelNone
@@ -125,8 +152,6 @@ func (l *textLogger) attributes() string {
 	return strings.Join(names, ",") + " "
 }
 
-func isDebuggerLayer(fields logflags.Fields) bool { return fields["layer"] == "debugger" }
-
 // quoted quotes a value with unusual characters.
 func quoted(s string) string {
 	for _, c := range s {
@@ -151,23 +176,13 @@ func (l *textLogger) write(at level, text func() string) {
 }
 
 func (l *textLogger) Debugf(format string, args ...any) {
-	if l.hook != nil {
-		moments.Add(1)
-		switch format {
-		case stopMoment:
-			l.hook.stopped()
-		case resumeMoment:
-			l.hook.resuming()
-			moments.Add(1) // what was read for it is old when the target has run
-		}
-	}
 	l.write(levelDebug, func() string { return fmt.Sprintf(format, args...) })
 }
 
 func (l *textLogger) Infof(format string, args ...any) {
-	if l.hook != nil && format == launchMoment && len(args) == 1 {
+	if format == internals.LaunchLog && len(args) == 1 {
 		if command, ok := args[0].([]string); ok && len(command) > 0 {
-			l.hook.launching(command[0])
+			launching.Load().starts(command[0])
 		}
 	}
 	l.write(levelInfo, func() string { return fmt.Sprintf(format, args...) })
@@ -182,12 +197,6 @@ func (l *textLogger) Errorf(format string, args ...any) {
 }
 
 func (l *textLogger) Debug(args ...any) {
-	if l.hook != nil {
-		moments.Add(1) // each of the debugger's commands is logged before it is done
-		if len(args) == 1 && args[0] == detachMoment {
-			l.hook.detaching()
-		}
-	}
 	l.write(levelDebug, func() string { return fmt.Sprint(args...) })
 }
 

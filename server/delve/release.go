@@ -22,43 +22,45 @@ import (
 // interrupted, or that is under way when the client goes, stay in the code and
 // kill the process when it comes to one.
 //
-// So before Delve detaches, every breakpoint is left with the user's reasons only,
-// for Delve to take back, and what is pending is taken: a thread that is to
-// execute one instruction takes the signal first, stops for it, and executes
-// nothing. A thread whose own SIGTRAP is pending has just executed a breakpoint
-// instruction: its program counter is set back to it.
+// So before a process is left ([runner.Detach]), every breakpoint that is still in it
+// is taken back, and so is what is pending: a thread that is to execute one
+// instruction takes the signal first, stops for it, and executes nothing. A thread
+// whose own SIGTRAP is pending has just executed a breakpoint instruction: its
+// program counter is set back to it.
 // Tests: integration/dap TestPendingTrap, TestLeaveMidStep.
 
 // maxTraps bounds the signals that are taken from one process: a thread has at
 // most one of its own, and the process one.
 const maxTraps = 1 << 16
 
-// release takes the breakpoint signals that are pending in the processes of a
-// group, whose lock is held, and has Delve take back all of its breakpoints.
-func release(group *proc.TargetGroup) {
-	if recorded, _ := group.Recorded(); recorded {
+// release clears a process of a group, whose lock is held, of what would kill it
+// when it runs alone.
+func release(group *proc.TargetGroup, pid int) {
+	i := slices.IndexFunc(group.Targets(), func(t *proc.Target) bool { return t.Pid() == pid })
+	if recorded, _ := group.Recorded(); recorded || i < 0 {
 		return
 	}
-	for _, t := range group.Targets() {
-		if valid, _ := t.Valid(); !valid {
-			continue
+	t := group.Targets()[i]
+	g, err := guardOf(t)
+	if valid, _ := t.Valid(); !valid || err != nil || g == nil {
+		return
+	}
+	g.release()
+	group.Selected = t
+	for range maxTraps {
+		thread, own := trapPending(t)
+		if thread == nil {
+			break
 		}
-		if g, err := guardOf(t); err == nil && g != nil {
-			g.release()
+		if err := g.takeTrap(group, t, thread, own); err != nil {
+			LogDAPError("process %d: a pending SIGTRAP: %v", pid, err)
+			break
 		}
-		group.Selected = t
-		for range maxTraps {
-			thread, own := trapPending(t)
-			if thread == nil {
-				break
-			}
-			if err := takeTrap(group, t, thread, own); err != nil {
-				LogDAPError("process %d: a pending SIGTRAP: %v", t.Pid(), err)
-				break
-			}
-		}
-		for _, bp := range t.Breakpoints().M {
-			bp.Breaklets = slices.DeleteFunc(bp.Breaklets, func(b *proc.Breaklet) bool { return b.Kind != proc.UserBreakpoint })
+	}
+	for addr, bp := range t.Breakpoints().M {
+		bp.Breaklets = nil // a step's, which Delve would leave there
+		if err := t.ClearBreakpoint(addr); err != nil {
+			LogDAPError("process %d: the breakpoint at %#x: %v", pid, addr, err)
 		}
 	}
 }
@@ -88,7 +90,7 @@ func hasTrap(status []byte, set string) bool {
 }
 
 // takeTrap has a thread take its SIGTRAP.
-func takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, own bool) error {
+func (g *guard) takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, own bool) error {
 	if err := t.SwitchThread(thread.ThreadID()); err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, own b
 		return err
 	}
 	arch := t.BinInfo().Arch
-	if at := pc - uint64(len(arch.BreakpointInstruction())); own && arch.BreakInstrMovesPC() && after.PC() == pc && t.Breakpoints().M[at] != nil {
+	if at := pc - uint64(len(arch.BreakpointInstruction())); own && arch.BreakInstrMovesPC() && after.PC() == pc && g.written[at] {
 		return thread.SetReg(arch.PCRegNum, op.DwarfRegisterFromUint64(at))
 	}
 	return nil

@@ -34,9 +34,6 @@ type Stop struct {
 	ExitStatus int // where Reason is StopExited
 }
 
-// Names that Delve gives to its own breakpoints.
-const fatalThrow = "runtime-fatal-throw"
-
 // Continue lets the target run until it stops or ctx ends, which halts it.
 func (s *Session) Continue(ctx context.Context) (Stop, error) { return s.run(ctx, api.Continue) }
 
@@ -97,7 +94,7 @@ func (s *Session) describe(state *api.DebuggerState) Stop {
 		switch th.Breakpoint.Name {
 		case proc.UnrecoveredPanic:
 			return Stop{Reason: StopPanic}
-		case fatalThrow:
+		case proc.FatalThrow:
 			return Stop{Reason: StopFatal}
 		case proc.HardcodedBreakpoint:
 			return Stop{Reason: StopHardcoded}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // Session is a local process under Delve's control. Its methods must not be
@@ -22,7 +23,7 @@ type Session struct {
 	noLayout int         // the number of images among which it was nowhere to be found
 	code     gocode.Code // of the runtime; nil until it is told
 	slots    slots       // where libraries keep their threads' g
-	ahead    *ahead      // of the stack that was walked ahead, nil for none
+	paged    *paged      // of the stack that was walked before Delve was asked, nil for none
 }
 
 // LaunchConfig says what to launch.
@@ -68,7 +69,10 @@ func Attach(pid int) (*Session, error) {
 }
 
 func open(c *debugger.Config, args []string) (*Session, error) {
-	installHook()
+	installLogger()
+	if err := internals.Check(); err != nil {
+		return nil, err
+	}
 	dbg, err := debugger.New(c, args)
 	if err != nil {
 		return nil, err
@@ -87,15 +91,37 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{dbg: dbg, launched: dbg.AttachPid() == 0}
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
-	if err := guardGroup(group); err != nil {
+	if err := prepare(group); err != nil {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
-		forgetDownloads(t.BinInfo())
+		if err := forgetDownloads(t.BinInfo()); err != nil {
+			return nil, err
+		}
 	}
-	installHook().watch(dbg, group)
 	return s, nil
 }
+
+// prepare puts the guard and the runner where Delve's writes and resumes pass.
+func prepare(group *proc.TargetGroup) error {
+	if err := guardGroup(group); err != nil {
+		return err
+	}
+	_, err := runnerOf(group)
+	moments.Add(1)
+	return err
+}
+
+// forgetDownloads lets an editor pause a program that was attached to.
+//
+// Situation: Delve notes, for every library that it adds, how to cancel the download
+// of its debug information, and forgets that at the end of each run of the program. A
+// pause that comes while there is such a note cancels the download, does nothing else,
+// and is not answered. Example: an editor attaches to a program that links a library,
+// and pauses it: the program runs on, whatever the editor asks, until it stops for
+// another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
+// in integration/dap, TestPauseAfterAttach.
+func forgetDownloads(bi *proc.BinaryInfo) error { return internals.ForgetDownloads(bi) }
 
 // Renew forgets what is true of one process only: Delve has started the program
 // anew, or has followed it into another.
@@ -103,8 +129,7 @@ func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	s.layout, s.noLayout, s.slots = nil, 0, slots{}
-	installHook().watch(s.dbg, group)
-	return guardGroup(group)
+	return prepare(group)
 }
 
 // Live says whether this is a process, and not a core file or a recording.

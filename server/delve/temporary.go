@@ -8,6 +8,7 @@ import (
 	"github.com/go-delve/delve/pkg/astutil"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -29,6 +30,13 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	if group.HasSteppingBreakpoints() {
 		return errors.New("a step is in progress")
 	}
+	r, err := runnerOf(group)
+	if err != nil {
+		return err
+	}
+	if err := r.checkRoute(); err != nil {
+		return err
+	}
 	// Whether it can be placed shows now: when the target is resumed it is too late.
 	if _, err := t.SetBreakpoint(0, at.PC, proc.NextBreakpoint, nil); err != nil {
 		return err
@@ -36,7 +44,7 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	if err := t.ClearSteppingBreakpoints(); err != nil {
 		return err
 	}
-	theHook().arm(&temporary{session: s, group: group, target: t, at: at})
+	r.armed = &temporary{session: s, target: t, at: at, since: timeOf(group)}
 	return nil
 }
 
@@ -55,18 +63,26 @@ func (s *Session) Stepping() bool {
 func (s *Session) EndStep() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	failed, was := theHook().disarm()
-	if !was {
+	r, err := runnerOf(group)
+	if err != nil {
+		return err
+	}
+	armed := r.armed
+	if armed == nil {
 		return nil
 	}
+	r.armed = nil
+	failed := armed.unplaced(group)
 	if valid, _ := group.Selected.Valid(); !valid {
-		return nil // it has exited: there is nothing to clear, and no failure
+		return failed // it has exited: there is nothing to clear
 	}
-	var err error
 	for _, t := range group.Targets() {
 		if valid, _ := t.Valid(); valid {
 			err = errors.Join(err, t.ClearSteppingBreakpoints())
 		}
+	}
+	if armed.failed != nil {
+		failed = armed.failed
 	}
 	if failed != nil {
 		return failed
@@ -77,16 +93,36 @@ func (s *Session) EndStep() error {
 // temporary is a return breakpoint that is armed, or placed.
 type temporary struct {
 	session *Session
-	group   *proc.TargetGroup
 	target  *proc.Target
 	at      stepping.Temporary
+	since   uint64 // when it was armed, in the program's own time
 	placed  *proc.Breakpoint
-	failed  error
+	failed  error // why it is of no use
 }
 
-// place writes the breakpoint. The target's lock is held, and every thread
+// unplaced says that the program has run and the breakpoint was not placed before:
+// by a way that does not lead through the runner.
+func (b *temporary) unplaced(group *proc.TargetGroup) error {
+	if b.placed != nil || b.failed != nil || b.since == 0 || timeOf(group) == b.since {
+		return nil
+	}
+	return internals.Changed(internals.EntryProcessGroup,
+		"the program has run, and the breakpoint at the caller, %#x, was not placed before", b.at.PC)
+}
+
+// place writes the breakpoint, once. The target's lock is held, and every thread
 // stands.
 func (b *temporary) place() error {
+	if b.placed != nil || b.failed != nil {
+		return nil
+	}
+	if err := b.write(); err != nil { // which could be done when it was armed
+		b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
+	}
+	return b.failed
+}
+
+func (b *temporary) write() error {
 	bp, err := b.target.SetBreakpoint(0, b.at.PC, proc.NextBreakpoint, b.condition())
 	if err != nil {
 		return err

@@ -3,12 +3,12 @@ package delve
 import (
 	"fmt"
 	"sort"
-	"strings"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -165,7 +165,7 @@ func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {
 	}
 	a, _ := unwind.ParseArch(th.BinInfo().Arch.Name)
 	for _, r := range slice {
-		if reg, ok := a.ParseRegister(strings.ToLower(r.Name)); ok {
+		if reg, ok := internals.RegisterOf(a, r.Name, r.Reg); ok {
 			out.Set(reg, r.Reg.Uint64Val)
 		}
 	}

@@ -1,13 +1,9 @@
 package delve
 
 import (
-	"fmt"
-	"reflect"
-	"sync"
-	"unsafe"
-
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -21,141 +17,63 @@ import (
 // that is read a page at a time, and put where Delve looks first. Its answer is
 // the same as without. It stays there for one request only: frames hold
 // registers, which a client may change at a stop.
-//
-// The fields are not exported. Where a release of Delve has others, nothing is
-// walked ahead, and Delve does as it always does.
-// Test: TestWalkedFields, integration/dap TestStackIsDelves.
-type walkedFields struct {
-	gVariable, variableMem uintptr // offsets, in proc.G and proc.Variable
-	cache                  uintptr // in proc.Target: the map
-	cacheType              reflect.Type
-	keyGoroutine           uintptr // in the map's key
-	keyThread              uintptr
-	frames                 uintptr // in what the map's values point to
-	high                   uintptr // in proc.Stackframe: the end of its stack
+// Test: integration/dap TestGoStacks.
+
+// places are a goroutine's places in what a target remembers.
+type places struct {
+	internals.Stacks
+	stored, sought internals.Key // where Delve puts its stack, and where it looks for it
 }
 
-var theWalkedFields = sync.OnceValues(findWalkedFields)
-
-func findWalkedFields() (f walkedFields, err error) {
-	field := func(in reflect.Type, name string, want reflect.Type) (out reflect.StructField) {
-		ok := in.Kind() == reflect.Struct
-		if ok {
-			out, ok = in.FieldByName(name)
-		}
-		if (!ok || want != nil && out.Type != want) && err == nil {
-			err = fmt.Errorf("this release of Delve has no field %s in %v", name, in)
-		}
-		if !ok {
-			out.Type = reflect.TypeFor[int]() // so that the next one is missing as well
-		}
-		return out
+func placesOf(t *proc.Target, g *proc.G) (places, error) {
+	stacks, err := internals.StacksOf(t)
+	if err != nil {
+		return places{}, err
 	}
-	f.gVariable = field(reflect.TypeFor[proc.G](), "variable", reflect.TypeFor[*proc.Variable]()).Offset
-	f.variableMem = field(reflect.TypeFor[proc.Variable](), "mem", reflect.TypeFor[proc.MemoryReadWriter]()).Offset
-	cache := field(reflect.TypeFor[proc.Target](), "scache", nil)
-	m := field(cache.Type, "m", nil)
-	f.cache, f.cacheType = cache.Offset+m.Offset, m.Type
-	if m.Type.Kind() != reflect.Map {
-		return f, fmt.Errorf("this release of Delve remembers stacks in another way")
-	}
-	f.keyGoroutine = field(m.Type.Key(), "goid", reflect.TypeFor[int64]()).Offset
-	f.keyThread = field(m.Type.Key(), "threadID", reflect.TypeFor[int]()).Offset
-	if m.Type.Elem().Kind() != reflect.Pointer {
-		return f, fmt.Errorf("this release of Delve remembers stacks in another way")
-	}
-	f.frames = field(m.Type.Elem().Elem(), "frames", reflect.TypeFor[[]proc.Stackframe]()).Offset
-	f.high = field(reflect.TypeFor[proc.Stackframe](), "stackHi", reflect.TypeFor[uint64]()).Offset
-	return f, err
-}
-
-// noValue deletes from a map.
-var noValue reflect.Value
-
-// framesOf are the frames in a value of the map.
-func (f *walkedFields) framesOf(value reflect.Value) *[]proc.Stackframe {
-	return (*[]proc.Stackframe)(unsafe.Add(value.UnsafePointer(), f.frames))
-}
-
-func (f *walkedFields) stackHigh(frame *proc.Stackframe) *uint64 {
-	return (*uint64)(unsafe.Add(unsafe.Pointer(frame), f.high))
-}
-
-// stacks is the map of stacks that a target remembers.
-func (f *walkedFields) stacks(t *proc.Target) reflect.Value {
-	return reflect.NewAt(f.cacheType, unsafe.Add(unsafe.Pointer(t), f.cache)).Elem()
-}
-
-func (f *walkedFields) key(goroutine int64, thread int) reflect.Value {
-	key := reflect.New(f.cacheType.Key())
-	*(*int64)(unsafe.Add(key.UnsafePointer(), f.keyGoroutine)) = goroutine
-	*(*int)(unsafe.Add(key.UnsafePointer(), f.keyThread)) = thread
-	return key.Elem()
-}
-
-// over gives the goroutine as Delve has it, with other memory over its own.
-func (f *walkedFields) over(g *proc.G, memory *ahead) *proc.G {
-	outG := *g
-	variable := (**proc.Variable)(unsafe.Add(unsafe.Pointer(&outG), f.gVariable))
-	if *variable == nil {
-		return nil
-	}
-	outV := **variable
-	mem := (*proc.MemoryReadWriter)(unsafe.Add(unsafe.Pointer(&outV), f.variableMem))
-	memory.MemoryReadWriter = *mem
-	*mem, *variable = memory, &outV
-	return &outG
-}
-
-// walked are a goroutine's places in what a target remembers.
-type walked struct {
-	stacks         reflect.Value
-	stored, sought reflect.Value // keys: where Delve puts its stack, and where it looks for it
-}
-
-func (f *walkedFields) of(t *proc.Target, g *proc.G) walked {
 	thread := 0
 	if g.Thread != nil {
 		thread = g.Thread.ThreadID()
 	}
-	return walked{f.stacks(t), f.key(g.ID, 0), f.key(g.ID, thread)}
+	return places{stacks, internals.KeyOf(g.ID, 0), internals.KeyOf(g.ID, thread)}, nil
 }
 
-func (w *walked) known() bool { return w.stacks.IsNil() || w.stacks.MapIndex(w.sought).IsValid() }
+func (r *places) known() bool { return r.Get(r.sought).Known() }
 
-func (w *walked) forget() {
-	w.stacks.SetMapIndex(w.stored, noValue)
-	w.stacks.SetMapIndex(w.sought, noValue)
+func (r *places) forget() {
+	r.Set(r.stored, internals.Stack{})
+	r.Set(r.sought, internals.Stack{})
 }
 
-// frames gives Delve's frames of a goroutine, at most depth of them. Keep leaves
+// frames returns Delve's frames of a goroutine, at most depth of them. Keep leaves
 // them where Delve looks for them; the caller has Delve forget them.
 func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]proc.Stackframe, error) {
-	fields, err := theWalkedFields()
+	r, err := placesOf(t, g)
 	if err != nil {
+		return nil, err
+	}
+	if r.known() {
+		s.paged.begin() // the walk may go on
+		defer s.paged.end()
 		return proc.GoroutineStacktrace(t, g, depth-1, 0)
 	}
-	w := fields.of(t, g)
-	if w.known() {
-		s.ahead.begin() // the walk may go on
-		defer s.ahead.end()
-		return proc.GoroutineStacktrace(t, g, depth-1, 0)
-	}
-	memory := &ahead{}
-	copied := fields.over(g, memory)
+	memory := &paged{}
+	copied := internals.Over(g, func(m proc.MemoryReadWriter) proc.MemoryReadWriter {
+		memory.MemoryReadWriter = m
+		return memory
+	})
 	if copied == nil {
 		return proc.GoroutineStacktrace(t, g, depth-1, 0)
 	}
 	memory.begin()
 	defer memory.end()
 	frames, err := proc.GoroutineStacktrace(t, copied, depth-1, 0)
-	entry := w.stacks.MapIndex(w.stored)
+	stored := r.Get(r.stored)
 	// Where a walk has failed, Delve adds the failure again each time it looks.
-	if keep && err == nil && len(frames) > 0 && frames[len(frames)-1].Err == nil && entry.IsValid() {
-		w.stacks.SetMapIndex(w.sought, entry)
-		s.ahead = memory
+	if keep && err == nil && len(frames) > 0 && frames[len(frames)-1].Err == nil && stored.Known() {
+		r.Set(r.sought, stored)
+		s.paged = memory
 	} else {
-		w.forget()
+		r.forget()
 	}
 	return frames, err
 }
@@ -165,8 +83,7 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 // not run before. It does nothing where that cannot be had.
 func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
 	release = func() {}
-	fields, err := theWalkedFields()
-	if err != nil || depth < 1 {
+	if depth < 1 {
 		return release
 	}
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
@@ -180,9 +97,9 @@ func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
 	if err != nil || g == nil {
 		return release
 	}
-	w := fields.of(t, g)
-	if w.known() {
-		return release // it remembers by itself
+	r, err := placesOf(t, g)
+	if err != nil || r.known() { // it remembers by itself
+		return release
 	}
 	if _, err := s.frames(t, g, depth, true); err != nil {
 		return release
@@ -190,39 +107,39 @@ func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
 	return func() {
 		_, unlock := s.dbg.LockTargetGroup()
 		defer unlock()
-		s.ahead = nil
-		w.forget()
+		s.paged = nil
+		r.forget()
 	}
 }
 
-// ahead is memory that is remembered while a stack is walked, and not
+// paged is memory that is read a page at a time, and is remembered while a stack is walked, and not
 // afterwards.
-type ahead struct {
+type paged struct {
 	proc.MemoryReadWriter
 	held *blocks.Blocks
 }
 
-func (a *ahead) begin() {
-	if a != nil {
-		a.held = blocks.Over(plain{a.MemoryReadWriter})
+func (p *paged) begin() {
+	if p != nil {
+		p.held = blocks.Over(plain{p.MemoryReadWriter})
 	}
 }
 
-func (a *ahead) end() {
-	if a != nil {
-		a.held = nil
+func (p *paged) end() {
+	if p != nil {
+		p.held = nil
 	}
 }
 
 // ReadMemory implements [proc.MemoryReader].
-func (a *ahead) ReadMemory(p []byte, addr uint64) (int, error) {
-	if a.held == nil {
-		return a.MemoryReadWriter.ReadMemory(p, addr)
+func (p *paged) ReadMemory(to []byte, addr uint64) (int, error) {
+	if p.held == nil {
+		return p.MemoryReadWriter.ReadMemory(to, addr)
 	}
-	if err := a.held.ReadMemory(addr, p); err != nil {
+	if err := p.held.ReadMemory(addr, to); err != nil {
 		return 0, err
 	}
-	return len(p), nil
+	return len(to), nil
 }
 
 // plain is memory as Delve gives it, for clew: breakpoints are in it.

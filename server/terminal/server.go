@@ -1,11 +1,8 @@
-package rpc
+package terminal
 
 import (
-	"fmt"
-	"reflect"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/go-delve/delve/service/rpc2"
@@ -13,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stacks"
 )
@@ -55,61 +53,10 @@ func (s *server) methods() map[string]any {
 	}
 }
 
-// The fields of Delve's server that are read by reflection. TestServerFields
-// fails when a new version of Delve has others.
-const (
-	debuggerField = "debugger"
-	ownField      = "s2"
-	tableField    = "methodMaps"
-	methodField   = "method"
-)
-
-// overlayError says that this release of Delve keeps its methods elsewhere.
-func overlayError(what string) error {
-	return fmt.Errorf("this version of Delve is not the one that clew was written for: its server has no %s as expected", what)
-}
-
-// field gives a field of a struct by address, if it has that type.
-func field[T any](of reflect.Value, name string) (*T, error) {
-	f := of.FieldByName(name)
-	if !f.IsValid() || f.Type() != reflect.TypeFor[T]() {
-		return nil, overlayError(name)
-	}
-	return (*T)(unsafe.Pointer(f.UnsafeAddr())), nil
-}
-
 // overlay replaces methods of Delve's server, which runs and serves nobody yet.
-func (s *server) overlay(impl *rpccommon.ServerImpl) error {
-	of := reflect.ValueOf(impl).Elem()
-	dbg, err := field[*debugger.Debugger](of, debuggerField)
-	if err != nil {
-		return err
-	}
-	own, err := field[*rpc2.RPCServer](of, ownField)
-	if err != nil {
-		return err
-	}
-	s.dbg, s.delve = *dbg, *own
-	tables := of.FieldByName(tableField)
-	if !tables.IsValid() || tables.Kind() != reflect.Slice || tables.Len() != 2 || tables.Index(1).Kind() != reflect.Map {
-		return overlayError(tableField)
-	}
-	for name, method := range s.methods() {
-		entry := tables.Index(1).MapIndex(reflect.ValueOf(name))
-		if !entry.IsValid() || entry.Kind() != reflect.Pointer || entry.Elem().Kind() != reflect.Struct {
-			return overlayError(name)
-		}
-		held, err := field[reflect.Value](entry.Elem(), methodField)
-		if err != nil {
-			return err
-		}
-		replacement := reflect.ValueOf(method)
-		if held.Type() != replacement.Type() {
-			return overlayError(name)
-		}
-		*held = replacement
-	}
-	return nil
+func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
+	s.dbg, s.delve, err = internals.Server(impl, s.methods())
+	return err
 }
 
 // attach takes the program that Delve has now. Where clew cannot look at it,

@@ -1,4 +1,4 @@
-package rpc
+package terminal
 
 import (
 	"github.com/go-delve/delve/service"

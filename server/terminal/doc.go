@@ -1,4 +1,4 @@
-// Package rpc is Delve's JSON-RPC server, and Delve's terminal before it,
+// Package terminal is Delve's JSON-RPC server, and Delve's terminal before it,
 // with clew's stacks: what dlv's debug, exec, test, attach and core commands run,
 // interactively and headless.
 //
@@ -18,8 +18,7 @@
 // before Delve's session, as in clew dap ([editors]). Every client may let the
 // program run: what one is shown holds as long as it has stood still ([shared]).
 //
-// The table's field is not exported and is reached by reflection, after checking
-// its type; with another release of Delve sessions are refused, not Delve's own
-// in disguise. Where clew's own look fails or takes too long, Delve's answer goes
-// out.
-package rpc
+// The table is private (server/delve/internals): with another release of Delve
+// sessions are refused, not Delve's own in disguise. Where clew's own look fails or
+// takes too long, Delve's answer goes out.
+package terminal

@@ -1,4 +1,4 @@
-package rpc
+package terminal
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/config"
 	"github.com/go-delve/delve/pkg/proc"
-	"github.com/go-delve/delve/pkg/terminal"
+	delveterminal "github.com/go-delve/delve/pkg/terminal"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
@@ -243,7 +243,7 @@ func (s *session) notStarted(err error) int {
 
 // converse runs Delve's terminal.
 func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
-	t := terminal.New(rpc2.NewClientFromConn(conn), conf, attach)
+	t := delveterminal.New(rpc2.NewClientFromConn(conn), conf, attach)
 	t.InitFile = initFile
 	code, err := t.Run()
 	if err != nil {

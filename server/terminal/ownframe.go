@@ -1,4 +1,4 @@
-package rpc
+package terminal
 
 import (
 	"debug/dwarf"

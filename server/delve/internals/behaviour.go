@@ -1,0 +1,73 @@
+package internals
+
+import "github.com/go-delve/delve/pkg/proc"
+
+// Names of the entries that only a live program shows.
+const (
+	EntryLaunchLog     = "launch-log"
+	EntryHardcodedID   = "hardcoded-id"
+	EntryStepCondition = "step-condition"
+	EntryDAPDummy      = "dap-dummy"
+	EntryDAPRunning    = "dap-running"
+	EntryCommands      = "commands"
+)
+
+var behaviourEntries = []Entry{
+	{
+		Name: EntryLaunchLog, Where: "service/debugger/debugger.go, New: the line of its log before a program is started",
+		Breaks: "a program that an editor launches stays behind, stopped, if clew is killed while Delve starts it",
+		Proof:  "DAP.Session, when the program was started: an error where the line did not come",
+	},
+	{
+		Name: EntryHardcodedID, Where: "pkg/proc/breakpoints.go, hardcodedBreakpointID",
+		Breaks: "a stop at int3 in unknown code is told as one at a breakpoint of the user's",
+		Proof:  "TestHardcodedID",
+	},
+	{
+		Name: EntryStepCondition, Where: "pkg/proc/target_exec.go, onNextGoroutineWalker; pkg/proc/eval.go, runtime.curg and runtime.threadid",
+		Breaks: "a step goes on after a breakpoint of the user's was hit in it",
+		Proof:  "TestStepCondition",
+	},
+	{
+		Name: EntryDAPDummy, Where: "service/dap/server.go, onThreadsRequest",
+		Breaks: "an editor shows a goroutine that does not exist where Delve knows none",
+		Proof:  "TestDummyThread",
+	},
+	{
+		Name: EntryDAPRunning, Where: "service/dap/server.go, handleRequest",
+		Breaks: "an editor is shown empty scopes while the program runs",
+		Proof:  "TestRunningText",
+	},
+	{
+		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",
+		Breaks: "a command shows Delve's own stacks, or ignores a flag",
+		Proof:  "terminal.TakeOver, at every start of clew",
+	},
+}
+
+// LaunchLog is the format of the line that Delve logs before it starts a program;
+// its argument is the command line, a []string.
+const LaunchLog = "launching process with args: %v"
+
+// HardcodedID is the logical ID that Delve has for a breakpoint instruction of the
+// program's own. Delve tells such a stop by it.
+const HardcodedID = -3
+
+// What a DAP session says where Delve knows of no goroutine, and while the program
+// runs.
+const (
+	DummyThread   = "Dummy"
+	DummyThreadID = 1
+	RunningText   = "debuggee is running"
+)
+
+// GoroutineCondition and ThreadCondition are the left sides of the conditions that
+// Delve puts on its stepping breakpoints, and recognises a step's goroutine or
+// thread by.
+const (
+	GoroutineCondition = "runtime.curg.goid"
+	ThreadCondition    = "runtime.threadid"
+)
+
+// stop at compile time: these are Delve's own names for its breakpoints.
+var _ = [...]string{proc.UnrecoveredPanic, proc.FatalThrow, proc.HardcodedBreakpoint}

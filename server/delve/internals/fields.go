@@ -1,0 +1,221 @@
+package internals
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/dap"
+	"github.com/go-delve/delve/service/debugger"
+	"github.com/go-delve/delve/service/rpc2"
+	"github.com/go-delve/delve/service/rpccommon"
+)
+
+// Names of the entries that are private fields.
+const (
+	EntryProcess      = "process"
+	EntryProcessGroup = "process-group"
+	EntryDownloads    = "downloads"
+	EntryDAPDebugger  = "dap-debugger"
+	EntryRPCDebugger  = "rpc-debugger"
+	EntryRPCAnswers   = "rpc-answers"
+	EntryRPCTable     = "rpc-table"
+)
+
+var fieldEntries = []Entry{
+	{
+		Name: EntryProcess, Where: "pkg/proc/target.go, Target.proc",
+		Breaks: "a breakpoint can be written outside of code: the guard does not stand before the process",
+		Proof:  "Check", check: process.check,
+	},
+	{
+		Name: EntryProcessGroup, Where: "pkg/proc/target_group.go, TargetGroup.procgrp; pkg/proc/interface.go, ProcessGroup",
+		Breaks: "no return breakpoint is placed for a step; int3 in unknown code is passed over; a process that Delve leaves is killed by a pending SIGTRAP",
+		Proof: "Check: the field, and that the interface has no other way to run the program; that Delve resumes through it, Session.Arm and Session.EndStep: " +
+			"a return breakpoint that was not placed is an error",
+		check: checkProcessGroup,
+	},
+	{
+		Name: EntryDownloads, Where: "pkg/proc/bininfo.go, BinaryInfo.cancelDownloadsMu and cancelDownloads",
+		Breaks: "an editor cannot pause a program that it has attached to and that links a library",
+		Proof:  "Check", check: func() error { return firstError(downloadsMu.check, downloads.check) },
+	},
+	{
+		Name: EntryDAPDebugger, Where: "service/dap/server.go, Session.debugger",
+		Breaks: "editors get Delve's own stacks: the program of Delve's DAP session is out of reach",
+		Proof:  "Check", check: dapDebugger.check,
+	},
+	{
+		Name: EntryRPCDebugger, Where: "service/rpccommon/server.go, ServerImpl.debugger",
+		Breaks: "the terminal gets Delve's own stacks: the program of Delve's server is out of reach",
+		Proof:  "Check", check: rpcDebugger.check,
+	},
+	{
+		Name: EntryRPCAnswers, Where: "service/rpccommon/server.go, ServerImpl.s2",
+		Breaks: "methods that clew replaces cannot have Delve's own answer",
+		Proof:  "Check", check: rpcAnswers.check,
+	},
+	{
+		Name: EntryRPCTable, Where: "service/rpccommon/server.go, ServerImpl.methodMaps and methodType.method",
+		Breaks: "the terminal gets Delve's own stacks: no method can be replaced",
+		Proof:  "Check: the field's type; each method's name and type, Replace, when a server starts", check: checkTable,
+	},
+}
+
+// field is a private field of type T in Delve's struct S.
+type field[S, T any] struct {
+	name   string
+	offset uintptr
+	err    error
+}
+
+func fieldOf[S, T any](name string) field[S, T] {
+	found, err := lookUp(reflect.TypeFor[S](), name, reflect.TypeFor[T]())
+	return field[S, T]{name: name, offset: found.Offset, err: err}
+}
+
+func (f *field[S, T]) check() error { return f.err }
+
+// in returns the field's address. It must not be called where [Check] has failed.
+func (f *field[S, T]) in(s *S) *T { return (*T)(unsafe.Add(unsafe.Pointer(s), f.offset)) }
+
+// lookUp finds a field in a struct; want is its type, nil for any.
+func lookUp(in reflect.Type, name string, want reflect.Type) (reflect.StructField, error) {
+	if in.Kind() != reflect.Struct {
+		return reflect.StructField{}, fmt.Errorf("%v is not a struct", in)
+	}
+	f, ok := in.FieldByName(name)
+	switch {
+	case !ok:
+		return f, fmt.Errorf("%v has no field %s", in, name)
+	case len(f.Index) != 1:
+		return f, fmt.Errorf("%s is not a field of %v itself", name, in)
+	case want != nil && f.Type != want:
+		return f, fmt.Errorf("field %s of %v is a %v, not a %v", name, in, f.Type, want)
+	}
+	return f, nil
+}
+
+func firstError(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	process      = fieldOf[proc.Target, proc.ProcessInternal]("proc")
+	processGroup = fieldOf[proc.TargetGroup, proc.ProcessGroup]("procgrp")
+	downloadsMu  = fieldOf[proc.BinaryInfo, sync.Mutex]("cancelDownloadsMu")
+	downloads    = fieldOf[proc.BinaryInfo, func()]("cancelDownloads")
+	dapDebugger  = fieldOf[dap.Session, *debugger.Debugger]("debugger")
+	rpcDebugger  = fieldOf[rpccommon.ServerImpl, *debugger.Debugger]("debugger")
+	rpcAnswers   = fieldOf[rpccommon.ServerImpl, *rpc2.RPCServer]("s2")
+)
+
+// Process returns where a target holds its process.
+func Process(t *proc.Target) (*proc.ProcessInternal, error) {
+	if err := Check(); err != nil {
+		return nil, err
+	}
+	return process.in(t), nil
+}
+
+// ProcessGroup returns where a group holds what runs its processes.
+func ProcessGroup(group *proc.TargetGroup) (*proc.ProcessGroup, error) {
+	if err := Check(); err != nil {
+		return nil, err
+	}
+	return processGroup.in(group), nil
+}
+
+// groupMethods are those of [proc.ProcessGroup]. One more could be another way to
+// run the program.
+var groupMethods = []string{"Close", "ContinueOnce", "Detach", "StepInstruction"}
+
+func checkProcessGroup() error {
+	if err := processGroup.check(); err != nil {
+		return err
+	}
+	t := reflect.TypeFor[proc.ProcessGroup]()
+	if t.NumMethod() != len(groupMethods) {
+		return fmt.Errorf("%v has %d methods, not %d", t, t.NumMethod(), len(groupMethods))
+	}
+	for i, name := range groupMethods { // in alphabetical order
+		if t.Method(i).Name != name {
+			return fmt.Errorf("%v has a method %s, and no %s", t, t.Method(i).Name, name)
+		}
+	}
+	return nil
+}
+
+// ForgetDownloads has a program forget how to cancel downloads.
+func ForgetDownloads(bi *proc.BinaryInfo) error {
+	if err := Check(); err != nil {
+		return err
+	}
+	mu := downloadsMu.in(bi)
+	mu.Lock()
+	defer mu.Unlock()
+	*downloads.in(bi) = nil
+	return nil
+}
+
+// DAPDebugger returns the debugger of a DAP session, nil before it has one. The
+// field is set once, before the `initialized` event is sent.
+func DAPDebugger(s *dap.Session) *debugger.Debugger {
+	if Check() != nil {
+		return nil
+	}
+	return *dapDebugger.in(s)
+}
+
+const (
+	tableField  = "methodMaps"
+	methodField = "method"
+	tableIndex  = 1 // of the methods of API version 2
+)
+
+func checkTable() error {
+	f, err := lookUp(reflect.TypeFor[rpccommon.ServerImpl](), tableField, nil)
+	if err != nil {
+		return err
+	}
+	if f.Type.Kind() != reflect.Slice || f.Type.Elem().Kind() != reflect.Map ||
+		f.Type.Elem().Key() != reflect.TypeFor[string]() || f.Type.Elem().Elem().Kind() != reflect.Pointer {
+		return fmt.Errorf("%s is a %v, not a list of tables", tableField, f.Type)
+	}
+	_, err = lookUp(f.Type.Elem().Elem().Elem(), methodField, reflect.TypeFor[reflect.Value]())
+	return err
+}
+
+// Server returns the debugger of a JSON-RPC server that has been started, and its
+// own answers. methods are put in place of those of the server's methods that have
+// the same names; each must have the type of the one that it replaces. The server
+// must not serve any client yet.
+func Server(s *rpccommon.ServerImpl, methods map[string]any) (*debugger.Debugger, *rpc2.RPCServer, error) {
+	if err := Check(); err != nil {
+		return nil, nil, err
+	}
+	tables := reflect.ValueOf(s).Elem().FieldByName(tableField)
+	if tables.Len() <= tableIndex {
+		return nil, nil, Changed(EntryRPCTable, "there are %d tables", tables.Len())
+	}
+	for name, method := range methods {
+		entry := tables.Index(tableIndex).MapIndex(reflect.ValueOf(name))
+		if !entry.IsValid() || entry.IsNil() {
+			return nil, nil, Changed(EntryRPCTable, "no method %s", name)
+		}
+		held := (*reflect.Value)(unsafe.Pointer(entry.Elem().FieldByName(methodField).UnsafeAddr()))
+		replacement := reflect.ValueOf(method)
+		if held.Type() != replacement.Type() {
+			return nil, nil, Changed(EntryRPCTable, "method %s is a %v, not a %v", name, held.Type(), replacement.Type())
+		}
+		*held = replacement
+	}
+	return *rpcDebugger.in(s), *rpcAnswers.in(s), nil
+}

@@ -1,0 +1,152 @@
+package delve
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve/internals"
+)
+
+// runner stands before what runs the processes of a group. Delve has no callback
+// between its own breakpoints and a resume, nor between a stop and its decision to
+// run on, but whatever command or protocol resumes the program does so through one
+// interface value of its group, which the runner replaces:
+//
+//   - Before a resume, when Delve has written all the breakpoints that it wants for
+//     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
+//     be, nothing runs.
+//   - After a stop, before Delve evaluates any condition, threads are marked that
+//     stand at a breakpoint instruction of the program's own (hardcoded.go), and
+//     processes that are new get their guard.
+//   - Before a process is left, it is cleared of what would kill it (release.go).
+//
+// The target's lock is held in all of them.
+type runner struct {
+	proc.ProcessGroup
+	group *proc.TargetGroup
+	armed *temporary
+	// resumed says that the program was run through the runner since it stands here,
+	// and first when, in its own time, it was put here.
+	resumed bool
+	first   uint64
+}
+
+// runnerOf returns the runner of a group, which is put there where there is none.
+func runnerOf(group *proc.TargetGroup) (*runner, error) {
+	held, err := internals.ProcessGroup(group)
+	if err != nil {
+		return nil, err
+	}
+	r, done := (*held).(*runner)
+	if !done {
+		r = &runner{ProcessGroup: *held, group: group, first: timeOf(group)}
+		*held = r
+		moments.Add(1)
+	}
+	return r, nil
+}
+
+// ContinueOnce runs the program until one of its threads stops.
+func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc.StopReason, error) {
+	if r.armed != nil {
+		if err := r.armed.place(); err != nil { // or the program would run away
+			if cctx != nil && cctx.ResumeChan != nil {
+				close(cctx.ResumeChan) // who waits for it learns of the error
+				cctx.ResumeChan = nil
+			}
+			return nil, proc.StopUnknown, err
+		}
+	}
+	r.runs()
+	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
+	moments.Add(1)
+	if err == nil {
+		reason = r.stopped(thread, reason)
+	}
+	return thread, reason, err
+}
+
+// StepInstruction has a thread execute one instruction.
+func (r *runner) StepInstruction(thread int) error {
+	r.runs()
+	defer moments.Add(1)
+	return r.ProcessGroup.StepInstruction(thread)
+}
+
+// Detach leaves a process. Delve has taken back the user's breakpoints before. What
+// is killed suffers nothing more.
+func (r *runner) Detach(pid int, kill bool) error {
+	if !kill {
+		release(r.group, pid)
+	}
+	moments.Add(1)
+	return r.ProcessGroup.Detach(pid, kill)
+}
+
+// runs says that the program is about to run.
+func (r *runner) runs() {
+	r.resumed = true
+	moments.Add(1)
+}
+
+// stopped looks at every thread of a program that has just stopped. The reason is
+// that of the stop.
+func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopReason {
+	if r.armed != nil {
+		r.armed.checkReplaced()
+	}
+	_ = guardGroup(r.group) // a target may be new: a program that was followed into
+	for _, target := range r.group.Targets() {
+		if valid, _ := target.Valid(); !valid {
+			continue
+		}
+		for _, thread := range target.ThreadList() {
+			markHardcoded(target, thread)
+		}
+		// Delve takes the reason from here for the target that has stopped.
+		if trapped != nil && reason == proc.StopUnknown && hasMark(target) {
+			if _, ok := target.FindThread(trapped.ThreadID()); ok {
+				reason = proc.StopHardcodedBreakpoint
+			}
+		}
+	}
+	return reason
+}
+
+// checkRoute says whether Delve has let the program run by another way than the
+// runner: then no breakpoint of clew's would be placed in time.
+func (r *runner) checkRoute() error {
+	if r.resumed || r.first == 0 || timeOf(r.group) == r.first {
+		return nil
+	}
+	return internals.Changed(internals.EntryProcessGroup, "the program has run, and not through TargetGroup.procgrp")
+}
+
+// timeOf tells whether a process has run meanwhile: the count of the times at which
+// the kernel took its first thread off a processor. It is 0 where it is not known.
+func timeOf(group *proc.TargetGroup) uint64 {
+	if recorded, _ := group.Recorded(); recorded || group.Selected == nil {
+		return 0
+	}
+	return switches(group.Selected.Pid())
+}
+
+// switches counts a process's context switches. A thread that a debugger holds has
+// none, whatever is done to its registers and memory.
+func switches(pid int) (n uint64) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if bytes.HasSuffix(name, []byte("voluntary_ctxt_switches")) { // and the nonvoluntary ones
+			v, _ := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
+			n += v
+		}
+	}
+	return n
+}
