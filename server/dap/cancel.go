@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -107,7 +109,7 @@ func (p *Proxy) cancelOwn(m *dapwire.Message) bool {
 	if !p.requests.cancel(args.RequestID) && !p.look.cancel(args.RequestID) {
 		return false
 	}
-	p.respond(m, nil)
+	p.respond(m, &dap.CancelResponse{})
 	return true
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -117,7 +119,7 @@ func (p *Proxy) onConsole(ctx context.Context, m *dapwire.Message) {
 	case err != nil:
 		p.refuse(m, errOwn, "Unable to run clew command", err.Error())
 	default:
-		p.respond(m, map[string]any{"result": strings.TrimSuffix(text, "\n"), "variablesReference": 0})
+		p.respond(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")}})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -106,7 +108,7 @@ func TestCompletions(t *testing.T) {
 		}
 	}
 	// Columns count UTF-16 units; what is behind the cursor does not count.
-	if targets, raw := ask(`{"text":"clew export \"𝄞\" --f x","column":21}`); len(targets) != 1 || targets[0] != (completion{"--format", "keyword", 17, 3}) {
+	if targets, raw := ask(`{"text":"clew export \"𝄞\" --f x","column":21}`); len(targets) != 1 || targets[0] != (completion{dap.CompletionItem{Label: "--format", Type: "keyword"}, 17, 3}) {
 		t.Errorf("%s", raw)
 	}
 	for _, odd := range []string{`{"text":"clew ","column":99}`, `{"text":"clew ","column":-1}`, `{"text":"clew ","column":6,"line":2}`, `{}`} {

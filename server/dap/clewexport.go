@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -59,7 +61,12 @@ func (a *exportArguments) check() error {
 	return nil
 }
 
-// exported is the answer to clew/export.
+// exportResponse is the answer to clew/export.
+type exportResponse struct {
+	dap.Response
+	Body exported `json:"body"`
+}
+
 type exported struct {
 	Files     []exportedFile `json:"files"`
 	Stacks    int            `json:"stacks"`
@@ -86,18 +93,18 @@ func (p *Proxy) onClewExport(ctx context.Context, m *dapwire.Message) {
 	if !p.settle(ctx, m) {
 		return
 	}
-	answer := exported{Files: []exportedFile{}}
+	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
 	err := p.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
 		files, err := set.Files(name, want.Format)
 		size := 0
 		for _, f := range files {
 			size += base64.StdEncoding.EncodedLen(len(f.Data))
-			answer.Files = append(answer.Files, exportedFile{f.Name, f.Data})
+			answer.Body.Files = append(answer.Body.Files, exportedFile{f.Name, f.Data})
 		}
 		if most := p.maxMessage(); err == nil && size > most-maxEnvelope {
 			err = fmt.Errorf("the files have %d bytes as text, and a message %d at most: write them with the console command `clew export FILE`", size, most)
 		}
-		answer.Stacks, answer.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
+		answer.Body.Stacks, answer.Body.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
 		return err
 	})
 	if err != nil {

@@ -7,13 +7,20 @@ import (
 	"math"
 	"slices"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// imagesBody is the answer to clew/images.
+// imagesResponse is the answer to clew/images.
+type imagesResponse struct {
+	dap.Response
+	Body imagesBody `json:"body"`
+}
+
 type imagesBody struct {
 	Images []imageBody `json:"images"`
 }
@@ -78,7 +85,7 @@ func (p *Proxy) onClewImages(ctx context.Context, m *dapwire.Message) {
 		p.refuseOwn(m, err)
 		return
 	}
-	p.respond(m, &body)
+	p.respond(m, &imagesResponse{Body: body})
 }
 
 // add adds a strategy that has something to do with the image.

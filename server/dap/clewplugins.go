@@ -3,11 +3,18 @@ package dap
 import (
 	"context"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
-// pluginsBody is the answer to clew/plugins: that of `clew plugins --format json`.
+// pluginsResponse is the answer to clew/plugins: that of `clew plugins --format json`.
+type pluginsResponse struct {
+	dap.Response
+	Body pluginsBody `json:"body"`
+}
+
 type pluginsBody struct {
 	Plugins []pluginhost.Health `json:"plugins"`
 }
@@ -20,7 +27,7 @@ func (p *Proxy) onClewPlugins(ctx context.Context, m *dapwire.Message) {
 		p.refuseOwn(m, err)
 		return
 	}
-	p.respond(m, body)
+	p.respond(m, &pluginsResponse{Body: *body})
 }
 
 // plugins has every strategy say what it is, which starts its plugin if need be,

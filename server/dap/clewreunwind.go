@@ -62,5 +62,5 @@ func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
 		p.refuseOwn(m, err)
 		return
 	}
-	p.respond(m, &answer)
+	p.respond(m, &clewStackResponse{Body: answer})
 }

@@ -3,11 +3,19 @@ package dap
 import (
 	"context"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
+
+// clewStackResponse is the answer to clew/stack and clew/reunwind.
+type clewStackResponse struct {
+	dap.Response
+	Body clewStack `json:"body"`
+}
 
 // clewStack is the answer to clew/stack: a stack in the form of `clew stack
 // --format json`, with the memory that its frames can lie on.
@@ -54,7 +62,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
-	p.respond(m, &answer)
+	p.respond(m, &clewStackResponse{Body: answer})
 }
 
 // frames gives which frames a request is about: from start up to end.
@@ -83,7 +91,7 @@ func stackPart(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end i
 // settle waits until Delve has done what it was asked before, and stands still;
 // if it does not, the request is refused in its words.
 func (p *Proxy) settle(ctx context.Context, m *dapwire.Message) bool {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
+	answer, err := p.up.inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
 	if err != nil {
 		if p.ctx.Err() == nil { // else both connections end
 			p.refuseOwn(m, err)

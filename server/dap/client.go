@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -67,8 +69,8 @@ const (
 )
 
 // respond answers a request.
-func (p *Proxy) respond(request *dapwire.Message, body any) {
-	m, err := dapwire.NewResponse(request, body)
+func (p *Proxy) respond(request *dapwire.Message, answer dap.ResponseMessage) {
+	m, err := dapwire.NewResponse(request, answer)
 	if err != nil {
 		p.opts.Log("answer %s: %v", request.Command, err)
 		return
@@ -87,10 +89,10 @@ func (p *Proxy) refuse(request *dapwire.Message, id int, message, details string
 }
 
 // event sends an event of our own.
-func (p *Proxy) event(name string, body any) {
-	m, err := dapwire.NewEvent(name, body)
+func (p *Proxy) event(e dap.EventMessage) {
+	m, err := dapwire.NewEvent(e)
 	if err != nil {
-		p.opts.Log("event %s: %v", name, err)
+		p.opts.Log("event %s: %v", e.GetEvent().Event, err)
 		return
 	}
 	p.client.send(m)
@@ -98,5 +100,12 @@ func (p *Proxy) event(name string, body any) {
 
 // console writes a line into the debug console.
 func (p *Proxy) console(text string) {
-	p.event("output", map[string]string{"category": "console", "output": text + "\n"})
+	p.output("console", text)
+}
+
+// warn tells the user of something that went wrong.
+func (p *Proxy) warn(text string) { p.output("important", "clew: "+text) }
+
+func (p *Proxy) output(category, text string) {
+	p.event(&dap.OutputEvent{Event: dap.Event{Event: "output"}, Body: dap.OutputEventBody{Category: category, Output: text + "\n"}})
 }

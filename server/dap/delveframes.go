@@ -142,7 +142,7 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 	if low < 0 {
 		return nil
 	}
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: thread, StartFrame: low, Levels: high - low + 1})
+	answer, err := p.up.inject(ctx, stackTraceRequest(page{ThreadID: thread, StartFrame: low, Levels: high - low + 1}))
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func (p *Proxy) keepAt(getsOn func()) (stop func()) {
 
 // nameLoan asks for Delve's ID of a frame that is lent.
 func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1})
+	answer, err := p.up.inject(ctx, stackTraceRequest(page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -71,12 +73,20 @@ func (l *link) ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, e
 }
 
 // inject asks with a request that was made here.
-func (l *link) inject(ctx context.Context, command string, arguments any) (*dapwire.Message, error) {
-	m, err := dapwire.NewRequest(command, arguments)
+func (l *link) inject(ctx context.Context, request dap.RequestMessage) (*dapwire.Message, error) {
+	m, err := dapwire.NewRequest(request)
 	if err != nil {
 		return nil, err
 	}
 	return l.ask(ctx, m)
+}
+
+// stackTraceRequest asks Delve for a page of a stack.
+func stackTraceRequest(want page) *dap.StackTraceRequest {
+	return &dap.StackTraceRequest{
+		Request:   dap.Request{Command: "stackTrace"},
+		Arguments: dap.StackTraceArguments{ThreadId: int(want.ThreadID), StartFrame: want.StartFrame, Levels: want.Levels},
+	}
 }
 
 func (l *link) request(m *dapwire.Message, p *pending) (seq int64, err error) {

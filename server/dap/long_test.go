@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // TestLongRequests: what Delve does not take is refused, and the session goes on.
@@ -54,7 +55,7 @@ func TestLongRequests(t *testing.T) {
 func TestLongRequestThatResumes(t *testing.T) {
 	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}})
 	p.state.stops()
-	long, err := dapwire.NewRequest("continue", map[string]string{"x": strings.Repeat("x", maxDelveMessage)})
+	long, err := dapwiretest.Request("continue", map[string]string{"x": strings.Repeat("x", maxDelveMessage)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -39,8 +41,8 @@ func (p *Proxy) tellLost() {
 		p.refuse(&dapwire.Message{Seq: seq, Command: owed[seq]}, errLost, "Unable to process `"+owed[seq]+"`", p.opts.Lost)
 	}
 	if !p.over.Load() {
-		p.event("output", map[string]string{"category": "important", "output": "clew: " + p.opts.Lost + "\n"})
-		p.event("terminated", nil)
+		p.warn(p.opts.Lost)
+		p.event(&dap.TerminatedEvent{Event: dap.Event{Event: "terminated"}})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -34,6 +36,26 @@ type progress struct {
 	ended bool
 }
 
+// progressStart is [dap.ProgressStartEvent]. That leaves a percentage of 0 out, and
+// without one editors show work whose end is not known.
+type progressStart struct {
+	dap.Event
+	Body struct {
+		dap.ProgressStartEventBody
+		RequestId  int64 `json:"requestId"`
+		Percentage int   `json:"percentage"`
+	} `json:"body"`
+}
+
+// progressUpdate is [dap.ProgressUpdateEvent], with a percentage of 0 as well.
+type progressUpdate struct {
+	dap.Event
+	Body struct {
+		dap.ProgressUpdateEventBody
+		Percentage int `json:"percentage"`
+	} `json:"body"`
+}
+
 // progress is that of a request's work, which begins later.
 func (p *Proxy) progress(m *dapwire.Message) *progress { return &progress{proxy: p, request: m.Seq} }
 
@@ -53,9 +75,10 @@ func (g *progress) show() {
 		return
 	}
 	g.shown = time.Now()
-	g.proxy.event("progressStart", map[string]any{
-		"progressId": g.id(), "title": g.title, "requestId": g.request, "cancellable": true, "message": g.message(), "percentage": g.percentage(),
-	})
+	e := progressStart{Event: dap.Event{Event: "progressStart"}}
+	e.Body.ProgressId, e.Body.Title, e.Body.Cancellable, e.Body.Message = g.id(), g.title, true, g.message()
+	e.Body.RequestId, e.Body.Percentage = g.request, g.percentage()
+	g.proxy.event(&e)
 }
 
 // add counts a step. Work that was given up may go on counting.
@@ -70,7 +93,9 @@ func (g *progress) add() {
 		g.show()
 	case !g.shown.IsZero() && now.Sub(g.shown) >= progressEvery:
 		g.shown = now
-		g.proxy.event("progressUpdate", map[string]any{"progressId": g.id(), "message": g.message(), "percentage": g.percentage()})
+		e := progressUpdate{Event: dap.Event{Event: "progressUpdate"}}
+		e.Body.ProgressId, e.Body.Message, e.Body.Percentage = g.id(), g.message(), g.percentage()
+		g.proxy.event(&e)
 	}
 }
 
@@ -80,7 +105,9 @@ func (g *progress) end() {
 	defer g.mu.Unlock()
 	g.ended = true
 	if !g.shown.IsZero() {
-		g.proxy.event("progressEnd", map[string]any{"progressId": g.id(), "message": g.message()})
+		g.proxy.event(&dap.ProgressEndEvent{
+			Event: dap.Event{Event: "progressEnd"}, Body: dap.ProgressEndEventBody{ProgressId: g.id(), Message: g.message()},
+		})
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) 
 // nothing. It is asked for the stack of the current thread all the same: the
 // answer says whether the program stands still.
 func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page) {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
+	answer, err := p.up.inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
 	if err != nil {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stepping"
 )
@@ -91,7 +93,7 @@ func (p *Proxy) perform(m *dapwire.Message, s Target, d *stepping.Decision, thre
 	command := m.Command
 	if d.Action == stepping.Return {
 		// A plain continue, which for the client is the step that it asked for.
-		p.event("continued", map[string]any{"threadId": thread, "allThreadsContinued": true})
+		p.event(&dap.ContinuedEvent{Event: dap.Event{Event: "continued"}, Body: dap.ContinuedEventBody{ThreadId: int(thread), AllThreadsContinued: true}})
 		m.Set("command", []byte(`"continue"`))
 	}
 	p.resume(m, func(answer *dapwire.Message) {
@@ -119,7 +121,7 @@ func (p *Proxy) endStep() {
 	select {
 	case err := <-done:
 		if err != nil {
-			p.event("output", map[string]string{"category": "important", "output": "clew: " + err.Error() + "\n"})
+			p.warn(err.Error())
 		}
 	case <-time.After(endPatience):
 		p.opts.Log("a step's breakpoint is not cleared: the program runs")

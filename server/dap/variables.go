@@ -3,32 +3,20 @@ package dap
 import (
 	"context"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
-
-// variable is a variable of ours.
-type variable struct {
-	Name               string `json:"name"`
-	Value              string `json:"value"`
-	VariablesReference int    `json:"variablesReference"`
-}
-
-type reference struct {
-	VariablesReference int64  `json:"variablesReference"`
-	Start              int    `json:"start"`
-	Count              int    `json:"count"`
-	Filter             string `json:"filter"`
-}
 
 // onVariables gives the contents of our own scopes, and has Delve give those of
 // frames that are lent to it.
 func (p *Proxy) onVariables(_ context.Context, m *dapwire.Message) {
-	var args reference
+	var args dap.VariablesArguments
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
 		p.pass(m, nil)
 		return
 	}
-	at, h, ok := p.heldBy(m, args.VariablesReference, errVariables, "Unable to lookup variable")
+	at, h, ok := p.heldBy(m, int64(args.VariablesReference), errVariables, "Unable to lookup variable")
 	if !ok {
 		return
 	}
@@ -50,9 +38,9 @@ func (p *Proxy) onVariables(_ context.Context, m *dapwire.Message) {
 		vars = vars[start:end]
 	}
 	if vars == nil {
-		vars = []variable{}
+		vars = []dap.Variable{}
 	}
-	p.respond(m, map[string]any{"variables": vars})
+	p.respond(m, &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: vars}})
 }
 
 // heldBy finds what a variable reference of ours stands for; ok is false where
@@ -109,7 +97,9 @@ func (p *Proxy) onSetVariable(ctx context.Context, m *dapwire.Message) {
 // isString says that a variable is a string of Go's: Delve has the program
 // allocate a new one.
 func (p *Proxy) isString(ctx context.Context, reference int64, name string) bool {
-	answer, err := p.up.inject(ctx, "variables", map[string]int64{"variablesReference": reference})
+	answer, err := p.up.inject(ctx, &dap.VariablesRequest{
+		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: int(reference)},
+	})
 	if err != nil {
 		return false
 	}
