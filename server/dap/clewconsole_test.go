@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestConsoleArguments(t *testing.T) {
-	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}})
+	c := &console{state: new(state), frames: new(frames)}
 	for line, want := range map[string]string{
 		"":                                 `{"threadId":-1,"all":"","format":"","depth":0} []`,
 		"all":                              `{"threadId":null,"all":"goroutines","format":"","depth":0} []`,
@@ -46,7 +46,7 @@ func TestConsoleArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got exportArguments
-		rest, err := p.consoleArguments(&consoleCall{args: args}, &got)
+		rest, err := c.arguments(&consoleCall{args: args}, &got)
 		text, _ := json.Marshal(got)
 		list, _ := json.Marshal(append([]string{}, rest...))
 		said := string(text) + " " + string(list)

@@ -28,18 +28,18 @@ type completionsResponse struct {
 
 // onCompletions proposes clew's own commands and their arguments. Delve has no
 // completions: anything else gets none.
-func (p *Proxy) onCompletions(_ context.Context, m *dapwire.Message) {
+func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
 	var args struct {
 		Text   string `json:"text"`
 		Column int    `json:"column"`
 		Line   int    `json:"line"`
 	}
 	if err := m.Decode("arguments", &args); err != nil {
-		p.refuseOwn(m, argumentError(err))
+		c.wire.Client.Fail(m, argumentError(err))
 		return
 	}
 	column := args.Column
-	if p.caps.ColumnsStartAt1 == nil || *p.caps.ColumnsStartAt1 {
+	if c.caps.ColumnsStartAt1 == nil || *c.caps.ColumnsStartAt1 {
 		column--
 	}
 	units := utf16.Encode([]rune(args.Text)) // what columns count
@@ -52,7 +52,7 @@ func (p *Proxy) onCompletions(_ context.Context, m *dapwire.Message) {
 			answer.Body.Targets = append(answer.Body.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
 		}
 	}
-	p.respond(m, &answer)
+	c.wire.Client.Respond(m, &answer)
 }
 
 // lastWord is where the last word of a text begins.

@@ -6,20 +6,19 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// clientCapabilities are what the client can do, as far as clew asks.
+// clientCapabilities are what the client can do, as far as clew uses it.
 type clientCapabilities struct {
-	SupportsInvalidatedEvent  bool `json:"supportsInvalidatedEvent"`
 	SupportsProgressReporting bool `json:"supportsProgressReporting"`
-	// ColumnsStartAt1 is true where it is not said.
+	// ColumnsStartAt1 is true where it is missing.
 	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
 
-// onInitialize adds to Delve's capabilities that this is clew: user interfaces
-// ask for that, and not for the type of the debugger. Where the upstream has said so
-// itself, it is clew's: everything passes.
-func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
-	_ = m.Decode("arguments", &p.caps) // Delve refuses what is malformed
-	p.pass(m, func(answer *dapwire.Message) {
+// onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
+// that, and not for the type of the debugger. An upstream that says so itself is clew:
+// everything passes.
+func (l *launcher) onInitialize(_ context.Context, m *dapwire.Message) {
+	_ = m.Decode("arguments", &l.caps) // Delve refuses what is malformed
+	l.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		body, ok := answer.Get("body")
 		if !answer.Success || !ok {
 			return
@@ -29,7 +28,7 @@ func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		if known, _ := capabilities.Get("supportsClew"); string(known) == "true" {
-			p.passes.Store(true)
+			l.wire.PassAll()
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))

@@ -8,6 +8,9 @@ import (
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
+// maxDelveMessage is the longest request that Delve takes.
+const maxDelveMessage = 4 << 20
+
 // TestLongRequests: what Delve does not take is refused, and the session goes on.
 func TestLongRequests(t *testing.T) {
 	p := newPair(t, Options{})
@@ -59,7 +62,7 @@ func TestLongRequestThatResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.onResume(t.Context(), long)
+	p.Request(t.Context(), long)
 	if _, stopped := p.state.at(); !stopped {
 		t.Error("the program counts as running")
 	}

@@ -29,9 +29,9 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 	switch {
 	case !ok:
 	case !known:
-		p.pass(m, nil)
+		p.up.Forward(m, nil)
 	case ref.frame < 0:
-		p.respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
+		p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
 	case ref.isOwn():
 		p.scopesOfOwn(ctx, m, at, ref)
 	default:
@@ -62,7 +62,7 @@ func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, re
 			out.Body.Scopes = append(out.Body.Scopes, raw)
 		}
 	}
-	p.respond(m, &out)
+	p.client.Respond(m, &out)
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -71,27 +71,27 @@ const registersScope = "Registers"
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
 func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
-	answer, err := p.up.ask(ctx, m)
+	answer, err := p.up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
 	if !answer.Success {
 		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), "debuggee is running") {
-			p.respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: p.ownScopes(ctx, m, at, ref)}})
+			p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: p.ownScopes(ctx, m, at, ref)}})
 			return
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	var out scopesResponse
 	if answer.Decode("body", &out.Body) == nil {
 		if raw, err := json.Marshal(p.unwindScope(at, ref)); err == nil {
 			out.Body.Scopes = append(out.Body.Scopes, raw)
-			p.respond(m, &out)
+			p.client.Respond(m, &out)
 			return
 		}
 	}
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // frameOf finds the frame that a request is about; ok is false where the request
@@ -105,12 +105,12 @@ func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, re
 	}
 	at, stopped := p.state.at()
 	if !stopped && args.FrameID >= FirstID {
-		p.refuse(m, id, message, "debuggee is running")
+		p.client.Refuse(m, id, message, "debuggee is running")
 		return at, ref, false, false
 	}
 	ref, known, err := p.frames.find(at, args.FrameID)
 	if err != nil {
-		p.refuse(m, id, message, err.Error())
+		p.client.Refuse(m, id, message, err.Error())
 		return at, ref, false, false
 	}
 	return at, ref, known, true

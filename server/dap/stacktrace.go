@@ -23,7 +23,7 @@ type page struct {
 func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 	var want page
 	if m.Decode("arguments", &want) != nil {
-		p.pass(m, nil)
+		p.up.Forward(m, nil)
 		return
 	}
 	if want.ThreadID >= FirstID {
@@ -41,7 +41,7 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 			p.stackOfThread(ctx, m, want)
 			return
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	var body []byte
@@ -54,15 +54,15 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		return err
 	}); err != nil {
 		p.opts.Log("stackTrace: %v", err)
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	if body == nil { // Delve's own, confirmed
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	answer.Set("body", body)
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // lists says that goroutines are listed that Delve does not know: see onThreads.
@@ -78,13 +78,13 @@ func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) 
 // nothing. It is asked for the stack of the current thread all the same: the
 // answer says whether the program stands still.
 func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page) {
-	answer, err := p.up.inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
+	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
 	if err != nil {
 		return
 	}
 	answer.SetRequestSeq(m.Seq)
 	if !answer.Success {
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	var body []byte
@@ -92,11 +92,11 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 		body, err = p.stackPage(ctx, v, want)
 		return err
 	}); err != nil {
-		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
 	answer.Set("body", body)
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // resolve gives the thread of control that a DAP thread ID stands for, and the
@@ -247,7 +247,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // it may be truncated for that
 	}
-	p.sayNotes(a.stack.Notes)
+	p.notes.show(a.stack.Notes)
 	if note != "" {
 		a.stack.Notes = append(a.stack.Notes, note)
 	}

@@ -78,7 +78,7 @@ func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	switch {
 	case o.err == nil:
 	case key == configured.key():
-		p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
+		p.client.Console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
 	default:
 		return o, o.err // nothing to keep
 	}

@@ -25,14 +25,14 @@ type threadsResponse struct {
 // that a stop has named. Where Go came with a library, Delve may know no goroutine
 // at all: then they are listed here too.
 func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
-	answer, err := p.up.ask(ctx, m)
+	answer, err := p.up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
 	var out threadsResponse
 	body := &out.Body
 	if !answer.Success || answer.Decode("body", body) != nil {
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	none := dummy(body.Threads)
@@ -70,7 +70,7 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 		if err != nil && !none {
 			p.opts.Log("threads: %v", err)
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	if none {
@@ -79,12 +79,12 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	for _, t := range added {
 		raw, err := json.Marshal(t)
 		if err != nil {
-			p.client.send(answer)
+			p.client.Send(answer)
 			return
 		}
 		body.Threads = append(body.Threads, raw)
 	}
-	p.respond(m, &out)
+	p.client.Respond(m, &out)
 }
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
@@ -145,8 +145,8 @@ func (p *Proxy) onExceptionInfo(ctx context.Context, m *dapwire.Message) {
 	tid, ok := ownThread(threadOf(m))
 	switch {
 	case !ok:
-		p.pass(m, nil)
-	case p.settle(ctx, m):
-		p.refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+		p.up.Forward(m, nil)
+	case settle(ctx, p.wire, m):
+		p.client.Refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
 	}
 }

@@ -1,4 +1,4 @@
-package dap
+package wire
 
 import (
 	"fmt"
@@ -6,25 +6,24 @@ import (
 	"time"
 
 	"github.com/google/go-dap"
-
-	"github.com/clewdbg/clew/server/dapwire"
 )
 
 // progressID names the progress of a request, by its number.
 const progressID = "clew-%d"
 
-// Long work is shown at once where there is much to do, else when it takes longer
-// than a moment; editors need not hear of each step.
+// Long work is shown at once where there is much to do, else when it takes some time;
+// an editor is not told of each step.
 const (
 	muchWork      = 100 // stacks
 	progressAfter = 500 * time.Millisecond
 	progressEvery = 250 * time.Millisecond
 )
 
-// progress tells the client how far long work is, if it wants to know.
-type progress struct {
-	proxy   *Proxy
+// Progress tells the client how far long work is.
+type Progress struct {
+	client  *Client
 	request int64
+	wanted  bool
 	title   string
 	what    string // is counted
 	total   int
@@ -56,11 +55,14 @@ type progressUpdate struct {
 	} `json:"body"`
 }
 
-// progress is that of a request's work, which begins later.
-func (p *Proxy) progress(m *dapwire.Message) *progress { return &progress{proxy: p, request: m.Seq} }
+// NewProgress is that of the work for a request, which begins later. Wanted says that
+// the client shows progress.
+func NewProgress(client *Client, request int64, wanted bool) *Progress {
+	return &Progress{client: client, request: request, wanted: wanted}
+}
 
-// begin says that so many steps begin. Work that was given up may come to that, too.
-func (g *progress) begin(title, what string, total int) {
+// Begin says that so many steps begin. Work that was abandoned may call it, too.
+func (g *Progress) Begin(title, what string, total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.title, g.what, g.total, g.started = title, what, total, time.Now()
@@ -70,19 +72,19 @@ func (g *progress) begin(title, what string, total int) {
 }
 
 // show shows the work to a client that wants to know. The lock is held.
-func (g *progress) show() {
-	if !g.proxy.caps.SupportsProgressReporting {
+func (g *Progress) show() {
+	if !g.wanted {
 		return
 	}
 	g.shown = time.Now()
 	e := progressStart{Event: dap.Event{Event: "progressStart"}}
 	e.Body.ProgressId, e.Body.Title, e.Body.Cancellable, e.Body.Message = g.id(), g.title, true, g.message()
 	e.Body.RequestId, e.Body.Percentage = g.request, g.percentage()
-	g.proxy.event(&e)
+	g.client.Event(&e)
 }
 
-// add counts a step. Work that was given up may go on counting.
-func (g *progress) add() {
+// Add counts a step. Work that was abandoned may go on counting.
+func (g *Progress) Add() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n++
@@ -95,24 +97,24 @@ func (g *progress) add() {
 		g.shown = now
 		e := progressUpdate{Event: dap.Event{Event: "progressUpdate"}}
 		e.Body.ProgressId, e.Body.Message, e.Body.Percentage = g.id(), g.message(), g.percentage()
-		g.proxy.event(&e)
+		g.client.Event(&e)
 	}
 }
 
-// end says that the work is done, or was given up.
-func (g *progress) end() {
+// End says that the work is done, or was abandoned.
+func (g *Progress) End() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
 	if !g.shown.IsZero() {
-		g.proxy.event(&dap.ProgressEndEvent{
+		g.client.Event(&dap.ProgressEndEvent{
 			Event: dap.Event{Event: "progressEnd"}, Body: dap.ProgressEndEventBody{ProgressId: g.id(), Message: g.message()},
 		})
 	}
 }
 
-func (g *progress) id() string { return fmt.Sprintf(progressID, g.request) }
+func (g *Progress) id() string { return fmt.Sprintf(progressID, g.request) }
 
-func (g *progress) message() string { return fmt.Sprintf("%d of %d %s", g.n, g.total, g.what) }
+func (g *Progress) message() string { return fmt.Sprintf("%d of %d %s", g.n, g.total, g.what) }
 
-func (g *progress) percentage() int { return 100 * g.n / max(g.total, 1) }
+func (g *Progress) percentage() int { return 100 * g.n / max(g.total, 1) }
