@@ -30,7 +30,7 @@ type console struct {
 	caps     *clientCapabilities
 	state    *state
 	frames   *frames
-	evaluate handler // what is no command of clew's
+	evaluate func(context.Context, *dapwire.Message) // handles what is no command of clew's
 }
 
 // consoleCall is a command that was given in the console.

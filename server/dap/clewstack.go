@@ -65,15 +65,6 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 	p.client.Respond(m, &clewStackResponse{Body: answer})
 }
 
-// frames gives which frames a request is about: from start up to end.
-func (want *page) frames() (start, end int) {
-	start, end = max(want.StartFrame, 0), maxRows
-	if want.Levels > 0 && want.Levels < maxRows-start {
-		end = start + want.Levels
-	}
-	return start, end
-}
-
 // stackPart is part of a thread's stack in JSON; frames keep their indices.
 func stackPart(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end int) clewStack {
 	part := *s

@@ -37,7 +37,7 @@
 //   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
 //   - notes.go: defects that are shown once
-//   - settle.go, arguments.go, errors.go: shared by them
+//   - page.go, settle.go, arguments.go, errors.go: shared by them
 //
 // The third is frames and what stands behind them:
 //
@@ -46,7 +46,7 @@
 //   - target.go: what is debugged, as Delve has it; remote.go: a program that others may
 //     let run, too
 //   - look.go: the program at a stop or in a core file, in bounded time
-//   - strategies.go: sets of strategies, the configured one and others
+//   - strategysource.go, strategies.go: sets of strategies, the configured one and others
 //   - ahead.go: what is done before a client asks, or while Delve answers
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
 //   - scopes.go, ids.go: what a frame holds; lend.go: Delve answers about a frame that

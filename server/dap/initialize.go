@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -13,12 +14,18 @@ type clientCapabilities struct {
 	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
 
+// initializer handles what client and debugger say that they can do.
+type initializer struct {
+	wire *wire.Bridge
+	caps clientCapabilities
+}
+
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
 // that, and not for the type of the debugger. An upstream that says so itself is clew:
 // everything passes.
-func (l *launcher) onInitialize(_ context.Context, m *dapwire.Message) {
-	_ = m.Decode("arguments", &l.caps) // Delve refuses what is malformed
-	l.wire.Up.Forward(m, func(answer *dapwire.Message) {
+func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) {
+	_ = m.Decode("arguments", &i.caps) // Delve refuses what is malformed
+	i.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		body, ok := answer.Get("body")
 		if !answer.Success || !ok {
 			return
@@ -28,7 +35,7 @@ func (l *launcher) onInitialize(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		if known, _ := capabilities.Get("supportsClew"); string(known) == "true" {
-			l.wire.PassAll()
+			i.wire.PassAll()
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))

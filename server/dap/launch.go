@@ -21,7 +21,6 @@ type launcher struct {
 	guard      *programGuard
 	strategies StrategySource // may be nil
 	remote     bool           // the program is reached through a Delve server
-	caps       clientCapabilities
 }
 
 // readClew reads clew's own attribute. An error names what is wrong in it.

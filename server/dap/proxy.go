@@ -92,17 +92,18 @@ func New(opts Options) *Proxy {
 
 // route makes the handlers of the requests that do not just pass.
 func (p *Proxy) route() map[string]handler {
+	start := &initializer{wire: p.wire}
 	run := &running{up: p.up, state: &p.state, alias: &p.alias, guard: &p.guard, target: p.look.target}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: p.opts.Strategies, remote: p.opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p, run: run, target: p.look.target}
 	vars := &variables{wire: p.wire, state: &p.state, frames: &p.frames, config: &p.config, lender: p, run: run}
-	exports := &exporter{wire: p.wire, program: p, config: &p.config, caps: &launch.caps, maxMessage: p.opts.MaxMessage}
+	exports := &exporter{wire: p.wire, program: p, config: &p.config, caps: &start.caps, maxMessage: p.opts.MaxMessage}
 	plugins := &pluginLister{wire: p.wire, program: p, config: &p.config, turn: p.look.turn, patience: p.opts.Patience}
 	commands := &console{
-		wire: p.wire, exports: exports, plugins: plugins, caps: &launch.caps, state: &p.state, frames: &p.frames, evaluate: vars.onEvaluate,
+		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: &p.frames, evaluate: vars.onEvaluate,
 	}
 	return map[string]handler{
-		"initialize":         launch.onInitialize,
+		"initialize":         start.onInitialize,
 		"launch":             launch.onLaunch,
 		"attach":             launch.onAttach,
 		"restart":            launch.onRestart,

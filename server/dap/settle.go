@@ -30,11 +30,3 @@ func settle(ctx context.Context, w *wire.Bridge, m *dapwire.Message) bool {
 	}
 	return true
 }
-
-// stackTraceRequest asks Delve for a page of a stack.
-func stackTraceRequest(want page) *dap.StackTraceRequest {
-	return &dap.StackTraceRequest{
-		Request:   dap.Request{Command: "stackTrace"},
-		Arguments: dap.StackTraceArguments{ThreadId: int(want.ThreadID), StartFrame: want.StartFrame, Levels: want.Levels},
-	}
-}

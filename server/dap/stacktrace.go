@@ -10,13 +10,6 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// page is what a stackTrace request asks for.
-type page struct {
-	ThreadID   int64 `json:"threadId"`
-	StartFrame int   `json:"startFrame"`
-	Levels     int   `json:"levels"`
-}
-
 // onStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
@@ -182,14 +175,6 @@ func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, erro
 	}
 	return stackBody(frames, total), nil
 }
-
-// maxRows bounds what one request can ask for.
-const maxRows = 1 << 24
-
-// firstWalk is the number of frames that Delve is asked for at once, before it is
-// known that a stack has more: it takes the memory for all of them before it
-// walks. A client may ask for as many as an integer can count.
-const firstWalk = 1 << 16
 
 // assembled is the stack of one thread of control at a stop.
 type assembled struct {
