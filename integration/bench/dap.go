@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // stackRequests measures an editor's wait at a stop: stackTrace by `clew
@@ -184,7 +185,7 @@ func (e *editor) read(is func(*dapwire.Message) bool) (*dapwire.Message, error) 
 
 // request makes a request and decodes its response's body.
 func (e *editor) request(command string, arguments, body any) error {
-	m, err := dapwire.NewRequest(command, arguments)
+	m, err := dapwiretest.Request(command, arguments)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // TestWrongArguments: numbers out of range and IDs that are not there, before there
@@ -178,7 +179,7 @@ func TestBadClients(t *testing.T) {
 	r := dapwire.NewReader(slow, 0)
 	seq := 0
 	ask := func(command string, arguments any) {
-		m, err := dapwire.NewRequest(command, arguments)
+		m, err := dapwiretest.Request(command, arguments)
 		if err != nil {
 			t.Error(err)
 			return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // object is any JSON object.
@@ -53,7 +54,7 @@ func newClient(t testing.TB, conn io.ReadWriteCloser) *client {
 // send sends a request.
 func (c *client) send(command string, arguments any) int64 {
 	c.t.Helper()
-	m, err := dapwire.NewRequest(command, arguments)
+	m, err := dapwiretest.Request(command, arguments)
 	if err != nil {
 		c.t.Fatal(err)
 	}

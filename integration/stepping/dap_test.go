@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
@@ -56,7 +57,7 @@ func dial(t *testing.T) *protocol {
 // send sends a request and does not wait for its answer.
 func (c *protocol) send(command string, arguments any) {
 	c.t.Helper()
-	m, err := dapwire.NewRequest(command, arguments)
+	m, err := dapwiretest.Request(command, arguments)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // done while Delve writes its answer. Done waits for that, and has Delve forget
 // the stack; it must be called before the next request is handled.
 func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) (done func()) {
-	if _, stopped := p.state.at(); !stopped || !p.up.idle() {
+	if _, stopped := p.state.at(); !stopped || !p.up.Idle() {
 		return func() {}
 	}
 	var w walkAhead

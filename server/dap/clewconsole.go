@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -18,6 +21,17 @@ import (
 // clewCommand is a command of clew's in the debug console. No expression has two
 // names side by side, so none is taken for one.
 var clewCommand = regexp.MustCompile(`^\s*clew\s+([a-z][a-z-]*)(?:\s+(.*))?$`)
+
+// console carries out commands of clew's in the debug console.
+type console struct {
+	wire     *wire.Bridge
+	exports  *exporter
+	plugins  *pluginLister
+	caps     *clientCapabilities
+	state    *state
+	frames   *frames
+	evaluate func(context.Context, *dapwire.Message) // handles what is no command of clew's
+}
 
 // consoleCall is a command that was given in the console.
 type consoleCall struct {
@@ -44,8 +58,8 @@ A name with blanks is put into quotation marks.`},
 	{"help", "clew help [COMMAND]", "Says what there is."},
 }
 
-// runConsole gives what a command prints.
-func (p *Proxy) runConsole(ctx context.Context, command string, call *consoleCall) (string, error) {
+// execute gives what a command prints.
+func (c *console) execute(ctx context.Context, command string, call *consoleCall) (string, error) {
 	switch command {
 	case "help":
 		return consoleHelpText(call.args)
@@ -53,7 +67,7 @@ func (p *Proxy) runConsole(ctx context.Context, command string, call *consoleCal
 		if len(call.args) > 0 {
 			return "", errors.New("clew plugins takes no arguments")
 		}
-		body, err := p.plugins(ctx)
+		body, err := c.plugins.list(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -61,9 +75,9 @@ func (p *Proxy) runConsole(ctx context.Context, command string, call *consoleCal
 		err = pluginhost.WriteTable(&b, body.Plugins)
 		return b.String(), err
 	case "stack":
-		return p.consoleStack(ctx, call)
+		return c.stack(ctx, call)
 	case "export":
-		return p.consoleExport(ctx, call)
+		return c.export(ctx, call)
 	}
 	return "", fmt.Errorf("there is no command %q: see clew help", command)
 }
@@ -86,48 +100,44 @@ func consoleHelpText(args []string) (string, error) {
 	return b.String(), nil
 }
 
-// onConsole carries out commands of clew's in the debug console; everything else
+// onEvaluate carries out commands of clew's in the debug console; everything else
 // is an expression.
-func (p *Proxy) onConsole(ctx context.Context, m *dapwire.Message) {
-	var args struct {
-		Expression string `json:"expression"`
-		FrameID    int64  `json:"frameId"`
-		Context    string `json:"context"`
-	}
+func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
+	var args evaluateArguments
 	if m.Decode("arguments", &args) != nil || args.Context != "repl" && args.Context != "" {
-		p.onEvaluate(ctx, m)
+		c.evaluate(ctx, m)
 		return
 	}
 	found := clewCommand.FindStringSubmatch(args.Expression)
 	if found == nil {
-		p.onEvaluate(ctx, m)
+		c.evaluate(ctx, m)
 		return
 	}
-	ctx = p.requests.begin(ctx, m.Seq)
-	defer p.requests.done(m.Seq)
+	ctx, done := c.wire.Begin(ctx, m)
+	defer done()
 	call := &consoleCall{m: m, frame: args.FrameID}
 	text, err := "", error(nil)
 	if call.args, err = words(found[2]); err == nil {
-		text, err = p.runConsole(ctx, found[1], call)
+		text, err = c.execute(ctx, found[1], call)
 	}
 	switch {
 	case errors.Is(err, errAnswered):
-	case errors.Is(err, errCancel):
-		p.refuseOwn(m, err)
+	case errors.Is(err, wire.ErrCancelled):
+		c.wire.Client.Fail(m, err)
 	case err != nil:
-		p.refuse(m, errOwn, "Unable to run clew command", err.Error())
+		c.wire.Client.Refuse(m, wire.Failed, "Unable to run clew command", err.Error())
 	default:
-		p.respond(m, map[string]any{"result": strings.TrimSuffix(text, "\n"), "variablesReference": 0})
+		c.wire.Client.Respond(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")}})
 	}
 }
 
 // errAnswered says that the client has its answer already.
 var errAnswered = errors.New("answered")
 
-// consoleStack is `clew stack`.
-func (p *Proxy) consoleStack(ctx context.Context, call *consoleCall) (string, error) {
+// stack is `clew stack`.
+func (c *console) stack(ctx context.Context, call *consoleCall) (string, error) {
 	want := exportArguments{Format: "text", Depth: consoleDepth}
-	rest, err := p.consoleArguments(call, &want)
+	rest, err := c.arguments(call, &want)
 	if err != nil {
 		return "", err
 	}
@@ -135,14 +145,14 @@ func (p *Proxy) consoleStack(ctx context.Context, call *consoleCall) (string, er
 		return "", fmt.Errorf("%q is no goroutine's ID, all or threads", rest[0])
 	}
 	var b strings.Builder
-	err = p.consoleSet(ctx, call, &want, func(set *export.Set, _ string) error { return set.Write(&b, want.Format) })
+	err = c.withStacks(ctx, call, &want, func(set *export.Set, _ string) error { return set.Write(&b, want.Format) })
 	return b.String(), err
 }
 
-// consoleExport is `clew export`.
-func (p *Proxy) consoleExport(ctx context.Context, call *consoleCall) (string, error) {
+// export is `clew export`.
+func (c *console) export(ctx context.Context, call *consoleCall) (string, error) {
 	var want exportArguments
-	rest, err := p.consoleArguments(call, &want)
+	rest, err := c.arguments(call, &want)
 	if err != nil {
 		return "", err
 	}
@@ -158,31 +168,31 @@ func (p *Proxy) consoleExport(ctx context.Context, call *consoleCall) (string, e
 			return "", fmt.Errorf("the ending of %s says no format: give --format, one of %v", filepath.Base(path), export.Formats)
 		}
 	}
-	said := ""
-	err = p.consoleSet(ctx, call, &want, func(set *export.Set, _ string) error {
-		said = fmt.Sprintf("%s written to %s", export.Count(len(set.Stacks), "stack"), path)
+	written := ""
+	err = c.withStacks(ctx, call, &want, func(set *export.Set, _ string) error {
+		written = fmt.Sprintf("%s written to %s", export.Count(len(set.Stacks), "stack"), path)
 		if n := truncatedOf(set.Stacks); n > 0 {
-			said += fmt.Sprintf(" (%d truncated)", n)
+			written += fmt.Sprintf(" (%d truncated)", n)
 		}
 		return set.WritePath(path, want.Format)
 	})
-	return said, err
+	return written, err
 }
 
-// consoleSet has stacks used that a command is about.
-func (p *Proxy) consoleSet(ctx context.Context, call *consoleCall, want *exportArguments, use func(*export.Set, string) error) error {
+// withStacks has stacks used that a command is about.
+func (c *console) withStacks(ctx context.Context, call *consoleCall, want *exportArguments, use func(*export.Set, string) error) error {
 	if err := want.check(); err != nil {
 		return err
 	}
-	if !p.settle(ctx, call.m) {
+	if !settle(ctx, c.wire, call.m) {
 		return errAnswered
 	}
-	return p.exportSet(ctx, call.m, want, use)
+	return c.exports.exportSet(ctx, call.m, want, use)
 }
 
-// consoleArguments reads the arguments that commands have in common, and gives
+// arguments reads the arguments that commands have in common, and gives
 // those that are left.
-func (p *Proxy) consoleArguments(call *consoleCall, want *exportArguments) (rest []string, err error) {
+func (c *console) arguments(call *consoleCall, want *exportArguments) (rest []string, err error) {
 	for args := call.args; len(args) > 0; {
 		word := args[0]
 		args = args[1:]
@@ -217,7 +227,7 @@ func (p *Proxy) consoleArguments(call *consoleCall, want *exportArguments) (rest
 		}
 	}
 	if want.ThreadID == nil && want.All == "" {
-		id := p.threadOfFrame(call.frame)
+		id := c.threadOfFrame(call.frame)
 		want.ThreadID = &id
 	}
 	return rest, nil
@@ -225,9 +235,9 @@ func (p *Proxy) consoleArguments(call *consoleCall, want *exportArguments) (rest
 
 // threadOfFrame gives the DAP thread of a frame that the client has selected, the
 // current one where none is.
-func (p *Proxy) threadOfFrame(frame int64) int64 {
-	at, stopped := p.state.at()
-	if ref, known, err := p.frames.find(at, frame); stopped && known && err == nil {
+func (c *console) threadOfFrame(frame int64) int64 {
+	at, stopped := c.state.at()
+	if ref, known, err := c.frames.find(at, frame); stopped && known && err == nil {
 		if th := &ref.stack.thread; th.Goroutine != 0 {
 			return int64(th.Goroutine)
 		} else if th.ID != 0 {

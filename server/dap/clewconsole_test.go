@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -26,7 +28,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestConsoleArguments(t *testing.T) {
-	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}})
+	c := &console{state: new(state), frames: new(frames)}
 	for line, want := range map[string]string{
 		"":                                 `{"threadId":-1,"all":"","format":"","depth":0} []`,
 		"all":                              `{"threadId":null,"all":"goroutines","format":"","depth":0} []`,
@@ -44,7 +46,7 @@ func TestConsoleArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got exportArguments
-		rest, err := p.consoleArguments(&consoleCall{args: args}, &got)
+		rest, err := c.arguments(&consoleCall{args: args}, &got)
 		text, _ := json.Marshal(got)
 		list, _ := json.Marshal(append([]string{}, rest...))
 		said := string(text) + " " + string(list)
@@ -106,7 +108,7 @@ func TestCompletions(t *testing.T) {
 		}
 	}
 	// Columns count UTF-16 units; what is behind the cursor does not count.
-	if targets, raw := ask(`{"text":"clew export \"𝄞\" --f x","column":21}`); len(targets) != 1 || targets[0] != (completion{"--format", "keyword", 17, 3}) {
+	if targets, raw := ask(`{"text":"clew export \"𝄞\" --f x","column":21}`); len(targets) != 1 || targets[0] != (completion{dap.CompletionItem{Label: "--format", Type: "keyword"}, 17, 3}) {
 		t.Errorf("%s", raw)
 	}
 	for _, odd := range []string{`{"text":"clew ","column":99}`, `{"text":"clew ","column":-1}`, `{"text":"clew ","column":6,"line":2}`, `{}`} {

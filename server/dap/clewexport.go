@@ -3,13 +3,15 @@ package dap
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -59,7 +61,12 @@ func (a *exportArguments) check() error {
 	return nil
 }
 
-// exported is the answer to clew/export.
+// exportResponse is the answer to clew/export.
+type exportResponse struct {
+	dap.Response
+	Body exported `json:"body"`
+}
+
 type exported struct {
 	Files     []exportedFile `json:"files"`
 	Stacks    int            `json:"stacks"`
@@ -71,52 +78,54 @@ type exportedFile struct {
 	Data []byte `json:"data"` // in base64
 }
 
-// onClewExport answers clew/export with the files that `clew stack` would write
+// exporter exports stacks.
+type exporter struct {
+	wire       *wire.Bridge
+	program    program
+	config     *config
+	caps       *clientCapabilities
+	maxMessage int
+}
+
+// onExport answers clew/export with the files that `clew stack` would write
 // of the same stop.
-func (p *Proxy) onClewExport(ctx context.Context, m *dapwire.Message) {
+func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) {
 	var want exportArguments
 	if err := m.Decode("arguments", &want); err != nil {
-		p.refuseOwn(m, argumentError(err))
+		e.wire.Client.Fail(m, argumentError(err))
 		return
 	}
 	if err := want.check(); err != nil {
-		p.refuseOwn(m, err)
+		e.wire.Client.Fail(m, err)
 		return
 	}
-	if !p.settle(ctx, m) {
+	if !settle(ctx, e.wire, m) {
 		return
 	}
-	answer := exported{Files: []exportedFile{}}
-	err := p.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
+	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
+	err := e.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
 		files, err := set.Files(name, want.Format)
 		size := 0
 		for _, f := range files {
 			size += base64.StdEncoding.EncodedLen(len(f.Data))
-			answer.Files = append(answer.Files, exportedFile{f.Name, f.Data})
+			answer.Body.Files = append(answer.Body.Files, exportedFile{f.Name, f.Data})
 		}
-		if most := p.maxMessage(); err == nil && size > most-maxEnvelope {
+		if most := e.maxMessage; err == nil && size > most-maxEnvelope {
 			err = fmt.Errorf("the files have %d bytes as text, and a message %d at most: write them with the console command `clew export FILE`", size, most)
 		}
-		answer.Stacks, answer.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
+		answer.Body.Stacks, answer.Body.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
 		return err
 	})
 	if err != nil {
-		p.refuseOwn(m, err)
+		e.wire.Client.Fail(m, err)
 		return
 	}
-	p.respond(m, &answer)
+	e.wire.Client.Respond(m, &answer)
 }
 
 // maxEnvelope is more than an answer has besides the data of a few files, in
 // bytes.
 const maxEnvelope = 64 << 10
-
-func (p *Proxy) maxMessage() int {
-	if p.opts.MaxMessage > 0 {
-		return p.opts.MaxMessage
-	}
-	return dapwire.DefaultMaxContent
-}
 
 func truncatedOf(stacks []unwind.Stack) (n int) {
 	for i := range stacks {
@@ -127,26 +136,17 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 	return n
 }
 
-// argumentError names the argument that could not be read.
-func argumentError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s is no %v", wrong.Field, wrong.Type)
-	}
-	return err
-}
-
 // exportSet assembles the stacks that are wanted, as `clew stack` does, and has
 // them used while the program stands; name is what their file is called.
-func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
-	shown := p.progress(m)
-	defer shown.end()
-	return p.ownPaced(ctx, m.Seq, func(ctx context.Context, v *view, getsOn func()) error {
+func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
+	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
+	defer shown.End()
+	return e.program.ownPaced(ctx, m.Seq, func(ctx context.Context, v *view, getsOn func()) error {
 		threads, name, err := v.toExport(want)
 		if err != nil {
 			return err
 		}
-		seen, prepared, err := p.exportView(ctx, v, want.Format)
+		seen, prepared, err := e.exportView(ctx, v, want.Format)
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,8 @@ func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportA
 		if what == "" {
 			what = "stacks"
 		}
-		shown.begin("Export of "+string(what), string(what), len(threads))
-		stacks := seen.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: want.Depth, Done: func() { getsOn(); shown.add() }})
+		shown.Begin("Export of "+string(what), string(what), len(threads))
+		stacks := seen.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: want.Depth, Done: func() { getsOn(); shown.Add() }})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}
@@ -171,8 +171,8 @@ func (p *Proxy) exportSet(ctx context.Context, m *dapwire.Message, want *exportA
 
 // exportView gives the look at the program that stacks are exported from. A
 // snapshot takes one that keeps what is read.
-func (p *Proxy) exportView(ctx context.Context, v *view, format string) (*live.View, *engine.Prepared, error) {
-	if err := p.prepare(ctx, v); err != nil {
+func (e *exporter) exportView(ctx context.Context, v *view, format string) (*live.View, *engine.Prepared, error) {
+	if err := e.program.prepare(ctx, v); err != nil {
 		return nil, nil, err
 	}
 	if format != "snapshot" {
@@ -182,7 +182,7 @@ func (p *Proxy) exportView(ctx context.Context, v *view, format string) (*live.V
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := p.open(p.config.wishes())
+	o, err := e.program.open(e.config.wishes())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,13 +7,21 @@ import (
 	"math"
 	"slices"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// imagesBody is the answer to clew/images.
+// imagesResponse is the answer to clew/images.
+type imagesResponse struct {
+	dap.Response
+	Body imagesBody `json:"body"`
+}
+
 type imagesBody struct {
 	Images []imageBody `json:"images"`
 }
@@ -42,15 +50,21 @@ type coveredBody struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// onClewImages answers clew/images: what the program has loaded, and which
+// imageLister lists the program's images.
+type imageLister struct {
+	wire    *wire.Bridge
+	program program
+}
+
+// onImages answers clew/images: what the program has loaded, and which
 // strategies have what to unwind it by.
-func (p *Proxy) onClewImages(ctx context.Context, m *dapwire.Message) {
-	if !p.settle(ctx, m) {
+func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
+	if !settle(ctx, l.wire, m) {
 		return
 	}
 	body := imagesBody{Images: []imageBody{}}
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		if err := p.prepare(ctx, v); err != nil {
+	err := l.program.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+		if err := l.program.prepare(ctx, v); err != nil {
 			return err
 		}
 		served := v.served()
@@ -75,10 +89,10 @@ func (p *Proxy) onClewImages(ctx context.Context, m *dapwire.Message) {
 		return nil
 	})
 	if err != nil {
-		p.refuseOwn(m, err)
+		l.wire.Client.Fail(m, err)
 		return
 	}
-	p.respond(m, &body)
+	l.wire.Client.Respond(m, &imagesResponse{Body: body})
 }
 
 // add adds a strategy that has something to do with the image.

@@ -2,39 +2,57 @@ package dap
 
 import (
 	"context"
+	"time"
 
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
-// pluginsBody is the answer to clew/plugins: that of `clew plugins --format json`.
+// pluginsResponse is the answer to clew/plugins: that of `clew plugins --format json`.
+type pluginsResponse struct {
+	dap.Response
+	Body pluginsBody `json:"body"`
+}
+
 type pluginsBody struct {
 	Plugins []pluginhost.Health `json:"plugins"`
 }
 
-// onClewPlugins answers clew/plugins: the session's strategies by rank, and how
-// they are. The program may run.
-func (p *Proxy) onClewPlugins(ctx context.Context, m *dapwire.Message) {
-	body, err := p.plugins(ctx)
-	if err != nil {
-		p.refuseOwn(m, err)
-		return
-	}
-	p.respond(m, body)
+// pluginLister lists strategies, and says how their plugins are.
+type pluginLister struct {
+	wire     *wire.Bridge
+	program  program
+	config   *config
+	turn     chan struct{} // see [look]
+	patience time.Duration
 }
 
-// plugins has every strategy say what it is, which starts its plugin if need be,
+// onPlugins answers clew/plugins: the session's strategies by rank, and how
+// they are. The program may run.
+func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
+	body, err := l.list(ctx)
+	if err != nil {
+		l.wire.Client.Fail(m, err)
+		return
+	}
+	l.wire.Client.Respond(m, &pluginsResponse{Body: *body})
+}
+
+// list has every strategy say what it is, which starts its plugin if need be,
 // and gives their health.
-func (p *Proxy) plugins(ctx context.Context) (*pluginsBody, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errPatience)
+func (l *pluginLister) list(ctx context.Context) (*pluginsBody, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, errPatience)
 	defer cancel()
 	select {
-	case p.look.turn <- struct{}{}:
-		defer func() { <-p.look.turn }()
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	o, err := p.open(p.config.wishes())
+	o, err := l.program.open(l.config.wishes())
 	if err != nil {
 		return nil, err
 	}

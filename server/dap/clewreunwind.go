@@ -5,42 +5,50 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 )
 
-// onClewReunwind answers clew/reunwind: a stack by other strategies than the
+// reunwinder unwinds by other strategies.
+type reunwinder struct {
+	wire    *wire.Bridge
+	program program
+	config  *config
+}
+
+// onReunwind answers clew/reunwind: a stack by other strategies than the
 // configured ones, in the form of clew/stack. It is what `clew stack
 // --strategies LIST` gives: Go's own tables serve Go's functions as ever, and
 // where none of the strategies knows a caller, Delve's frame is a candidate and
 // says that it is Delve's. The session goes on with its configured strategies:
 // the frames have no IDs, and stackTrace gives what it gave before.
-func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
+func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 	var want struct {
 		page
 		Strategies []string `json:"strategies"`
 	}
 	if err := m.Decode("arguments", &want); err != nil {
-		p.refuseOwn(m, argumentError(err))
+		r.wire.Client.Fail(m, argumentError(err))
 		return
 	}
 	if len(want.Strategies) == 0 || slices.Contains(want.Strategies, "") {
-		p.refuseOwn(m, errors.New("strategies is missing: give a list of names, best first"))
+		r.wire.Client.Fail(m, errors.New("strategies is missing: give a list of names, best first"))
 		return
 	}
-	if !p.settle(ctx, m) {
+	if !settle(ctx, r.wire, m) {
 		return
 	}
 	var answer clewStack
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := r.program.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, _, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		other := p.config.wishes()
+		other := r.config.wishes()
 		other.Names, other.Only = want.Strategies, true
-		prepared, err := p.prepareOther(ctx, v, other)
+		prepared, err := r.program.prepareOther(ctx, v, other)
 		if err != nil {
 			return err
 		}
@@ -59,8 +67,8 @@ func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
 		return nil
 	})
 	if err != nil {
-		p.refuseOwn(m, err)
+		r.wire.Client.Fail(m, err)
 		return
 	}
-	p.respond(m, &answer)
+	r.wire.Client.Respond(m, &clewStackResponse{Body: answer})
 }

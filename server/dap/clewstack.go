@@ -3,11 +3,19 @@ package dap
 import (
 	"context"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
+
+// clewStackResponse is the answer to clew/stack and clew/reunwind.
+type clewStackResponse struct {
+	dap.Response
+	Body clewStack `json:"body"`
+}
 
 // clewStack is the answer to clew/stack: a stack in the form of `clew stack
 // --format json`, with the memory that its frames can lie on.
@@ -30,10 +38,10 @@ type segment struct {
 func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 	var want page
 	if err := m.Decode("arguments", &want); err != nil {
-		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
-	if !p.settle(ctx, m) {
+	if !settle(ctx, p.wire, m) {
 		return
 	}
 	var answer clewStack
@@ -51,19 +59,10 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		return nil
 	})
 	if err != nil {
-		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
-	p.respond(m, &answer)
-}
-
-// frames gives which frames a request is about: from start up to end.
-func (want *page) frames() (start, end int) {
-	start, end = max(want.StartFrame, 0), maxRows
-	if want.Levels > 0 && want.Levels < maxRows-start {
-		end = start + want.Levels
-	}
-	return start, end
+	p.client.Respond(m, &clewStackResponse{Body: answer})
 }
 
 // stackPart is part of a thread's stack in JSON; frames keep their indices.
@@ -78,30 +77,4 @@ func stackPart(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end i
 		out.Segments = append(out.Segments, segment{g.Kind.String(), stackjson.Address(g.Low), stackjson.Address(g.High)})
 	}
 	return out
-}
-
-// settle waits until Delve has done what it was asked before, and stands still;
-// if it does not, the request is refused in its words.
-func (p *Proxy) settle(ctx context.Context, m *dapwire.Message) bool {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
-	if err != nil {
-		if p.ctx.Err() == nil { // else both connections end
-			p.refuseOwn(m, err)
-		}
-		return false
-	}
-	if !answer.Success {
-		details := "no stack"
-		var body struct {
-			Error struct {
-				Format string `json:"format"`
-			} `json:"error"`
-		}
-		if answer.Decode("body", &body) == nil && body.Error.Format != "" {
-			details = body.Error.Format
-		}
-		p.refuse(m, errStackTrace, "Unable to process `"+m.Command+"`", details)
-		return false
-	}
-	return true
 }

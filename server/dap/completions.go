@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 )
@@ -12,38 +14,45 @@ import (
 // completion is a proposal for the console: text that takes the place of the
 // last length characters before the cursor.
 type completion struct {
-	Label  string `json:"label"`
-	Type   string `json:"type"`
-	Start  int    `json:"start"` // column, counted from 0
-	Length int    `json:"length"`
+	dap.CompletionItem
+	Start  int `json:"start"` // column, counted from 0; go-dap leaves 0 out, and the editor then takes the cursor
+	Length int `json:"length"`
+}
+
+type completionsResponse struct {
+	dap.Response
+	Body struct {
+		Targets []completion `json:"targets"`
+	} `json:"body"`
 }
 
 // onCompletions proposes clew's own commands and their arguments. Delve has no
 // completions: anything else gets none.
-func (p *Proxy) onCompletions(_ context.Context, m *dapwire.Message) {
+func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
 	var args struct {
 		Text   string `json:"text"`
 		Column int    `json:"column"`
 		Line   int    `json:"line"`
 	}
 	if err := m.Decode("arguments", &args); err != nil {
-		p.refuseOwn(m, argumentError(err))
+		c.wire.Client.Fail(m, argumentError(err))
 		return
 	}
 	column := args.Column
-	if p.caps.ColumnsStartAt1 == nil || *p.caps.ColumnsStartAt1 {
+	if c.caps.ColumnsStartAt1 == nil || *c.caps.ColumnsStartAt1 {
 		column--
 	}
 	units := utf16.Encode([]rune(args.Text)) // what columns count
-	targets := []completion{}
+	var answer completionsResponse
+	answer.Body.Targets = []completion{}
 	if args.Line <= 1 && column >= 0 && column <= len(units) {
 		before := string(utf16.Decode(units[:column]))
 		for _, word := range proposals(before) {
 			last := len(utf16.Encode([]rune(before[lastWord(before):])))
-			targets = append(targets, completion{Label: word, Type: "keyword", Start: column - last, Length: last})
+			answer.Body.Targets = append(answer.Body.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
 		}
 	}
-	p.respond(m, map[string]any{"targets": targets})
+	c.wire.Client.Respond(m, &answer)
 }
 
 // lastWord is where the last word of a text begins.

@@ -142,7 +142,7 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 	if low < 0 {
 		return nil
 	}
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: thread, StartFrame: low, Levels: high - low + 1})
+	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: thread, StartFrame: low, Levels: high - low + 1}))
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (an
 	start := min(max(want.StartFrame, 0), maxRows)
 	end := max(p.framesOf(want), start+1)
 	if end <= firstWalk {
-		answer, err = p.up.ask(ctx, m)
+		answer, err = p.up.Ask(ctx, m)
 		return answer, start, err
 	}
 	for limit := firstWalk; ; limit *= 2 {
@@ -168,7 +168,7 @@ func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (an
 		from = min(start, upTo-1) // beyond the limit: is there a frame right before it?
 		setArgument(m, "startFrame", int64(from))
 		setArgument(m, "levels", int64(upTo-from))
-		answer, err = p.up.ask(ctx, m)
+		answer, err = p.up.Ask(ctx, m)
 		if err != nil || !answer.Success || upTo == end {
 			return answer, from, err
 		}

@@ -1,8 +1,8 @@
 // Package dap stands between a client of the Debug Adapter Protocol and Delve's
 // own DAP session, and answers what it knows better: stacks.
 //
-// Everything passes unchanged, unknown requests and events included, but for
-// the messages that this package has a reason to look at. For those it asks
+// Everything passes unchanged, unknown requests and events included, except for
+// the messages that this package handles. For those it asks
 // Delve as well, with requests of its own whose answers the client does not see:
 // Delve takes one request after the other, so that its answer also says that
 // everything before is done and whether the program stands still. Only then
@@ -25,23 +25,31 @@
 //
 // # Parts
 //
-//   - proxy.go, link.go, client.go: both connections, injected requests, numbers
-//   - state.go: does the program run, and at which stop does it stand
-//   - launch.go, initialize.go: what client and clew tell each other at the start
-//   - target.go: what is debugged, as Delve has it
-//   - remote.go: a program that others may let run, too
-//   - look.go: the program at a stop or in a core file, in bounded time
-//   - strategies.go: sets of strategies, the configured one and others
-//   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
-//     requests of clew's own; progress.go, cancel.go: what long ones have
-//   - ahead.go: what is done before a client asks, or while Delve answers
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks; notes.go: what is
-//     said about them once
-//   - clewconsole.go, completions.go: commands of clew's in the debug console
-//   - scopes.go, variables.go, ids.go: what a frame holds; lend.go: Delve answers
-//     about a frame that only clew knows
-//   - threads.go, stopped.go, threadid.go: threads without a goroutine
+// Package wire is the first part: both connections, numbers, cancelled and long requests.
+// The second is the requests, a small type for each concern, to which the [Proxy] routes
+// by a table:
+//
+//   - proxy.go: the table
+//   - launch.go, initialize.go, config.go: what client and clew tell each other at the start
+//   - run.go: what lets the program run or changes its memory; guard.go: who is told of it
 //   - step.go: steps, checked before Delve does them (server/stepping)
-//   - lost.go: what the client is told when Delve, in another process, is gone
-//   - guard.go: who kills the program when clew dies
+//   - variables.go: variables and expressions
+//   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own
+//   - clewconsole.go, completions.go: commands of clew's in the debug console
+//   - notes.go: defects that are shown once
+//   - page.go, settle.go, arguments.go, errors.go: shared by them
+//
+// The third is frames and what stands behind them:
+//
+//   - program.go: the program at its present stop, as requests use it
+//   - state.go: does the program run, and at which stop does it stand
+//   - target.go: what is debugged, as Delve has it; remote.go: a program that others may
+//     let run, too
+//   - look.go: the program at a stop or in a core file, in bounded time
+//   - strategysource.go, strategies.go: sets of strategies, the configured one and others
+//   - ahead.go: what is done before a client asks, or while Delve answers
+//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
+//   - scopes.go, ids.go: what a frame holds; lend.go: Delve answers about a frame that
+//     only clew knows
+//   - threads.go, stopped.go, threadid.go: threads without a goroutine
 package dap

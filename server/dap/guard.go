@@ -4,9 +4,9 @@ import (
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
-// Guard sees to the program if this process is killed: kills what was launched,
-// mends and continues what was attached to. It is a [lifeline.Line]. Of what is
-// launched it learns elsewhere, before Delve has a process to name.
+// Guard acts if this process is killed: it kills a program that was launched, and mends
+// and continues one that was attached to. It is a [lifeline.Line]. It is
+// told of a launch elsewhere, before Delve has a process to name.
 type Guard interface {
 	// Restart announces that what was launched is about to be started again.
 	Restart() error
@@ -15,39 +15,55 @@ type Guard interface {
 	Continue(pid int, patches []lifeline.Patch) error
 }
 
-func (p *Proxy) guardAttach(args launchArguments) {
-	if p.opts.Guard != nil && args.ProcessID > 0 {
-		p.guarded(p.opts.Guard.Attach(args.ProcessID))
+// programGuard tells the guard of the program of this session.
+type programGuard struct {
+	guard  Guard // may be nil
+	target func() Target
+	state  *state
+	log    func(format string, args ...any)
+}
+
+// attaching is called before Delve attaches to a process.
+func (g *programGuard) attaching(pid int) {
+	if g.guard != nil && pid > 0 {
+		g.note(g.guard.Attach(pid))
 	}
 }
 
-// guardTarget is called when Delve has the program, after a restart too.
-func (p *Proxy) guardTarget() {
-	s := p.look.target()
-	if p.opts.Guard == nil || s == nil || !s.Live() {
+// restarting is called before Delve starts the program again.
+func (g *programGuard) restarting() {
+	if g.guard != nil {
+		g.note(g.guard.Restart())
+	}
+}
+
+// started is called when Delve has the program, after a restart too.
+func (g *programGuard) started() {
+	s := g.target()
+	if g.guard == nil || s == nil || !s.Live() {
 		return
 	}
 	if s.Launched() {
-		p.guarded(p.opts.Guard.Kill(s.Pid()))
+		g.note(g.guard.Kill(s.Pid()))
 		return
 	}
-	p.guarded(p.opts.Guard.Attach(s.Pid())) // found by name: Delve did not need its number
+	g.note(g.guard.Attach(s.Pid())) // found by name: Delve did not need its number
 }
 
-// tellGuard tells where breakpoints are, before the program runs on. What the
-// program was launched for ends with us anyway.
-func (p *Proxy) tellGuard() {
-	s := p.look.target()
-	if p.opts.Guard == nil || s == nil {
+// resumes tells where breakpoints are, before the program runs on. A program that was
+// launched ends with this process anyway.
+func (g *programGuard) resumes() {
+	s := g.target()
+	if g.guard == nil || s == nil {
 		return
 	}
-	if _, stopped := p.state.at(); stopped && s.Live() && !s.Launched() {
-		p.guarded(p.opts.Guard.Continue(s.Pid(), s.Planted()))
+	if _, stopped := g.state.at(); stopped && s.Live() && !s.Launched() {
+		g.note(g.guard.Continue(s.Pid(), s.Planted()))
 	}
 }
 
-func (p *Proxy) guarded(err error) {
+func (g *programGuard) note(err error) {
 	if err != nil {
-		p.opts.Log("guard: %v", err)
+		g.log("guard: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/google/go-dap"
 )
 
 // An own ID is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
@@ -32,7 +34,7 @@ type frames struct {
 // held is what a variable reference of ours stands for: variables, or those that
 // Delve has by a reference of its own, of a frame that was lent to it.
 type held struct {
-	vars  []variable
+	vars  []dap.Variable
 	delve int64
 	frame frameRef
 }

@@ -3,23 +3,29 @@ package dap
 import (
 	"context"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// clientCapabilities are what the client can do, as far as clew asks.
+// clientCapabilities are what the client can do, as far as clew uses it.
 type clientCapabilities struct {
-	SupportsInvalidatedEvent  bool `json:"supportsInvalidatedEvent"`
 	SupportsProgressReporting bool `json:"supportsProgressReporting"`
-	// ColumnsStartAt1 is true where it is not said.
+	// ColumnsStartAt1 is true where it is missing.
 	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
 
-// onInitialize adds to Delve's capabilities that this is clew: user interfaces
-// ask for that, and not for the type of the debugger. Where the upstream has said so
-// itself, it is clew's: everything passes.
-func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
-	_ = m.Decode("arguments", &p.caps) // Delve refuses what is malformed
-	p.pass(m, func(answer *dapwire.Message) {
+// initializer handles what client and debugger say that they can do.
+type initializer struct {
+	wire *wire.Bridge
+	caps clientCapabilities
+}
+
+// onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
+// that, and not for the type of the debugger. An upstream that says so itself is clew:
+// everything passes.
+func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) {
+	_ = m.Decode("arguments", &i.caps) // Delve refuses what is malformed
+	i.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		body, ok := answer.Get("body")
 		if !answer.Success || !ok {
 			return
@@ -29,7 +35,7 @@ func (p *Proxy) onInitialize(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		if known, _ := capabilities.Get("supportsClew"); string(known) == "true" {
-			p.passes.Store(true)
+			i.wire.PassAll()
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))

@@ -2,7 +2,6 @@ package dap
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -74,7 +73,7 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 			}
 			setArgument(m, "frameId", id)
 		}
-		answer, err = p.up.ask(ctx, m)
+		answer, err = p.up.Ask(ctx, m)
 		return err
 	})
 	return answer, err
@@ -100,7 +99,7 @@ func (p *Proxy) keepAt(getsOn func()) (stop func()) {
 
 // nameLoan asks for Delve's ID of a frame that is lent.
 func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1})
+	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
 	}
@@ -199,18 +198,5 @@ func (p *Proxy) mapReferences(answer *dapwire.Message, at stop, ref frameRef, li
 func (p *Proxy) mapReference(o *dapwire.Object, at stop, ref frameRef) {
 	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < FirstID {
 		o.Set("variablesReference", fmt.Appendf(nil, "%d", p.frames.mintVars(at.epoch, held{delve: n, frame: ref})))
-	}
-}
-
-// setArgument changes an argument of a request.
-func setArgument[T int64 | string](m *dapwire.Message, name string, value T) {
-	raw, _ := m.Get("arguments")
-	text, err := json.Marshal(value)
-	if err != nil {
-		return // of these types nothing fails
-	}
-	if args, err := dapwire.ParseObject(raw); err == nil {
-		args.Set(name, text)
-		m.Set("arguments", args.Bytes())
 	}
 }

@@ -5,7 +5,11 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
+
+// maxDelveMessage is the longest request that Delve takes.
+const maxDelveMessage = 4 << 20
 
 // TestLongRequests: what Delve does not take is refused, and the session goes on.
 func TestLongRequests(t *testing.T) {
@@ -54,11 +58,11 @@ func TestLongRequests(t *testing.T) {
 func TestLongRequestThatResumes(t *testing.T) {
 	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}})
 	p.state.stops()
-	long, err := dapwire.NewRequest("continue", map[string]string{"x": strings.Repeat("x", maxDelveMessage)})
+	long, err := dapwiretest.Request("continue", map[string]string{"x": strings.Repeat("x", maxDelveMessage)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.onResume(t.Context(), long)
+	p.Request(t.Context(), long)
 	if _, stopped := p.state.at(); !stopped {
 		t.Error("the program counts as running")
 	}

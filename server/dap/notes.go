@@ -1,37 +1,43 @@
 package dap
 
-import "sync"
+import (
+	"sync"
 
-// said are the notes on stacks that the client has seen. An editor shows frames,
-// not what is wrong with an image's tables: that comes in the debug console, once.
-type said struct {
+	"github.com/clewdbg/clew/server/dap/wire"
+)
+
+// notes shows the notes on stacks. An editor shows frames, and no defects of an image's
+// tables: those come in the debug console, once.
+type notes struct {
+	client *wire.Client
+
 	mu    sync.Mutex
-	notes map[string]bool
+	shown map[string]bool
 }
 
-// maxSaid bounds the notes of a session. They are on the stacks all the same, as
-// clew/stack gives them.
-const maxSaid = 64
+// maxNotes bounds the notes of a session. They are in the stacks that clew/stack
+// returns all the same.
+const maxNotes = 64
 
 // first says whether a note is new.
-func (s *said) first(note string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.notes[note] || len(s.notes) == maxSaid {
+func (n *notes) first(note string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.shown[note] || len(n.shown) == maxNotes {
 		return false
 	}
-	if s.notes == nil {
-		s.notes = make(map[string]bool)
+	if n.shown == nil {
+		n.shown = make(map[string]bool)
 	}
-	s.notes[note] = true
+	n.shown[note] = true
 	return true
 }
 
-// sayNotes writes the notes that are new into the debug console.
-func (p *Proxy) sayNotes(notes []string) {
-	for _, note := range notes {
-		if p.said.first(note) {
-			p.console("clew: " + note)
+// show writes the notes that are new into the debug console.
+func (n *notes) show(list []string) {
+	for _, note := range list {
+		if n.first(note) {
+			n.client.Console("clew: " + note)
 		}
 	}
 }

@@ -2,12 +2,10 @@ package dap
 
 import (
 	"context"
-	"errors"
 	"io"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
@@ -17,7 +15,7 @@ import (
 type Options struct {
 	// Client and Upstream are the two connections; the proxy closes both.
 	Client, Upstream io.ReadWriteCloser
-	// Session gives the process that the upstream debugs, nil where it is not to
+	// Session returns the process that the upstream debugs, nil where it is not to
 	// be had here. It is called after each `initialized` event.
 	Session func() *delve.Session
 	// Remote reaches the process that the upstream debugs, where that is a Delve
@@ -27,10 +25,10 @@ type Options struct {
 	// Strategies opens strategies: when the first stack is assembled, and for each
 	// other list that a request names.
 	Strategies StrategySource
-	// DebugFolders are where separate debug files are looked for; nil means where
+	// DebugFolders are where separate debug files are searched; nil means where
 	// distributions put them.
 	DebugFolders []string
-	// Guard is told what to see to if this process is killed; may be nil.
+	// Guard is told what to do if this process is killed; may be nil.
 	Guard Guard
 	// MaxMessage bounds a message, in bytes; 0 is [dapwire.DefaultMaxContent].
 	MaxMessage int
@@ -38,9 +36,9 @@ type Options struct {
 	// goes out. 0 is [DefaultPatience].
 	Patience time.Duration
 	// Lost says that the upstream is another process, and what the client is told
-	// when the connection to it ends; see lost.go. "" is for a session of our own.
+	// when the connection to it ends. "" is for a session in this process.
 	Lost string
-	// Log takes what is of interest to who debugs clew itself; may be nil.
+	// Log takes messages for the debugging of clew itself; may be nil.
 	Log func(format string, args ...any)
 }
 
@@ -48,146 +46,143 @@ type Options struct {
 // program on a busy machine, and stalling plugins are cut off much earlier.
 const DefaultPatience = 15 * time.Second
 
-// Proxy is one session.
+// Proxy is one session. It routes requests and events.
 type Proxy struct {
 	opts   Options
-	up     *link
-	client *client
+	wire   *wire.Bridge
+	up     *wire.Link
+	client *wire.Client
 	state  state
 	config config
-	caps   clientCapabilities
 	look   look
 	frames frames
 	alias  threadAlias
-	said   said
-	// requests are those of clew's own that are not answered yet.
-	requests ownRequests
-	ctx      context.Context        // of the session; ends with the client's connection
-	armed    atomic.Pointer[Target] // has a breakpoint of a step of clew's
-	over     atomic.Bool            // the client knows that the session has ended
-	passes   atomic.Bool            // the upstream is clew's: everything passes
+	notes  notes
+	guard  programGuard
+	steps  stepper
+	routes map[string]handler
 }
+
+// handler handles one request.
+type handler func(context.Context, *dapwire.Message)
 
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
 	if opts.Patience <= 0 {
 		opts.Patience = DefaultPatience
 	}
+	if opts.MaxMessage <= 0 {
+		opts.MaxMessage = dapwire.DefaultMaxContent
+	}
 	if opts.Log == nil {
 		opts.Log = func(string, ...any) {}
 	}
-	p := &Proxy{opts: opts, client: &client{w: opts.Client}, config: defaultConfig()}
-	if opts.Lost != "" {
-		p.client.owed = make(map[int64]string)
+	p := &Proxy{
+		opts: opts, config: defaultConfig(),
+		wire: wire.NewBridge(wire.Options{Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Log: opts.Log}),
 	}
+	p.up, p.client = p.wire.Up, p.wire.Client
 	p.look.debugFolders = opts.DebugFolders
-	p.up = newLink(opts.Upstream)
 	p.look.turn = make(chan struct{}, 1)
+	p.notes.client = p.client
+	p.guard = programGuard{guard: opts.Guard, target: p.look.target, state: &p.state, log: opts.Log}
+	p.routes = p.route()
 	return p
 }
 
-// maxQueue bounds the messages that wait for their turn; then the client waits.
-const maxQueue = 64
+// route makes the handlers of the requests that do not just pass.
+func (p *Proxy) route() map[string]handler {
+	start := &initializer{wire: p.wire}
+	run := &running{up: p.up, state: &p.state, alias: &p.alias, guard: &p.guard, target: p.look.target}
+	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: p.opts.Strategies, remote: p.opts.Remote != nil}
+	p.steps = stepper{wire: p.wire, program: p, run: run, target: p.look.target}
+	vars := &variables{wire: p.wire, state: &p.state, frames: &p.frames, config: &p.config, lender: p, run: run}
+	exports := &exporter{wire: p.wire, program: p, config: &p.config, caps: &start.caps, maxMessage: p.opts.MaxMessage}
+	plugins := &pluginLister{wire: p.wire, program: p, config: &p.config, turn: p.look.turn, patience: p.opts.Patience}
+	commands := &console{
+		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: &p.frames, evaluate: vars.onEvaluate,
+	}
+	return map[string]handler{
+		"initialize":         start.onInitialize,
+		"launch":             launch.onLaunch,
+		"attach":             launch.onAttach,
+		"restart":            launch.onRestart,
+		"configurationDone":  run.onResume,
+		"continue":           run.onResume,
+		"reverseContinue":    run.onResume,
+		"goto":               run.onResume,
+		"restartFrame":       run.onResume,
+		"next":               p.steps.onStep,
+		"stepIn":             p.steps.onStep,
+		"stepOut":            p.steps.onStep,
+		"stepBack":           p.steps.onStep,
+		"writeMemory":        run.onWrite,
+		"threads":            p.onThreads,
+		"exceptionInfo":      p.onExceptionInfo,
+		"stackTrace":         p.onStackTrace,
+		"scopes":             p.onScopes,
+		"variables":          vars.onVariables,
+		"setVariable":        vars.onSetVariable,
+		"setExpression":      vars.onEvaluate,
+		"dataBreakpointInfo": vars.onDataBreakpointInfo,
+		"evaluate":           commands.onEvaluate,
+		"completions":        commands.onCompletions,
+		"clew/stack":         p.onClewStack,
+		"clew/export":        exports.onExport,
+		"clew/images":        (&imageLister{wire: p.wire, program: p}).onImages,
+		"clew/plugins":       plugins.onPlugins,
+		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p, config: &p.config}).onReunwind,
+	}
+}
 
 // Run passes messages until one side closes its connection, and closes the
 // other's.
 func (p *Proxy) Run() {
-	defer p.close()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	p.ctx = ctx
-	var wait sync.WaitGroup
-	wait.Add(1)
-	go func() {
-		defer wait.Done()
-		p.fromUpstream()
-		p.tellLost()
-		_ = p.opts.Client.Close() // ends the reading of requests
-	}()
-	queue := make(chan *dapwire.Message, maxQueue)
-	go p.read(queue, cancel)
-	for m := range queue {
-		p.handle(ctx, m)
+	defer p.look.close()
+	p.wire.Run(p)
+}
+
+// Request handles a request of the client's; see [wire.Handler].
+func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) {
+	if h := p.routes[m.Command]; h != nil {
+		h(ctx, m)
+		return
 	}
-	_ = p.opts.Upstream.Close()
-	wait.Wait()
+	p.up.Forward(m, nil)
 }
 
-func (p *Proxy) close() {
-	p.look.close()
-	_ = p.opts.Upstream.Close()
-	_ = p.opts.Client.Close()
-}
+// Cancel ends the work for a request.
+func (p *Proxy) Cancel(request int64) bool { return p.look.cancel(request) }
 
-// read reads what the client sends. It reads ahead, so that a client that goes
-// away ends what is being done for it.
-func (p *Proxy) read(queue chan<- *dapwire.Message, gone context.CancelFunc) {
-	defer close(queue)
-	defer gone()
-	r := dapwire.NewReader(p.opts.Client, p.opts.MaxMessage)
-	for {
-		content, err := r.Read()
-		if err != nil {
-			var framing *dapwire.FramingError
-			if errors.As(err, &framing) {
-				p.opts.Log("client: %v", err)
-				p.refuse(&dapwire.Message{}, errMalformed, "Malformed message", err.Error())
-			}
-			return
-		}
-		m, err := dapwire.Parse(content)
-		if err != nil {
-			// Delve ends the session for such a message; that is its decision.
-			p.opts.Log("client: %v", err)
-			if p.up.writeRaw(content) != nil {
-				return
-			}
-			continue
-		}
-		if m = p.fits(m, content); m == nil {
-			continue
-		}
-		if m.Type == dapwire.TypeRequest && !p.passes.Load() && p.hears(m) {
-			continue
-		}
-		p.client.owes(m)
-		queue <- m
+// Lost notes that the program cannot be reached any more.
+func (p *Proxy) Lost() { p.state.runs() }
+
+// Event reads an event of Delve's before the client gets it.
+func (p *Proxy) Event(m *dapwire.Message) {
+	switch m.Event {
+	case "initialized":
+		p.attach()
+		p.guard.started()
+	case "stopped":
+		p.steps.end()
+		p.state.stops()
+		p.nameStoppedThread(m)
+		p.prefetch(m)
+	case "continued":
+		p.state.runs()
+		p.nameContinuedThread(m)
+	case "terminated", "exited":
+		p.steps.end()
+		p.state.runs()
 	}
 }
 
-// fromUpstream passes what Delve sends.
-func (p *Proxy) fromUpstream() {
-	defer p.up.closed()
-	r := dapwire.NewSkippingReader(p.opts.Upstream, p.opts.MaxMessage)
-	for {
-		content, err := r.Read()
-		var long *dapwire.LongError
-		if errors.As(err, &long) {
-			content, err = p.tooLong(long)
-		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				p.opts.Log("upstream: %v", err)
-			}
-			return
-		}
-		if content == nil {
-			continue
-		}
-		m, err := dapwire.Parse(content)
-		if err != nil {
-			p.opts.Log("upstream: %v", err)
-			continue
-		}
-		if m.Type == dapwire.TypeResponse {
-			if m = p.up.answered(m); m == nil {
-				continue
-			}
-		}
-		if m.Type == dapwire.TypeEvent && !p.passes.Load() {
-			p.onEvent(m)
-		}
-		p.hearEnd(m)
-		p.client.send(m)
+// prefetch begins with the stack that the client will ask for.
+func (p *Proxy) prefetch(stopped *dapwire.Message) {
+	var body struct {
+		ThreadID int64 `json:"threadId"`
+	}
+	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && p.look.target() != nil {
+		go p.lookAt(p.wire.Context(), 0, page{ThreadID: body.ThreadID, Levels: 1})
 	}
 }

@@ -26,11 +26,11 @@ func (p *Proxy) reachRemote() {
 	l.reached = reached
 	go func() {
 		defer close(reached)
-		target, process, err := p.opts.Remote(p.ctx)
+		target, process, err := p.opts.Remote(p.wire.Context())
 		if err != nil {
 			p.opts.Log("reach the program: %v", err)
-			if p.ctx.Err() == nil {
-				p.console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
+			if p.wire.Context().Err() == nil {
+				p.client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
 			}
 			return
 		}

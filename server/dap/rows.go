@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -65,22 +67,6 @@ func evidence(f *unwind.Frame) string {
 	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
 }
 
-// stackFrame is a frame of ours as the protocol has it.
-type stackFrame struct {
-	ID                          int     `json:"id"`
-	Name                        string  `json:"name"`
-	Source                      *source `json:"source,omitempty"`
-	Line                        int     `json:"line"`
-	Column                      int     `json:"column"`
-	InstructionPointerReference string  `json:"instructionPointerReference,omitempty"`
-	PresentationHint            string  `json:"presentationHint,omitempty"`
-}
-
-type source struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-}
-
 // frame gives a row in JSON. A frame that Delve knows is Delve's, with what it
 // does not know added.
 func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Annotate) (json.RawMessage, error) {
@@ -93,7 +79,7 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 			}
 			a.labels[r.frame] = id
 		}
-		return json.Marshal(stackFrame{ID: id, Name: r.label, PresentationHint: "label"})
+		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
 	}
 	f := &a.stack.Frames[r.frame]
 	if f.DelveFrame >= 0 {
@@ -112,15 +98,15 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 		}
 		a.ids[r.frame] = id
 	}
-	own.ID = id
+	own.Id = id
 	return json.Marshal(own)
 }
 
 // describe gives a frame's name, place and address.
-func (p *Proxy) describe(f *unwind.Frame) stackFrame {
-	out := stackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
+func (p *Proxy) describe(f *unwind.Frame) dap.StackFrame {
+	out := dap.StackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
 	if path := p.config.clientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
-		out.Source, out.Line = &source{Name: filepath.Base(path), Path: path}, f.Line
+		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
 	}
 	if weaknessOf(f.Trust) > 1 || strings.HasPrefix(f.Function, "runtime.") {
 		out.PresentationHint = "subtle"
@@ -179,7 +165,7 @@ func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate
 	}
 	if unnamed {
 		own := p.describe(f) // Delve's place is none either
-		own.ID = int(known.id)
+		own.Id = int(known.id)
 		own.Name += remark
 		return json.Marshal(own)
 	}

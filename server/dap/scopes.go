@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// scope is a scope of ours.
-type scope struct {
-	Name               string `json:"name"`
-	PresentationHint   string `json:"presentationHint,omitempty"`
-	VariablesReference int    `json:"variablesReference"`
-	Expensive          bool   `json:"expensive"` // shown, but fetched only when opened
+// scopesResponse is [dap.ScopesResponse] with scopes of Delve's, whose bytes stay, too.
+type scopesResponse struct {
+	dap.Response
+	Body scopesBody `json:"body"`
 }
 
 type scopesBody struct {
-	Scopes []scope `json:"scopes"`
+	Scopes []json.RawMessage `json:"scopes"`
 }
 
 // onScopes adds a scope that says how the frame was found. A frame that only
@@ -29,9 +29,9 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 	switch {
 	case !ok:
 	case !known:
-		p.pass(m, nil)
+		p.up.Forward(m, nil)
 	case ref.frame < 0:
-		p.respond(m, scopesBody{Scopes: []scope{}})
+		p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
 	case ref.isOwn():
 		p.scopesOfOwn(ctx, m, at, ref)
 	default:
@@ -41,9 +41,7 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.
 func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
-	var body struct {
-		Scopes []json.RawMessage `json:"scopes"`
-	}
+	var body scopesBody
 	answer, err := p.inFrame(ctx, m, ref, true)
 	if err == nil && answer.Success {
 		p.mapReferences(answer, at, ref, "scopes")
@@ -52,17 +50,19 @@ func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, re
 	if err != nil {
 		p.opts.Log("scopes: %v", err)
 	}
-	var out []any
+	var out scopesResponse
 	for _, raw := range body.Scopes {
-		var s scope
+		var s dap.Scope
 		if json.Unmarshal(raw, &s) == nil && s.Name != registersScope { // ours has no more, and says so
-			out = append(out, raw)
+			out.Body.Scopes = append(out.Body.Scopes, raw)
 		}
 	}
 	for _, s := range p.ownScopes(ctx, m, at, ref) {
-		out = append(out, s)
+		if raw, err := json.Marshal(s); err == nil {
+			out.Body.Scopes = append(out.Body.Scopes, raw)
+		}
 	}
-	p.respond(m, map[string]any{"scopes": out})
+	p.client.Respond(m, &out)
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -71,29 +71,27 @@ const registersScope = "Registers"
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
 func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
-	answer, err := p.up.ask(ctx, m)
+	answer, err := p.up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
 	if !answer.Success {
 		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), "debuggee is running") {
-			p.respond(m, scopesBody{Scopes: p.ownScopes(ctx, m, at, ref)})
+			p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: p.ownScopes(ctx, m, at, ref)}})
 			return
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
-	var body struct {
-		Scopes []json.RawMessage `json:"scopes"`
-	}
-	if answer.Decode("body", &body) == nil {
+	var out scopesResponse
+	if answer.Decode("body", &out.Body) == nil {
 		if raw, err := json.Marshal(p.unwindScope(at, ref)); err == nil {
-			body.Scopes = append(body.Scopes, raw)
-			p.respond(m, body)
+			out.Body.Scopes = append(out.Body.Scopes, raw)
+			p.client.Respond(m, &out)
 			return
 		}
 	}
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // frameOf finds the frame that a request is about; ok is false where the request
@@ -107,28 +105,28 @@ func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, re
 	}
 	at, stopped := p.state.at()
 	if !stopped && args.FrameID >= FirstID {
-		p.refuse(m, id, message, "debuggee is running")
+		p.client.Refuse(m, id, message, "debuggee is running")
 		return at, ref, false, false
 	}
 	ref, known, err := p.frames.find(at, args.FrameID)
 	if err != nil {
-		p.refuse(m, id, message, err.Error())
+		p.client.Refuse(m, id, message, err.Error())
 		return at, ref, false, false
 	}
 	return at, ref, known, true
 }
 
 // ownScopes are the scopes of a frame that Delve has no scopes for.
-func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) []scope {
-	var out []scope
+func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) []dap.Scope {
+	var out []dap.Scope
 	if vars := p.registers(ctx, m, ref); len(vars) > 0 {
-		out = append(out, scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars})})
+		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars})})
 	}
 	return append(out, p.unwindScope(at, ref))
 }
 
 // registers gives a frame's registers.
-func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []variable {
+func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
 	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		_, all, err := p.recovered(ctx, v, ref)
@@ -141,24 +139,24 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 		p.opts.Log("registers: %v", err)
 	}
 	arch := ref.stack.view.arch()
-	var out []variable
+	var out []dap.Variable
 	for reg, value := range regs.All() {
-		out = append(out, variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)})
+		out = append(out, dap.Variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)})
 	}
 	return out
 }
 
 // unwindScope says how a frame was found.
-func (p *Proxy) unwindScope(at stop, ref frameRef) scope {
+func (p *Proxy) unwindScope(at stop, ref frameRef) dap.Scope {
 	s := ref.stack
 	f := &s.stack.Frames[ref.frame]
-	vars := []variable{
+	vars := []dap.Variable{
 		{Name: "strategy", Value: f.Strategy}, {Name: "trust", Value: f.Trust.String()},
 		{Name: "pc", Value: fmt.Sprintf("%#x", f.PC.Raw())},
 	}
 	add := func(name, value string) {
 		if value != "" {
-			vars = append(vars, variable{Name: name, Value: value})
+			vars = append(vars, dap.Variable{Name: name, Value: value})
 		}
 	}
 	hex := func(v uint64) string {
@@ -185,7 +183,7 @@ func (p *Proxy) unwindScope(at stop, ref frameRef) scope {
 	if ref.frame+1 == len(s.stack.Frames) {
 		add(s.stack.Stop.String(), s.stack.Reason)
 	}
-	return scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars}), Expensive: true}
+	return dap.Scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars}), Expensive: true}
 }
 
 func rejection(r *unwind.Rejection) string {

@@ -10,20 +10,13 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// page is what a stackTrace request asks for.
-type page struct {
-	ThreadID   int64 `json:"threadId"`
-	StartFrame int   `json:"startFrame"`
-	Levels     int   `json:"levels"`
-}
-
 // onStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
 func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 	var want page
 	if m.Decode("arguments", &want) != nil {
-		p.pass(m, nil)
+		p.up.Forward(m, nil)
 		return
 	}
 	if want.ThreadID >= FirstID {
@@ -41,7 +34,7 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 			p.stackOfThread(ctx, m, want)
 			return
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	var body []byte
@@ -54,15 +47,15 @@ func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
 		return err
 	}); err != nil {
 		p.opts.Log("stackTrace: %v", err)
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	if body == nil { // Delve's own, confirmed
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	answer.Set("body", body)
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // lists says that goroutines are listed that Delve does not know: see onThreads.
@@ -78,13 +71,13 @@ func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) 
 // nothing. It is asked for the stack of the current thread all the same: the
 // answer says whether the program stands still.
 func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page) {
-	answer, err := p.up.inject(ctx, "stackTrace", page{ThreadID: -1, Levels: 1})
+	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
 	if err != nil {
 		return
 	}
 	answer.SetRequestSeq(m.Seq)
 	if !answer.Success {
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	var body []byte
@@ -92,11 +85,11 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 		body, err = p.stackPage(ctx, v, want)
 		return err
 	}); err != nil {
-		p.refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
 		return
 	}
 	answer.Set("body", body)
-	p.client.send(answer)
+	p.client.Send(answer)
 }
 
 // resolve gives the thread of control that a DAP thread ID stands for, and the
@@ -183,14 +176,6 @@ func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, erro
 	return stackBody(frames, total), nil
 }
 
-// maxRows bounds what one request can ask for.
-const maxRows = 1 << 24
-
-// firstWalk is the number of frames that Delve is asked for at once, before it is
-// known that a stack has more: it takes the memory for all of them before it
-// walks. A client may ask for as many as an integer can count.
-const firstWalk = 1 << 16
-
 // assembled is the stack of one thread of control at a stop.
 type assembled struct {
 	view   *view
@@ -247,7 +232,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // it may be truncated for that
 	}
-	p.sayNotes(a.stack.Notes)
+	p.notes.show(a.stack.Notes)
 	if note != "" {
 		a.stack.Notes = append(a.stack.Notes, note)
 	}

@@ -2,8 +2,12 @@ package dap
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stepping"
 )
@@ -11,57 +15,66 @@ import (
 // steps are the requests that rest on the stack. A step back is the recording's.
 var steps = map[string]stepping.Command{"next": stepping.Next, "stepIn": stepping.StepIn, "stepOut": stepping.StepOut}
 
+// stepper checks steps before Delve does them.
+type stepper struct {
+	wire    *wire.Bridge
+	program program
+	run     *running
+	target  func() Target
+	armed   atomic.Pointer[Target] // has a breakpoint of a step of clew's
+}
+
 // onStep checks a step before Delve does it: Delve places a breakpoint at what it
 // believes to be the caller, and lets the program run.
-func (p *Proxy) onStep(ctx context.Context, m *dapwire.Message) {
+func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 	var args struct {
 		ThreadID    int64  `json:"threadId"`
 		Granularity string `json:"granularity"`
 	}
 	if m.Decode("arguments", &args) != nil {
-		p.pass(m, nil)
+		s.wire.Up.Forward(m, nil)
 		return
 	}
 	if tid, ok := ownThread(args.ThreadID); ok {
 		// For Delve a thread without a goroutine can step only while it is the
 		// current one.
-		if err := p.own(ctx, m.Seq, func(_ context.Context, v *view) error { return v.session.SelectThread(tid) }); err != nil {
-			p.refuse(m, errStep, "Unable to step", err.Error())
+		if err := s.program.own(ctx, m.Seq, func(_ context.Context, v *view) error { return v.session.SelectThread(tid) }); err != nil {
+			s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
 			return
 		}
-		p.mapThread(m)
+		s.run.alias.mapThread(m)
 	}
 	command, ok := steps[m.Command]
-	if s := p.look.target(); s != nil && !s.Live() {
+	if t := s.target(); t != nil && !t.Live() {
 		ok = false // a core file or a recording: nothing is written into it
 	}
 	if !ok || args.Granularity == "instruction" {
-		p.resume(m, nil)
+		s.run.resume(m, nil)
 		return
 	}
 	var session Target
 	d := stepping.Decision{Action: stepping.Delegate}
-	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+	if err := s.program.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
 		session = v.session
-		d, err = p.plan(ctx, v, args.ThreadID, command)
+		d, err = s.plan(ctx, v, args.ThreadID, command)
 		return err
 	}); err != nil {
-		p.opts.Log("%s: %v", m.Command, err)
-		p.resume(m, nil) // as Delve would by itself
+		s.wire.Log("%s: %v", m.Command, err)
+		s.run.resume(m, nil) // as Delve would by itself
 		return
 	}
-	p.perform(m, session, &d, args.ThreadID)
+	s.perform(m, session, &d, args.ThreadID)
 }
 
 // plan decides how to step.
-func (p *Proxy) plan(ctx context.Context, v *view, thread int64, c stepping.Command) (d stepping.Decision, err error) {
+func (s *stepper) plan(ctx context.Context, v *view, thread int64, c stepping.Command) (d stepping.Decision, err error) {
 	th, _, _, err := v.resolve(thread)
 	if err != nil {
 		return d, err
 	}
 	prepared := v.goOnly // what is Go's only needs no strategy
 	if v.goStackOf(ctx, th, stepping.Frames) == nil {
-		if err := p.prepare(ctx, v); err != nil {
+		if err := s.program.prepare(ctx, v); err != nil {
 			return d, err
 		}
 		prepared = v.prepared
@@ -74,33 +87,33 @@ func (p *Proxy) plan(ctx context.Context, v *view, thread int64, c stepping.Comm
 }
 
 // perform does a step as it was decided.
-func (p *Proxy) perform(m *dapwire.Message, s Target, d *stepping.Decision, thread int64) {
+func (s *stepper) perform(m *dapwire.Message, t Target, d *stepping.Decision, thread int64) {
 	if err := d.Err(); err != nil {
-		p.refuse(m, errStep, "Unable to step", err.Error())
+		s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
 		return
 	}
 	if d.Action == stepping.Delegate {
-		p.resume(m, nil)
+		s.run.resume(m, nil)
 		return
 	}
-	if err := s.Arm(d.Caller); err != nil {
-		p.refuse(m, errStep, "Unable to step", err.Error())
+	if err := t.Arm(d.Caller); err != nil {
+		s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
 		return
 	}
-	p.armed.Store(&s)
+	s.armed.Store(&t)
 	command := m.Command
 	if d.Action == stepping.Return {
 		// A plain continue, which for the client is the step that it asked for.
-		p.event("continued", map[string]any{"threadId": thread, "allThreadsContinued": true})
+		s.wire.Client.Event(&dap.ContinuedEvent{Event: dap.Event{Event: "continued"}, Body: dap.ContinuedEventBody{ThreadId: int(thread), AllThreadsContinued: true}})
 		m.Set("command", []byte(`"continue"`))
 	}
-	p.resume(m, func(answer *dapwire.Message) {
+	s.run.resume(m, func(answer *dapwire.Message) {
 		if answer.Text("command") != command {
 			answer.Set("command", []byte(`"`+command+`"`))
 			answer.Set("body", []byte("{}"))
 		}
 		if !answer.Success {
-			p.endStep()
+			s.end()
 		}
 	})
 }
@@ -108,20 +121,20 @@ func (p *Proxy) perform(m *dapwire.Message, s Target, d *stepping.Decision, thre
 // endPatience bounds the clearing of a step's breakpoint; events wait for it.
 const endPatience = 2 * time.Second
 
-// endStep forgets a step that is not finished. It is called at every stop.
-func (p *Proxy) endStep() {
-	s := p.armed.Swap(nil)
-	if s == nil {
+// end forgets a step that is not finished. It is called at every stop.
+func (s *stepper) end() {
+	t := s.armed.Swap(nil)
+	if t == nil {
 		return
 	}
 	done := make(chan error, 1)
-	go func() { done <- (*s).EndStep() }()
+	go func() { done <- (*t).EndStep() }()
 	select {
 	case err := <-done:
 		if err != nil {
-			p.event("output", map[string]string{"category": "important", "output": "clew: " + err.Error() + "\n"})
+			s.wire.Client.Warn(err.Error())
 		}
 	case <-time.After(endPatience):
-		p.opts.Log("a step's breakpoint is not cleared: the program runs")
+		s.wire.Log("a step's breakpoint is not cleared: the program runs")
 	}
 }

@@ -44,7 +44,7 @@ func (p *Proxy) selected() (delve.Selection, bool) {
 		err       error
 	}
 	result := make(chan found, 1)
-	ctx, cancel := context.WithTimeout(p.ctx, selectedPatience)
+	ctx, cancel := context.WithTimeout(p.wire.Context(), selectedPatience)
 	defer cancel()
 	go func() {
 		err := p.look.reach(ctx)

@@ -2,20 +2,11 @@ package dap
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/server/pluginhost"
 )
-
-// Strategies are opened unwinders.
-type Strategies struct {
-	Order  []engine.Named // best ranked first
-	Health func() []pluginhost.Health
-	Close  func()
-}
 
 // opened is a set of strategies that was opened, or could not be.
 type opened struct {
@@ -34,33 +25,6 @@ func (o *opened) close() {
 // a process.
 const maxOpened = 4
 
-// StrategyConfig says which strategies a session wants, beyond what is configured
-// for all.
-type StrategyConfig struct {
-	// Names are strategies, best ranked first; none means those of the
-	// configuration.
-	Names []string
-	// Plugins are third parties' plugins besides those of the configuration. Those
-	// that Names leaves out have their ranks.
-	Plugins []pluginhost.ThirdParty
-	// Only leaves them out.
-	Only bool
-}
-
-// StrategySource gives strategies.
-type StrategySource interface {
-	// Check says what is wrong with a session's wishes; the error's text begins
-	// with the key.
-	Check(StrategyConfig) error
-	Open(StrategyConfig) (*Strategies, error)
-}
-
-// key tells wishes apart.
-func (c *StrategyConfig) key() string {
-	text, _ := json.Marshal(c) // nothing in it can fail
-	return string(text)
-}
-
 // open gives the strategies that were wished for. It is for who has the turn.
 func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	configured := p.config.wishes()
@@ -78,7 +42,7 @@ func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	switch {
 	case o.err == nil:
 	case key == configured.key():
-		p.console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
+		p.client.Console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
 	default:
 		return o, o.err // nothing to keep
 	}

@@ -47,9 +47,9 @@ func setThread(m *dapwire.Message, id int64) {
 
 // mapThread names a thread without a goroutine as Delve does, for requests that
 // do not care which thread it is.
-func (p *Proxy) mapThread(m *dapwire.Message) {
+func (a *threadAlias) mapThread(m *dapwire.Message) {
 	if id := threadOf(m); id >= FirstID {
-		p.alias.id.Store(id)
+		a.id.Store(id)
 		setThread(m, 0)
 	}
 }

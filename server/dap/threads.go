@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
 
-type thread struct {
-	ID   int64  `json:"id"`
-	Name string `json:"name"`
+// threadsResponse is [dap.ThreadsResponse] with Delve's threads, whose bytes stay.
+type threadsResponse struct {
+	dap.Response
+	Body struct {
+		Threads []json.RawMessage `json:"threads"`
+	} `json:"body"`
 }
 
 // onThreads adds the threads that run no goroutine, of which Delve's list has
@@ -20,19 +25,18 @@ type thread struct {
 // that a stop has named. Where Go came with a library, Delve may know no goroutine
 // at all: then they are listed here too.
 func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
-	answer, err := p.up.ask(ctx, m)
+	answer, err := p.up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
-	var body struct {
-		Threads []json.RawMessage `json:"threads"`
-	}
-	if !answer.Success || answer.Decode("body", &body) != nil {
-		p.client.send(answer)
+	var out threadsResponse
+	body := &out.Body
+	if !answer.Success || answer.Decode("body", body) != nil {
+		p.client.Send(answer)
 		return
 	}
 	none := dummy(body.Threads)
-	var added []thread
+	var added []dap.Thread
 	err = p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
 		selected, err := v.session.Selected()
 		if err != nil {
@@ -51,11 +55,11 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 			if th.Goroutine != 0 || th.Runtime && p.alias.stopped.Load() != ownThreadID(th.ID) {
 				continue
 			}
-			t := thread{ownThreadID(th.ID), fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+			t := dap.Thread{Id: int(ownThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
 			if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
 				t.Name = "* " + t.Name
 				if selected.Goroutine != 0 { // as Delve takes it for one
-					t.ID = int64(selected.Goroutine)
+					t.Id = int(selected.Goroutine)
 				}
 			}
 			added = append(added, t)
@@ -66,7 +70,7 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 		if err != nil && !none {
 			p.opts.Log("threads: %v", err)
 		}
-		p.client.send(answer)
+		p.client.Send(answer)
 		return
 	}
 	if none {
@@ -75,30 +79,30 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	for _, t := range added {
 		raw, err := json.Marshal(t)
 		if err != nil {
-			p.client.send(answer)
+			p.client.Send(answer)
 			return
 		}
 		body.Threads = append(body.Threads, raw)
 	}
-	p.respond(m, body)
+	p.client.Respond(m, &out)
 }
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
 // ID by which Delve goes on with it.
-func (v *view) goroutines(selected delve.Selection) (out []thread) {
+func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
 	all, err := v.live.Goroutines()
 	if err != nil {
 		return nil // there is no runtime yet
 	}
 	for _, g := range all {
-		t := thread{int64(g.Goroutine), fmt.Sprintf("[Go %d]%s", g.Goroutine, v.standsIn(&g))}
+		t := dap.Thread{Id: int(g.Goroutine), Name: fmt.Sprintf("[Go %d]%s", g.Goroutine, v.standsIn(&g))}
 		if g.ID != 0 {
 			t.Name += fmt.Sprintf(" (Thread %d)", g.ID)
 		}
 		if g.ID != 0 && g.ID == selected.Thread {
 			t.Name = "* " + t.Name
-			if t.ID = int64(selected.Goroutine); t.ID == 0 {
-				t.ID = ownThreadID(g.ID)
+			if t.Id = int(selected.Goroutine); t.Id == 0 {
+				t.Id = int(ownThreadID(g.ID))
 			}
 		}
 		out = append(out, t)
@@ -122,8 +126,8 @@ func dummy(threads []json.RawMessage) bool {
 	if len(threads) != 1 {
 		return false
 	}
-	var t thread
-	return json.Unmarshal(threads[0], &t) == nil && (t == thread{1, "Dummy"} || t.ID < 0)
+	var t dap.Thread
+	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: 1, Name: "Dummy"} || t.Id < 0)
 }
 
 // nameOf names the function at a code address.
@@ -141,8 +145,8 @@ func (p *Proxy) onExceptionInfo(ctx context.Context, m *dapwire.Message) {
 	tid, ok := ownThread(threadOf(m))
 	switch {
 	case !ok:
-		p.pass(m, nil)
-	case p.settle(ctx, m):
-		p.refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+		p.up.Forward(m, nil)
+	case settle(ctx, p.wire, m):
+		p.client.Refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
 	}
 }

@@ -2,39 +2,49 @@ package dap
 
 import (
 	"context"
+	"regexp"
 
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// variable is a variable of ours.
-type variable struct {
-	Name               string `json:"name"`
-	Value              string `json:"value"`
-	VariablesReference int    `json:"variablesReference"`
+// variables handles the requests about variables and expressions.
+type variables struct {
+	wire   *wire.Bridge
+	state  *state
+	frames *frames
+	config *config
+	lender lender
+	run    *running
 }
 
-type reference struct {
-	VariablesReference int64  `json:"variablesReference"`
-	Start              int    `json:"start"`
-	Count              int    `json:"count"`
-	Filter             string `json:"filter"`
+// lender has Delve answer about frames that only clew knows.
+type lender interface {
+	// frameOf finds the frame that a request is about; see [Proxy.frameOf].
+	frameOf(m *dapwire.Message, id int, message string) (at stop, ref frameRef, known, ok bool)
+	// inFrame has Delve answer a request about a frame; see [Proxy.inFrame].
+	inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, named bool) (answer *dapwire.Message, err error)
+	// mapReferences replaces Delve's references in an answer; see [Proxy.mapReferences].
+	mapReferences(answer *dapwire.Message, at stop, ref frameRef, list string)
 }
 
-// onVariables gives the contents of our own scopes, and has Delve give those of
+// onVariables returns the contents of clew's own scopes, and has Delve return those of
 // frames that are lent to it.
-func (p *Proxy) onVariables(_ context.Context, m *dapwire.Message) {
-	var args reference
+func (v *variables) onVariables(_ context.Context, m *dapwire.Message) {
+	var args dap.VariablesArguments
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
-		p.pass(m, nil)
+		v.wire.Up.Forward(m, nil)
 		return
 	}
-	at, h, ok := p.heldBy(m, args.VariablesReference, errVariables, "Unable to lookup variable")
+	at, h, ok := v.heldBy(m, int64(args.VariablesReference), errVariables, "Unable to lookup variable")
 	if !ok {
 		return
 	}
 	if h.delve != 0 { // Delve has loaded them, or knows their addresses
 		setArgument(m, "variablesReference", h.delve)
-		p.pass(m, func(answer *dapwire.Message) { p.mapReferences(answer, at, h.frame, "variables") })
+		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.lender.mapReferences(answer, at, h.frame, "variables") })
 		return
 	}
 	vars := h.vars
@@ -50,22 +60,22 @@ func (p *Proxy) onVariables(_ context.Context, m *dapwire.Message) {
 		vars = vars[start:end]
 	}
 	if vars == nil {
-		vars = []variable{}
+		vars = []dap.Variable{}
 	}
-	p.respond(m, map[string]any{"variables": vars})
+	v.wire.Client.Respond(m, &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: vars}})
 }
 
 // heldBy finds what a variable reference of ours stands for; ok is false where
 // the request was refused.
-func (p *Proxy) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop, h held, ok bool) {
-	at, stopped := p.state.at()
+func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop, h held, ok bool) {
+	at, stopped := v.state.at()
 	if !stopped {
-		p.refuse(m, errorID, message, "debuggee is running")
+		v.wire.Client.Refuse(m, errorID, message, "debuggee is running")
 		return at, h, false
 	}
-	h, err := p.frames.variables(at, id)
+	h, err := v.frames.variables(at, id)
 	if err != nil {
-		p.refuse(m, errorID, message, err.Error())
+		v.wire.Client.Refuse(m, errorID, message, err.Error())
 		return at, h, false
 	}
 	return at, h, true
@@ -73,43 +83,45 @@ func (p *Proxy) heldBy(m *dapwire.Message, id int64, errorID int, message string
 
 // onSetVariable has Delve set a variable of a frame that is lent to it, and
 // refuses to change what is ours to show only.
-func (p *Proxy) onSetVariable(ctx context.Context, m *dapwire.Message) {
+func (v *variables) onSetVariable(ctx context.Context, m *dapwire.Message) {
 	const message = "Unable to set variable"
 	var args struct {
 		VariablesReference int64  `json:"variablesReference"`
 		Name               string `json:"name"`
 	}
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
-		p.onWrite(ctx, m)
+		v.run.onWrite(ctx, m)
 		return
 	}
-	at, h, ok := p.heldBy(m, args.VariablesReference, errSetVariable, message)
+	at, h, ok := v.heldBy(m, args.VariablesReference, errSetVariable, message)
 	if !ok {
 		return
 	}
 	if h.delve == 0 {
-		p.refuse(m, errSetVariable, message, "what clew has recovered cannot be changed")
+		v.wire.Client.Refuse(m, errSetVariable, message, "what clew has recovered cannot be changed")
 		return
 	}
-	if p.isString(ctx, h.delve, args.Name) {
-		p.refuse(m, errSetVariable, message, "for a new string the program would have to run, which it cannot from a frame that clew has recovered")
+	if v.isString(ctx, h.delve, args.Name) {
+		v.wire.Client.Refuse(m, errSetVariable, message, "for a new string the program would have to run, which it cannot from a frame that clew has recovered")
 		return
 	}
 	setArgument(m, "variablesReference", h.delve)
-	answer, err := p.inFrame(ctx, m, h.frame, false)
-	p.wrote()
+	answer, err := v.lender.inFrame(ctx, m, h.frame, false)
+	v.run.wrote()
 	if err != nil {
-		p.refuse(m, errSetVariable, message, err.Error())
+		v.wire.Client.Refuse(m, errSetVariable, message, err.Error())
 		return
 	}
-	p.mapReferences(answer, at, h.frame, "")
-	p.client.send(answer)
+	v.lender.mapReferences(answer, at, h.frame, "")
+	v.wire.Client.Send(answer)
 }
 
 // isString says that a variable is a string of Go's: Delve has the program
 // allocate a new one.
-func (p *Proxy) isString(ctx context.Context, reference int64, name string) bool {
-	answer, err := p.up.inject(ctx, "variables", map[string]int64{"variablesReference": reference})
+func (v *variables) isString(ctx context.Context, reference int64, name string) bool {
+	answer, err := v.wire.Up.Inject(ctx, &dap.VariablesRequest{
+		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: int(reference)},
+	})
 	if err != nil {
 		return false
 	}
@@ -119,67 +131,84 @@ func (p *Proxy) isString(ctx context.Context, reference int64, name string) bool
 	if answer.Decode("body", &body) != nil {
 		return false
 	}
-	for _, v := range body.Variables {
-		if v.Name == name && v.Type == "string" {
+	for _, one := range body.Variables {
+		if one.Name == name && one.Type == "string" {
 			return true
 		}
 	}
 	return false
 }
 
+// evaluateArguments are those of an evaluate request, as far as clew reads them.
+type evaluateArguments struct {
+	Expression string `json:"expression"`
+	FrameID    int64  `json:"frameId"`
+	Context    string `json:"context"`
+}
+
+var consoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
+
+// isConsoleCommand says that Delve takes an expression for a command of its console.
+func isConsoleCommand(expression string) bool { return consoleCommand.MatchString(expression) }
+
+var call = regexp.MustCompile(`^\s*call\s+\S+`)
+
+// calls says that Delve takes an expression for one that lets the program run a function,
+// or assigns. All others only read.
+func calls(expression string) bool { return call.MatchString(expression) }
+
 // onEvaluate lends Delve a frame that it does not know: it would take the
 // innermost frame instead, and give another variable of that name. Delve's console
 // commands are about no frame.
-func (p *Proxy) onEvaluate(ctx context.Context, m *dapwire.Message) {
-	var args struct {
-		Expression string `json:"expression"`
-		FrameID    int64  `json:"frameId"`
-	}
+func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) {
+	var args evaluateArguments
 	if m.Decode("arguments", &args) != nil {
-		p.pass(m, nil)
+		v.wire.Up.Forward(m, nil)
 		return
 	}
 	if isConsoleCommand(args.Expression) {
-		p.withoutFrame(m, args.FrameID)
+		if args.FrameID >= FirstID {
+			setArgument(m, "frameId", int64(0)) // Delve does not know it
+		}
 	} else if args.FrameID >= FirstID {
-		p.evaluateInOwn(ctx, m, args.Expression)
+		v.evaluateInOwn(ctx, m, args.Expression)
 		return
 	}
-	p.pass(m, func(answer *dapwire.Message) {
+	v.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		if calls(args.Expression) {
-			p.wrote()
+			v.run.wrote()
 		}
-		if answer.Success && p.config.hear(args.Expression) {
-			p.state.writes() // frames that were kept have other paths
+		if answer.Success && v.config.learn(args.Expression) {
+			v.state.writes() // frames that were kept have other paths
 		}
 	})
 }
 
 // evaluateInOwn evaluates an expression in a frame that is lent to Delve. A call
 // would have to start from the innermost frame.
-func (p *Proxy) evaluateInOwn(ctx context.Context, m *dapwire.Message, expression string) {
+func (v *variables) evaluateInOwn(ctx context.Context, m *dapwire.Message, expression string) {
 	const message = "Unable to evaluate expression"
-	at, ref, _, ok := p.frameOf(m, errEvaluate, message)
+	at, ref, _, ok := v.lender.frameOf(m, errEvaluate, message)
 	if !ok {
 		return
 	}
 	if calls(expression) {
-		p.refuse(m, errEvaluate, message, "calls are made from the innermost frame, not from one that clew has recovered")
+		v.wire.Client.Refuse(m, errEvaluate, message, "calls are made from the innermost frame, not from one that clew has recovered")
 		return
 	}
-	answer, err := p.inFrame(ctx, m, ref, true)
+	answer, err := v.lender.inFrame(ctx, m, ref, true)
 	if err != nil {
-		p.refuse(m, errEvaluate, message, err.Error())
+		v.wire.Client.Refuse(m, errEvaluate, message, err.Error())
 		return
 	}
-	p.mapReferences(answer, at, ref, "")
-	p.client.send(answer)
+	v.lender.mapReferences(answer, at, ref, "")
+	v.wire.Client.Send(answer)
 }
 
 // onDataBreakpointInfo refuses expressions in frames that Delve does not know:
 // they would be evaluated later, when the frame is lent no more. A variable is
 // known by its address.
-func (p *Proxy) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) {
+func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) {
 	const message = "Could not get data breakpoint info"
 	var args struct {
 		VariablesReference int64 `json:"variablesReference"`
@@ -188,18 +217,18 @@ func (p *Proxy) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) {
 	switch {
 	case m.Decode("arguments", &args) != nil:
 	case args.VariablesReference >= FirstID:
-		_, h, ok := p.heldBy(m, args.VariablesReference, errDataBreak, message)
+		_, h, ok := v.heldBy(m, args.VariablesReference, errDataBreak, message)
 		if !ok {
 			return
 		}
 		if h.delve == 0 {
-			p.refuse(m, errDataBreak, message, "this is no variable of the program, which clew has recovered")
+			v.wire.Client.Refuse(m, errDataBreak, message, "this is no variable of the program, which clew has recovered")
 			return
 		}
 		setArgument(m, "variablesReference", h.delve)
 	case args.VariablesReference == 0 && args.FrameID >= FirstID:
-		p.refuse(m, errDataBreak, message, "in a frame that clew has recovered data breakpoints are set on the variables in its scopes")
+		v.wire.Client.Refuse(m, errDataBreak, message, "in a frame that clew has recovered data breakpoints are set on the variables in its scopes")
 		return
 	}
-	p.pass(m, nil)
+	v.wire.Up.Forward(m, nil)
 }

@@ -3,6 +3,8 @@ package dapwire
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/google/go-dap"
 )
 
 // Types of messages.
@@ -12,7 +14,7 @@ const (
 	TypeEvent    = "event"
 )
 
-// Message is one message, of which only the outermost fields were looked at.
+// Message is one message, of which only the outermost fields were read.
 type Message struct {
 	*Object
 	Type    string
@@ -72,56 +74,55 @@ func (m *Message) Decode(field string, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// NewRequest makes a request; it has no number yet.
-func NewRequest(command string, arguments any) (*Message, error) {
-	return build(struct {
-		Seq       int64  `json:"seq"`
-		Type      string `json:"type"`
-		Command   string `json:"command"`
-		Arguments any    `json:"arguments,omitempty"`
-	}{0, TypeRequest, command, arguments})
+// NewRequest encodes a request to Delve; it has no number yet.
+func NewRequest(r dap.RequestMessage) (*Message, error) {
+	r.GetRequest().Type = TypeRequest
+	return encode(r)
 }
 
-// NewEvent makes an event; it has no number yet.
-func NewEvent(event string, body any) (*Message, error) {
-	return build(struct {
-		Seq   int64  `json:"seq"`
-		Type  string `json:"type"`
-		Event string `json:"event"`
-		Body  any    `json:"body,omitempty"`
-	}{0, TypeEvent, event, body})
+// NewEvent encodes an event; it has no number yet.
+func NewEvent(e dap.EventMessage) (*Message, error) {
+	e.GetEvent().Type = TypeEvent
+	return encode(e)
 }
 
-// NewResponse answers a request; it has no number yet.
-func NewResponse(request *Message, body any) (*Message, error) {
-	return build(response{Type: TypeResponse, RequestSeq: request.Seq, Success: true, Command: request.Command, Body: body})
+// NewResponse encodes the answer to a request; it has no number yet.
+func NewResponse(request *Message, r dap.ResponseMessage) (*Message, error) {
+	*r.GetResponse() = responseTo(request)
+	r.GetResponse().Success = true
+	return encode(r)
 }
 
-// NewError refuses a request: a short message, and the same with what is to be
-// known, for the user.
+// ErrorResponse is [dap.ErrorResponse] with a [ErrorMessage].
+type ErrorResponse struct {
+	dap.Response
+	Body struct {
+		Error ErrorMessage `json:"error"`
+	} `json:"body"`
+}
+
+// ErrorMessage is [dap.ErrorMessage], whose showUser is always written. An editor may
+// show an error that says nothing of it, and does not show one that says false.
+type ErrorMessage struct {
+	dap.ErrorMessage
+	ShowUser bool `json:"showUser,omitempty"`
+}
+
+// NewError refuses a request: with a short message, and the same with details for
+// the user.
 func NewError(request *Message, id int, message, details string) (*Message, error) {
-	var body struct {
-		Error struct {
-			ID     int    `json:"id"`
-			Format string `json:"format"`
-		} `json:"error"`
-	}
-	body.Error.ID, body.Error.Format = id, message+": "+details
-	return build(response{Type: TypeResponse, RequestSeq: request.Seq, Command: request.Command, Message: message, Body: body})
+	r := &ErrorResponse{Response: responseTo(request)}
+	r.Message = message
+	r.Body.Error.Id, r.Body.Error.Format = id, message+": "+details
+	return encode(r)
 }
 
-type response struct {
-	Seq        int64  `json:"seq"`
-	Type       string `json:"type"`
-	RequestSeq int64  `json:"request_seq"`
-	Success    bool   `json:"success"`
-	Command    string `json:"command"`
-	Message    string `json:"message,omitempty"`
-	Body       any    `json:"body,omitempty"`
+func responseTo(request *Message) dap.Response {
+	return dap.Response{ProtocolMessage: dap.ProtocolMessage{Type: TypeResponse}, RequestSeq: int(request.Seq), Command: request.Command}
 }
 
-func build(v any) (*Message, error) {
-	content, err := json.Marshal(v)
+func encode(m dap.Message) (*Message, error) {
+	content, err := json.Marshal(m)
 	if err != nil {
 		return nil, err
 	}

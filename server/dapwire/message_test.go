@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 func TestParse(t *testing.T) {
@@ -67,7 +68,7 @@ func TestWrongTypes(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	request, err := dapwire.NewRequest("stackTrace", map[string]int{"threadId": 1})
+	request, err := dapwiretest.Request("stackTrace", map[string]int{"threadId": 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 )
@@ -65,7 +66,7 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	up, err := s.up.connect(ctx)
 	if err != nil {
 		s.Warn("%v: %v", c.RemoteAddr(), err)
-		dap.Refuse(c, s.MaxMessage, err)
+		wire.Refuse(c, s.MaxMessage, err)
 		linger(c)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/proxy"
 )
 
@@ -215,7 +216,7 @@ func answering(special map[string]func(net.Conn, *dapwire.Message)) func(net.Con
 				f(conn, m)
 				continue
 			}
-			answer, err := dapwire.NewResponse(m, map[string]any{})
+			answer, err := dapwiretest.Response(m, map[string]any{})
 			if err != nil || dapwire.Write(conn, answer.Bytes()) != nil {
 				return
 			}
@@ -344,7 +345,7 @@ func TestServerTalksNonsense(t *testing.T) {
 			for _, content := range []string{"", "{", "[]", "null", `{"type":5}`, `{"seq":"x","type":"event"}`} {
 				_ = dapwire.Write(conn, []byte(content))
 			}
-			answer, _ := dapwire.NewResponse(m, map[string]any{})
+			answer, _ := dapwiretest.Response(m, map[string]any{})
 			_ = dapwire.Write(conn, answer.Bytes())
 		}}))
 		addr, _, _ := run(t, s)

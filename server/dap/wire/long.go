@@ -1,4 +1,4 @@
-package dap
+package wire
 
 import (
 	"bytes"
@@ -22,11 +22,15 @@ func (e *LongRequestError) Error() string {
 	return fmt.Sprintf("the request has %d bytes, and Delve takes requests of up to %d", e.Length, maxDelveMessage)
 }
 
-// fits sees to it that a message of the client's is short enough for Delve, and
-// gives it back, shortened if need be: blanks count too. What is too long all the
-// same is refused, or dropped where nobody waits for an answer; the session goes
-// on. Then the message is nil.
-func (p *Proxy) fits(m *dapwire.Message, content []byte) *dapwire.Message {
+// refuseLong makes the answer to a request that was not sent.
+func refuseLong(m *dapwire.Message, long *LongRequestError) (*dapwire.Message, error) {
+	return dapwire.NewError(m, Malformed, "Request too long", long.Error())
+}
+
+// bound makes a message of the client's short enough for Delve, where leaving out its
+// blanks does. Else it refuses a request and drops any other message, and returns nil;
+// the session goes on.
+func (b *Bridge) bound(m *dapwire.Message, content []byte) *dapwire.Message {
 	if len(content) <= maxDelveMessage {
 		return m
 	}
@@ -36,9 +40,10 @@ func (p *Proxy) fits(m *dapwire.Message, content []byte) *dapwire.Message {
 		}
 	}
 	long := &LongRequestError{len(content)}
-	p.opts.Log("client: %v", long)
+	b.opts.Log("client: %v", long)
 	if m.Type == dapwire.TypeRequest {
-		p.refuse(m, errMalformed, "Request too long", long.Error())
+		answer, err := refuseLong(m, long)
+		b.Client.sendNew(answer, err)
 	}
 	return nil
 }
@@ -58,19 +63,18 @@ func shorten(content []byte) ([]byte, error) {
 // Delve writes these fields first in its answers, in this order.
 var longAnswer = regexp.MustCompile(`^\{"seq":\d+,"type":"response","request_seq":(\d+),"success":(?:true|false),"command":"([^"\\]*)"`)
 
-// tooLong gives what the client gets instead of a message of Delve's that is
-// longer than messages may be: an error, where it is an answer.
-func (p *Proxy) tooLong(long *dapwire.LongError) ([]byte, error) {
-	p.opts.Log("upstream: %v", long)
+// replaceLong makes an error of an answer of Delve's that is longer than messages may
+// be. It returns nil for an event: no request waits for it.
+func replaceLong(long *dapwire.LongError) ([]byte, error) {
 	found := longAnswer.FindSubmatch(long.Begin)
 	if found == nil {
-		return nil, nil // an event: nobody waits for it
+		return nil, nil
 	}
 	seq, err := strconv.ParseInt(string(found[1]), 10, 64)
 	if err != nil {
 		return nil, nil
 	}
-	m, err := dapwire.NewError(&dapwire.Message{Seq: seq, Command: string(found[2])}, errMalformed, "Answer too long",
+	m, err := dapwire.NewError(&dapwire.Message{Seq: seq, Command: string(found[2])}, Malformed, "Answer too long",
 		fmt.Sprintf("it has %d bytes, and maxMessage in clew's configuration is %d", long.Length, long.Limit))
 	if err != nil {
 		return nil, err

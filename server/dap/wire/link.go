@@ -1,4 +1,4 @@
-package dap
+package wire
 
 import (
 	"context"
@@ -7,17 +7,21 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// firstInjected is the number of the first request of our own; clients count
-// from 1.
+// firstInjected is the number of the first request of clew's own; clients count from 1.
 const firstInjected = 1 << 40
 
+// errUpstreamGone is the error of a request without an answer.
 var errUpstreamGone = errors.New("the debugger has ended the session")
 
-// link is the connection to Delve: it knows which requests wait for an answer.
-type link struct {
+// Link is the connection to Delve: it knows which requests wait for an answer.
+type Link struct {
+	toClient func(*dapwire.Message)
+
 	writing sync.Mutex
 	w       io.Writer
 
@@ -34,24 +38,35 @@ type pending struct {
 	rewrite func(*dapwire.Message) // changes the answer before the client sees it; may be nil
 }
 
-func newLink(w io.Writer) *link {
-	return &link{w: w, next: firstInjected, waiting: make(map[int64][]*pending), gone: make(chan struct{})}
+func newLink(w io.Writer, toClient func(*dapwire.Message)) *Link {
+	return &Link{toClient: toClient, w: w, next: firstInjected, waiting: make(map[int64][]*pending), gone: make(chan struct{})}
 }
 
-// forward passes a request of the client's.
-func (l *link) forward(m *dapwire.Message, rewrite func(*dapwire.Message)) error {
-	_, err := l.request(m, &pending{seq: m.Seq, rewrite: rewrite})
-	return err
+// Forward passes a request of the client's. Rewrite, which may be nil, changes the answer
+// before the client gets it. A request that is too long is answered with an error; that
+// the connection is gone is noticed where it is read.
+func (l *Link) Forward(m *dapwire.Message, rewrite func(*dapwire.Message)) {
+	err := l.request(m, &pending{seq: m.Seq, rewrite: rewrite})
+	var long *LongRequestError
+	if !errors.As(err, &long) {
+		return
+	}
+	if answer, err := refuseLong(m, long); err == nil {
+		if rewrite != nil {
+			rewrite(answer)
+		}
+		l.toClient(answer)
+	}
 }
 
-// ask sends a request whose answer the client does not see, and waits for it.
+// Ask sends a request whose answer the client does not see, and waits for it.
 // The answer carries the number that the request had.
-func (l *link) ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, error) {
+func (l *Link) Ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, error) {
 	p := &pending{seq: m.Seq, answer: make(chan *dapwire.Message, 1)}
-	if _, err := l.request(m, p); err != nil {
+	if err := l.request(m, p); err != nil {
 		var long *LongRequestError
 		if errors.As(err, &long) {
-			return refusedAsLong(m, long)
+			return refuseLong(m, long)
 		}
 		return nil, err
 	}
@@ -70,20 +85,20 @@ func (l *link) ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, e
 	}
 }
 
-// inject asks with a request that was made here.
-func (l *link) inject(ctx context.Context, command string, arguments any) (*dapwire.Message, error) {
-	m, err := dapwire.NewRequest(command, arguments)
+// Inject asks with a request of clew's own.
+func (l *Link) Inject(ctx context.Context, request dap.RequestMessage) (*dapwire.Message, error) {
+	m, err := dapwire.NewRequest(request)
 	if err != nil {
 		return nil, err
 	}
-	return l.ask(ctx, m)
+	return l.Ask(ctx, m)
 }
 
-func (l *link) request(m *dapwire.Message, p *pending) (seq int64, err error) {
+func (l *Link) request(m *dapwire.Message, p *pending) (err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	seq = m.Seq
+	seq := m.Seq
 	if p.answer != nil && m.Seq == 0 || m.Seq >= firstInjected {
 		seq = l.next
 		l.next++
@@ -102,31 +117,24 @@ func (l *link) request(m *dapwire.Message, p *pending) (seq int64, err error) {
 	if err != nil {
 		l.take(seq)
 	}
-	return seq, err
+	return err
 }
 
-// refusedAsLong is the answer to a request that was not sent.
-func refusedAsLong(m *dapwire.Message, long *LongRequestError) (*dapwire.Message, error) {
-	return dapwire.NewError(m, errMalformed, "Request too long", long.Error())
-}
-
-// pass sends what is no request.
-func (l *link) pass(m *dapwire.Message) error { return l.writeRaw(m.Bytes()) }
-
-func (l *link) writeRaw(content []byte) error {
+// write sends what needs no answer.
+func (l *Link) write(content []byte) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return dapwire.Write(l.w, content)
 }
 
-// idle says that everything was answered.
-func (l *link) idle() bool {
+// Idle says that Delve has answered every request.
+func (l *Link) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting) == 0
 }
 
-func (l *link) take(seq int64) *pending {
+func (l *Link) take(seq int64) *pending {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := l.waiting[seq]
@@ -142,10 +150,10 @@ func (l *link) take(seq int64) *pending {
 	return p
 }
 
-// answered takes Delve's answer: it gives the message for the client, nil where
-// there is none. Delve may answer a request twice (a restart that fails); the
-// second time nobody waits any more, and the answer passes.
-func (l *link) answered(m *dapwire.Message) *dapwire.Message {
+// answered takes Delve's answer, and returns the message for the client, nil if there is
+// none. Delve may answer a request twice (a restart that fails): the second answer
+// passes.
+func (l *Link) answered(m *dapwire.Message) *dapwire.Message {
 	p := l.take(m.RequestSeq)
 	if p == nil {
 		if m.RequestSeq >= firstInjected {
@@ -164,8 +172,8 @@ func (l *link) answered(m *dapwire.Message) *dapwire.Message {
 	return m
 }
 
-// closed releases who waits for an answer.
-func (l *link) closed() {
+// closed ends the waiting for answers.
+func (l *Link) closed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {

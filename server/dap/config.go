@@ -1,0 +1,141 @@
+package dap
+
+import (
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/pluginhost"
+)
+
+// Annotate says how a stack shows where its evidence becomes weaker.
+type Annotate string
+
+// The ways to show it.
+const (
+	AnnotateLabels Annotate = "labels" // rows between frames
+	AnnotateNames  Annotate = "names"  // in the frames' names
+	AnnotateOff    Annotate = "off"
+)
+
+// config is what launch and attach requests say, as far as clew needs it.
+type config struct {
+	mu         sync.Mutex
+	depth      int // frames where the client names no number
+	annotate   Annotate
+	strategies StrategyConfig
+	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
+	core       string      // the core file, "" for none, and
+	executable string      // what it is of
+}
+
+// defaultDepth is Delve's stackTraceDepth.
+const defaultDepth = 50
+
+func defaultConfig() config { return config{depth: defaultDepth, annotate: AnnotateLabels} }
+
+// launchArguments are the attributes of launch and attach requests.
+type launchArguments struct {
+	Mode            string         `json:"mode"`
+	Program         string         `json:"program"`
+	CoreFilePath    string         `json:"coreFilePath"`
+	ProcessID       int            `json:"processId"`
+	OutputMode      string         `json:"outputMode"`
+	StackTraceDepth int            `json:"stackTraceDepth"`
+	SubstitutePath  []substitution `json:"substitutePath"`
+
+	clew clewArguments // is read by itself: see readClew
+}
+
+type substitution struct {
+	From string `json:"from"` // the client's
+	To   string `json:"to"`
+}
+
+// clewArguments is the attribute that is clew's own.
+type clewArguments struct {
+	Strategies []string                `json:"strategies"`
+	Annotate   Annotate                `json:"annotate"`
+	Plugins    []pluginhost.ThirdParty `json:"plugins"`
+}
+
+func (c *config) set(args *launchArguments) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.core, c.executable = "", ""
+	if args.Mode == "core" {
+		c.core, c.executable = args.CoreFilePath, args.Program
+	}
+	if args.StackTraceDepth > 0 {
+		c.depth = args.StackTraceDepth
+	}
+	if args.clew.Annotate != "" {
+		c.annotate = args.clew.Annotate
+	}
+	if len(args.clew.Strategies) > 0 {
+		c.strategies.Names = args.clew.Strategies
+	}
+	if len(args.clew.Plugins) > 0 {
+		c.strategies.Plugins = args.clew.Plugins
+	}
+	if len(args.SubstitutePath) > 0 {
+		c.toClient = nil
+		for _, s := range args.SubstitutePath {
+			c.toClient = append(c.toClient, [2]string{s.To, s.From})
+		}
+	}
+}
+
+// coreFile returns the core file that is debugged, if one is.
+func (c *config) coreFile() (core, executable string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core, c.executable
+}
+
+// get returns how stacks are shown.
+func (c *config) get() (depth int, annotate Annotate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.depth, c.annotate
+}
+
+// wishes says which strategies the session wants.
+func (c *config) wishes() StrategyConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strategies
+}
+
+// clientPath is a path as the client knows it.
+func (c *config) clientPath(path string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return delve.SubstitutePath(path, c.toClient)
+}
+
+var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
+
+var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
+
+// learn takes over what a console command has changed, which Delve has carried out. It
+// returns whether frames look different now.
+func (c *config) learn(command string) (changed bool) {
+	if found := setPaths.FindStringSubmatch(command); found != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.toClient = delve.EditSubstitutePath(c.toClient, found[1])
+		return true
+	}
+	found := setDepth.FindStringSubmatch(command)
+	if found == nil {
+		return false
+	}
+	if n, err := strconv.Atoi(found[1]); err == nil && n > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.depth = n
+	}
+	return false
+}

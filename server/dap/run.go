@@ -1,0 +1,49 @@
+package dap
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/dap/wire"
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// running passes the requests that let the program run, or change its memory.
+type running struct {
+	up     *wire.Link
+	state  *state
+	alias  *threadAlias
+	guard  *programGuard
+	target func() Target
+}
+
+// onResume passes what lets the program run.
+func (r *running) onResume(_ context.Context, m *dapwire.Message) {
+	r.alias.mapThread(m)
+	r.resume(m, nil)
+}
+
+// resume passes what lets the program run; rewrite, which may be nil, changes the
+// answer.
+func (r *running) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
+	r.guard.resumes()
+	answered := r.state.resumes()
+	r.up.Forward(m, func(answer *dapwire.Message) {
+		answered(answer.Success)
+		if rewrite != nil {
+			rewrite(answer)
+		}
+	})
+}
+
+// onWrite passes what changes the program's memory.
+func (r *running) onWrite(_ context.Context, m *dapwire.Message) {
+	r.up.Forward(m, func(*dapwire.Message) { r.wrote() })
+}
+
+// wrote is called when a request may have changed the program's memory.
+func (r *running) wrote() {
+	r.state.writes()
+	if s, ok := r.target().(Shared); ok {
+		s.Wrote()
+	}
+}

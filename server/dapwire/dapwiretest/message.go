@@ -1,0 +1,23 @@
+package dapwiretest
+
+import (
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dapwire"
+)
+
+// Request makes a request; it has no number yet.
+func Request(command string, arguments any) (*dapwire.Message, error) {
+	return dapwire.NewRequest(&struct {
+		dap.Request
+		Arguments any `json:"arguments,omitempty"`
+	}{dap.Request{Command: command}, arguments})
+}
+
+// Response answers a request; it has no number yet.
+func Response(request *dapwire.Message, body any) (*dapwire.Message, error) {
+	return dapwire.NewResponse(request, &struct {
+		dap.Response
+		Body any `json:"body,omitempty"`
+	}{Body: body})
+}
