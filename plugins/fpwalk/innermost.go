@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/clewdbg/clew/internal/unwind/prologue"
-	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -32,7 +31,7 @@ func (w *walker) innermost() bool {
 	if verdict.Kind == prologue.Unknown || found.Certain == prologue.None {
 		return w.unchecked(verdict.Reason)
 	}
-	r := simulate.Rule(w.arch, &found)
+	r := found.Rule(w.arch)
 	switch {
 	case !f.Exact:
 		return w.apply(&r, unwind.TrustScan, noteInexact)
@@ -55,7 +54,7 @@ func (w *walker) caller() bool {
 	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body {
 		return true
 	}
-	r, note := simulate.Rule(w.arch, &found), ""
+	r, note := found.Rule(w.arch), ""
 	if found.Certain != prologue.Exact {
 		note = noteLikely
 	}

@@ -3,7 +3,6 @@ package scan
 import (
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
-	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -78,7 +77,7 @@ func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
 	if !ok {
 		return nil, false
 	}
-	e := &entry{rule: simulate.Rule(w.arch, &found), cfa: v + uint64(found.CFA.Off), certain: base == w.sp || w.innermost(),
+	e := &entry{rule: found.Rule(w.arch), cfa: v + uint64(found.CFA.Off), certain: base == w.sp || w.innermost(),
 		exact: found.Certain == prologue.Exact}
 	switch found.RA.Kind {
 	case prologue.AtCFA:

@@ -45,7 +45,7 @@ func at(arch unwind.Arch, code []byte, start, pc uint64, cfa prologue.Expr) (row
 		return nil, false, verdict.Reason
 	}
 	body := verdict.Kind == prologue.Body || verdict.Kind == prologue.BodyNoFP
-	return &Row{Rule: Rule(arch, &found), Body: body}, found.Certain == prologue.Exact, ""
+	return &Row{Rule: found.Rule(arch), Body: body}, found.Certain == prologue.Exact, ""
 }
 
 // Finds says whether the CFA is a register plus an offset by the rule, too.
