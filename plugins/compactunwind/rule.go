@@ -25,33 +25,52 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 		return im.stub(addr, kind)
 	}
 	body, dwarf, err := im.encoded(addr, kind)
-	if kind == unwind.KindReturn && (err != nil || !dwarf || !im.pushes(body)) {
-		return body, err
+	switch {
+	case kind == unwind.KindInstruction:
+		return im.anywhere(addr, body, dwarf, err)
+	case err == nil && dwarf && im.pushes(body):
+		return im.waiting(addr, body), nil
 	}
-	at := addr
-	code, start, why := im.functionCode(addr)
-	if code != nil && kind == unwind.KindReturn {
-		var ok bool
-		if at, ok = im.callState(code, start, addr); !ok {
-			return body, nil
-		}
+	return body, err
+}
+
+// waiting is the rule of a frame that waits in a call, in a function whose table
+// may be wrong there: by the function's code, where that shows one.
+func (im *image) waiting(addr uint64, body *tablewalk.Rule) *tablewalk.Rule {
+	code, start, _ := im.functionCode(addr)
+	if code == nil {
+		return body
 	}
+	at, ok := im.callState(code, start, addr)
+	if !ok {
+		return body
+	}
+	row, sure, _ := im.simulate(code, start, at, body)
+	switch {
+	case row == nil:
+		return body
+	case sure:
+		return &tablewalk.Rule{Rule: row.Rule}
+	}
+	return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}
+}
+
+// anywhere is the rule at any instruction of a function, whose table, if it has
+// one, describes its body.
+func (im *image) anywhere(addr uint64, body *tablewalk.Rule, dwarf bool, err error) (*tablewalk.Rule, error) {
 	var row *simulate.Row
 	sure := false
+	code, start, why := im.functionCode(addr)
 	if code != nil {
-		row, sure, why = simulate.At(im.arch, code, start, at)
+		row, sure, why = im.simulate(code, start, addr, body)
 	}
-	if base, offset, ok := bodyCFA(body); row != nil && !sure && ok && err == nil {
-		if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
-			row, sure = better, settled || better.Finds(base, offset)
-		}
-	}
+	unusable := body == nil || err != nil
 	switch {
 	case row != nil && sure:
 		return &tablewalk.Rule{Rule: row.Rule}, nil
-	case row != nil && (body == nil || err != nil || !row.Body || dwarf):
+	case row != nil && (unusable || !row.Body || dwarf):
 		return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}, nil
-	case kind == unwind.KindReturn || body == nil || err != nil:
+	case unusable:
 		return body, err
 	}
 	body.Doubt = doubtBody
@@ -59,6 +78,20 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 		body.Doubt += " (" + why + ")"
 	}
 	return body, nil
+}
+
+// simulate finds the rule at an instruction by a function's code. Where that leaves
+// a doubt, what a table says of the body may settle it.
+func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (row *simulate.Row, sure bool, why string) {
+	row, sure, why = simulate.At(im.arch, code, start, at)
+	base, offset, ok := bodyCFA(body)
+	if row == nil || sure || !ok {
+		return row, sure, why
+	}
+	if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
+		return better, settled || better.Finds(base, offset), why
+	}
+	return row, sure, why
 }
 
 // functionCode returns the code of the function at an address from its start on,
