@@ -5,7 +5,9 @@ import (
 	"fmt"
 )
 
-// Arch is a processor architecture. The zero value is unknown.
+// Arch is a processor architecture. The zero value is unknown. What clew knows of
+// one stands in the file of its name (amd64.go, arm64.go and so on), in the same
+// order in each.
 type Arch uint8
 
 // The architectures that snapshots and targets can have. ARM is known to the
@@ -19,20 +21,63 @@ const (
 	S390X
 )
 
-var archNames = [...]string{ArchUnknown: "unknown", AMD64: "amd64", ARM64: "arm64", I386: "386", ARM: "arm", S390X: "s390x"}
+// facts are what clew knows of an architecture.
+type facts struct {
+	name string // Go's (GOARCH)
+	// Sizes and alignments in bytes.
+	pointer            int
+	instruction, stack uint64
+	order              binary.ByteOrder // nil: little-endian
+	// Registers by role.
+	pc, sp, fp, lr Register
+	// saved are the registers that the C ABI makes every function keep.
+	saved []Register
+	// userEnd is the last address of user space, and kernel the first one above it,
+	// 0 where no code lies there.
+	userEnd, kernel uint64
+	// register names a register, "" where there is none of that number.
+	register func(Register) string
+}
 
-// String gives Go's name of the architecture (GOARCH).
+// LowestCode is the lowest address that code can have: a return address below it
+// ends the stack (R8).
+const LowestCode = 4096
+
+var (
+	unknown = facts{name: "unknown", pointer: 8, instruction: 1, stack: 8, pc: NoRegister, sp: NoRegister, fp: NoRegister, lr: NoRegister,
+		userEnd: ^uint64(0), register: listed()}
+	architectures = [...]*facts{ArchUnknown: &unknown, AMD64: &amd64, ARM64: &arm64, I386: &i386, ARM: &arm, S390X: &s390x}
+)
+
+func (a Arch) facts() *facts {
+	if int(a) < len(architectures) {
+		return architectures[a]
+	}
+	return &unknown
+}
+
+// listed names registers by a list that begins with number 0.
+func listed(names ...string) func(Register) string {
+	return func(r Register) string {
+		if int(r) < len(names) {
+			return names[r]
+		}
+		return ""
+	}
+}
+
+// String returns Go's name of the architecture (GOARCH).
 func (a Arch) String() string {
-	if int(a) < len(archNames) {
-		return archNames[a]
+	if int(a) < len(architectures) {
+		return architectures[a].name
 	}
 	return fmt.Sprintf("arch(%d)", uint8(a))
 }
 
 // ParseArch reads what [Arch.String] writes; "unknown" is refused.
 func ParseArch(s string) (Arch, error) {
-	for i, n := range archNames {
-		if i > 0 && n == s {
+	for i, f := range architectures {
+		if i > 0 && f.name == s {
 			return Arch(i), nil
 		}
 	}
@@ -40,43 +85,53 @@ func ParseArch(s string) (Arch, error) {
 }
 
 // PointerSize is the size of an address in bytes, 4 or 8.
-func (a Arch) PointerSize() int {
-	if a == I386 || a == ARM {
-		return 4
-	}
-	return 8
-}
+func (a Arch) PointerSize() int { return a.facts().pointer }
 
 // ByteOrder is the architecture's default byte order. (ARM64 can be
-// big-endian; who has such a target says so explicitly.)
+// big-endian; a source of such a target says so explicitly.)
 func (a Arch) ByteOrder() binary.ByteOrder {
-	if a == S390X {
-		return binary.BigEndian
+	if order := a.facts().order; order != nil {
+		return order
 	}
 	return binary.LittleEndian
 }
 
 // InstructionAlignment is the alignment of instructions in bytes: 4 on ARM64,
 // 2 on ARM (Thumb) and s390x, 1 where instructions have no alignment.
-func (a Arch) InstructionAlignment() uint64 {
-	switch a {
-	case ARM64:
-		return 4
-	case ARM, S390X:
-		return 2
-	}
-	return 1
-}
+func (a Arch) InstructionAlignment() uint64 { return a.facts().instruction }
 
 // StackAlignment is what SP is a multiple of in every frame that rule R3
 // accepts, in bytes: the word size on x86, since a frame may start at any
 // word, and 16 on ARM64, where the processor itself demands it.
-func (a Arch) StackAlignment() uint64 {
-	switch a {
-	case ARM64:
-		return 16
-	case I386, ARM:
-		return 4
-	}
-	return 8
+func (a Arch) StackAlignment() uint64 { return a.facts().stack }
+
+// PC is the register that holds the program counter.
+func (a Arch) PC() Register { return a.facts().pc }
+
+// SP is the stack pointer.
+func (a Arch) SP() Register { return a.facts().sp }
+
+// FP is the register that the ABI uses as frame pointer.
+func (a Arch) FP() Register { return a.facts().fp }
+
+// LR is the link register, [NoRegister] on x86.
+func (a Arch) LR() Register { return a.facts().lr }
+
+// CalleeSaved are the registers that every function keeps for its caller by the
+// architecture's C ABI, without stack pointer and link register. It is nil where
+// that is not known. The list must not be changed.
+func (a Arch) CalleeSaved() []Register { return a.facts().saved }
+
+// Canonical says whether code can have an address: on amd64 the upper bits are
+// all alike (R4), on arm64 it lies in user space (R6), on others it has no more
+// bits than a pointer.
+func (a Arch) Canonical(addr uint64) bool {
+	return addr <= a.facts().userEnd || a.InKernel(addr)
+}
+
+// InKernel says whether an address lies in the kernel's half of the address
+// space, where that has one (amd64: [vsyscall] is there).
+func (a Arch) InKernel(addr uint64) bool {
+	f := a.facts()
+	return f.kernel != 0 && addr >= f.kernel
 }

@@ -247,7 +247,7 @@ func rowText(row *inspect.Row) string {
 	add("ra", row.RA)
 	add("fp", row.FP)
 	for _, s := range row.Saved {
-		add(s.Register, s.Rule)
+		add(s.Register, s.Value)
 	}
 	text := strings.Join(parts, "; ")
 	for _, f := range row.Flags {

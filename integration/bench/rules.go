@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // randomAddresses is how many addresses are looked up in a round.
@@ -44,25 +44,30 @@ func rules(t *table) error {
 		f := &fdes[rng.IntN(len(fdes))]
 		addresses[i] = f.Start + rng.Uint64N(f.End-f.Start)
 	}
-	row := func(addr uint64) (*cfi.Row, error) {
+	find := func(addr uint64) (*rule.Rule, error) {
 		f, ok := whole.Find(addr)
 		if !ok {
 			return nil, fmt.Errorf("no FDE at %#x", addr)
 		}
-		return whole.Row(&f, addr)
+		row, err := whole.Row(&f, addr)
+		if err != nil {
+			return nil, err
+		}
+		r := row.Rule()
+		return &r, nil
 	}
-	frame, caller := stackForRules(), apply.Caller{}
-	step := func(r *cfi.Row) error {
-		err := r.Unwind(&frame, &caller)
-		if err == apply.ErrOutermost { //nolint:errorlint // never wrapped
+	frame, caller := stackForRules(), rule.Caller{}
+	step := func(r *rule.Rule) error {
+		err := r.Apply(&frame, &caller)
+		if err == rule.ErrOutermost { //nolint:errorlint // never wrapped
 			return nil
 		}
 		return err
 	}
-	kept := make([]*cfi.Row, 0, len(addresses))
+	kept := make([]*rule.Rule, 0, len(addresses))
 	usable := addresses[:0]
 	for _, addr := range addresses {
-		r, err := row(addr)
+		r, err := find(addr)
 		if err != nil {
 			return err
 		}
@@ -88,7 +93,7 @@ func rules(t *table) error {
 		contender{name: "index without header", run: func() error { t := cfi.New(section, bare); _, ok := t.Find(usable[0]); return found(ok) }},
 		contender{name: "find", run: each(func(i int) error { _, ok := whole.Find(usable[i]); return found(ok) })},
 		contender{name: "cold step", run: each(func(i int) error {
-			r, err := row(usable[i])
+			r, err := find(usable[i])
 			if err != nil {
 				return err
 			}
@@ -145,11 +150,11 @@ func libc() (section, header cfi.Section, code unwind.RangeSet, err error) {
 }
 
 // stackForRules is a frame in the middle of memory that holds any rule's words.
-func stackForRules() apply.Frame {
+func stackForRules() rule.Frame {
 	const base, size = 0x7ffd_0000_0000, 1 << 20
 	var regs unwind.Registers
 	for reg := range unwind.Register(17) {
 		regs.Set(reg, base+size/2)
 	}
-	return apply.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: unwind.Windows{{Addr: base, Data: make([]byte, size)}}}
+	return rule.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: unwind.Windows{{Addr: base, Data: make([]byte, size)}}}
 }

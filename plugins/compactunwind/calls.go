@@ -17,7 +17,7 @@ func (im *image) callState(code []byte, start, addr uint64) (at uint64, ok bool)
 	for _, at := range d.Calls(im.arch == unwind.ARM64, code, start, addr+1) {
 		if row, _, _ := simulate.At(im.arch, code, start, at); row != nil {
 			// Registers that the call may have changed find no frame any more.
-			base := unwind.Register(row.Rule.CFA.Base)
+			base := row.CFA.Register
 			return at, base == im.arch.SP() || slices.Contains(im.arch.CalleeSaved(), base)
 		}
 	}

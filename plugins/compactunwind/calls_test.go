@@ -37,7 +37,7 @@ func TestBehindCallWithoutReturn(t *testing.T) {
 		{function + 2, unwind.KindInstruction, "cfa=rsp+8; ra=[cfa-8]; fp=unchanged"},
 	} {
 		rule, err := opened.Rule(c.at, c.kind)
-		if err != nil || rule == nil || rule.Text != c.want || rule.Doubt != "" {
+		if err != nil || rule == nil || rule.String() != c.want || rule.Doubt != "" {
 			t.Errorf("at %#x (%v): %+v, %v; want %s", c.at-function, c.kind, rule, err, c.want)
 		}
 	}

@@ -41,7 +41,7 @@ func TestFDEOffset(t *testing.T) {
 				if err != nil || rule == nil {
 					t.Fatalf("at %#x: %v, %v", at, rule, err)
 				}
-				texts = append(texts, rule.Text)
+				texts = append(texts, rule.String())
 			}
 		}
 		return texts

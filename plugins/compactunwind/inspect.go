@@ -3,7 +3,6 @@ package compactunwind
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
@@ -84,19 +83,8 @@ func (im *image) shown(e table.Entry) inspect.Row {
 		out.Delegate = unwind.StrategyDWARF
 		return out
 	}
-	row := encodedRow{arch: im.arch, rule: r}
-	for name, rule := range row.equations() {
-		switch name {
-		case "cfa":
-			out.CFA = rule
-		case "ra":
-			out.RA = rule
-		case "fp":
-			out.FP = rule
-		default:
-			out.Saved = append(out.Saved, inspect.Saved{Register: name, Rule: rule})
-		}
-	}
+	made := r.Rule(im.arch)
+	out.Equations = made.Equations()
 	if r.Signed {
 		out.Flags = append(out.Flags, inspect.Mangled)
 	}
@@ -104,22 +92,4 @@ func (im *image) shown(e table.Entry) inspect.Row {
 		out.Flags = append(out.Flags, inspect.TopFrameOnly)
 	}
 	return out
-}
-
-// equations yields the rules of CFA, return address and frame pointer, and of the
-// other registers.
-func (r *encodedRow) equations() func(yield func(name, rule string) bool) {
-	return func(yield func(name, rule string) bool) {
-		for part := range strings.SplitSeq(r.String(), "; ") {
-			name, rule, _ := strings.Cut(part, "=")
-			if !yield(name, rule) {
-				return
-			}
-		}
-		for _, s := range r.rule.Saved() {
-			if s.Register != r.arch.FP() && !yield(r.arch.RegisterName(s.Register), r.place(s.Offset)) {
-				return
-			}
-		}
-	}
 }

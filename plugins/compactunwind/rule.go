@@ -3,11 +3,11 @@ package compactunwind
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // What is said of rules that may be wrong.
@@ -24,44 +24,77 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	if im.stubs.Contains(addr) || im.helper.Contains(addr) {
 		return im.stub(addr, kind)
 	}
-	rule, err := im.encoded(addr, kind)
-	if kind == unwind.KindReturn && (err != nil || !im.pushes(rule)) {
-		return rule, err
-	}
-	at := addr
-	code, start, why := im.functionCode(addr)
-	if code != nil && kind == unwind.KindReturn {
-		var ok bool
-		if at, ok = im.callState(code, start, addr); !ok {
-			return rule, nil
-		}
-	}
-	var row *simulate.Row
-	sure := false
-	if code != nil {
-		row, sure, why = simulate.At(im.arch, code, start, at)
-	}
-	if base, offset, ok := bodyCFA(rule); row != nil && !sure && ok && err == nil {
-		if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
-			row, sure = better, settled || better.Finds(base, offset)
-		}
-	}
+	body, dwarf, err := im.encoded(addr, kind)
 	switch {
-	case row != nil && sure:
-		return &tablewalk.Rule{Row: row, Text: row.String()}, nil
-	case row != nil && (rule == nil || err != nil || !row.Body || isDWARF(rule)):
-		return &tablewalk.Rule{Row: row, Text: row.String(), Doubt: doubtLikely}, nil
-	case kind == unwind.KindReturn || rule == nil || err != nil:
-		return rule, err
+	case kind == unwind.KindInstruction:
+		return im.anywhere(addr, body, dwarf, err)
+	case err == nil && dwarf && im.pushes(body):
+		return im.waiting(addr, body), nil
 	}
-	rule.Doubt = doubtBody
-	if why != "" {
-		rule.Doubt += " (" + why + ")"
-	}
-	return rule, nil
+	return body, err
 }
 
-// functionCode gives the code of the function at an address from its start on,
+// waiting is the rule of a frame that waits in a call, in a function whose table
+// may be wrong there: by the function's code, where that shows one.
+func (im *image) waiting(addr uint64, body *tablewalk.Rule) *tablewalk.Rule {
+	code, start, _ := im.functionCode(addr)
+	if code == nil {
+		return body
+	}
+	at, ok := im.callState(code, start, addr)
+	if !ok {
+		return body
+	}
+	row, sure, _ := im.simulate(code, start, at, body)
+	switch {
+	case row == nil:
+		return body
+	case sure:
+		return &tablewalk.Rule{Rule: row.Rule}
+	}
+	return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}
+}
+
+// anywhere is the rule at any instruction of a function, whose table, if it has
+// one, describes its body.
+func (im *image) anywhere(addr uint64, body *tablewalk.Rule, dwarf bool, err error) (*tablewalk.Rule, error) {
+	var row *simulate.Row
+	sure := false
+	code, start, why := im.functionCode(addr)
+	if code != nil {
+		row, sure, why = im.simulate(code, start, addr, body)
+	}
+	unusable := body == nil || err != nil
+	switch {
+	case row != nil && sure:
+		return &tablewalk.Rule{Rule: row.Rule}, nil
+	case row != nil && (unusable || !row.Body || dwarf):
+		return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}, nil
+	case unusable:
+		return body, err
+	}
+	body.Doubt = doubtBody
+	if why != "" {
+		body.Doubt += " (" + why + ")"
+	}
+	return body, nil
+}
+
+// simulate finds the rule at an instruction by a function's code. Where that leaves
+// a doubt, what a table says of the body may settle it.
+func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (row *simulate.Row, sure bool, why string) {
+	row, sure, why = simulate.At(im.arch, code, start, at)
+	base, offset, ok := bodyCFA(body)
+	if row == nil || sure || !ok {
+		return row, sure, why
+	}
+	if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
+		return better, settled || better.Finds(base, offset), why
+	}
+	return row, sure, why
+}
+
+// functionCode returns the code of the function at an address from its start on,
 // beyond that address; nil with the reason where that is not known.
 func (im *image) functionCode(addr uint64) (code []byte, start uint64, why string) {
 	f, ok := im.function(addr)
@@ -75,65 +108,50 @@ func (im *image) functionCode(addr uint64) (code []byte, start uint64, why strin
 	return code, f.Start, ""
 }
 
-// isDWARF says whether a rule is of __eh_frame.
-func isDWARF(rule *tablewalk.Rule) bool {
-	_, ok := rule.Row.(*cfi.Row)
-	return ok
-}
-
 // pushes says whether a rule is of a function on x86-64 that finds its frame by
-// the stack pointer and moves that in its body, for which there are DWARF tables.
-// They go by the order of the code and not by the paths through it: clang for
-// macOS does not mend them where a push is not behind its pop.
-func (im *image) pushes(rule *tablewalk.Rule) bool {
-	if im.arch != unwind.AMD64 || rule == nil || !isDWARF(rule) {
-		return false
-	}
-	base, _, ok := bodyCFA(rule)
-	return ok && base == im.arch.SP()
+// the stack pointer and moves that in its body. DWARF tables of such functions go
+// by the order of the code and not by the paths through it: clang for macOS does
+// not mend them where a push is not behind its pop.
+func (im *image) pushes(body *tablewalk.Rule) bool {
+	base, _, ok := bodyCFA(body)
+	return ok && im.arch == unwind.AMD64 && base == im.arch.SP()
 }
 
-// bodyCFA is how a table says that the CFA is found.
-func bodyCFA(rule *tablewalk.Rule) (base unwind.Register, offset int64, ok bool) {
-	if rule == nil {
+// bodyCFA is how a table finds the CFA, where that is by a register.
+func bodyCFA(body *tablewalk.Rule) (base unwind.Register, offset int64, ok bool) {
+	if body == nil || body.CFA.From != rule.Register || body.CFA.Deref {
 		return 0, 0, false
 	}
-	switch r := rule.Row.(type) {
-	case *encodedRow:
-		return r.rule.Base, r.rule.Offset, true
-	case *cfi.Row:
-		return r.CFA.Register, r.CFA.Offset, r.CFA.Kind == cfi.InRegister
-	}
-	return 0, 0, false
+	return body.CFA.Register, body.CFA.Offset, true
 }
 
-// encoded finds the rule in the tables.
-func (im *image) encoded(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) {
+// encoded finds the rule in the tables. dwarf says that it is of __eh_frame.
+func (im *image) encoded(addr uint64, kind unwind.PCKind) (found *tablewalk.Rule, dwarf bool, err error) {
 	if addr < im.base || addr-im.base > 1<<32-1 {
-		return nil, nil
+		return nil, false, nil
 	}
 	entry, ok := im.table.Find(uint32(addr - im.base))
 	if !ok {
-		return nil, nil
+		return nil, false, nil
 	}
 	r, err := im.decode(entry)
 	if err != nil {
-		return nil, fmt.Errorf("at %#x: %w", addr, err)
+		return nil, false, fmt.Errorf("at %#x: %w", addr, err)
 	}
 	switch r.Kind {
 	case table.Null:
-		return nil, nil
+		return nil, false, nil
 	case table.DWARF:
-		return im.dwarf(addr, entry, r.FDE)
+		found, err = im.dwarf(addr, entry, r.FDE)
+		return found, true, err
 	}
 	if r.InLR && kind == unwind.KindReturn {
-		return nil, im.table.Refuse(entry, fmt.Errorf("the function at %#x keeps its return address in a register, and has called (R10)", addr))
+		return nil, false, im.table.Refuse(entry, fmt.Errorf("the function at %#x keeps its return address in a register, and has called (R10)", addr))
 	}
-	row := &encodedRow{arch: im.arch, rule: r}
-	return &tablewalk.Rule{Row: row, Text: row.String()}, nil
+	return &tablewalk.Rule{Rule: r.Rule(im.arch)}, false, nil
 }
 
-// decode gives the rule of an entry, with what of its code that needs.
+// decode returns the rule of an entry, with what of its code that needs.
 func (im *image) decode(e table.Entry) (table.Rule, error) {
 	start := im.base + uint64(e.Start)
 	return im.table.Decode(im.arch, e, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
@@ -149,7 +167,7 @@ func (im *image) dwarf(addr uint64, entry table.Entry, hint uint32) (*tablewalk.
 			if err != nil {
 				return nil, err
 			}
-			return &tablewalk.Rule{Row: row, Text: row.String(), Signal: row.Signal}, nil
+			return &tablewalk.Rule{Rule: row.Rule()}, nil
 		}
 	}
 	return nil, im.table.Refuse(entry, fmt.Errorf("the code at %#x is said to have an FDE (at %#x in %s), and has none", addr, hint, sectionEH))

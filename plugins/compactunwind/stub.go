@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/tablewalk"
-	"github.com/clewdbg/clew/plugins/compactunwind/table"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // The shape of __stub_helper, as ld64 and lld write it: a head that all stubs
@@ -20,8 +20,8 @@ const (
 	helperHeadARM64 = 0x18 // adrp; ldr; br
 )
 
-// stub gives the rule in stubs of imported functions. They only jump, so that no
-// one returns to them.
+// stub returns the rule in stubs of imported functions. They only jump, so that no
+// call returns to them.
 func (im *image) stub(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) {
 	if kind == unwind.KindReturn {
 		return nil, fmt.Errorf("%#x lies in stubs of imported functions, which call no one", addr)
@@ -30,16 +30,12 @@ func (im *image) stub(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	if im.helper.Contains(addr) {
 		pushed = im.pushedInHelper(addr - im.helper.Start)
 	}
-	row := &encodedRow{arch: im.arch}
-	switch im.arch {
-	case unwind.AMD64:
-		row.rule = table.Rule{Kind: table.Steps, Base: unwind.AMD64RSP, Offset: 8 + pushed}
-	case unwind.ARM64:
-		row.rule = table.Rule{Kind: table.Steps, Base: unwind.ARM64SP, Offset: pushed, InLR: true}
-	default:
+	if im.arch != unwind.AMD64 && im.arch != unwind.ARM64 {
 		return nil, nil
 	}
-	return &tablewalk.Rule{Row: row, Text: row.String()}, nil
+	entry := rule.Entry(im.arch)
+	entry.CFA.Offset += pushed
+	return &tablewalk.Rule{Rule: entry}, nil
 }
 
 // pushedInHelper says how much has been pushed at an offset in __stub_helper.

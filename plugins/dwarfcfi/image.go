@@ -106,12 +106,12 @@ func (ts tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	if err != nil {
 		return nil, err
 	}
-	rule := &tablewalk.Rule{Row: row, Text: row.String(), Signal: row.Signal}
+	found := &tablewalk.Rule{Rule: row.Rule()}
 	if row.Synchronous && kind == unwind.KindInstruction && addr != fde.Start {
-		rule.Doubt = doubtSynchronous
-		rule.Settle = func(f *unwind.FunctionCode, regs *unwind.Registers) *tablewalk.Rule {
-			return settle(table.Arch(), f, &fde, row, addr, regs)
+		found.Doubt = doubtSynchronous
+		found.Settle = func(f *unwind.FunctionCode, regs *unwind.Registers) *tablewalk.Rule {
+			return settle(f, &fde, &found.Rule, addr, regs)
 		}
 	}
-	return rule, nil
+	return found, nil
 }

@@ -88,11 +88,8 @@ func (ts tables) rows(yield func(inspect.Row) bool) {
 
 // shown is a row as it is printed.
 func shown(row *cfi.Row, start, end uint64) inspect.Row {
-	eq := row.Equations()
-	out := inspect.Row{Start: start, End: end, CFA: eq.CFA, RA: eq.RA, FP: eq.FP}
-	for _, s := range eq.Saved {
-		out.Saved = append(out.Saved, inspect.Saved(s))
-	}
+	made := row.Rule()
+	out := inspect.Row{Start: start, End: end, Equations: made.Equations()}
 	if row.RA.Kind == cfi.Undefined {
 		out.Flags = append(out.Flags, inspect.Outermost)
 	}

@@ -2,10 +2,10 @@ package dwarfcfi
 
 import (
 	"github.com/clewdbg/clew/internal/unwind/cfi"
-	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // What is said of steps by a rule that the code shows and the tables do not.
@@ -20,59 +20,32 @@ const (
 // pointer, as everything that rests on code alone, or of a scanned frame where it
 // is only likely. nil leaves the doubt: the code may not be all of the function, or
 // it does not tell.
-func settle(arch unwind.Arch, f *unwind.FunctionCode, fde *cfi.FDE, row *cfi.Row, pc uint64, regs *unwind.Registers) *tablewalk.Rule {
+func settle(f *unwind.FunctionCode, fde *cfi.FDE, table *rule.Rule, pc uint64, regs *unwind.Registers) *tablewalk.Rule {
 	if !f.Exact || f.Start != fde.Start || pc-f.Start >= uint64(len(f.Code)) {
 		return nil
 	}
-	code, sure, _ := simulate.At(arch, f.Code, f.Start, pc)
+	code, sure, _ := simulate.At(table.Arch, f.Code, f.Start, pc)
 	switch {
 	case code == nil:
 		return nil
-	case agree(arch, row, &code.Rule, regs):
-		return &tablewalk.Rule{Row: row, Text: row.String()}
+	case agree(table, &code.Rule, regs):
+		return &tablewalk.Rule{Rule: *table}
 	case !sure:
-		return &tablewalk.Rule{Row: code, Text: code.String(), Doubt: doubtLikely}
+		return &tablewalk.Rule{Rule: code.Rule, Doubt: doubtLikely}
 	}
-	return &tablewalk.Rule{Row: code, Text: code.String(), Trust: unwind.TrustFramePointer, Note: noteCode}
+	return &tablewalk.Rule{Rule: code.Rule, Trust: unwind.TrustFramePointer, Note: noteCode}
 }
 
-// agree says whether a row and a rule from the code are the same in a frame: one
-// CFA, and every register in the same place.
-func agree(arch unwind.Arch, row *cfi.Row, code *prologue.Rule, regs *unwind.Registers) bool {
-	base, ok1 := regs.Get(row.CFA.Register)
-	codeBase, ok2 := regs.Get(unwind.Register(code.CFA.Base))
-	if !ok1 || !ok2 || row.CFA.Kind != cfi.InRegister || code.CFA.Deref || base+uint64(row.CFA.Offset) != codeBase+uint64(code.CFA.Off) {
-		return false
-	}
-	places := map[unwind.Register]prologue.Loc{arch.FP(): code.FP}
-	for _, s := range code.Saved[:code.N] {
-		places[unwind.Register(s.Reg)] = s.Loc
-	}
-	for _, r := range row.Rules {
-		loc, ok := places[r.Register]
-		if !ok {
-			loc = prologue.Loc{Kind: prologue.Same}
-		}
-		if r.Register != row.ReturnColumn && !samePlace(r.Rule, loc, r.Register) {
-			return false
-		}
-		delete(places, r.Register)
-	}
-	for reg, loc := range places { // without a rule: the caller's still
-		if !samePlace(cfi.Rule{}, loc, reg) {
-			return false
-		}
-	}
-	return samePlace(row.RA, code.RA, row.ReturnColumn)
+// agree says whether two rules are the same in a frame: one CFA, be it by different
+// registers, and every register in the same place.
+func agree(table, code *rule.Rule, regs *unwind.Registers) bool {
+	cfa, ok1 := inRegister(table, regs)
+	codeCFA, ok2 := inRegister(code, regs)
+	return ok1 && ok2 && cfa == codeCFA && table.EqualPlaces(code)
 }
 
-// samePlace says whether two rules for a register give the same place.
-func samePlace(rule cfi.Rule, loc prologue.Loc, reg unwind.Register) bool {
-	switch rule.Kind {
-	case cfi.Unspecified, cfi.SameValue:
-		return loc.Kind == prologue.Same || loc.Kind == prologue.InReg && unwind.Register(loc.Reg) == reg
-	case cfi.AtCFA:
-		return loc.Kind == prologue.AtCFA && loc.Off == rule.Offset
-	}
-	return false
+// inRegister returns the CFA of a rule that finds it by a register.
+func inRegister(r *rule.Rule, regs *unwind.Registers) (cfa uint64, ok bool) {
+	base, ok := regs.Get(r.CFA.Register)
+	return base + uint64(r.CFA.Offset), ok && r.CFA.From == rule.Register && !r.CFA.Deref
 }

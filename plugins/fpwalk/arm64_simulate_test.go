@@ -68,7 +68,7 @@ func TestR10LeafGoesNowhere(t *testing.T) {
 	s.wants(nil, unwind.StopBroken, "multiple of 16")
 	delete(regs, "x30")
 	s = stop(t, unwind.ARM64, mainStack(), regs).in(&unwind.FunctionCode{Start: assignAt, Exact: true, Code: assign})
-	s.wants(nil, unwind.StopNoRule, "register that is not known")
+	s.wants(nil, unwind.StopNoRule, "x30, which is not known")
 }
 
 // TestR11LinkRegister strips the return address of a leaf.

@@ -3,8 +3,8 @@ package fpwalk
 import (
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
@@ -116,11 +116,11 @@ func TestR11Upper(t *testing.T) {
 		0xa5aa_8000_1234_5678: 0xffff_8000_1234_5678,
 		0x40_1000:             0x40_1000,
 	} {
-		if got := apply.Strip(addr, mask); got != want {
+		if got := rule.Strip(addr, mask); got != want {
 			t.Errorf("%#x is %#x, want %#x", addr, got, want)
 		}
 	}
-	if apply.Strip(0xdead_beef, 0) != 0xdead_beef {
+	if rule.Strip(0xdead_beef, 0) != 0xdead_beef {
 		t.Error("a mask of 0 strips")
 	}
 }

@@ -32,6 +32,3 @@ func (c *cursor) pair(addr uint64) (first, second uint64, ok bool) {
 	second, ok2 := c.windows.Word(addr+8, c.order)
 	return first, second, ok1 && ok2
 }
-
-// word reads one word.
-func (c *cursor) word(addr uint64) (uint64, bool) { return c.windows.Word(addr, c.order) }

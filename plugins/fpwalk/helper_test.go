@@ -10,6 +10,12 @@ import (
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
+// The rules of a step along the chain.
+const (
+	ruleAMD64 = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
+	ruleARM64 = "cfa=x29+16; ra=[cfa-8]; fp=[cfa-16]"
+)
+
 const (
 	stackBase = 0x7ffd_0000_0000
 	codeBase  = 0x40_0000

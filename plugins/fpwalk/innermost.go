@@ -1,9 +1,11 @@
 package fpwalk
 
 import (
-	"github.com/clewdbg/clew/internal/unwind/apply"
+	"errors"
+
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Notes on steps from an innermost frame.
@@ -16,47 +18,47 @@ const (
 // innermost steps from a frame that was stopped anywhere in its function. The
 // frame pointer may not be its own yet, or no longer (R4, R6).
 func (w *walker) innermost() bool {
-	if w.pcValue < minCode {
+	if w.pcValue < unwind.LowestCode {
 		// A call through a null pointer. Nothing there can have run.
-		return w.apply(&w.entry, unwind.TrustScan, noteNowhere)
+		entry := rule.Entry(w.arch)
+		return w.apply(&entry, unwind.TrustScan, noteNowhere)
 	}
 	f := w.request.Function
 	if f == nil || len(f.Code) == 0 {
 		return w.unchecked("its code is not known")
 	}
-	if w.simulate == nil {
-		return w.unchecked("code of " + w.arch.String() + " is not simulated")
-	}
-	rule, verdict := w.simulate(f.Code, f.Start, w.pcValue)
-	if verdict.Kind == prologue.Unknown || rule.Certain == prologue.None {
+	found, verdict := w.simulate(f.Code, f.Start, w.pcValue)
+	if verdict.Kind == prologue.Unknown || found.Certain == prologue.None {
 		return w.unchecked(verdict.Reason)
 	}
+	r := found.Rule(w.arch)
 	switch {
 	case !f.Exact:
-		return w.apply(&rule, unwind.TrustScan, noteInexact)
-	case rule.Certain != prologue.Exact:
-		return w.apply(&rule, unwind.TrustFramePointer, noteLikely)
+		return w.apply(&r, unwind.TrustScan, noteInexact)
+	case found.Certain != prologue.Exact:
+		return w.apply(&r, unwind.TrustFramePointer, noteLikely)
 	}
-	return w.apply(&rule, unwind.TrustFramePointer, "")
+	return w.apply(&r, unwind.TrustFramePointer, "")
 }
 
-// caller steps from a frame that has called somebody, and whose code is known.
+// caller steps from a frame that waits in a call, and whose code is known.
 // Where the code shows that it keeps no frame pointer, the rule that it shows
 // is used, be it only likely; where it leaves a doubt, the frame pointer is followed
 // as always, and the host has less trust in that.
 func (w *walker) caller() bool {
 	f := w.request.Function
-	if len(f.Code) == 0 || w.waiting == nil || !f.Exact {
+	if len(f.Code) == 0 || !f.Exact {
 		return true
 	}
-	rule, verdict := w.waiting(f.Code, f.Start, w.pcValue)
-	switch {
-	case verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body:
+	found, verdict := w.waiting(f.Code, f.Start, w.pcValue)
+	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body {
 		return true
-	case rule.Certain != prologue.Exact:
-		return w.apply(&rule, unwind.TrustFramePointer, noteLikely)
 	}
-	return w.apply(&rule, unwind.TrustFramePointer, "")
+	r, note := found.Rule(w.arch), ""
+	if found.Certain != prologue.Exact {
+		note = noteLikely
+	}
+	return w.apply(&r, unwind.TrustFramePointer, note)
 }
 
 // unchecked follows the frame pointer as it is, and says that this may skip
@@ -70,139 +72,51 @@ func (w *walker) unchecked(why string) bool {
 }
 
 // apply steps to the caller by a rule from the simulation.
-func (w *walker) apply(rule *prologue.Rule, trust unwind.Trust, note string) bool {
-	sure := trust > unwind.TrustScan
-	cfa, ok := w.eval(rule.CFA)
-	if !ok {
-		return false
-	}
-	ra, known, ok := w.locate(w.ra, rule.RA, cfa)
-	if !ok {
-		return false
-	}
-	if !known {
-		return w.stop(unwind.StopNoRule, "the return address is in a register that is not known")
-	}
-	ra = apply.Strip(ra, w.config.pacMask)
-	if !w.judgeCFA(cfa, ra) {
-		return false
-	}
-	if more, done := w.judgeReturn(cfa, ra, sure); done {
-		return more
-	}
-	// Callee-saved registers are the caller's, unless the rule says otherwise.
-	caller := w.request.Registers
-	caller.Keep(w.calleeSaved)
-	for i := range rule.Saved[:rule.N] {
-		if !w.restore(&caller, unwind.Register(rule.Saved[i].Reg), rule.Saved[i].Loc, cfa) {
-			return false
+func (w *walker) apply(r *rule.Rule, trust unwind.Trust, note string) bool {
+	frame := rule.Frame{Registers: &w.request.Registers, Kind: w.request.Kind, Memory: w.request.Stack,
+		PACMask: w.config.pacMask, Segment: w.request.Segment}
+	var caller rule.Caller
+	err := r.Apply(&frame, &caller)
+	ra, found := caller.Registers.Get(w.pc)
+	if found { // what cannot be is told before what is missing
+		if bad := frame.CheckStack(w.arch, &caller); bad != nil {
+			return w.failed(bad, true)
+		}
+		if end := caller.CheckEnd(w.arch); end != nil {
+			return w.failed(end, trust > unwind.TrustScan)
+		}
+		if bad := caller.CheckCode(w.arch); bad != nil {
+			return w.failed(bad, true)
 		}
 	}
-	if !w.restore(&caller, w.fp, rule.FP, cfa) {
-		return false
+	if err != nil {
+		return w.failed(err, true)
 	}
-	w.fpValue, w.fpKnown = caller.Get(w.fp)
-	caller.Set(w.pc, ra)
-	caller.Set(w.sp, cfa)
-	step := w.push(cfa, ra, trust, w.equation(rule), note)
-	step.Caller = caller
+	w.fpValue, w.fpKnown = caller.Registers.Get(w.fp)
+	step := w.push(caller.CFA, ra, trust, r.String(), note)
+	step.Caller = caller.Registers
 	return w.goesOn()
 }
 
-// judgeCFA checks the CFA that a rule gave (R3, R10).
-func (w *walker) judgeCFA(cfa, ra uint64) bool {
+// failed ends the walk where a rule cannot be applied, or leads to no caller. What
+// is not sure is no known end.
+func (w *walker) failed(err error, sure bool) bool {
+	var memory *rule.MissingMemory
+	var register *rule.MissingRegister
+	var impossible *rule.ImpossibleError
+	var end *rule.EndError
 	switch {
-	case cfa%w.stackAlign != 0:
-		return w.broken(cfa, ra, "CFA %#x is not a multiple of %d", cfa, w.stackAlign)
-	case !w.inSegment(cfa, cfa):
-		return w.broken(cfa, ra, "CFA %#x lies outside the stack segment", cfa)
-	case cfa == w.spValue && w.arch == unwind.ARM64 && ra != w.pcValue:
-		return true // a leaf without a frame
-	case cfa <= w.spValue:
-		return w.broken(cfa, ra, "CFA %#x does not lie above the stack pointer %#x", cfa, w.spValue)
-	}
-	return true
-}
-
-// eval computes an address from the frame's registers. Where it gives false,
-// the walk has been ended.
-func (w *walker) eval(e prologue.Expr) (uint64, bool) {
-	v, ok := w.request.Registers.Get(unwind.Register(e.Base))
-	if !ok {
-		return 0, w.stop(unwind.StopNoRule, "the CFA depends on %s, which is not known", w.arch.RegisterName(unwind.Register(e.Base)))
-	}
-	v, ok = add(v, e.Off)
-	if !ok {
-		return 0, w.broken(0, 0, "the address of the CFA overflows")
-	}
-	if !e.Deref {
-		return v, true
-	}
-	if v, ok = w.load(v); !ok {
-		return 0, false
-	}
-	if v, ok = add(v, e.Add); !ok {
-		return 0, w.broken(0, 0, "the CFA overflows")
-	}
-	return v, true
-}
-
-// locate finds the caller's value of register self. It may not be known; where
-// ok is false, the walk has been ended.
-func (w *walker) locate(self unwind.Register, loc prologue.Loc, cfa uint64) (v uint64, known, ok bool) {
-	base := cfa
-	switch loc.Kind {
-	case prologue.Same:
-		v, known = w.request.Registers.Get(self)
-		return v, known, true
-	case prologue.InReg:
-		v, known = w.request.Registers.Get(unwind.Register(loc.Reg))
-		return v, known, true
-	case prologue.AtReg:
-		if base, known = w.request.Registers.Get(unwind.Register(loc.Reg)); !known {
-			return 0, false, true
-		}
-	case prologue.AtCFA:
-	default:
-		return 0, false, true
-	}
-	addr, ok := add(base, loc.Off)
-	if !ok {
-		return 0, false, w.broken(cfa, 0, "the address of a saved register overflows")
-	}
-	v, ok = w.load(addr)
-	return v, ok, ok
-}
-
-// restore sets a caller's register, or forgets it where it is lost.
-func (w *walker) restore(caller *unwind.Registers, reg unwind.Register, loc prologue.Loc, cfa uint64) bool {
-	v, known, ok := w.locate(reg, loc, cfa)
-	switch {
-	case !ok:
+	case errors.As(err, &memory):
+		w.result.Stop, w.result.Need = unwind.StopMemory, memory.Range
 		return false
-	case known:
-		caller.Set(reg, v)
-	default:
-		caller.Forget(reg)
+	case errors.As(err, &register):
+		return w.stop(unwind.StopNoRule, "%v", err)
+	case errors.As(err, &end) && sure:
+		return w.stop(unwind.StopEnd, "%v", err)
+	case errors.As(err, &end):
+		return w.broken(end.CFA, end.PC, "return address %#x lies below %d", end.PC, unwind.LowestCode)
+	case errors.As(err, &impossible):
+		return w.broken(impossible.CFA, impossible.PC, "%v", err)
 	}
-	return true
-}
-
-// load reads a word. Where it gives false, the walk has been ended.
-func (w *walker) load(addr uint64) (uint64, bool) {
-	if addr > ^uint64(0)-8 {
-		return 0, w.broken(0, 0, "address %#x lies at the end of the address space", addr)
-	}
-	v, ok := w.memory.word(addr)
-	if !ok {
-		w.need(addr, 8)
-	}
-	return v, ok
-}
-
-// add is base plus a signed offset; ok is false where it leaves the address
-// space (R10).
-func add(base uint64, off int64) (sum uint64, ok bool) {
-	sum = base + uint64(off)
-	return sum, (off >= 0) == (sum >= base)
+	return w.broken(0, 0, "%v", err)
 }

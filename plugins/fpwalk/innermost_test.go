@@ -133,7 +133,7 @@ func TestR10Innermost(t *testing.T) {
 		{at("own").Plus(-48), unwind.StopBroken, "above the stack pointer"},
 		{at("own").Plus(4), unwind.StopBroken, "multiple of 8"},
 		{num(0x5000), unwind.StopMemory, ""},
-		{num(^uint64(0) - 7), unwind.StopBroken, "overflows"},
+		{num(^uint64(0) - 7), unwind.StopBroken, "is no address"},
 	} {
 		regs := stackasm.Values{"rip": num(body), "rsp": at("own").Plus(-32), "rbp": tc.rbp}
 		stop(t, unwind.AMD64, calling(), regs).in(function(framed)).wants(nil, tc.stop, tc.reason)

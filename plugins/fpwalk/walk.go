@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Notes on steps that are less than certain.
@@ -71,8 +71,8 @@ func (w *walker) walk(ctx context.Context) error {
 	switch {
 	case w.request.Kind == unwind.KindInstruction:
 		more = w.innermost()
-	case w.pcValue < minCode:
-		w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", w.pcValue, minCode)
+	case w.pcValue < unwind.LowestCode:
+		w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", w.pcValue, unwind.LowestCode)
 		return nil
 	case w.request.Function != nil:
 		more = w.caller()
@@ -88,14 +88,14 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the walk. It gives false, for record and its like to return.
+// stop ends the walk. It returns false, for record and its like to return.
 func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
 	w.result.Stop = stop
 	w.result.Reason = fmt.Sprintf(format, args...)
 	return false
 }
 
-// broken ends the walk where a rule gives what cannot be.
+// broken ends the walk where a rule leads to what cannot be.
 func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
 	w.result.CFA, w.result.PC = cfa, pc
 	return w.stop(unwind.StopBroken, format, args...)
@@ -130,7 +130,7 @@ func (w *walker) record(sure bool) bool {
 	}
 	cfa := fp + recordSize
 	switch {
-	case fp < minCode || !w.plausible(fp):
+	case fp < unwind.LowestCode || !w.arch.Canonical(fp):
 		return w.broken(cfa, 0, "frame pointer %#x is not an address", fp)
 	case !w.inSegment(fp, cfa):
 		return w.broken(cfa, 0, "frame pointer %#x lies outside the stack segment", fp)
@@ -144,7 +144,7 @@ func (w *walker) record(sure bool) bool {
 	if !ok {
 		return w.need(fp, recordSize)
 	}
-	ra = apply.Strip(ra, w.config.pacMask)
+	ra = rule.Strip(ra, w.config.pacMask)
 	if more, done := w.judgeReturn(cfa, ra, sure); done {
 		return more
 	}
@@ -161,7 +161,7 @@ func (w *walker) record(sure bool) bool {
 		}
 		trust, note = unwind.TrustScan, noteBorder
 	}
-	step := w.push(cfa, ra, trust, w.rule, note)
+	step := w.push(cfa, ra, trust, w.text, note)
 	// What else the caller had in its registers is not known from here on.
 	step.Caller.Set(w.fp, callerFP)
 	w.fpValue = callerFP
@@ -177,11 +177,11 @@ func (w *walker) inSegment(low, high uint64) bool {
 // judgeReturn ends the walk where a return address is not one.
 func (w *walker) judgeReturn(cfa, ra uint64, sure bool) (more, done bool) {
 	switch {
-	case ra < minCode && sure:
-		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", ra, minCode), true
-	case ra < minCode:
-		return w.broken(cfa, ra, "return address %#x lies below %d", ra, minCode), true
-	case !w.plausible(ra):
+	case ra < unwind.LowestCode && sure:
+		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", ra, unwind.LowestCode), true
+	case ra < unwind.LowestCode:
+		return w.broken(cfa, ra, "return address %#x lies below %d", ra, unwind.LowestCode), true
+	case !w.arch.Canonical(ra):
 		return w.broken(cfa, ra, "return address %#x is not an address", ra), true
 	}
 	return true, false
@@ -205,7 +205,7 @@ func (w *walker) judgeCaller(cfa, callerFP uint64) callerKind {
 	switch {
 	case callerFP == 0:
 		return callerChained
-	case callerFP%8 != 0 || callerFP < minCode || !w.plausible(callerFP):
+	case callerFP%8 != 0 || callerFP < unwind.LowestCode || !w.arch.Canonical(callerFP):
 		return callerNone
 	case callerFP >= cfa:
 		return callerChained

@@ -4,6 +4,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Bounds of a simulation, in bytes: how far behind its function's entry a frame
@@ -25,7 +26,7 @@ type candidate struct {
 
 // entry is what a function's code says of the frame that is left.
 type entry struct {
-	rule    prologue.Rule
+	rule    rule.Rule
 	cfa     uint64
 	slot    uint64 // of the return address
 	onStack bool   // it has a slot
@@ -63,23 +64,24 @@ func (w *walker) entryAt(start uint64) (*entry, bool, error) {
 }
 
 func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
-	simulate := w.waiting
+	find := w.waiting
 	if w.innermost() {
-		simulate = w.simulate
+		find = w.simulate
 	}
-	rule, verdict := simulate(code, start, w.pcAddr.Raw())
-	if verdict.Kind == prologue.Unknown || rule.CFA.Deref {
+	found, verdict := find(code, start, w.pcAddr.Raw())
+	if verdict.Kind == prologue.Unknown || found.CFA.Deref {
 		return nil, false
 	}
-	base := unwind.Register(rule.CFA.Base)
+	base := unwind.Register(found.CFA.Base)
 	v, ok := w.regs.Get(base)
 	if !ok {
 		return nil, false
 	}
-	e := &entry{rule: rule, cfa: v + uint64(rule.CFA.Off), certain: base == w.sp || w.innermost(), exact: rule.Certain == prologue.Exact}
-	switch rule.RA.Kind {
+	e := &entry{rule: found.Rule(w.arch), cfa: v + uint64(found.CFA.Off), certain: base == w.sp || w.innermost(),
+		exact: found.Certain == prologue.Exact}
+	switch found.RA.Kind {
 	case prologue.AtCFA:
-		e.slot, e.onStack = e.cfa+uint64(rule.RA.Off), true
+		e.slot, e.onStack = e.cfa+uint64(found.RA.Off), true
 	case prologue.AtReg:
 		return nil, false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // instructionBudget bounds the instructions that are decoded to make one step.
@@ -87,8 +88,8 @@ func (w *walker) missing() bool {
 // step leaves one frame, and says whether the walk goes on.
 func (w *walker) step() bool {
 	w.tracer.Budget = instructionBudget
-	if pc := w.pcAddr.Raw(); pc < minCode && w.pcAddr.Kind() == unwind.KindReturn {
-		return w.stop(unwind.StopNoRule, "return address %#x lies below %d", pc, minCode)
+	if pc := w.pcAddr.Raw(); pc < unwind.LowestCode && w.pcAddr.Kind() == unwind.KindReturn {
+		return w.stop(unwind.StopNoRule, "return address %#x lies below %d", pc, unwind.LowestCode)
 	}
 	if e, ok := w.ownEntry(); ok {
 		return w.byCode(e)
@@ -247,10 +248,10 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 		w.source.need = unwind.Range{Start: slot, End: slot + wordSize}
 		return nil, false, errNeed
 	}
-	ra := strip(word, w.config.pacMask)
+	ra := rule.Strip(word, w.config.pacMask)
 	at := uint64(unwind.ReturnAddr(ra).Lookup(w.arch))
 	in, inCode := w.config.executable.Find(at)
-	if !inCode || ra < minCode || w.arch == unwind.ARM64 && ra%4 != 0 {
+	if !inCode || ra < unwind.LowestCode || w.arch == unwind.ARM64 && ra%4 != 0 {
 		return nil, false, nil
 	}
 	c = &candidate{slot: slot, ra: ra}

@@ -43,8 +43,8 @@ func shownRow(row *sframe.Row, answer sframe.Answer) inspect.Row {
 	out := inspect.Row{Start: row.Start, End: row.End}
 	null := answer == sframe.SignalWithoutRule || answer == sframe.Doubtful
 	if !null {
-		eq := row.Equations()
-		out.CFA, out.RA, out.FP = eq.CFA, eq.RA, eq.FP
+		made := row.Rule()
+		out.Equations = made.Equations()
 	}
 	for _, f := range []struct {
 		set  bool

@@ -6,6 +6,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/sframe"
 	"github.com/clewdbg/clew/internal/unwind/tablewalk"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Version is the strategy's version, raised when its answers change.
@@ -83,7 +84,7 @@ func (t tables) Signal(addr uint64) bool {
 const noteCorrected = "the table's rule for .plt.got is one word off, as linkers write it; the code shows the right one"
 
 // Rule implements [tablewalk.Tables].
-func (t tables) Rule(addr uint64, _ unwind.PCKind) (*tablewalk.Rule, error) {
+func (t tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) {
 	row, answer := t.Lookup(addr)
 	switch answer {
 	case sframe.Hole:
@@ -93,9 +94,12 @@ func (t tables) Rule(addr uint64, _ unwind.PCKind) (*tablewalk.Rule, error) {
 	case sframe.SignalWithoutRule:
 		return nil, fmt.Errorf("the frame at %#x is a signal's, and SFrame has no rule for it", addr)
 	}
-	rule := &tablewalk.Rule{Row: &row, Text: row.String(), Signal: row.Signal}
-	if row.Corrected {
-		rule.Note = noteCorrected
+	found := &tablewalk.Rule{Rule: row.Rule()}
+	if found.RA.From == rule.Same && kind == unwind.KindReturn && !found.Signal {
+		return nil, fmt.Errorf("the return address needs %s, which is not known in a frame that has called (R10)", found.Arch.RegisterName(found.Arch.LR()))
 	}
-	return rule, nil
+	if row.Corrected {
+		found.Note = noteCorrected
+	}
+	return found, nil
 }

@@ -123,7 +123,7 @@ func (w *walker) judgeCall(step *unwind.Step, ra uint64, tables bool) verdict {
 	arch := w.target.Arch
 	calls, coded := w.callsBefore(step)
 	if !coded {
-		if w.target.Executable != nil && arch == unwind.AMD64 && w.target.OS == "linux" && ra >= amd64KernelLow {
+		if w.target.Executable != nil && arch == unwind.AMD64 && w.target.OS == "linux" && arch.InKernel(ra) {
 			// The vsyscall page: the kernel does what it is called for by itself.
 			return verdict{reason: fmt.Sprintf("nothing at return address %#x, in the kernel's part of memory, calls", ra)}
 		}

@@ -6,13 +6,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Bounds that rule R3 and R4 give for code addresses.
-const (
-	lowestPC       = 4096                  // R8: below it is no code; the proper end of a chain
-	amd64UserEnd   = 0x0000_7fff_ffff_ffff // R4: between these two no address is canonical
-	amd64KernelLow = 0xffff_8000_0000_0000
-	arm64LastPC    = 0x000f_ffff_ffff_ffff // R6
-)
+// lowestPC is the lowest address of code, the proper end of a chain (R8).
+const lowestPC = unwind.LowestCode
 
 // judge applies the common checks (R3) to every step, whoever made it, and
 // keeps what they need: how far each stack segment has been used.
@@ -139,11 +134,11 @@ func (j *judge) checkPC(pc uint64) string {
 	switch {
 	case pc < lowestPC:
 		return fmt.Sprintf("return address %#x is below %d", pc, lowestPC)
-	case arch == unwind.AMD64 && pc > amd64UserEnd && pc < amd64KernelLow:
+	case arch == unwind.AMD64 && !arch.Canonical(pc):
 		return fmt.Sprintf("return address %#x is not canonical", pc)
-	case arch == unwind.ARM64 && pc > arm64LastPC:
+	case arch == unwind.ARM64 && !arch.Canonical(pc):
 		return fmt.Sprintf("return address %#x is above the user address space", pc)
-	case arch.PointerSize() == 4 && pc > 0xffff_ffff:
+	case !arch.Canonical(pc):
 		return fmt.Sprintf("return address %#x has more than 32 bits", pc)
 	}
 	if j.target.Executable != nil {

@@ -36,6 +36,7 @@ func (im *image) simulate(r *result, t *table.Table) error {
 		if rule.Kind != table.Steps || uint64(e.Start) < at || uint64(e.End)-at > uint64(len(text)) {
 			continue
 		}
+		encoded := rule.Rule(im.arch)
 		for _, f := range im.functions(e) {
 			code := text[uint64(f[0])-at : uint64(f[1])-at]
 			for _, ra := range im.calls(code, uint64(f[0])) {
@@ -48,7 +49,7 @@ func (im *image) simulate(r *result, t *table.Table) error {
 				switch {
 				case row == nil || !sure:
 					r.unknown++
-				case agree(im.arch, &rule, &row.Rule):
+				case encoded.Equal(&row.Rule):
 					r.same++
 				default:
 					r.other++
@@ -118,30 +119,4 @@ func (im *image) calls(code []byte, start uint64) (list []uint64) {
 		}
 	}
 	return list
-}
-
-// agree compares an encoding's rule with a simulated one: the CFA, where the
-// return address is, and the saved registers.
-func agree(arch unwind.Arch, a *table.Rule, b *prologue.Rule) bool {
-	word := int64(arch.PointerSize())
-	ra := prologue.Loc{Kind: prologue.AtCFA, Off: -word}
-	if b.CFA != (prologue.Expr{Base: prologue.Reg(a.Base), Off: a.Offset}) || b.RA != ra || a.InLR {
-		return false
-	}
-	saved := map[prologue.Reg]prologue.Loc{}
-	for _, s := range b.Saved[:b.N] {
-		saved[s.Reg] = s.Loc
-	}
-	if b.FP.Kind != prologue.Same {
-		saved[prologue.Reg(arch.FP())] = b.FP
-	}
-	if len(saved) != len(a.Saved()) {
-		return false
-	}
-	for _, s := range a.Saved() {
-		if saved[prologue.Reg(s.Register)] != (prologue.Loc{Kind: prologue.AtCFA, Off: s.Offset}) {
-			return false
-		}
-	}
-	return true
 }

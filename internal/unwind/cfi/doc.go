@@ -1,6 +1,6 @@
-// Package cfi decodes DWARF call-frame information (.eh_frame, .debug_frame)
-// and applies it: from an address to a row of rules, and from a row, registers
-// and memory to the caller's registers.
+// Package cfi decodes DWARF call-frame information (.eh_frame, .debug_frame): from
+// an address to a row of rules, and from a row to a [rule.Rule]. It evaluates the
+// expressions that such a rule may have.
 //
 // It knows no processes and no files: a [Section] is bytes and the address
 // that they have in the target. It is meant for every strategy that meets
@@ -10,7 +10,8 @@
 //	table := cfi.New(section, cfi.Options{Arch: unwind.AMD64, Bias: base})
 //	fde, ok := table.Find(addr)
 //	err := table.Row(fde, addr, &row)
-//	err = row.Unwind(&frame, &caller)
+//	r := row.Rule()
+//	err = r.Apply(&frame, &caller)
 //
 // # Sources
 //

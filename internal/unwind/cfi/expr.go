@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Operations of DWARF expressions (DWARF 5, 7.7.1) that may occur in call-frame
@@ -68,19 +69,20 @@ const (
 	maxStack = 64
 )
 
-// expr evaluates one expression.
-type expr struct {
-	e     *evaluation
+// evaluation evaluates one expression.
+type evaluation struct {
+	table *Table
+	frame *rule.Frame
 	r     reader
 	stack [maxStack]uint64
 	depth int
 }
 
-// expression evaluates a rule's expression. With push it starts with the CFA on
-// its stack (DWARF 5, 6.4.2.3).
-func (e *evaluation) expression(rule Rule, cfa uint64, push bool) (uint64, error) {
-	t := e.row.table
-	x := expr{e: e, r: reader{data: t.section.Data[:rule.Offset+int64(rule.size)], pos: int(rule.Offset), big: t.big}}
+// Evaluate implements [rule.DWARF]. The errors are those of package rule, and
+// [*Error] where the expression makes no sense. It does not allocate where there is
+// no error.
+func (e *expression) Evaluate(f *rule.Frame, cfa uint64, push bool) (uint64, error) {
+	x := evaluation{table: e.table, frame: f, r: e.reader()}
 	if push {
 		x.push(cfa)
 	}
@@ -89,7 +91,7 @@ func (e *evaluation) expression(rule Rule, cfa uint64, push bool) (uint64, error
 		reason := "it does not end"
 		if steps < maxSteps {
 			var err error
-			if reason, err = x.step(int(rule.Offset)); err != nil {
+			if reason, err = x.step(e.start); err != nil {
 				return 0, err
 			}
 		}
@@ -97,20 +99,20 @@ func (e *evaluation) expression(rule Rule, cfa uint64, push bool) (uint64, error
 			reason = "it is cut off"
 		}
 		if reason != "" {
-			return 0, t.errorf(uint64(at), "expression: %s", reason)
+			return 0, e.table.errorf(uint64(at), "expression: %s", reason)
 		}
 	}
 	if x.depth == 0 {
-		return 0, t.errorf(uint64(rule.Offset), "expression: it leaves no value")
+		return 0, e.table.errorf(uint64(e.start), "expression: it leaves no value")
 	}
 	return x.stack[x.depth-1], nil
 }
 
-func (x *expr) push(v uint64) string {
+func (x *evaluation) push(v uint64) string {
 	if x.depth == maxStack {
 		return "its stack is full"
 	}
-	if x.e.row.table.addrSize == 4 {
+	if x.table.addrSize == 4 {
 		v &= 0xffff_ffff
 	}
 	x.stack[x.depth] = v
@@ -118,13 +120,13 @@ func (x *expr) push(v uint64) string {
 	return ""
 }
 
-// top gives the entry that is n below the top.
-func (x *expr) top(n int) *uint64 { return &x.stack[x.depth-1-n] }
+// top returns the entry that is n below the top.
+func (x *evaluation) top(n int) *uint64 { return &x.stack[x.depth-1-n] }
 
 const underflow = "its stack is too short"
 
 // step executes one operation: reason says what is wrong with the expression.
-func (x *expr) step(start int) (reason string, err error) {
+func (x *evaluation) step(start int) (reason string, err error) {
 	op := x.r.byte()
 	switch {
 	case op >= exLit0 && op <= exLit31:
@@ -134,7 +136,7 @@ func (x *expr) step(start int) (reason string, err error) {
 	case op == exBregx:
 		return x.breg(x.r.uleb())
 	case op == exDeref:
-		return x.deref(x.e.row.table.addrSize)
+		return x.deref(x.table.addrSize)
 	case op == exDerefSize:
 		return x.deref(int(x.r.byte()))
 	case op == exBra || op == exSkip:
@@ -153,10 +155,10 @@ func (x *expr) step(start int) (reason string, err error) {
 	return fmt.Sprintf("operation %#x is not known here", op), nil
 }
 
-func (x *expr) constant(op byte) uint64 {
+func (x *evaluation) constant(op byte) uint64 {
 	switch op {
 	case exAddr:
-		return x.r.unsigned(x.e.row.table.addrSize) + x.e.row.table.opts.Bias
+		return x.r.unsigned(x.table.addrSize) + x.table.opts.Bias
 	case exConstu:
 		return x.r.uleb()
 	case exConsts:
@@ -170,32 +172,43 @@ func (x *expr) constant(op byte) uint64 {
 }
 
 // breg pushes a register's value plus an offset.
-func (x *expr) breg(reg uint64) (reason string, err error) {
+func (x *evaluation) breg(reg uint64) (reason string, err error) {
 	offset := x.r.sleb()
 	if _, ok := columnOf(reg); !ok {
 		return fmt.Sprintf("register %d is not known", reg), nil
 	}
-	v, ok := x.e.frame.Registers.Get(unwind.Register(reg))
+	v, ok := x.frame.Registers.Get(unwind.Register(reg))
 	if !ok {
-		return "", x.e.missing(unwind.Register(reg), "an expression")
+		return "", &rule.MissingRegister{Register: unwind.Register(reg), Name: x.table.opts.Arch.RegisterName(unwind.Register(reg)), For: "an expression"}
 	}
 	return x.push(v + uint64(offset)), nil
 }
 
-func (x *expr) deref(size int) (reason string, err error) {
+func (x *evaluation) deref(size int) (reason string, err error) {
 	switch {
 	case x.depth == 0:
 		return underflow, nil
-	case size != 1 && size != 2 && size != 4 && size != 8, size > x.e.row.table.addrSize:
+	case size != 1 && size != 2 && size != 4 && size != 8, size > x.table.addrSize:
 		return fmt.Sprintf("it reads %d bytes", size), nil
 	}
-	v, err := x.e.read(*x.top(0), size)
+	v, err := x.read(*x.top(0), size)
 	*x.top(0) = v
 	return "", err
 }
 
+// read reads a number of 1, 2, 4 or 8 bytes.
+func (x *evaluation) read(addr uint64, size int) (uint64, error) {
+	for i := range x.frame.Memory {
+		if w := &x.frame.Memory[i]; w.Contains(addr, size) {
+			r := reader{data: w.Data, pos: int(addr - w.Addr), big: x.table.big}
+			return r.unsigned(size), nil
+		}
+	}
+	return 0, rule.Need(addr, size)
+}
+
 // jump skips, or branches where the top of the stack is not 0.
-func (x *expr) jump(op byte, start int) (reason string) {
+func (x *evaluation) jump(op byte, start int) (reason string) {
 	to := x.r.signed(2)
 	if op == exBra {
 		if x.depth == 0 {
@@ -215,7 +228,7 @@ func (x *expr) jump(op byte, start int) (reason string) {
 }
 
 // shuffle executes operations that only move entries.
-func (x *expr) shuffle(op byte) (reason string) {
+func (x *evaluation) shuffle(op byte) (reason string) {
 	n := 0 // the deepest entry that it touches
 	switch op {
 	case exOver, exSwap:
@@ -241,7 +254,7 @@ func (x *expr) shuffle(op byte) (reason string) {
 	return ""
 }
 
-func (x *expr) unary(op byte) (reason string) {
+func (x *evaluation) unary(op byte) (reason string) {
 	if x.depth == 0 {
 		return underflow
 	}
@@ -258,20 +271,20 @@ func (x *expr) unary(op byte) (reason string) {
 	case exPlusUconst:
 		*v += x.r.uleb()
 	}
-	*v = truncate(*v, x.e.row.table.addrSize)
+	*v = truncate(*v, x.table.addrSize)
 	return ""
 }
 
-// signed gives a value as a signed number of the size of an address.
-func (x *expr) signed(v uint64) int64 {
-	if x.e.row.table.addrSize == 4 {
+// signed returns a value as a signed number of the size of an address.
+func (x *evaluation) signed(v uint64) int64 {
+	if x.table.addrSize == 4 {
 		return int64(int32(v))
 	}
 	return int64(v)
 }
 
 // binary executes operations on the two top entries: a below b.
-func (x *expr) binary(op byte) (reason string) {
+func (x *evaluation) binary(op byte) (reason string) {
 	if x.depth < 2 {
 		return underflow
 	}
@@ -314,7 +327,7 @@ func (x *expr) binary(op byte) (reason string) {
 	return x.push(v)
 }
 
-// compare gives 1 where a relation holds, else 0.
+// compare returns 1 where a relation holds, else 0.
 func compare(op byte, a, b int64) uint64 {
 	var holds bool
 	switch op {

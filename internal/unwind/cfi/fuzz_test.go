@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // addRealSections gives a fuzzer small real sections to start from.
@@ -111,11 +111,11 @@ func checkUnwind(t *testing.T, arch unwind.Arch, row *cfi.Row) {
 		data[i] = byte(i)
 	}
 	before := regs
-	var caller apply.Caller
-	err := row.Unwind(&apply.Frame{Registers: &regs, Memory: unwind.Windows{{Addr: stack, Data: data}}, PACMask: 0x7f << 48}, &caller)
-	var memory *apply.MissingMemory
-	var register *apply.MissingRegister
-	var impossible *apply.ImpossibleError
+	var caller rule.Caller
+	err := apply(row, &rule.Frame{Registers: &regs, Memory: unwind.Windows{{Addr: stack, Data: data}}, PACMask: 0x7f << 48}, &caller)
+	var memory *rule.MissingMemory
+	var register *rule.MissingRegister
+	var impossible *rule.ImpossibleError
 	var broken *cfi.Error
 	switch {
 	case err == nil:
@@ -126,7 +126,7 @@ func checkUnwind(t *testing.T, arch unwind.Arch, row *cfi.Row) {
 		if memory.Range.End <= memory.Range.Start || memory.Range.End-memory.Range.Start > 4096 {
 			t.Fatalf("needs %#x", memory.Range)
 		}
-	case errors.Is(err, apply.ErrOutermost), errors.As(err, &register), errors.As(err, &impossible), errors.As(err, &broken):
+	case errors.Is(err, rule.ErrOutermost), errors.As(err, &register), errors.As(err, &impossible), errors.As(err, &broken):
 	default:
 		t.Fatalf("%v", err)
 	}

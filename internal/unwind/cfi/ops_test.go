@@ -51,8 +51,8 @@ func rowAt(t *testing.T, table *cfi.Table, addr uint64) *cfi.Row {
 func text(row *cfi.Row) string {
 	var b strings.Builder
 	b.WriteString(row.String())
-	for _, s := range row.Equations().Saved {
-		b.WriteString("; " + s.Register + "=" + s.Rule)
+	for _, s := range equations(row).Saved {
+		b.WriteString("; " + s.Register + "=" + s.Value)
 	}
 	return b.String()
 }

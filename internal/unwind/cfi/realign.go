@@ -1,6 +1,9 @@
 package cfi
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
+)
 
 // gcc describes a function that realigns its stack (SSE or AVX variables, or
 // -mstackrealign) with a register that holds the caller's stack pointer, r10 as
@@ -23,24 +26,18 @@ import "github.com/clewdbg/clew/unwind"
 // restores them). Its own frame pointer lies between SP and CFA; what the caller
 // has in rbp does not, since that part of the stack is this function's.
 
-// untilRestored gives the rule that a plan has instead of a save that is
+// untilRestored returns a register's value with the condition for saves that are
 // relative to the frame pointer, in rows whose CFA does not rest on it.
-func (row *Row) untilRestored(rule Rule) Rule {
+func (row *Row) untilRestored(v rule.Value) rule.Value {
 	arch := row.table.opts.Arch
-	if rule.Kind != AtExpression || row.CFA.Kind != InRegister || row.CFA.Register == arch.FP() {
-		return rule
+	if v.From != rule.Expression || !v.Deref || row.CFA.Kind != InRegister || row.CFA.Register == arch.FP() {
+		return v
 	}
-	t := row.table
-	r := reader{data: t.section.Data[:rule.Offset+int64(rule.size)], pos: int(rule.Offset), big: t.big}
-	if op := r.byte(); op < exBreg0 || op > exBreg31 || unwind.Register(op-exBreg0) != arch.FP() {
-		return rule
+	r := v.Expr.(*expression).reader()
+	op := r.byte()
+	r.sleb()
+	if op >= exBreg0 && op <= exBreg31 && unwind.Register(op-exBreg0) == arch.FP() && !r.failed && r.left() == 0 {
+		v.When = rule.Unrestored
 	}
-	offset := r.sleb()
-	if r.failed || r.left() > 0 {
-		return rule
-	}
-	return Rule{Kind: atFrame, Offset: offset}
+	return v
 }
-
-// restored says that the frame pointer is the caller's again.
-func (e *evaluation) restored() bool { return e.frame.Restored(e.row.table.opts.Arch, e.cfa) }

@@ -2,8 +2,8 @@ package cfi
 
 import "github.com/clewdbg/clew/unwind"
 
-// Row holds the rules for the addresses in [Start, End). A row may be kept and
-// used at the same time by several; it is not changed by its methods.
+// Row holds the rules for the addresses in [Start, End) as DWARF has them. What
+// they come to is its [Row.Rule].
 type Row struct {
 	Start, End uint64
 	CFA        Rule
@@ -25,10 +25,9 @@ type Row struct {
 
 	table  *Table
 	goCode bool
-	plan   []RegisterRule // what Unwind does
 }
 
-// Row gives the rules of an FDE for an address in its code. It allocates: keep
+// Row returns the rules of an FDE for an address in its code. It allocates: keep
 // the row where the same address comes again.
 func (t *Table) Row(f *FDE, addr uint64) (*Row, error) {
 	if !f.Contains(addr) {
@@ -76,45 +75,5 @@ func (m *machine) row(f *FDE, start, end uint64) *Row {
 			break
 		}
 	}
-	row.plan = row.makePlan()
 	return row
-}
-
-// rule gives the rule for a register, Unspecified where there is none.
-func (row *Row) rule(reg unwind.Register) Rule {
-	for i := range row.Rules {
-		if row.Rules[i].Register == reg {
-			return row.Rules[i].Rule
-		}
-	}
-	return Rule{}
-}
-
-// makePlan lists the rules that Unwind applies: those that are there, and "same
-// value" for registers that the ABI makes the function keep. Others are lost.
-// Go's functions keep none.
-func (row *Row) makePlan() []RegisterRule {
-	arch := row.table.opts.Arch
-	plan := make([]RegisterRule, 0, len(row.Rules)+8)
-	for _, r := range row.Rules {
-		switch {
-		case r.Kind == Undefined:
-		case r.Register == arch.PC(), r.Register == arch.LR() && !row.Signal:
-			// The return address is the caller's PC. Its link register was overwritten
-			// by the call (R10), unless the caller was interrupted.
-		case r.Register == 33, r.Register == 34: // flags and the like
-		default:
-			r.Rule = row.untilRestored(r.Rule)
-			plan = append(plan, r)
-		}
-	}
-	if row.goCode {
-		return plan
-	}
-	for _, reg := range arch.CalleeSaved() {
-		if row.rule(reg).Kind == Unspecified && reg != row.ReturnColumn {
-			plan = append(plan, RegisterRule{reg, Rule{Kind: SameValue}})
-		}
-	}
-	return plan
 }

@@ -16,13 +16,10 @@ const (
 	InRegister                    // is in Register, plus Offset where it is the CFA's rule
 	AtExpression                  // in memory at the value of the expression
 	ValExpression                 // is the value of the expression: not read from there
-
-	// atFrame is a part of a row's plan: in memory at the frame pointer + Offset
-	// while that is the frame's own, else still in the register (realign.go).
-	atFrame
 )
 
-// Rule says how a value is found.
+// Rule says how a value is found, as DWARF has it: the form that rows are decoded
+// in. [Row.Rule] makes a [rule.Rule] of them.
 type Rule struct {
 	Kind     RuleKind
 	Register unwind.Register
@@ -34,7 +31,7 @@ type Rule struct {
 // (vector registers) are decoded and dropped.
 const columns = 44
 
-// columnOf gives a register's place in a state; ok is false for registers that
+// columnOf returns a register's place in a state; ok is false for registers that
 // are not kept. Those that are kept have the numbers of [unwind.Registers].
 func columnOf(reg uint64) (column int, ok bool) {
 	switch {
@@ -104,7 +101,7 @@ func (s *state) unpack(i *initial) {
 	}
 }
 
-// rule gives the rule for a register.
+// rule returns the rule for a register.
 func (i *initial) rule(reg unwind.Register) Rule {
 	for k := range i.rules {
 		if i.rules[k].Register == reg {

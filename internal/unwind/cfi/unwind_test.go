@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/internal/unwind/cfi/cfitest"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
@@ -26,8 +26,8 @@ func evaluate(t *testing.T, expression []byte) (uint64, error) {
 	regs.Set(0, 100)
 	regs.Set(unwind.AMD64RSP, stack)
 	regs.Set(unwind.AMD64RIP, code)
-	var caller apply.Caller
-	err := row.Unwind(&apply.Frame{Registers: &regs, Memory: unwind.Windows{
+	var caller rule.Caller
+	err := apply(row, &rule.Frame{Registers: &regs, Memory: unwind.Windows{
 		{Addr: stack, Data: []byte{0x11, 0x22, 0x33, 0x84, 0x55, 0x66, 0x77, 0x88}}}}, &caller)
 	return caller.CFA, err
 }
@@ -140,7 +140,7 @@ func TestExpressionRefused(t *testing.T) {
 }
 
 // unwindOne makes a row of a program's instructions and applies it.
-func unwindOne(t *testing.T, arch unwind.Arch, program []byte, s *stackasm.Stack, values stackasm.Values, f apply.Frame) (apply.Caller, *stackasm.Memory, error) {
+func unwindOne(t *testing.T, arch unwind.Arch, program []byte, s *stackasm.Stack, values stackasm.Values, f rule.Frame) (rule.Caller, *stackasm.Memory, error) {
 	t.Helper()
 	m, err := s.Assemble()
 	if err != nil {
@@ -152,8 +152,8 @@ func unwindOne(t *testing.T, arch unwind.Arch, program []byte, s *stackasm.Stack
 	}
 	f.Registers, f.Memory = &regs, m.Windows()
 	row := rowAt(t, cfi.New(section(arch, program), cfi.Options{Arch: arch}), code)
-	var caller apply.Caller
-	err = row.Unwind(&f, &caller)
+	var caller rule.Caller
+	err = apply(row, &f, &caller)
 	return caller, m, err
 }
 
@@ -168,7 +168,7 @@ func TestValueExpression(t *testing.T) {
 		0x16, 3, 2, 0x77, 8, // rbx is rsp+8
 		0x10, 12, 2, 0x23, 0, // r12 at the CFA
 	}
-	c, m, err := unwindOne(t, unwind.AMD64, program, s.Word(0x55), stackasm.Values{"rsp": stackasm.At("sp")}, apply.Frame{})
+	c, m, err := unwindOne(t, unwind.AMD64, program, s.Word(0x55), stackasm.Values{"rsp": stackasm.At("sp")}, rule.Frame{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestCallerHolds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := stackasm.New(tt.arch, stack).Mark("sp").Word(0x40_1230, 0x40_1230)
-		c, _, err := unwindOne(t, tt.arch, tt.program, s, all(tt.arch), apply.Frame{Kind: unwind.KindReturn})
+		c, _, err := unwindOne(t, tt.arch, tt.program, s, all(tt.arch), rule.Frame{Kind: unwind.KindReturn})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,19 +234,19 @@ func TestReturnAddress(t *testing.T) {
 		name    string
 		arch    unwind.Arch
 		program []byte
-		frame   apply.Frame
+		frame   rule.Frame
 		ra      uint64
 		err     string
 	}{
-		{"on the stack", unwind.AMD64, nil, apply.Frame{}, 0x40_1230, ""},
-		{"in a register", unwind.AMD64, []byte{0x09, 16, 1}, apply.Frame{}, 0x40_7770, ""},
-		{"undefined", unwind.AMD64, []byte{0x07, 16}, apply.Frame{}, 0, "return address undefined"},
-		{"no rule", unwind.AMD64, []byte{0x08, 16}, apply.Frame{}, 0, "no rule for the return address"},
-		{"in the link register", unwind.ARM64, lr, apply.Frame{}, 0x40_8880, ""},
-		{"R10: link register of a caller", unwind.ARM64, lr, apply.Frame{Kind: unwind.KindReturn}, 0, "overwritten (R10)"},
-		{"R11: signed", unwind.ARM64, []byte{0x2d, 0x0e, 16, 0x9e, 1}, apply.Frame{PACMask: 0x007f_0000_0000_0000}, 0x40_1230, ""},
-		{"unreadable", unwind.AMD64, []byte{0x0e, 99}, apply.Frame{}, 0, "is needed"},
-		{"R10: at the end of memory", unwind.AMD64, []byte{0x0c, 0, 8}, apply.Frame{}, 0, "is no address"},
+		{"on the stack", unwind.AMD64, nil, rule.Frame{}, 0x40_1230, ""},
+		{"in a register", unwind.AMD64, []byte{0x09, 16, 1}, rule.Frame{}, 0x40_7770, ""},
+		{"undefined", unwind.AMD64, []byte{0x07, 16}, rule.Frame{}, 0, "return address undefined"},
+		{"no rule", unwind.AMD64, []byte{0x08, 16}, rule.Frame{}, 0, "no rule for the return address"},
+		{"in the link register", unwind.ARM64, lr, rule.Frame{}, 0x40_8880, ""},
+		{"R10: link register of a caller", unwind.ARM64, lr, rule.Frame{Kind: unwind.KindReturn}, 0, "overwritten (R10)"},
+		{"R11: signed", unwind.ARM64, []byte{0x2d, 0x0e, 16, 0x9e, 1}, rule.Frame{PACMask: 0x007f_0000_0000_0000}, 0x40_1230, ""},
+		{"unreadable", unwind.AMD64, []byte{0x0e, 99}, rule.Frame{}, 0, "is needed"},
+		{"R10: at the end of memory", unwind.AMD64, []byte{0x0c, 0, 8}, rule.Frame{}, 0, "is no address"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestReturnAddress(t *testing.T) {
 			case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
 				t.Errorf("%#x, %v, want %q", pc, err, tt.err)
 			}
-			if errors.Is(err, apply.ErrOutermost) != (tt.name == "undefined") {
+			if errors.Is(err, rule.ErrOutermost) != (tt.name == "undefined") {
 				t.Errorf("outermost: %v", err)
 			}
 		})
@@ -290,7 +290,7 @@ func TestRealignedEpilogue(t *testing.T) {
 		{stackasm.At("ra"), stackasm.Num(0), 77, 0},
 		{stackasm.At("ra"), stackasm.At("rbp"), 77, stack + 8},
 	} {
-		c, _, err := unwindOne(t, unwind.AMD64, program, s, stackasm.Values{"rsp": tt.sp, "rbp": tt.fp, "rbx": stackasm.Num(77), "r10": stackasm.At("cfa")}, apply.Frame{})
+		c, _, err := unwindOne(t, unwind.AMD64, program, s, stackasm.Values{"rsp": tt.sp, "rbp": tt.fp, "rbx": stackasm.Num(77), "r10": stackasm.At("cfa")}, rule.Frame{})
 		rbp, _ := c.Registers.FP(unwind.AMD64)
 		rbx, _ := c.Registers.Get(unwind.AMD64RBX)
 		if err != nil || rbx != tt.rbx || rbp != tt.rbp {
@@ -305,9 +305,20 @@ func TestNeed(t *testing.T) {
 	row := rowAt(t, cfi.New(section(unwind.AMD64, []byte{0x0e, 64, 0x86, 2, 0x83, 7}), cfi.Options{Arch: unwind.AMD64}), code)
 	var regs unwind.Registers
 	regs.Set(unwind.AMD64RSP, stack)
-	var caller apply.Caller
-	var need *apply.MissingMemory
-	if err := row.Unwind(&apply.Frame{Registers: &regs}, &caller); !errors.As(err, &need) || need.Range != (unwind.Range{Start: stack + 8, End: stack + 64}) {
+	var caller rule.Caller
+	var need *rule.MissingMemory
+	if err := apply(row, &rule.Frame{Registers: &regs}, &caller); !errors.As(err, &need) || need.Range != (unwind.Range{Start: stack + 8, End: stack + 64}) {
 		t.Errorf("%v", err)
 	}
+}
+
+// apply applies a row's rule.
+func apply(row *cfi.Row, f *rule.Frame, caller *rule.Caller) error {
+	r := row.Rule()
+	return r.Apply(f, caller)
+}
+
+func equations(row *cfi.Row) rule.Equations {
+	r := row.Rule()
+	return r.Equations()
 }

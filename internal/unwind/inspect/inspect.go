@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Format is one kind of unwind information.
@@ -37,22 +38,16 @@ type Tables struct {
 	Rows iter.Seq[Row]
 }
 
-// Row is the rules for the addresses from Start to End, without End, as
-// equations in the architecture's register names: `rsp+16`, `[rbp-8]`, `[cfa-8]`,
-// `cfa-16`, `rdx`, `x30` (still in the link register), `unchanged`, `undefined`,
-// `expr:...` (a value) or `[expr:...]` (the word there).
+// Row is the rules for the addresses from Start to End, without End, as equations
+// in the architecture's register names.
 type Row struct {
-	Start, End  uint64
-	CFA, RA, FP string
-	Saved       []Saved // the other registers that have rules
-	Flags       []string
-	Encoding    string // what the format has, where that is one word: compact unwind
-	Delegate    string // the format that has the rules instead
-	Expression  string // the whole of a DWARF expression that CFA abbreviates
+	Start, End uint64
+	rule.Equations
+	Flags      []string
+	Encoding   string // what the format has, where that is one word: compact unwind
+	Delegate   string // the format that has the rules instead
+	Expression string // the whole of a DWARF expression that CFA abbreviates
 }
-
-// Saved is the rule of one register.
-type Saved struct{ Register, Rule string }
 
 // Flags of rows.
 const (
@@ -64,7 +59,7 @@ const (
 	Null         = "null"           // there is an entry, and it says that there is no rule
 )
 
-// Lookup gives the row for an address.
+// Lookup returns the row for an address.
 func (t *Tables) Lookup(addr uint64) (Row, bool) {
 	for row := range t.Rows {
 		if addr < row.Start {

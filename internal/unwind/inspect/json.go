@@ -86,7 +86,7 @@ func NewRowReport(format string, arch unwind.Arch, function string, row *Row) Ro
 		if out.Saved == nil {
 			out.Saved = make(map[string]string)
 		}
-		out.Saved[s.Register] = s.Rule
+		out.Saved[s.Register] = s.Value
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package prologue
 
-import "golang.org/x/arch/x86/x86asm"
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // AMD64 says where the caller of a frame stopped at pc is. code holds the original bytes from the function's entry
 // point at address start on, up to its end if that is known, else some way beyond pc. It never panics, and takes
@@ -28,7 +32,7 @@ func init() {
 	amd64Arch = arch{
 		sp: RSP, fp: RBP, ra: 16, entrySP: -8,
 		callerSaved: 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<11,
-		saved:       []Reg{RBX, 12, 13, 14, 15},
+		saved:       calleeSaved(unwind.AMD64),
 		private:     1<<RBX | 1<<RBP | 1<<R15, // not r12-r14: Swift's error, self and async context
 		decode:      decodeAMD64,
 	}

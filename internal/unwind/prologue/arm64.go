@@ -1,6 +1,10 @@
 package prologue
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // ARM64 is [AMD64] for arm64 code (little-endian instructions).
 func ARM64(code []byte, start, pc uint64) (Rule, Verdict) {
@@ -20,13 +24,8 @@ func init() {
 		callerSaved: 1<<19 - 1 | 1<<30,
 		// Not x20-x22 (Swift's self, error and async context), x28 (Go's g) and x29's neighbours.
 		private: 1<<19 | 1<<23 | 1<<24 | 1<<25 | 1<<26 | 1<<27 | 1<<29,
+		saved:   calleeSaved(unwind.ARM64),
 		decode:  decodeARM64,
-	}
-	for r := X19; r <= X28; r++ {
-		arm64Arch.saved = append(arm64Arch.saved, r)
-	}
-	for r := D8; r <= D15; r++ {
-		arm64Arch.saved = append(arm64Arch.saved, r)
 	}
 }
 

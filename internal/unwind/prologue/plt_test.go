@@ -6,8 +6,8 @@ import "testing"
 // word more than a function; the others, and code that only begins like it, not.
 func TestPLTFirst(t *testing.T) {
 	const (
-		oneWord  = "CFA=rsp+16 RA=[CFA-8] rbp=rbp"
-		twoWords = "CFA=rsp+24 RA=[CFA-8] rbp=rbp"
+		oneWord  = "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"
+		twoWords = "cfa=rsp+24; ra=[cfa-8]; fp=unchanged"
 	)
 	for _, jump := range []string{"ff25e42f0000 0f1f4000", "f2ff25e42f0000 0f1f00"} {
 		check64(t, "ff35e22f0000"+jump, at{off: 0, kind: Prologue, rule: oneWord}, at{off: 6, kind: BodyNoFP, rule: twoWords})

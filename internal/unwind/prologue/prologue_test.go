@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/clewdbg/clew/unwind"
 )
 
 func unhex(t testing.TB, s string) []byte {
@@ -54,15 +56,28 @@ func check(t *testing.T, f func([]byte, uint64, uint64) (Rule, Verdict), text fu
 	}
 }
 
+func amd64Text(r Rule) string { return text(unwind.AMD64, r) }
+func arm64Text(r Rule) string { return text(unwind.ARM64, r) }
+
+// text writes all of a rule.
+func text(arch unwind.Arch, found Rule) string {
+	r := found.Rule(arch)
+	text := r.String()
+	for _, s := range r.Equations().Saved {
+		text += "; " + s.Register + "=" + s.Value
+	}
+	return text
+}
+
 func check64(t *testing.T, code string, want ...at) {
 	t.Helper()
-	check(t, AMD64, Rule.AMD64String, unhex(t, code), want)
+	check(t, AMD64, amd64Text, unhex(t, code), want)
 }
 
 const (
-	leafRule   = "CFA=rsp+8 RA=[CFA-8] rbp=rbp"
-	pushedRule = "CFA=rsp+16 RA=[CFA-8] rbp=[CFA-16]"
-	bodyRule   = "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]"
+	leafRule   = "cfa=rsp+8; ra=[cfa-8]; fp=unchanged"
+	pushedRule = "cfa=rsp+16; ra=[cfa-8]; fp=[cfa-16]"
+	bodyRule   = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
 )
 
 // TestFramePointerPrologue: R4, at the entry and in the prologue and epilogue rbp is the caller's. Both encodings of
@@ -80,23 +95,23 @@ func TestFramePointerPrologue(t *testing.T) {
 func TestAfterReturn(t *testing.T) {
 	// push rbx; test edi,edi; je L; pop rbx; ret; L: nop; pop rbx; ret
 	check64(t, "53 85ff 7402 5b c3 90 5b c3",
-		at{off: 5, kind: Epilogue, rule: "CFA=rsp+16 RA=[CFA-8] rbp=rbp rbx=[CFA-16]"}, at{off: 6, kind: Epilogue, rule: leafRule},
-		at{off: 7, kind: BodyNoFP, rule: "CFA=rsp+16 RA=[CFA-8] rbp=rbp rbx=[CFA-16]"}, at{off: 9, kind: Epilogue, rule: leafRule})
+		at{off: 5, kind: Epilogue, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged; rbx=[cfa-16]"}, at{off: 6, kind: Epilogue, rule: leafRule},
+		at{off: 7, kind: BodyNoFP, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged; rbx=[cfa-16]"}, at{off: 9, kind: Epilogue, rule: leafRule})
 }
 
 // TestNoReturnCall: what follows a call that does not return is not reached by its state.
 func TestNoReturnCall(t *testing.T) {
 	// test edi,edi; je L; push rax; call out (noreturn); L: ret
 	check64(t, "85ff 7406 50 e800100000 c3",
-		at{off: 5, kind: BodyNoFP, rule: "CFA=rsp+16 RA=[CFA-8] rbp=rbp"}, at{off: 10, kind: Epilogue, rule: leafRule})
+		at{off: 5, kind: BodyNoFP, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"}, at{off: 10, kind: Epilogue, rule: leafRule})
 }
 
 // TestJumpTable: a switch's cases are reached by an indirect jump only.
 func TestJumpTable(t *testing.T) {
 	// sub rsp,24; cmp edi,3; ja D; jmp [rdi*8+table]; case: call out; D: add rsp,24; ret
 	check64(t, "4883ec18 83ff03 770c ff24fd00204000 e800100000 4883c418 c3",
-		at{off: 0x10, kind: BodyNoFP, rule: "CFA=rsp+32 RA=[CFA-8] rbp=rbp", certain: Likely},
-		at{off: 0x15, kind: Epilogue, rule: "CFA=rsp+32 RA=[CFA-8] rbp=rbp"})
+		at{off: 0x10, kind: BodyNoFP, rule: "cfa=rsp+32; ra=[cfa-8]; fp=unchanged", certain: Likely},
+		at{off: 0x15, kind: Epilogue, rule: "cfa=rsp+32; ra=[cfa-8]; fp=unchanged"})
 	// The case is entered with one word less than the jump leaves: refuted by its return.
 	check64(t, "4883ec18 ff24fd00204000 4883c410 c3", at{off: 0xb})
 }
@@ -110,7 +125,7 @@ func TestBodySettles(t *testing.T) {
 		want Certainty
 	}{{Expr{Base: RSP, Off: 32}, Exact}, {Expr{Base: RSP, Off: 40}, Likely}, {Expr{}, Likely}} {
 		within := func(code []byte, start, pc uint64) (Rule, Verdict) { return AMD64Body(code, start, pc, c.cfa) }
-		check(t, within, Rule.AMD64String, unhex(t, code), []at{{0x10, BodyNoFP, "CFA=rsp+32 RA=[CFA-8] rbp=rbp", c.want}})
+		check(t, within, amd64Text, unhex(t, code), []at{{0x10, BodyNoFP, "cfa=rsp+32; ra=[cfa-8]; fp=unchanged", c.want}})
 	}
 }
 
@@ -164,13 +179,13 @@ func TestOverwrittenSlot(t *testing.T) {
 // TestStackClashLoop: in the probing loop SP moves, and the bound finds the CFA; a disp32 below zero is one, too.
 func TestStackClashLoop(t *testing.T) {
 	check64(t, "4c8d9c2400c0ffff 4881ec00100000 48830c2400 4c39dc 75ef 4881ec280e0000 31c0 4881c4284e0000 c3",
-		at{off: 0x8, kind: Prologue, rule: "CFA=r11+16392 RA=[CFA-8] rbp=rbp"}, at{off: 0xf, kind: BodyNoFP, rule: "CFA=r11+16392 RA=[CFA-8] rbp=rbp"},
-		at{off: 0x19, kind: BodyNoFP, rule: "CFA=rsp+16392 RA=[CFA-8] rbp=rbp"}, at{off: 0x22, kind: Epilogue, rule: "CFA=rsp+20016 RA=[CFA-8] rbp=rbp"})
+		at{off: 0x8, kind: Prologue, rule: "cfa=r11+16392; ra=[cfa-8]; fp=unchanged"}, at{off: 0xf, kind: BodyNoFP, rule: "cfa=r11+16392; ra=[cfa-8]; fp=unchanged"},
+		at{off: 0x19, kind: BodyNoFP, rule: "cfa=rsp+16392; ra=[cfa-8]; fp=unchanged"}, at{off: 0x22, kind: Epilogue, rule: "cfa=rsp+20016; ra=[cfa-8]; fp=unchanged"})
 }
 
 // TestCallNext: a call to the next instruction pushes; its pop is no return.
 func TestCallNext(t *testing.T) {
-	check64(t, "e800000000 58 c3", at{off: 5, kind: Epilogue, rule: "CFA=rsp+16 RA=[CFA-8] rbp=rbp"}, at{off: 6, kind: Epilogue, rule: leafRule})
+	check64(t, "e800000000 58 c3", at{off: 5, kind: Epilogue, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"}, at{off: 6, kind: Epilogue, rule: leafRule})
 }
 
 // TestRealigned: gcc's dynamic realign argument pointer: the record is at rbp, and the CFA is not rbp+16.
@@ -178,13 +193,13 @@ func TestRealigned(t *testing.T) {
 	// lea r10,[rsp+8]; and rsp,-64; push [r10-8]; push rbp; mov rbp,rsp; push r10; sub rsp,rax (alloca); mov r10,[rbp-8];
 	// leave; lea rsp,[r10-8]; ret
 	check64(t, "4c8d542408 4883e4c0 41ff72f8 55 4889e5 4152 4829c4 4c8b55f8 c9 498d62f8 c3",
-		at{off: 0x9, kind: Prologue, rule: "CFA=r10+0 RA=[CFA-8] rbp=rbp"},
-		at{off: 0x13, kind: Prologue, rule: "CFA=r10+0 RA=[CFA-8] rbp=[rbp+0]"},
-		at{off: 0x16, kind: Body, rule: "CFA=r10+0 RA=[CFA-8] rbp=[rbp+0]"},
+		at{off: 0x9, kind: Prologue, rule: "cfa=r10; ra=[cfa-8]; fp=unchanged"},
+		at{off: 0x13, kind: Prologue, rule: "cfa=r10; ra=[cfa-8]; fp=[rbp]"},
+		at{off: 0x16, kind: Body, rule: "cfa=r10; ra=[cfa-8]; fp=[rbp]"},
 		at{off: 0x1f, kind: Epilogue, rule: leafRule})
 	// With r10 changed by a call the copy on the stack finds the CFA.
 	check64(t, "4c8d542408 4883e4c0 41ff72f8 55 4889e5 4152 e800100000 90",
-		at{off: 0x18, kind: Body, rule: "CFA=[rbp-8]+0 RA=[CFA-8] rbp=[rbp+0]"})
+		at{off: 0x18, kind: Body, rule: "cfa=[rbp-8]; ra=[cfa-8]; fp=[rbp]"})
 }
 
 // TestConflict: paths that disagree give no rule.
@@ -215,18 +230,18 @@ func TestUnknownInstructions(t *testing.T) {
 
 func checkARM(t *testing.T, code []byte, want ...at) {
 	t.Helper()
-	check(t, ARM64, Rule.ARM64String, code, want)
+	check(t, ARM64, arm64Text, code, want)
 }
 
 // TestARM64Frame: R6. paciasp; stp x29,x30,[sp,-32]!; mov x29,sp; str x19,[sp,16]; bl; ldr x19,[sp,16];
 // ldp x29,x30,[sp],32; autiasp; ret.
 func TestARM64Frame(t *testing.T) {
 	code := words(0xd503233f, 0xa9be7bfd, 0x910003fd, 0xf9000bf3, 0x94000400, 0xf9400bf3, 0xa8c27bfd, 0xd50323bf, 0xd65f03c0)
-	body := "CFA=x29+32 RA=[CFA-24] x29=[CFA-32] x19=[CFA-16]"
+	body := "cfa=x29+32; ra=[cfa-24]; fp=[cfa-32]; x19=[cfa-16]"
 	checkARM(t, code,
-		at{off: 0, kind: Prologue, rule: "CFA=sp+0 RA=x30 x29=x29"}, at{off: 4, kind: Prologue, rule: "CFA=sp+0 RA=x30 x29=x29"},
-		at{off: 8, kind: Prologue, rule: "CFA=sp+32 RA=[CFA-24] x29=[CFA-32]"}, at{off: 16, kind: Body, rule: body}, at{off: 20, kind: Epilogue, rule: body},
-		at{off: 28, kind: Epilogue, rule: "CFA=sp+0 RA=x30 x29=x29"}, at{off: 32, kind: Epilogue, rule: "CFA=sp+0 RA=x30 x29=x29"})
+		at{off: 0, kind: Prologue, rule: "cfa=sp; ra=x30; fp=unchanged"}, at{off: 4, kind: Prologue, rule: "cfa=sp; ra=x30; fp=unchanged"},
+		at{off: 8, kind: Prologue, rule: "cfa=sp+32; ra=[cfa-24]; fp=[cfa-32]"}, at{off: 16, kind: Body, rule: body}, at{off: 20, kind: Epilogue, rule: body},
+		at{off: 28, kind: Epilogue, rule: "cfa=sp; ra=x30; fp=unchanged"}, at{off: 32, kind: Epilogue, rule: "cfa=sp; ra=x30; fp=unchanged"})
 	if r, _ := ARM64(code, 0, 0); r.Signed {
 		t.Error("signed before paciasp")
 	}
@@ -241,14 +256,14 @@ func TestARM64Frame(t *testing.T) {
 // TestARM64Leaf: R6, a leaf's caller is in x30, never in the record. sub sp,sp,#32; str d8,[sp,8]; add sp,sp,#32; ret.
 func TestARM64Leaf(t *testing.T) {
 	checkARM(t, words(0xd10083ff, 0xfd0007e8, 0x910083ff, 0xd65f03c0),
-		at{off: 4, kind: Prologue, rule: "CFA=sp+32 RA=x30 x29=x29"}, at{off: 8, kind: Epilogue, rule: "CFA=sp+32 RA=x30 x29=x29 d8=[CFA-24]"},
-		at{off: 12, kind: Epilogue, rule: "CFA=sp+0 RA=x30 x29=x29"})
+		at{off: 4, kind: Prologue, rule: "cfa=sp+32; ra=x30; fp=unchanged"}, at{off: 8, kind: Epilogue, rule: "cfa=sp+32; ra=x30; fp=unchanged; d8=[cfa-24]"},
+		at{off: 12, kind: Epilogue, rule: "cfa=sp; ra=x30; fp=unchanged"})
 }
 
 // TestARM64LargeFrame: mov x12,#0x10010 by movz and movk; sub sp,sp,x12; add sp,sp,x12; ret.
 func TestARM64LargeFrame(t *testing.T) {
 	checkARM(t, words(0xd280020c, 0xf2a0002c, 0xcb2c63ff, 0x8b2c63ff, 0xd65f03c0),
-		at{off: 12, kind: Epilogue, rule: "CFA=sp+65552 RA=x30 x29=x29"}, at{off: 16, kind: Epilogue, rule: "CFA=sp+0 RA=x30 x29=x29"})
+		at{off: 12, kind: Epilogue, rule: "cfa=sp+65552; ra=x30; fp=unchanged"}, at{off: 16, kind: Epilogue, rule: "cfa=sp; ra=x30; fp=unchanged"})
 }
 
 // TestBounded: bytes that make the analysis work hard, within the bounds.

@@ -1,10 +1,5 @@
 package prologue
 
-import (
-	"fmt"
-	"strings"
-)
-
 // Reg is a register by its DWARF number on the architecture in question (System V AMD64 ABI, figure 3.36; DWARF for
 // the Arm 64-bit architecture, section 4.1).
 type Reg uint8
@@ -89,7 +84,8 @@ func (c Certainty) String() string {
 	return "none"
 }
 
-// Rule says how to find the caller at one instruction, before that instruction executes.
+// Rule says how to find the caller at one instruction, before that instruction executes. It is the form that is
+// comparable and fits the simulation; [Rule.Rule] makes a [rule.Rule] of it.
 // The caller's SP is the CFA. Signed says that the return address may carry a pointer authentication code at this
 // point; it is to be stripped on arm64 in any case.
 type Rule struct {
@@ -133,60 +129,4 @@ func (v Verdict) String() string {
 		return v.Kind.String() + ": " + v.Reason
 	}
 	return v.Kind.String()
-}
-
-// Format writes the rule as equations, with the architecture's register names.
-func (r Rule) format(a *arch) string {
-	if r.Certain == None {
-		return "no rule"
-	}
-	var b strings.Builder
-	e := fmt.Sprintf("%s%+d", a.name(r.CFA.Base), r.CFA.Off)
-	if r.CFA.Deref {
-		e = fmt.Sprintf("[%s]%+d", e, r.CFA.Add)
-	}
-	fmt.Fprintf(&b, "CFA=%s RA=%s %s=%s", e, a.loc(a.ra, r.RA), a.name(a.fp), a.loc(a.fp, r.FP))
-	for _, s := range r.Saved[:r.N] {
-		fmt.Fprintf(&b, " %s=%s", a.name(s.Reg), a.loc(s.Reg, s.Loc))
-	}
-	return b.String()
-}
-
-// AMD64String writes a rule that AMD64 returned as equations.
-func (r Rule) AMD64String() string { return r.format(&amd64Arch) }
-
-// ARM64String writes a rule that ARM64 returned as equations.
-func (r Rule) ARM64String() string { return r.format(&arm64Arch) }
-
-func (a *arch) name(r Reg) string {
-	if a.wide {
-		switch {
-		case r == SP:
-			return "sp"
-		case r >= D8 && r <= D15:
-			return fmt.Sprintf("d%d", r-D8+8)
-		}
-		return fmt.Sprintf("x%d", r)
-	}
-	if int(r) < len(amd64Names) {
-		return amd64Names[r]
-	}
-	return fmt.Sprintf("r?%d", r)
-}
-
-var amd64Names = [...]string{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "ra"}
-
-func (a *arch) loc(self Reg, l Loc) string {
-	switch l.Kind {
-	case Same:
-		return a.name(self)
-	case InReg:
-		return a.name(l.Reg)
-	case AtCFA:
-		return fmt.Sprintf("[CFA%+d]", l.Off)
-	case AtReg:
-		return fmt.Sprintf("[%s%+d]", a.name(l.Reg), l.Off)
-	}
-	return "?"
 }

@@ -19,7 +19,7 @@ var stepBuilds = []string{
 func TestStep(t *testing.T) {
 	needTool(t, "gcc")
 	stepAll(t, &testArch{
-		rule: AMD64, text: Rule.AMD64String, fp: RBP, sp: RSP, saved: []Reg{RBX, R12, 13, 14, R15},
+		rule: AMD64, text: amd64Text, fp: RBP, sp: RSP, saved: []Reg{RBX, R12, 13, 14, R15},
 		call: func(code []byte) (bool, int) {
 			in, err := x86asm.Decode(code, 64)
 			return err == nil && in.Op == x86asm.CALL, in.Len

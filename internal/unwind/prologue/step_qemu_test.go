@@ -21,7 +21,7 @@ func TestStepARM64(t *testing.T) {
 	needTool(t, "aarch64-linux-gnu-gcc")
 	needTool(t, "qemu-aarch64")
 	a := &testArch{
-		rule: ARM64, text: Rule.ARM64String, fp: X29, sp: SP,
+		rule: ARM64, text: arm64Text, fp: X29, sp: SP,
 		call: func(code []byte) (bool, int) {
 			w := binary.LittleEndian.Uint32(code)
 			return w>>26 == 0x25 || w&0xfffffc1f == 0xd63f0000, 4

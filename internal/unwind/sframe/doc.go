@@ -1,6 +1,6 @@
 // Package sframe decodes SFrame, the simple stack-frame tables that GNU's
-// assembler and linker write: from an address to a row of rules, and from a row,
-// registers and memory to the caller's registers.
+// assembler and linker write: from an address to a row of rules, and from a row to a
+// [rule.Rule].
 //
 // It reads every generation in the field: version 1 (binutils 2.40), version 2
 // (2.41 to 2.44), version 2 with starts relative to their own field (2.45), and
@@ -9,7 +9,8 @@
 //
 //	table := sframe.New(section, sframe.Options{Arch: unwind.AMD64})
 //	row, answer := table.Lookup(addr)
-//	err := row.Unwind(&frame, &caller)
+//	r := row.Rule()
+//	err := r.Apply(&frame, &caller)
 //
 // It knows no processes. [Open] reads the tables of an ELF file.
 //

@@ -50,7 +50,7 @@ func (t *Table) repeated(h *Header, f *function, e encoded) bool {
 }
 
 // markDoubtful looks for such rows in a function whose rows are known to be whole.
-func (t *Table) markDoubtful(h *Header, f *function) {
+func (t *reading) markDoubtful(h *Header, f *function) {
 	if h.Version > 2 || t.opts.Verbatim {
 		return
 	}

@@ -90,7 +90,7 @@ const (
 )
 
 // count reads how many rows the i-th function of a table has.
-func (t *Table) count(h *Header, i int) (rows uint32, known bool) {
+func (t *reading) count(h *Header, i int) (rows uint32, known bool) {
 	data := t.section.Data
 	at := h.functions + i*h.entrySize()
 	if h.Version < 3 {
@@ -105,7 +105,7 @@ func (t *Table) count(h *Header, i int) (rows uint32, known bool) {
 
 // function reads the i-th function of a table, and checks all that can be
 // checked without its rows.
-func (t *Table) function(h *Header, headerIndex uint16, i int) (f function, bad *Error) {
+func (t *reading) function(h *Header, headerIndex uint16, i int) (f function, bad *Error) {
 	data, big, v := t.section.Data, h.Big, h.names()
 	at := h.functions + i*h.entrySize()
 	f.entry, f.header = uint32(at), headerIndex

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/internal/unwind/sframe"
 	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // seeds are real sections.
@@ -102,9 +102,10 @@ func FuzzUnwind(f *testing.F) {
 			if !returned {
 				regs.Set(arch.LR(), 0x40_1234)
 			}
-			frame := apply.Frame{Registers: &regs, Kind: kind, Memory: unwind.Windows{{Addr: sp, Data: memory}}, PACMask: 0x7f << 48}
-			var caller apply.Caller
-			if err := row.Unwind(&frame, &caller); err == nil {
+			frame := rule.Frame{Registers: &regs, Kind: kind, Memory: unwind.Windows{{Addr: sp, Data: memory}}, PACMask: 0x7f << 48}
+			var caller rule.Caller
+			made := row.Rule()
+			if err := made.Apply(&frame, &caller); err == nil {
 				if _, ok := caller.Registers.PC(arch); !ok || answer == sframe.Outermost || answer == sframe.SignalWithoutRule {
 					t.Fatalf("%v: %s leads to %+v", answer, row.String(), caller)
 				}

@@ -93,7 +93,7 @@ func isMagic(data []byte) (big, ok bool) {
 }
 
 // header reads and checks the header at an offset.
-func (t *Table) header(at int) (h Header, bad *Error) {
+func (t *reading) header(at int) (h Header, bad *Error) {
 	data := t.section.Data[at:]
 	fail := func(off int, field, format string, args ...any) (Header, *Error) {
 		return h, t.errorf(at+off, field, format, args...)

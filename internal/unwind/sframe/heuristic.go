@@ -13,7 +13,7 @@ import (
 // way. Linkers that merge tables sort them. One that is not sorted is taken as
 // it says only if its starts make sense so, and would not relative to their
 // fields: of one function both mostly do.
-func (t *Table) unmerged(h *Header) *Error {
+func (t *reading) unmerged(h *Header) *Error {
 	if h.Flags&(FlagPCRelative|FlagSorted) != 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (t *Table) unmerged(h *Header) *Error {
 
 // sensible says whether functions lie in the program's code and not in each
 // other.
-func (t *Table) sensible(functions []unwind.Range) bool {
+func (t *reading) sensible(functions []unwind.Range) bool {
 	slices.SortFunc(functions, func(a, b unwind.Range) int { return cmp.Compare(a.Start, b.Start) })
 	for i, f := range functions {
 		if i > 0 && f.Start < functions[i-1].End && f != functions[i-1] {

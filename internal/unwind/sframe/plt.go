@@ -17,7 +17,7 @@ const (
 // isPLTGot says whether a function has the rule that is wrong, and nothing else:
 // repeated code whose first instruction would find two words on the stack. A long
 // linkage table's row has a start of 2 or 4 bytes.
-func (t *Table) isPLTGot(h *Header, f *function) bool {
+func (t *reading) isPLTGot(h *Header, f *function) bool {
 	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits&^bitsWidth != 0 {
 		return false
 	}
@@ -28,7 +28,7 @@ func (t *Table) isPLTGot(h *Header, f *function) bool {
 
 // correctPLTGot puts the rule right where the code shows that it is wrong. Where
 // the code is not known the function is left out.
-func (t *Table) correctPLTGot(f *function) *Error {
+func (t *reading) correctPLTGot(f *function) *Error {
 	plt := t.opts.PLTGot
 	refuse := func(why string) *Error {
 		return t.errorf(int(f.rows), fieldRow, "the rule for repeated code at %#x is the one that linkers write wrongly for .plt.got; %s", f.start, why)
@@ -75,7 +75,7 @@ type pltRow struct {
 // checkPLT leaves out functions of version 1 with the rules of a linkage table
 // whose code is not known to be what they are for, and repeated code that is not
 // known to be one.
-func (t *Table) checkPLT(h *Header, f *function) *Error {
+func (t *reading) checkPLT(h *Header, f *function) *Error {
 	if h.Version != 1 || h.Arch != unwind.AMD64 {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (t *Table) checkPLT(h *Header, f *function) *Error {
 }
 
 // pltCode is the code of a function in a linkage table, empty if it is not known.
-func (t *Table) pltCode(f *function) []byte {
+func (t *reading) pltCode(f *function) []byte {
 	for _, s := range append(t.opts.PLT[:len(t.opts.PLT):len(t.opts.PLT)], t.opts.PLTGot) {
 		if f.start >= s.Addr && f.end()-s.Addr <= uint64(len(s.Data)) {
 			return s.Data[f.start-s.Addr : f.end()-s.Addr]

@@ -73,7 +73,7 @@ func (t *Table) rowAt(f *function, at int) encoded {
 
 // firstReading reads the i-th row of a function at an offset with every check:
 // its rules, and that it starts behind the row before and not behind limit.
-func (t *Table) firstReading(h *Header, f *function, at int, i uint32, last int64, limit uint32) (e encoded, bad *Error) {
+func (t *reading) firstReading(h *Header, f *function, at int, i uint32, last int64, limit uint32) (e encoded, bad *Error) {
 	reason := ""
 	if h.rowsEnd-at < int(f.width())+1 {
 		reason = "it runs past the rows' end"

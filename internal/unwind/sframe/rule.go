@@ -14,7 +14,8 @@ const (
 )
 
 // Rule says how a value is found: what it starts from, and whether the value is
-// that sum or the word there.
+// that sum or the word there. It is the form that lookups use, 8 bytes; [Row.Rule]
+// makes a [rule.Rule] of them.
 type Rule struct {
 	Kind     RuleKind
 	Deref    bool // the word at the sum

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // FuzzRow: whatever a function's code is, the rule at any of its bytes can be
@@ -32,12 +32,12 @@ func FuzzRow(f *testing.F) {
 			if len(memory) >= 8 {
 				regs.Set(unwind.Register(code[0]&31), binary.LittleEndian.Uint64(memory))
 			}
-			frame := apply.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: unwind.Windows{{Addr: stack, Data: memory}}}
-			var caller apply.Caller
-			if err := row.Unwind(&frame, &caller); err != nil {
-				var noMemory *apply.MissingMemory
-				var noRegister *apply.MissingRegister
-				var impossible *apply.ImpossibleError
+			frame := rule.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: unwind.Windows{{Addr: stack, Data: memory}}}
+			var caller rule.Caller
+			if err := row.Apply(&frame, &caller); err != nil {
+				var noMemory *rule.MissingMemory
+				var noRegister *rule.MissingRegister
+				var impossible *rule.ImpossibleError
 				if !errors.As(err, &noMemory) && !errors.As(err, &noRegister) && !errors.As(err, &impossible) {
 					t.Fatalf("%v: %v", arch, err)
 				}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // function is push rbx; sub rsp, 0x10; nop; add rsp, 0x10; pop rbx; ret.
@@ -48,9 +48,9 @@ func TestEveryInstruction(t *testing.T) {
 		regs.Set(unwind.AMD64RBX, rbx)
 		regs.Set(unwind.AMD64RBP, 9)
 		regs.Set(0, 1) // rax is nobody's
-		f := apply.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: c.memory}
-		var caller apply.Caller
-		if err := row.Unwind(&f, &caller); err != nil {
+		f := rule.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: c.memory}
+		var caller rule.Caller
+		if err := row.Apply(&f, &caller); err != nil {
 			t.Errorf("at %d: %v", c.offset, err)
 			continue
 		}
@@ -62,13 +62,13 @@ func TestEveryInstruction(t *testing.T) {
 		}
 
 		f.Memory = nil
-		var missing *apply.MissingMemory
-		if err := row.Unwind(&f, &caller); !errors.As(err, &missing) {
+		var missing *rule.MissingMemory
+		if err := row.Apply(&f, &caller); !errors.As(err, &missing) {
 			t.Errorf("at %d, without memory: %v", c.offset, err)
 		}
 		f.Registers = new(unwind.Registers)
-		var register *apply.MissingRegister
-		if err := row.Unwind(&f, &caller); !errors.As(err, &register) {
+		var register *rule.MissingRegister
+		if err := row.Apply(&f, &caller); !errors.As(err, &register) {
 			t.Errorf("at %d, without registers: %v", c.offset, err)
 		}
 	}

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/clewdbg/clew/internal/unwind/apply"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
-
-// minCode is the lowest address that code can have: a return address below it
-// ends the stack (R8).
-const minCode = 4096
 
 // checkContext is the number of steps after which a walk looks at its context.
 const checkContext = 1024
@@ -33,8 +29,8 @@ type walker struct {
 	result   *unwind.WalkResult
 
 	arch   unwind.Arch
-	frame  apply.Frame  // that is left next
-	caller apply.Caller // where it is left to; its registers become the frame's
+	frame  rule.Frame  // that is left next
+	caller rule.Caller // where it is left to; its registers become the frame's
 	regs   unwind.Registers
 	// elsewhere says that the caller runs on another stack than its callee: it was
 	// interrupted by a signal whose handler has a stack of its own.
@@ -52,7 +48,7 @@ func (w *walker) walk(ctx context.Context) error {
 		return nil
 	}
 	w.regs = w.request.Registers
-	w.frame = apply.Frame{Registers: &w.regs, Kind: w.request.Kind, Memory: w.request.Stack}
+	w.frame = rule.Frame{Registers: &w.regs, Kind: w.request.Kind, Memory: w.request.Stack, Segment: w.request.Segment}
 	if w.arch == unwind.ARM64 {
 		w.frame.PACMask = w.state.pacMask
 	}
@@ -74,14 +70,14 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the walk. It gives false, for step and its like to return.
+// stop ends the walk. It returns false, for step and its like to return.
 func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
 	w.result.Stop = stop
 	w.result.Reason = fmt.Sprintf(format, args...)
 	return false
 }
 
-// broken ends the walk where a rule gives what cannot be.
+// broken ends the walk where a rule leads to what cannot be.
 func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
 	w.result.CFA, w.result.PC = cfa, pc
 	return w.stop(unwind.StopBroken, format, args...)
@@ -93,38 +89,42 @@ func (w *walker) step() bool {
 	switch {
 	case !ok:
 		return w.stop(unwind.StopNoRule, "the program counter is not known")
-	case pc < minCode && w.frame.Kind == unwind.KindReturn:
-		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", pc, minCode)
+	case pc < unwind.LowestCode && w.frame.Kind == unwind.KindReturn:
+		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", pc, unwind.LowestCode)
 	}
-	rule, err := w.state.rule(w.arch, unwind.Code(pc, w.frame.Kind))
+	found, err := w.state.rule(w.arch, unwind.Code(pc, w.frame.Kind))
 	switch {
 	case err != nil:
 		return w.stop(unwind.StopNoRule, "%v", err)
-	case rule == nil:
+	case found == nil:
 		return w.stop(unwind.StopNoRule, "no %s for code at %#x", w.strategy.Rules, pc)
 	}
-	if f := w.request.Function; rule.Settle != nil && f != nil && len(w.result.Steps) == 0 {
-		if settled := rule.Settle(f, &w.regs); settled != nil {
-			rule = settled
+	if f := w.request.Function; found.Settle != nil && f != nil && len(w.result.Steps) == 0 {
+		if settled := found.Settle(f, &w.regs); settled != nil {
+			found = settled.write()
 		}
 	}
-	if err := rule.Row.Unwind(&w.frame, &w.caller); err != nil {
+	if err := found.Apply(&w.frame, &w.caller); err != nil {
 		return w.failed(err)
 	}
-	if !w.judge(pc, rule) {
-		return false
+	if err := w.judge(found); err != nil {
+		return w.failed(err)
 	}
-	w.push(rule)
+	w.push(found)
 	return w.goesOn()
 }
 
-// failed ends the walk where a row's rules cannot be applied.
+// failed ends the walk where a rule cannot be applied, or leads to no caller.
 func (w *walker) failed(err error) bool {
-	var memory *apply.MissingMemory
-	var register *apply.MissingRegister
-	var impossible *apply.ImpossibleError
+	var memory *rule.MissingMemory
+	var register *rule.MissingRegister
+	var impossible *rule.ImpossibleError
+	var end *rule.EndError
 	switch {
-	case errors.Is(err, apply.ErrOutermost):
+	case errors.Is(err, rule.ErrOutermost):
+		return w.stop(unwind.StopEnd, "%v", err)
+	case errors.As(err, &end):
+		w.result.CFA, w.result.PC = end.CFA, end.PC
 		return w.stop(unwind.StopEnd, "%v", err)
 	case errors.As(err, &memory):
 		w.result.Stop, w.result.Need = unwind.StopMemory, memory.Range
@@ -132,73 +132,52 @@ func (w *walker) failed(err error) bool {
 	case errors.As(err, &register):
 		return w.stop(unwind.StopNoRule, "%v", err)
 	case errors.As(err, &impossible):
-		return w.broken(impossible.CFA, 0, "%v", err)
+		return w.broken(impossible.CFA, impossible.PC, "%v", err)
 	}
 	return w.broken(0, 0, "%v", err)
 }
 
 // judge says whether the caller can be (R3, as far as that is cheap: the host
 // judges every step). A signal may have interrupted anything on any stack.
-func (w *walker) judge(pc uint64, rule *Rule) bool {
-	cfa := w.caller.CFA
-	ra, _ := w.caller.Registers.PC(w.arch)
+func (w *walker) judge(found *Rule) error {
 	callerSP, callerKnown := w.caller.Registers.SP(w.arch)
-	sp, spKnown := w.regs.SP(w.arch)
-	segment := w.request.Segment
-	if rule.Signal && callerKnown {
+	if found.Signal && callerKnown {
+		sp, spKnown := w.regs.SP(w.arch)
+		segment := w.request.Segment
 		w.elsewhere = spKnown && callerSP <= sp || segment.High != 0 && !segment.Contains(callerSP)
-		return true
+		return nil
 	}
-	// Only a frame that has called no one may still have its caller's stack
-	// pointer: a leaf that keeps the return address in a register.
-	leaf := w.frame.Kind == unwind.KindInstruction && w.arch.LR() != unwind.NoRegister && ra != pc
-	switch {
-	case !callerKnown:
-		return w.stop(unwind.StopNoRule, "the caller's stack pointer is undefined")
-	case ra < minCode:
-		w.result.CFA, w.result.PC = cfa, ra
-		return w.stop(unwind.StopEnd, "return address %#x lies below %d (R8)", ra, minCode)
-	case spKnown && (callerSP < sp || callerSP == sp && !leaf):
-		return w.broken(cfa, ra, "the caller's stack pointer %#x is not above %#x", callerSP, sp)
-	case callerSP%w.arch.StackAlignment() != 0:
-		return w.broken(cfa, ra, "the caller's stack pointer %#x is no multiple of %d", callerSP, w.arch.StackAlignment())
-	case segment.High != 0 && (!segment.Contains(cfa) || !segment.Contains(callerSP)):
-		return w.broken(cfa, ra, "CFA %#x lies outside the stack segment", cfa)
-	case !plausible(w.arch, ra):
-		return w.broken(cfa, ra, "return address %#x is no address", ra)
-	case len(w.result.Steps) > 0 && cfa <= w.result.Steps[len(w.result.Steps)-1].CFA:
-		return w.broken(cfa, ra, "CFA %#x does not increase", cfa)
+	if err := w.caller.CheckEnd(w.arch); err != nil {
+		return err
 	}
-	return true
-}
-
-// plausible says whether code can have an address: on amd64 a canonical one
-// (R4), on arm64 one of user space (R6).
-func plausible(arch unwind.Arch, addr uint64) bool {
-	switch arch {
-	case unwind.ARM64:
-		return addr <= 0x000f_ffff_ffff_ffff
-	case unwind.AMD64:
-		return addr <= 0x7fff_ffff_ffff || addr >= 0xffff_8000_0000_0000
+	if err := w.frame.CheckStack(w.arch, &w.caller); err != nil {
+		return err
 	}
-	return true
+	if err := w.caller.CheckCode(w.arch); err != nil {
+		return err
+	}
+	if n := len(w.result.Steps); n > 0 && w.caller.CFA <= w.result.Steps[n-1].CFA {
+		ra, _ := w.caller.Registers.PC(w.arch)
+		return &rule.ImpossibleError{CFA: w.caller.CFA, PC: ra, Reason: fmt.Sprintf("CFA %#x does not increase", w.caller.CFA)}
+	}
+	return nil
 }
 
 // push adds a step and makes the caller the frame to be left next.
-func (w *walker) push(rule *Rule) {
+func (w *walker) push(found *Rule) {
 	n := len(w.result.Steps)
 	if n == cap(w.result.Steps) {
 		w.grow(n)
 	}
 	w.result.Steps = w.result.Steps[:n+1]
 	step := &w.result.Steps[n]
-	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, w.strategy.Description.Trust, rule.Text
-	step.Note = rule.Note
-	if rule.Trust != unwind.TrustNone {
-		step.Trust = rule.Trust
+	step.CFA, step.CallerKind, step.Trust, step.Rule = w.caller.CFA, w.caller.Kind, w.strategy.Description.Trust, found.text
+	step.Note = found.Note
+	if found.Trust != unwind.TrustNone {
+		step.Trust = found.Trust
 	}
-	if rule.Doubt != "" {
-		step.Trust, step.Note = unwind.TrustScan, rule.Doubt
+	if found.Doubt != "" {
+		step.Trust, step.Note = unwind.TrustScan, found.Doubt
 	}
 	w.regs, w.frame.Kind = w.caller.Registers, w.caller.Kind
 	if w.request.AllRegisters {

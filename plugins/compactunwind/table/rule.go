@@ -23,7 +23,8 @@ const maxSaved = 19
 // Rule says how to find the caller of a frame in the body of a function. In the
 // prologue and the epilogue it is wrong.
 //
-// The CFA is the value of register Base plus Offset; the caller's stack pointer
+// It is the form that encodings are decoded in; [Rule.Rule] makes a [rule.Rule]
+// of it. The CFA is the value of register Base plus Offset; the caller's stack pointer
 // is the CFA. The return address is in memory at CFA - pointer size, or, with
 // InLR, still in the link register.
 type Rule struct {

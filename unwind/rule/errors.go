@@ -1,8 +1,9 @@
-package apply
+package rule
 
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -31,11 +32,26 @@ func (e *MissingRegister) Error() string {
 	return fmt.Sprintf("%s needs %s, which is not known", e.For, e.Name)
 }
 
-// ImpossibleError says that a rule gives what cannot be.
+// ImpossibleError says that a rule leads to what cannot be.
 type ImpossibleError struct {
 	CFA    uint64
+	PC     uint64 // the return address, where that is known
 	Reason string
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *ImpossibleError) Error() string { return e.Reason }
+
+// EndError says that a return address is a known end of the stack (R8).
+type EndError struct{ CFA, PC uint64 }
+
+// Error says which address that is.
+func (e *EndError) Error() string {
+	return fmt.Sprintf("return address %#x lies below %d (R8)", e.PC, unwind.LowestCode)
+}
+
+func hex(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
+
+func notAddress(base uint64, off int64, cfa uint64) error {
+	return &ImpossibleError{CFA: cfa, Reason: fmt.Sprintf("%#x%+d is no address", base, off)}
+}
