@@ -21,6 +21,21 @@ func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
 	return -1
 }
 
+// claimedCaller returns the caller that Delve has for a frame, and Delve's own
+// frame for it; nil if there is none.
+func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (caller, callee *unwind.Frame) {
+	i := matchClaim(claims, pc, sp, arch)
+	if i < 0 || claims[i].CFA == 0 {
+		return nil, nil
+	}
+	for j := i + 1; j < len(claims); j++ {
+		if !claims[j].Inlined {
+			return &claims[j], &claims[i]
+		}
+	}
+	return nil, nil
+}
+
 // stitch gives every frame that Delve knows too its index in Delve's stack, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
