@@ -78,11 +78,13 @@ func (s *callSite) judge() callFinding {
 		return s.noCall()
 	case s.callee.Go != s.caller.Go && !s.callee.Asm && !s.caller.Asm:
 		return s.betweenGoAndC()
-	case s.callee.known && s.caller.known && s.caller.Go && !callsThrough(s.caller.Function, s.callee.Function):
+	case s.bothKnown() && s.caller.Go && !callsThrough(s.caller.Function, s.callee.Function):
 		return callFinding{refusal: fmt.Sprintf("return address %#x: %s does not call %s", s.ra, s.caller.Name, orElse(s.callee.Name, "the function that is left"))}
 	}
 	return s.leads()
 }
+
+func (s *callSite) bothKnown() bool { return s.callee.known && s.caller.known }
 
 // vsyscall refuses the page that the kernel acts for by itself.
 func (s *callSite) vsyscall() callFinding {
@@ -137,7 +139,7 @@ func (s *callSite) calledByDebugger() bool {
 func (s *callSite) betweenGoAndC() callFinding {
 	reason := fmt.Sprintf("return address %#x: %s and %s cannot call each other: between Go and C is assembly",
 		s.ra, orElse(s.caller.Name, "this code"), orElse(s.callee.Name, "the code that is left"))
-	if s.callee.known && s.caller.known {
+	if s.bothKnown() {
 		return callFinding{refusal: reason}
 	}
 	return callFinding{doubt: reason}
@@ -190,28 +192,37 @@ func (s *callSite) exact() bool { return s.callee.known && s.callee.Exact }
 // the entry of its function.
 func (s *callSite) mayLead(target uint64) bool {
 	callee, t := &s.callee, s.target
-	if s.exact() && target >= callee.Start && target < callee.End || callee.Whole != 0 && target == callee.Whole {
-		return true // a landing pad in a cold part is entered by neither call nor jump
+	inside := s.exact() && target >= callee.Start && target < callee.End
+	// A landing pad in a cold part is entered by neither call nor jump.
+	if inside || callee.Whole != 0 && target == callee.Whole {
+		return true
 	}
 	if t.Executable != nil && !t.Executable.Contains(target) {
 		return false // no call at all, but bytes that look like one
 	}
-	was := s.code(target, callsite.Longest)
-	if len(was) < callsite.Longest || retpoline(t.Arch, was) || resolving(t.Arch, was, callee.Function, s.exact()) {
-		return true
-	}
-	return s.mayReach(target, s.frame.PC) || s.exact() && s.mayReach(target, unwind.Code(callee.Start, unwind.KindInstruction)) || s.changed(target, was)
+	return s.isStub(target) || s.mayReach(target) || s.changed(target)
 }
 
-func (s *callSite) mayReach(target uint64, to unwind.CodeAddr) bool {
-	answer, err := s.tracer.Reaches(target, to)
+// isStub says that code leads on by means that the code alone does not show, or
+// that it cannot be read.
+func (s *callSite) isStub(target uint64) bool {
+	was := s.code(target, callsite.Longest)
+	arch := s.target.Arch
+	return len(was) < callsite.Longest || retpoline(arch, was) || resolving(arch, was, s.callee.Function, s.exact())
+}
+
+func (s *callSite) mayReach(target uint64) bool {
+	answer, err := s.tracer.Reaches(target, s.frame.PC)
+	if err == nil && answer == callsite.Never && s.exact() {
+		answer, err = s.tracer.Reaches(target, unwind.Code(s.callee.Start, unwind.KindInstruction))
+	}
 	return err != nil || answer != callsite.Never
 }
 
 // changed says that code in memory (hooks) is not what the image's file says.
-func (s *callSite) changed(target uint64, was []byte) bool {
+func (s *callSite) changed(target uint64) bool {
 	var now [callsite.Longest]byte
-	return s.target.Memory.ReadMemory(target, now[:]) == nil && !bytes.Equal(was, now[:])
+	return s.target.Memory.ReadMemory(target, now[:]) == nil && !bytes.Equal(s.code(target, callsite.Longest), now[:])
 }
 
 // resolving says that code is a stub for a dynamically linked function, and the

@@ -14,6 +14,7 @@ var checks = []check{
 	{"call", "R7", returnsBehindACall},
 	{"known function", "R7", liesInAFunction},
 	{"scan first", "R2", scansFirst},
+	{"nearest", "R2", isNearest},
 	{"registers", "R10", isComplete},
 	{"code address", "R3", returnsToCode},
 	{"alignment", "R3", isAligned},
@@ -127,29 +128,28 @@ func liesInAFunction(ev *evidence) verdict {
 	return verdict{}
 }
 
-const (
-	reasonWaits = "nothing shows that this code keeps a frame pointer"
-	reasonFar   = "a frame pointer leads to a nearer caller"
-)
+const reasonWaits = "nothing shows that this code keeps a frame pointer"
 
 // scansFirst has a frame pointer that was followed out of code that may keep none
 // wait until a scan has had its turn: what that finds nearer to SP counts. So many
 // frames of a stack wait, and no more: in a deep recursion a scan for each would take
 // too long.
 func scansFirst(ev *evidence) verdict {
-	switch {
-	case ev.scans:
-		if ev.waiting != nil && ev.step.CFA >= ev.waiting.step.CFA && !ev.witness.agrees().ok {
-			return verdict{answer: refuse, why: reasonFar}
-		}
-	case ev.waiting == nil && ev.soFar.waited < maxScanned && ev.scanFollows:
-		trust := ev.step.Trust
-		if v := keepsFramePointer(ev); v.answer == doubt {
-			trust = min(trust, v.trust)
-		}
-		if trust <= unwind.TrustScan && ev.guessed() {
-			return verdict{answer: wait, why: reasonWaits}
-		}
+	if ev.scans || ev.waiting != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
+		return verdict{}
+	}
+	v := keepsFramePointer(ev)
+	if low := ev.step.Trust <= unwind.TrustScan || v.answer == doubt && v.trust <= unwind.TrustScan; low && ev.guessed() {
+		return verdict{answer: wait, why: reasonWaits}
+	}
+	return verdict{}
+}
+
+// isNearest refuses what a scan found farther away than a frame pointer that waits,
+// unless code shows it to be right.
+func isNearest(ev *evidence) verdict {
+	if ev.scans && ev.waiting != nil && ev.step.CFA >= ev.waiting.step.CFA && !ev.witness.agrees().ok {
+		return refusal("a frame pointer leads to a nearer caller")
 	}
 	return verdict{}
 }

@@ -69,8 +69,10 @@ func TestChecks(t *testing.T) {
 			{"a guess", func(ev *evidence) { scan(ev); ev.scanFollows = true }, wait, reasonWaits},
 			{"a prologue shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, said{before: agreement{ok: true}} }, accept, ""},
 			{"enough have waited", func(ev *evidence) { scan(ev); ev.scanFollows, ev.soFar.waited = true, maxScanned }, accept, ""},
+		},
+		"nearest": {
 			{"a nearer caller", func(ev *evidence) { ev.scans, ev.waiting = true, &candidate{step: &unwind.Step{CFA: sp0 + 32}} }, accept, ""},
-			{"a farther one", func(ev *evidence) { ev.scans, ev.waiting = true, &candidate{step: &unwind.Step{CFA: sp0 + 8}} }, refuse, reasonFar},
+			{"a farther one", func(ev *evidence) { ev.scans, ev.waiting = true, &candidate{step: &unwind.Step{CFA: sp0 + 8}} }, refuse, "leads to a nearer caller"},
 		},
 		"registers": {{"both", nil, accept, ""}, {"no PC", func(ev *evidence) { ev.havePC = false }, refuse, "no return address"},
 			{"no SP", func(ev *evidence) { ev.haveSP = false }, refuse, "no stack pointer"}},

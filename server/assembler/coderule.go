@@ -12,28 +12,17 @@ import (
 // caller at one instruction. This file is the only one that knows how it is found.
 type codeRule struct{ rule prologue.Rule }
 
-// simulate returns the rule that code shows at pc, nil if it shows none.
-func (p *program) simulate(code []byte, start, pc uint64) *codeRule {
+// simulate returns the rule that code shows at pc, nil if it shows none. Go's
+// assembly may have calls of Go code, which keep other registers than C's.
+func simulate(arch unwind.Arch, callsGo bool, code []byte, start, pc uint64) *codeRule {
 	run := prologue.AMD64
-	switch p.target.Arch {
-	case unwind.AMD64:
-	case unwind.ARM64:
+	switch {
+	case arch == unwind.ARM64:
 		run = prologue.ARM64
-	default:
+	case arch != unwind.AMD64:
 		return nil
-	}
-	rule, verdict := run(code, start, pc)
-	if verdict.Kind == prologue.Unknown {
-		return nil
-	}
-	return &codeRule{rule}
-}
-
-// simulateCallingGo is simulate for Go's assembly that has calls of Go code.
-func (t *Target) simulateCallingGo(code []byte, start, pc uint64) *codeRule {
-	run := prologue.AMD64CallingGo
-	if t.Arch == unwind.ARM64 {
-		run = prologue.ARM64
+	case callsGo:
+		run = prologue.AMD64CallingGo
 	}
 	rule, verdict := run(code, start, pc)
 	if verdict.Kind == prologue.Unknown {
@@ -48,7 +37,7 @@ func (r *codeRule) certain() bool { return r != nil && r.rule.Certain == prologu
 // certainRule returns the rule that a function's code shows for certain, nil if
 // none.
 func (p *program) certainRule(fn Function, pc uint64) *codeRule {
-	if rule := p.simulate(p.body(fn, pc), fn.Start, pc); rule.certain() {
+	if rule := simulate(p.target.Arch, false, p.body(fn, pc), fn.Start, pc); rule.certain() {
 		return rule
 	}
 	return nil
@@ -64,7 +53,7 @@ func (p *program) frameRule(f *unwind.Frame) (rule *codeRule, known bool) {
 			code := p.body(d.Function, f.PC.Raw())
 			d.code = len(code) > 0
 			if d.Exact {
-				d.rule = p.simulate(code, d.Start, f.PC.Raw())
+				d.rule = simulate(p.target.Arch, false, code, d.Start, f.PC.Raw())
 			}
 		}
 	}

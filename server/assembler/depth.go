@@ -38,7 +38,7 @@ func (g *goFrame) stepDepth() goWay {
 	if callee := g.directCallee(pc); !callee.known || callee.Start != g.fn.Start {
 		return goWay{} // the slots hold something else
 	}
-	return goWay{step: &step, switches: true, stack: g.otherRuntime(&slots, &step)}
+	return goWay{candidate: candidate{step: &step, switches: true, stack: g.otherRuntime(&slots, &step)}}
 }
 
 // savedSP reads the SP that asmcgocall had on the other stack, and says where it is.
@@ -102,18 +102,19 @@ const maxGoStack = 1 << 30
 // it is not one of the thread's; else nil. Its bounds are in the runtime.g that
 // asmcgocall has kept, lowest word first.
 func (g *goFrame) otherRuntime(slots *gocode.WayBack, step *unwind.Step) *unwind.Segment {
-	sp, ok := step.Caller.SP(g.target.Arch)
-	if !ok || slots.G < 0 || len(g.stacks.segments) == 0 || g.stacks.index(sp) >= 0 {
+	sp, _ := step.Caller.SP(g.target.Arch)
+	if slots.G < 0 || len(g.stacks.segments) == 0 || g.stacks.index(sp) >= 0 {
 		return nil
 	}
 	low, high, ok := g.bounds(slots)
-	if !ok || low >= high || high-low > maxGoStack || sp < low || sp >= high {
+	s := unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
+	if !ok || sp < s.Low || sp >= s.High || s.High-s.Low > maxGoStack {
 		return nil
 	}
-	if r, ok := g.target.Writable.Find(low); !ok || high > r.End {
+	if r, ok := g.target.Writable.Find(s.Low); !ok || s.High > r.End {
 		return nil
 	}
-	return &unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
+	return &s
 }
 
 // bounds reads those of the stack of the goroutine that the slot names.

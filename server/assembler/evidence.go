@@ -167,20 +167,21 @@ func (w *walker) gatherCaller(ev *evidence) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
 	ev.caller = w.code.function(at)
-	ev.interrupted = kind == unwind.KindInstruction && ev.switches && (ev.pc < lowestPC || t.fetchFailed(ev.sp, ev.pc))
-	if ev.mappings {
-		// A signal's trampoline was not called: it may begin where its mapping does (R9).
-		at := uint64(unwind.ReturnAddr(ev.pc).Lookup(t.Arch))
-		ev.outside = !t.Executable.Contains(at) && !t.isSignalFrame(ev.pc)
-	}
+	ev.outside = ev.mappings && t.outside(ev.pc)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
-	if kind != unwind.KindReturn {
-		return
-	}
-	ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && ev.haveSP && w.belowTop(ev.callerSP)
-	if !ev.misplacedGoexit {
+	switch {
+	case kind == unwind.KindReturn:
+		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.belowTop(ev.callerSP)
 		ev.call = w.asm.calls.of(w.code, ev)
+	case ev.switches:
+		ev.interrupted = ev.pc < lowestPC || t.fetchFailed(ev.sp, ev.pc)
 	}
+}
+
+// outside says that a return address lies outside of what is executable. A signal's
+// trampoline was not called: it may begin where its mapping does (R9).
+func (t *Target) outside(ra uint64) bool {
+	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
 }
 
 // nearGoroutineTop is how far below the top of a goroutine's stack the return

@@ -122,10 +122,10 @@ func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) 
 // they leave a doubt.
 func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
 	pc, _ := regs.PC(t.Arch)
-	if fn.End <= fn.Start || pc < fn.Start || fn.End-fn.Start > maxCode {
+	if !fn.bounded() || pc < fn.Start {
 		return step, "", false
 	}
-	rule := t.simulateCallingGo(t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
+	rule := simulate(t.Arch, true, t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
 	if !rule.certain() {
 		return step, "", false
 	}

@@ -7,24 +7,26 @@ import "github.com/clewdbg/clew/unwind"
 // an SP that is gone.
 func (g *goFrame) stepOwnStack() goWay {
 	fn, arch := &g.fn, g.target.Arch
-	if g.way != notSwitch || !fn.Asm || fn.End <= fn.Start || fn.End-fn.Start > maxCode {
+	if g.way != notSwitch || !fn.Asm || !fn.bounded() {
 		return goWay{}
 	}
 	rule := g.certainRule(*fn, g.frame.PC.Raw())
 	if rule == nil || rule.base() == arch.SP() {
 		return goWay{}
 	}
-	cfa, ok := rule.cfa(&g.frame.Registers)
-	if !ok || fn.HasSPDelta && arch == unwind.AMD64 && cfa == g.sp+uint64(fn.SPDelta)+8 {
-		return goWay{} // the second: what the tables say holds
-	}
+	cfa, known := rule.cfa(&g.frame.Registers)
 	step, ok := g.target.stepByRule(rule, cfa)
-	if !ok {
+	if !known || !ok || g.tablesHold(cfa) {
 		return goWay{}
 	}
 	step.Rule = rule.equation(arch)
 	if fp, ok := rule.restoreFP(g.target, &step, &g.frame.Registers); ok {
 		step.Rule += "; fp=" + fp
 	}
-	return goWay{step: &step, switches: true}
+	return goWay{candidate: candidate{step: &step, switches: true}}
+}
+
+// tablesHold says that the CFA is where Go's tables have it, too.
+func (g *goFrame) tablesHold(cfa uint64) bool {
+	return g.fn.HasSPDelta && g.target.Arch == unwind.AMD64 && cfa == g.sp+uint64(g.fn.SPDelta)+8
 }

@@ -72,6 +72,9 @@ func (p *program) body(fn Function, pc uint64) []byte {
 // simulation: functions are rarely larger, and a prologue never.
 const maxCode = 64 << 10
 
+// bounded says that a function's end is known, and that it is not too large.
+func (fn *Function) bounded() bool { return fn.End > fn.Start && fn.End-fn.Start <= maxCode }
+
 // code returns original bytes, from pages that are kept.
 func (p *program) code(addr uint64, n int) []byte {
 	code, _ := p.tracer.Source.Code(addr, n) // this source has no errors

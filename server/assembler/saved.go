@@ -33,7 +33,7 @@ func (g *goFrame) resume() goWay {
 	step.CFA, _ = saved.Registers.SP(g.target.Arch)
 	// morestack was called in the prologue: f has no frame yet, and where a link
 	// register holds the return address the caller's SP is f's own.
-	return goWay{step: &step, switches: true, unframed: name != "runtime.mcall", last: name + " has left the goroutine's stack"}
+	return goWay{candidate: candidate{step: &step, switches: true, unframed: name != "runtime.mcall"}, last: name + " has left the goroutine's stack"}
 }
 
 // savedByOther says why the saved state is not that of the call of this function, "" if it is.
@@ -42,7 +42,7 @@ func (g *goFrame) savedByOther(saved *Saved) string {
 	if !ok || pc == 0 {
 		return "nothing is saved"
 	}
-	if callee := g.directCallee(pc); !callee.known || !leavesTo(callee.Function) || !strings.HasPrefix(callee.Name, strings.TrimSuffix(g.fn.Name, ".abi0")) {
+	if callee := g.directCallee(pc); !leavesTo(callee) || !strings.HasPrefix(callee.Name, strings.TrimSuffix(g.fn.Name, ".abi0")) {
 		return fmt.Sprintf("the instruction before the saved program counter %#x is no call of it", pc)
 	}
 	if g.target.Arch != unwind.AMD64 || g.fn.Name != "runtime.mcall" || g.frame.PC.Kind() != unwind.KindReturn {
@@ -56,8 +56,8 @@ func (g *goFrame) savedByOther(saved *Saved) string {
 }
 
 // leavesTo says that a call of fn leaves the goroutine's stack.
-func leavesTo(fn Function) bool {
-	return switchOf(fn) == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt")
+func leavesTo(fn place) bool {
+	return fn.known && (switchOf(fn.Function) == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt"))
 }
 
 // enter goes from gogo, when it has set SP to the goroutine's stack, to where the
@@ -81,7 +81,23 @@ func (g *goFrame) enter() goWay {
 	}
 	step := unwind.Step{CFA: g.sp, Caller: saved.Registers, CallerKind: kind, Trust: unwind.TrustCFI, Rule: "cfa=sp; ra=g.sched.pc"}
 	step.Caller.Set(arch.SP(), g.sp)
-	for _, reg := range []unwind.Register{arch.FP(), arch.LR()} {
+	g.keepUnsaved(&step)
+	return goWay{candidate: candidate{step: &step, switches: true}, last: name + " goes to a goroutine's stack"}
+}
+
+// goesOn says what kind of address a goroutine goes on at. A new one, or one that
+// has recovered from a panic, goes on at an instruction that no call is before of.
+func (g *goFrame) goesOn(pc uint64) (kind unwind.PCKind, ok bool) {
+	if leavesTo(g.directCallee(pc)) {
+		return unwind.KindReturn, true
+	}
+	to := g.function(unwind.InstructionAddr(pc).Lookup(g.target.Arch))
+	return unwind.KindInstruction, to.known && switchOf(to.Function) != enters
+}
+
+// keepUnsaved keeps the registers whose words in the saved state are 0 already.
+func (g *goFrame) keepUnsaved(step *unwind.Step) {
+	for _, reg := range []unwind.Register{g.target.Arch.FP(), g.target.Arch.LR()} {
 		if v, _ := step.Caller.Get(reg); reg == unwind.NoRegister || v != 0 {
 			continue
 		}
@@ -90,15 +106,4 @@ func (g *goFrame) enter() goWay {
 			step.Caller.Set(reg, v)
 		}
 	}
-	return goWay{step: &step, switches: true, last: name + " goes to a goroutine's stack"}
-}
-
-// goesOn says what kind of address a goroutine goes on at. A new one, or one that
-// has recovered from a panic, goes on at an instruction that no call is before of.
-func (g *goFrame) goesOn(pc uint64) (kind unwind.PCKind, ok bool) {
-	if callee := g.directCallee(pc); callee.known && leavesTo(callee.Function) {
-		return unwind.KindReturn, true
-	}
-	to := g.function(unwind.InstructionAddr(pc).Lookup(g.target.Arch))
-	return unwind.KindInstruction, to.known && switchOf(to.Function) != enters
 }

@@ -67,13 +67,10 @@ type goFrame struct {
 // goWay is what one way to leave a Go frame comes to: a step; the end or truncation
 // of the stack; or neither, and the next way's turn.
 type goWay struct {
-	step     *unwind.Step
-	switches bool
-	unframed bool
-	stack    *unwind.Segment
-	err      error // why there is no step that could be judged; step has the CFA
-	stop     unwind.StopKind
-	reason   string // of the stop
+	candidate
+	err    error // why there is no step that could be judged; step has the CFA
+	stop   unwind.StopKind
+	reason string // of the stop
 	// last is what the stack is truncated with if the step is refused.
 	last string
 }
@@ -113,13 +110,14 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 
 // follow goes one way.
 func (w *walker) follow(way goWay) outcome {
+	way.strategy = unwind.StrategyGopclntab
 	switch {
 	case way.reason != "":
 		return w.end(way.stop, way.reason)
 	case way.err != nil:
-		w.refuse(unwind.StrategyGopclntab, way.err.Error(), 0, way.step.CFA)
+		w.refuse(way.strategy, way.err.Error(), 0, way.step.CFA)
 	case way.step == nil:
-	case w.take(candidate{step: way.step, strategy: unwind.StrategyGopclntab, switches: way.switches, unframed: way.unframed, stack: way.stack}) == progressed:
+	case w.take(way.candidate) == progressed:
 		return progressed
 	case way.last != "":
 		return w.truncate(way.last + ": " + w.turn.why())
@@ -130,7 +128,7 @@ func (w *walker) follow(way goWay) outcome {
 // stepTables leaves the frame by Go's own tables.
 func (g *goFrame) stepTables() goWay {
 	step, switches, err := g.target.stepGo(&g.frame.Registers, g.fn, g.frame.PC.Kind())
-	return goWay{step: &step, switches: switches, err: err}
+	return goWay{candidate: candidate{step: &step, switches: switches}, err: err}
 }
 
 // stepBack leaves an asmcgocall that is on the goroutine's stack by SP, because behind
@@ -144,5 +142,5 @@ func (g *goFrame) stepBack() goWay {
 	if err != nil {
 		return goWay{}
 	}
-	return goWay{step: &step}
+	return goWay{candidate: candidate{step: &step}}
 }

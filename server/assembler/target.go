@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -118,12 +119,7 @@ func (s *Strategy) serves(arch unwind.Arch, at unwind.LookupAddr) bool {
 	if !s.Description.Anywhere && !s.Coverage.Contains(uint64(at)) {
 		return false
 	}
-	for _, a := range s.Description.Arches {
-		if a == arch {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.Description.Arches, arch)
 }
 
 // scans says that a strategy's frames are never trusted more than a scan's. It
@@ -139,10 +135,8 @@ type Assembler struct {
 
 // trustOf is the trust that a strategy's frames can have.
 func (a *Assembler) trustOf(name string) unwind.Trust {
-	for i := range a.Strategies {
-		if d := &a.Strategies[i].Description; d.Name == name {
-			return d.Trust
-		}
+	if i := a.rank(name); i >= 0 {
+		return a.Strategies[i].Description.Trust
 	}
 	if name == unwind.StrategyDelve {
 		return unwind.TrustScan
@@ -152,13 +146,10 @@ func (a *Assembler) trustOf(name string) unwind.Trust {
 
 // scansAfter says that a strategy that scans comes after this one.
 func (a *Assembler) scansAfter(name string) bool {
-	after := false
-	for i := range a.Strategies {
-		s := &a.Strategies[i]
-		if after && s.scans() {
-			return true
-		}
-		after = after || s.Description.Name == name
-	}
-	return false
+	i := a.rank(name)
+	return i >= 0 && slices.ContainsFunc(a.Strategies[i+1:], func(s Strategy) bool { return s.scans() })
+}
+
+func (a *Assembler) rank(name string) int {
+	return slices.IndexFunc(a.Strategies, func(s Strategy) bool { return s.Description.Name == name })
 }

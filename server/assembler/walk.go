@@ -189,20 +189,26 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 		}
 		step, refusals := &result.Steps[i], len(w.last().Rejected)
 		step.Trust = min(step.Trust, s.Description.Trust)
-		if i > 0 && w.cuts(s) || w.take(candidate{step: step, strategy: s.Description.Name, scans: s.scans()}) != progressed {
-			if i == 0 {
-				return nothing
-			}
-			// The next turn asks again from this frame, with its code: what is refused
-			// then is kept.
-			f := w.last()
-			f.Rejected = f.Rejected[:refusals]
-			w.complete(ctx, s, req, i)
-			return progressed
+		if (i == 0 || !w.cuts(s)) && w.take(candidate{step: step, strategy: s.Description.Name, scans: s.scans()}) == progressed {
+			continue
 		}
+		if i == 0 {
+			return nothing
+		}
+		// The next turn asks again from this frame, with its code: what is refused then
+		// is kept.
+		f := w.last()
+		f.Rejected = f.Rejected[:refusals]
+		w.complete(ctx, s, req, i)
+		return progressed
 	}
-	// A frame pointer of 0 ends the chain (R4), but not the stack where the frame's
-	// own code says how to go on without it.
+	return w.afterRun(s, result)
+}
+
+// afterRun ends the stack at the last frame of a run, if the strategy says so. A
+// frame pointer of 0 ends the chain (R4), but not the stack where the frame's own
+// code says how to go on without it.
+func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
 	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && w.code.certainFrameRule(w.last()) != nil {
 		return progressed
 	}
