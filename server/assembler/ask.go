@@ -24,7 +24,7 @@ const (
 )
 
 // request makes the request to leave the last frame.
-func (w *walker) request(s *Strategy, fn place) unwind.WalkRequest {
+func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 	f := w.last()
 	sp, _ := f.Registers.SP(w.target.Arch)
 	req := unwind.WalkRequest{

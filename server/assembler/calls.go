@@ -62,7 +62,7 @@ type callSite struct {
 	*program
 	ra             uint64
 	frame          *unwind.Frame
-	callee, caller place
+	callee, caller *place
 	calls          []callsite.Call
 	readable       bool // the code before ra is known
 	tables         bool
@@ -191,7 +191,7 @@ func (s *callSite) exact() bool { return s.callee.known && s.callee.Exact }
 // mayLead says that code entered at target can come to the frame's place, or to
 // the entry of its function.
 func (s *callSite) mayLead(target uint64) bool {
-	callee, t := &s.callee, s.target
+	callee, t := s.callee, s.target
 	inside := s.exact() && target >= callee.Start && target < callee.End
 	// A landing pad in a cold part is entered by neither call nor jump.
 	if inside || callee.Whole != 0 && target == callee.Whole {

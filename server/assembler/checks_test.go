@@ -28,7 +28,7 @@ func plainEvidence() *evidence {
 	return &evidence{
 		candidate: candidate{step: &s, strategy: "f"}, arch: unwind.AMD64, depth: 2, sp: sp0, pc: midPC, callerSP: sp0 + 16, havePC: true, haveSP: true,
 		frame:  &unwind.Frame{PC: unwind.Code(leafPC, unwind.KindReturn), Trust: unwind.TrustCFI},
-		callee: place{Function{Name: "leaf"}, true}, caller: place{Function{Name: "mid"}, true},
+		callee: &place{Function{Name: "leaf"}, true}, caller: &place{Function{Name: "mid"}, true},
 		witness: said{}, segments: []unwind.Segment{cStack, {Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentG0}}, floor: sp0, mappings: true,
 		trust: unwind.TrustFramePointer,
 	}
@@ -219,7 +219,7 @@ func TestEnds(t *testing.T) {
 		"goexit":                         {"outermost function", func(e *ending) { e.outermost = true }, isEnd},
 		"goexit above a guess":           {"a guess below an outermost function", func(e *ending) { e.outermost, e.guessed = true, "guess" }, uncertain},
 		"a scan's word":                  {"scan", func(e *ending) { e.scans = true }, noEnd},
-		"Go code":                        {"Go", func(e *ending) { e.function = place{Function{Go: true}, true} }, noEnd},
+		"Go code":                        {"Go", func(e *ending) { e.function = &place{Function{Go: true}, true} }, noEnd},
 		"no caller, by tables":           {"tables", func(e *ending) { e.byTables, e.stack.Kind = true, unwind.SegmentSignal }, isEnd},
 		"the same above a guess":         {"a guess below tables", func(e *ending) { e.byTables, e.guessed = true, "guess" }, uncertain},
 		"a word above a guess":           {"guess", func(e *ending) { e.guessed = "guess" }, noEnd},
@@ -232,7 +232,7 @@ func TestEnds(t *testing.T) {
 		"C under none":                   {"", func(e *ending) { e.stack.Kind = unwind.SegmentG0 }, isEnd},
 		"far below the top":              {"far from the top", func(e *ending) { e.stack.High += 1 << 20 }, noEnd},
 	} {
-		e := &ending{reason: "the end", depth: 2, stack: cStack, sp: cStack.High - 64}
+		e := &ending{reason: "the end", depth: 2, function: &place{}, stack: cStack, sp: cStack.High - 64}
 		c.change(e)
 		if got, why := e.judge(); got != c.want || (got != isEnd) != (why != "") {
 			t.Errorf("%s: %v %q, want %v", what, got, why, c.want)

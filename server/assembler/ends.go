@@ -56,7 +56,7 @@ type ending struct {
 	byTables  bool   // that there is no caller
 	byFP      bool   // by a frame pointer, or by less
 	scans     bool
-	function  place
+	function  *place
 	depth     int
 	inChain   bool           // the frame's code may keep a frame pointer
 	stack     unwind.Segment // that the frame lies on, zero if unknown

@@ -31,7 +31,7 @@ type evidence struct {
 
 	pc, callerSP    uint64 // of the caller
 	havePC, haveSP  bool
-	callee, caller  place
+	callee, caller  *place
 	call            callFinding // what the call before the return address says
 	witness         witness
 	from, to        int             // the two stacks, -1 if unknown
@@ -51,6 +51,9 @@ type evidence struct {
 	scanFollows     bool // a strategy that scans has its turn later
 	soFar           carried
 }
+
+// unknownPlace is that of an address in no known function.
+var unknownPlace place
 
 // witness is asked what code says of a step. Each answer takes decoding, so a
 // check asks only for what it needs.
@@ -134,11 +137,12 @@ func (c *carried) guessed() string {
 }
 
 // gather collects the evidence for a step out of the last frame.
-func (w *walker) gather(c candidate) evidence {
-	f, t := w.last(), w.target
-	ev := evidence{
-		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f),
-		witness: &codeWitness{program: w.code, frame: f, step: c.step}, segments: w.stacks.segments,
+func (w *walker) gather(c candidate) *evidence {
+	f, t, ev := w.last(), w.target, &w.room.evidence
+	w.room.witness = codeWitness{program: w.code, frame: f, step: c.step}
+	*ev = evidence{
+		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f), caller: &unknownPlace,
+		witness: &w.room.witness, segments: w.stacks.segments,
 		mappings: t.Executable != nil, wild: w.code.wild(f), trust: w.asm.trustOf(c.strategy),
 		waiting: w.turn.waiting, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
 	}
@@ -156,9 +160,9 @@ func (w *walker) gather(c candidate) evidence {
 		}
 	}
 	if ev.havePC {
-		w.gatherCaller(&ev)
+		w.gatherCaller(ev)
 	}
-	w.gatherStacks(&ev)
+	w.gatherStacks(ev)
 	return ev
 }
 

@@ -53,10 +53,10 @@ func (p *program) describe(at unwind.LookupAddr) *described {
 }
 
 // function looks a function up, once for each address.
-func (p *program) function(at unwind.LookupAddr) place { return p.describe(at).place }
+func (p *program) function(at unwind.LookupAddr) *place { return &p.describe(at).place }
 
 // functionOf is the function of a frame.
-func (p *program) functionOf(f *unwind.Frame) place { return p.function(f.PC.Lookup(p.target.Arch)) }
+func (p *program) functionOf(f *unwind.Frame) *place { return p.function(f.PC.Lookup(p.target.Arch)) }
 
 // body returns the original bytes of a function, as far as they are known. They
 // reach beyond the PC, so that an epilogue can be recognised.
@@ -143,10 +143,10 @@ func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok
 
 // directCallee returns the function that the direct call right before a return
 // address calls; it is not known where no direct call is there.
-func (p *program) directCallee(ra uint64) place {
+func (p *program) directCallee(ra uint64) *place {
 	target, ok := p.target.callTarget(ra)
 	if !ok {
-		return place{}
+		return &unknownPlace
 	}
 	return p.function(unwind.InstructionAddr(target).Lookup(p.target.Arch))
 }

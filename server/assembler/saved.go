@@ -56,7 +56,7 @@ func (g *goFrame) savedByOther(saved *Saved) string {
 }
 
 // leavesTo says that a call of fn leaves the goroutine's stack.
-func leavesTo(fn place) bool {
+func leavesTo(fn *place) bool {
 	return fn.known && (switchOf(fn.Function) == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt"))
 }
 

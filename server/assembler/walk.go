@@ -42,6 +42,11 @@ type walker struct {
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
 	passed int // frames that the sink has
+	// room is for one step's evidence, which would be allocated for each otherwise.
+	room struct {
+		evidence evidence
+		witness  codeWitness
+	}
 }
 
 // turn is what was tried to leave the last frame.
@@ -132,7 +137,7 @@ const (
 )
 
 // mayNotScan says why a strategy that scans is not asked, "" if it may be.
-func (w *walker) mayNotScan(s *Strategy, fn place) string {
+func (w *walker) mayNotScan(s *Strategy, fn *place) string {
 	c := &w.carried
 	switch {
 	case !s.scans():
@@ -150,7 +155,7 @@ func (w *walker) mayNotScan(s *Strategy, fn place) string {
 
 // run asks one strategy to leave the last frame and as many more as it can, and
 // judges what comes back.
-func (w *walker) run(ctx context.Context, s *Strategy, fn place) outcome {
+func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 	name := s.Description.Name
 	req := w.request(s, fn)
 	result, err := w.ask(ctx, s, &req)
@@ -282,12 +287,11 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 // accepted.
 func (w *walker) take(c candidate) outcome {
 	ev := w.gather(c)
-	v := judge(&ev)
+	v := judge(ev)
 	switch v.answer {
 	case wait:
-		kept := *c.step
-		c.step = &kept
-		w.turn.waiting = &c
+		step, waiting := *c.step, c
+		waiting.step, w.turn.waiting = &step, &waiting
 		w.carried.waits()
 		fallthrough
 	case refuse:
@@ -296,7 +300,7 @@ func (w *walker) take(c candidate) outcome {
 	}
 	shown := ev.shown()
 	w.stacks.reach(ev.callerSP, ev.found)
-	w.carried.accepted(&ev, v.guess)
+	w.carried.accepted(ev, v.guess)
 	ev.frame.CFA, ev.frame.Rule = c.step.CFA, c.step.Rule
 	caller := unwind.Frame{
 		PC: unwind.Code(ev.pc, c.step.CallerKind), Strategy: c.strategy, Trust: c.step.Trust,
