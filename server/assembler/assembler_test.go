@@ -409,13 +409,13 @@ func TestCodeIsSentWhereItIsNeeded(t *testing.T) {
 		{unwind.TrustFramePointer, false, unwind.KindReturn, false},
 	} {
 		w := &walker{target: target(unwind.Windows{}), thread: thread(leafPC, 0x7000, 0)}
-		w.judge, _ = newJudge(w.target, nil, 0x7000)
+		w.code = newProgram(w.target)
 		w.stack.Frames = []unwind.Frame{{PC: unwind.Code(leafPC, tt.kind), Registers: w.thread.Registers}}
 		s := &Strategy{Description: unwind.Description{Name: "s", Trust: tt.trust, WantsCode: tt.wants}}
-		if r := w.request(s, fn, true); (r.Function != nil) != tt.sent {
+		if r := w.request(s, &place{fn, true}); (r.Function != nil) != tt.sent {
 			t.Errorf("%+v: the request has %+v", tt, r.Function)
 		}
-		if r := w.request(s, fn, false); r.Function != nil {
+		if r := w.request(s, &place{fn, false}); r.Function != nil {
 			t.Errorf("%+v: of an unknown function the request has %+v", tt, r.Function)
 		}
 	}

@@ -9,16 +9,18 @@
 //
 // # One walk
 //
-// The innermost frame is the thread's registers. Then, until the stack ends:
+// The innermost frame is the thread's registers. Then, until the stack ends
+// (walk.go reads from top to bottom like this):
 //
-//  1. A known outermost function ends the stack cleanly (R8).
+//  1. A known outermost function ends the stack cleanly (R8, ends.go).
 //  2. A frame in Go code is left by Go's own tables (strategy gopclntab), at a
-//     stack switch by what the runtime keeps of the other stack (R14, README.md).
+//     stack switch by what the runtime keeps of the other stack (R14, switch.go).
 //  3. Any other frame goes to the strategies that cover its lookup address, by
 //     rank, in runs: one call for many frames.
-//  4. Every step is judged (R3, judge.go). The first refused one cuts the run;
+//  4. For every step the evidence is gathered (evidence.go) and judged by an
+//     ordered list of checks (R3, checks.go). The first refused step cuts the run;
 //     the refusal is kept for the user to see, and the next strategy tries.
-//  5. If nobody knows the caller, what Delve believes is tried, judged alike.
+//  5. If no strategy knows the caller, what Delve believes is tried, judged alike.
 //  6. If that fails too, the stack is truncated, with the reasons.
 //
 // A CFA must be above every CFA seen before in its segment, so no walk can

@@ -3,14 +3,14 @@ package assembler
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
-	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
 // most of them too (FuncFlag TopFrame). Where C's stacks end the code map says
-// ([Function.Outermost]): it knows the image, and the name alone is anybody's.
+// ([Function.Outermost]): it knows the image, and any function may have such a name.
 var outermost = map[string]string{
 	"runtime.goexit": "goroutine's start",
 	"runtime.rt0_go": "program's start",
@@ -45,52 +45,40 @@ func endReason(fn Function, kind unwind.PCKind) string {
 // that of a stack switch. Only amd64 and arm64 have rules; elsewhere the other
 // strategies and Delve's claims serve.
 func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind) (step unwind.Step, mayswitch bool, err error) {
-	if t.Arch != unwind.AMD64 && t.Arch != unwind.ARM64 {
+	m := machineOf(t.Arch)
+	if m.stepGo == nil {
 		return step, false, fmt.Errorf("no rule for Go frames on %s", t.Arch)
 	}
 	sp, ok := regs.SP(t.Arch)
 	if !ok {
 		return step, false, fmt.Errorf("stack pointer unknown")
 	}
-	if way := switchOf(fn); way == keepsFP || way == savesDepth {
-		fp, haveFP := regs.FP(t.Arch)
-		pc, _ := regs.PC(t.Arch)
-		if kind == unwind.KindReturn || haveFP && t.framed(fn, pc) {
-			if !haveFP {
-				return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
-			}
-			step, err = t.stepFromFrame(fn, fp)
-			return step, true, err
-		}
-	}
-	if !fn.HasSPDelta {
+	fp, haveFP := regs.FP(t.Arch)
+	switch switched := t.switched(regs, fn, kind); {
+	case switched && !haveFP:
+		return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
+	case switched:
+		step, err = m.stepFP(t, fn, fp)
+		return step, true, err
+	case !fn.HasSPDelta:
 		return step, false, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
 	}
-	if t.Arch == unwind.ARM64 {
-		step, err = t.stepARM64(regs, fn, sp, kind)
-	} else {
-		step, err = t.stepAMD64(regs, fn, sp, kind)
-	}
+	step, err = m.stepGo(t, regs, fn, sp, kind)
 	if injectsCall[fn.Name] {
 		step.CallerKind = unwind.KindInstruction
 	}
 	return step, false, err
 }
 
-// stepFromFrame leaves the frame of a function of the runtime's, past its
-// prologue, by its frame pointer alone: SP may be on another stack.
-func (t *Target) stepFromFrame(fn Function, fp uint64) (unwind.Step, error) {
-	if t.Arch == unwind.AMD64 {
-		step, err := t.stepRecord(nil, fp+16, fp+8, fp)
-		step.Rule = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
-		return step, err
+// switched says that fn has gone to another stack, or may have, and keeps its
+// frame pointer meanwhile: SP may be on either stack then.
+func (t *Target) switched(regs *unwind.Registers, fn Function, kind unwind.PCKind) bool {
+	if way := switchOf(fn); way != keepsFP && way != savesDepth {
+		return false
 	}
-	if fn.SPDelta < 16 {
-		return unwind.Step{}, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
-	}
-	step, err := t.stepRecord(nil, fp+8+uint64(fn.SPDelta), fp+8, fp)
-	step.Rule = fmt.Sprintf("cfa=x29+%d; ra=[x29+8]; fp=[x29]", fn.SPDelta+8)
-	return step, err
+	_, haveFP := regs.FP(t.Arch)
+	pc, _ := regs.PC(t.Arch)
+	return kind == unwind.KindReturn || haveFP && t.framed(fn, pc)
 }
 
 // framed says that the frame pointer is that of fn's own frame at pc: behind the
@@ -102,11 +90,7 @@ func (t *Target) framed(fn Function, pc uint64) bool {
 		return false
 	}
 	code := t.Code.Bytes(fn.Start, int(min(pc-fn.Start, 32)))
-	if t.Arch == unwind.ARM64 {
-		return bytes.Contains(code, []byte{0xfd, 0x23, 0x00, 0xd1}) // sub $8,sp,x29
-	}
-	return bytes.Contains(code, []byte{0x48, 0x89, 0xe5}) || // mov %rsp,%rbp
-		bytes.Contains(code, []byte{0x48, 0x8d, 0x6c, 0x24}) // lea N(%rsp),%rbp
+	return slices.ContainsFunc(machineOf(t.Arch).setFP, func(sets []byte) bool { return bytes.Contains(code, sets) })
 }
 
 // stepRecord makes the step out of a frame whose return address lies at raSlot;
@@ -136,56 +120,33 @@ func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) 
 // stepOddFrame leaves a Go frame whose frame pointer is not where the compiler
 // puts it, by simulating the function's own instructions; ok is false where
 // they leave a doubt.
-//
-// Situation: assembly that saves registers itself. Example: crosscall2, which C
-// calls to get into Go, saves rbp twice (on arm64 it has its frame record at an
-// end of its own), and all of C's callee-saved registers, which C's own frames
-// are then left by. Tests: TestCrosscall2; in integration, TestARM64.
 func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
 	pc, _ := regs.PC(t.Arch)
-	if fn.End <= fn.Start || pc < fn.Start || fn.End-fn.Start > maxCode {
+	if !fn.bounded() || pc < fn.Start {
 		return step, "", false
 	}
-	simulate := prologue.AMD64CallingGo
-	if t.Arch == unwind.ARM64 {
-		simulate = prologue.ARM64
-	}
-	rule, verdict := simulate(t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
-	if verdict.Kind == prologue.Unknown || rule.Certain != prologue.Exact || rule.RA.Kind != prologue.AtCFA {
+	rule := simulate(t.Arch, true, t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
+	if !rule.certain() {
 		return step, "", false
 	}
-	step, err := t.stepRecord(&unwind.Registers{}, cfa, cfa+uint64(rule.RA.Off), 0)
-	if err != nil {
+	if step, ok = t.stepByRule(rule, cfa); !ok {
 		return step, "", false
 	}
-	switch rule.FP.Kind {
-	case prologue.Same:
-		fp = fpUnchanged
-		if v, ok := regs.FP(t.Arch); ok {
-			step.Caller.Set(t.Arch.FP(), v)
-		}
-	case prologue.AtCFA:
-		if fp, ok = fmt.Sprintf("[cfa%+d]", rule.FP.Off), t.restore(&step, t.Arch.FP(), cfa, rule.FP); !ok {
-			return step, "", false
-		}
-	default:
+	fp, ok = rule.restoreFP(t, &step, regs)
+	if !ok && fp != fpUnchanged {
 		return step, "", false
 	}
-	for _, s := range rule.Saved[:rule.N] {
-		t.restore(&step, unwind.Register(s.Reg), cfa, s.Loc)
-	}
+	rule.restoreSaved(t, &step)
 	return step, fp, true
 }
 
-// restore reads a register that a frame saved at a distance from its CFA.
-func (t *Target) restore(step *unwind.Step, reg unwind.Register, cfa uint64, at prologue.Loc) bool {
-	if at.Kind != prologue.AtCFA {
-		return false
+// stepByRule makes the step out of a frame whose CFA is known, by what its own code
+// has of the return address.
+func (t *Target) stepByRule(rule *codeRule, cfa uint64) (unwind.Step, bool) {
+	off, ok := rule.raOffset()
+	if !ok {
+		return unwind.Step{}, false
 	}
-	v, err := t.word(cfa + uint64(at.Off))
-	if err != nil {
-		return false
-	}
-	step.Caller.Set(reg, v)
-	return true
+	step, err := t.stepRecord(&unwind.Registers{}, cfa, cfa+uint64(off), 0)
+	return step, err == nil
 }

@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
@@ -9,37 +10,7 @@ import (
 
 // A handler of a signal returns into a few instructions that ask the kernel to
 // restore what it interrupted ([callsite.IsSignalReturn]). No call led there, so
-// no table need describe it, and its return address must be looked up as it is
-// (R9).
-//
-// Situation: a Go program's own handler (runtime.sigtramp) or C's, on its own
-// stack. Example: SIGSEGV in C code ends in runtime.fatalthrow on the signal
-// stack, below it the C frame that failed. What handles it: stepSignal, from
-// the registers that the kernel saved. Tests: TestSignalFrame and the
-// integration tests' SIGSEGV in C.
-
-// Where the kernel saves registers, from SP on when the handler has returned.
-//
-// linux/amd64 (asm/ucontext.h, asm/sigcontext.h): SP points to the struct
-// ucontext, whose uc_flags, uc_link and uc_stack take 40 bytes, then registers
-// follow in this order. linux/arm64 (arch/arm64/kernel/signal.c, struct
-// rt_sigframe): a struct siginfo of 128 bytes comes first; in struct ucontext
-// 176 bytes are before the struct sigcontext, and in that 8 before x0 to x30, sp
-// and pc.
-const (
-	amd64Saved = 40
-	arm64Saved = 128 + 176 + 8
-)
-
-var amd64SavedOrder = []unwind.Register{8, 9, 10, 11, 12, 13, 14, 15, 5 /*rdi*/, 4, /*rsi*/
-	unwind.AMD64RBP, unwind.AMD64RBX, 1 /*rdx*/, 0 /*rax*/, 2 /*rcx*/, unwind.AMD64RSP, unwind.AMD64RIP}
-
-var arm64SavedOrder = func() (out []unwind.Register) {
-	for r := unwind.Register(0); r <= 30; r++ {
-		out = append(out, r)
-	}
-	return append(out, unwind.ARM64SP, unwind.ARM64PC)
-}()
+// no table need describe it, and its return address is looked up as it is (R9).
 
 // isSignalFrame says that pc is where a signal handler returns to. The kernel's
 // own copy of the instructions may be in no image (qemu's is in none).
@@ -74,14 +45,11 @@ func (t *Target) stepSignal(regs *unwind.Registers) (step unwind.Step, err error
 	if !ok {
 		return step, fmt.Errorf("stack pointer unknown")
 	}
-	base, order := uint64(amd64Saved), amd64SavedOrder
-	if t.Arch == unwind.ARM64 {
-		base, order = arm64Saved, arm64SavedOrder
-	}
+	m := machineOf(t.Arch)
 	step = unwind.Step{CallerKind: unwind.KindInstruction, Trust: unwind.TrustCFI, Note: "interrupted by a signal"}
 	at := make(map[unwind.Register]uint64, 3)
-	for i, reg := range order {
-		at[reg] = base + 8*uint64(i)
+	for i, reg := range m.savedOrder {
+		at[reg] = m.saved + 8*uint64(i)
 		v, err := t.word(sp + at[reg])
 		if err != nil {
 			return step, err
@@ -92,4 +60,62 @@ func (t *Target) stepSignal(regs *unwind.Registers) (step unwind.Step, err error
 	step.Rule = fmt.Sprintf("cfa=[%s+%d]; ra=[%s+%d]; fp=[%s+%d]", name, at[t.Arch.SP()], name, at[t.Arch.PC()], name, at[t.Arch.FP()])
 	step.CFA, _ = step.Caller.SP(t.Arch) // the CFA is the SP that is restored
 	return step, nil
+}
+
+// strategySignal names the host's own rule for signal trampolines.
+const strategySignal = unwind.StrategyRegisters
+
+// leaveSignal leaves the frame of a signal's trampoline.
+func (w *walker) leaveSignal(_ context.Context) outcome {
+	f := w.last()
+	if !w.code.signalFrame(f) {
+		return nothing
+	}
+	step, err := w.target.stepSignal(&f.Registers)
+	if err != nil {
+		w.refuse(strategySignal, err.Error(), 0, 0)
+		return nothing
+	}
+	return w.take(candidate{step: &step, strategy: strategySignal, switches: true})
+}
+
+const noteWild = "no code is there: taken as a call to it, whose return address lies where the stack pointer points"
+
+// fetchFailed says that the signal whose trampoline's frame is at sp came from
+// fetching an instruction at pc.
+func (t *Target) fetchFailed(sp, pc uint64) bool {
+	if t.Arch != unwind.AMD64 || t.OS != "linux" {
+		return false
+	}
+	trap, err := t.word(sp + amd64Trap)
+	if err != nil || trap != pageFault {
+		return false
+	}
+	fault, err := t.word(sp + amd64Fault)
+	return err == nil && fault == pc
+}
+
+// stepWild leaves the frame of a program that has called through an invalid pointer:
+// no code is there, nothing there has run, and the caller's address lies where the
+// call has left it. Below 4096 strategies do the same.
+func (w *walker) stepWild(_ context.Context) outcome {
+	f, arch := w.last(), w.target.Arch
+	if arch != unwind.AMD64 || f.PC.Raw() < unwind.LowestCode || !w.code.wild(f) {
+		return nothing
+	}
+	sp, _ := f.Registers.SP(arch)
+	ra, err := w.target.word(sp)
+	if err != nil {
+		w.refuse(strategySignal, err.Error(), 0, 0)
+		return nothing
+	}
+	step := unwind.Step{CFA: sp + 8, Caller: f.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustScan, Note: noteWild,
+		Rule: fmt.Sprintf("cfa=rsp+8; ra=[cfa-8]; fp=%s", fpUnchanged)}
+	step.Caller.Set(arch.PC(), ra)
+	step.Caller.Set(arch.SP(), sp+8)
+	if calls, known := w.code.callsBefore(&step); !known || len(calls) == 0 {
+		w.refuse(strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)
+		return nothing
+	}
+	return w.take(candidate{step: &step, strategy: strategySignal})
 }

@@ -15,23 +15,23 @@ const (
 	sinkFrames = 4096
 )
 
-// drain gives the sink all frames but the last, when there are many.
+// drain passes all frames but the last on to the sink, when there are many.
 func (w *walker) drain() {
 	if n := len(w.stack.Frames); w.opts.Sink != nil && n >= keepFrames+sinkFrames {
-		w.give(n - keepFrames)
+		w.pass(n - keepFrames)
 	}
 }
 
-// give gives the sink the first n frames that are held, inlined ones put in.
-func (w *walker) give(n int) {
+// pass hands the sink the first n frames that are held, inlined ones put in.
+func (w *walker) pass(n int) {
 	part := unwind.Stack{Frames: w.stack.Frames[:n:n]}
 	stitch(w.target.Arch, &part, w.thread.Claims)
 	w.opts.Sink(part.Frames)
 	rest := copy(w.stack.Frames, w.stack.Frames[n:])
 	clear(w.stack.Frames[rest:])
 	w.stack.Frames = w.stack.Frames[:rest]
-	w.given += n
+	w.passed += n
 }
 
 // depth is how many frames the stack has so far.
-func (w *walker) depth() int { return w.given + len(w.stack.Frames) }
+func (w *walker) depth() int { return w.passed + len(w.stack.Frames) }

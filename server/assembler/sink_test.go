@@ -49,10 +49,7 @@ func TestSink(t *testing.T) {
 				got = append(got, frames...)
 				most = max(most, len(frames))
 			}})
-			same := slices.EqualFunc(got, whole.Frames, func(a, b unwind.Frame) bool {
-				return a.PC == b.PC && a.CFA == b.CFA && a.DelveFrame == b.DelveFrame && a.Inlined == b.Inlined
-			})
-			if !same || len(s.Frames) != 0 || s.Stop != whole.Stop || s.Reason != whole.Reason || s.DepthLimited != whole.DepthLimited {
+			if !slices.EqualFunc(got, whole.Frames, sameFrame) || len(s.Frames) != 0 || s.Stop != whole.Stop || s.Reason != whole.Reason || s.DepthLimited != whole.DepthLimited {
 				t.Errorf("depth %d, limit %d: %d frames, want %d; %d are left; %v %q, want %v %q",
 					depth, limit, len(got), len(whole.Frames), len(s.Frames), s.Stop, s.Reason, whole.Stop, whole.Reason)
 			}
@@ -61,4 +58,8 @@ func TestSink(t *testing.T) {
 			}
 		}
 	}
+}
+
+func sameFrame(a, b unwind.Frame) bool {
+	return a.PC == b.PC && a.CFA == b.CFA && a.DelveFrame == b.DelveFrame && a.Inlined == b.Inlined
 }

@@ -21,6 +21,21 @@ func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
 	return -1
 }
 
+// claimedCaller returns the caller that Delve has for a frame, and Delve's own
+// frame for it; nil if there is none.
+func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (caller, callee *unwind.Frame) {
+	i := matchClaim(claims, pc, sp, arch)
+	if i < 0 || claims[i].CFA == 0 {
+		return nil, nil
+	}
+	for j := i + 1; j < len(claims); j++ {
+		if !claims[j].Inlined {
+			return &claims[j], &claims[i]
+		}
+	}
+	return nil, nil
+}
+
 // stitch gives every frame that Delve knows too its index in Delve's stack, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
@@ -30,35 +45,10 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 	if len(claims) == 0 {
 		return
 	}
-	type key struct {
-		pc, at uint64
-		bySP   bool
-	}
-	index := make(map[key]int, 2*len(claims))
-	calleeCFA := uint64(0)
-	for i := range claims {
-		c := &claims[i]
-		if c.Inlined {
-			continue
-		}
-		keys := [...]key{{c.PC.Raw(), c.CFA, false}, {c.PC.Raw(), calleeCFA, true}, {c.PC.Raw(), 0, true}}
-		// The SP is the callee's CFA, and more reliably than the register: Delve
-		// overwrites that one where it switches stacks.
-		keys[2].at, _ = c.Registers.SP(arch)
-		for _, k := range keys {
-			if _, taken := index[k]; k.at != 0 && !taken {
-				index[k] = i
-			}
-		}
-		calleeCFA = c.CFA
-	}
+	index := indexClaims(arch, claims)
 	out := make([]unwind.Frame, 0, len(stack.Frames)+len(claims)/4)
 	for _, f := range stack.Frames {
-		i, ok := index[key{f.PC.Raw(), f.CFA, false}]
-		if !ok {
-			sp, _ := f.Registers.SP(arch)
-			i, ok = index[key{f.PC.Raw(), sp, true}]
-		}
+		i, ok := index.find(arch, &f)
 		if !ok {
 			out = append(out, f)
 			continue
@@ -81,4 +71,42 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 		out = append(out, f)
 	}
 	stack.Frames = out
+}
+
+// claimKey is what a frame of Delve's is found by: its PC, and its CFA or SP.
+type claimKey struct {
+	pc, at uint64
+	bySP   bool
+}
+
+// claimIndex has Delve's physical frames by every key; the first of equals counts.
+type claimIndex map[claimKey]int
+
+func (x claimIndex) find(arch unwind.Arch, f *unwind.Frame) (i int, ok bool) {
+	if i, ok = x[claimKey{f.PC.Raw(), f.CFA, false}]; !ok {
+		sp, _ := f.Registers.SP(arch)
+		i, ok = x[claimKey{f.PC.Raw(), sp, true}]
+	}
+	return i, ok
+}
+
+func indexClaims(arch unwind.Arch, claims []unwind.Frame) claimIndex {
+	index := make(claimIndex, 2*len(claims))
+	calleeCFA := uint64(0)
+	for i := range claims {
+		c := &claims[i]
+		if c.Inlined {
+			continue
+		}
+		// The SP is the callee's CFA, and more reliably than the register: Delve
+		// overwrites that one where it switches stacks.
+		sp, _ := c.Registers.SP(arch)
+		for _, k := range []claimKey{{c.PC.Raw(), c.CFA, false}, {c.PC.Raw(), calleeCFA, true}, {c.PC.Raw(), sp, true}} {
+			if _, taken := index[k]; k.at != 0 && !taken {
+				index[k] = i
+			}
+		}
+		calleeCFA = c.CFA
+	}
+	return index
 }

@@ -158,6 +158,30 @@ func (c asmcgocallCode) Bytes(addr uint64, n int) []byte {
 	return c.runtimeCode.Bytes(addr, n)
 }
 
+// depthStack is of C under asmcgocall, which has kept a depth and a goroutine. The
+// goroutine is another runtime's where others says what is writable.
+func depthStack(t *testing.T, um *stackasm.Memory, others []unwind.Range, depth, heap uint64) unwind.Stack {
+	t.Helper()
+	cm, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(depth, heap).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gm, err := stackasm.New(unwind.AMD64, switchG).Word(0, um.Base, um.Addr("top")).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := um.Addr("asm") - 0x1000_0000
+	c := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, stale)}}}
+	th := thread(leafPC, sp0, sp0, unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, um.Segment(unwind.SegmentGoroutine))
+	tg := target(memories(um, cm, gm))
+	if others != nil {
+		th.Segments = th.Segments[:1]
+		tg.Writable = unwind.NewRangeSet(others...)
+	}
+	tg.Code = asmcgocallCode{runtimeCode{synthetic, map[uint64]uint64{goCallPC: 0x502000}}, depthAMD64}
+	return with(c).Stack(context.Background(), tg, th, Options{})
+}
+
 // The distance from the top of the goroutine's stack counts, not the frame
 // pointer that C gives back: the stack may have moved.
 func TestDepth(t *testing.T) {
@@ -168,30 +192,15 @@ func TestDepth(t *testing.T) {
 		t.Fatal(err)
 	}
 	var others []unwind.Range // what is writable; the thread knows none of its goroutines' stacks
-	walk := func(depth uint64, heap uint64) unwind.Stack {
-		cm, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(depth, heap).Pad(64).Assemble()
-		if err != nil {
-			t.Fatal(err)
-		}
-		gm, err := stackasm.New(unwind.AMD64, switchG).Word(0, um.Base, um.Addr("top")).Assemble()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stale := um.Addr("asm") - 0x1000_0000
-		c := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, asmPC, stale)}}}
-		th := thread(leafPC, sp0, sp0, unwind.Segment{Low: cStack.Low, High: cStack.High, Kind: unwind.SegmentG0}, um.Segment(unwind.SegmentGoroutine))
-		tg := target(memories(um, cm, gm))
-		if others != nil { // the goroutine is another runtime's
-			th.Segments = th.Segments[:1]
-			tg.Writable = unwind.NewRangeSet(others...)
-		}
-		tg.Code = asmcgocallCode{runtimeCode{synthetic, map[uint64]uint64{goCallPC: 0x502000}}, depthAMD64}
-		return with(c).Stack(context.Background(), tg, th, Options{})
-	}
+	walk := func(depth uint64, heap uint64) unwind.Stack { return depthStack(t, um, others, depth, heap) }
 	depth := um.Addr("top") - um.Addr("asm")
-	if s := walk(depth, switchG); s.Stop != unwind.End || len(s.Frames) != 4 || s.Frames[2].PC.Raw() != goCallPC {
-		t.Errorf("frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)
+	crossed := func(what string, s unwind.Stack) {
+		t.Helper()
+		if s.Stop != unwind.End || len(s.Frames) != 4 || s.Frames[2].PC.Raw() != goCallPC {
+			t.Errorf("%s: frames %#x, %v: %s", what, pcs(s), s.Stop, s.Reason)
+		}
 	}
+	crossed("the thread's own", walk(depth, switchG))
 	for name, s := range map[string]unwind.Stack{
 		"wrong depth": walk(depth-8, switchG), "no goroutine": walk(depth, 0), "unreadable": walk(depth, 8), "beyond": walk(1<<63, switchG),
 	} {
@@ -200,9 +209,7 @@ func TestDepth(t *testing.T) {
 		}
 	}
 	others = []unwind.Range{{Start: um.Base, End: um.Addr("top") + 0x1000}}
-	if s := walk(depth, switchG); s.Stop != unwind.End || len(s.Frames) != 4 || s.Frames[2].PC.Raw() != goCallPC {
-		t.Errorf("another runtime's goroutine: frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)
-	}
+	crossed("another runtime's goroutine", walk(depth, switchG))
 	others[0].End = um.Addr("top") - 8
 	if s := walk(depth, switchG); s.Stop != unwind.Truncated || len(s.Frames) != 2 {
 		t.Errorf("what is not writable: frames %#x, %v: %s", pcs(s), s.Stop, s.Reason)

@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -17,7 +18,7 @@ type Target struct {
 	// and then no PC is refused for lying outside of them (R3, R5).
 	Executable unwind.RangeSet
 	// Writable holds every writable mapping, nil where mappings are unknown. A
-	// signal may have interrupted code on a stack that nobody has announced.
+	// signal may have interrupted code on a stack that was not announced.
 	Writable unwind.RangeSet
 	Code     CodeMap
 	// PACMask has the bits set that pointer authentication uses in return
@@ -39,13 +40,13 @@ func (t *Target) word(addr uint64) (uint64, error) {
 // CodeMap knows the target's code: which function an address lies in, and the
 // original bytes of it (breakpoints removed).
 type CodeMap interface {
-	// Function gives the function that the address lies in.
+	// Function returns the function that the address lies in.
 	Function(at unwind.LookupAddr) (Function, bool)
-	// Bytes gives up to n original bytes of code from addr on: as many as are
+	// Bytes returns up to n original bytes of code from addr on: as many as are
 	// known without a gap, possibly none.
 	Bytes(addr uint64, n int) []byte
 	// Complete says whether all functions of the image that the address lies in are
-	// known: what is none of them was never called.
+	// known: nothing else was ever called.
 	Complete(at unwind.LookupAddr) bool
 }
 
@@ -56,7 +57,7 @@ type Function struct {
 	// Exact is false where Start is only the nearest symbol below.
 	Exact bool
 	// Whole is the entry of the function that this is a part of, which the compiler
-	// has put elsewhere; 0 if it is none, or that is not known.
+	// has put elsewhere; 0 if it is not such a part, or that is not known.
 	Whole uint64
 	// Go says that the function is in Go's own tables. SPDelta is then, where
 	// HasSPDelta, the number of bytes that SP is below its value at entry, at
@@ -118,17 +119,37 @@ func (s *Strategy) serves(arch unwind.Arch, at unwind.LookupAddr) bool {
 	if !s.Description.Anywhere && !s.Coverage.Contains(uint64(at)) {
 		return false
 	}
-	for _, a := range s.Description.Arches {
-		if a == arch {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.Description.Arches, arch)
 }
+
+// scans says that a strategy's frames are never trusted more than a scan's. It
+// is asked for one frame at a time, so that better strategies have the next (R2).
+func (s *Strategy) scans() bool { return s.Description.Trust <= unwind.TrustScan }
 
 // Assembler builds stacks with strategies, best ranked first.
 type Assembler struct {
 	Strategies []Strategy
 
-	verdicts verdicts
+	calls callFindings
+}
+
+// trustOf is the trust that a strategy's frames can have.
+func (a *Assembler) trustOf(name string) unwind.Trust {
+	if i := a.rank(name); i >= 0 {
+		return a.Strategies[i].Description.Trust
+	}
+	if name == unwind.StrategyDelve {
+		return unwind.TrustScan
+	}
+	return unwind.TrustCFI // the host's own rules
+}
+
+// scansAfter says that a strategy that scans comes after this one.
+func (a *Assembler) scansAfter(name string) bool {
+	i := a.rank(name)
+	return i >= 0 && slices.ContainsFunc(a.Strategies[i+1:], func(s Strategy) bool { return s.scans() })
+}
+
+func (a *Assembler) rank(name string) int {
+	return slices.IndexFunc(a.Strategies, func(s Strategy) bool { return s.Description.Name == name })
 }

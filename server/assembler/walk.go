@@ -5,30 +5,23 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/clewdbg/clew/internal/unwind/callsite"
-	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
 )
-
-// maxRun bounds the steps asked for in one call.
-const maxRun = 4096
-
-// maxCode bounds the original bytes sent with a request: functions are
-// rarely larger, and a prologue never.
-const maxCode = 64 << 10
 
 // Stack assembles the stack of one thread of control. It never fails: what is
 // wrong with a stack is said in it.
 func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Options) unwind.Stack {
 	w := &walker{
-		asm: a, target: t, thread: th, opts: opts,
-		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine},
-		cache: make(map[unwind.LookupAddr]found), sigs: make(map[uint64]bool),
-		down: make(map[string]bool), window: firstWindow,
+		asm: a, target: t, thread: th, opts: opts, code: newProgram(t), window: firstWindow,
+		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}, carried: carried{fresh: true}, down: make(map[string]bool),
 	}
-	w.walk(ctx)
+	if w.start() {
+		for w.next(ctx) {
+			w.drain()
+		}
+	}
 	if opts.Sink != nil {
-		w.give(len(w.stack.Frames))
+		w.pass(len(w.stack.Frames))
 	}
 	stitch(t.Arch, &w.stack, th.Claims)
 	return w.stack
@@ -36,120 +29,67 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 
 // walker is one walk.
 type walker struct {
-	asm    *Assembler
-	target *Target
-	thread *Thread
-	opts   Options
-	stack  unwind.Stack
-	judge  *judge
-	cache  map[unwind.LookupAddr]found
-	sigs   map[uint64]bool // is it a signal's trampoline, by address
+	asm     *Assembler
+	target  *Target
+	thread  *Thread
+	opts    Options
+	code    *program
+	stack   unwind.Stack
+	stacks  stacks
+	carried carried
+	turn    turn
 	// down names the strategies that failed (not: refused a frame) in this walk.
-	down map[string]bool
-	// window is the size of the stack window to send; it grows with the stack.
-	window int
-	// seen is the stack window that was read last: what is checked word by word
-	// need not be read from the process again.
-	seen  unwind.Window
-	given int // frames that the sink has
-	// unproven is how many of the last frames no call is known to have led from.
-	unproven int
-	// calleeRule is the rule that the frame before the last one was left by.
-	calleeRule string
-	// scheduling says that the scheduler was called since the walk left a
-	// goroutine's stack, or began.
-	scheduling bool
-	// reasons collects why nobody could leave the current frame.
-	reasons []string
-	// held is a guess that waits for what a scan finds (held.go).
-	held   *heldStep
-	waited int
-	// prologues keeps what prologueAgrees has found, by place: nil for none.
-	prologues map[uint64]*prologue.Rule
-	// What scanned.go keeps: how many frames were scanned for, in all and in a row,
-	// whether a scan's answer is being judged, and the first frame that a scan has
-	// guessed, 0 if none.
-	scanned, scannedInRow int
-	scanning              bool
-	guess                 int
-	tracer                *callsite.Tracer
+	down   map[string]bool
+	window int // size of the stack window to send; it grows with the stack
+	passed int // frames that the sink has
+	// room is for one step's evidence, which would be allocated for each otherwise.
+	room struct {
+		evidence evidence
+		witness  codeWitness
+	}
 }
 
-type found struct {
-	fn Function
-	ok bool
-	// What the function's code says of its frame, once it was asked, and whether
-	// there is code.
-	simulated, coded bool
-	rule             *prologue.Rule
+// turn is what was tried to leave the last frame.
+type turn struct {
+	reasons []string   // why the frame could not be left
+	waiting *candidate // until scans had their turn (scansFirst)
 }
 
-func (w *walker) walk(ctx context.Context) {
-	arch := w.target.Arch
+func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
+
+// outcome is what one way to leave a frame comes to.
+type outcome int
+
+const (
+	nothing    outcome = iota // the next way's turn
+	progressed                // at least one frame more
+	reachedEnd                // the stack is complete, or as deep as it may be
+)
+
+// start makes the innermost frame, of the thread's registers.
+func (w *walker) start() bool {
 	regs := w.thread.Registers
-	pc, okPC := regs.PC(arch)
-	sp, okSP := regs.SP(arch)
+	pc, okPC := regs.PC(w.target.Arch)
+	sp, okSP := regs.SP(w.target.Arch)
 	if !okPC || !okSP {
 		w.truncate("the thread's registers have no program counter or no stack pointer")
-		return
+		return false
 	}
 	var located bool
-	w.judge, located = newJudge(w.target, w.thread.Segments, sp)
+	w.stacks, located = newStacks(w.thread.Segments, sp)
 	w.stack.Frames = append(w.stack.Frames, unwind.Frame{
 		PC: unwind.Code(pc, w.thread.FirstPC), Strategy: unwind.StrategyRegisters, Trust: unwind.TrustContext,
-		Registers: regs, Segment: w.judge.segmentOf(sp), DelveFrame: -1,
+		Registers: regs, Segment: w.stacks.index(sp), DelveFrame: -1,
 	})
 	if !located {
 		w.truncate(fmt.Sprintf("the stack pointer %#x lies outside the thread's stacks", sp))
-		return
 	}
-	for w.next(ctx) {
-		w.drain()
-	}
+	return located
 }
 
-// last is the frame to leave.
-func (w *walker) last() *unwind.Frame { return &w.stack.Frames[len(w.stack.Frames)-1] }
-
-func (w *walker) truncate(reason string) { w.stack.Stop, w.stack.Reason = unwind.Truncated, reason }
-
-// function looks a function up once per address: recursion asks again and again.
-func (w *walker) function(at unwind.LookupAddr) (Function, bool) {
-	f, ok := w.cache[at]
-	if !ok {
-		f.fn, f.ok = w.target.Code.Function(at)
-		w.cache[at] = f
-	}
-	return f.fn, f.ok
-}
-
-// ended sets the end where the last frame is a known outermost one (R8).
-func (w *walker) ended() bool {
-	f := w.last()
-	fn, ok := w.function(f.PC.Lookup(w.target.Arch))
-	if !ok {
-		return false
-	}
-	why := endReason(fn, f.PC.Kind())
-	if why == "" {
-		return false
-	}
-	if doubt := w.doubtGuess(); doubt != "" {
-		w.truncate(why + " would be the end, but " + doubt)
-		return true
-	}
-	w.stack.Stop, w.stack.Reason = unwind.End, why
-	return true
-}
-
-// full says that the walk has as many frames as it may, and marks the stack.
-func (w *walker) full() bool {
-	if w.opts.MaxFrames <= 0 || w.depth() < w.opts.MaxFrames {
-		return false
-	}
-	w.truncate(fmt.Sprintf("depth limit of %d frames", w.opts.MaxFrames))
-	w.stack.DepthLimited = true
-	return true
+// ways to leave a frame, in this order.
+var ways = []func(*walker, context.Context) outcome{
+	(*walker).leaveSignal, (*walker).stepWild, (*walker).leaveGo, (*walker).askStrategies, (*walker).takeWaiting, (*walker).takeClaim,
 }
 
 // next leaves the last frame, possibly many; false when the stack has ended.
@@ -161,186 +101,269 @@ func (w *walker) next(ctx context.Context) bool {
 		w.truncate("cancelled: " + err.Error())
 		return false
 	}
-	w.reasons, w.held = w.reasons[:0], nil
-	at := w.last().PC.Lookup(w.target.Arch)
-	if w.atSignalFrame() && w.stepSignal() || w.stepNowhere() {
-		return true
-	}
-	fn, known := w.function(at)
-	if known && fn.Go {
-		switch w.leaveGo(fn) {
-		case progressed:
-			return true
-		case reachedEnd:
-			return false
+	w.turn = turn{}
+	for _, leave := range ways {
+		if result := leave(w, ctx); result != nothing {
+			return result == progressed
 		}
 	}
+	w.doubtUnproven()
+	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), orElse(w.turn.why(), "no strategy covers this code")))
+	return false
+}
+
+// askStrategies asks those that cover the last frame's code, by rank.
+func (w *walker) askStrategies(ctx context.Context) outcome {
+	at := w.last().PC.Lookup(w.target.Arch)
+	fn := w.code.function(at)
 	for i := range w.asm.Strategies {
 		s := &w.asm.Strategies[i]
 		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
 			continue
 		}
-		if s.scans() {
-			if why := w.mayNotScan(fn, known); why != "" {
-				w.reasons = append(w.reasons, s.Description.Name+": "+why)
-				continue
-			}
-		}
-		switch w.run(ctx, s, fn, known) {
-		case progressed:
-			return true
-		case reachedEnd:
-			return false
+		if why := w.mayNotScan(s, fn); why != "" {
+			w.note(s.Description.Name, why)
+		} else if result := w.run(ctx, s, fn); result != nothing {
+			return result
 		}
 	}
-	if w.takeHeld() || w.stepClaim(fn) {
+	return nothing
+}
+
+// Limits on frames that were scanned for (R7): in one stack, and in a row.
+const (
+	maxScanned      = 64
+	maxScannedInRow = 8
+)
+
+// mayNotScan says why a strategy that scans is not asked, "" if it may be.
+func (w *walker) mayNotScan(s *Strategy, fn *place) string {
+	c := &w.carried
+	switch {
+	case !s.scans():
+	case fn.known && fn.Go:
+		return "Go's own tables know this frame, and what a scan could find above it are older calls"
+	case w.code.signalFrame(w.last()):
+		return "no call led to a signal's trampoline"
+	case c.scanned >= maxScanned:
+		return fmt.Sprintf("%d frames of this stack were found by scanning; no more are looked for", c.scanned)
+	case c.scannedInRow >= maxScannedInRow:
+		return fmt.Sprintf("%d frames in a row were found by scanning; no more are looked for", c.scannedInRow)
+	}
+	return ""
+}
+
+// run asks one strategy to leave the last frame and as many more as it can, and
+// judges what comes back.
+func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
+	name := s.Description.Name
+	req := w.request(s, fn)
+	result, err := w.ask(ctx, s, &req)
+	if err != nil {
+		w.down[name] = true // it is not asked again in this walk
+		w.turn.reasons = append(w.turn.reasons, name+" failed: "+err.Error())
+		w.stack.Notes = append(w.stack.Notes, fmt.Sprintf("%s failed and was left out: %v", name, err))
+		return nothing
+	}
+	if len(result.Steps) > 0 {
+		return w.takeRun(ctx, s, &req, &result)
+	}
+	switch result.Stop {
+	case unwind.StopEnd:
+		ended, why := w.claimedEnd(s, &result)
+		if ended != nothing {
+			return ended
+		}
+		w.refuse(name, result.Reason+", but "+why, 0, 0)
+	case unwind.StopBroken:
+		w.refuse(name, result.Reason, result.PC, result.CFA)
+	case unwind.StopMemory:
+		w.refuse(name, fmt.Sprintf("memory at %#x cannot be read", result.Need.Start), 0, 0)
+	default:
+		w.note(name, orElse(result.Reason, result.Stop.String()))
+	}
+	return nothing
+}
+
+// takeRun judges the steps of a run in order, and stops at the first that is
+// refused, at the stack's end, or at the depth limit.
+func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkRequest, result *unwind.WalkResult) outcome {
+	for i := range result.Steps {
+		if i > 0 && (w.ended() || w.full()) {
+			return reachedEnd
+		}
+		step, refusals := &result.Steps[i], len(w.last().Rejected)
+		step.Trust = min(step.Trust, s.Description.Trust)
+		if (i == 0 || !w.cuts(s)) && w.take(candidate{step: step, strategy: s.Description.Name, scans: s.scans()}) == progressed {
+			continue
+		}
+		if i == 0 {
+			return nothing
+		}
+		// The next turn asks again from this frame, with its code: what is refused then
+		// is kept.
+		f := w.last()
+		f.Rejected = f.Rejected[:refusals]
+		w.complete(ctx, s, req, i)
+		return progressed
+	}
+	return w.afterRun(s, result)
+}
+
+// afterRun ends the stack at the last frame of a run, if the strategy says so. A
+// frame pointer of 0 ends the chain (R4), but not the stack where the frame's own
+// code says how to go on without it.
+func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
+	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && w.code.certainFrameRule(w.last()) != nil {
+		return progressed
+	}
+	if ended, _ := w.claimedEnd(s, result); ended != nothing {
+		return ended
+	}
+	return progressed
+}
+
+// cuts says that the last frame, in the middle of a run, belongs to Go's tables or
+// to a strategy of higher rank. The strategy should have stopped there by itself;
+// the host does not rely on it.
+func (w *walker) cuts(s *Strategy) bool {
+	f := w.last()
+	at := f.PC.Lookup(w.target.Arch)
+	if fn := w.code.function(at); fn.known && fn.Go || w.code.signalFrame(f) {
 		return true
 	}
-	if len(w.reasons) == 0 {
-		w.reasons = append(w.reasons, "no strategy covers this code")
+	for i := range w.asm.Strategies {
+		higher := &w.asm.Strategies[i]
+		if higher == s {
+			return false
+		}
+		if !w.down[higher.Description.Name] && higher.serves(w.target.Arch, at) && !higher.Description.Anywhere {
+			return true
+		}
 	}
-	w.doubtLast()
-	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), strings.Join(w.reasons, "; ")))
 	return false
 }
 
-// stepGo leaves a Go frame by Go's own tables.
-func (w *walker) stepGo(fn Function) bool {
+// takeWaiting takes the step that has waited for scans, if there is one.
+func (w *walker) takeWaiting(_ context.Context) outcome {
+	c := w.turn.waiting
+	if c == nil {
+		return nothing
+	}
 	f := w.last()
-	step, mayswitch, err := w.target.stepGo(&f.Registers, fn, f.PC.Kind())
-	if err != nil {
-		w.refuse(unwind.StrategyGopclntab, err.Error(), 0, step.CFA)
-		return false
-	}
-	return w.take(unwind.StrategyGopclntab, &step, mayswitch)
-}
-
-// atSignalFrame says that the last frame is a signal's trampoline.
-func (w *walker) atSignalFrame() bool {
-	f := w.last()
-	if f.PC.Kind() != unwind.KindReturn {
-		return w.target.inSignalFrame(f.PC.Raw())
-	}
-	is, ok := w.sigs[f.PC.Raw()]
-	if !ok {
-		is = w.target.isSignalFrame(f.PC.Raw())
-		w.sigs[f.PC.Raw()] = is
-	}
-	return is
-}
-
-// strategySignal names the host's own rule for signal trampolines.
-const strategySignal = unwind.StrategyRegisters
-
-// stepSignal leaves the frame of a signal's trampoline.
-func (w *walker) stepSignal() bool {
-	f := w.last()
-	step, err := w.target.stepSignal(&f.Registers)
-	if err != nil {
-		w.refuse(strategySignal, err.Error(), 0, 0)
-		return false
-	}
-	return w.take(strategySignal, &step, true)
-}
-
-// take judges a step out of the last frame and appends the caller.
-func (w *walker) take(strategy string, step *unwind.Step, mayswitch bool) bool {
-	arch, f := w.target.Arch, w.last()
-	sp, _ := f.Registers.SP(arch)
-	pc, _ := step.Caller.PC(arch)
-	reason := w.codeSays(step)
-	called := w.notCalled(step)
-	reason = orElse(orElse(reason, called.reason), w.noFunction(step))
-	reason = orElse(reason, w.hold(strategy, step))
-	if reason == "" {
-		reason = w.judge.accept(f.PC.Raw(), sp, step, mayswitch)
-	}
-	if reason != "" {
-		w.refuse(strategy, reason, pc, step.CFA)
-		return false
-	}
-	if called.unproven {
-		w.unproven++
-	} else {
-		w.unproven = 0
-	}
-	w.doubt(step)
-	w.lower(step, called.doubt)
-	w.secondGuess(strategy, step)
-	w.confirm(strategy, step)
-	shown := w.shown(step)
-	w.countScanned()
-	f.CFA, f.Rule, w.calleeRule = step.CFA, step.Rule, step.Rule
-	callerSP, _ := step.Caller.SP(arch)
-	caller := unwind.Frame{
-		PC: unwind.Code(pc, step.CallerKind), Strategy: strategy, Trust: step.Trust,
-		Registers: step.Caller, Segment: w.judge.segmentOf(callerSP), DelveFrame: -1, Shown: shown,
-	}
-	if step.Note != "" {
-		caller.Notes = []string{step.Note}
-	}
-	w.stack.Frames = append(w.stack.Frames, caller)
-	return true
-}
-
-// doubt lowers the trust in a frame pointer that was followed out of code whose
-// function nobody knows (a stripped library, JIT code): whether it keeps one could
-// not be checked, as in an innermost frame (R4, R5). The same where the function is
-// known and its code does not tell. Where mappings are unknown nothing can be
-// checked of any frame, and the note has to do.
-// Tests: TestFramePointerOutOfUnknownCode, TestFramePointerOutOfUnclearCode.
-func (w *walker) doubt(step *unwind.Step) {
-	f := w.last()
-	if step.Trust != unwind.TrustFramePointer || f.PC.Kind() != unwind.KindReturn {
-		return
-	}
-	fn, known := w.function(f.PC.Lookup(w.target.Arch))
-	if known {
-		rule, coded := w.codeOf(f)
-		if rule != nil || !coded || fn.Go {
-			return // codeSays has compared the two
+	for i := range f.Rejected {
+		if f.Rejected[i].Reason == reasonWaits {
+			f.Rejected = append(f.Rejected[:i:i], f.Rejected[i+1:]...)
+			break
 		}
 	}
-	if known || w.target.Executable != nil {
-		step.Trust = unwind.TrustScan
+	return w.take(*c)
+}
+
+// takeClaim leaves the last frame as Delve believes, judged like any other
+// candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
+// in C code its claims come last and have the least trust.
+func (w *walker) takeClaim(_ context.Context) outcome {
+	arch, f := w.target.Arch, w.last()
+	sp, _ := f.Registers.SP(arch)
+	c, callee := claimedCaller(w.thread.Claims, f.PC.Raw(), sp, arch)
+	if c == nil {
+		return nothing
 	}
-	if step.Note == "" {
-		step.Note = "callers may be missing: whether the function before keeps a frame pointer could not be checked"
+	step := unwind.Step{CFA: callee.CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
+		Trust: unwind.TrustScan, Note: "by Delve, which follows frame pointers unchecked: callers may be missing"}
+	fn := w.code.functionOf(f)
+	if fn.Go {
+		step.Trust, step.Note = unwind.TrustCFI, ""
 	}
+	step.Caller.Set(arch.PC(), c.PC.Raw())
+	if _, ok := step.Caller.SP(arch); !ok {
+		step.Caller.Set(arch.SP(), step.CFA)
+	}
+	return w.take(candidate{step: &step, strategy: unwind.StrategyDelve, switches: switchOf(fn.Function) != notSwitch})
+}
+
+// take judges a step out of the last frame, and appends the caller if it is
+// accepted.
+func (w *walker) take(c candidate) outcome {
+	ev := w.gather(c)
+	v := judge(ev)
+	switch v.answer {
+	case wait:
+		step, waiting := *c.step, c
+		waiting.step, w.turn.waiting = &step, &waiting
+		w.carried.waits()
+		fallthrough
+	case refuse:
+		w.refuse(c.strategy, v.why, ev.pc, c.step.CFA)
+		return nothing
+	}
+	shown := ev.shown()
+	w.stacks.reach(ev.callerSP, ev.found)
+	w.carried.accepted(ev, v.guess)
+	ev.frame.CFA, ev.frame.Rule = c.step.CFA, c.step.Rule
+	caller := unwind.Frame{
+		PC: unwind.Code(ev.pc, c.step.CallerKind), Strategy: c.strategy, Trust: c.step.Trust,
+		Registers: c.step.Caller, Segment: w.stacks.index(ev.callerSP), DelveFrame: -1, Shown: shown,
+	}
+	if c.step.Note != "" {
+		caller.Notes = []string{c.step.Note}
+	}
+	w.stack.Frames = append(w.stack.Frames, caller)
+	return progressed
 }
 
 // refuse keeps a candidate that was not believed.
 func (w *walker) refuse(strategy, reason string, pc, cfa uint64) {
 	f := w.last()
 	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
-	w.reasons = append(w.reasons, strategy+": "+reason)
+	w.note(strategy, reason)
 }
 
-// stepClaim leaves the last frame as Delve believes, judged like any other
-// candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
-// in C code its claims come last and have the least trust.
-func (w *walker) stepClaim(fn Function) bool {
-	arch, f := w.target.Arch, w.last()
-	sp, _ := f.Registers.SP(arch)
-	i := matchClaim(w.thread.Claims, f.PC.Raw(), sp, arch)
-	if i < 0 || w.thread.Claims[i].CFA == 0 {
+// note keeps why a strategy did not leave the last frame.
+func (w *walker) note(strategy, why string) {
+	w.turn.reasons = append(w.turn.reasons, strategy+": "+why)
+}
+
+// last is the frame to leave.
+func (w *walker) last() *unwind.Frame { return &w.stack.Frames[len(w.stack.Frames)-1] }
+
+func (w *walker) end(stop unwind.StopKind, reason string) outcome {
+	w.stack.Stop, w.stack.Reason = stop, reason
+	return reachedEnd
+}
+
+func (w *walker) truncate(reason string) outcome { return w.end(unwind.Truncated, reason) }
+
+// full says that the walk has as many frames as it may, and marks the stack.
+func (w *walker) full() bool {
+	if w.opts.MaxFrames <= 0 || w.depth() < w.opts.MaxFrames {
 		return false
 	}
-	for j := i + 1; j < len(w.thread.Claims); j++ {
-		c := &w.thread.Claims[j]
-		if c.Inlined {
-			continue
-		}
-		step := unwind.Step{CFA: w.thread.Claims[i].CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
-			Trust: unwind.TrustScan, Note: "by Delve, which follows frame pointers unchecked: callers may be missing"}
-		if fn.Go {
-			step.Trust, step.Note = unwind.TrustCFI, ""
-		}
-		step.Caller.Set(arch.PC(), c.PC.Raw())
-		if _, ok := step.Caller.SP(arch); !ok {
-			step.Caller.Set(arch.SP(), step.CFA)
-		}
-		return w.take(unwind.StrategyDelve, &step, switchOf(fn) != notSwitch)
+	w.truncate(fmt.Sprintf("depth limit of %d frames", w.opts.MaxFrames))
+	w.stack.DepthLimited = true
+	return true
+}
+
+// doubtUnproven lowers the trust of the last frames when what should come next was
+// refused, and nothing but calls through registers or pointers leads to them: either
+// of the two places is damaged, and which one is not known.
+func (w *walker) doubtUnproven() {
+	n := len(w.stack.Frames)
+	if len(w.last().Rejected) == 0 {
+		return
 	}
-	return false
+	for i := n - 1; i > 0 && i >= n-w.carried.unproven; i-- {
+		if f := &w.stack.Frames[i]; f.Trust > unwind.TrustScan {
+			f.Trust = unwind.TrustScan
+			f.Notes = append(f.Notes, "no call is known to have led from here, and what should be the next frame was refused: the stack may be damaged here already")
+		}
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
 }

@@ -58,7 +58,7 @@ func TestCallToNowhere(t *testing.T) {
 
 // At either end of the address space nothing lies before or behind.
 func TestCallToTheEdge(t *testing.T) {
-	for _, pc := range []uint64{lowestPC, ^uint64(0) - 7, ^uint64(0)} {
+	for _, pc := range []uint64{unwind.LowestCode, ^uint64(0) - 7, ^uint64(0)} {
 		stack, err := stackasm.New(unwind.AMD64, sp0).Word(midPC).Pad(64).Assemble()
 		if err != nil {
 			t.Fatal(err)

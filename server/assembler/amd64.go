@@ -6,6 +6,29 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+var amd64 = machine{
+	notCode: "is not canonical",
+	saved: amd64Saved, savedOrder: amd64SavedOrder,
+	stepGo: (*Target).stepAMD64, stepFP: (*Target).stepFPAMD64,
+	setFP: [][]byte{
+		{0x48, 0x89, 0xe5},       // mov %rsp,%rbp
+		{0x48, 0x8d, 0x6c, 0x24}, // lea N(%rsp),%rbp
+	},
+}
+
+// What the kernel saves (asm/ucontext.h, asm/sigcontext.h): SP points to the struct
+// ucontext, whose uc_flags, uc_link and uc_stack take 40 bytes, then registers
+// follow in this order, and behind them the fault (trapno and cr2).
+const (
+	amd64Saved = 40
+	amd64Trap  = amd64Saved + 8*20
+	amd64Fault = amd64Saved + 8*22
+	pageFault  = 14 // Intel SDM volume 3, table 6-1
+)
+
+var amd64SavedOrder = []unwind.Register{8, 9, 10, 11, 12, 13, 14, 15, 5 /*rdi*/, 4, /*rsi*/
+	unwind.AMD64RBP, unwind.AMD64RBX, 1 /*rdx*/, 0 /*rax*/, 2 /*rcx*/, unwind.AMD64RSP, unwind.AMD64RIP}
+
 // Rules for Go frames on amd64, as equations. See "Go on amd64" in the
 // internal ABI document (abi-internal.md, "Architecture specifics") and rule
 // R13: the tables give SP's distance from its value at entry, exactly, for
@@ -37,17 +60,15 @@ func (t *Target) stepAMD64(regs *unwind.Registers, fn Function, sp uint64, kind 
 	return step, err
 }
 
+// stepFPAMD64 leaves a frame by rbp alone.
+func (t *Target) stepFPAMD64(_ Function, fp uint64) (unwind.Step, error) {
+	step, err := t.stepRecord(nil, fp+16, fp+8, fp)
+	step.Rule = "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
+	return step, err
+}
+
 // framePointerSaved decides whether the frame with this CFA has saved its
-// caller's frame pointer at CFA-16.
-//
-// Situation: Go code saves rbp there in every function with a frame, but an
-// assembly function marked NOFRAME may move SP without saving it, and one with
-// a frame may use rbp as scratch afterwards (crypto code does). Example: in
-// sha256.blockAMD64 rbp holds data; in a NOFRAME function that pushed its
-// arguments rbp is the caller's still. What decides: rbp == CFA-16 is the
-// ordinary frame; [CFA-16] == rbp is the moment between push and mov; an rbp
-// that points into the stack above the CFA is the caller's, untouched; any
-// other rbp is scratch, and the saved one counts. Test: TestR13.
+// caller's frame pointer at CFA-16, where rbp is not CFA-16 itself.
 func (t *Target) framePointerSaved(cfa, bp, sp uint64, kind unwind.PCKind) bool {
 	saved, err := t.word(cfa - 16)
 	if err != nil {

@@ -6,6 +6,25 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+var arm64 = machine{
+	notCode: "is above the user address space",
+	saved: arm64Saved, savedOrder: arm64SavedOrder,
+	stepGo: (*Target).stepARM64, stepFP: (*Target).stepFPARM64,
+	setFP: [][]byte{{0xfd, 0x23, 0x00, 0xd1}}, // sub $8,sp,x29
+}
+
+// What the kernel saves (arch/arm64/kernel/signal.c, struct rt_sigframe): a struct
+// siginfo of 128 bytes comes first; in struct ucontext 176 bytes are before the
+// struct sigcontext, and in that 8 before x0 to x30, sp and pc.
+const arm64Saved = 128 + 176 + 8
+
+var arm64SavedOrder = func() (out []unwind.Register) {
+	for r := unwind.Register(0); r <= 30; r++ {
+		out = append(out, r)
+	}
+	return append(out, unwind.ARM64SP, unwind.ARM64PC)
+}()
+
 // stepARM64 leaves a Go frame on arm64 (R12; abi-internal.md, "arm64
 // architecture"; cmd/internal/obj/arm64, preprocess). The tables give SP's
 // distance from its value at entry, which is the CFA. A frame has its return
@@ -35,6 +54,16 @@ func (t *Target) stepARM64(regs *unwind.Registers, fn Function, sp uint64, kind 
 	step, err := t.stepRecord(regs, cfa, sp, 0)
 	step.Rule = rule + fpUnchanged
 	return t.injected(step, fn), err
+}
+
+// stepFPARM64 leaves a frame by x29 alone.
+func (t *Target) stepFPARM64(fn Function, fp uint64) (unwind.Step, error) {
+	if fn.SPDelta < 16 {
+		return unwind.Step{}, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
+	}
+	step, err := t.stepRecord(nil, fp+8+uint64(fn.SPDelta), fp+8, fp)
+	step.Rule = fmt.Sprintf("cfa=x29+%d; ra=[x29+8]; fp=[x29]", fn.SPDelta+8)
+	return step, err
 }
 
 // stepLink leaves a function that has its return address in x30: only where

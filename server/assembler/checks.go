@@ -1,0 +1,283 @@
+package assembler
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// checks are what every step must pass, whoever made it, in this order. Each looks
+// at the evidence alone. The first refusal wins; every doubt counts.
+var checks = []check{
+	{"own code", "R4", agreesWithOwnCode},
+	{"goexit", "R8", goexitAtTheTop},
+	{"call", "R7", returnsBehindACall},
+	{"known function", "R7", liesInAFunction},
+	{"scan first", "R2", scansFirst},
+	{"nearest", "R2", isNearest},
+	{"registers", "R10", isComplete},
+	{"code address", "R3", returnsToCode},
+	{"alignment", "R3", isAligned},
+	{"stack", "R14", staysOnItsStack},
+	{"order", "R3", goesUp},
+	{"unchecked frame pointer", "R5", keepsFramePointer},
+	{"uncertain call", "R16", isCalledFromThere},
+	{"after a refusal", "R2", followsNoRefusal},
+	{"guess", "R16", isNoGuess},
+	{"rests on a guess", "R1", restsOnNoGuess},
+}
+
+type check struct {
+	name, rule string
+	judge      func(*evidence) verdict
+}
+
+// verdict is what a check says of a step. The zero verdict accepts it.
+type verdict struct {
+	answer answer
+	why    string       // of a refusal; the note of a doubt
+	trust  unwind.Trust // the most that a doubt leaves
+	// guess says that no code shows an accepted step to be right.
+	guess bool
+	// noFrame says that the frame pointer of an accepted step is not the caller's.
+	noFrame bool
+}
+
+type answer uint8
+
+const (
+	accept answer = iota
+	doubt         // accepted, with less trust and a note
+	refuse        // the next strategy's turn
+	wait          // a scan has its turn first
+)
+
+// judge runs the checks. It applies to the step what they say.
+func judge(ev *evidence) (all verdict) {
+	for i := range checks {
+		v := checks[i].judge(ev)
+		switch v.answer {
+		case refuse, wait:
+			return v
+		case doubt:
+			ev.step.Trust = min(ev.step.Trust, v.trust)
+			ev.step.Note = orElse(ev.step.Note, v.why)
+		}
+		if v.noFrame {
+			ev.step.Caller.Forget(ev.arch.FP())
+		}
+		all.guess = all.guess || v.guess
+	}
+	return all
+}
+
+func refusal(format string, args ...any) verdict {
+	return verdict{answer: refuse, why: fmt.Sprintf(format, args...)}
+}
+
+func doubtful(why string) verdict {
+	return verdict{answer: doubt, why: why, trust: unwind.TrustScan}
+}
+
+// agreesWithOwnCode compares a step that rests on a frame pointer, or on less, with
+// the code of the function that it leaves, simulated from its start. A step that
+// says otherwise would skip callers silently. It is accepted where the code leaves a
+// doubt, or a register is not known.
+func agreesWithOwnCode(ev *evidence) verdict {
+	if ev.step.Trust > unwind.TrustFramePointer {
+		return verdict{}
+	}
+	// What is only likely counts for more than a chain that was not checked, and
+	// for less than what anything else has found.
+	code, ok := ev.witness.expects(ev.step.Trust == unwind.TrustFramePointer)
+	switch {
+	case !ok:
+	case ev.arch == unwind.AMD64 && ev.step.CFA != code.cfa:
+		// On arm64 the record may lie anywhere in its frame, so that a chain of records
+		// does not have the CFA: there only the return address is compared.
+		return refusal("the function's own code puts its CFA at %#x, not at %#x", code.cfa, ev.step.CFA)
+	case code.haveRA && code.plain != ev.pc:
+		return refusal("the function's own code puts the return address %#x where this has %#x", code.ra, ev.pc)
+	}
+	return verdict{}
+}
+
+// goexitAtTheTop refuses a goroutine's end that is not at the top of its stack.
+func goexitAtTheTop(ev *evidence) verdict {
+	if ev.misplacedGoexit {
+		return refusal("%s with stack pointer %#x is not at the top of its stack", ev.caller.Name, ev.callerSP)
+	}
+	return verdict{}
+}
+
+// returnsBehindACall refuses a return address that no call which leads to the frame
+// ends at ([callFinding]).
+func returnsBehindACall(ev *evidence) verdict {
+	if ev.call.refusal != "" {
+		return verdict{answer: refuse, why: ev.call.refusal}
+	}
+	return verdict{}
+}
+
+// liesInAFunction refuses what a scan found in none of the functions of an image
+// that has symbols for all of them.
+func liesInAFunction(ev *evidence) verdict {
+	if ev.inNoFunction {
+		return refusal("return address %#x lies in no function of an image that has symbols for all", ev.pc)
+	}
+	return verdict{}
+}
+
+const reasonWaits = "nothing shows that this code keeps a frame pointer"
+
+// scansFirst has a frame pointer that was followed out of code that may keep none
+// wait until a scan has had its turn: what that finds nearer to SP counts. So many
+// frames of a stack wait, and no more: in a deep recursion a scan for each would take
+// too long.
+func scansFirst(ev *evidence) verdict {
+	if ev.scans || ev.waiting != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
+		return verdict{}
+	}
+	v := keepsFramePointer(ev)
+	if low := ev.step.Trust <= unwind.TrustScan || v.answer == doubt && v.trust <= unwind.TrustScan; low && ev.guessed() {
+		return verdict{answer: wait, why: reasonWaits}
+	}
+	return verdict{}
+}
+
+// isNearest refuses what a scan found farther away than a frame pointer that waits,
+// unless code shows it to be right.
+func isNearest(ev *evidence) verdict {
+	if ev.scans && ev.waiting != nil && ev.step.CFA >= ev.waiting.step.CFA && !ev.witness.agrees().ok {
+		return refusal("a frame pointer leads to a nearer caller")
+	}
+	return verdict{}
+}
+
+// isComplete refuses a step without what the next one needs.
+func isComplete(ev *evidence) verdict {
+	switch {
+	case !ev.havePC:
+		return refusal("no return address")
+	case !ev.haveSP:
+		return refusal("no stack pointer for the caller")
+	}
+	return verdict{}
+}
+
+// returnsToCode refuses a return address that can be none (R3, R4, R6, R8). What a
+// signal interrupted may be a call through an invalid pointer: its PC says so, and
+// is no return address.
+func returnsToCode(ev *evidence) verdict {
+	if ev.interrupted {
+		return verdict{}
+	}
+	switch {
+	case ev.pc < unwind.LowestCode:
+		return refusal("return address %#x is below %d", ev.pc, unwind.LowestCode)
+	case !ev.arch.Canonical(ev.pc):
+		return refusal("return address %#x %s", ev.pc, machineOf(ev.arch).notCode)
+	case ev.outside:
+		return refusal("return address %#x lies outside every executable mapping", ev.pc)
+	}
+	return verdict{}
+}
+
+func isAligned(ev *evidence) verdict {
+	if to := ev.arch.StackAlignment(); ev.callerSP%to != 0 {
+		return refusal("the caller's stack pointer %#x is not aligned to %d bytes", ev.callerSP, to)
+	}
+	return verdict{}
+}
+
+// staysOnItsStack refuses a caller on no known stack, and one on another where the
+// code does not switch stacks.
+func staysOnItsStack(ev *evidence) verdict {
+	switch {
+	case len(ev.segments) == 0 || ev.found != nil:
+	case ev.to < 0:
+		return refusal("the caller's stack pointer %#x lies outside the thread's stacks", ev.callerSP)
+	case ev.from != ev.to && !ev.switches:
+		return refusal("the caller's stack pointer %#x lies on another stack (%s), and this code does not switch stacks",
+			ev.callerSP, ev.segments[ev.to].Kind)
+	}
+	return verdict{}
+}
+
+// goesUp refuses a caller's SP that is not above everything seen on its stack,
+// but for a leaf whose caller has the same SP, and for gogo, which has no frame on
+// the stack that it goes to: there the PC must change (R10).
+func goesUp(ev *evidence) verdict {
+	leaf := ev.soFar.fresh && (ev.switches || ev.arch.LR() != unwind.NoRegister) && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw()
+	if ev.callerSP <= ev.floor && ev.floor != 0 && !leaf {
+		return refusal("the caller's stack pointer %#x is not above %#x, which the stack has reached already", ev.callerSP, ev.floor)
+	}
+	return verdict{}
+}
+
+// keepsFramePointer lowers the trust in a frame pointer that was followed out of
+// code of no known function (a stripped library, JIT code), or whose code does not
+// tell whether it keeps one (R4, R5). Where mappings are unknown nothing can be
+// checked of any frame, and there is the note alone.
+func keepsFramePointer(ev *evidence) verdict {
+	if ev.step.Trust != unwind.TrustFramePointer || ev.frame.PC.Kind() != unwind.KindReturn || ev.callee.known && !ev.witness.unclear() {
+		return verdict{}
+	}
+	v := doubtful("callers may be missing: whether the function before keeps a frame pointer could not be checked")
+	if !ev.callee.known && !ev.mappings {
+		v.trust = unwind.TrustFramePointer
+	}
+	return v
+}
+
+// isCalledFromThere doubts a step whose return address need not be one.
+func isCalledFromThere(ev *evidence) verdict {
+	if ev.call.doubt == "" || ev.step.Trust <= unwind.TrustScan {
+		return verdict{}
+	}
+	return doubtful(ev.call.doubt)
+}
+
+// followsNoRefusal doubts a step that comes after a better strategy's was refused
+// at the same frame: then either that strategy's tables lie, or the stack is
+// damaged here, and the step rests on the same damaged words.
+func followsNoRefusal(ev *evidence) verdict {
+	if ev.better == "" || ev.step.Trust <= unwind.TrustScan {
+		return verdict{}
+	}
+	return doubtful("what " + ev.better + " gave was refused, so that the stack may be damaged here")
+}
+
+// isNoGuess finds out whether code shows a step to be right that does not rest on
+// tables. If not, everything above rests on a guess: callers may be missing, and
+// nothing above would show it.
+func isNoGuess(ev *evidence) verdict {
+	switch {
+	case ev.soFar.guess > 0:
+	case ev.scans:
+		a := ev.witness.agrees()
+		return verdict{guess: !a.ok, noFrame: a.ok && !a.frame}
+	case ev.step.Trust <= unwind.TrustScan:
+		return verdict{guess: ev.guessed()}
+	}
+	return verdict{}
+}
+
+// guessed says that no code speaks for a step that does not rest on tables.
+func (ev *evidence) guessed() bool {
+	return !ev.wild && ev.trust <= unwind.TrustFramePointer && !ev.witness.led() && !ev.witness.agrees().ok && !ev.witness.prologue().ok
+}
+
+// restsOnNoGuess gives what is above a guess the trust of a scan, and the stack no
+// end that is known. Behind other steps of that trust one step is enough whose
+// return address lies behind a call of code that leads here: then a frame and its
+// caller confirm each other.
+func restsOnNoGuess(ev *evidence) verdict {
+	if ev.scans || ev.step.Trust <= unwind.TrustScan {
+		return verdict{}
+	}
+	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.witness.led() {
+		return doubtful("rests on a frame that was not found for certain, and no call here is known to have led to it")
+	}
+	return verdict{}
+}

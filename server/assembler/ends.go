@@ -1,0 +1,123 @@
+package assembler
+
+import (
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// ends decide whether the stack ends at a frame, in this order. An end is a claim
+// like a frame (R16). The first check that holds decides; if none does it is the end.
+//
+// Tables that say that there is no caller are believed, but for Go's code. A frame
+// pointer of 0 (R4) and a return address below 4096 (R8) are words that may be there
+// for other reasons.
+var ends = []endCheck{
+	{"a guess below an outermost function", "R16", uncertain, "", func(e *ending) bool { return e.outermost && e.guessed != "" }},
+	{"outermost function", "R8", isEnd, "", func(e *ending) bool { return e.outermost }},
+	{"scan", "R8", noEnd, "a scan knows no end", func(e *ending) bool { return e.scans }},
+	{"Go", "R8", noEnd, "Go's own tables know where Go's stacks end", func(e *ending) bool { return e.function.known && e.function.Go }},
+	{"a guess below tables", "R16", uncertain, "", func(e *ending) bool { return e.byTables && e.guessed != "" }},
+	{"tables", "R8", isEnd, "", func(e *ending) bool { return e.byTables }},
+	{"guess", "R16", noEnd, "", func(e *ending) bool { return e.guessed != "" }},
+	{"innermost", "R4", noEnd, "nothing shows that the innermost frame uses it", func(e *ending) bool { return e.byFP && e.depth == 1 }},
+	{"not in a chain", "R4", noEnd, "nothing shows that this code uses one", func(e *ending) bool { return e.byFP && !e.inChain }},
+	{"unknown stack", "R14", isEnd, "", func(e *ending) bool { return e.stack.High == 0 }},
+	{"signal", "R14", noEnd, "a signal's handler must lead back to what was interrupted", func(e *ending) bool { return e.stack.Kind == unwind.SegmentSignal }},
+	{"called by Go", "R14", noEnd, "C code called by Go must lead back to Go", func(e *ending) bool { return e.stack.Kind == unwind.SegmentG0 && e.goroutine }},
+	{"far from the top", "R8", noEnd, "the stack goes on far above", func(e *ending) bool { return e.stack.High-e.sp > nearTop }},
+}
+
+// endCheck decides where it holds; why is the reason against an end, or the guess
+// that the stack rests on where it is "".
+type endCheck struct {
+	name, rule string
+	answer     endAnswer
+	why        string
+	holds      func(*ending) bool
+}
+
+type endAnswer uint8
+
+const (
+	isEnd     endAnswer = iota
+	noEnd               // the stack goes on
+	uncertain           // it would be the end, but callers may be missing: the stack is truncated
+)
+
+// nearTop is how far below the top of its stack a thread's outermost frame may
+// lie, in bytes: glibc keeps the thread's own data there (struct pthread, TLS).
+const nearTop = 8 << 10
+
+// ending is a claim that the stack ends at a frame, and all that it is judged by.
+type ending struct {
+	reason    string // of the claim
+	outermost bool   // by a known outermost function; else a strategy says so
+	byTables  bool   // that there is no caller
+	byFP      bool   // by a frame pointer, or by less
+	scans     bool
+	function  *place
+	depth     int
+	inChain   bool           // the frame's code may keep a frame pointer
+	stack     unwind.Segment // that the frame lies on, zero if unknown
+	sp        uint64
+	goroutine bool   // the stack is a goroutine's
+	guessed   string // why the walk is not certain to be in this stack at all
+}
+
+func (e *ending) judge() (answer endAnswer, why string) {
+	for i := range ends {
+		if c := &ends[i]; c.holds(e) {
+			return c.answer, orElse(c.why, e.guessed)
+		}
+	}
+	return isEnd, ""
+}
+
+// ended ends the stack where the last frame is a known outermost one.
+func (w *walker) ended() bool {
+	f := w.last()
+	fn := w.code.functionOf(f)
+	if !fn.known {
+		return false
+	}
+	why := endReason(fn.Function, f.PC.Kind())
+	if why == "" {
+		return false
+	}
+	result, _ := w.conclude(&ending{reason: why, outermost: true, guessed: w.carried.guessed()})
+	return result == reachedEnd
+}
+
+// claimedEnd ends the stack at the last frame, as a strategy says, unless
+// something speaks against it.
+func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, why string) {
+	f, trust := w.last(), s.Description.Trust
+	e := &ending{
+		reason: orElse(r.Reason, s.Description.Name), byTables: trust > unwind.TrustFramePointer && r.CFA == 0,
+		byFP: trust <= unwind.TrustFramePointer, scans: s.scans(), function: w.code.functionOf(f), depth: w.depth(),
+		goroutine: w.thread.Goroutine != 0, guessed: w.carried.guessed(),
+	}
+	e.sp, _ = f.Registers.SP(w.target.Arch)
+	e.stack = w.stacks.segment(e.sp)
+	// The function is known, and its own code was compared with each step; or its
+	// callee was left by frame pointer, and such code was compiled together as a rule.
+	e.inChain = e.function.known
+	if n := len(w.stack.Frames); n > 1 {
+		e.inChain = e.inChain || strings.HasPrefix(w.stack.Frames[n-2].Rule, "cfa="+w.target.Arch.RegisterName(w.target.Arch.FP()))
+	}
+	return w.conclude(e)
+}
+
+func (w *walker) conclude(e *ending) (result outcome, why string) {
+	switch answer, why := e.judge(); answer {
+	case noEnd:
+		return nothing, why
+	case uncertain:
+		if e.outermost {
+			e.reason += " would be the end"
+		}
+		return w.truncate(e.reason + ", but " + why), ""
+	}
+	return w.end(unwind.End, e.reason), ""
+}

@@ -1,0 +1,301 @@
+package assembler
+
+import (
+	"fmt"
+
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// candidate is a step out of a frame, and who made it.
+type candidate struct {
+	step     *unwind.Step
+	strategy string
+	scans    bool // found by a scan
+	// switches says that the caller may lie on another stack (R14).
+	switches bool
+	// stack is a stack that the step itself makes known; nil for none.
+	stack *unwind.Segment
+	// unframed says that the caller has no frame yet though it has called.
+	unframed bool
+}
+
+// evidence is all that a step is judged by. It is gathered before the first check
+// and does not change; what takes decoding is asked of the witness.
+type evidence struct {
+	candidate
+	arch  unwind.Arch
+	frame *unwind.Frame // that the step leaves
+	depth int           // frames so far
+	sp    uint64        // of the frame
+
+	pc, callerSP    uint64 // of the caller
+	havePC, haveSP  bool
+	callee, caller  *place
+	call            callFinding // what the call before the return address says
+	witness         witness
+	from, to        int             // the two stacks, -1 if unknown
+	found           *unwind.Segment // the caller's, where none of the known ones is
+	segments        []unwind.Segment
+	floor           uint64 // what the caller's SP must be above
+	mappings        bool   // the executable ones are known
+	outside         bool   // the return address lies outside of them
+	interrupted     bool   // the caller's PC is what could not be fetched from
+	inNoFunction    bool   // of an image that has symbols for all, as a scan's step has it
+	onGoroutine     bool   // the frame is Go's, on a goroutine's stack
+	wild            bool   // the frame's PC lies where no code is
+	misplacedGoexit bool   // a goroutine's first return address, but not at the top of its stack
+	trust           unwind.Trust
+	better          string // a better strategy whose step was refused here, "" for none
+	waiting         *candidate
+	scanFollows     bool // a strategy that scans has its turn later
+	soFar           carried
+}
+
+// unknownPlace is that of an address in no known function.
+var unknownPlace place
+
+// witness is asked what code says of a step. Each answer takes decoding, so a
+// check asks only for what it needs.
+type witness interface {
+	// expects returns where the code of the frame's function has the caller; likely
+	// takes a rule that is not certain, too.
+	expects(likely bool) (expected, bool)
+	// unclear says that there is code, and that it shows no rule.
+	unclear() bool
+	// led says that the call before the return address leads to the frame.
+	led() bool
+	// agrees says whether the function's code, or that of what the call has called,
+	// shows the step to be right.
+	agrees() agreement
+	// prologue says the same of the nearest prologue before the frame's place.
+	prologue() agreement
+}
+
+// expected is where code has the caller: plain is the return address without
+// pointer authentication (R11).
+type expected struct {
+	cfa, ra, plain uint64
+	haveRA         bool
+}
+
+// agreement says that code shows a step to be right, and whether its frame pointer
+// is, too.
+type agreement struct{ ok, frame bool }
+
+// carried is what a walk carries from step to step. Only [carried.accepted] and
+// [carried.waits] change it.
+type carried struct {
+	// fresh is set in the innermost frame and one that a signal interrupted: only
+	// there may a CFA equal the SP (R3: an arm64 leaf; R10).
+	fresh bool
+	// guess is the first frame that was only guessed, 0 for none (R16).
+	guess int
+	// scanned and scannedInRow count the frames that scans have found (R7), waited
+	// the steps that had to wait for one.
+	scanned, scannedInRow, waited int
+	// unproven is how many of the last frames no call is known to have led from.
+	unproven int
+	// scheduled says that the scheduler was called since the walk left a goroutine's
+	// stack, or began (R14).
+	scheduled bool
+}
+
+// accepted takes over what a step that was accepted changes.
+func (c *carried) accepted(ev *evidence, guess bool) {
+	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
+	if guess && c.guess == 0 {
+		c.guess = ev.depth
+	}
+	c.scannedInRow++
+	if !ev.scans {
+		c.scannedInRow = 0
+	} else {
+		c.scanned++
+	}
+	c.unproven++
+	if !ev.call.unproven {
+		c.unproven = 0
+	}
+	switch {
+	case ev.onGoroutine:
+		c.scheduled = false
+	case ev.callee.known && ev.callee.Go && ev.callee.Name == "runtime.schedule":
+		c.scheduled = true
+	}
+}
+
+// waits notes that a step waits for a scan.
+func (c *carried) waits() { c.waited++ }
+
+// guessed says why the end of a stack is not believed, "" if it is.
+func (c *carried) guessed() string {
+	if c.guess == 0 {
+		return ""
+	}
+	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", c.guess)
+}
+
+// gather collects the evidence for a step out of the last frame.
+func (w *walker) gather(c candidate) *evidence {
+	f, t, ev := w.last(), w.target, &w.room.evidence
+	w.room.witness = codeWitness{program: w.code, frame: f, step: c.step}
+	*ev = evidence{
+		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f), caller: &unknownPlace,
+		witness: &w.room.witness, segments: w.stacks.segments,
+		mappings: t.Executable != nil, wild: w.code.wild(f), trust: w.asm.trustOf(c.strategy),
+		waiting: w.turn.waiting, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
+	}
+	ev.sp, _ = f.Registers.SP(t.Arch)
+	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)
+	ev.callerSP, ev.haveSP = c.step.Caller.SP(t.Arch)
+	if ev.callee.known && ev.callee.Go {
+		left, known := w.stacks.leftGoroutine(w.thread, f)
+		ev.onGoroutine = known && !left
+	}
+	for _, r := range f.Rejected {
+		if w.asm.trustOf(r.Strategy) > ev.trust {
+			ev.better = r.Strategy
+			break
+		}
+	}
+	if ev.havePC {
+		w.gatherCaller(ev)
+	}
+	w.gatherStacks(ev)
+	return ev
+}
+
+// gatherCaller collects what there is to say of the caller's program counter.
+func (w *walker) gatherCaller(ev *evidence) {
+	t, kind := w.target, ev.step.CallerKind
+	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
+	ev.caller = w.code.function(at)
+	ev.outside = ev.mappings && t.outside(ev.pc)
+	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
+	switch {
+	case kind == unwind.KindReturn:
+		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.belowTop(ev.callerSP)
+		ev.call = w.asm.calls.of(w.code, ev)
+	case ev.switches:
+		ev.interrupted = ev.pc < unwind.LowestCode || t.fetchFailed(ev.sp, ev.pc)
+	}
+}
+
+// outside says that a return address lies outside of what is executable. A signal's
+// trampoline was not called: it may begin where its mapping does (R9).
+func (t *Target) outside(ra uint64) bool {
+	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
+}
+
+// nearGoroutineTop is how far below the top of a goroutine's stack the return
+// address into goexit may be, in bytes (runtime.newproc1 keeps a few words above).
+const nearGoroutineTop = 256
+
+// belowTop says that a stack pointer is not at the top of its goroutine's stack.
+func (w *walker) belowTop(sp uint64) bool {
+	i := w.stacks.index(sp)
+	return i >= 0 && w.stacks.segments[i].Kind != unwind.SegmentThread && w.stacks.segments[i].High-sp > nearGoroutineTop
+}
+
+// gatherStacks finds the stacks that the frame and its caller lie on.
+func (w *walker) gatherStacks(ev *evidence) {
+	ev.from, ev.to = w.stacks.index(ev.sp), w.stacks.index(ev.callerSP)
+	ev.floor = w.stacks.floor(ev.to)
+	switch {
+	case ev.to >= 0 || len(w.stacks.segments) == 0:
+	case ev.stack != nil && ev.stack.Contains(ev.callerSP):
+		ev.found = ev.stack
+	case ev.switches && ev.step.CallerKind == unwind.KindInstruction:
+		// What a signal interrupted; what was called returns to a stack that is known.
+		ev.found = w.target.discover(ev.callerSP)
+	}
+}
+
+// codeWitness answers by the code of the program.
+type codeWitness struct {
+	*program
+	frame *unwind.Frame
+	step  *unwind.Step
+}
+
+func (w *codeWitness) expects(likely bool) (e expected, ok bool) {
+	rule, _ := w.frameRule(w.frame)
+	if rule == nil || !likely && !rule.certain() {
+		return e, false
+	}
+	if e.cfa, ok = rule.cfa(&w.frame.Registers); !ok {
+		return e, false
+	}
+	e.ra, e.haveRA = rule.returnAddress(w.program, &w.frame.Registers, e.cfa)
+	e.plain = e.ra &^ w.target.PACMask
+	return e, true
+}
+
+func (w *codeWitness) unclear() bool {
+	rule, code := w.frameRule(w.frame)
+	return code && rule == nil
+}
+
+func (w *codeWitness) led() bool {
+	calls, _ := w.callsBefore(w.step)
+	for _, call := range calls {
+		if _, ok := w.leadsTo(call, w.frame); ok {
+			return true
+		}
+	}
+	ra, _ := w.step.Caller.PC(w.target.Arch)
+	return w.step.CallerKind == unwind.KindReturn && w.target.isSignalFrame(ra)
+}
+
+func (w *codeWitness) agrees() agreement {
+	if rule := w.certainFrameRule(w.frame); rule != nil {
+		return w.compare(rule)
+	}
+	calls, _ := w.callsBefore(w.step)
+	for _, call := range calls {
+		if a := w.compare(w.entered(call)); a.ok {
+			return a
+		}
+	}
+	return agreement{}
+}
+
+// entered returns the rule that the code which a call enters has at the frame's
+// place, nil if it does not lead there.
+func (w *codeWitness) entered(call callsite.Call) *codeRule {
+	pc := w.frame.PC.Raw()
+	entry, ok := w.leadsTo(call, w.frame)
+	if !ok || entry > pc || pc-entry > maxCode-codeBehind {
+		return nil
+	}
+	return w.certainRule(Function{Start: entry, End: pc + codeBehind, Exact: true}, pc)
+}
+
+func (w *codeWitness) prologue() agreement { return w.compare(w.prologueRule(w.frame.PC.Raw())) }
+
+// compare says whether a rule leads to the step's caller. What the step has for
+// the caller's frame pointer counts only if the rule has the same.
+func (w *codeWitness) compare(rule *codeRule) agreement {
+	if rule == nil {
+		return agreement{}
+	}
+	regs, arch := &w.frame.Registers, w.target.Arch
+	if cfa, ok := rule.cfa(regs); !ok || cfa != w.step.CFA {
+		return agreement{}
+	}
+	ra, known := rule.returnAddress(w.program, regs, w.step.CFA)
+	if pc, _ := w.step.Caller.PC(arch); !known || ra&^w.target.PACMask != pc {
+		return agreement{}
+	}
+	got, has := w.step.Caller.FP(arch)
+	fp, known := rule.framePointer(w.program, regs, w.step.CFA)
+	return agreement{ok: true, frame: !has || known && got == fp}
+}
+
+// shown says of the step from the innermost frame, where nothing but a scan or a
+// frame pointer in unknown code speaks for it, that code shows it to be right:
+// steps of the program rest on it.
+func (ev *evidence) shown() bool {
+	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && (ev.witness.agrees().ok || ev.witness.prologue().ok)
+}

@@ -1,0 +1,216 @@
+package assembler
+
+import (
+	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// program reads a target's code and stack for one walk, and keeps what it has
+// read: recursion asks again and again.
+type program struct {
+	target    *Target
+	tracer    callsite.Tracer
+	functions map[unwind.LookupAddr]*described
+	signals   map[uint64]bool      // is it a signal's trampoline, by address
+	prologues map[uint64]*codeRule // what the prologue before an address shows, nil for none
+	// seen is the stack window that was read last: what is checked word by word
+	// need not be read from the process again.
+	seen unwind.Window
+}
+
+// place is a code address's function. The zero Function stands for no known one.
+type place struct {
+	Function
+	known bool
+}
+
+// described is a place, and what its function's code shows, once it was asked.
+type described struct {
+	place
+	simulated bool
+	code      bool // there are bytes of it
+	rule      *codeRule
+}
+
+// traceBudget bounds the instructions that are decoded for one stack.
+const traceBudget = 2_000_000
+
+func newProgram(t *Target) *program {
+	return &program{
+		target: t, tracer: callsite.Tracer{Arch: t.Arch, Source: &codeSource{target: t}, Budget: traceBudget},
+		functions: make(map[unwind.LookupAddr]*described), signals: make(map[uint64]bool), prologues: make(map[uint64]*codeRule),
+	}
+}
+
+func (p *program) describe(at unwind.LookupAddr) *described {
+	d, ok := p.functions[at]
+	if !ok {
+		d = &described{}
+		d.Function, d.known = p.target.Code.Function(at)
+		p.functions[at] = d
+	}
+	return d
+}
+
+// function looks a function up, once for each address.
+func (p *program) function(at unwind.LookupAddr) *place { return &p.describe(at).place }
+
+// functionOf is the function of a frame.
+func (p *program) functionOf(f *unwind.Frame) *place { return p.function(f.PC.Lookup(p.target.Arch)) }
+
+// body returns the original bytes of a function, as far as they are known. They
+// reach beyond the PC, so that an epilogue can be recognised.
+func (p *program) body(fn Function, pc uint64) []byte {
+	end := fn.End
+	if end <= fn.Start {
+		end = pc + 256
+	}
+	return p.target.original(fn.Start, int(min(end-fn.Start, maxCode)))
+}
+
+// maxCode bounds the original bytes of a function, in a request and in a
+// simulation: functions are rarely larger, and a prologue never.
+const maxCode = 64 << 10
+
+// bounded says that a function's end is known, and that it is not too large.
+func (fn *Function) bounded() bool { return fn.End > fn.Start && fn.End-fn.Start <= maxCode }
+
+// code returns original bytes, from pages that are kept.
+func (p *program) code(addr uint64, n int) []byte {
+	code, _ := p.tracer.Source.Code(addr, n) // this source has no errors
+	return code
+}
+
+// word reads a word of the stack, from the window that was read last where that
+// has it.
+func (p *program) word(addr uint64) (uint64, bool) {
+	size := p.target.Arch.PointerSize()
+	if at := addr - p.seen.Addr; addr >= p.seen.Addr && at < uint64(len(p.seen.Data)) && len(p.seen.Data)-int(at) >= size {
+		data := p.seen.Data[at:]
+		if size == 4 {
+			return uint64(p.target.order().Uint32(data)), true
+		}
+		return p.target.order().Uint64(data), true
+	}
+	v, err := p.target.word(addr)
+	return v, err == nil
+}
+
+// signalFrame says that a frame is a signal's trampoline.
+func (p *program) signalFrame(f *unwind.Frame) bool {
+	if f.PC.Kind() != unwind.KindReturn {
+		return p.target.inSignalFrame(f.PC.Raw())
+	}
+	is, ok := p.signals[f.PC.Raw()]
+	if !ok {
+		is = p.target.isSignalFrame(f.PC.Raw())
+		p.signals[f.PC.Raw()] = is
+	}
+	return is
+}
+
+// signalReturn says that handlers of signals return to ra.
+func (p *program) signalReturn(ra uint64) bool {
+	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(ra, callsite.SignalReturnSize))
+}
+
+// wild says that a frame's program counter lies where no code is.
+func (p *program) wild(f *unwind.Frame) bool {
+	pc := f.PC.Raw()
+	return f.PC.Kind() == unwind.KindInstruction && (pc < unwind.LowestCode || p.target.Executable != nil && !p.target.Executable.Contains(pc))
+}
+
+// callsBefore returns the calls that the bytes before a step's return address can
+// be; known is false where the code is not known.
+func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known bool) {
+	ra, ok := step.Caller.PC(p.target.Arch)
+	if !ok || step.CallerKind != unwind.KindReturn {
+		return nil, false
+	}
+	code := p.code(ra-callsite.Longest, callsite.Longest)
+	if len(code) < callsite.Longest {
+		return nil, false
+	}
+	return callsite.Before(p.target.Arch, code, ra), true
+}
+
+// leadsTo says that code that a call enters leads to a frame's place, and where
+// that function begins.
+func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok bool) {
+	answer, entry, err := p.tracer.Leads(call, f.PC)
+	return entry, err == nil && answer == callsite.Reached
+}
+
+// directCallee returns the function that the direct call right before a return
+// address calls; it is not known where no direct call is there.
+func (p *program) directCallee(ra uint64) *place {
+	target, ok := p.target.callTarget(ra)
+	if !ok {
+		return &unknownPlace
+	}
+	return p.function(unwind.InstructionAddr(target).Lookup(p.target.Arch))
+}
+
+// callTarget returns where the direct call right before a return address goes to.
+func (t *Target) callTarget(ra uint64) (uint64, bool) {
+	const most = 5
+	for _, call := range callsite.Before(t.Arch, t.Code.Bytes(ra-most, most), ra) {
+		if call.Direct {
+			return call.Target, true
+		}
+	}
+	return 0, false
+}
+
+// original returns original bytes of code, as many as can be had without a gap:
+// from the image's file, else from memory, which has no breakpoints in it.
+func (t *Target) original(addr uint64, n int) []byte {
+	code := t.Code.Bytes(addr, n)
+	if len(code) == n || !t.Executable.Contains(addr) {
+		return code
+	}
+	if more := readUpTo(t.Memory, addr, 0, n); len(more) > len(code) {
+		return more
+	}
+	return code
+}
+
+// codeSource is a target's code and memory for a tracer. It keeps the pages of
+// code that it has read.
+type codeSource struct {
+	target *Target
+	pages  map[uint64][]byte
+}
+
+// Code implements [callsite.Source].
+func (s *codeSource) Code(addr uint64, n int) ([]byte, error) {
+	if s.pages == nil {
+		s.pages = make(map[uint64][]byte)
+	}
+	var out []byte
+	for len(out) < n {
+		at := addr + uint64(len(out))
+		base := at &^ (pageSize - 1)
+		page, ok := s.pages[base]
+		if !ok {
+			page = s.target.original(base, pageSize)
+			s.pages[base] = page
+		}
+		off := int(at - base)
+		if off >= len(page) {
+			// An image may begin within a page.
+			if len(page) == 0 {
+				out = append(out, s.target.original(at, n-len(out))...)
+			}
+			break
+		}
+		out = append(out, page[off:min(len(page), off+n-len(out))]...)
+	}
+	return out, nil
+}
+
+// Word implements [callsite.Source].
+func (s *codeSource) Word(addr uint64) (uint64, bool, error) {
+	v, err := s.target.word(addr)
+	return v, err == nil, nil
+}

@@ -1,0 +1,87 @@
+package assembler
+
+import "github.com/clewdbg/clew/unwind"
+
+// stacks are the segments that a thread's frames can lie on, and how far the walk
+// has used each of them (R3, R14).
+type stacks struct {
+	segments []unwind.Segment
+	// floors is, by segment, what the next CFA must be above; the last element is
+	// that of a stack whose segments are unknown.
+	floors []uint64
+}
+
+// newStacks starts a walk at sp. located is false where segments are known and sp
+// lies in none of them.
+func newStacks(segments []unwind.Segment, sp uint64) (s stacks, located bool) {
+	s = stacks{segments: segments, floors: make([]uint64, len(segments)+1)}
+	at := s.index(sp)
+	if at < 0 {
+		if len(segments) > 0 {
+			return s, false
+		}
+		at = len(segments)
+	}
+	s.floors[at] = sp
+	return s, true
+}
+
+// index returns the smallest segment that addr lies in, -1 for none. (A g0 stack
+// may lie within the mapping of its thread's stack.)
+func (s *stacks) index(addr uint64) int {
+	best := -1
+	for i, seg := range s.segments {
+		if seg.Contains(addr) && (best < 0 || seg.High-seg.Low < s.segments[best].High-s.segments[best].Low) {
+			best = i
+		}
+	}
+	return best
+}
+
+// segment returns the bounds of the stack that addr lies on, zero if unknown.
+func (s *stacks) segment(addr uint64) unwind.Segment {
+	if i := s.index(addr); i >= 0 {
+		return s.segments[i]
+	}
+	return unwind.Segment{}
+}
+
+// floor is what a CFA on a segment must be above.
+func (s *stacks) floor(segment int) uint64 {
+	switch {
+	case len(s.segments) == 0:
+		return s.floors[0]
+	case segment < 0:
+		return 0
+	}
+	return s.floors[segment]
+}
+
+// reach notes that the walk has come to sp. A segment that the step made known is
+// added; the thread's own list stays as it is.
+func (s *stacks) reach(sp uint64, found *unwind.Segment) {
+	if found != nil {
+		s.segments = append(s.segments[:len(s.segments):len(s.segments)], *found)
+		s.floors = append(s.floors, 0)
+	}
+	s.floors[max(s.index(sp), 0)] = sp
+}
+
+// discover makes a stack of the writable mapping that addr lies in, nil if there
+// is none: a signal may have interrupted code on any stack.
+func (t *Target) discover(addr uint64) *unwind.Segment {
+	r, ok := t.Writable.Find(addr)
+	if !ok {
+		return nil
+	}
+	return &unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread}
+}
+
+// leftGoroutine says whether a frame lies on another stack than a goroutine's.
+// Behind mcall's and morestack's calls it always does.
+func (s *stacks) leftGoroutine(th *Thread, f *unwind.Frame) (left, known bool) {
+	if th.Saved == nil {
+		return f.PC.Kind() == unwind.KindReturn, f.PC.Kind() == unwind.KindReturn
+	}
+	return f.Segment < 0 || s.segments[f.Segment].Kind != unwind.SegmentGoroutine, true
+}
