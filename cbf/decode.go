@@ -142,28 +142,12 @@ func (d *Decoder) Next() bool {
 		case op >= opPC && op < opOmit:
 			return d.readAddress(start, op)
 		case op >= opOmit && op < opRep:
-			count, ok := d.readCount(start, op, flagOmitLong)
-			if ok && count > d.ws.Max() {
-				ok = d.fail(start, fmt.Errorf("%w: %d frames omitted", ErrOperand, count))
-			}
-			if ok {
-				d.frame = Frame{Kind: Omitted, Count: count}
-			}
-			return ok
+			return d.readOmit(start, op)
 		case op >= opRep && op < opRep+0x10 && !d.opts.Strict:
-			count, ok := d.readCount(start, op, flagRepLong)
-			switch {
-			case !ok:
-				return false
-			case d.frame.Kind == 0:
-				return d.fail(start, ErrNothingToRepeat)
-			case count > d.opts.MaxRepeat:
-				return d.fail(start, fmt.Errorf("%w: %d, at most %d", ErrRepeatLimit, count, d.opts.MaxRepeat))
-			case count > 0:
-				d.repeats = count - 1
+			if d.readRep(start, op) {
 				return true
 			}
-			// A count of 0 repeats nothing: read on.
+			// A count of 0 repeats nothing: read on, unless it failed.
 		default:
 			return d.fail(start, fmt.Errorf("%w %#02x", ErrOpcode, op))
 		}
@@ -198,6 +182,34 @@ func (d *Decoder) readAddress(start int, op byte) bool {
 	// Wraps at the word size; that also takes an operand longer than the word.
 	d.address, d.hasAddr = value&d.ws.Max(), true
 	d.frame = Frame{Kind: Kind(op>>4-1) + PC, Address: d.address}
+	return true
+}
+
+// readOmit reads an omit instruction.
+func (d *Decoder) readOmit(start int, op byte) bool {
+	count, ok := d.readCount(start, op, flagOmitLong)
+	if !ok {
+		return false
+	}
+	if count > d.ws.Max() {
+		return d.fail(start, fmt.Errorf("%w: %d frames omitted", ErrOperand, count))
+	}
+	d.frame = Frame{Kind: Omitted, Count: count}
+	return true
+}
+
+// readRep reads a rep instruction, and reports whether it repeats a frame.
+func (d *Decoder) readRep(start int, op byte) bool {
+	count, ok := d.readCount(start, op, flagRepLong)
+	switch {
+	case !ok || count == 0 && d.frame.Kind != 0:
+		return false
+	case d.frame.Kind == 0:
+		return d.fail(start, ErrNothingToRepeat)
+	case count > d.opts.MaxRepeat:
+		return d.fail(start, fmt.Errorf("%w: %d, at most %d", ErrRepeatLimit, count, d.opts.MaxRepeat))
+	}
+	d.repeats = count - 1
 	return true
 }
 

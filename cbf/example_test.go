@@ -39,3 +39,18 @@ func Example() {
 	// omit 40 <nil>
 	// complete: true
 }
+
+// Damaged data: the frames before the damage are read, and the error names its place.
+func ExampleDecode() {
+	backtrace, err := cbf.Decode([]byte{0x02, 0x1a, 0x40, 0x11, 0x36, 0x20, 0x1a, 0xff, 0xff}, cbf.DecodeOptions{})
+	for _, frame := range backtrace.Frames {
+		fmt.Println(frame)
+	}
+	fmt.Println("complete:", backtrace.Complete)
+	fmt.Println(err)
+	// Output:
+	// pc 0x401136
+	// ra 0x401150
+	// complete: false
+	// cbf: offset 7: unknown instruction 0xff
+}

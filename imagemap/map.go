@@ -37,17 +37,24 @@ func New(ws WordSize, platform string, images []Image) (*ImageMap, error) {
 	return newMap(ws, platform, copied)
 }
 
-// newMap is New for images that no caller holds.
-func newMap(ws WordSize, platform string, images []Image) (*ImageMap, error) {
+func checkMap(ws WordSize, platform string, images int) error {
 	switch {
 	case !ws.Valid():
-		return nil, fmt.Errorf("imagemap: %w: %d bits", ErrWordSize, ws)
+		return fmt.Errorf("%w: %d bits", ErrWordSize, ws)
 	case len(platform) > maxPlatform:
-		return nil, fmt.Errorf("imagemap: %w: %d bytes, at most %d", ErrPlatform, len(platform), maxPlatform)
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrPlatform, len(platform), maxPlatform)
 	case !utf8.ValidString(platform):
-		return nil, fmt.Errorf("imagemap: %w: %q", ErrPlatform, platform)
-	case len(images) > MaxImages:
-		return nil, fmt.Errorf("imagemap: %w: %d, at most %d", ErrImageCount, len(images), MaxImages)
+		return fmt.Errorf("%w: %q", ErrPlatform, platform)
+	case images > MaxImages:
+		return fmt.Errorf("%w: %d, at most %d", ErrImageCount, images, MaxImages)
+	}
+	return nil
+}
+
+// newMap is New for images that no caller holds.
+func newMap(ws WordSize, platform string, images []Image) (*ImageMap, error) {
+	if err := checkMap(ws, platform, len(images)); err != nil {
+		return nil, fmt.Errorf("imagemap: %w", err)
 	}
 	m := &ImageMap{
 		ws: ws, platform: platform, images: images,

@@ -186,28 +186,7 @@ func (c *capture) addFile(maps []Mapping) {
 			report(fmt.Errorf("build ID: %w", image.notesErr))
 		}
 	}
-	type place struct {
-		image *headers
-		bias  uint64
-	}
-	var loose []Range // executable mappings that no segment explains
-	found := make(map[place][]Range)
-	for _, m := range maps {
-		if !m.Executable() {
-			continue
-		}
-		explained := false
-		for _, image := range images {
-			if bias, ok := image.bias(m); ok {
-				at := place{image, bias}
-				found[at], explained = append(found[at], Range{m.Start, m.End}), true
-				break
-			}
-		}
-		if !explained {
-			loose = append(loose, Range{m.Start, m.End})
-		}
-	}
+	found, loose := assign(maps, images)
 	for at, ranges := range found {
 		img := at.image.at(at.bias, maps, ranges)
 		img.Path, img.Loaded.File = path, state
@@ -231,6 +210,33 @@ func (c *capture) addFile(maps []Mapping) {
 		img.BuildID, loaded.Class, loaded.Machine = images[0].buildID, images[0].class, images[0].machine
 	}
 	c.images = append(c.images, img)
+}
+
+// place is an image as it is loaded with a bias.
+type place struct {
+	image *headers
+	bias  uint64
+}
+
+// assign finds the executable mappings of each loaded image; no segment of an image
+// explains the loose ones.
+func assign(maps []Mapping, images []*headers) (found map[place][]Range, loose []Range) {
+	found = make(map[place][]Range)
+mappings:
+	for _, m := range maps {
+		if !m.Executable() {
+			continue
+		}
+		for _, image := range images {
+			if bias, ok := image.bias(m); ok {
+				at := place{image, bias}
+				found[at] = append(found[at], Range{m.Start, m.End})
+				continue mappings
+			}
+		}
+		loose = append(loose, Range{m.Start, m.End})
+	}
+	return found, loose
 }
 
 // identify finds the headers of a mapped file, and the state of the file

@@ -45,19 +45,26 @@ of --lookup, 2 wrong usage.`,
 	return c
 }
 
+// address checks the flags, and returns the address to look up.
+func (f *inspectFlags) address() (at uint64, err error) {
+	switch {
+	case !known(decodeFormats, f.format):
+		return 0, usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+	case f.lookup == "":
+		return 0, nil
+	case f.table:
+		return 0, usageErrorf("give --table or --lookup, not both")
+	}
+	if at, err = strconv.ParseUint(f.lookup, 0, 64); err != nil {
+		err = usageErrorf("--lookup %q is no address (0x... or decimal)", f.lookup)
+	}
+	return at, err
+}
+
 func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
-	if !known(decodeFormats, f.format) {
-		return usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
-	}
-	if f.table && f.lookup != "" {
-		return usageErrorf("give --table or --lookup, not both")
-	}
-	var at uint64
-	if f.lookup != "" {
-		var err error
-		if at, err = strconv.ParseUint(f.lookup, 0, 64); err != nil {
-			return usageErrorf("--lookup %q is no address (0x... or decimal)", f.lookup)
-		}
+	at, err := f.address()
+	if err != nil {
+		return err
 	}
 	cfg, err := loadConfig(f.config)
 	if err != nil {

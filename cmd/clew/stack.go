@@ -84,12 +84,28 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	return c
 }
 
+// check refuses flags that contradict each other.
 func (f *stackFlags) check(c *cobra.Command, args []string) error {
+	for _, check := range []func(*cobra.Command, []string) error{f.checkCore, f.checkTarget, f.checkSelection, f.checkOutput} {
+		if err := check(c, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 	switch {
 	case f.core != "" && (f.pid != 0 || f.breakAt != ""):
 		return usageErrorf("--core is a target of its own: without --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
+	}
+	return nil
+}
+
+func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
+	switch {
 	case f.connect != "" && (f.pid != 0 || f.breakAt != "" || f.core != "" || len(args) > 0):
 		return usageErrorf("--connect is a target of its own: without --pid, --core, --break and a program")
 	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
@@ -98,16 +114,28 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		return usageErrorf("clew stack takes --pid or a program to run, not both")
 	case f.pid != 0 && f.breakAt != "":
 		return usageErrorf("--break is for a program that clew runs, not for --pid")
-	case f.depth < 0:
-		return usageErrorf("--depth %d is negative", f.depth)
-	case f.thread != "" && c.Flags().Changed("goroutine"):
-		return usageErrorf("give --thread or --goroutine, not both")
+	}
+	return nil
+}
+
+func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
+	switch {
 	case !known(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
 	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
 		return usageErrorf("--format pprof is binary: give -o FILE, or a pipe")
+	}
+	return nil
+}
+
+func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
+	switch {
+	case f.depth < 0:
+		return usageErrorf("--depth %d is negative", f.depth)
+	case f.thread != "" && c.Flags().Changed("goroutine"):
+		return usageErrorf("give --thread or --goroutine, not both")
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {

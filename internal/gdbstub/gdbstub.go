@@ -40,7 +40,7 @@ func Start(t testing.TB, qemu string, env []string, exe string, args ...string) 
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed is what we want
+		_ = cmd.Wait() // its error: it was killed
 	})
 	var conn net.Conn
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -130,7 +130,8 @@ func (s *Stub) Continue(with int) (signal int, err error) {
 	return int(n), err
 }
 
-func (s *Stub) bytes(packet string) ([]byte, error) {
+// Bytes sends a packet whose answer is in hexadecimal digits, and decodes it.
+func (s *Stub) Bytes(packet string) ([]byte, error) {
 	answer, err := s.Ask(packet)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (s *Stub) bytes(packet string) ([]byte, error) {
 // Words reads the general registers, in the stub's order and each as 64 bits: on
 // arm64 x0 to x30, sp, pc.
 func (s *Stub) Words(n int) ([]uint64, error) {
-	b, err := s.bytes("g")
+	b, err := s.Bytes("g")
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (s *Stub) ReadMemory(addr uint64, p []byte) error {
 	const most = 1024 // far below the size of a packet
 	for len(p) > 0 {
 		n := min(len(p), most)
-		b, err := s.bytes(fmt.Sprintf("m%x,%x", addr, n))
+		b, err := s.Bytes(fmt.Sprintf("m%x,%x", addr, n))
 		if err != nil {
 			return err
 		}

@@ -1,17 +1,13 @@
 package singlestep
 
 import (
-	"bufio"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"net"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/clewdbg/clew/internal/gdbstub"
 )
 
 // Emulator is one of qemu's programs, and how its stub sends registers.
@@ -48,90 +44,17 @@ func numbers(from, n int) (list []int) {
 	return list
 }
 
-// Stub is a program under qemu's debug stub (GDB manual, appendix E, remote
-// serial protocol).
+// Stub is a program under qemu's debug stub.
 type Stub struct {
+	*gdbstub.Stub
 	emulator Emulator
-	conn     net.Conn
-	r        *bufio.Reader
 }
 
 // Emulate starts a program, which stands before its first instruction and ends
 // with the test.
 func Emulate(t testing.TB, e Emulator, exe string, args ...string) *Stub {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
-	cmd := exec.Command(e.Path, append([]string{"-g", strconv.Itoa(port), exe}, args...)...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	s := &Stub{emulator: e}
-	for range 1000 { // qemu comes when it comes
-		if s.conn, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.conn.Close() })
-	s.r = bufio.NewReader(s.conn)
-	if len(e.Further) == 0 {
-		return s
-	}
-	// The stub knows further registers only after its features were asked for.
-	for _, q := range []string{"qSupported:qXfer:features:read+", "qXfer:features:read:target.xml:0,ffb"} {
-		if _, err := s.Ask(q); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
-}
-
-// Ask sends a packet and returns the answer.
-func (s *Stub) Ask(q string) (string, error) {
-	sum := byte(0)
-	for i := range len(q) {
-		sum += q[i]
-	}
-	_ = s.conn.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := fmt.Fprintf(s.conn, "$%s#%02x", q, sum); err != nil {
-		return "", err
-	}
-	if _, err := s.r.ReadString('$'); err != nil {
-		return "", err
-	}
-	answer, err := s.r.ReadString('#')
-	if err != nil {
-		return "", err
-	}
-	if _, err := s.r.Discard(2); err != nil {
-		return "", err
-	}
-	_, err = s.conn.Write([]byte{'+'})
-	return strings.TrimSuffix(answer, "#"), err
-}
-
-// Bytes sends a packet whose answer is in hexadecimal digits, and decodes it.
-func (s *Stub) Bytes(q string) ([]byte, error) {
-	answer, err := s.Ask(q)
-	if err == nil && strings.HasPrefix(answer, "E") {
-		err = errors.New(answer)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return hex.DecodeString(answer)
+	return &Stub{gdbstub.Start(t, e.Path, nil, exe, args...), e}
 }
 
 // Step implements [Program].

@@ -160,21 +160,8 @@ func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
 	if !ok {
 		return nil, errors.New("it is no ELF file")
 	}
-	switch a, b := f.buildID, file.buildID; {
-	case len(a) > 0 && len(b) > 0:
-		if !bytes.Equal(a, b) {
-			return nil, &OtherBuildError{What: "build ID", Want: hex.EncodeToString(a), Found: hex.EncodeToString(b)}
-		}
-	case c.crc == nil:
-		return nil, &OtherBuildError{What: "build ID", Want: hex.EncodeToString(a), Found: "none"}
-	default:
-		crc, err := checksum(c.path)
-		if err != nil {
-			return nil, err
-		}
-		if crc != *c.crc {
-			return nil, &OtherBuildError{What: "checksum", Want: fmt.Sprintf("%08x", *c.crc), Found: fmt.Sprintf("%08x", crc)}
-		}
+	if err := c.sameBuild(f.buildID, file.buildID); err != nil {
+		return nil, err
 	}
 	// Tools that move code afterwards (prelink) leave build ID and checksum as they
 	// were.
@@ -185,6 +172,25 @@ func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
 		return nil, &OtherBuildError{What: "machine", Want: ef.Machine(), Found: debug.Machine()}
 	}
 	return debug.File, nil
+}
+
+// sameBuild compares build IDs, or, where one is missing, the debug file with the
+// checksum in .gnu_debuglink.
+func (c *candidate) sameBuild(want, found []byte) error {
+	switch {
+	case len(want) > 0 && len(found) > 0:
+		if !bytes.Equal(want, found) {
+			return &OtherBuildError{What: "build ID", Want: hex.EncodeToString(want), Found: hex.EncodeToString(found)}
+		}
+		return nil
+	case c.crc == nil:
+		return &OtherBuildError{What: "build ID", Want: hex.EncodeToString(want), Found: "none"}
+	}
+	crc, err := checksum(c.path)
+	if err == nil && crc != *c.crc {
+		err = &OtherBuildError{What: "checksum", Want: fmt.Sprintf("%08x", *c.crc), Found: fmt.Sprintf("%08x", crc)}
+	}
+	return err
 }
 
 // textAt says where a file's .text lies, "" if it has none.

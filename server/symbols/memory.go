@@ -70,22 +70,9 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, er
 	if err != nil {
 		return nil, nil, err
 	}
-	image := []byte{}
-	for _, p := range progs {
-		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Filesz == 0 {
-			continue
-		}
-		end := p.Off + p.Filesz
-		if end < p.Off || end > maxLoaded {
-			return nil, nil, fmt.Errorf("a segment of %#x bytes at offset %#x is too large to be read from memory", p.Filesz, p.Off)
-		}
-		if end > uint64(len(image)) {
-			image = append(image, make([]byte, end-uint64(len(image)))...)
-		}
-		if _, err := memory.ReadAt(image[p.Off:end], int64(p.Vaddr+bias)); err != nil {
-			return nil, nil, err
-		}
-		read = append(read, Range{p.Vaddr + bias, p.Vaddr + bias + p.Filesz})
+	image, read, err := readSegments(memory, bias, progs)
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(image) < len(raw) || !bytes.Equal(image[:4], raw[:4]) {
 		return nil, nil, errNotLoaded
@@ -104,6 +91,27 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, er
 	f = newFile(&elfFile{File: ef, moved: bias})
 	f.buildID, _ = imagemap.ReadBuildID(bytes.NewReader(image))
 	return f, read, nil
+}
+
+// readSegments reads the loaded segments to their places in the file.
+func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []byte, read []Range, err error) {
+	for _, p := range progs {
+		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Filesz == 0 {
+			continue
+		}
+		end := p.Off + p.Filesz
+		if end < p.Off || end > maxLoaded {
+			return nil, nil, fmt.Errorf("a segment of %#x bytes at offset %#x is too large to be read from memory", p.Filesz, p.Off)
+		}
+		if end > uint64(len(image)) {
+			image = append(image, make([]byte, end-uint64(len(image)))...)
+		}
+		if _, err := memory.ReadAt(image[p.Off:end], int64(p.Vaddr+bias)); err != nil {
+			return nil, nil, err
+		}
+		read = append(read, Range{p.Vaddr + bias, p.Vaddr + bias + p.Filesz})
+	}
+	return image, read, nil
 }
 
 // byteOrder returns the byte order of a 64-bit ELF file by its first bytes.

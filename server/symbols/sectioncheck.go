@@ -51,18 +51,24 @@ func misplaced(file *elf.File, s *elf.Section) (field, reason string) {
 	if _, err := s.ReadAt(make([]byte, 1), int64(s.FileSize-1)); err != nil {
 		return "sh_size", fmt.Sprintf("%#x bytes at %#x run past the file's end", s.FileSize, s.Offset)
 	}
+	if reason = elsewhere(file, s); reason != "" {
+		return "sh_addr", reason
+	}
+	return "", ""
+}
+
+// elsewhere says where the program headers have a section, if not at its address; ""
+// where they agree or do not load it.
+func elsewhere(file *elf.File, s *elf.Section) (reason string) {
 	for _, p := range file.Progs {
 		at := s.Offset - p.Off
 		if p.Type != elf.PT_LOAD || s.Offset < p.Off || at >= p.Filesz {
 			continue
 		}
 		if s.Addr == p.Vaddr+at {
-			return "", ""
+			return ""
 		}
 		reason = fmt.Sprintf("%#x is not where the program headers have it, %#x", s.Addr, p.Vaddr+at)
 	}
-	if reason != "" {
-		field = "sh_addr"
-	}
-	return field, reason
+	return reason
 }

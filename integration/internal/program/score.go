@@ -76,18 +76,8 @@ func Judge(s *stackjson.Stack, want []Expected, strict Strictness) (score Score)
 	for i := range frames {
 		f := &frames[i]
 		scan := f.Trust == stackjson.TrustScan
-		problem := ""
 		at := matched[i]
-		switch skipped := missing(want, next, at); {
-		case at < 0:
-			problem = "does not exist"
-		case len(skipped) > 0:
-			problem = fmt.Sprintf("skips %d frames, the first is %s", len(skipped), skipped[0].What)
-		case strict.CFA && want[at].Callee != nil && want[at].Callee.CFA != 0 && i > 0 && uint64(frames[i-1].CFA) != want[at].Callee.CFA:
-			problem = fmt.Sprintf("was reached by CFA %v, the program recorded %#x", frames[i-1].CFA, want[at].Callee.CFA)
-		case strict.Kind && f.Kind != want[at].wantedKind(i):
-			problem = fmt.Sprintf("has kind %s, want %s", f.Kind, want[at].wantedKind(i))
-		}
+		problem := strict.problem(frames, i, want, next, at)
 		if at >= 0 {
 			next = at + 1
 			if !want[at].Optional {
@@ -106,11 +96,7 @@ func Judge(s *stackjson.Stack, want []Expected, strict Strictness) (score Score)
 		}
 	}
 	rest := missing(want, next, len(want))
-	for i := range want {
-		if !want[i].Optional {
-			score.Truth++
-		}
-	}
+	score.Truth = len(missing(want, 0, len(want)))
 	switch {
 	case score.Wrong > 0:
 		score.Kind = Wrong
@@ -124,6 +110,24 @@ func Judge(s *stackjson.Stack, want []Expected, strict Strictness) (score Score)
 		score.Kind = Right
 	}
 	return score
+}
+
+// problem is the fault of frame i, which matches want[at] (-1: nothing), where
+// want[next] comes next; "" for none.
+func (s Strictness) problem(frames []stackjson.Frame, i int, want []Expected, next, at int) string {
+	if at < 0 {
+		return "does not exist"
+	}
+	if skipped := missing(want, next, at); len(skipped) > 0 {
+		return fmt.Sprintf("skips %d frames, the first is %s", len(skipped), skipped[0].What)
+	}
+	if callee := want[at].Callee; s.CFA && callee != nil && callee.CFA != 0 && i > 0 && uint64(frames[i-1].CFA) != callee.CFA {
+		return fmt.Sprintf("was reached by CFA %v, the program recorded %#x", frames[i-1].CFA, callee.CFA)
+	}
+	if kind := want[at].wantedKind(i); s.Kind && frames[i].Kind != kind {
+		return fmt.Sprintf("has kind %s, want %s", frames[i].Kind, kind)
+	}
+	return ""
 }
 
 // wantedKind is the kind of address that frame i has to have.

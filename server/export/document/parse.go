@@ -67,22 +67,39 @@ func Parse(data []byte) iter.Seq2[*Document, error] {
 	}
 }
 
-func (f *form) document() (*Document, error) {
-	d := &Document{Architecture: f.Architecture}
+// check finds fields that are missing or invalid, apart from frames and images.
+func (f *form) check() error {
 	switch {
 	case f.WordSize == nil:
-		return nil, missing("wordSize")
+		return missing("wordSize")
 	case f.Frames == nil:
-		return nil, missing("frames")
+		return missing("frames")
 	case f.Complete == nil:
-		return nil, missing("complete")
+		return missing("complete")
 	case !cbf.WordSize(*f.WordSize).Valid():
-		return nil, &fieldError{"wordSize", fmt.Errorf("%d, expected 16, 32 or 64", *f.WordSize)}
+		return &fieldError{"wordSize", fmt.Errorf("%d, expected 16, 32 or 64", *f.WordSize)}
 	}
-	d.WordSize, d.Complete = cbf.WordSize(*f.WordSize), *f.Complete
+	return nil
+}
+
+func (f *form) document() (*Document, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	d := &Document{Architecture: f.Architecture, WordSize: cbf.WordSize(*f.WordSize), Complete: *f.Complete}
 	if f.Error != nil {
 		d.Err = &Error{Offset: f.Error.Offset, Err: errors.New(f.Error.Message)}
 	}
+	if err := f.readFrames(d); err != nil {
+		return nil, err
+	}
+	if err := f.readImages(d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (f *form) readFrames(d *Document) error {
 	err := eachElement("frames", f.Frames, func(form *frameForm) error {
 		if n := len(d.Frames); n > 0 && d.Frames[n-1].Kind == cbf.Truncated {
 			return errors.New("nothing can follow a truncated frame")
@@ -92,27 +109,29 @@ func (f *form) document() (*Document, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if n := len(d.Frames); n > 0 && d.Frames[n-1].Kind == cbf.Truncated && d.Complete {
-		return nil, &fieldError{"complete", errors.New("true, but the last frame is truncated")}
+		return &fieldError{"complete", errors.New("true, but the last frame is truncated")}
 	}
+	return nil
+}
+
+func (f *form) readImages(d *Document) error {
 	if f.Images == nil || string(f.Images) == "null" {
-		return d, nil
+		return nil
 	}
 	var images []imagemap.Image
-	err = eachElement("images", f.Images, func(form *imageForm) error {
+	err := eachElement("images", f.Images, func(form *imageForm) error {
 		img, err := form.image()
 		images = append(images, img)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if d.Images, err = imagemap.New(imagemap.WordSize(d.WordSize), f.Platform, images); err != nil {
-		return nil, err
-	}
-	return d, nil
+	d.Images, err = imagemap.New(imagemap.WordSize(d.WordSize), f.Platform, images)
+	return err
 }
 
 func (f *frameForm) frame() (cbf.Frame, error) {
