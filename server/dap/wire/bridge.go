@@ -70,7 +70,7 @@ func (b *Bridge) Context() context.Context { return b.ctx }
 // Log writes to the log.
 func (b *Bridge) Log(format string, args ...any) { b.opts.Log(format, args...) }
 
-// PassAll has every message pass from now on, without a look at it.
+// PassAll has every message pass from now on, without a handler.
 func (b *Bridge) PassAll() { b.passes.Store(true) }
 
 // maxQueue bounds the messages that wait for their turn; then the client waits.
