@@ -127,6 +127,9 @@ func TestImportRules(t *testing.T) {
 			[]string{clew + "plugins/fpwalk", clew + "cmd/clew", clew + "integration/check", "github.com/go-delve/delve/service/api", clew + "internal/testneed"}},
 		{"server/live/x_test.go", []string{clew + "internal/testneed", "pgregory.net/rapid"}, []string{clew + "plugins/fpwalk", "github.com/go-delve/delve/pkg/proc"}},
 		{"server/delve/x.go", []string{"github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk"}},
+		{"server/dap/wire/x.go", []string{clew + "server/dapwire", "github.com/google/go-dap", "net"},
+			[]string{clew + "unwind", clew + "server/delve", clew + "server/dap", clew + "server/live"}},
+		{"server/dapwire/x.go", []string{"github.com/google/go-dap"}, []string{clew + "unwind", clew + "server/dap/wire"}},
 		{"server/delver/x.go", nil, []string{"github.com/go-delve/delve/pkg/proc"}},
 		{"server/assembler/x.go", []string{clew + "unwind", "context"}, []string{"os", "net", "net/http", "os/exec", "syscall", clew + "server/delve"}},
 
