@@ -121,7 +121,7 @@ func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
 	}
 	switch {
 	case errors.Is(err, errAnswered):
-	case errors.Is(err, wire.ErrCancelled):
+	case errors.Is(err, errCancel):
 		c.wire.Client.Fail(m, err)
 	case err != nil:
 		c.wire.Client.Refuse(m, wire.Failed, "Unable to run clew command", err.Error())
