@@ -128,6 +128,9 @@ func TestImportRules(t *testing.T) {
 		{"server/live/x_test.go", []string{clew + "internal/testneed", "pgregory.net/rapid"}, []string{clew + "plugins/fpwalk", "github.com/go-delve/delve/pkg/proc"}},
 		{"server/delve/x.go", []string{"github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk"}},
 		{"server/terminal/x.go", []string{"github.com/go-delve/delve/service/rpc2", clew + "server/dap"}, []string{clew + "plugins/fpwalk"}},
+		{"server/dap/wire/x.go", []string{clew + "server/dapwire", "github.com/google/go-dap", "net"},
+			[]string{clew + "unwind", clew + "server/delve", clew + "server/dap", clew + "server/live"}},
+		{"server/dapwire/x.go", []string{"github.com/google/go-dap"}, []string{clew + "unwind", clew + "server/dap/wire"}},
 		{"server/delver/x.go", nil, []string{"github.com/go-delve/delve/pkg/proc"}},
 		{"server/assembler/x.go", []string{clew + "unwind", "context"}, []string{"os", "net", "net/http", "os/exec", "syscall", clew + "server/delve"}},
 

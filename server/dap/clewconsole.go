@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +39,7 @@ type consoleCall struct {
 	args  []string
 }
 
-// consoleDepth bounds a stack in the console where nothing else is said.
+// consoleDepth bounds a stack in the console without --depth.
 const consoleDepth = 200
 
 // consoleHelp is what `clew help` says, and what it says of a command.
@@ -58,7 +57,7 @@ A name with blanks is put into quotation marks.`},
 	{"help", "clew help [COMMAND]", "Says what there is."},
 }
 
-// execute gives what a command prints.
+// execute returns what a command prints.
 func (c *console) execute(ctx context.Context, command string, call *consoleCall) (string, error) {
 	switch command {
 	case "help":
@@ -122,7 +121,7 @@ func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
 	}
 	switch {
 	case errors.Is(err, errAnswered):
-	case errors.Is(err, wire.ErrCancelled):
+	case errors.Is(err, errCancel):
 		c.wire.Client.Fail(m, err)
 	case err != nil:
 		c.wire.Client.Refuse(m, wire.Failed, "Unable to run clew command", err.Error())
@@ -190,40 +189,31 @@ func (c *console) withStacks(ctx context.Context, call *consoleCall, want *expor
 	return c.exports.exportSet(ctx, call.m, want, use)
 }
 
-// arguments reads the arguments that commands have in common, and gives
-// those that are left.
+// arguments reads the arguments that commands have in common, and returns the others.
 func (c *console) arguments(call *consoleCall, want *exportArguments) (rest []string, err error) {
 	for args := call.args; len(args) > 0; {
 		word := args[0]
 		args = args[1:]
-		name, value, joined := strings.Cut(word, "=")
-		if name == "--format" || name == "--depth" {
-			if !joined {
-				if len(args) == 0 {
-					return nil, fmt.Errorf("%s needs a value", name)
-				}
-				value, args = args[0], args[1:]
-			}
-			if name == "--format" {
-				want.Format = value
-			} else if want.Depth, err = strconv.Atoi(value); err != nil {
-				return nil, fmt.Errorf("--depth %q is no number", value)
+		if !strings.HasPrefix(word, "--") {
+			if !want.choose(word) {
+				rest = append(rest, word)
 			}
 			continue
 		}
-		id, err := strconv.ParseInt(word, 10, 64)
-		chosen := want.ThreadID != nil || want.All != ""
-		switch {
-		case strings.HasPrefix(word, "--"):
+		name, value, joined := strings.Cut(word, "=")
+		if name != "--format" && name != "--depth" {
 			return nil, fmt.Errorf("there is no flag %s: see clew help", name)
-		case !chosen && err == nil:
-			want.ThreadID = &id
-		case !chosen && word == "all":
-			want.All = "goroutines"
-		case !chosen && word == "threads":
-			want.All = "threads"
-		default:
-			rest = append(rest, word)
+		}
+		if !joined {
+			if len(args) == 0 {
+				return nil, fmt.Errorf("%s needs a value", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		if name == "--format" {
+			want.Format = value
+		} else if want.Depth, err = strconv.Atoi(value); err != nil {
+			return nil, fmt.Errorf("--depth %q is no number", value)
 		}
 	}
 	if want.ThreadID == nil && want.All == "" {
@@ -233,7 +223,28 @@ func (c *console) arguments(call *consoleCall, want *exportArguments) (rest []st
 	return rest, nil
 }
 
-// threadOfFrame gives the DAP thread of a frame that the client has selected, the
+// choose takes a word for the stacks that are wanted. It returns false if the word says
+// none, or an earlier one did.
+func (a *exportArguments) choose(word string) bool {
+	if a.ThreadID != nil || a.All != "" {
+		return false
+	}
+	switch word {
+	case "all":
+		a.All = "goroutines"
+	case "threads":
+		a.All = "threads"
+	default:
+		id, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return false
+		}
+		a.ThreadID = &id
+	}
+	return true
+}
+
+// threadOfFrame returns the DAP thread of a frame that the client has selected, the
 // current one where none is.
 func (c *console) threadOfFrame(frame int64) int64 {
 	at, stopped := c.state.at()
@@ -259,7 +270,7 @@ func words(s string) (out []string, err error) {
 			open = 0
 		case open == 0 && (c == '"' || c == '\''):
 			open, any = c, true
-		case open == 0 && slices.Contains([]rune(" \t\r\n"), c):
+		case open == 0 && strings.ContainsRune(" \t\r\n", c):
 			if any {
 				out = append(out, word.String())
 				word.Reset()

@@ -99,6 +99,9 @@ func TestCompletions(t *testing.T) {
 		var labels []string
 		for _, c := range targets {
 			labels = append(labels, c.Label)
+			if c.Start == 0 && !strings.Contains(raw, `"start":0,"length":`) { // without it, the word would be added at the cursor
+				t.Errorf("%q: %s", text, raw)
+			}
 			if c.Start+c.Length != len(text) || !strings.HasPrefix(c.Label, text[c.Start:]) {
 				t.Errorf("%q: %+v", text, c)
 			}

@@ -169,8 +169,8 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 	})
 }
 
-// exportView gives the look at the program that stacks are exported from. A
-// snapshot takes one that keeps what is read.
+// exportView returns the view of the program that stacks are exported from. A snapshot
+// needs one that keeps what was read.
 func (e *exporter) exportView(ctx context.Context, v *view, format string) (*live.View, *engine.Prepared, error) {
 	if err := e.program.prepare(ctx, v); err != nil {
 		return nil, nil, err
@@ -189,7 +189,7 @@ func (e *exporter) exportView(ctx context.Context, v *view, format string) (*liv
 	return seen, o.engine.Prepare(ctx, &seen.Input), nil
 }
 
-// toExport gives the threads that are wanted, and a name for their file.
+// toExport returns the threads that are wanted, and a name for their file.
 func (v *view) toExport(want *exportArguments) (threads []delve.Thread, name string, err error) {
 	switch want.All {
 	case "goroutines":

@@ -42,7 +42,7 @@ func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
 }
 
 // list has every strategy say what it is, which starts its plugin if need be,
-// and gives their health.
+// and returns their health.
 func (l *pluginLister) list(ctx context.Context) (*pluginsBody, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, errPatience)
 	defer cancel()

@@ -20,10 +20,10 @@ type reunwinder struct {
 
 // onReunwind answers clew/reunwind: a stack by other strategies than the
 // configured ones, in the form of clew/stack. It is what `clew stack
-// --strategies LIST` gives: Go's own tables serve Go's functions as ever, and
+// --strategies LIST` prints: Go's own tables serve Go's functions as ever, and
 // where none of the strategies knows a caller, Delve's frame is a candidate and
 // says that it is Delve's. The session goes on with its configured strategies:
-// the frames have no IDs, and stackTrace gives what it gave before.
+// the frames have no IDs, and stackTrace returns what it did before.
 func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 	var want struct {
 		page

@@ -58,33 +58,35 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
 // lastWord is where the last word of a text begins.
 func lastWord(text string) int { return strings.LastIndexAny(text, " \t") + 1 }
 
-// proposals gives the words that the last, unfinished one of a command can be.
+// proposals returns the words that the last, unfinished one of a command can become.
 func proposals(text string) (out []string) {
 	at := lastWord(text)
-	before, last := strings.Fields(text[:at]), text[at:]
-	add := func(words ...string) {
-		for _, w := range words {
-			if strings.HasPrefix(w, last) && w != last {
-				out = append(out, w)
-			}
+	last := text[at:]
+	for _, w := range nextWords(strings.Fields(text[:at]), last) {
+		if strings.HasPrefix(w, last) && w != last {
+			out = append(out, w)
 		}
 	}
+	return out
+}
+
+// nextWords returns the words that can follow those of a command.
+func nextWords(before []string, last string) (out []string) {
 	switch {
+	case len(before) == 0 && last == "": // may become any expression
 	case len(before) == 0:
-		if last != "" { // else there is nothing that says that it is for us
-			add("clew")
-		}
+		return []string{"clew"}
 	case before[0] != "clew":
 	case len(before) == 1, len(before) == 2 && before[1] == "help":
 		for _, h := range consoleHelps {
-			add(h.name)
+			out = append(out, h.name)
 		}
 	case before[1] == "export" && before[len(before)-1] == "--format":
-		add(export.Formats...)
+		return export.Formats
 	case before[1] == "export":
-		add("all", "threads", "--format", "--depth")
+		return []string{"all", "threads", "--format", "--depth"}
 	case before[1] == "stack":
-		add("all", "threads", "--depth")
+		return []string{"all", "threads", "--depth"}
 	}
 	return out
 }

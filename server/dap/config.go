@@ -119,8 +119,8 @@ var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?
 
 var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
 
-// learn takes over what a console command has changed, which Delve has carried out. It
-// returns whether frames look different now.
+// learn applies a console command that Delve has carried out. It returns whether frames
+// are shown differently now.
 func (c *config) learn(command string) (changed bool) {
 	if found := setPaths.FindStringSubmatch(command); found != nil {
 		c.mu.Lock()

@@ -2,12 +2,11 @@
 // own DAP session, and answers what it knows better: stacks.
 //
 // Everything passes unchanged, unknown requests and events included, except for
-// the messages that this package handles. For those it asks
-// Delve as well, with requests of its own whose answers the client does not see:
-// Delve takes one request after the other, so that its answer also says that
-// everything before is done and whether the program stands still. Only then
-// does clew look at the program itself, within a bounded time, and if it fails,
-// stalls or panics there, Delve's answer goes out as it is.
+// the messages that this package handles. For those it asks Delve as well, with requests
+// whose answers the client does not see: Delve takes one request after the other, so that
+// its answer also says that everything before is done and whether the program stands
+// still. Only then does clew read the program itself, within a bounded time. If that
+// fails, stalls or panics, Delve's answer goes out as it is.
 //
 // # Numbers
 //
@@ -31,7 +30,7 @@
 //
 //   - proxy.go: the table
 //   - launch.go, initialize.go, config.go: what client and clew tell each other at the start
-//   - run.go: what lets the program run or changes its memory; guard.go: who is told of it
+//   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - variables.go: variables and expressions
 //   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own

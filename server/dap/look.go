@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/corefile"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
@@ -75,7 +74,7 @@ var (
 	errNoTarget = errors.New("there is no program to look at")
 	errBusy     = errors.New("an earlier look at the program has not ended yet")
 	errPatience = errors.New("looking at the program took too long")
-	errCancel   = wire.ErrCancelled
+	errCancel   = errors.New("cancelled")
 )
 
 // attach takes the process that Delve has now, or the core file.

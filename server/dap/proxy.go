@@ -79,7 +79,9 @@ func New(opts Options) *Proxy {
 	}
 	p := &Proxy{
 		opts: opts, config: defaultConfig(),
-		wire: wire.NewBridge(wire.Options{Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Log: opts.Log}),
+		wire: wire.NewBridge(wire.Options{
+			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: errCancel, Log: opts.Log,
+		}),
 	}
 	p.up, p.client = p.wire.Up, p.wire.Client
 	p.look.debugFolders = opts.DebugFolders

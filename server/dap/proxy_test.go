@@ -31,13 +31,22 @@ func newPair(t *testing.T, opts Options) *pair {
 	client, ours := net.Pipe()
 	peer, theirs := net.Pipe()
 	opts.Client, opts.Upstream = ours, theirs
+	proxy := New(opts)
+	p := play(t, client, peer, proxy.Run)
+	p.proxy = proxy
+	return p
+}
+
+// play plays the client and the upstream of run.
+func play(t *testing.T, client, peer net.Conn, run func()) *pair {
+	t.Helper()
 	p := &pair{
-		t: t, proxy: New(opts), client: client, peer: peer, done: make(chan struct{}),
+		t: t, client: client, peer: peer, done: make(chan struct{}),
 		fromProxy: dapwire.NewReader(client, 0), toPeer: dapwire.NewReader(peer, 0),
 	}
 	go func() {
 		defer close(p.done)
-		p.proxy.Run()
+		run()
 	}()
 	t.Cleanup(func() {
 		_ = client.Close()

@@ -47,26 +47,24 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) {
 		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.lender.mapReferences(answer, at, h.frame, "variables") })
 		return
 	}
-	vars := h.vars
-	if args.Filter == "indexed" {
-		vars = nil // all of ours have names
-	}
-	if args.Start > 0 || args.Count > 0 {
-		start := min(max(args.Start, 0), len(vars))
-		end := len(vars)
-		if args.Count > 0 && args.Count < end-start {
-			end = start + args.Count
-		}
-		vars = vars[start:end]
-	}
-	if vars == nil {
-		vars = []dap.Variable{}
+	vars := []dap.Variable{}
+	if args.Filter != "indexed" { // all of clew's have names
+		vars = append(vars, pageOf(h.vars, args.Start, args.Count)...)
 	}
 	v.wire.Client.Respond(m, &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: vars}})
 }
 
-// heldBy finds what a variable reference of ours stands for; ok is false where
-// the request was refused.
+// pageOf returns count variables from start on; a count of 0 is all.
+func pageOf(vars []dap.Variable, start, count int) []dap.Variable {
+	vars = vars[min(max(start, 0), len(vars)):]
+	if count > 0 {
+		vars = vars[:min(count, len(vars))]
+	}
+	return vars
+}
+
+// heldBy finds what a variable reference of clew's stands for; ok is false if the request
+// was refused.
 func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop, h held, ok bool) {
 	at, stopped := v.state.at()
 	if !stopped {
@@ -158,7 +156,7 @@ var call = regexp.MustCompile(`^\s*call\s+\S+`)
 func calls(expression string) bool { return call.MatchString(expression) }
 
 // onEvaluate lends Delve a frame that it does not know: it would take the
-// innermost frame instead, and give another variable of that name. Delve's console
+// innermost frame instead, and return another variable of that name. Delve's console
 // commands are about no frame.
 func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) {
 	var args evaluateArguments

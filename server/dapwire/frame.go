@@ -71,7 +71,7 @@ func NewSkippingReader(r io.Reader, maxContent int) *Reader {
 	return out
 }
 
-// Read gives the content of the next message. The error is io.EOF where the
+// Read returns the content of the next message. The error is io.EOF where the
 // stream ends between messages, io.ErrUnexpectedEOF within one, and a
 // [*FramingError] where it holds no message.
 func (r *Reader) Read() ([]byte, error) {

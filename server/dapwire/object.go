@@ -58,7 +58,7 @@ func ParseObject(raw []byte) (*Object, error) {
 	}
 }
 
-// Elements gives the elements of an array.
+// Elements returns the elements of an array.
 func Elements(raw []byte) (out []json.RawMessage, err error) {
 	s := scanner{raw: raw}
 	s.space()
@@ -86,7 +86,7 @@ func Elements(raw []byte) (out []json.RawMessage, err error) {
 	}
 }
 
-// Get gives a field's value. Of fields that are there twice the last counts, as
+// Get returns a field's value. Of two fields with the same name the last counts, as
 // for encoding/json.
 func (o *Object) Get(name string) (json.RawMessage, bool) {
 	for i := len(o.added) - 1; i >= 0; i-- {
@@ -107,7 +107,7 @@ func (o *Object) Get(name string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// Int gives a field's value if it is an integer.
+// Int returns a field's value if it is an integer.
 func (o *Object) Int(name string) (int64, bool) {
 	raw, ok := o.Get(name)
 	if !ok {
@@ -120,7 +120,7 @@ func (o *Object) Int(name string) (int64, bool) {
 	return *n, true
 }
 
-// Text gives a field's value if it is a string, "" if not.
+// Text returns a field's value if it is a string, "" if not.
 func (o *Object) Text(name string) string {
 	raw, _ := o.Get(name)
 	var s string
@@ -130,8 +130,7 @@ func (o *Object) Text(name string) string {
 	return s
 }
 
-// Set gives a field a value, valid JSON: in its place where it is there already,
-// else at the end.
+// Set sets a field to a value, valid JSON: in its place if it is there, else at the end.
 func (o *Object) Set(name string, value []byte) {
 	found := false
 	for i := range o.fields {

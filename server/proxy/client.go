@@ -27,8 +27,8 @@ func (o *opening) Read(p []byte) (int, error) { return o.r.Read(p) }
 // CloseWrite says that nothing more will be written.
 func (o *opening) CloseWrite() error { return closeWrite(o.Conn) }
 
-// client serves one client. The server hears of it when it has said what it
-// speaks: a client that says nothing, or something else, costs no connection,
+// client serves one client. A connection to the server is made when the client
+// has shown its protocol: one that sends nothing, or something else, costs no connection,
 // which may be the only one.
 func (s *server) client(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,7 +48,7 @@ func (s *server) client(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// firstByte gives the first byte that is no space of JSON, without taking it.
+// firstByte returns the first byte that is no space of JSON, without reading past it.
 func firstByte(r *bufio.Reader) (byte, error) {
 	for {
 		b, err := r.ReadByte()
@@ -79,7 +79,7 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	s.up.ended(ctx)
 }
 
-// errNothingElse says why clew sees nothing of the program: DAP alone gives neither
+// errNothingElse says why clew sees nothing of the program: DAP alone has neither
 // registers of a thread nor memory of a stack.
 var errNothingElse = errors.New("the Delve server takes one client only, and tells that one nothing of registers and stack memory; started with --headless --accept-multiclient, it would")
 

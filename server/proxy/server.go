@@ -28,7 +28,7 @@ type Config struct {
 	DebugFolders []string
 	Patience     time.Duration
 	MaxMessage   int
-	// Log takes what is of interest to who debugs clew itself; Warn what the user
+	// Log takes messages for the debugging of clew itself; Warn what the user
 	// should know. Both may be nil.
 	Log, Warn func(format string, args ...any)
 }

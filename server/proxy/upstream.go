@@ -31,7 +31,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no Delve server at %s (%v); start one there: dlv exec PROGRAM --headless --accept-multiclient --listen=%s", e.Addr, e.Err, e.Addr)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
 var errOneClient = errors.New("the Delve server takes one client only; start it with --headless --accept-multiclient for more")
@@ -80,7 +80,7 @@ func Dial(ctx context.Context, addr string) (net.Conn, error) {
 // lost says that the server is gone.
 func (u *upstream) lost() { u.goneOnce.Do(func() { close(u.gone) }) }
 
-// connect gives a connection for a client.
+// connect returns a connection for a client.
 func (u *upstream) connect(ctx context.Context) (net.Conn, error) {
 	u.mu.Lock()
 	first := u.first
@@ -88,7 +88,7 @@ func (u *upstream) connect(ctx context.Context) (net.Conn, error) {
 	u.mu.Unlock()
 	if first != nil {
 		conn := first.take()
-		go u.ask() // nobody connects before: it might be the only connection
+		go u.ask() // no client connects before: it might be the only connection
 		return conn, nil
 	}
 	several, err := u.takesSeveral(ctx)
@@ -198,7 +198,7 @@ func keep(conn net.Conn, lost func()) *kept {
 	return k
 }
 
-// take gives the connection to a client, which then learns of its end itself.
+// take hands the connection to a client, which then notices its end itself.
 func (k *kept) take() net.Conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -206,7 +206,7 @@ func (k *kept) take() net.Conn {
 	return k
 }
 
-// Read gives what was read first, and goes on.
+// Read returns what was read first, and goes on.
 func (k *kept) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

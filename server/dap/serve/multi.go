@@ -16,8 +16,8 @@ import (
 // Multi is how a server makes a process for each session: by calling this
 // executable again.
 type Multi struct {
-	// Command gives the arguments, where the client's connection is inherited as
-	// that file descriptor.
+	// Command returns the arguments for a process that inherits the client's connection
+	// as that file descriptor.
 	Command func(fd int) []string
 	// Log is inherited as file descriptor LogFD, if it is not nil.
 	Log   *os.File
@@ -27,7 +27,8 @@ type Multi struct {
 // firstFD is the first file descriptor that can be inherited.
 const firstFD = 3
 
-// files gives what a session's process inherits, and where its connection is.
+// files returns what a session's process inherits, and the file descriptor of its
+// connection.
 func (m *Multi) files(conn *os.File) (files []*os.File, fd int) {
 	if m.Log == nil || m.LogFD < firstFD {
 		return []*os.File{conn}, firstFD
@@ -69,8 +70,8 @@ type sessions struct {
 type fileConn interface{ File() (*os.File, error) }
 
 // start starts a session's process. It leads a process group of its own, so that
-// Ctrl-C at the server's terminal reaches it through the server only, which gives
-// it the time to end its program.
+// Ctrl-C at the server's terminal reaches it through the server only, which lets
+// it end its program.
 func (s *sessions) start(m *Multi, conn net.Conn) error {
 	fc, ok := conn.(fileConn)
 	if !ok {
@@ -136,7 +137,7 @@ func (s *sessions) end() {
 	}
 }
 
-// Inherited gives the connection that a session's process was started with.
+// Inherited returns the connection that a session's process was started with.
 func Inherited(fd int) (net.Conn, error) {
 	syscall.CloseOnExec(fd)
 	file := os.NewFile(uintptr(fd), "session")

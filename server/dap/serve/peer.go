@@ -24,7 +24,7 @@ func (e *PeerError) Error() string {
 	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PeerError) Unwrap() error { return e.Err }
 
 const sameUserOnly = "connections are only accepted from the same UNIX user for security reasons; see --only-same-user"

@@ -23,7 +23,7 @@ type Server struct {
 // Run announces the server and serves. It returns when the session has ended
 // (of a server for many: when it is interrupted), or a signal came.
 func (s *Server) Run() error {
-	interrupted := notify() // whoever reads the next line may send a signal
+	interrupted := notify() // a signal may come as soon as the address is announced
 	delve.AnnounceDAP(s.Listener.Addr())
 	defer func() { _ = s.Listener.Close() }()
 	if s.Multi != nil {

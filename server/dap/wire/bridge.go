@@ -22,6 +22,9 @@ type Options struct {
 	// Lost says that the upstream is another process, and what the client is told when
 	// the connection to it ends. "" is for a session in this process.
 	Lost string
+	// Cancelled is the cause of a context that ends because the client has cancelled its
+	// request.
+	Cancelled error
 	// Log takes messages for the debugging of clew itself.
 	Log func(format string, args ...any)
 }
@@ -55,7 +58,7 @@ type Bridge struct {
 
 // NewBridge makes a bridge; [Bridge.Run] runs it.
 func NewBridge(opts Options) *Bridge {
-	b := &Bridge{Client: &Client{w: opts.Client, log: opts.Log}, opts: opts}
+	b := &Bridge{Client: &Client{w: opts.Client, log: opts.Log, cancelled: opts.Cancelled}, opts: opts}
 	if opts.Lost != "" {
 		b.Client.unanswered = make(map[int64]string)
 	}
@@ -70,7 +73,7 @@ func (b *Bridge) Context() context.Context { return b.ctx }
 // Log writes to the log.
 func (b *Bridge) Log(format string, args ...any) { b.opts.Log(format, args...) }
 
-// PassAll has every message pass from now on, without a look at it.
+// PassAll has every message pass from now on, without a handler.
 func (b *Bridge) PassAll() { b.passes.Store(true) }
 
 // maxQueue bounds the messages that wait for their turn; then the client waits.
@@ -139,7 +142,7 @@ func (b *Bridge) arrived(h Handler, m *dapwire.Message) (done bool) {
 	case m.Command == "cancel":
 		return b.cancel(h, m)
 	case m.Command == "disconnect", m.Command == "terminate":
-		b.requests.cancelAll() // it would wait for them
+		b.requests.cancelAll(b.opts.Cancelled) // it would wait for them
 	case strings.HasPrefix(m.Command, clewPrefix):
 		b.requests.begin(b.ctx, m.Seq)
 	}
@@ -150,7 +153,7 @@ func (b *Bridge) arrived(h Handler, m *dapwire.Message) (done bool) {
 // and are refused.
 func (b *Bridge) cancel(h Handler, m *dapwire.Message) bool {
 	seq, ok := cancelled(m)
-	if !ok || !b.requests.cancel(seq) && !h.Cancel(seq) {
+	if !ok || !b.requests.cancel(seq, b.opts.Cancelled) && !h.Cancel(seq) {
 		return false
 	}
 	b.Client.Respond(m, &dap.CancelResponse{})

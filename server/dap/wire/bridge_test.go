@@ -14,6 +14,8 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
+var errCancelled = errors.New("the client has cancelled it")
+
 // session is a bridge between a client and an upstream that the test plays, with a
 // handler that forwards all but a few commands.
 type session struct {
@@ -35,7 +37,7 @@ func start(t *testing.T, opts Options) *session {
 	t.Helper()
 	client, ours := net.Pipe()
 	peer, theirs := net.Pipe()
-	opts.Client, opts.Upstream, opts.Log = ours, theirs, t.Logf
+	opts.Client, opts.Upstream, opts.Log, opts.Cancelled = ours, theirs, t.Logf, errCancelled
 	s := &session{
 		t: t, bridge: NewBridge(opts), client: client, peer: peer, done: make(chan struct{}), working: make(chan context.Context, 1),
 		fromBridge: dapwire.NewReader(client, 0), toPeer: dapwire.NewReader(peer, 0),

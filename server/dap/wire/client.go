@@ -20,12 +20,10 @@ const (
 	Failed    = 2103 // a request of clew's own
 )
 
-// ErrCancelled is the cause of a context that the client has cancelled.
-var ErrCancelled = errors.New("cancelled")
-
 // Client is the connection to the editor: it numbers what is sent.
 type Client struct {
-	log func(format string, args ...any)
+	log       func(format string, args ...any)
+	cancelled error // see [Options.Cancelled]
 
 	mu  sync.Mutex
 	w   io.Writer
@@ -100,7 +98,7 @@ func (c *Client) Refuse(request *dapwire.Message, id int, message, details strin
 
 // Fail answers a request of clew's own that has failed.
 func (c *Client) Fail(m *dapwire.Message, err error) {
-	if errors.Is(err, ErrCancelled) {
+	if errors.Is(err, c.cancelled) {
 		c.Refuse(m, Failed, "cancelled", "as the client has asked") // the protocol's word
 		return
 	}

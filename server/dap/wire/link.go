@@ -34,7 +34,7 @@ type Link struct {
 // pending is a request that was not answered yet.
 type pending struct {
 	seq     int64                  // the client's
-	answer  chan *dapwire.Message  // where our own request's answer goes; nil for the client's
+	answer  chan *dapwire.Message  // of a request of clew's own; nil for the client's
 	rewrite func(*dapwire.Message) // changes the answer before the client sees it; may be nil
 }
 

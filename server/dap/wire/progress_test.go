@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -81,11 +82,11 @@ func TestProgressOfLittleWork(t *testing.T) {
 // TestClientMessages: what clew says in the debug console and as an error.
 func TestClientMessages(t *testing.T) {
 	var b bytes.Buffer
-	c := &Client{w: &b, log: t.Logf}
+	c := &Client{w: &b, log: t.Logf, cancelled: errCancelled}
 	m := &dapwire.Message{Seq: 4, Command: "x"}
 	c.Console("hello")
 	c.Warn("careful")
-	c.Fail(m, ErrCancelled)
+	c.Fail(m, fmt.Errorf("x: %w", errCancelled))
 	c.Fail(m, io.ErrUnexpectedEOF)
 	want := []string{
 		`{"seq":1,"type":"event","event":"output","body":{"category":"console","output":"hello\n"}}`,

@@ -53,22 +53,22 @@ func (r *requests) done(seq int64) {
 }
 
 // cancel ends the work for a request.
-func (r *requests) cancel(seq int64) bool {
+func (r *requests) cancel(seq int64, cause error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b, ok := r.begun[seq]
 	if ok {
-		b.end(ErrCancelled)
+		b.end(cause)
 	}
 	return ok
 }
 
 // cancelAll ends the work for every request.
-func (r *requests) cancelAll() {
+func (r *requests) cancelAll(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range r.begun {
-		b.end(ErrCancelled)
+		b.end(cause)
 	}
 }
 

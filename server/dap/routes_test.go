@@ -1,0 +1,336 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/stepping"
+)
+
+// routed is a [wire.Handler] of a few requests.
+type routed struct {
+	up     *wire.Link
+	routes map[string]handler
+}
+
+func (r *routed) Request(ctx context.Context, m *dapwire.Message) {
+	if h := r.routes[m.Command]; h != nil {
+		h(ctx, m)
+		return
+	}
+	r.up.Forward(m, nil)
+}
+
+func (r *routed) Event(*dapwire.Message) {}
+func (r *routed) Cancel(int64) bool      { return false }
+func (r *routed) Lost()                  {}
+
+// newRoutes is [newPair] with some requests' handlers instead of a proxy.
+func newRoutes(t *testing.T, build func(*wire.Bridge) map[string]handler) *pair {
+	t.Helper()
+	client, ours := net.Pipe()
+	peer, theirs := net.Pipe()
+	w := wire.NewBridge(wire.Options{Client: ours, Upstream: theirs, Log: t.Logf})
+	return play(t, client, peer, func() { w.Run(&routed{w.Up, build(w)}) })
+}
+
+// ask sends a request of the client's, and returns what the client gets next.
+func (p *pair) ask(request string) string {
+	p.t.Helper()
+	p.write(p.client, request)
+	got, err := p.fromProxy.Read()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(got)
+}
+
+// relay sends a request, expects what becomes of it, answers, and returns the client's
+// answer.
+func (p *pair) relay(request, passed, answer string) string {
+	p.t.Helper()
+	p.write(p.client, request)
+	p.expect(p.toPeer, passed)
+	p.write(p.peer, answer)
+	got, err := p.fromProxy.Read()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(got)
+}
+
+// fakeTarget is a program that is not there.
+type fakeTarget struct {
+	Target
+	live, launched bool
+	wrote          int
+	armed          []stepping.Temporary
+	ended          int
+	armErr         error
+	selected       uint64
+}
+
+func (f *fakeTarget) Live() bool                         { return f.live }
+func (f *fakeTarget) Launched() bool                     { return f.launched }
+func (f *fakeTarget) Pid() int                           { return 4711 }
+func (f *fakeTarget) Planted() []lifeline.Patch          { return []lifeline.Patch{{Addr: 0x1000}} }
+func (f *fakeTarget) Wrote()                             { f.wrote++ }
+func (f *fakeTarget) EndStep() error                     { f.ended++; return nil }
+func (f *fakeTarget) Selected() (delve.Selection, error) { return delve.Selection{Thread: 7}, nil }
+
+func (f *fakeTarget) Arm(at stepping.Temporary) error {
+	f.armed = append(f.armed, at)
+	return f.armErr
+}
+
+func (f *fakeTarget) SelectThread(tid uint64) error {
+	f.selected = tid
+	return nil
+}
+
+// fakeGuard notes what it is told.
+type fakeGuard struct{ told []string }
+
+func (g *fakeGuard) note(format string, args ...any) error {
+	g.told = append(g.told, fmt.Sprintf(format, args...))
+	return errors.New("the guard is gone") // is logged, and stops nothing
+}
+
+func (g *fakeGuard) Restart() error       { return g.note("restart") }
+func (g *fakeGuard) Attach(pid int) error { return g.note("attach %d", pid) }
+func (g *fakeGuard) Kill(pid int) error   { return g.note("kill %d", pid) }
+func (g *fakeGuard) Continue(pid int, patches []lifeline.Patch) error {
+	return g.note("continue %d with %d", pid, len(patches))
+}
+
+// fakeProgram does no work: it fails.
+type fakeProgram struct {
+	program
+	err error
+}
+
+func (f *fakeProgram) own(context.Context, int64, func(context.Context, *view) error) error {
+	return f.err
+}
+
+func (f *fakeProgram) ownPaced(context.Context, int64, func(context.Context, *view, func()) error) error {
+	return f.err
+}
+
+// TestGuardIsTold: what the guard must know comes before the program can run.
+func TestGuardIsTold(t *testing.T) {
+	for _, c := range []struct {
+		target  *fakeTarget
+		stopped bool
+		want    []string
+	}{
+		{nil, true, []string{"attach 5", "restart"}},
+		{&fakeTarget{live: true, launched: true}, true, []string{"attach 5", "restart", "kill 4711"}},
+		{&fakeTarget{live: true}, true, []string{"attach 5", "restart", "attach 4711", "continue 4711 with 1"}},
+		{&fakeTarget{live: true}, false, []string{"attach 5", "restart", "attach 4711"}},
+		{&fakeTarget{}, true, []string{"attach 5", "restart"}}, // a core file
+	} {
+		told := &fakeGuard{}
+		g := &programGuard{guard: told, state: new(state), log: t.Logf, target: func() Target {
+			if c.target == nil {
+				return nil
+			}
+			return c.target
+		}}
+		if c.stopped {
+			g.state.stops()
+		}
+		g.attaching(0) // by name
+		g.attaching(5)
+		g.restarting()
+		g.started()
+		g.resumes()
+		if !slices.Equal(told.told, c.want) {
+			t.Errorf("%+v: told %q, want %q", c.target, told.told, c.want)
+		}
+		g.guard = nil
+		g.attaching(5)
+		g.restarting()
+		g.started()
+		g.resumes()
+	}
+}
+
+// TestResume: the program runs from the request on, and stands where it stood if Delve
+// refuses.
+func TestResume(t *testing.T) {
+	st, alias, target := new(state), new(threadAlias), &fakeTarget{live: true}
+	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
+		r := &running{up: w.Up, state: st, alias: alias, target: func() Target { return target }}
+		r.guard = &programGuard{state: st, target: r.target, log: t.Logf}
+		return map[string]handler{"continue": r.onResume, "writeMemory": r.onWrite}
+	})
+	st.stops()
+	at, _ := st.at()
+	for _, success := range []string{"false", "true"} {
+		p.write(p.client, `{"seq":1,"type":"request","command":"continue","arguments":{"threadId":1073741831}}`)
+		p.expect(p.toPeer, `{"seq":1,"type":"request","command":"continue","arguments":{"threadId":0}}`)
+		if _, stopped := st.at(); stopped {
+			t.Error("the program stands while Delve lets it run")
+		}
+		p.write(p.peer, `{"seq":1,"type":"response","request_seq":1,"success":`+success+`,"command":"continue"}`)
+		if _, err := p.fromProxy.Read(); err != nil {
+			t.Fatal(err)
+		}
+		if now, stopped := st.at(); stopped != (success == "false") || now != at {
+			t.Errorf("after success %s: %+v, %v", success, now, stopped)
+		}
+	}
+	if alias.id.Load() != FirstID+7 {
+		t.Errorf("Delve's thread 0 is %d", alias.id.Load())
+	}
+	p.relay(`{"seq":2,"type":"request","command":"writeMemory"}`, `{"seq":2,"type":"request","command":"writeMemory"}`,
+		`{"seq":1,"type":"response","request_seq":2,"success":false,"command":"writeMemory"}`)
+	if now, _ := st.at(); now.wrote != at.wrote+1 || target.wrote != 1 {
+		t.Errorf("%+v; the target is told %d times", now, target.wrote)
+	}
+}
+
+// newStepper plays a stepper whose looks at the program fail.
+func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
+	s := &stepper{program: &fakeProgram{err: errPatience}, target: func() Target { return target }}
+	st := new(state)
+	st.stops()
+	return s, newRoutes(t, func(w *wire.Bridge) map[string]handler {
+		s.wire = w
+		s.run = &running{up: w.Up, state: st, alias: new(threadAlias), target: s.target, guard: &programGuard{state: st, target: s.target, log: t.Logf}}
+		perform := func(d stepping.Decision) handler {
+			return func(_ context.Context, m *dapwire.Message) { s.perform(m, target, &d, 3) }
+		}
+		caller := stepping.Temporary{PC: 0x42}
+		return map[string]handler{
+			"next": s.onStep, "stepBack": s.onStep,
+			"delegate": perform(stepping.Decision{Action: stepping.Delegate}),
+			"assist":   perform(stepping.Decision{Action: stepping.Assist, Caller: caller}),
+			"return":   perform(stepping.Decision{Action: stepping.Return, Caller: caller}),
+			"refuse":   perform(stepping.Decision{Action: stepping.Refuse, Command: stepping.Next, Reason: "no caller is known"}),
+		}
+	})
+}
+
+// TestStepFallsBack: where the program cannot be read in time, or nothing is to be
+// checked, Delve steps by itself.
+func TestStepFallsBack(t *testing.T) {
+	target := &fakeTarget{live: true}
+	_, p := newStepper(t, target)
+	for _, request := range []string{
+		`{"seq":1,"type":"request","command":"next","arguments":{"threadId":1}}`,
+		`{"seq":1,"type":"request","command":"next","arguments":{"threadId":1,"granularity":"instruction"}}`,
+		`{"seq":1,"type":"request","command":"stepBack","arguments":{"threadId":1}}`,
+		`{"seq":1,"type":"request","command":"next","arguments":{"threadId":"x"}}`,
+	} {
+		got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"c"}`)
+		if !strings.Contains(got, `"success":true`) {
+			t.Errorf("%s: %s", request, got)
+		}
+	}
+	// A thread without a goroutine must be selected for Delve first.
+	got := p.ask(`{"seq":2,"type":"request","command":"next","arguments":{"threadId":1073741831}}`)
+	if !strings.Contains(got, `"id":2101`) || !strings.Contains(got, errPatience.Error()) {
+		t.Error(got)
+	}
+}
+
+// TestStepDecisions: Delve is asked for the step, or for a continue to clew's breakpoint,
+// which to the client is the step.
+func TestStepDecisions(t *testing.T) {
+	target := &fakeTarget{live: true}
+	s, p := newStepper(t, target)
+	const delegate = `{"seq":1,"type":"request","command":"delegate"}`
+	p.relay(delegate, delegate, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"delegate"}`)
+	if got := p.ask(`{"seq":2,"type":"request","command":"refuse"}`); !strings.Contains(got, "no caller is known") || !strings.Contains(got, `"id":2101`) {
+		t.Error(got)
+	}
+	if len(target.armed) != 0 {
+		t.Errorf("armed: %+v", target.armed)
+	}
+	const assist = `{"seq":3,"type":"request","command":"assist"}`
+	p.relay(assist, assist, `{"seq":1,"type":"response","request_seq":3,"success":true,"command":"assist"}`)
+	s.end()
+	s.end()
+	if len(target.armed) != 1 || target.armed[0].PC != 0x42 || target.ended != 1 {
+		t.Errorf("armed: %+v, ended %d times", target.armed, target.ended)
+	}
+	p.write(p.client, `{"seq":4,"type":"request","command":"return","arguments":{"threadId":3}}`)
+	p.expect(p.fromProxy, `{"seq":4,"type":"event","event":"continued","body":{"threadId":3,"allThreadsContinued":true}}`)
+	p.expect(p.toPeer, `{"seq":4,"type":"request","command":"continue","arguments":{"threadId":3}}`)
+	p.write(p.peer, `{"seq":9,"type":"response","request_seq":4,"success":true,"command":"continue","body":{"allThreadsContinued":true}}`)
+	p.expect(p.fromProxy, `{"seq":5,"type":"response","request_seq":4,"success":true,"command":"return","body":{}}`)
+	// A step that Delve refuses leaves no breakpoint behind.
+	ended := target.ended
+	p.relay(assist, assist, `{"seq":1,"type":"response","request_seq":3,"success":false,"command":"assist"}`)
+	if target.ended != ended+1 {
+		t.Error("a refused step's breakpoint stays")
+	}
+	target.armErr = errors.New("no place for a breakpoint")
+	if got := p.ask(`{"seq":6,"type":"request","command":"assist"}`); !strings.Contains(got, "no place for a breakpoint") {
+		t.Error(got)
+	}
+}
+
+// TestSettle: a request of clew's own is refused in Delve's words while the program runs.
+func TestSettle(t *testing.T) {
+	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
+		return map[string]handler{"clew/x": func(ctx context.Context, m *dapwire.Message) {
+			if settle(ctx, w, m) {
+				w.Client.Respond(m, &dap.Response{})
+			}
+		}}
+	})
+	for body, want := range map[string]string{
+		`{"error":{"id":2004,"format":"Unable to produce stack trace: debuggee is running"}}`: `"format":"Unable to process ` + "`clew/x`" + `: Unable to produce stack trace: debuggee is running"`,
+		`{}`:            ": no stack\"",
+		`{"error":"x"}`: ": no stack\"",
+	} {
+		p.write(p.client, `{"seq":1,"type":"request","command":"clew/x"}`)
+		m := p.injected("stackTrace", `{"threadId":-1,"levels":1}`)
+		p.answer(m, "false", body)
+		if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), want) || !strings.Contains(string(got), `"id":2004`) {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	p.write(p.client, `{"seq":2,"type":"request","command":"clew/x"}`)
+	p.answer(p.injected("stackTrace", `{"threadId":-1,"levels":1}`), "true", `{}`)
+	if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), `"request_seq":2,"success":true,"command":"clew/x"`) {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// injected reads a request of clew's own.
+func (p *pair) injected(command, arguments string) *dapwire.Message {
+	p.t.Helper()
+	content, err := p.toPeer.Read()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	m, err := dapwire.Parse(content)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if got, _ := m.Get("arguments"); m.Command != command || string(got) != arguments || m.Seq < 1<<40 {
+		p.t.Fatalf("%s, want %s %s", content, command, arguments)
+	}
+	return m
+}
+
+// answer answers a request of clew's own.
+func (p *pair) answer(m *dapwire.Message, success, body string) {
+	p.t.Helper()
+	p.write(p.peer, fmt.Sprintf(`{"seq":1,"type":"response","request_seq":%d,"success":%s,"command":%q,"body":%s}`, m.Seq, success, m.Command, body))
+}

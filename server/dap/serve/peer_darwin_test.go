@@ -1,0 +1,4 @@
+package serve
+
+// tcpUsersKnown says that the kernel's table has the users of connections.
+const tcpUsersKnown = false
