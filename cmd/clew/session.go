@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/rpc"
 	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // takeOverSessions makes Delve's commands that debug a program show clew's
@@ -22,7 +22,7 @@ func takeOverSessions(root *cobra.Command) { rpc.TakeOver(root, sessionOptions) 
 // commands take all of dlv's flags and no more: the configuration is the user's
 // own. One that cannot be read is told of when the first stack is assembled.
 func sessionOptions() rpc.Options {
-	o := rpc.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stacks.Options{
+	o := rpc.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {
@@ -34,7 +34,7 @@ func sessionOptions() rpc.Options {
 		Notify: func(text string) { fmt.Fprintf(os.Stderr, "clew: %s\n", text) },
 	}}
 	if config, err := loadConfig(""); err == nil {
-		o.Stacks.DebugFolders, o.Stacks.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+		o.Stacks.Patience = time.Duration(config.StackTimeout)
 		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)
 	}
 	return o

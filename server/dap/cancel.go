@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // ownPrefix begins the names of requests that are clew's own.
@@ -61,7 +62,7 @@ func (o *ownRequests) cancel(seq int64) bool {
 	defer o.mu.Unlock()
 	c, ok := o.cuts[seq]
 	if ok {
-		c.end(errCancel)
+		c.end(stop.ErrCancelled)
 	}
 	return ok
 }
@@ -71,7 +72,7 @@ func (o *ownRequests) cancelAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range o.cuts {
-		c.end(errCancel)
+		c.end(stop.ErrCancelled)
 	}
 }
 
@@ -104,7 +105,7 @@ func (p *Proxy) cancelOwn(m *dapwire.Message) bool {
 			return false
 		}
 	}
-	if !p.requests.cancel(args.RequestID) && !p.look.cancel(args.RequestID) {
+	if !p.requests.cancel(args.RequestID) && !p.program.stops.Cancel(args.RequestID) {
 		return false
 	}
 	p.respond(m, nil)
@@ -113,7 +114,7 @@ func (p *Proxy) cancelOwn(m *dapwire.Message) bool {
 
 // refuseOwn answers a request of clew's own that failed.
 func (p *Proxy) refuseOwn(m *dapwire.Message, err error) {
-	if errors.Is(err, errCancel) {
+	if errors.Is(err, stop.ErrCancelled) {
 		p.refuse(m, errOwn, "cancelled", "as the client has asked") // the protocol's word
 		return
 	}

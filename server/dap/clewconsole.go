@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // clewCommand is a command of clew's in the debug console. No expression has two
@@ -112,7 +113,7 @@ func (p *Proxy) onConsole(ctx context.Context, m *dapwire.Message) {
 	}
 	switch {
 	case errors.Is(err, errAnswered):
-	case errors.Is(err, errCancel):
+	case errors.Is(err, stop.ErrCancelled):
 		p.refuseOwn(m, err)
 	case err != nil:
 		p.refuse(m, errOwn, "Unable to run clew command", err.Error())
@@ -228,7 +229,7 @@ func (p *Proxy) consoleArguments(call *consoleCall, want *exportArguments) (rest
 func (p *Proxy) threadOfFrame(frame int64) int64 {
 	at, stopped := p.state.at()
 	if ref, known, err := p.frames.find(at, frame); stopped && known && err == nil {
-		if th := &ref.stack.thread; th.Goroutine != 0 {
+		if th := &ref.stack.found.Thread; th.Goroutine != 0 {
 			return int64(th.Goroutine)
 		} else if th.ID != 0 {
 			return ownThreadID(th.ID)

@@ -26,23 +26,17 @@ func (p *Proxy) onClewPlugins(ctx context.Context, m *dapwire.Message) {
 // plugins has every strategy say what it is, which starts its plugin if need be,
 // and gives their health.
 func (p *Proxy) plugins(ctx context.Context) (*pluginsBody, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.Patience, errPatience)
-	defer cancel()
-	select {
-	case p.look.turn <- struct{}{}:
-		defer func() { <-p.look.turn }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	o, err := p.open(p.config.wishes())
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range o.strategies.Order {
-		_, _ = s.Unwinder.Describe(ctx) // its health says why it does not
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return &pluginsBody{o.strategies.Health()}, nil
+	var body *pluginsBody
+	err := p.program.stops.Alone(ctx, func(ctx context.Context) error {
+		o, err := p.open(p.config.wishes())
+		if err != nil {
+			return err
+		}
+		for _, s := range o.strategies.Order {
+			_, _ = s.Unwinder.Describe(ctx) // its health says why it does not
+		}
+		body = &pluginsBody{o.strategies.Health()}
+		return nil
+	})
+	return body, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // onClewReunwind answers clew/reunwind: a stack by other strategies than the
@@ -33,7 +33,7 @@ func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
 		return
 	}
 	var answer clewStack
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := p.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, _, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
@@ -51,11 +51,11 @@ func (p *Proxy) onClewReunwind(ctx context.Context, m *dapwire.Message) {
 		if end < maxRows {
 			depth = end
 		}
-		stacks := v.live.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: depth})
+		stacks := v.All(ctx, prepared, threads, stop.AllOptions{Depth: depth})
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		answer = stackPart(v.arch(), &th, &stacks[0], start, end)
+		answer = stackPart(v.Arch(), &th, &stacks[0], start, end)
 		return nil
 	})
 	if err != nil {

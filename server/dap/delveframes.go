@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // delveFrame is a frame as Delve's session gives it: its ID is a handle of that
@@ -159,11 +160,11 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (answer *dapwire.Message, from int, err error) {
 	start := min(max(want.StartFrame, 0), maxRows)
 	end := max(p.framesOf(want), start+1)
-	if end <= firstWalk {
+	if end <= stop.FirstClaims {
 		answer, err = p.up.ask(ctx, m)
 		return answer, start, err
 	}
-	for limit := firstWalk; ; limit *= 2 {
+	for limit := stop.FirstClaims; ; limit *= 2 {
 		upTo := min(end, limit)
 		from = min(start, upTo-1) // beyond the limit: is there a frame right before it?
 		setArgument(m, "startFrame", int64(from))

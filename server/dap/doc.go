@@ -30,11 +30,11 @@
 //   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - target.go: what is debugged, as Delve has it
 //   - remote.go: a program that others may let run, too
-//   - look.go: the program at a stop or in a core file, in bounded time
+//   - program.go: the program at a stop or in a core file (server/stop)
 //   - strategies.go: sets of strategies, the configured one and others
 //   - clewstack.go, clewreunwind.go, clewexport.go, clewimages.go, clewplugins.go:
 //     requests of clew's own; progress.go, cancel.go: what long ones have
-//   - ahead.go: what is done before a client asks, or while Delve answers
+//   - prefetch.go: what is done before a client asks, or while Delve answers
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go: stacks; notes.go: what is
 //     said about them once
 //   - clewconsole.go, completions.go: commands of clew's in the debug console

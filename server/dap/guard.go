@@ -23,7 +23,7 @@ func (p *Proxy) guardAttach(args launchArguments) {
 
 // guardTarget is called when Delve has the program, after a restart too.
 func (p *Proxy) guardTarget() {
-	s := p.look.target()
+	s := p.program.target()
 	if p.opts.Guard == nil || s == nil || !s.Live() {
 		return
 	}
@@ -37,7 +37,7 @@ func (p *Proxy) guardTarget() {
 // tellGuard tells where breakpoints are, before the program runs on. What the
 // program was launched for ends with us anyway.
 func (p *Proxy) tellGuard() {
-	s := p.look.target()
+	s := p.program.target()
 	if p.opts.Guard == nil || s == nil {
 		return
 	}

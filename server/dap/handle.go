@@ -103,7 +103,7 @@ func (p *Proxy) onWrite(_ context.Context, m *dapwire.Message) {
 // wrote is called when a request may have changed the program's memory.
 func (p *Proxy) wrote() {
 	p.state.writes()
-	if s, ok := p.look.target().(Shared); ok {
+	if s, ok := p.program.target().(Shared); ok {
 		s.Wrote()
 	}
 }
@@ -133,7 +133,7 @@ func (p *Proxy) lookAtStop(m *dapwire.Message) {
 	var body struct {
 		ThreadID int64 `json:"threadId"`
 	}
-	if m.Decode("body", &body) == nil && body.ThreadID > 0 && p.look.target() != nil {
-		go p.lookAt(p.ctx, 0, page{ThreadID: body.ThreadID, Levels: 1})
+	if m.Decode("body", &body) == nil && body.ThreadID > 0 && p.program.target() != nil {
+		go p.find(p.ctx, 0, page{ThreadID: body.ThreadID, Levels: 1})
 	}
 }

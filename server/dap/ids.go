@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // An own ID is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
@@ -112,11 +114,11 @@ func (f *frames) know(epoch uint64, page []delveFrame, stack *assembled, start i
 
 // find gives the frame for an ID, at the present stop. An ID of Delve's may be
 // unknown without being wrong: known says which.
-func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {
+func (f *frames) find(at stop.Moment, id int64) (ref frameRef, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if id < FirstID {
-		if f.epoch == at.epoch {
+		if f.epoch == at.Epoch {
 			ref, known = f.delve[id]
 		}
 		return ref, known, nil
@@ -129,7 +131,7 @@ func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {
 }
 
 // variables gives the variables for a reference of ours.
-func (f *frames) variables(at stop, id int64) (held, error) {
+func (f *frames) variables(at stop.Moment, id int64) (held, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, ok := f.number(at, id)
@@ -139,10 +141,10 @@ func (f *frames) variables(at stop, id int64) (held, error) {
 	return f.vars[n-1], nil
 }
 
-func (f *frames) number(at stop, id int64) (n int, ok bool) {
-	if f.epoch != at.epoch || id < FirstID || id >= 2*FirstID {
+func (f *frames) number(at stop.Moment, id int64) (n int, ok bool) {
+	if f.epoch != at.Epoch || id < FirstID || id >= 2*FirstID {
 		return 0, false
 	}
 	n = int(id - FirstID)
-	return n % maxNumber, uint64(n>>numberBits) == at.epoch%maxEpoch
+	return n % maxNumber, uint64(n>>numberBits) == at.Epoch%maxEpoch
 }

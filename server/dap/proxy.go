@@ -10,7 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // Options say what a proxy stands between, and with what it works.
@@ -23,7 +23,7 @@ type Options struct {
 	// Remote reaches the process that the upstream debugs, where that is a Delve
 	// server; it is called instead of Session, after the first `initialized` event,
 	// and may take its time. The target is closed if it is an [io.Closer].
-	Remote func(context.Context) (Target, *live.Process, error)
+	Remote func(context.Context) (Target, stop.Program, error)
 	// Strategies opens strategies: when the first stack is assembled, and for each
 	// other list that a request names.
 	Strategies StrategySource
@@ -35,7 +35,7 @@ type Options struct {
 	// MaxMessage bounds a message, in bytes; 0 is [dapwire.DefaultMaxContent].
 	MaxMessage int
 	// Patience bounds what clew does for one request; after it, Delve's own answer
-	// goes out. 0 is [DefaultPatience].
+	// goes out. 0 is [stop.DefaultPatience].
 	Patience time.Duration
 	// Lost says that the upstream is another process, and what the client is told
 	// when the connection to it ends; see lost.go. "" is for a session of our own.
@@ -44,22 +44,18 @@ type Options struct {
 	Log func(format string, args ...any)
 }
 
-// DefaultPatience is long: it must suffice for the first stack of a large
-// program on a busy machine, and stalling plugins are cut off much earlier.
-const DefaultPatience = 15 * time.Second
-
 // Proxy is one session.
 type Proxy struct {
-	opts   Options
-	up     *link
-	client *client
-	state  state
-	config config
-	caps   clientCapabilities
-	look   look
-	frames frames
-	alias  threadAlias
-	said   said
+	opts    Options
+	up      *link
+	client  *client
+	state   state
+	config  config
+	caps    clientCapabilities
+	program program
+	frames  frames
+	alias   threadAlias
+	said    said
 	// requests are those of clew's own that are not answered yet.
 	requests ownRequests
 	ctx      context.Context        // of the session; ends with the client's connection
@@ -71,7 +67,7 @@ type Proxy struct {
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
 	if opts.Patience <= 0 {
-		opts.Patience = DefaultPatience
+		opts.Patience = stop.DefaultPatience
 	}
 	if opts.Log == nil {
 		opts.Log = func(string, ...any) {}
@@ -80,9 +76,8 @@ func New(opts Options) *Proxy {
 	if opts.Lost != "" {
 		p.client.owed = make(map[int64]string)
 	}
-	p.look.debugFolders = opts.DebugFolders
 	p.up = newLink(opts.Upstream)
-	p.look.turn = make(chan struct{}, 1)
+	p.program.stops = p.newStops()
 	return p
 }
 
@@ -114,7 +109,7 @@ func (p *Proxy) Run() {
 }
 
 func (p *Proxy) close() {
-	p.look.close()
+	p.program.close(p.opts.Remote != nil)
 	_ = p.opts.Upstream.Close()
 	_ = p.opts.Client.Close()
 }

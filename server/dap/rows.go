@@ -88,7 +88,7 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 		id := a.labels[r.frame]
 		if id == 0 {
 			var err error
-			if id, err = p.frames.mint(v.at.epoch, frameRef{stack: a, frame: -1}); err != nil {
+			if id, err = p.frames.mint(v.At.Epoch, frameRef{stack: a, frame: -1}); err != nil {
 				return nil, err
 			}
 			a.labels[r.frame] = id
@@ -98,7 +98,7 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 	f := &a.stack.Frames[r.frame]
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			p.frames.knows(v.at.epoch, known.id, frameRef{a, r.frame})
+			p.frames.knows(v.At.Epoch, known.id, frameRef{a, r.frame})
 			return p.improve(known, a, r.frame, annotate)
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 	id := a.ids[r.frame]
 	if id == 0 {
 		var err error
-		if id, err = p.frames.mint(v.at.epoch, frameRef{a, r.frame}); err != nil {
+		if id, err = p.frames.mint(v.At.Epoch, frameRef{a, r.frame}); err != nil {
 			return nil, err
 		}
 		a.ids[r.frame] = id

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -40,7 +41,7 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 }
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.
-func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
+func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
 	var body struct {
 		Scopes []json.RawMessage `json:"scopes"`
 	}
@@ -70,7 +71,7 @@ const registersScope = "Registers"
 
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
-func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
+func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
 	answer, err := p.up.ask(ctx, m)
 	if err != nil {
 		return
@@ -98,7 +99,7 @@ func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, 
 
 // frameOf finds the frame that a request is about; ok is false where the request
 // was refused.
-func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, ref frameRef, known, ok bool) {
+func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frameRef, known, ok bool) {
 	var args struct {
 		FrameID int64 `json:"frameId"`
 	}
@@ -119,10 +120,10 @@ func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, re
 }
 
 // ownScopes are the scopes of a frame that Delve has no scopes for.
-func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) []scope {
+func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) []scope {
 	var out []scope
 	if vars := p.registers(ctx, m, ref); len(vars) > 0 {
-		out = append(out, scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars})})
+		out = append(out, scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars})})
 	}
 	return append(out, p.unwindScope(at, ref))
 }
@@ -130,7 +131,7 @@ func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref 
 // registers gives a frame's registers.
 func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := p.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		_, all, err := p.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
@@ -140,7 +141,7 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 	if err != nil {
 		p.opts.Log("registers: %v", err)
 	}
-	arch := ref.stack.view.arch()
+	arch := ref.stack.found.Arch
 	var out []variable
 	for reg, value := range regs.All() {
 		out = append(out, variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)})
@@ -149,7 +150,7 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 }
 
 // unwindScope says how a frame was found.
-func (p *Proxy) unwindScope(at stop, ref frameRef) scope {
+func (p *Proxy) unwindScope(at stop.Moment, ref frameRef) scope {
 	s := ref.stack
 	f := &s.stack.Frames[ref.frame]
 	vars := []variable{
@@ -185,7 +186,7 @@ func (p *Proxy) unwindScope(at stop, ref frameRef) scope {
 	if ref.frame+1 == len(s.stack.Frames) {
 		add(s.stack.Stop.String(), s.stack.Reason)
 	}
-	return scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars}), Expensive: true}
+	return scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars}), Expensive: true}
 }
 
 func rejection(r *unwind.Rejection) string {

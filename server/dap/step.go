@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -25,14 +26,14 @@ func (p *Proxy) onStep(ctx context.Context, m *dapwire.Message) {
 	if tid, ok := ownThread(args.ThreadID); ok {
 		// For Delve a thread without a goroutine can step only while it is the
 		// current one.
-		if err := p.own(ctx, m.Seq, func(_ context.Context, v *view) error { return v.session.SelectThread(tid) }); err != nil {
+		if err := p.atStop(ctx, m.Seq, func(_ context.Context, v *view) error { return v.target.SelectThread(tid) }); err != nil {
 			p.refuse(m, errStep, "Unable to step", err.Error())
 			return
 		}
 		p.mapThread(m)
 	}
 	command, ok := steps[m.Command]
-	if s := p.look.target(); s != nil && !s.Live() {
+	if s := p.program.target(); s != nil && !s.Live() {
 		ok = false // a core file or a recording: nothing is written into it
 	}
 	if !ok || args.Granularity == "instruction" {
@@ -41,8 +42,8 @@ func (p *Proxy) onStep(ctx context.Context, m *dapwire.Message) {
 	}
 	var session Target
 	d := stepping.Decision{Action: stepping.Delegate}
-	if err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		session = v.session
+	if err := p.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		session = v.target
 		d, err = p.plan(ctx, v, args.ThreadID, command)
 		return err
 	}); err != nil {
@@ -59,18 +60,10 @@ func (p *Proxy) plan(ctx context.Context, v *view, thread int64, c stepping.Comm
 	if err != nil {
 		return d, err
 	}
-	prepared := v.goOnly // what is Go's only needs no strategy
-	if v.goStackOf(ctx, th, stepping.Frames) == nil {
-		if err := p.prepare(ctx, v); err != nil {
-			return d, err
-		}
-		prepared = v.prepared
-	}
-	d = v.live.PlanStep(ctx, prepared, th, c)
-	if ctx.Err() != nil {
-		return d, context.Cause(ctx) // strategies may have been cut off
-	}
-	return d, nil
+	return v.Plan(ctx, th, c, func(ctx context.Context) (*engine.Prepared, error) {
+		err := p.prepare(ctx, v)
+		return v.prepared, err
+	})
 }
 
 // perform does a step as it was decided.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // nameStoppedThread gives a stop its thread where Delve has none to name: a
@@ -47,10 +48,10 @@ func (p *Proxy) selected() (delve.Selection, bool) {
 	ctx, cancel := context.WithTimeout(p.ctx, selectedPatience)
 	defer cancel()
 	go func() {
-		err := p.look.reach(ctx)
-		s := p.look.target()
+		err := p.program.stops.Reached(ctx)
+		s := p.program.target()
 		if err != nil || s == nil {
-			result <- found{err: errNoTarget}
+			result <- found{err: stop.ErrNoProgram}
 			return
 		}
 		selection, err := s.Selected()

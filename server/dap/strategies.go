@@ -65,7 +65,7 @@ func (c *StrategyConfig) key() string {
 func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	configured := p.config.wishes()
 	key := want.key()
-	l := &p.look
+	l := &p.program
 	if o := l.opened[key]; o != nil {
 		return o, o.err
 	}
@@ -90,9 +90,6 @@ func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	for other, old := range l.opened {
 		if len(l.opened) >= maxOpened && other != configured.key() {
 			delete(l.opened, other)
-			if l.view != nil {
-				delete(l.view.others, old)
-			}
 			old.close()
 		}
 	}
@@ -118,13 +115,5 @@ func (p *Proxy) prepareOther(ctx context.Context, v *view, want StrategyConfig) 
 	if err != nil {
 		return nil, err
 	}
-	if prepared := v.others[o]; prepared != nil {
-		return prepared, nil
-	}
-	prepared := o.engine.Prepare(ctx, &v.live.Input)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // strategies may have been left out for that
-	}
-	v.others[o] = prepared
-	return prepared, nil
+	return v.Prepare(ctx, o.engine)
 }

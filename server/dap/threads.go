@@ -33,8 +33,8 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	}
 	none := dummy(body.Threads)
 	var added []thread
-	err = p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
-		selected, err := v.session.Selected()
+	err = p.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
+		selected, err := v.target.Selected()
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 				return nil
 			}
 		}
-		threads, err := v.live.Threads()
+		threads, err := v.Threads()
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
 // ID by which Delve goes on with it.
 func (v *view) goroutines(selected delve.Selection) (out []thread) {
-	all, err := v.live.Goroutines()
+	all, err := v.Goroutines()
 	if err != nil {
 		return nil // there is no runtime yet
 	}
@@ -109,11 +109,12 @@ func (v *view) goroutines(selected delve.Selection) (out []thread) {
 // standsIn names the function that a thread stands in, after a space; "" if it has
 // no program counter.
 func (v *view) standsIn(th *delve.Thread) string {
-	pc, ok := th.Registers.PC(v.arch())
+	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""
 	}
-	return " " + v.nameOf(unwind.Code(pc, th.FirstPC))
+	f := v.Frame(unwind.Code(pc, th.FirstPC))
+	return " " + frameName(&f)
 }
 
 // dummy says that Delve knows of no goroutine, and names one to have any: before
@@ -124,15 +125,6 @@ func dummy(threads []json.RawMessage) bool {
 	}
 	var t thread
 	return json.Unmarshal(threads[0], &t) == nil && (t == thread{1, "Dummy"} || t.ID < 0)
-}
-
-// nameOf names the function at a code address.
-func (v *view) nameOf(pc unwind.CodeAddr) string {
-	stack := unwind.Stack{Frames: []unwind.Frame{{PC: pc, DelveFrame: -1}}}
-	if names := v.live.Input.Names; names != nil {
-		names.Name(&stack)
-	}
-	return frameName(&stack.Frames[0])
 }
 
 // onExceptionInfo refuses what Delve has of goroutines only: their panics and

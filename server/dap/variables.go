@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // variable is a variable of ours.
@@ -57,7 +58,7 @@ func (p *Proxy) onVariables(_ context.Context, m *dapwire.Message) {
 
 // heldBy finds what a variable reference of ours stands for; ok is false where
 // the request was refused.
-func (p *Proxy) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop, h held, ok bool) {
+func (p *Proxy) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop.Moment, h held, ok bool) {
 	at, stopped := p.state.at()
 	if !stopped {
 		p.refuse(m, errorID, message, "debuggee is running")

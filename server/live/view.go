@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // View is one stop of a process. It is valid until the process runs again or its
@@ -73,20 +74,10 @@ func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
-// Claim fills in Delve's own frames, at most depth of them (0: a number that
-// covers ordinary stacks). That Delve fails is no failure: the stack says so.
-func (v *View) Claim(th *delve.Thread, depth int) (note string) {
-	if depth <= 0 || depth > maxClaims {
-		depth = maxClaims
-	}
-	claims, err := v.source.Claims(*th, depth)
-	if err != nil {
-		return fmt.Sprintf("Delve's own frames are not known: %v", err)
-	}
-	th.Claims = withoutEmptyEnd(claims)
-	return ""
+// Claims returns Delve's own frames of a thread of control, at most depth of them.
+func (v *View) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
+	return v.source.Claims(th, depth)
 }
 
-// maxClaims bounds the frames that Delve is asked for: beyond it they cost more
-// than what they add (an index into Delve's stack).
-const maxClaims = 1000
+// EngineInput is what strategies and the assembler work with.
+func (v *View) EngineInput() *engine.Input { return &v.Input }
