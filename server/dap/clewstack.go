@@ -57,7 +57,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 	p.respond(m, &answer)
 }
 
-// frames gives which frames a request is about: from start up to end.
+// frames returns which frames a request is about: from start up to end.
 func (want *page) frames() (start, end int) {
 	start, end = max(want.StartFrame, 0), maxRows
 	if want.Levels > 0 && want.Levels < maxRows-start {

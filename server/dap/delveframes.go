@@ -19,7 +19,7 @@ type delveFrame struct {
 	pc  uint64
 }
 
-// name is the frame's name, if it is that one.
+// isNamed says whether the frame has that name.
 func (f *delveFrame) isNamed(name string) bool {
 	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
 		return false
@@ -59,7 +59,7 @@ var (
 )
 
 // framesIn finds the frames in a stackTrace body as Delve writes it, in one pass
-// over its bytes: a deep stack has millions of them. It gives false for a body of
+// over its bytes: a deep stack has millions of them. It returns false for a body of
 // any other form.
 func framesIn(body []byte) (out []delveFrame, ok bool) {
 	end := bytes.LastIndex(body, fieldTotal) - 1 // the bracket before it

@@ -48,7 +48,7 @@ func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) (*goS
 	return g, nil
 }
 
-// confirm compares a page of Delve's with the stack. It gives false where they
+// confirm compares a page of Delve's with the stack. It returns false where they
 // differ, or where what comes before the page was not compared.
 func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 	if start > g.compared || len(page) != min(levels, max(len(g.stack.Frames)-start, 0)) {
@@ -85,17 +85,21 @@ func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *d
 	if !ok || !g.confirm(start, levels, frames) {
 		return false, nil
 	}
-	total := len(g.stack.Frames)
+	body, ok := withTotal(raw, g.total(depth))
+	if ok {
+		p.frames.know(v.At.Epoch, frames, &g.assembled, start)
+		answer.Set("body", body)
+	}
+	return ok, nil
+}
+
+// total is the number of frames that the client is told of: beyond a limit there
+// may be another page.
+func (g *goStack) total(depth int) int {
 	if g.stack.DepthLimited {
-		total += depth
+		return len(g.stack.Frames) + depth
 	}
-	body, ok := withTotal(raw, total)
-	if !ok {
-		return false, nil
-	}
-	p.frames.know(v.At.Epoch, frames, &g.assembled, start)
-	answer.Set("body", body)
-	return true, nil
+	return len(g.stack.Frames)
 }
 
 // withTotal replaces totalFrames, the last field of a body as Delve writes it.

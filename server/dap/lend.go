@@ -141,7 +141,7 @@ func (p *Proxy) recovered(ctx context.Context, v *view, ref frameRef) (th delve.
 	return v.Registers(ctx, v.prepared, ref.stack.found, ref.frame)
 }
 
-// mapReferences gives the variables in an answer of Delve's about an own frame IDs
+// mapReferences returns the variables in an answer of Delve's about an own frame IDs
 // of our own, which are refused at another stop, and know their frame.
 func (p *Proxy) mapReferences(answer *dapwire.Message, at stop.Moment, ref frameRef, list string) {
 	raw, _ := answer.Get("body")

@@ -5,12 +5,10 @@ import (
 	"io"
 )
 
-// A program behind a Delve server has other clients, who can let it run and
+// A program behind a Delve server has other clients, which can let it run and
 // change it without a word to this session. What was read of it counts only if
-// it stands still all the while: every piece of work ends with the question
-// whether it does, and a view that was kept from the request before is asked
-// about first. Where it has moved, IDs of frames are void, as after a stop, and
-// Delve's own answer goes out.
+// it stands still all the while; see [stop.Stops]. Where it has moved, IDs of frames
+// are void, as after a stop, and Delve's own answer goes out.
 
 // reachRemote reaches the program, in the background: it may run already, and
 // then nothing answers.

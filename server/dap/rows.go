@@ -65,7 +65,7 @@ func evidence(f *unwind.Frame) string {
 	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
 }
 
-// stackFrame is a frame of ours as the protocol has it.
+// stackFrame is a frame of clew's as the protocol has it.
 type stackFrame struct {
 	ID                          int     `json:"id"`
 	Name                        string  `json:"name"`
@@ -81,7 +81,7 @@ type source struct {
 	Path string `json:"path"`
 }
 
-// frame gives a row in JSON. A frame that Delve knows is Delve's, with what it
+// frame returns a row in JSON. A frame that Delve knows is Delve's, with what it
 // does not know added.
 func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Annotate) (json.RawMessage, error) {
 	if r.label != "" {
@@ -102,8 +102,8 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 			return p.improve(known, a, r.frame, annotate)
 		}
 	}
-	own := p.describe(f)
-	own.Name += a.remark(r.frame, annotate)
+	shown := p.describe(f)
+	shown.Name += a.remark(r.frame, annotate)
 	id := a.ids[r.frame]
 	if id == 0 {
 		var err error
@@ -112,11 +112,11 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 		}
 		a.ids[r.frame] = id
 	}
-	own.ID = id
-	return json.Marshal(own)
+	shown.ID = id
+	return json.Marshal(shown)
 }
 
-// describe gives a frame's name, place and address.
+// describe returns a frame's name, place and address.
 func (p *Proxy) describe(f *unwind.Frame) stackFrame {
 	out := stackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
 	if path := p.config.clientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
@@ -169,7 +169,7 @@ func (a *assembled) remark(i int, annotate Annotate) string {
 	return s
 }
 
-// improve gives a frame of Delve's, with a name and place where Delve has none.
+// improve returns a frame of Delve's, with a name and place where Delve has none.
 func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate) (json.RawMessage, error) {
 	f := &a.stack.Frames[i]
 	remark := a.remark(i, annotate)
@@ -178,10 +178,10 @@ func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate
 		return known.raw, nil
 	}
 	if unnamed {
-		own := p.describe(f) // Delve's place is none either
-		own.ID = int(known.id)
-		own.Name += remark
-		return json.Marshal(own)
+		shown := p.describe(f) // Delve has no place for it either
+		shown.ID = int(known.id)
+		shown.Name += remark
+		return json.Marshal(shown)
 	}
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {

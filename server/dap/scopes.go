@@ -128,7 +128,7 @@ func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Momen
 	return append(out, p.unwindScope(at, ref))
 }
 
-// registers gives a frame's registers.
+// registers returns a frame's registers.
 func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
 	err := p.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {

@@ -100,7 +100,7 @@ func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page
 	p.client.send(answer)
 }
 
-// stackPage gives the rows that a request asks for, as the body of a response.
+// stackPage returns the rows that a request asks for, as the body of a response.
 func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, error) {
 	depth, annotate := p.config.get()
 	start, last := max(want.StartFrame, 0), p.framesOf(want)

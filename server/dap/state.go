@@ -17,7 +17,7 @@ type state struct {
 	wrote uint64
 }
 
-// at gives the stop that the program stands at; ok is false while it runs.
+// at returns the stop that the program stands at; ok is false while it runs.
 func (s *state) at() (at stop.Moment, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// nameStoppedThread gives a stop its thread where Delve has none to name: a
+// nameStoppedThread returns a stop its thread where Delve has none to name: a
 // thread without a goroutine. A pause that finds an idle thread of Go's runtime
 // stays without: it is about no thread.
 func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
@@ -38,7 +38,7 @@ func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
 // wait.
 const selectedPatience = 2 * time.Second
 
-// selected gives the thread that the program has stopped in.
+// selected returns the thread that the program has stopped in.
 func (p *Proxy) selected() (delve.Selection, bool) {
 	type found struct {
 		selection delve.Selection

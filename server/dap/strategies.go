@@ -47,7 +47,7 @@ type StrategyConfig struct {
 	Only bool
 }
 
-// StrategySource gives strategies.
+// StrategySource returns strategies.
 type StrategySource interface {
 	// Check says what is wrong with a session's wishes; the error's text begins
 	// with the key.
@@ -55,13 +55,14 @@ type StrategySource interface {
 	Open(StrategyConfig) (*Strategies, error)
 }
 
-// key tells wishes apart.
+// key tells configurations apart.
 func (c *StrategyConfig) key() string {
 	text, _ := json.Marshal(c) // nothing in it can fail
 	return string(text)
 }
 
-// open gives the strategies that were wished for. It is for who has the turn.
+// open opens the strategies that a session wants. It is called by the work that is
+// being done only.
 func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	configured := p.config.wishes()
 	key := want.key()

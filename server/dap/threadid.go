@@ -18,7 +18,7 @@ const FirstID = 1 << 30
 // has named.
 type threadAlias struct{ id, stopped atomic.Int64 }
 
-// ownThread gives the thread that a DAP thread ID of clew's stands for.
+// ownThread returns the thread that a DAP thread ID of clew's stands for.
 func ownThread(id int64) (tid uint64, ok bool) {
 	if id < FirstID || id >= 2*FirstID {
 		return 0, false
@@ -28,7 +28,7 @@ func ownThread(id int64) (tid uint64, ok bool) {
 
 func ownThreadID(tid uint64) int64 { return FirstID + int64(tid) }
 
-// threadOf gives the thread that a request is about.
+// threadOf returns the thread that a request is about.
 func threadOf(m *dapwire.Message) (id int64) {
 	var args struct {
 		ThreadID int64 `json:"threadId"`
@@ -55,7 +55,7 @@ func (p *Proxy) mapThread(m *dapwire.Message) {
 	}
 }
 
-// resolve gives the thread of control that a DAP thread ID stands for, and the
+// resolve returns the thread of control that a DAP thread ID stands for, and the
 // ID by which Delve knows it: -1 is the selected goroutine, and so is 0 where the
 // current thread has none. Delve knows a thread without a goroutine only while it
 // is the current one; known is false for others.
@@ -80,12 +80,7 @@ type resolved struct {
 
 func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err error) {
 	if tid, ok := ownThread(id); ok {
-		th, err = v.Thread(tid)
-		if err != nil || th.Goroutine != 0 {
-			return th, int64(th.Goroutine), true, err
-		}
-		selected, err := v.target.Selected()
-		return th, 0, err == nil && selected.Goroutine == 0 && selected.Thread == tid, err
+		return v.findThread(tid)
 	}
 	if id <= 0 {
 		th, err = v.Selected()
@@ -104,4 +99,15 @@ func (v *view) find(id int64) (th delve.Thread, delveID int64, known bool, err e
 		th, err = v.Selected()
 	}
 	return th, id, true, err
+}
+
+// findThread finds a thread by its ID. Delve knows it by its goroutine, else while
+// it is selected.
+func (v *view) findThread(tid uint64) (th delve.Thread, delveID int64, known bool, err error) {
+	th, err = v.Thread(tid)
+	if err != nil || th.Goroutine != 0 {
+		return th, int64(th.Goroutine), true, err
+	}
+	selected, err := v.target.Selected()
+	return th, 0, err == nil && selected.Goroutine == 0 && selected.Thread == tid, err
 }

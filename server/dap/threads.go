@@ -33,34 +33,9 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	}
 	none := dummy(body.Threads)
 	var added []thread
-	err = p.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
-		selected, err := v.target.Selected()
-		if err != nil {
-			return err
-		}
-		if none {
-			if added = v.goroutines(selected); len(added) == 0 && p.alias.stopped.Load() == 0 && selected.Goroutine == 0 {
-				return nil
-			}
-		}
-		threads, err := v.Threads()
-		if err != nil {
-			return err
-		}
-		for _, th := range threads {
-			if th.Goroutine != 0 || th.Runtime && p.alias.stopped.Load() != ownThreadID(th.ID) {
-				continue
-			}
-			t := thread{ownThreadID(th.ID), fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
-			if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
-				t.Name = "* " + t.Name
-				if selected.Goroutine != 0 { // as Delve takes it for one
-					t.ID = int64(selected.Goroutine)
-				}
-			}
-			added = append(added, t)
-		}
-		return nil
+	err = p.atStop(ctx, m.Seq, func(_ context.Context, v *view) (err error) {
+		added, err = v.unlisted(none, p.alias.stopped.Load())
+		return err
 	})
 	if err != nil || len(added) == 0 {
 		if err != nil && !none {
@@ -81,6 +56,38 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 		body.Threads = append(body.Threads, raw)
 	}
 	p.respond(m, body)
+}
+
+// unlisted are the threads that Delve does not list; with none set it lists no
+// goroutine either. named is the thread that the stop has named, 0 for none.
+func (v *view) unlisted(none bool, named int64) (out []thread, err error) {
+	selected, err := v.target.Selected()
+	if err != nil {
+		return nil, err
+	}
+	if none {
+		if out = v.goroutines(selected); len(out) == 0 && named == 0 && selected.Goroutine == 0 {
+			return nil, nil
+		}
+	}
+	threads, err := v.Threads()
+	if err != nil {
+		return nil, err
+	}
+	for _, th := range threads {
+		if th.Goroutine != 0 || th.Runtime && named != ownThreadID(th.ID) {
+			continue
+		}
+		t := thread{ownThreadID(th.ID), fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
+			t.Name = "* " + t.Name
+			if selected.Goroutine != 0 { // as Delve takes it for one
+				t.ID = int64(selected.Goroutine)
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
 }
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the

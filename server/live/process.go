@@ -45,7 +45,7 @@ func NewProcess(s *delve.Session) *Process {
 
 // place is where a process's address space is: in the system, or in a core file.
 type place interface {
-	// maps gives the text of /proc/PID/maps.
+	// maps returns the text of /proc/PID/maps.
 	maps() ([]byte, error)
 	memory() unwind.Memory
 	images(maps []byte) (*imagemap.ImageMap, error)

@@ -35,7 +35,7 @@ func (v *View) Images() *imagemap.ImageMap { return v.loaded.images }
 // Code is the process's code.
 func (v *View) Code() *codemap.Map { return v.loaded.code }
 
-// Threads gives every thread.
+// Threads returns every thread.
 func (v *View) Threads() (threads []delve.Thread, err error) {
 	if v.threads == nil {
 		v.threads, err = v.source.Threads(v.loaded.maps)
@@ -46,7 +46,7 @@ func (v *View) Threads() (threads []delve.Thread, err error) {
 // Current is the thread that stopped the process.
 func (v *View) Current() (delve.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
 
-// Goroutines gives every goroutine, by their IDs.
+// Goroutines returns every goroutine, sorted by their IDs.
 func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	if v.goroutines == nil {
 		var threads []delve.Thread
@@ -57,7 +57,7 @@ func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	return v.goroutines, err
 }
 
-// Goroutine gives the goroutine with that ID. The current one is found without
+// Goroutine returns the goroutine with that ID. The current one is found without
 // reading the others.
 func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	if th, err := v.Current(); err == nil && th.Goroutine == id {
