@@ -80,14 +80,20 @@ func (v *view) unlisted(none bool, named int64) (out []thread, err error) {
 		}
 		t := thread{ownThreadID(th.ID), fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
 		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
-			t.Name = "* " + t.Name
-			if selected.Goroutine != 0 { // as Delve takes it for one
-				t.ID = int64(selected.Goroutine)
-			}
+			t.selected(selected)
 		}
 		out = append(out, t)
 	}
 	return out, nil
+}
+
+// selected marks a thread as the selected one. It has the ID of the goroutine that
+// Delve takes it for, if it does.
+func (t *thread) selected(s delve.Selection) {
+	t.Name = "* " + t.Name
+	if s.Goroutine != 0 {
+		t.ID = int64(s.Goroutine)
+	}
 }
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
