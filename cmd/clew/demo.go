@@ -168,15 +168,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 		return nil, err
 	}
 	defer func() { _ = done() }()
-	view, err := process.Look(false)
-	if err != nil {
-		return nil, failf("%v", err)
-	}
-	threads, err := (&stackFlags{goroutine: "current"}).selectThreads(view)
-	if err != nil {
-		return nil, err
-	}
-	return assemble(ctx, engine.New(strats.order), view, threads, 0, false), nil
+	return (&stackFlags{goroutine: "current"}).assembleStill(ctx, process, engine.New(strats.order))
 }
 
 // compare lists the frames of Delve's own stack of this stop that do not exist.
@@ -219,7 +211,7 @@ func (d *demo) export(dir string, r *stackResult) error {
 		return failf("demo.cbf: %v", err)
 	}
 	m, err := imagemap.Decode(images, imagemap.DecodeOptions{})
-	if err != nil || !m.Equal(r.view.Images()) {
+	if err != nil || !m.Equal(r.at.Images()) {
 		return failf("demo.cif differs from the images of the process when it is read back (%v): this is a bug in clew", err)
 	}
 	inside, err := envelope.Unmarshal(swift)
@@ -229,7 +221,7 @@ func (d *demo) export(dir string, r *stackResult) error {
 	if err := sameFrames(inside.Backtrace, want); err != nil {
 		return failf("demo.swift.json: %v", err)
 	}
-	if m, err = imagemap.Decode(inside.ImageMap, imagemap.DecodeOptions{}); err != nil || !m.Equal(r.view.Images()) {
+	if m, err = imagemap.Decode(inside.ImageMap, imagemap.DecodeOptions{}); err != nil || !m.Equal(r.at.Images()) {
 		return failf("demo.swift.json differs from the images of the process when it is read back (%v): this is a bug in clew", err)
 	}
 	d.printf("\nWritten, read back and found equal:")

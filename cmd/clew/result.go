@@ -6,13 +6,13 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/export"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // stackResult is the result of clew stack and of the demo.
 type stackResult struct {
-	view    *live.View
+	at      *stop.Stopped
 	threads []assembler.Thread
 	stacks  []unwind.Stack
 	// addresses is all that is kept of the one stack's frames, where it is set: a
@@ -45,7 +45,7 @@ func (r *stackResult) write(out io.Writer, format, path string) error {
 
 func (r *stackResult) set() *export.Set {
 	return &export.Set{
-		Arch: r.view.Input.Target.Arch, Stacks: r.stacks, Threads: r.threads, Images: r.view.Images(), All: r.all,
-		Snapshot: func() (*snapshot.Snapshot, error) { return r.view.Snapshot(r.threads, r.stacks) },
+		Arch: r.at.Arch(), Stacks: r.stacks, Threads: r.threads, Images: r.at.Images(), All: r.all,
+		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
 }

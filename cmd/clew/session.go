@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 	sessions "github.com/clewdbg/clew/server/terminal"
 )
 
@@ -22,7 +22,7 @@ func takeOverSessions(root *cobra.Command) { sessions.TakeOver(root, sessionOpti
 // commands take all of dlv's flags and no more: the configuration is the user's
 // own. One that cannot be read is told of when the first stack is assembled.
 func sessionOptions() sessions.Options {
-	o := sessions.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stacks.Options{
+	o := sessions.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {
@@ -34,7 +34,7 @@ func sessionOptions() sessions.Options {
 		Notify: func(text string) { fmt.Fprintf(os.Stderr, "clew: %s\n", text) },
 	}}
 	if config, err := loadConfig(""); err == nil {
-		o.Stacks.DebugFolders, o.Stacks.Patience = config.DebugFolders, time.Duration(config.StackTimeout)
+		o.Stacks.Patience = time.Duration(config.StackTimeout)
 		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)
 	}
 	return o

@@ -18,6 +18,7 @@ import (
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // stackFlags are the flags of clew stack.
@@ -173,7 +174,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 			err = failf("leave the process: %v", cerr)
 		}
 	}()
-	result, err := f.selectStacks(c.Context(), process, engine.New(strats.order))
+	result, err := f.assembleStill(c.Context(), process, engine.New(strats.order))
 	if err != nil {
 		return err
 	}
@@ -184,25 +185,27 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
-// attempts is how often clew reads a program that other clients let run meanwhile.
+// attempts is how often stacks are assembled of a program that other clients let
+// run meanwhile.
 const attempts = 3
 
-// selectStacks assembles the stacks that the flags name.
-func (f *stackFlags) selectStacks(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
+// assembleStill assembles the stacks that the flags name, of a program that stands
+// still all the while.
+func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
 	for n := 1; ; n++ {
-		view, err := process.Look(f.format == "snapshot")
+		at, err := stop.At(ctx, process, nil, f.format == "snapshot")
 		if err != nil {
 			return nil, failf("%v", err)
 		}
-		threads, err := f.selectThreads(view)
+		threads, err := f.selectThreads(at)
 		if err != nil {
 			return nil, err
 		}
-		result := assemble(ctx, e, view, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
+		result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
 		if err := context.Cause(ctx); err != nil {
 			return nil, failf("%v", err)
 		}
-		err = view.Still()
+		err = at.Still()
 		if err == nil {
 			return result, nil
 		}
@@ -316,22 +319,22 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 }
 
 // selectThreads returns the threads or goroutines that the flags name.
-func (f *stackFlags) selectThreads(v *live.View) ([]delve.Thread, error) {
+func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
 	if f.thread != "" {
-		all, err := v.Threads()
+		all, err := at.Threads()
 		if err != nil {
 			return nil, failf("%v", err)
 		}
 		return pick(all, f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
 	}
 	if f.goroutine == "current" {
-		th, err := v.Current()
+		th, err := at.Current()
 		if err != nil {
 			return nil, failf("%v", err)
 		}
 		return []delve.Thread{th}, nil
 	}
-	all, err := v.Goroutines()
+	all, err := at.Goroutines()
 	if err != nil {
 		return nil, failf("%v", err)
 	}
@@ -352,16 +355,18 @@ func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) 
 
 // assemble builds the stacks of the threads; lean keeps nothing of a single one's
 // frames but their addresses.
-func assemble(ctx context.Context, e *engine.Engine, v *live.View, threads []delve.Thread, depth int, lean bool) *stackResult {
-	r := &stackResult{view: v}
+func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads []delve.Thread, depth int, lean bool) *stackResult {
+	r := &stackResult{at: at}
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()
-	opts := live.StacksOptions{Depth: depth, Done: func() { meter.add(1) }}
+	opts := stop.AllOptions{Depth: depth, Done: func() { meter.add(1) }}
 	if lean {
 		r.addresses = new(export.Addresses)
 		opts.Sink = r.addresses.Add
 	}
-	r.stacks = v.Stacks(ctx, e.Prepare(ctx, &v.Input), threads, opts)
+	if prepared, err := at.Prepare(ctx, e); err == nil { // else ctx has ended, and the caller says so
+		r.stacks = at.All(ctx, prepared, threads, opts)
+	}
 	for i := range threads {
 		r.threads = append(r.threads, threads[i].Thread)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -69,7 +70,7 @@ func (s *stopped) goroutines(least int) error {
 	}
 	for i := range all {
 		if all[i].ID != 0 { // as clew stack does: of parked goroutines Delve is not asked
-			if note := s.view.Claim(&all[i], 0); note != "" {
+			if note := stop.Claim(s.view, &all[i], 0); note != "" {
 				return fmt.Errorf("%s", note)
 			}
 		}

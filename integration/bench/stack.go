@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -95,7 +96,7 @@ func (s *stopped) delve(least int) error {
 func (s *stopped) clew(least int, claims bool) error {
 	th := s.thread
 	if claims {
-		if note := s.view.Claim(&th, 0); note != "" {
+		if note := stop.Claim(s.view, &th, 0); note != "" {
 			return fmt.Errorf("%s", note)
 		}
 	}
@@ -120,8 +121,8 @@ func wholeStacks(t *table, program string) error {
 	t.title = "A whole stack of a stopped program, beside Delve's own"
 	t.notes = []string{"Recursion in Go, or in C under Go; all frames named. Every figure is of another stop of the same\n" +
 		"program than the first. Once a stop: what comes before all stacks (mappings, images, the thread). Assembled:\n" +
-		"that, and the stack by the strategy in its plugin process. As shown: with Delve's first 1,000 frames matched\n" +
-		"to it too, as `clew stack` prints it."}
+		"that, and the stack by the strategy in its plugin process. As shown: with Delve's frames matched to it too,\n" +
+		"as `clew stack` prints it."}
 	t.header = []string{"frames", "in", "strategy", "Delve", "once a stop", "assembled", "against Delve", "as shown", "against Delve"}
 	for _, in := range []where{inGo, inC} {
 		for _, n := range []int{20, 50, 1_000, 10_000} {

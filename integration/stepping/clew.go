@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -86,7 +87,7 @@ func (c *clew) step(command string) (state, error) {
 	if command == stepOut {
 		cmd = stepping.StepOut
 	}
-	stop, d, err := c.process.Step(c.ctx, c.engine, cmd)
+	stop, d, err := c.stepAs(cmd)
 	c.last = d
 	var no *stepping.RefusedError
 	if errors.As(err, &no) {
@@ -96,6 +97,43 @@ func (c *clew) step(command string) (state, error) {
 		return state{}, &refusal{err.Error()} // Delve's own
 	}
 	return c.state(stop, err)
+}
+
+// stepAs does a step of the thread that stopped the program, safely, and waits for
+// its end. The error is a [*stepping.RefusedError] where no strategy knows enough
+// for it; then nothing has run.
+func (c *clew) stepAs(cmd stepping.Command) (delve.Stop, stepping.Decision, error) {
+	v, err := c.process.Look(false)
+	if err != nil {
+		return delve.Stop{}, stepping.Decision{}, err
+	}
+	th, err := v.Current()
+	if err != nil {
+		return delve.Stop{}, stepping.Decision{}, err
+	}
+	d := stop.PlanStep(c.ctx, v, c.engine.Prepare(c.ctx, &v.Input), th, cmd)
+	at, err := perform(c.ctx, c.session, &d)
+	return at, d, err
+}
+
+// perform does what was decided, and waits for its end. Nothing may have run
+// since the decision.
+func perform(ctx context.Context, s *delve.Session, d *stepping.Decision) (delve.Stop, error) {
+	if err := d.Err(); err != nil {
+		return delve.Stop{}, err
+	}
+	if d.Action == stepping.Delegate {
+		return s.Step(ctx, d.Command)
+	}
+	if err := s.Arm(d.Caller); err != nil {
+		return delve.Stop{}, err
+	}
+	resume := s.Continue
+	if d.Action == stepping.Assist {
+		resume = func(ctx context.Context) (delve.Stop, error) { return s.Step(ctx, d.Command) }
+	}
+	at, err := resume(ctx)
+	return at, errors.Join(err, s.EndStep())
 }
 
 func (c *clew) state(stop delve.Stop, err error) (state, error) {

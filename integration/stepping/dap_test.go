@@ -16,6 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -152,7 +153,7 @@ func TestDAP(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := context.Background()
-		d := v.PlanStep(ctx, strategies.Prepare(ctx, &v.Input), th, cmd)
+		d := stop.PlanStep(ctx, v, strategies.Prepare(ctx, &v.Input), th, cmd)
 		request := cmd.String()
 		switch d.Action {
 		case stepping.Refuse:

@@ -15,8 +15,8 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
-	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -164,7 +164,7 @@ func (h *held) within(s state, function string) bool {
 // step steps and returns the stop.
 func (h *held) step(c stepping.Command) state {
 	h.t.Helper()
-	stop, d, err := h.process.Step(h.ctx, h.engine, c)
+	stop, d, err := h.stepAs(c)
 	s, err := h.state(stop, err)
 	if err != nil {
 		h.t.Fatalf("%s (%s, %s): %v", c, d.Action, d.Reason, err)
@@ -291,8 +291,8 @@ func TestPauseBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := v.PlanStep(h.ctx, h.engine.Prepare(h.ctx, &v.Input), th, stepping.StepOut)
-	stop, err := live.Perform(ctx, h.session, &d)
+	d := stop.PlanStep(h.ctx, v, h.engine.Prepare(h.ctx, &v.Input), th, stepping.StepOut)
+	stop, err := perform(ctx, h.session, &d)
 	if err != nil || stop.Reason != delve.StopManual || d.Action != stepping.Return {
 		t.Fatalf("%s (%s): %+v, %v", d.Action, d.Reason, stop, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/offline"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -51,7 +52,7 @@ func (t *tracer) checkWays(light *unwind.Stack) error {
 	if err != nil {
 		return err
 	}
-	if note := view.Claim(&current, 0); note != "" {
+	if note := stop.Claim(view, &current, 0); note != "" {
 		return errors.New(note)
 	}
 	ctx := context.Background()

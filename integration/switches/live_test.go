@@ -17,6 +17,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -165,7 +166,7 @@ func (p *process) stack(id uint64) unwind.Stack {
 	p.Helper()
 	for _, th := range p.all() {
 		if th.ID == id {
-			if note := p.currentView().Claim(&th, 0); note != "" {
+			if note := stop.Claim(p.currentView(), &th, 0); note != "" {
 				p.Log(note)
 			}
 			return p.engine.Prepare(p.ctx, &p.currentView().Input).Stack(p.ctx, &th.Thread, assembler.Options{})

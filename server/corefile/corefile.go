@@ -39,7 +39,7 @@ type Error struct {
 // Error names the file and the cause.
 func (e *Error) Error() string { return fmt.Sprintf("core file %s: %v", e.Path, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a core file. The errors are [*Error].
@@ -103,7 +103,7 @@ func permissions(flags elf.ProgFlag) string {
 	return string(perm)
 }
 
-// name gives the mappings their files. Files have no inode numbers here: they are
+// name returns the mappings their files. Files have no inode numbers here: they are
 // numbered, so that mappings of one file can be told.
 func (f *File) name(n *notes) {
 	inodes := make(map[string]uint64)
@@ -152,7 +152,7 @@ func (f *File) Complete(find func(path string) string) {
 	}
 }
 
-// protection gives the flags of Mach-O, where reading is 1, in ELF's terms.
+// protection returns the flags of Mach-O, where reading is 1, in ELF's terms.
 func protection(prot uint32) (flags elf.ProgFlag) {
 	for i, flag := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
 		if prot>>i&1 != 0 {
@@ -162,7 +162,7 @@ func protection(prot uint32) (flags elf.ProgFlag) {
 	return flags
 }
 
-// complete gives a mapping the permissions that its file asks for.
+// complete returns a mapping the permissions that its file asks for.
 func complete(m *imagemap.Mapping, file *os.File) {
 	if e, err := elf.NewFile(file); err == nil {
 		for _, p := range e.Progs {
@@ -189,7 +189,7 @@ func complete(m *imagemap.Mapping, file *os.File) {
 	}
 }
 
-// Maps gives the text that /proc/PID/maps had, as far as it is known.
+// Maps returns the text that /proc/PID/maps had, as far as it is known.
 func (f *File) Maps() string {
 	var b strings.Builder
 	for _, m := range f.maps {

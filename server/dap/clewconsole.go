@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // clewCommand is a command of clew's in the debug console. No expression has two
@@ -121,7 +122,7 @@ func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
 	}
 	switch {
 	case errors.Is(err, errAnswered):
-	case errors.Is(err, errCancel):
+	case errors.Is(err, stop.ErrCancelled):
 		c.wire.Client.Fail(m, err)
 	case err != nil:
 		c.wire.Client.Refuse(m, wire.Failed, "Unable to run clew command", err.Error())
@@ -249,7 +250,7 @@ func (a *exportArguments) choose(word string) bool {
 func (c *console) threadOfFrame(frame int64) int64 {
 	at, stopped := c.state.at()
 	if ref, known, err := c.frames.find(at, frame); stopped && known && err == nil {
-		if th := &ref.stack.thread; th.Goroutine != 0 {
+		if th := &ref.stack.found.Thread; th.Goroutine != 0 {
 			return int64(th.Goroutine)
 		} else if th.ID != 0 {
 			return ownThreadID(th.ID)

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -81,7 +81,7 @@ type exportedFile struct {
 // exporter exports stacks.
 type exporter struct {
 	wire       *wire.Bridge
-	program    program
+	program    *program
 	config     *config
 	caps       *clientCapabilities
 	maxMessage int
@@ -141,7 +141,7 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
 	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
 	defer shown.End()
-	return e.program.ownPaced(ctx, m.Seq, func(ctx context.Context, v *view, getsOn func()) error {
+	return e.program.atStopPaced(ctx, m.Seq, func(ctx context.Context, v *view, pace func()) error {
 		threads, name, err := v.toExport(want)
 		if err != nil {
 			return err
@@ -150,17 +150,17 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 		if err != nil {
 			return err
 		}
-		getsOn()
+		pace()
 		what := want.All
 		if what == "" {
 			what = "stacks"
 		}
 		shown.Begin("Export of "+string(what), string(what), len(threads))
-		stacks := seen.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: want.Depth, Done: func() { getsOn(); shown.Add() }})
+		stacks := seen.All(ctx, prepared, threads, stop.AllOptions{Depth: want.Depth, Done: func() { pace(); shown.Add() }})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}
-		set := export.Set{Arch: v.arch(), Stacks: stacks, Images: seen.Images(), All: want.All != ""}
+		set := export.Set{Arch: v.Arch(), Stacks: stacks, Images: seen.Images(), All: want.All != ""}
 		for i := range threads {
 			set.Threads = append(set.Threads, threads[i].Thread)
 		}
@@ -171,14 +171,14 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 
 // exportView returns the view of the program that stacks are exported from. A snapshot
 // needs one that keeps what was read.
-func (e *exporter) exportView(ctx context.Context, v *view, format string) (*live.View, *engine.Prepared, error) {
+func (e *exporter) exportView(ctx context.Context, v *view, format string) (*stop.Stopped, *engine.Prepared, error) {
 	if err := e.program.prepare(ctx, v); err != nil {
 		return nil, nil, err
 	}
 	if format != "snapshot" {
-		return v.live, v.prepared, nil
+		return v.Stopped, v.prepared, nil
 	}
-	seen, err := v.process.Look(true)
+	seen, err := v.Record(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,16 +186,17 @@ func (e *exporter) exportView(ctx context.Context, v *view, format string) (*liv
 	if err != nil {
 		return nil, nil, err
 	}
-	return seen, o.engine.Prepare(ctx, &seen.Input), nil
+	prepared, err := seen.Prepare(ctx, o.engine)
+	return seen, prepared, err
 }
 
 // toExport returns the threads that are wanted, and a name for their file.
 func (v *view) toExport(want *exportArguments) (threads []delve.Thread, name string, err error) {
 	switch want.All {
 	case "goroutines":
-		threads, err = v.live.Goroutines()
+		threads, err = v.Goroutines()
 	case "threads":
-		threads, err = v.live.Threads()
+		threads, err = v.Threads()
 	default:
 		th, _, _, err := v.resolve(*want.ThreadID)
 		th.Claims = nil

@@ -53,7 +53,7 @@ type coveredBody struct {
 // imageLister lists the program's images.
 type imageLister struct {
 	wire    *wire.Bridge
-	program program
+	program *program
 }
 
 // onImages answers clew/images: what the program has loaded, and which
@@ -63,13 +63,13 @@ func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
 		return
 	}
 	body := imagesBody{Images: []imageBody{}}
-	err := l.program.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := l.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		if err := l.program.prepare(ctx, v); err != nil {
 			return err
 		}
 		served := v.served()
-		in := &v.live.Input
-		for i, img := range v.live.Images().All() {
+		in := v.EngineInput()
+		for i, img := range v.Images().All() {
 			out := imageBody{
 				Path: img.Path, BuildID: hex.EncodeToString(img.BuildID), Base: stackjson.Address(img.Base), End: stackjson.Address(img.EndOfText),
 				ExecutableBytes: v.prepared.ExecutableBytes(i), Unwind: []coveredBody{},
@@ -112,7 +112,7 @@ func (b *imageBody) add(c *engine.Covered, frames int) {
 // served counts, for each image by its index, the frames whose caller was found,
 // by the strategy that has found it, in the stacks of this view.
 func (v *view) served() map[int]map[string]int {
-	images := v.live.Input.Images
+	images := v.EngineInput().Images
 	code := make([]unwind.RangeSet, len(images))
 	for i := range images {
 		code[i] = unwind.NewRangeSet(images[i].Executable...)
@@ -126,7 +126,7 @@ func (v *view) served() map[int]map[string]int {
 				continue
 			}
 			if callee != nil {
-				at := uint64(callee.PC.Lookup(v.arch()))
+				at := uint64(callee.PC.Lookup(v.Arch()))
 				if n := slices.IndexFunc(code, func(r unwind.RangeSet) bool { return r.Contains(at) }); n >= 0 {
 					if out[n] == nil {
 						out[n] = make(map[string]int)
@@ -137,13 +137,8 @@ func (v *view) served() map[int]map[string]int {
 			callee = f
 		}
 	}
-	for _, a := range v.stacks {
-		count(&a.stack)
-	}
-	for key, g := range v.goStacks {
-		if v.stacks[key] == nil {
-			count(&g.stack)
-		}
+	for _, st := range v.Stacks(v.prepared) {
+		count(&st.Stack)
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package dap
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/go-dap"
 
@@ -23,11 +22,9 @@ type pluginsBody struct {
 
 // pluginLister lists strategies, and says how their plugins are.
 type pluginLister struct {
-	wire     *wire.Bridge
-	program  program
-	config   *config
-	turn     chan struct{} // see [look]
-	patience time.Duration
+	wire    *wire.Bridge
+	program *program
+	config  *config
 }
 
 // onPlugins answers clew/plugins: the session's strategies by rank, and how
@@ -43,24 +40,17 @@ func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
 
 // list has every strategy say what it is, which starts its plugin if need be,
 // and returns their health.
-func (l *pluginLister) list(ctx context.Context) (*pluginsBody, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.patience, errPatience)
-	defer cancel()
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	o, err := l.program.open(l.config.wishes())
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range o.strategies.Order {
-		_, _ = s.Unwinder.Describe(ctx) // its health says why it does not
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return &pluginsBody{o.strategies.Health()}, nil
+func (l *pluginLister) list(ctx context.Context) (body *pluginsBody, err error) {
+	err = l.program.stops.Alone(ctx, func(ctx context.Context) error {
+		o, err := l.program.open(l.config.wishes())
+		if err != nil {
+			return err
+		}
+		for _, s := range o.strategies.Order {
+			_, _ = s.Unwinder.Describe(ctx) // its health says why it does not
+		}
+		body = &pluginsBody{o.strategies.Health()}
+		return nil
+	})
+	return body, err
 }

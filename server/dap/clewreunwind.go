@@ -8,13 +8,13 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // reunwinder unwinds by other strategies.
 type reunwinder struct {
 	wire    *wire.Bridge
-	program program
+	program *program
 	config  *config
 }
 
@@ -41,7 +41,7 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 		return
 	}
 	var answer clewStack
-	err := r.program.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := r.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, _, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
@@ -59,11 +59,11 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 		if end < maxRows {
 			depth = end
 		}
-		stacks := v.live.Stacks(ctx, prepared, threads, live.StacksOptions{Depth: depth})
+		stacks := v.All(ctx, prepared, threads, stop.AllOptions{Depth: depth})
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		answer = stackPart(v.arch(), &th, &stacks[0], start, end)
+		answer = stackPart(v.Arch(), &th, &stacks[0], start, end)
 		return nil
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		return
 	}
 	var answer clewStack
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
 		if err != nil {
 			return err
 		}
-		answer = stackPart(v.arch(), &a.thread, &a.stack, start, end)
+		answer = stackPart(v.Arch(), &a.found.Thread, &a.stack, start, end)
 		return nil
 	})
 	if err != nil {

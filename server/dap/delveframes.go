@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // delveFrame is a frame as Delve's session gives it: its ID is a handle of that
@@ -18,7 +19,7 @@ type delveFrame struct {
 	pc  uint64
 }
 
-// name is the frame's name, if it is that one.
+// isNamed says whether the frame has that name.
 func (f *delveFrame) isNamed(name string) bool {
 	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
 		return false
@@ -58,7 +59,7 @@ var (
 )
 
 // framesIn finds the frames in a stackTrace body as Delve writes it, in one pass
-// over its bytes: a deep stack has millions of them. It gives false for a body of
+// over its bytes: a deep stack has millions of them. It returns false for a body of
 // any other form.
 func framesIn(body []byte) (out []delveFrame, ok bool) {
 	end := bytes.LastIndex(body, fieldTotal) - 1 // the bracket before it
@@ -159,11 +160,11 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (answer *dapwire.Message, from int, err error) {
 	start := min(max(want.StartFrame, 0), maxRows)
 	end := max(p.framesOf(want), start+1)
-	if end <= firstWalk {
+	if end <= stop.FirstClaims {
 		answer, err = p.up.Ask(ctx, m)
 		return answer, start, err
 	}
-	for limit := firstWalk; ; limit *= 2 {
+	for limit := stop.FirstClaims; ; limit *= 2 {
 		upTo := min(end, limit)
 		from = min(start, upTo-1) // beyond the limit: is there a frame right before it?
 		setArgument(m, "startFrame", int64(from))

@@ -40,13 +40,12 @@
 //
 // The third is frames and what stands behind them:
 //
-//   - program.go: the program at its present stop, as requests use it
+//   - program.go: the program at a stop or in a core file (server/stop)
 //   - state.go: does the program run, and at which stop does it stand
 //   - target.go: what is debugged, as Delve has it; remote.go: a program that others may
 //     let run, too
-//   - look.go: the program at a stop or in a core file, in bounded time
 //   - strategysource.go, strategies.go: sets of strategies, the configured one and others
-//   - ahead.go: what is done before a client asks, or while Delve answers
+//   - prefetch.go: what is done before a client asks, or while Delve answers
 //   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
 //   - scopes.go, ids.go: what a frame holds; lend.go: Delve answers about a frame that
 //     only clew knows

@@ -5,10 +5,9 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // Most stacks are Go's from end to end. Go's tables and Delve, which goes by
@@ -18,10 +17,8 @@ import (
 // read and written again, so that such a stack costs hardly more than with Delve
 // alone.
 //
-// What may go wrong: two different chains could show the same return addresses
-// for a while, within a recursion of which one side has skipped a level. Between
-// Go functions neither does. Any difference, a frame outside of Go's tables, or a
-// page whose beginning was not compared yet leads to the whole way.
+// Any difference, a frame outside of Go's tables, or a page whose beginning was not
+// compared yet leads to the whole way. What may go wrong: see [stop.Stopped.Go].
 // Test: integration/dap TestGoStacks.
 
 // goStack is a stack of Go functions only.
@@ -31,55 +28,27 @@ type goStack struct {
 	compared int
 }
 
-// goStackOf gives the stack of a thread by Go's tables, with at least so many
+// goStackOf returns the stack of a thread by Go's tables, with at least so many
 // frames if it has them; nil where it holds other code, or is not whole.
-func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) *goStack {
-	key := keyOf(th)
-	if v.notGo[key] {
-		return nil
+func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) (*goStack, error) {
+	found, err := v.Go(ctx, th, frames)
+	if found == nil || err != nil {
+		return nil, err
 	}
+	key := stop.KeyOf(&th)
 	g := v.goStacks[key]
-	if g != nil && g.holds(frames) {
-		return g
+	if g == nil || g.found != found {
+		next := &goStack{assembled: assembled{found: found, stack: found.Stack, labels: make(map[int]int)}}
+		if g != nil {
+			next.compared = g.compared
+		}
+		g = next
+		v.goStacks[key] = g
 	}
-	th.Claims = nil
-	depth := max(frames+1, leastDepth)
-	next := &goStack{assembled: assembled{view: v, thread: th, depth: depth, labels: make(map[int]int)}}
-	next.stack = v.goOnly.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: depth})
-	if ctx.Err() != nil || !v.onlyGo(&next.stack) {
-		v.notGo[key] = true
-		return nil
-	}
-	for i := range next.stack.Frames {
-		next.stack.Frames[i].DelveFrame = i
-	}
-	if g != nil {
-		next.compared = g.compared
-	}
-	v.goStacks[key] = next
-	return next
+	return g, nil
 }
 
-// onlyGo says that a stack is Go's from its innermost frame on, and whole as far
-// as it was asked for.
-func (v *view) onlyGo(s *unwind.Stack) bool {
-	if s.Stop == unwind.Truncated && !s.DepthLimited || len(s.Frames) == 0 {
-		return false
-	}
-	hosted := v.live.Input.Hosted
-	for i := range s.Frames {
-		f := &s.Frames[i]
-		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || weaknessOf(f.Trust) > 0 || len(f.Rejected) > 0 {
-			return false
-		}
-		if !hosted.Contains(uint64(f.PC.Lookup(v.arch()))) {
-			return false
-		}
-	}
-	return true
-}
-
-// confirm compares a page of Delve's with the stack. It gives false where they
+// confirm compares a page of Delve's with the stack. It returns false where they
 // differ, or where what comes before the page was not compared.
 func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 	if start > g.compared || len(page) != min(levels, max(len(g.stack.Frames)-start, 0)) {
@@ -96,7 +65,7 @@ func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 
 // answerGoStack answers with Delve's own page where the stack is Go's only. It
 // changes the answer in place: the total is exact once the end was reached.
-func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *dapwire.Message) bool {
+func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *dapwire.Message) (done bool, err error) {
 	depth, _ := p.config.get()
 	levels := want.Levels
 	if levels <= 0 {
@@ -105,28 +74,32 @@ func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *d
 	start := max(want.StartFrame, 0)
 	th, _, known, err := v.resolve(want.ThreadID)
 	if err != nil || !known || start+levels < start || start+levels > maxRows {
-		return false
+		return false, nil // the whole way says why
 	}
-	g := v.goStackOf(ctx, th, start+levels)
-	if g == nil {
-		return false
+	g, err := v.goStackOf(ctx, th, start+levels)
+	if g == nil || err != nil {
+		return false, err
 	}
 	raw, _ := answer.Get("body")
 	frames, ok := framesIn(raw)
 	if !ok || !g.confirm(start, levels, frames) {
-		return false
+		return false, nil
 	}
-	total := len(g.stack.Frames)
+	body, ok := withTotal(raw, g.total(depth))
+	if ok {
+		p.frames.know(v.At.Epoch, frames, &g.assembled, start)
+		answer.Set("body", body)
+	}
+	return ok, nil
+}
+
+// total is the number of frames that the client is told of: beyond a limit there
+// may be another page.
+func (g *goStack) total(depth int) int {
 	if g.stack.DepthLimited {
-		total += depth
+		return len(g.stack.Frames) + depth
 	}
-	body, ok := withTotal(raw, total)
-	if !ok {
-		return false
-	}
-	p.frames.know(v.at.epoch, frames, &g.assembled, start)
-	answer.Set("body", body)
-	return true
+	return len(g.stack.Frames)
 }
 
 // withTotal replaces totalFrames, the last field of a body as Delve writes it.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/google/go-dap"
 )
 
-// An own ID is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
+// An ID of clew's is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
 // number in its low ones.
 const (
 	numberBits = 20
@@ -26,12 +27,12 @@ type frameRef struct {
 type frames struct {
 	mu    sync.Mutex
 	epoch uint64
-	own   []frameRef
+	clew  []frameRef         // frames with IDs of clew's
 	delve map[int64]frameRef // frames with Delve's IDs
-	vars  []held             // own variable references
+	vars  []held             // clew's variable references
 }
 
-// held is what a variable reference of ours stands for: variables, or those that
+// held is what a variable reference of clew's stands for: variables, or those that
 // Delve has by a reference of its own, of a frame that was lent to it.
 type held struct {
 	vars  []dap.Variable
@@ -55,7 +56,7 @@ var errTooMany = errors.New("too many frames at one stop")
 // turn forgets what belongs to other stops.
 func (f *frames) turn(epoch uint64) {
 	if f.epoch != epoch {
-		f.epoch, f.own, f.vars, f.delve = epoch, nil, nil, nil
+		f.epoch, f.clew, f.vars, f.delve = epoch, nil, nil, nil
 	}
 }
 
@@ -68,11 +69,11 @@ func (f *frames) mint(epoch uint64, ref frameRef) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
-	if len(f.own) == maxNumber {
+	if len(f.clew) == maxNumber {
 		return 0, errTooMany
 	}
-	f.own = append(f.own, ref)
-	return ownID(epoch, len(f.own)-1), nil
+	f.clew = append(f.clew, ref)
+	return ownID(epoch, len(f.clew)-1), nil
 }
 
 // mintVars makes a reference for variables, 0 for none.
@@ -112,26 +113,26 @@ func (f *frames) know(epoch uint64, page []delveFrame, stack *assembled, start i
 	}
 }
 
-// find gives the frame for an ID, at the present stop. An ID of Delve's may be
+// find returns the frame for an ID, at the present stop. An ID of Delve's may be
 // unknown without being wrong: known says which.
-func (f *frames) find(at stop, id int64) (ref frameRef, known bool, err error) {
+func (f *frames) find(at stop.Moment, id int64) (ref frameRef, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if id < FirstID {
-		if f.epoch == at.epoch {
+		if f.epoch == at.Epoch {
 			ref, known = f.delve[id]
 		}
 		return ref, known, nil
 	}
 	n, ok := f.number(at, id)
-	if !ok || n >= len(f.own) {
+	if !ok || n >= len(f.clew) {
 		return ref, false, &StaleError{"frame", id}
 	}
-	return f.own[n], true, nil
+	return f.clew[n], true, nil
 }
 
-// variables gives the variables for a reference of ours.
-func (f *frames) variables(at stop, id int64) (held, error) {
+// variables returns the variables for a reference of ours.
+func (f *frames) variables(at stop.Moment, id int64) (held, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, ok := f.number(at, id)
@@ -141,10 +142,10 @@ func (f *frames) variables(at stop, id int64) (held, error) {
 	return f.vars[n-1], nil
 }
 
-func (f *frames) number(at stop, id int64) (n int, ok bool) {
-	if f.epoch != at.epoch || id < FirstID || id >= 2*FirstID {
+func (f *frames) number(at stop.Moment, id int64) (n int, ok bool) {
+	if f.epoch != at.Epoch || id < FirstID || id >= 2*FirstID {
 		return 0, false
 	}
 	n = int(id - FirstID)
-	return n % maxNumber, uint64(n>>numberBits) == at.epoch%maxEpoch
+	return n % maxNumber, uint64(n>>numberBits) == at.Epoch%maxEpoch
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -22,7 +22,6 @@ var (
 	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
 	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
 	errElsewhere = errors.New("the debugger runs in another process: variables of a frame that it does not know are not to be had")
-	errGone      = errors.New("the frame is not there any more: ask for the stack again")
 )
 
 // isOwn says that only clew knows the frame.
@@ -51,8 +50,8 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 	if err := ref.lendable(); err != nil {
 		return nil, err
 	}
-	err = p.ownPaced(ctx, 0, func(ctx context.Context, v *view, getsOn func()) error {
-		lender, ok := v.session.(Lender)
+	err = p.program.atStopPaced(ctx, 0, func(ctx context.Context, v *view, pace func()) error {
+		lender, ok := v.target.(Lender)
 		if !ok {
 			return errElsewhere
 		}
@@ -65,7 +64,7 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 			return err
 		}
 		defer loan.Release()
-		defer p.keepAt(getsOn)()
+		defer p.keepAt(pace)()
 		if named {
 			id, err := p.nameLoan(ctx, &loan, lent.Lookup)
 			if err != nil {
@@ -81,14 +80,14 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 
 // keepAt lets a piece of work go on for as long as Delve takes: its answer must
 // come before the frame is taken back.
-func (p *Proxy) keepAt(getsOn func()) (stop func()) {
-	getsOn()
+func (p *Proxy) keepAt(pace func()) (stop func()) {
+	pace()
 	ticker, done := time.NewTicker(p.opts.Patience/4), make(chan struct{})
 	go func() {
 		for {
 			select {
 			case <-ticker.C:
-				getsOn()
+				pace()
 			case <-done:
 				return
 			}
@@ -120,7 +119,7 @@ func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, e
 	frames := ref.stack.stack.Frames
 	f := &frames[ref.frame]
 	out := &delve.Lent{
-		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.arch())),
+		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.Arch())),
 	}
 	for i := ref.frame; i < len(frames) && frames[i].Inlined; i++ {
 		out.Level++
@@ -133,38 +132,17 @@ func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, e
 	return out, nil
 }
 
-// recovered gives a frame's registers: all that a walk can recover. It is walked
-// again for that, because an ordinary walk keeps the few that it needs.
+// recovered returns a frame's registers: all that a walk can recover.
 func (p *Proxy) recovered(ctx context.Context, v *view, ref frameRef) (th delve.Thread, regs unwind.Registers, err error) {
-	th = ref.stack.thread
-	if v != ref.stack.view { // memory or registers were changed since
-		if th.Goroutine != 0 {
-			th, err = v.live.Goroutine(th.Goroutine)
-		} else {
-			th, err = v.thread(th.ID)
-		}
-		if err != nil {
-			return th, regs, err
-		}
-	}
-	if err := p.prepare(ctx, v); err != nil {
+	if err := p.program.prepare(ctx, v); err != nil {
 		return th, regs, err
 	}
-	frames := ref.stack.stack.Frames
-	th.Claims, _ = v.session.Claims(th, 2*ref.frame+leastDepth) // without them other strategies have to do
-	stack := v.prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: len(frames), AllRegisters: true})
-	f := &frames[ref.frame]
-	for i := range stack.Frames {
-		if g := &stack.Frames[i]; !g.Inlined && g.PC == f.PC && g.CFA == f.CFA {
-			return th, g.Registers, nil
-		}
-	}
-	return th, regs, errGone
+	return v.Registers(ctx, v.prepared, ref.stack.found, ref.frame)
 }
 
-// mapReferences gives the variables in an answer of Delve's about an own frame IDs
+// mapReferences returns the variables in an answer of Delve's about an own frame IDs
 // of our own, which are refused at another stop, and know their frame.
-func (p *Proxy) mapReferences(answer *dapwire.Message, at stop, ref frameRef, list string) {
+func (p *Proxy) mapReferences(answer *dapwire.Message, at stop.Moment, ref frameRef, list string) {
 	raw, _ := answer.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil || !answer.Success {
@@ -195,8 +173,8 @@ func (p *Proxy) mapReferences(answer *dapwire.Message, at stop, ref frameRef, li
 	answer.Set("body", body.Bytes())
 }
 
-func (p *Proxy) mapReference(o *dapwire.Object, at stop, ref frameRef) {
+func (p *Proxy) mapReference(o *dapwire.Object, at stop.Moment, ref frameRef) {
 	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < FirstID {
-		o.Set("variablesReference", fmt.Appendf(nil, "%d", p.frames.mintVars(at.epoch, held{delve: n, frame: ref})))
+		o.Set("variablesReference", fmt.Appendf(nil, "%d", p.frames.mintVars(at.Epoch, held{delve: n, frame: ref})))
 	}
 }

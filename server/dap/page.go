@@ -1,6 +1,9 @@
 package dap
 
-import "github.com/google/go-dap"
+import (
+	"github.com/clewdbg/clew/server/stop"
+	"github.com/google/go-dap"
+)
 
 // page is what a stackTrace request asks for.
 type page struct {
@@ -10,12 +13,7 @@ type page struct {
 }
 
 // maxRows bounds what one request can ask for.
-const maxRows = 1 << 24
-
-// firstWalk is the number of frames that Delve is asked for at once, before it is
-// known that a stack has more: it takes the memory for all of them before it
-// walks. A client may ask for as many as an integer can count.
-const firstWalk = 1 << 16
+const maxRows = stop.MaxClaims
 
 // frames returns which frames a request is about: from start up to end.
 func (want *page) frames() (start, end int) {

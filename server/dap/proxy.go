@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // Options say what a proxy stands between, and with what it works.
@@ -21,7 +21,7 @@ type Options struct {
 	// Remote reaches the process that the upstream debugs, where that is a Delve
 	// server; it is called instead of Session, after the first `initialized` event,
 	// and may take its time. The target is closed if it is an [io.Closer].
-	Remote func(context.Context) (Target, *live.Process, error)
+	Remote func(context.Context) (Target, stop.Program, error)
 	// Strategies opens strategies: when the first stack is assembled, and for each
 	// other list that a request names.
 	Strategies StrategySource
@@ -33,7 +33,7 @@ type Options struct {
 	// MaxMessage bounds a message, in bytes; 0 is [dapwire.DefaultMaxContent].
 	MaxMessage int
 	// Patience bounds what clew does for one request; after it, Delve's own answer
-	// goes out. 0 is [DefaultPatience].
+	// goes out. 0 is [stop.DefaultPatience].
 	Patience time.Duration
 	// Lost says that the upstream is another process, and what the client is told
 	// when the connection to it ends. "" is for a session in this process.
@@ -42,25 +42,21 @@ type Options struct {
 	Log func(format string, args ...any)
 }
 
-// DefaultPatience is long: it must suffice for the first stack of a large
-// program on a busy machine, and stalling plugins are cut off much earlier.
-const DefaultPatience = 15 * time.Second
-
 // Proxy is one session. It routes requests and events.
 type Proxy struct {
-	opts   Options
-	wire   *wire.Bridge
-	up     *wire.Link
-	client *wire.Client
-	state  state
-	config config
-	look   look
-	frames frames
-	alias  threadAlias
-	notes  notes
-	guard  programGuard
-	steps  stepper
-	routes map[string]handler
+	opts    Options
+	wire    *wire.Bridge
+	up      *wire.Link
+	client  *wire.Client
+	state   state
+	config  config
+	program program
+	frames  frames
+	alias   threadAlias
+	notes   notes
+	guard   programGuard
+	steps   stepper
+	routes  map[string]handler
 }
 
 // handler handles one request.
@@ -69,7 +65,7 @@ type handler func(context.Context, *dapwire.Message)
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
 	if opts.Patience <= 0 {
-		opts.Patience = DefaultPatience
+		opts.Patience = stop.DefaultPatience
 	}
 	if opts.MaxMessage <= 0 {
 		opts.MaxMessage = dapwire.DefaultMaxContent
@@ -80,14 +76,13 @@ func New(opts Options) *Proxy {
 	p := &Proxy{
 		opts: opts, config: defaultConfig(),
 		wire: wire.NewBridge(wire.Options{
-			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: errCancel, Log: opts.Log,
+			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, Log: opts.Log,
 		}),
 	}
 	p.up, p.client = p.wire.Up, p.wire.Client
-	p.look.debugFolders = opts.DebugFolders
-	p.look.turn = make(chan struct{}, 1)
+	p.program = program{stops: p.newStops(), config: &p.config, client: p.client, strategies: opts.Strategies}
 	p.notes.client = p.client
-	p.guard = programGuard{guard: opts.Guard, target: p.look.target, state: &p.state, log: opts.Log}
+	p.guard = programGuard{guard: opts.Guard, target: p.program.target, state: &p.state, log: opts.Log}
 	p.routes = p.route()
 	return p
 }
@@ -95,12 +90,12 @@ func New(opts Options) *Proxy {
 // route makes the handlers of the requests that do not just pass.
 func (p *Proxy) route() map[string]handler {
 	start := &initializer{wire: p.wire}
-	run := &running{up: p.up, state: &p.state, alias: &p.alias, guard: &p.guard, target: p.look.target}
+	run := &running{up: p.up, state: &p.state, alias: &p.alias, guard: &p.guard, target: p.program.target}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: p.opts.Strategies, remote: p.opts.Remote != nil}
-	p.steps = stepper{wire: p.wire, program: p, run: run, target: p.look.target}
+	p.steps = stepper{wire: p.wire, program: &p.program, run: run}
 	vars := &variables{wire: p.wire, state: &p.state, frames: &p.frames, config: &p.config, lender: p, run: run}
-	exports := &exporter{wire: p.wire, program: p, config: &p.config, caps: &start.caps, maxMessage: p.opts.MaxMessage}
-	plugins := &pluginLister{wire: p.wire, program: p, config: &p.config, turn: p.look.turn, patience: p.opts.Patience}
+	exports := &exporter{wire: p.wire, program: &p.program, config: &p.config, caps: &start.caps, maxMessage: p.opts.MaxMessage}
+	plugins := &pluginLister{wire: p.wire, program: &p.program, config: &p.config}
 	commands := &console{
 		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: &p.frames, evaluate: vars.onEvaluate,
 	}
@@ -131,16 +126,16 @@ func (p *Proxy) route() map[string]handler {
 		"completions":        commands.onCompletions,
 		"clew/stack":         p.onClewStack,
 		"clew/export":        exports.onExport,
-		"clew/images":        (&imageLister{wire: p.wire, program: p}).onImages,
+		"clew/images":        (&imageLister{wire: p.wire, program: &p.program}).onImages,
 		"clew/plugins":       plugins.onPlugins,
-		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p, config: &p.config}).onReunwind,
+		"clew/reunwind":      (&reunwinder{wire: p.wire, program: &p.program, config: &p.config}).onReunwind,
 	}
 }
 
 // Run passes messages until one side closes its connection, and closes the
 // other's.
 func (p *Proxy) Run() {
-	defer p.look.close()
+	defer func() { p.program.close(p.opts.Remote != nil) }()
 	p.wire.Run(p)
 }
 
@@ -154,7 +149,7 @@ func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) {
 }
 
 // Cancel ends the work for a request.
-func (p *Proxy) Cancel(request int64) bool { return p.look.cancel(request) }
+func (p *Proxy) Cancel(request int64) bool { return p.program.stops.Cancel(request) }
 
 // Lost notes that the program cannot be reached any more.
 func (p *Proxy) Lost() { p.state.runs() }
@@ -169,7 +164,7 @@ func (p *Proxy) Event(m *dapwire.Message) {
 		p.steps.end()
 		p.state.stops()
 		p.nameStoppedThread(m)
-		p.prefetch(m)
+		p.prefetchStopped(m)
 	case "continued":
 		p.state.runs()
 		p.nameContinuedThread(m)
@@ -179,12 +174,12 @@ func (p *Proxy) Event(m *dapwire.Message) {
 	}
 }
 
-// prefetch begins with the stack that the client will ask for.
-func (p *Proxy) prefetch(stopped *dapwire.Message) {
+// prefetchStopped begins with the stack that the client will ask for.
+func (p *Proxy) prefetchStopped(stopped *dapwire.Message) {
 	var body struct {
 		ThreadID int64 `json:"threadId"`
 	}
-	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && p.look.target() != nil {
-		go p.lookAt(p.wire.Context(), 0, page{ThreadID: body.ThreadID, Levels: 1})
+	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && p.program.target() != nil {
+		go p.find(p.wire.Context(), 0, page{ThreadID: body.ThreadID, Levels: 1})
 	}
 }

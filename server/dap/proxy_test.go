@@ -1,7 +1,6 @@
 package dap
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // pair is a proxy between a client and an upstream that the test plays.
@@ -171,58 +170,6 @@ func TestUpstreamGone(t *testing.T) {
 	<-p.done
 }
 
-// TestOwnWorkIsBounded: work of clew's own that fails, panics or stalls is given
-// up, and what was given up keeps out who comes next.
-func TestOwnWorkIsBounded(t *testing.T) {
-	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}, Patience: 50 * time.Millisecond})
-	own := func(work func(context.Context, *view) error) error { return p.own(context.Background(), 5, work) }
-	fine := func(context.Context, *view) error { return nil }
-	if err := own(fine); !errors.Is(err, errRunning) {
-		t.Errorf("while the program runs: %v", err)
-	}
-	p.state.stops()
-	if err := own(fine); !errors.Is(err, errNoTarget) {
-		t.Errorf("without a program: %v", err)
-	}
-	at, _ := p.state.at()
-	session := &delve.Session{}
-	p.look.session = session
-	p.look.process = live.NewProcess(session)
-	p.look.view = &view{at: at, session: p.look.session, live: new(live.View)}
-	if err := own(fine); err != nil {
-		t.Error(err)
-	}
-	failure := errors.New("failure")
-	if err := own(func(context.Context, *view) error { return failure }); !errors.Is(err, failure) {
-		t.Error(err)
-	}
-	if err := own(func(context.Context, *view) error { panic("at the disco") }); err == nil || !strings.Contains(err.Error(), "at the disco") {
-		t.Error(err)
-	}
-	release := make(chan struct{})
-	if err := own(func(context.Context, *view) error { <-release; return nil }); !errors.Is(err, errPatience) {
-		t.Errorf("stalled: %v", err)
-	}
-	if err := own(fine); !errors.Is(err, errBusy) {
-		t.Errorf("while the stalled work is there: %v", err)
-	}
-	close(release)
-	for end := time.Now().Add(time.Minute); own(fine) != nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it stays busy")
-		}
-	}
-	if err := own(func(ctx context.Context, _ *view) error {
-		if p.look.cancel(6) || !p.look.cancel(5) {
-			t.Error("the wrong request was cancelled")
-		}
-		<-ctx.Done()
-		return ctx.Err()
-	}); !errors.Is(err, errCancel) && !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-}
-
 type nopCloser struct{}
 
 func (nopCloser) Read([]byte) (int, error)    { return 0, io.EOF }
@@ -240,17 +187,17 @@ func TestIDs(t *testing.T) {
 			t.Fatalf("ID %d, %v", id, err)
 		}
 		seen[id] = true
-		got, known, err := f.find(stop{epoch: epoch}, int64(id))
+		got, known, err := f.find(stop.Moment{Epoch: epoch}, int64(id))
 		if err != nil || !known || got != ref {
 			t.Errorf("%+v, %v, %v", got, known, err)
 		}
 		var stale *StaleError
 		for _, wrong := range []int64{int64(id) + 1, FirstID - 1 + 2*FirstID, int64(id) ^ maxNumber} {
-			if _, _, err := f.find(stop{epoch: epoch}, wrong); !errors.As(err, &stale) {
+			if _, _, err := f.find(stop.Moment{Epoch: epoch}, wrong); !errors.As(err, &stale) {
 				t.Errorf("ID %d: %v", wrong, err)
 			}
 		}
-		if _, _, err := f.find(stop{epoch: epoch + 1}, int64(id)); !errors.As(err, &stale) {
+		if _, _, err := f.find(stop.Moment{Epoch: epoch + 1}, int64(id)); !errors.As(err, &stale) {
 			t.Errorf("at the next stop: %v", err)
 		}
 	}

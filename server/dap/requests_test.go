@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // fakeSource refuses a strategy named "nosuch".
@@ -126,8 +127,8 @@ type fakeLender struct {
 	ref frameRef
 }
 
-func (l *fakeLender) frameOf(m *dapwire.Message, _ int, _ string) (stop, frameRef, bool, bool) {
-	return stop{}, l.ref, true, true
+func (l *fakeLender) frameOf(m *dapwire.Message, _ int, _ string) (stop.Moment, frameRef, bool, bool) {
+	return stop.Moment{}, l.ref, true, true
 }
 
 func (l *fakeLender) inFrame(_ context.Context, m *dapwire.Message, _ frameRef, _ bool) (*dapwire.Message, error) {
@@ -137,7 +138,7 @@ func (l *fakeLender) inFrame(_ context.Context, m *dapwire.Message, _ frameRef, 
 	return dapwire.NewResponse(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: "lent"}})
 }
 
-func (l *fakeLender) mapReferences(answer *dapwire.Message, _ stop, _ frameRef, list string) {
+func (l *fakeLender) mapReferences(answer *dapwire.Message, _ stop.Moment, _ frameRef, list string) {
 	answer.Set("mapped", []byte(`"`+list+`"`))
 }
 
@@ -156,7 +157,7 @@ func newVariables(t *testing.T) (*variables, *fakeLender, *pair) {
 // reference makes clew's reference for variables.
 func (v *variables) reference(h held) string {
 	at, _ := v.state.at()
-	return string(itoa(v.frames.mintVars(at.epoch, h)))
+	return string(itoa(v.frames.mintVars(at.Epoch, h)))
 }
 
 // TestVariables: clew's own variables are read page by page, those of a lent frame are
@@ -222,8 +223,8 @@ func TestSetVariable(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	p.relay(set("1000", "x"), set("1000", "x"), `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"setVariable"}`)
-	if at, _ := v.state.at(); at.wrote != 3 {
-		t.Errorf("memory was written %d times", at.wrote)
+	if at, _ := v.state.at(); at.Writes != 3 {
+		t.Errorf("memory was written %d times", at.Writes)
 	}
 }
 
@@ -257,8 +258,8 @@ func TestEvaluate(t *testing.T) {
 		{`{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":5}}`, `{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":5}}`, 2},
 	} {
 		p.relay(c.request, c.passed, answer)
-		if at, _ := v.state.at(); at.wrote != c.wrote {
-			t.Errorf("%s: %d changes", c.request, at.wrote)
+		if at, _ := v.state.at(); at.Writes != c.wrote {
+			t.Errorf("%s: %d changes", c.request, at.Writes)
 		}
 	}
 }
@@ -314,7 +315,7 @@ func TestInitialize(t *testing.T) {
 // TestExportArguments: what is wrong is refused before Delve is asked.
 func TestExportArguments(t *testing.T) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
-		e := &exporter{wire: w, program: &fakeProgram{err: errBusy}, caps: new(clientCapabilities)}
+		e := &exporter{wire: w, program: failing(nil, stop.ErrBusy), caps: new(clientCapabilities)}
 		r := &reunwinder{wire: w, program: e.program}
 		return map[string]handler{"clew/export": e.onExport, "clew/reunwind": r.onReunwind, "clew/images": (&imageLister{w, e.program}).onImages}
 	})
@@ -341,7 +342,7 @@ func TestExportArguments(t *testing.T) {
 	} {
 		p.write(p.client, `{"seq":1,"type":"request","command":`+request+`}`)
 		p.answer(p.injected("stackTrace", `{"threadId":-1,"levels":1}`), "true", `{}`)
-		if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), errBusy.Error()) || !strings.Contains(string(got), `"id":2103`) {
+		if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), stop.ErrBusy.Error()) || !strings.Contains(string(got), `"id":2103`) {
 			t.Errorf("%s: %s, %v", request, got, err)
 		}
 	}
@@ -371,10 +372,14 @@ func TestPluginsWithoutStrategies(t *testing.T) {
 	if len(source.opened) != 1 {
 		t.Errorf("opened: %+v", source.opened)
 	}
-	l := &pluginLister{turn: make(chan struct{}, 1), patience: 1}
-	l.turn <- struct{}{}
-	if _, err := l.list(t.Context()); !errors.Is(err, errPatience) {
-		t.Errorf("while other work is done: %v", err)
+	l := &pluginLister{program: &program{stops: stop.New(stop.Options{Patience: 1})}}
+	if err := l.program.stops.Alone(t.Context(), func(ctx context.Context) error {
+		if _, err := l.list(ctx); !errors.Is(err, stop.ErrPatience) {
+			t.Errorf("while other work is done: %v", err)
+		}
+		return nil
+	}); !errors.Is(err, stop.ErrPatience) {
+		t.Errorf("the other work: %v", err)
 	}
 }
 

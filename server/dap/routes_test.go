@@ -16,6 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // routed is a [wire.Handler] of a few requests.
@@ -114,18 +115,11 @@ func (g *fakeGuard) Continue(pid int, patches []lifeline.Patch) error {
 	return g.note("continue %d with %d", pid, len(patches))
 }
 
-// fakeProgram does no work: it fails.
-type fakeProgram struct {
-	program
-	err error
-}
-
-func (f *fakeProgram) own(context.Context, int64, func(context.Context, *view) error) error {
-	return f.err
-}
-
-func (f *fakeProgram) ownPaced(context.Context, int64, func(context.Context, *view, func()) error) error {
-	return f.err
+// failing is a program that cannot be worked with.
+func failing(target Target, err error) *program {
+	stops := stop.New(stop.Options{Now: func() (stop.Moment, error) { return stop.Moment{}, err }})
+	stops.Watch(target, nil)
+	return &program{stops: stops}
 }
 
 // TestGuardIsTold: what the guard must know comes before the program can run.
@@ -197,19 +191,19 @@ func TestResume(t *testing.T) {
 	}
 	p.relay(`{"seq":2,"type":"request","command":"writeMemory"}`, `{"seq":2,"type":"request","command":"writeMemory"}`,
 		`{"seq":1,"type":"response","request_seq":2,"success":false,"command":"writeMemory"}`)
-	if now, _ := st.at(); now.wrote != at.wrote+1 || target.wrote != 1 {
+	if now, _ := st.at(); now.Writes != at.Writes+1 || target.wrote != 1 {
 		t.Errorf("%+v; the target is told %d times", now, target.wrote)
 	}
 }
 
 // newStepper plays a stepper whose looks at the program fail.
 func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
-	s := &stepper{program: &fakeProgram{err: errPatience}, target: func() Target { return target }}
+	s := &stepper{program: failing(target, stop.ErrPatience)}
 	st := new(state)
 	st.stops()
 	return s, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		s.wire = w
-		s.run = &running{up: w.Up, state: st, alias: new(threadAlias), target: s.target, guard: &programGuard{state: st, target: s.target, log: t.Logf}}
+		s.run = &running{up: w.Up, state: st, alias: new(threadAlias), target: s.program.target, guard: &programGuard{state: st, target: s.program.target, log: t.Logf}}
 		perform := func(d stepping.Decision) handler {
 			return func(_ context.Context, m *dapwire.Message) { s.perform(m, target, &d, 3) }
 		}
@@ -242,7 +236,7 @@ func TestStepFallsBack(t *testing.T) {
 	}
 	// A thread without a goroutine must be selected for Delve first.
 	got := p.ask(`{"seq":2,"type":"request","command":"next","arguments":{"threadId":1073741831}}`)
-	if !strings.Contains(got, `"id":2101`) || !strings.Contains(got, errPatience.Error()) {
+	if !strings.Contains(got, `"id":2101`) || !strings.Contains(got, stop.ErrPatience.Error()) {
 		t.Error(got)
 	}
 }

@@ -74,7 +74,7 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 		id := a.labels[r.frame]
 		if id == 0 {
 			var err error
-			if id, err = p.frames.mint(v.at.epoch, frameRef{stack: a, frame: -1}); err != nil {
+			if id, err = p.frames.mint(v.At.Epoch, frameRef{stack: a, frame: -1}); err != nil {
 				return nil, err
 			}
 			a.labels[r.frame] = id
@@ -84,22 +84,22 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 	f := &a.stack.Frames[r.frame]
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			p.frames.knows(v.at.epoch, known.id, frameRef{a, r.frame})
+			p.frames.knows(v.At.Epoch, known.id, frameRef{a, r.frame})
 			return p.improve(known, a, r.frame, annotate)
 		}
 	}
-	own := p.describe(f)
-	own.Name += a.remark(r.frame, annotate)
+	shown := p.describe(f)
+	shown.Name += a.remark(r.frame, annotate)
 	id := a.ids[r.frame]
 	if id == 0 {
 		var err error
-		if id, err = p.frames.mint(v.at.epoch, frameRef{a, r.frame}); err != nil {
+		if id, err = p.frames.mint(v.At.Epoch, frameRef{a, r.frame}); err != nil {
 			return nil, err
 		}
 		a.ids[r.frame] = id
 	}
-	own.Id = id
-	return json.Marshal(own)
+	shown.Id = id
+	return json.Marshal(shown)
 }
 
 // describe gives a frame's name, place and address.
@@ -155,7 +155,7 @@ func (a *assembled) remark(i int, annotate Annotate) string {
 	return s
 }
 
-// improve gives a frame of Delve's, with a name and place where Delve has none.
+// improve returns a frame of Delve's, with a name and place where Delve has none.
 func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate) (json.RawMessage, error) {
 	f := &a.stack.Frames[i]
 	remark := a.remark(i, annotate)
@@ -164,10 +164,10 @@ func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate
 		return known.raw, nil
 	}
 	if unnamed {
-		own := p.describe(f) // Delve's place is none either
-		own.Id = int(known.id)
-		own.Name += remark
-		return json.Marshal(own)
+		shown := p.describe(f) // Delve has no place for it either
+		shown.Id = int(known.id)
+		shown.Name += remark
+		return json.Marshal(shown)
 	}
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {

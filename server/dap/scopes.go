@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -40,7 +41,7 @@ func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
 }
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.
-func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
+func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
 	var body scopesBody
 	answer, err := p.inFrame(ctx, m, ref, true)
 	if err == nil && answer.Success {
@@ -70,7 +71,7 @@ const registersScope = "Registers"
 
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
-func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) {
+func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
 	answer, err := p.up.Ask(ctx, m)
 	if err != nil {
 		return
@@ -96,7 +97,7 @@ func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, 
 
 // frameOf finds the frame that a request is about; ok is false where the request
 // was refused.
-func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, ref frameRef, known, ok bool) {
+func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frameRef, known, ok bool) {
 	var args struct {
 		FrameID int64 `json:"frameId"`
 	}
@@ -117,10 +118,10 @@ func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop, re
 }
 
 // ownScopes are the scopes of a frame that Delve has no scopes for.
-func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref frameRef) []dap.Scope {
+func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) []dap.Scope {
 	var out []dap.Scope
 	if vars := p.registers(ctx, m, ref); len(vars) > 0 {
-		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars})})
+		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars})})
 	}
 	return append(out, p.unwindScope(at, ref))
 }
@@ -128,7 +129,7 @@ func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop, ref 
 // registers gives a frame's registers.
 func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
-	err := p.own(ctx, m.Seq, func(ctx context.Context, v *view) error {
+	err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
 		_, all, err := p.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
@@ -138,7 +139,7 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 	if err != nil {
 		p.opts.Log("registers: %v", err)
 	}
-	arch := ref.stack.view.arch()
+	arch := ref.stack.found.Arch
 	var out []dap.Variable
 	for reg, value := range regs.All() {
 		out = append(out, dap.Variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)})
@@ -147,7 +148,7 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 }
 
 // unwindScope says how a frame was found.
-func (p *Proxy) unwindScope(at stop, ref frameRef) dap.Scope {
+func (p *Proxy) unwindScope(at stop.Moment, ref frameRef) dap.Scope {
 	s := ref.stack
 	f := &s.stack.Frames[ref.frame]
 	vars := []dap.Variable{
@@ -183,7 +184,7 @@ func (p *Proxy) unwindScope(at stop, ref frameRef) dap.Scope {
 	if ref.frame+1 == len(s.stack.Frames) {
 		add(s.stack.Stop.String(), s.stack.Reason)
 	}
-	return dap.Scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.epoch, held{vars: vars}), Expensive: true}
+	return dap.Scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars}), Expensive: true}
 }
 
 func rejection(r *unwind.Rejection) string {

@@ -1,6 +1,10 @@
 package dap
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/clewdbg/clew/server/stop"
+)
 
 // state says whether the program runs, as the client knows it, and counts its
 // stops. Delve halts the program for a moment to set breakpoints, of which the
@@ -13,15 +17,11 @@ type state struct {
 	wrote uint64
 }
 
-// stop is one stop: the epoch, and how often the program's memory was written
-// at it.
-type stop struct{ epoch, wrote uint64 }
-
-// at gives the stop that the program stands at; ok is false while it runs.
-func (s *state) at() (at stop, ok bool) {
+// at returns the stop that the program stands at; ok is false while it runs.
+func (s *state) at() (at stop.Moment, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return stop{s.epoch, s.wrote}, s.stopped
+	return stop.Moment{Epoch: s.epoch, Writes: s.wrote}, s.stopped
 }
 
 // resumes is called before a request that lets the program run; the function

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -18,9 +19,8 @@ var steps = map[string]stepping.Command{"next": stepping.Next, "stepIn": steppin
 // stepper checks steps before Delve does them.
 type stepper struct {
 	wire    *wire.Bridge
-	program program
+	program *program
 	run     *running
-	target  func() Target
 	armed   atomic.Pointer[Target] // has a breakpoint of a step of clew's
 }
 
@@ -38,14 +38,14 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 	if tid, ok := ownThread(args.ThreadID); ok {
 		// For Delve a thread without a goroutine can step only while it is the
 		// current one.
-		if err := s.program.own(ctx, m.Seq, func(_ context.Context, v *view) error { return v.session.SelectThread(tid) }); err != nil {
+		if err := s.program.atStop(ctx, m.Seq, func(_ context.Context, v *view) error { return v.target.SelectThread(tid) }); err != nil {
 			s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
 			return
 		}
 		s.run.alias.mapThread(m)
 	}
 	command, ok := steps[m.Command]
-	if t := s.target(); t != nil && !t.Live() {
+	if t := s.program.target(); t != nil && !t.Live() {
 		ok = false // a core file or a recording: nothing is written into it
 	}
 	if !ok || args.Granularity == "instruction" {
@@ -54,8 +54,8 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 	}
 	var session Target
 	d := stepping.Decision{Action: stepping.Delegate}
-	if err := s.program.own(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		session = v.session
+	if err := s.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		session = v.target
 		d, err = s.plan(ctx, v, args.ThreadID, command)
 		return err
 	}); err != nil {
@@ -72,18 +72,10 @@ func (s *stepper) plan(ctx context.Context, v *view, thread int64, c stepping.Co
 	if err != nil {
 		return d, err
 	}
-	prepared := v.goOnly // what is Go's only needs no strategy
-	if v.goStackOf(ctx, th, stepping.Frames) == nil {
-		if err := s.program.prepare(ctx, v); err != nil {
-			return d, err
-		}
-		prepared = v.prepared
-	}
-	d = v.live.PlanStep(ctx, prepared, th, c)
-	if ctx.Err() != nil {
-		return d, context.Cause(ctx) // strategies may have been cut off
-	}
-	return d, nil
+	return v.Plan(ctx, th, c, func(ctx context.Context) (*engine.Prepared, error) {
+		err := s.program.prepare(ctx, v)
+		return v.prepared, err
+	})
 }
 
 // perform does a step as it was decided.

@@ -7,9 +7,10 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stop"
 )
 
-// nameStoppedThread gives a stop its thread where Delve has none to name: a
+// nameStoppedThread returns a stop its thread where Delve has none to name: a
 // thread without a goroutine. A pause that finds an idle thread of Go's runtime
 // stays without: it is about no thread.
 func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
@@ -37,7 +38,7 @@ func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
 // wait.
 const selectedPatience = 2 * time.Second
 
-// selected gives the thread that the program has stopped in.
+// selected returns the thread that the program has stopped in.
 func (p *Proxy) selected() (delve.Selection, bool) {
 	type found struct {
 		selection delve.Selection
@@ -47,10 +48,10 @@ func (p *Proxy) selected() (delve.Selection, bool) {
 	ctx, cancel := context.WithTimeout(p.wire.Context(), selectedPatience)
 	defer cancel()
 	go func() {
-		err := p.look.reach(ctx)
-		s := p.look.target()
+		err := p.program.stops.Reached(ctx)
+		s := p.program.target()
 		if err != nil || s == nil {
-			result <- found{err: errNoTarget}
+			result <- found{err: stop.ErrNoProgram}
 			return
 		}
 		selection, err := s.Selected()

@@ -25,24 +25,24 @@ func (o *opened) close() {
 // a process.
 const maxOpened = 4
 
-// open gives the strategies that were wished for. It is for who has the turn.
-func (p *Proxy) open(want StrategyConfig) (*opened, error) {
-	configured := p.config.wishes()
+// open opens the strategies that a session wants. It is called by the work that is
+// being done only.
+func (l *program) open(want StrategyConfig) (*opened, error) {
+	configured := l.config.wishes()
 	key := want.key()
-	l := &p.look
 	if o := l.opened[key]; o != nil {
 		return o, o.err
 	}
 	o := &opened{}
-	if p.opts.Strategies == nil {
+	if l.strategies == nil {
 		o.err = errors.New("no strategies")
-	} else if o.strategies, o.err = p.opts.Strategies.Open(want); o.err == nil {
+	} else if o.strategies, o.err = l.strategies.Open(want); o.err == nil {
 		o.engine = engine.New(o.strategies.Order)
 	}
 	switch {
 	case o.err == nil:
 	case key == configured.key():
-		p.client.Console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
+		l.client.Console(fmt.Sprintf("clew: stacks are Delve's own: %v", o.err))
 	default:
 		return o, o.err // nothing to keep
 	}
@@ -54,9 +54,6 @@ func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 	for other, old := range l.opened {
 		if len(l.opened) >= maxOpened && other != configured.key() {
 			delete(l.opened, other)
-			if l.view != nil {
-				delete(l.view.others, old)
-			}
 			old.close()
 		}
 	}
@@ -65,11 +62,11 @@ func (p *Proxy) open(want StrategyConfig) (*opened, error) {
 }
 
 // prepare has the configured strategies learn of the program's images.
-func (p *Proxy) prepare(ctx context.Context, v *view) error {
+func (l *program) prepare(ctx context.Context, v *view) error {
 	if v.prepared != nil {
 		return nil
 	}
-	prepared, err := p.prepareOther(ctx, v, p.config.wishes())
+	prepared, err := l.prepareOther(ctx, v, l.config.wishes())
 	if err == nil {
 		v.prepared = prepared
 	}
@@ -77,18 +74,10 @@ func (p *Proxy) prepare(ctx context.Context, v *view) error {
 }
 
 // prepareOther has a set of strategies learn of the program's images.
-func (p *Proxy) prepareOther(ctx context.Context, v *view, want StrategyConfig) (*engine.Prepared, error) {
-	o, err := p.open(want)
+func (l *program) prepareOther(ctx context.Context, v *view, want StrategyConfig) (*engine.Prepared, error) {
+	o, err := l.open(want)
 	if err != nil {
 		return nil, err
 	}
-	if prepared := v.others[o]; prepared != nil {
-		return prepared, nil
-	}
-	prepared := o.engine.Prepare(ctx, &v.live.Input)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // strategies may have been left out for that
-	}
-	v.others[o] = prepared
-	return prepared, nil
+	return v.Prepare(ctx, o.engine)
 }

@@ -37,34 +37,9 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	}
 	none := dummy(body.Threads)
 	var added []dap.Thread
-	err = p.own(ctx, m.Seq, func(_ context.Context, v *view) error {
-		selected, err := v.session.Selected()
-		if err != nil {
-			return err
-		}
-		if none {
-			if added = v.goroutines(selected); len(added) == 0 && p.alias.stopped.Load() == 0 && selected.Goroutine == 0 {
-				return nil
-			}
-		}
-		threads, err := v.live.Threads()
-		if err != nil {
-			return err
-		}
-		for _, th := range threads {
-			if th.Goroutine != 0 || th.Runtime && p.alias.stopped.Load() != ownThreadID(th.ID) {
-				continue
-			}
-			t := dap.Thread{Id: int(ownThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
-			if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
-				t.Name = "* " + t.Name
-				if selected.Goroutine != 0 { // as Delve takes it for one
-					t.Id = int(selected.Goroutine)
-				}
-			}
-			added = append(added, t)
-		}
-		return nil
+	err = p.program.atStop(ctx, m.Seq, func(_ context.Context, v *view) (err error) {
+		added, err = v.unlisted(none, p.alias.stopped.Load())
+		return err
 	})
 	if err != nil || len(added) == 0 {
 		if err != nil && !none {
@@ -87,10 +62,48 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	p.client.Respond(m, &out)
 }
 
+// unlisted are the threads that Delve does not list; with none set it lists no
+// goroutine either. named is the thread that the stop has named, 0 for none.
+func (v *view) unlisted(none bool, named int64) (out []dap.Thread, err error) {
+	selected, err := v.target.Selected()
+	if err != nil {
+		return nil, err
+	}
+	if none {
+		if out = v.goroutines(selected); len(out) == 0 && named == 0 && selected.Goroutine == 0 {
+			return nil, nil
+		}
+	}
+	threads, err := v.Threads()
+	if err != nil {
+		return nil, err
+	}
+	for _, th := range threads {
+		if th.Goroutine != 0 || th.Runtime && named != ownThreadID(th.ID) {
+			continue
+		}
+		t := dap.Thread{Id: int(ownThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
+			markSelected(&t, selected)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// markSelected marks a thread as the selected one. It has the ID of the goroutine that
+// Delve takes it for, if it does.
+func markSelected(t *dap.Thread, s delve.Selection) {
+	t.Name = "* " + t.Name
+	if s.Goroutine != 0 {
+		t.Id = int(s.Goroutine)
+	}
+}
+
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
 // ID by which Delve goes on with it.
 func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
-	all, err := v.live.Goroutines()
+	all, err := v.Goroutines()
 	if err != nil {
 		return nil // there is no runtime yet
 	}
@@ -113,11 +126,12 @@ func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
 // standsIn names the function that a thread stands in, after a space; "" if it has
 // no program counter.
 func (v *view) standsIn(th *delve.Thread) string {
-	pc, ok := th.Registers.PC(v.arch())
+	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""
 	}
-	return " " + v.nameOf(unwind.Code(pc, th.FirstPC))
+	f := v.Frame(unwind.Code(pc, th.FirstPC))
+	return " " + frameName(&f)
 }
 
 // dummy says that Delve knows of no goroutine, and names one to have any: before
@@ -128,15 +142,6 @@ func dummy(threads []json.RawMessage) bool {
 	}
 	var t dap.Thread
 	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: 1, Name: "Dummy"} || t.Id < 0)
-}
-
-// nameOf names the function at a code address.
-func (v *view) nameOf(pc unwind.CodeAddr) string {
-	stack := unwind.Stack{Frames: []unwind.Frame{{PC: pc, DelveFrame: -1}}}
-	if names := v.live.Input.Names; names != nil {
-		names.Name(&stack)
-	}
-	return frameName(&stack.Frames[0])
 }
 
 // onExceptionInfo refuses what Delve has of goroutines only: their panics and

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // variables handles the requests about variables and expressions.
@@ -23,11 +24,11 @@ type variables struct {
 // lender has Delve answer about frames that only clew knows.
 type lender interface {
 	// frameOf finds the frame that a request is about; see [Proxy.frameOf].
-	frameOf(m *dapwire.Message, id int, message string) (at stop, ref frameRef, known, ok bool)
+	frameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frameRef, known, ok bool)
 	// inFrame has Delve answer a request about a frame; see [Proxy.inFrame].
 	inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, named bool) (answer *dapwire.Message, err error)
 	// mapReferences replaces Delve's references in an answer; see [Proxy.mapReferences].
-	mapReferences(answer *dapwire.Message, at stop, ref frameRef, list string)
+	mapReferences(answer *dapwire.Message, at stop.Moment, ref frameRef, list string)
 }
 
 // onVariables returns the contents of clew's own scopes, and has Delve return those of
@@ -65,7 +66,7 @@ func pageOf(vars []dap.Variable, start, count int) []dap.Variable {
 
 // heldBy finds what a variable reference of clew's stands for; ok is false if the request
 // was refused.
-func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop, h held, ok bool) {
+func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop.Moment, h held, ok bool) {
 	at, stopped := v.state.at()
 	if !stopped {
 		v.wire.Client.Refuse(m, errorID, message, "debuggee is running")

@@ -15,7 +15,7 @@ type about struct {
 
 // about collects the notes about the images: the input's own, and what strategies
 // could not use.
-func (in *Input) about(keys []any, strategies []*taught) (out []about) {
+func (in *Input) about(keys []any, strategies []*strategy) (out []about) {
 	for i := range in.Images {
 		img := &in.Images[i]
 		var notes []string
@@ -23,7 +23,7 @@ func (in *Input) about(keys []any, strategies []*taught) (out []about) {
 			notes = slices.Clone(in.About[i])
 		}
 		for _, t := range strategies {
-			if problem := t.knows[keys[i]].problem; problem != "" {
+			if problem := t.images[keys[i]].problem; problem != "" {
 				notes = append(notes, fmt.Sprintf("%s cannot use all of %s: %s", t.Name, img.Path, problem))
 			}
 		}
@@ -34,7 +34,7 @@ func (in *Input) about(keys []any, strategies []*taught) (out []about) {
 	return out
 }
 
-// aboutImages gives the notes about the images that a stack goes through.
+// aboutImages returns the notes about the images that a stack goes through.
 func (p *Prepared) aboutImages(s *unwind.Stack) (notes []string) {
 	for _, a := range p.about {
 		if slices.ContainsFunc(s.Frames, func(f unwind.Frame) bool {

@@ -22,12 +22,12 @@ func (p *Prepared) Covered(image int) []Covered {
 	img := &p.in.Images[image]
 	code := p.in.code(image)
 	out := []Covered{{Strategy: unwind.StrategyGopclntab, Code: code.Intersect(p.in.Hosted)}}
-	for _, t := range p.able {
+	for _, t := range p.usable {
 		if !slices.Contains(t.description.Arches, p.in.Target.Arch) {
 			continue
 		}
 		c := Covered{Strategy: t.Name, Anywhere: t.description.Anywhere}
-		if l, ok := t.knows[p.keys[image]]; ok {
+		if l, ok := t.images[p.keys[image]]; ok {
 			c.Code, c.Problem = code.Intersect(l.coverage), l.problem
 		}
 		for _, s := range p.in.describe(image, img.ID, t.description.Sections).Sections {

@@ -19,7 +19,7 @@ type Named struct {
 	Unwinder unwind.Unwinder
 }
 
-// Namer gives the frames of a stack their names, images and source lines, and
+// Namer returns the frames of a stack their names, images and source lines, and
 // may put inlined frames before the ones they lie in.
 type Namer interface {
 	Name(stack *unwind.Stack)
@@ -33,7 +33,7 @@ type Input struct {
 	// Keys tells images apart from stop to stop, in the order of Images: one whose
 	// key was there at the stop before is not described again. nil: all are new.
 	Keys []any
-	// Section gives a section of an image by its index in Images; nil where there
+	// Section returns a section of an image by its index in Images; nil where there
 	// are no files.
 	Section func(image int, name string) (unwind.Section, bool)
 	// Hosted are the ranges that the host serves itself (Go's functions, by
@@ -50,7 +50,7 @@ type Input struct {
 // Engine assembles stacks with a set of strategies, from stop to stop. It is not
 // safe for concurrent use; what it has prepared is, until it prepares again.
 type Engine struct {
-	strategies []*taught
+	strategies []*strategy
 	lastID     unwind.ImageID
 	ranking    *ranking // of the last stop, nil where a strategy failed
 }
@@ -59,33 +59,33 @@ type Engine struct {
 func New(strategies []Named) *Engine {
 	e := &Engine{}
 	for _, n := range strategies {
-		e.strategies = append(e.strategies, &taught{Named: n, knows: make(map[any]lesson)})
+		e.strategies = append(e.strategies, &strategy{Named: n, images: make(map[any]described)})
 	}
 	return e
 }
 
 // Prepared is an engine that knows one stop's images.
 type Prepared struct {
-	asm   assembler.Assembler
-	in    *Input
-	notes []string
-	about []about
-	able  []*taught // strategies that could be told of the images
-	keys  []any     // the images'
+	asm    assembler.Assembler
+	in     *Input
+	notes  []string
+	about  []about
+	usable []*strategy // strategies that could be told of the images
+	keys   []any       // the images'
 }
 
 // Prepare tells every strategy what is new of the target's images. A strategy
 // that fails is left out, and every stack says so.
 func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 	p := &Prepared{in: in, notes: slices.Clone(in.Notes)}
-	leaveOut := func(t *taught, err error) {
+	leaveOut := func(t *strategy, err error) {
 		p.notes = append(p.notes, fmt.Sprintf("strategy %s is left out: %v", t.Name, err))
 		e.ranking = nil
 	}
 	keys := in.keys()
-	var able []*taught
+	var usable []*strategy
 	for _, t := range e.strategies {
-		changed, err := e.teach(ctx, t, in, keys)
+		changed, err := e.update(ctx, t, in, keys)
 		if err != nil {
 			leaveOut(t, err)
 			continue
@@ -93,14 +93,14 @@ func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 		if changed {
 			e.ranking = nil
 		}
-		able = append(able, t)
+		usable = append(usable, t)
 	}
-	p.able, p.keys = able, keys
-	p.about = in.about(keys, able)
+	p.usable, p.keys = usable, keys
+	p.about = in.about(keys, usable)
 	if !e.ranking.holds(in) {
 		e.ranking = &ranking{arch: in.Target.Arch, executable: in.Target.Executable, hosted: in.Hosted}
 		r, higher := e.ranking, in.Hosted
-		for _, t := range able {
+		for _, t := range usable {
 			if !slices.Contains(t.description.Arches, in.Target.Arch) {
 				continue
 			}
@@ -134,20 +134,20 @@ func (r *ranking) holds(in *Input) bool {
 }
 
 // rank tells a strategy what those above it serve.
-func (t *taught) rank(ctx context.Context, in *Input, higher unwind.RangeSet) (assembler.Strategy, error) {
+func (t *strategy) rank(ctx context.Context, in *Input, higher unwind.RangeSet) (assembler.Strategy, error) {
 	s := assembler.Strategy{Description: *t.description, Unwinder: t.Unwinder, Coverage: t.coverage}
 	if in.Target.Executable != nil {
-		// Tables may claim what is no code; only code is ranked.
+		// Tables may claim data; only code is ranked.
 		s.Coverage = s.Coverage.Intersect(in.Target.Executable)
 	}
-	if t.yields && slices.Equal(t.yield, higher) {
+	if t.yielded && slices.Equal(t.yield, higher) {
 		return s, nil
 	}
-	t.yields = false
+	t.yielded = false
 	if err := t.Unwinder.Yield(ctx, higher); err != nil {
 		return s, err
 	}
-	t.yields, t.yield = true, higher
+	t.yielded, t.yield = true, higher
 	return s, nil
 }
 

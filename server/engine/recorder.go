@@ -27,7 +27,7 @@ func (r *Recorder) ReadMemory(addr uint64, p []byte) error {
 	return nil
 }
 
-// Windows gives what was read, sorted, without overlaps. The target was stopped
+// Windows returns what was read, sorted, without overlaps. The target was stopped
 // all the while, so overlapping reads agree.
 func (r *Recorder) Windows() []unwind.Window {
 	sort.SliceStable(r.windows, func(i, j int) bool { return r.windows[i].Addr < r.windows[j].Addr })

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -44,7 +45,7 @@ func NewProcess(s *delve.Session) *Process {
 
 // place is where a process's address space is: in the system, or in a core file.
 type place interface {
-	// maps gives the text of /proc/PID/maps.
+	// maps returns the text of /proc/PID/maps.
 	maps() ([]byte, error)
 	memory() unwind.Memory
 	images(maps []byte) (*imagemap.ImageMap, error)
@@ -103,6 +104,15 @@ func (p *Process) Look(record bool) (*View, error) {
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
 		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.code.Notes(), About: now.code.About(),
+	}
+	return v, nil
+}
+
+// View is [Process.Look] for package stop.
+func (p *Process) View(record bool) (stop.View, error) {
+	v, err := p.Look(record)
+	if err != nil {
+		return nil, err
 	}
 	return v, nil
 }

@@ -66,8 +66,7 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 // ctx ends before the program stops, the error is the context's cause.
 func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
 	s := p.session
-	r := &runner{session: s, process: p, location: location, notify: notify}
-	notGo := s.InLibrary()
+	r := &runner{session: s, process: p, location: location, notify: notify, notGo: s.InLibrary()}
 	if location != "" {
 		if err := r.start(); err != nil {
 			return delve.Stop{}, err
@@ -84,25 +83,33 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 			return stop, context.Cause(ctx)
 		case err != nil:
 			return stop, err
-		case stop.Reason == delve.StopExited:
-			return stop, &ExitError{Status: stop.ExitStatus, Location: location, NotGo: notGo}
-		case fatal != 0 && stop.Breakpoint == fatal:
+		}
+		if fatal != 0 && stop.Breakpoint == fatal {
 			stop = delve.Stop{Reason: delve.StopFatal}
 			r.elsewhere(stop)
 			return stop, nil
-		case stop.Reason == delve.StopLibrary && (location == "" || r.target != 0):
-			// Delve's own stop in a program of C's, for breakpoints in Go
-		case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && stop.Breakpoint != r.target:
-			if err := r.libraries(); err != nil {
-				return stop, err
-			}
-		case location != "" && r.target == 0 && stop.Reason != delve.StopManual:
-			return stop, &UnknownLocationError{Location: location, Stopped: stop.Reason}
-		default:
-			r.elsewhere(stop)
-			return stop, nil
+		}
+		if done, err := r.stopped(stop); done || err != nil {
+			return stop, err
 		}
 	}
+}
+
+// stopped says whether a stop is the one that was asked for, or else that the
+// program cannot come there. A stop where libraries may have come is neither.
+func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
+	switch {
+	case stop.Reason == delve.StopExited:
+		return false, &ExitError{Status: stop.ExitStatus, Location: r.location, NotGo: r.notGo}
+	case stop.Reason == delve.StopLibrary && (r.location == "" || r.target != 0):
+		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
+	case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && stop.Breakpoint != r.target:
+		return false, r.libraries()
+	case r.location != "" && r.target == 0 && stop.Reason != delve.StopManual:
+		return false, &UnknownLocationError{Location: r.location, Stopped: stop.Reason}
+	}
+	r.elsewhere(stop)
+	return true, nil
 }
 
 // elsewhere says that a program has stopped before it came to the location.
@@ -124,6 +131,7 @@ type runner struct {
 	process  *Process
 	location string
 	notify   func(string)
+	notGo    bool  // the executable has no Go code
 	target   int   // breakpoint at the location, 0 until it is placed
 	waiting  []int // breakpoints where libraries come
 }

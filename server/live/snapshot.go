@@ -40,7 +40,7 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 		s.Threads = append(s.Threads, out)
 	}
 	if lost {
-		return s, nil // what the kernel has kept of a file nobody else has
+		return s, nil // elsewhere there is no such file: the kernel alone has it
 	}
 	answer := stackjson.FromStacks(t.Arch, stacks, false)
 	for i := range answer.Stacks {
@@ -57,7 +57,7 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 	return s, nil
 }
 
-// snapshotImage gives an image with the load bias as its base, which is what a
+// snapshotImage returns an image with the load bias as its base, which is what a
 // snapshot has for ELF, not the start of its first mapping.
 func snapshotImage(img imagemap.Image) snapshot.Image {
 	base := img.Base

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // View is one stop of a process. It is valid until the process runs again or its
@@ -34,7 +35,7 @@ func (v *View) Images() *imagemap.ImageMap { return v.loaded.images }
 // Code is the process's code.
 func (v *View) Code() *codemap.Map { return v.loaded.code }
 
-// Threads gives every thread.
+// Threads returns every thread.
 func (v *View) Threads() (threads []delve.Thread, err error) {
 	if v.threads == nil {
 		v.threads, err = v.source.Threads(v.loaded.maps)
@@ -45,7 +46,7 @@ func (v *View) Threads() (threads []delve.Thread, err error) {
 // Current is the thread that stopped the process.
 func (v *View) Current() (delve.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
 
-// Goroutines gives every goroutine, by their IDs.
+// Goroutines returns every goroutine, sorted by their IDs.
 func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	if v.goroutines == nil {
 		var threads []delve.Thread
@@ -56,7 +57,7 @@ func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 	return v.goroutines, err
 }
 
-// Goroutine gives the goroutine with that ID. The current one is found without
+// Goroutine returns the goroutine with that ID. The current one is found without
 // reading the others.
 func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	if th, err := v.Current(); err == nil && th.Goroutine == id {
@@ -73,20 +74,10 @@ func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
-// Claim fills in Delve's own frames, at most depth of them (0: a number that
-// covers ordinary stacks). That Delve fails is no failure: the stack says so.
-func (v *View) Claim(th *delve.Thread, depth int) (note string) {
-	if depth <= 0 || depth > maxClaims {
-		depth = maxClaims
-	}
-	claims, err := v.source.Claims(*th, depth)
-	if err != nil {
-		return fmt.Sprintf("Delve's own frames are not known: %v", err)
-	}
-	th.Claims = withoutEmptyEnd(claims)
-	return ""
+// Claims returns Delve's own frames of a thread of control, at most depth of them.
+func (v *View) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
+	return v.source.Claims(th, depth)
 }
 
-// maxClaims bounds the frames that Delve is asked for: beyond it they cost more
-// than what they add (an index into Delve's stack).
-const maxClaims = 1000
+// EngineInput is what strategies and the assembler work with.
+func (v *View) EngineInput() *engine.Input { return &v.Input }

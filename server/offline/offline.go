@@ -111,7 +111,7 @@ func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
 	return imagemap.New(ws, "", images)
 }
 
-// start gives the start of an image's first mapping, where its ELF header is; its
+// start returns the start of an image's first mapping, where its ELF header is; its
 // base (the load bias) where mappings are unknown.
 func start(s *snapshot.Snapshot, img *snapshot.Image) uint64 {
 	for _, m := range s.Maps {

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // opening is what a client has to send before it is known what it speaks.
@@ -85,7 +86,7 @@ var errNothingElse = errors.New("the Delve server takes one client only, and tel
 
 // reach reaches the program by a connection of its own, on which the server is
 // asked for registers and memory.
-func (s *server) reach(ctx context.Context) (dap.Target, *live.Process, error) {
+func (s *server) reach(ctx context.Context) (dap.Target, stop.Program, error) {
 	several, err := s.up.takesSeveral(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -97,14 +98,16 @@ func (s *server) reach(ctx context.Context) (dap.Target, *live.Process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	disarm := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer disarm()
 	remote, err := delve.Connect(conn)
 	if err != nil {
 		_ = conn.Close()
 		return nil, nil, err
 	}
-	return remote, live.NewRemote(remote), nil
+	process := live.NewRemote(remote)
+	process.FindDebugFiles(s.DebugFolders)
+	return remote, process, nil
 }
 
 // lingering bounds the time for a client to take its last message.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/dap"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // flags are those of Delve's command line that a session goes by.
@@ -61,7 +61,7 @@ func readFlags(c *cobra.Command) flags {
 
 // Options are what sessions work with.
 type Options struct {
-	Stacks  stacks.Options
+	Stacks  stop.StacksOptions
 	Editors dap.Options // for editors that connect to a headless server
 }
 

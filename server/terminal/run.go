@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // target is what a session is about.
@@ -72,7 +72,7 @@ func (s *session) run() int {
 	if err := impl.Run(); err != nil {
 		return s.notStarted(err)
 	}
-	own := &server{stacks: stacks.New(s.options.Stacks), core: s.target.core}
+	own := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, core: s.target.core}
 	held.editors.opts.Remote = own.reach
 	if len(s.target.process) > 0 {
 		own.image = s.target.process[0]

@@ -9,7 +9,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // A scope of a request names a frame by its index in the stack that the client
@@ -46,7 +46,7 @@ func (s *server) scoped(scope *api.EvalScope, byDelve func() error, own func(f *
 // ownFrameRef is a frame that only clew knows.
 type ownFrameRef struct {
 	server *server
-	stack  *stacks.Stack
+	stack  *stop.Stack
 	index  int
 }
 

@@ -12,16 +12,17 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/live"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // server answers what clew answers of Delve's interface.
 type server struct {
-	dbg    *debugger.Debugger
-	delve  *rpc2.RPCServer // Delve's own answers
-	stacks *stacks.Stacks
-	core   string // "" for a process
-	image  string // of the core file
+	dbg          *debugger.Debugger
+	delve        *rpc2.RPCServer // Delve's own answers
+	stacks       *stop.Stacks
+	debugFolders []string // where separate debug files are looked for
+	core         string   // "" for a process
+	image        string   // of the core file
 	// changes counts what clients have written into the program.
 	changes atomic.Uint64
 
@@ -82,10 +83,18 @@ func (s *server) attach() {
 		}
 		process = live.NewCore(session, s.file, s.image)
 	}
-	s.stacks.Watch(session, process)
-	if process != nil {
-		s.session, s.pid = session, session.Pid()
+	if process == nil {
+		s.stacks.Watch(nil, nil)
+		return
 	}
+	s.stacks.Watch(session, s.finding(process))
+	s.session, s.pid = session, session.Pid()
+}
+
+// finding tells a process where separate debug files are.
+func (s *server) finding(process *live.Process) *live.Process {
+	process.FindDebugFiles(s.debugFolders)
+	return process
 }
 
 // looks says that clew can look at the program. Where Delve has followed the

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // shared is the program as one editor has it: others may let it run, change it,
@@ -80,7 +81,7 @@ func (s *shared) Close() error {
 }
 
 // reach gives an editor the program.
-func (s *server) reach(context.Context) (dap.Target, *live.Process, error) {
+func (s *server) reach(context.Context) (dap.Target, stop.Program, error) {
 	session, err := delve.Over(s.dbg)
 	if err != nil {
 		return nil, nil, err
@@ -88,14 +89,14 @@ func (s *server) reach(context.Context) (dap.Target, *live.Process, error) {
 	out := &shared{Session: session, server: s, pid: session.Pid()}
 	switch {
 	case session.Live():
-		return out, live.NewShared(out), nil
+		return out, s.finding(live.NewShared(out)), nil
 	case s.core != "":
 		file, err := corefile.Open(s.core)
 		if err != nil {
 			return nil, nil, err
 		}
 		out.core = file
-		return out, live.NewCore(session, file, s.image), nil
+		return out, s.finding(live.NewCore(session, file, s.image)), nil
 	}
 	return nil, nil, delve.ErrRecorded
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -72,7 +72,7 @@ func (s *server) fell(what string, err error) {
 // stack gives the assembled stack with at least so many frames, if it has them.
 // Where Delve's own is the same it is nil, and raw is that one, not deeper. The
 // gate is held.
-func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) (stack *stacks.Stack, raw []proc.Stackframe, err error) {
+func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) (stack *stop.Stack, raw []proc.Stackframe, err error) {
 	g, err := s.stacks.GoStack(goroutine, frames)
 	if err != nil {
 		return nil, nil, err
@@ -92,7 +92,7 @@ func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) 
 // the innermost on. What may go wrong: two different chains could show the same
 // return addresses for a while, within a recursion of which one side has skipped
 // a level. Between Go functions neither does.
-func same(g *stacks.Stack, raw []proc.Stackframe, frames int) bool {
+func same(g *stop.Stack, raw []proc.Stackframe, frames int) bool {
 	want := g.Frames[:min(frames, len(g.Frames))]
 	if len(raw) != len(want) {
 		return false
@@ -106,7 +106,7 @@ func same(g *stacks.Stack, raw []proc.Stackframe, frames int) bool {
 }
 
 // claimed gives as many of Delve's own frames as the stack's need.
-func (s *server) claimed(stack *stacks.Stack, arg *rpc2.StacktraceIn, opts api.StacktraceOptions) ([]proc.Stackframe, error) {
+func (s *server) claimed(stack *stop.Stack, arg *rpc2.StacktraceIn, opts api.StacktraceOptions) ([]proc.Stackframe, error) {
 	last := -1
 	for i := range stack.Frames[:min(len(stack.Frames), arg.Depth+1)] {
 		last = max(last, stack.Frames[i].DelveFrame)
@@ -119,7 +119,7 @@ func (s *server) claimed(stack *stacks.Stack, arg *rpc2.StacktraceIn, opts api.S
 
 // convert gives a stack's frames as Delve's interface has them, to a depth. known
 // are Delve's own.
-func convert(stack *stacks.Stack, known []api.Stackframe, depth int) []api.Stackframe {
+func convert(stack *stop.Stack, known []api.Stackframe, depth int) []api.Stackframe {
 	end := min(len(stack.Frames), depth+1)
 	out := make([]api.Stackframe, 0, end+1)
 	for i := range stack.Frames[:end] {
@@ -146,7 +146,7 @@ func cutOff(s *unwind.Stack) bool { return s.Stop == unwind.Truncated && !s.Dept
 
 // ownFrame is a frame that Delve does not have. Its offsets are absolute, as
 // Delve's are off the goroutine's stack.
-func ownFrame(stack *stacks.Stack, f *unwind.Frame) api.Stackframe {
+func ownFrame(stack *stop.Stack, f *unwind.Frame) api.Stackframe {
 	frame := api.Stackframe{FrameOffset: int64(f.CFA)}
 	frame.PC = f.PC.Raw()
 	if fp, ok := f.Registers.FP(stack.Arch); ok {
@@ -213,7 +213,7 @@ func nameOf(f *unwind.Frame) string {
 	case f.Function != "":
 		return plain(f.Function)
 	case f.Image != "":
-		return plain(stacks.ImageOffset(f.Image, f.Offset))
+		return plain(stop.ImageOffset(f.Image, f.Offset))
 	}
 	return ""
 }

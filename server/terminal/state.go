@@ -7,7 +7,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/stacks"
+	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -102,7 +102,7 @@ const userDepth = 30
 
 // userLocation is the innermost frame outside the runtime's packages, by the form
 // of names that Delve goes by; where there is none, what Delve has then.
-func userLocation(stack *stacks.Stack, otherwise api.Location) api.Location {
+func userLocation(stack *stop.Stack, otherwise api.Location) api.Location {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
 		if f.Trust <= unwind.TrustScan {

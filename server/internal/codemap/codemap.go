@@ -76,7 +76,7 @@ func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
 	return next
 }
 
-// known gives the image that the map has already if it is the same, which lies
+// known returns the image that the map has already if it is the same, which lies
 // at the index near as a rule.
 func (m *Map) known(img *image, near int) *image {
 	if near < len(m.images) && m.images[near].same(img) {
@@ -190,7 +190,7 @@ func (m *Map) Bytes(addr uint64, n int) []byte {
 	return img.file.Code(addr-img.bias, n)
 }
 
-// CodeOf gives the original code of the functions with that name, in any image.
+// CodeOf returns the original code of the functions with that name, in any image.
 func (m *Map) CodeOf(name string) (out [][]byte) {
 	for _, addr := range m.Find(name) {
 		at := unwind.InstructionAddr(addr).Lookup(m.arch)
@@ -208,7 +208,7 @@ func (m *Map) Complete(at unwind.LookupAddr) bool {
 	return ok && img.file != nil && img.file.Complete()
 }
 
-// Find gives the addresses of functions with that name, in any image.
+// Find returns the addresses of functions with that name, in any image.
 func (m *Map) Find(name string) []uint64 {
 	var out []uint64
 	for _, img := range m.images {
@@ -242,7 +242,7 @@ func (m *Map) Keys() []any {
 	return out
 }
 
-// Section gives a section of an image, by the image's index in [Map.Images], at
+// Section returns a section of an image, by the image's index in [Map.Images], at
 // its address in the target.
 func (m *Map) Section(i int, name string) (unwind.Section, bool) {
 	img := m.images[i]
@@ -269,7 +269,7 @@ func (m *Map) Executable() unwind.RangeSet {
 	return unwind.NewRangeSet(ranges...)
 }
 
-// GoRanges is where Go's own tables reign.
+// GoRanges is where Go's own tables describe the code.
 func (m *Map) GoRanges() unwind.RangeSet {
 	var ranges []unwind.Range
 	for _, img := range m.images {

@@ -130,7 +130,7 @@ func locate(pid int, path string) (string, fs.FileInfo) {
 	return path, info
 }
 
-// get gives what is known of an image, or opens it.
+// get returns what is known of an image, or opens it.
 func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, error)) (*symbols.File, error) {
 	k := f.known[key]
 	switch {

@@ -29,7 +29,7 @@ func (e *LostFileError) Error() string {
 	return s + "it is not used, but " + e.Instead
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *LostFileError) Unwrap() error { return e.Err }
 
 // openLost opens an image whose file has been deleted or replaced: the file that

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Name gives every frame its function, source line, image and offset, looked up
+// Name returns every frame its function, source line, image and offset, looked up
 // at the caller address (R9); a signal's trampoline, which no call leads to and
 // which begins right behind another function, at its first instruction. Frames that have a function already (Delve's own
 // DWARF gave it) keep it. Go functions that were inlined come as frames of

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unix gives the user at the other end of a unix socket. Not tried on a Mac.
+// Unix returns the user at the other end of a unix socket. Not tried on a Mac.
 func Unix(c *net.UnixConn) (uid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -30,5 +30,5 @@ func Unix(c *net.UnixConn) (uid int, err error) {
 func TCP(*net.TCPConn) (uid int, known bool, err error) { return 0, false, nil }
 
 // Traces says whether the process at the other end of a connection traces
-// another. Here nobody knows.
+// another. This system does not tell.
 func Traces(net.Conn, int) bool { return false }

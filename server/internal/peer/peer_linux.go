@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unix gives the user at the other end of a unix socket: of who listens, the user
+// Unix returns the user at the other end of a unix socket: of who listens, the user
 // that did so.
 func Unix(c *net.UnixConn) (uid int, err error) {
 	cred, err := credentials(c)
@@ -41,7 +41,7 @@ func credentials(c *net.UnixConn) (*unix.Ucred, error) {
 
 var errNoConnection = errors.New("the connection is not in the kernel's table")
 
-// TCP gives the user at the other end of a loopback connection. known is false
+// TCP returns the user at the other end of a loopback connection. known is false
 // where the system does not tell.
 func TCP(c *net.TCPConn) (uid int, known bool, err error) {
 	e, err := other(c)

@@ -4,51 +4,53 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/clewdbg/clew/server/stop"
 )
 
-// lookAhead does what an answer to a stackTrace request will need, where Delve has
+// prefetch does what an answer to a stackTrace request will need, where Delve has
 // nothing else to do and the program is known to stand still. Delve's stack is
 // walked at once, so that Delve finds it when it is asked; clew's own part is
 // done while Delve writes its answer. Done waits for that, and has Delve forget
 // the stack; it must be called before the next request is handled.
-func (p *Proxy) lookAhead(ctx context.Context, request int64, want page) (done func()) {
+func (p *Proxy) prefetch(ctx context.Context, request int64, want page) (done func()) {
 	if _, stopped := p.state.at(); !stopped || !p.up.Idle() {
 		return func() {}
 	}
-	var w walkAhead
+	var walked delveWalk
 	known := false
 	frames := p.framesOf(want)
-	if err := p.own(ctx, request, func(_ context.Context, v *view) error {
-		w.walked(v.session.WalkAhead(want.ThreadID, min(frames, firstWalk)))
+	if err := p.program.atStop(ctx, request, func(_ context.Context, v *view) error {
+		walked.begin(v.target.WalkAhead(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {
-		p.opts.Log("walk ahead: %v", err)
-		return w.forget // also if it is still to come
+		p.opts.Log("prefetch: %v", err)
+		return walked.end // also if it has not begun yet
 	}
 	if known {
-		return w.forget
+		return walked.end
 	}
-	looked := make(chan struct{})
+	found := make(chan struct{})
 	go func() {
-		defer close(looked)
-		p.lookAt(ctx, request, want)
+		defer close(found)
+		p.find(ctx, request, want)
 	}()
 	return func() {
-		<-looked
-		w.forget()
+		<-found
+		walked.end()
 	}
 }
 
-// walkAhead is a stack that Delve was given ahead. It may come when nobody wants
-// it any more.
-type walkAhead struct {
+// delveWalk is a stack that Delve has walked before it is asked for it. Work that
+// was given up may begin it after its end.
+type delveWalk struct {
 	mu      sync.Mutex
 	release func()
 	over    bool
 }
 
-func (w *walkAhead) walked(release func()) {
+func (w *delveWalk) begin(release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
@@ -58,11 +60,11 @@ func (w *walkAhead) walked(release func()) {
 	}
 }
 
-// forgetPatience bounds the wait for Delve's lock, which is free while the
+// releasePatience bounds the wait for Delve's lock, which is free while the
 // program stands still.
-const forgetPatience = 2 * time.Second
+const releasePatience = 2 * time.Second
 
-func (w *walkAhead) forget() {
+func (w *delveWalk) end() {
 	w.mu.Lock()
 	release := w.release
 	w.over, w.release = true, nil
@@ -74,7 +76,7 @@ func (w *walkAhead) forget() {
 	go func() { defer close(done); release() }()
 	select {
 	case <-done:
-	case <-time.After(forgetPatience):
+	case <-time.After(releasePatience):
 	}
 }
 
@@ -94,31 +96,25 @@ func (p *Proxy) framesOf(want page) int {
 // has says that so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
 	r, ok := v.known[thread]
-	if !ok || thread <= 0 {
-		return false
-	}
-	key := keyOf(r.thread)
-	if g := v.goStacks[key]; g != nil {
-		return g.holds(frames)
-	}
-	a := v.stacks[key]
-	return a != nil && a.claims && a.holds(frames)
+	return ok && thread > 0 && v.Found(stop.KeyOf(&r.thread), v.prepared, frames)
 }
 
-// lookAt looks at a thread, for who will ask. Every stop does so for the thread
-// that has stopped, while the client still reads of it.
-func (p *Proxy) lookAt(ctx context.Context, request int64, want page) {
-	err := p.own(ctx, request, func(ctx context.Context, v *view) error {
+// find finds the stack of a thread before the client asks for it. Every stop does
+// so for the thread that has stopped, while the client still reads of it.
+func (p *Proxy) find(ctx context.Context, request int64, want page) {
+	err := p.program.atStop(ctx, request, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		if frames := p.framesOf(want); v.goStackOf(ctx, th, frames) == nil {
-			_, err = p.assemble(ctx, v, th, frames, known)
+		frames := p.framesOf(want)
+		if st, err := v.Go(ctx, th, frames); err != nil || st != nil {
+			return err
 		}
+		_, err = p.assemble(ctx, v, th, frames, known)
 		return err
 	})
 	if err != nil {
-		p.opts.Log("look ahead: %v", err)
+		p.opts.Log("prefetch: %v", err)
 	}
 }

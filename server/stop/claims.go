@@ -1,0 +1,86 @@
+package stop
+
+import (
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Bounds on the frames that Delve is asked for. It takes the memory for all of
+// them before it walks, so it is asked for many only once it has shown that there
+// are: firstUnlimited bounds the first question where no depth is wanted, and
+// FirstClaims where one is.
+const (
+	MaxClaims      = 1 << 24
+	FirstClaims    = 1 << 16
+	firstUnlimited = 1 << 10
+	// sinkClaims are enough for a stack that is not held: its frames have no names.
+	sinkClaims = 1 << 10
+)
+
+// Claim fills in Delve's own frames: so many physical ones, if there are; 0 is no
+// limit. Delve counts inlined calls as frames: they come on top. The note says
+// that Delve failed, which is no failure of the stack.
+func Claim(v View, th *delve.Thread, depth int) (note string) {
+	ask := firstUnlimited
+	if depth > 0 {
+		ask = min(depth+depth/2, FirstClaims)
+	}
+	for {
+		claims, err := claim(v, th, ask)
+		if err != nil {
+			return unclaimed(err)
+		}
+		if len(claims) < ask || depth > 0 && physical(claims) >= depth || ask > MaxClaims {
+			return ""
+		}
+		if ask < FirstClaims {
+			ask = min(8*ask, FirstClaims)
+		} else {
+			ask *= 2
+		}
+	}
+}
+
+// claimSome fills in a bounded number of Delve's frames.
+func claimSome(v View, th *delve.Thread) (note string) {
+	if _, err := claim(v, th, sinkClaims); err != nil {
+		return unclaimed(err)
+	}
+	return ""
+}
+
+// claim fills in Delve's frames, and returns them as Delve has them.
+func claim(v View, th *delve.Thread, ask int) ([]unwind.Frame, error) {
+	th.Claims = nil
+	claims, err := v.Claims(*th, ask)
+	if err == nil {
+		th.Claims = withoutEmptyEnd(claims)
+	}
+	return claims, err
+}
+
+func unclaimed(err error) string { return "Delve's own frames are not known: " + err.Error() }
+
+func physical(claims []unwind.Frame) (n int) {
+	for i := range claims {
+		if !claims[i].Inlined {
+			n++
+		}
+	}
+	return n
+}
+
+// withoutEmptyEnd leaves out the frames without a PC that Delve's stack of a
+// thread ends with. They claim nothing, and how many there are depends on how
+// often Delve was asked: it keeps the walk of a thread without a goroutine for as
+// long as the program stands, and goes on with it when it is asked again, at the
+// end too. Example: a thread in runtime.futex has 9 frames at first, and 2 more,
+// with the PC 0, whenever its stack is walked once more.
+// Test: TestEmptyEnd, and TestExportIsThatOfStack of integration/dap, where one
+// thread is walked in each of a dozen exports.
+func withoutEmptyEnd(claims []unwind.Frame) []unwind.Frame {
+	for n := len(claims); n > 1 && claims[n-1].PC.Raw() == 0; n-- {
+		claims = claims[:n-1]
+	}
+	return claims
+}

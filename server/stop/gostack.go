@@ -1,0 +1,57 @@
+package stop
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Go returns the stack of a thread of control by Go's own tables alone, with at
+// least so many frames if it has them; nil where it holds other code, or is cut
+// off.
+//
+// Delve is not asked for its frames: the frames' DelveFrame is what it has if its
+// stack is the same. A client must compare them, from the innermost on, and use
+// [Stopped.Whole] where they differ. What may go wrong: two different chains could
+// show the same return addresses for a while, within a recursion of which one side
+// has skipped a level. Between Go functions neither does.
+func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, error) {
+	key := KeyOf(&th)
+	if st, known := s.goStacks[key]; known && (st == nil || st.Holds(frames)) {
+		return st, nil
+	}
+	th.Claims = nil
+	st, err := s.assemble(ctx, s.native, th, frames)
+	if err != nil {
+		return nil, err
+	}
+	if s.onlyGo(&st.Stack) {
+		for i := range st.Frames {
+			st.Frames[i].DelveFrame = i
+		}
+	} else {
+		st = nil
+	}
+	s.goStacks[key] = st
+	return st, nil
+}
+
+// onlyGo says that a stack is Go's from its innermost frame on, and whole as far
+// as it was asked for.
+func (s *Stopped) onlyGo(st *unwind.Stack) bool {
+	if st.Stop == unwind.Truncated && !st.DepthLimited || len(st.Frames) == 0 {
+		return false
+	}
+	hosted, arch := s.EngineInput().Hosted, s.Arch()
+	for i := range st.Frames {
+		f := &st.Frames[i]
+		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
+			return false
+		}
+		if !hosted.Contains(uint64(f.PC.Lookup(arch))) {
+			return false
+		}
+	}
+	return true
+}

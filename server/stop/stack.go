@@ -1,0 +1,126 @@
+package stop
+
+import (
+	"context"
+
+	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Stack is the stack of one thread of control at a stop.
+type Stack struct {
+	unwind.Stack
+	Thread delve.Thread // without claims
+	Arch   unwind.Arch
+	// Unclaimed says why Delve's own frames are not known, "" if they are. It is
+	// the last of the stack's notes, too.
+	Unclaimed string
+
+	stopped *Stopped
+	depth   int // that it was assembled to
+}
+
+// Holds says whether the stack has more than so many frames, or all that there
+// are: the caller of the last frame before a limit is not known.
+func (st *Stack) Holds(frames int) bool { return !st.DepthLimited || len(st.Frames) > frames }
+
+// leastDepth is assembled even where less is asked for: a client that asks for a
+// frame soon asks for the next one.
+const leastDepth = 32
+
+// Whole returns the stack of a thread of control, through any code, with at least
+// so many frames if it has them. prepared is this stop's.
+func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve.Thread, frames int) (*Stack, error) {
+	key := stackKey{KeyOf(&th), prepared}
+	if st := s.stacks[key]; st != nil && st.Holds(frames) {
+		return st, nil
+	}
+	claimed := th
+	note := Claim(s.View, &claimed, max(frames+1, leastDepth))
+	st, err := s.assemble(ctx, prepared, claimed, frames)
+	if err != nil {
+		return nil, err
+	}
+	if st.Unclaimed = note; note != "" {
+		st.Notes = append(st.Notes, note)
+	}
+	s.stacks[key] = st
+	return st, nil
+}
+
+func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th delve.Thread, frames int) (*Stack, error) {
+	depth := max(frames+1, leastDepth)
+	st := &Stack{Thread: th, Arch: s.Arch(), stopped: s, depth: depth}
+	st.Thread.Claims = nil
+	st.Stack = prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: depth})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // it may be truncated for that
+	}
+	return st, nil
+}
+
+// Found says whether so many frames of a thread of control were found at this stop
+// already.
+func (s *Stopped) Found(key Key, prepared *engine.Prepared, frames int) bool {
+	if st := s.goStacks[key]; st != nil {
+		return st.Holds(frames)
+	}
+	st := s.stacks[stackKey{key, prepared}]
+	return st != nil && st.Holds(frames)
+}
+
+// Stacks are the stacks that were found at this stop: by these strategies, else by
+// Go's own tables.
+func (s *Stopped) Stacks(prepared *engine.Prepared) (out []*Stack) {
+	for key, st := range s.stacks {
+		if key.prepared == prepared {
+			out = append(out, st)
+		}
+	}
+	for key, st := range s.goStacks {
+		if st != nil && s.stacks[stackKey{key, prepared}] == nil {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// AllOptions say how [Stopped.All] works.
+type AllOptions struct {
+	Depth int            // most frames of a stack, 0: no limit
+	Sink  assembler.Sink // takes the frames, of a single stack; may be nil
+	Done  func()         // is called after each stack; may be nil
+}
+
+// All assembles the stacks of threads and goroutines of this stop anew, and keeps
+// none. The threads get Delve's own frames. When ctx ends, there are fewer stacks,
+// and the last may be truncated for that: the caller asks ctx.
+func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []delve.Thread, o AllOptions) []unwind.Stack {
+	var stacks []unwind.Stack
+	for i := range threads {
+		if ctx.Err() != nil {
+			break
+		}
+		th, note := &threads[i], ""
+		switch {
+		case th.ID == 0 && len(threads) > 1:
+			// Of many parked goroutines, Delve is asked for none: it searches its list
+			// for each, and their stacks are all Go's, which its tables describe.
+		case o.Sink != nil && o.Depth == 0:
+			note = claimSome(s.View, th)
+		default:
+			note = Claim(s.View, th, o.Depth)
+		}
+		stack := prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: o.Depth, Sink: o.Sink})
+		if note != "" {
+			stack.Notes = append(stack.Notes, note)
+		}
+		stacks = append(stacks, stack)
+		if o.Done != nil {
+			o.Done()
+		}
+	}
+	return stacks
+}

@@ -1,0 +1,174 @@
+package stop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// StacksOptions say with what stacks are assembled.
+type StacksOptions struct {
+	// Strategies opens the strategies, best ranked first. It is called once, when
+	// the first stack with other code than Go's is assembled.
+	Strategies func() (order []engine.Named, done func(), err error)
+	// Patience bounds what is done for one request; 0 is [DefaultPatience].
+	Patience time.Duration
+	// Log takes what is of interest to those who debug clew itself; may be nil.
+	Log func(format string, args ...any)
+	// Notify takes what the user should know; may be nil.
+	Notify func(text string)
+}
+
+// Stacks are the stacks of one program, or of its successors after a restart,
+// assembled with one set of strategies. Its methods are safe for concurrent use,
+// and must not be called while the program runs. Goroutine 0 and below is what the
+// debugger has selected.
+type Stacks struct {
+	opts   StacksOptions
+	stops  *Stops
+	writes atomic.Uint64
+
+	// The rest belongs to the work that is being done.
+	opened  bool
+	openErr error
+	done    func() // closes the strategies
+	engine  *engine.Engine
+}
+
+// NewStacks makes stacks of no program yet; see [Stacks.Watch]. now counts the
+// program's stops.
+func NewStacks(opts StacksOptions, now func() uint64) *Stacks {
+	if opts.Notify == nil {
+		opts.Notify = func(string) {}
+	}
+	s := &Stacks{opts: opts}
+	s.stops = New(Options{
+		Now:      func() (Moment, error) { return Moment{now(), s.writes.Load()}, nil },
+		Patience: opts.Patience, Log: opts.Log,
+	})
+	return s
+}
+
+// Watch makes a program the one that stacks are of. It may be nil where clew cannot
+// look at what the debugger has: every request fails then.
+func (s *Stacks) Watch(debugger Debugger, program Program) { s.stops.Watch(debugger, program) }
+
+// Changed says that the program's memory was written to: what is known of it is
+// read again.
+func (s *Stacks) Changed() { s.writes.Add(1) }
+
+// Close ends the strategies. Nothing begins any more.
+func (s *Stacks) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.stops.opts.Patience)
+	defer cancel()
+	if s.stops.turn.take(ctx) == nil && s.done != nil { // else plugins end by themselves when clew is gone
+		s.done()
+	}
+}
+
+// GoStack returns the stack of a goroutine by Go's own tables, as [Stopped.Go].
+func (s *Stacks) GoStack(goroutine int64, frames int) (st *Stack, err error) {
+	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
+		st, err = at.Go(ctx, th, frames)
+		return err
+	})
+	return st, err
+}
+
+// Whole returns the stack of a goroutine through any code, as [Stopped.Whole].
+func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
+	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) error {
+		prepared, err := s.prepare(ctx, at)
+		if err == nil {
+			st, err = at.Whole(ctx, prepared, th, frames)
+		}
+		return err
+	})
+	return st, err
+}
+
+// Plan decides how the selected goroutine or thread is to step.
+func (s *Stacks) Plan(c stepping.Command) (d stepping.Decision, err error) {
+	err = s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
+		d, err = at.Plan(ctx, th, c, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
+		return err
+	})
+	return d, err
+}
+
+// Registers returns all registers that can be recovered for a frame of a stack;
+// those that the stack has where the frame is not found again.
+func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err error) {
+	regs = st.Frames[frame].Registers
+	err = s.do(func(ctx context.Context, at *Stopped) error {
+		prepared, err := s.prepare(ctx, at)
+		if err != nil {
+			return err
+		}
+		_, all, err := at.Registers(ctx, prepared, st, frame)
+		switch {
+		case errors.Is(err, ErrFrameGone):
+			return nil
+		case err != nil:
+			return err
+		}
+		regs = all
+		return nil
+	})
+	return regs, err
+}
+
+// Function is the name of the function that an instruction is in, as
+// [Stopped.Function].
+func (s *Stacks) Function(pc uint64) (name string, err error) {
+	err = s.do(func(_ context.Context, at *Stopped) error {
+		name = at.Function(pc)
+		return nil
+	})
+	return name, err
+}
+
+func (s *Stacks) do(work func(context.Context, *Stopped) error) error {
+	return s.stops.Do(context.Background(), 0, work)
+}
+
+// about does work about a goroutine, or what is selected.
+func (s *Stacks) about(goroutine int64, work func(context.Context, *Stopped, delve.Thread) error) error {
+	return s.do(func(ctx context.Context, at *Stopped) (err error) {
+		var th delve.Thread
+		if goroutine > 0 {
+			th, err = at.Goroutine(uint64(goroutine))
+		} else {
+			th, err = at.Selected()
+		}
+		if err != nil {
+			return err
+		}
+		return work(ctx, at, th)
+	})
+}
+
+// prepare tells the strategies of the program's images.
+func (s *Stacks) prepare(ctx context.Context, at *Stopped) (*engine.Prepared, error) {
+	if !s.opened {
+		s.opened = true
+		order, done, err := s.opts.Strategies()
+		if err != nil {
+			s.openErr = err
+			s.opts.Notify(fmt.Sprintf("stacks are Delve's own: %v", err))
+		} else {
+			s.done, s.engine = done, engine.New(order)
+		}
+	}
+	if s.openErr != nil {
+		return nil, s.openErr
+	}
+	return at.Prepare(ctx, s.engine)
+}

@@ -1,0 +1,217 @@
+package stop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Options say how the stops of a program are worked at.
+type Options struct {
+	// Now returns the present moment; an error says that the program runs.
+	Now func() (Moment, error)
+	// Moved is called when the program turns out to stand elsewhere than at the
+	// moment that Now returned. May be nil.
+	Moved func()
+	// Patience bounds a piece of work, or each step of paced work; 0 is
+	// [DefaultPatience].
+	Patience time.Duration
+	// Log takes what is of interest to those who debug clew itself; may be nil.
+	Log func(format string, args ...any)
+}
+
+// DefaultPatience is long: it must suffice for the first stack of a large
+// program on a busy machine, and stalling plugins are cut off much earlier.
+const DefaultPatience = 15 * time.Second
+
+// Stops are the stops of one program, or of its successors after restarts. What
+// was found at a stop is kept until the program moves, or is written to. Its
+// methods are safe for concurrent use.
+type Stops struct {
+	opts Options
+	turn turn
+
+	mu       sync.Mutex
+	debugger Debugger
+	program  Program
+	stopped  *Stopped      // at the last stop that was worked at
+	reached  chan struct{} // closed when it is known whether a program can be reached; nil where none is to be
+}
+
+// New makes stops of no program yet; see [Stops.Watch].
+func New(opts Options) *Stops {
+	if opts.Patience <= 0 {
+		opts.Patience = DefaultPatience
+	}
+	if opts.Log == nil {
+		opts.Log = func(string, ...any) {}
+	}
+	if opts.Moved == nil {
+		opts.Moved = func() {}
+	}
+	return &Stops{opts: opts, turn: turn{patience: opts.Patience, log: opts.Log, token: make(chan struct{}, 1)}}
+}
+
+// Watch makes a program the one that is worked with. It may be nil where clew
+// cannot look at what the debugger has: all work fails then.
+func (s *Stops) Watch(debugger Debugger, program Program) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.debugger, s.program, s.stopped = debugger, program, nil
+}
+
+// Expect announces a program that is being reached: work waits until done is
+// called, before which comes [Stops.Watch] if it was reached. It returns nil if a
+// program was announced before.
+func (s *Stops) Expect() (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reached != nil {
+		return nil
+	}
+	reached := make(chan struct{})
+	s.reached = reached
+	return func() { close(reached) }
+}
+
+// Reached waits until the program is reached, or cannot be.
+func (s *Stops) Reached(ctx context.Context) error {
+	s.mu.Lock()
+	reached := s.reached
+	s.mu.Unlock()
+	if reached == nil {
+		return nil
+	}
+	select {
+	case <-reached:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Debugger is the debugger that is watched, nil for none.
+func (s *Stops) Debugger() Debugger {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.debugger
+}
+
+// Do does a piece of work at the present stop, in bounded time. An error says that
+// it failed, took too long, or panicked, or that its results belong to no stop.
+// Request is the client's number for [Stops.Cancel], 0 for none.
+func (s *Stops) Do(ctx context.Context, request int64, work func(context.Context, *Stopped) error) error {
+	return s.DoPaced(ctx, request, func(ctx context.Context, at *Stopped, _ func()) error { return work(ctx, at) })
+}
+
+// DoPaced is [Stops.Do] for work of many steps: it calls pace after each, and only
+// the time from step to step is bounded.
+func (s *Stops) DoPaced(ctx context.Context, request int64, work func(ctx context.Context, at *Stopped, pace func()) error) error {
+	var at presence
+	ready := func(ctx context.Context) (err error) {
+		at, err = s.present(ctx)
+		return err
+	}
+	return s.turn.do(ctx, request, ready, func(ctx context.Context, pace func()) error {
+		stopped, err := s.stoppedAt(ctx, &at)
+		if err != nil {
+			return err
+		}
+		if err := work(ctx, stopped, pace); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // stacks may be truncated for that
+		}
+		if now, err := s.opts.Now(); err == nil && now.Epoch != stopped.At.Epoch {
+			return ErrMoved
+		}
+		return s.still(stopped)
+	})
+}
+
+// Alone does work that needs no program while nothing else is being done.
+func (s *Stops) Alone(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Patience, ErrPatience)
+	defer cancel()
+	if err := s.turn.take(ctx); err != nil {
+		return err
+	}
+	defer s.turn.release()
+	if err := work(ctx); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// Cancel ends the work for a request of the client's. It returns false if there is
+// none.
+func (s *Stops) Cancel(request int64) bool { return s.turn.stop(request) }
+
+// presence is what is watched, and the moment.
+type presence struct {
+	at       Moment
+	debugger Debugger
+	program  Program
+}
+
+func (s *Stops) present(ctx context.Context) (p presence, err error) {
+	if err := s.Reached(ctx); err != nil {
+		return p, err
+	}
+	if p.at, err = s.opts.Now(); err != nil {
+		return p, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.debugger, p.program = s.debugger, s.program
+	if p.program == nil {
+		return p, ErrNoProgram
+	}
+	return p, nil
+}
+
+// stoppedAt returns the stop at a moment, which is read when it is first needed.
+func (s *Stops) stoppedAt(ctx context.Context, p *presence) (*Stopped, error) {
+	s.mu.Lock()
+	kept := s.stopped
+	s.mu.Unlock()
+	if kept != nil && kept.At == p.at && kept.program == p.program {
+		if s.still(kept) == nil {
+			return kept, nil
+		}
+		if now, err := s.opts.Now(); err == nil {
+			p.at = now
+		}
+	}
+	stopped, err := At(ctx, p.program, p.debugger, false)
+	if err != nil {
+		return nil, err
+	}
+	stopped.At = p.at
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.program == p.program {
+		s.stopped = stopped
+	}
+	return stopped, nil
+}
+
+// still asks whether the program stands as at a stop. One that does not is of no
+// use any more.
+func (s *Stops) still(stopped *Stopped) error {
+	err := stopped.Still()
+	if err == nil {
+		return nil
+	}
+	s.mu.Lock()
+	kept := s.stopped == stopped
+	if kept {
+		s.stopped = nil
+	}
+	s.mu.Unlock()
+	if kept {
+		s.opts.Moved()
+	}
+	return err
+}
