@@ -19,7 +19,7 @@ const maxCode = 64 << 10
 
 // Stack assembles the stack of one thread of control. It never fails: what is
 // wrong with a stack is said in it.
-func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Options) unwind.Stack {
+func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opts Options) unwind.Stack {
 	w := &walker{
 		asm: a, target: t, thread: th, opts: opts,
 		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine},
@@ -38,7 +38,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 type walker struct {
 	asm    *Assembler
 	target *Target
-	thread *Thread
+	thread *unwind.Thread
 	opts   Options
 	stack  unwind.Stack
 	judge  *judge

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -205,7 +204,7 @@ func (v *view) toExport(want *exportArguments) (threads []delve.Thread, name str
 }
 
 // fileName names a stack's file.
-func fileName(th *assembler.Thread) string {
+func fileName(th *unwind.Thread) string {
 	if th.Goroutine != 0 {
 		return fmt.Sprintf("goroutine-%d", th.Goroutine)
 	}
