@@ -141,11 +141,7 @@ func libc() (section, header cfi.Section, code unwind.RangeSet, err error) {
 		return cfi.Section{Name: name, Addr: c.Vaddr, Data: c.Data}
 	}
 	section, header = get(".eh_frame"), get(".eh_frame_hdr")
-	var ranges []unwind.Range
-	for _, r := range f.Executable() {
-		ranges = append(ranges, unwind.Range{Start: r.Start, End: r.End})
-	}
-	return section, header, unwind.NewRangeSet(ranges...), err
+	return section, header, unwind.NewRangeSet(f.Executable()...), err
 }
 
 // stackForRules is a frame in the middle of memory that holds any rule's words.
