@@ -135,7 +135,8 @@ func (a Arch) CalleeSaved() []Register { return a.facts().saved }
 // all alike (R4), on arm64 it lies in user space (R6), on others it has no more
 // bits than a pointer.
 func (a Arch) Canonical(addr uint64) bool {
-	return addr <= a.facts().userEnd || a.InKernel(addr)
+	f := a.facts()
+	return addr <= f.userEnd || f.kernel != 0 && addr >= f.kernel
 }
 
 // InKernel says whether an address lies in the kernel's half of the address
