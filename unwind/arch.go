@@ -32,6 +32,7 @@ type facts struct {
 	pc, sp, fp, lr Register
 	// saved are the registers that the C ABI makes every function keep.
 	saved []Register
+	kept  uint64 // the same, as bits of [Registers]
 	// userEnd is the last address of user space, and kernel the first one above it,
 	// 0 where no code lies there.
 	userEnd, kernel uint64
@@ -48,6 +49,14 @@ var (
 		userEnd: ^uint64(0), register: listed()}
 	architectures = [...]*facts{ArchUnknown: &unknown, AMD64: &amd64, ARM64: &arm64, I386: &i386, ARM: &arm, S390X: &s390x}
 )
+
+func init() {
+	for _, f := range architectures {
+		for _, r := range f.saved {
+			f.kept |= 1 << slot(r)
+		}
+	}
+}
 
 func (a Arch) facts() *facts {
 	if int(a) < len(architectures) {
@@ -126,7 +135,8 @@ func (a Arch) CalleeSaved() []Register { return a.facts().saved }
 // all alike (R4), on arm64 it lies in user space (R6), on others it has no more
 // bits than a pointer.
 func (a Arch) Canonical(addr uint64) bool {
-	return addr <= a.facts().userEnd || a.InKernel(addr)
+	f := a.facts()
+	return addr <= f.userEnd || f.kernel != 0 && addr >= f.kernel
 }
 
 // InKernel says whether an address lies in the kernel's half of the address

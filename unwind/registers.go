@@ -87,6 +87,17 @@ func (r *Registers) Keep(keep func(Register) bool) {
 	}
 }
 
+// Inherit takes over the registers of from that the C ABI makes every function
+// keep, those that are known.
+func (r *Registers) Inherit(from *Registers, arch Arch) {
+	kept := from.valid & arch.facts().kept
+	r.valid |= kept
+	for ; kept != 0; kept &= kept - 1 {
+		i := bits.TrailingZeros64(kept)
+		r.value[i] = from.value[i]
+	}
+}
+
 // Len is the number of known registers.
 func (r *Registers) Len() int { return bits.OnesCount64(r.valid) }
 

@@ -62,9 +62,9 @@ func openInspected(path string, debugFolders []string) (*inspected, error) {
 }
 
 func openImage(path string, f *symbols.File) *inspectedImage {
-	i := &inspectedImage{file: f, arch: f.Arch(), code: rangeSet(f.CodeRanges())}
+	i := &inspectedImage{file: f, arch: f.Arch(), code: unwind.NewRangeSet(f.CodeRanges()...)}
 	described := inspect.Image{Arch: i.arch, Order: f.Order(), Path: path, Image: unwind.Image{
-		Base: f.Base(), Path: path, BuildID: f.BuildID(), Executable: rangeSet(f.Executable()),
+		Base: f.Base(), Path: path, BuildID: f.BuildID(), Executable: unwind.NewRangeSet(f.Executable()...),
 	}}
 	for _, b := range builtins {
 		format := b.inspection
@@ -86,14 +86,6 @@ func openImage(path string, f *symbols.File) *inspectedImage {
 		}
 	}
 	return i
-}
-
-func rangeSet(ranges []symbols.Range) unwind.RangeSet {
-	var out []unwind.Range
-	for _, r := range ranges {
-		out = append(out, unwind.Range(r))
-	}
-	return unwind.NewRangeSet(out...)
 }
 
 // problems lists the parts of the unwind information that cannot be used.

@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
@@ -13,7 +12,7 @@ import (
 // stackResult is the result of clew stack and of the demo.
 type stackResult struct {
 	at      *stop.Stopped
-	threads []assembler.Thread
+	threads []unwind.Thread
 	stacks  []unwind.Stack
 	// addresses is all that is kept of the one stack's frames, where it is set: a
 	// stack of a million frames need not be held whole to be written as CBF.

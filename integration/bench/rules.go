@@ -44,17 +44,16 @@ func rules(t *table) error {
 		f := &fdes[rng.IntN(len(fdes))]
 		addresses[i] = f.Start + rng.Uint64N(f.End-f.Start)
 	}
-	find := func(addr uint64) (*rule.Rule, error) {
+	find := func(addr uint64) (r rule.Rule, err error) {
 		f, ok := whole.Find(addr)
 		if !ok {
-			return nil, fmt.Errorf("no FDE at %#x", addr)
+			return r, fmt.Errorf("no FDE at %#x", addr)
 		}
 		row, err := whole.Row(&f, addr)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
-		r := row.Rule()
-		return &r, nil
+		return row.Rule(), nil
 	}
 	frame, caller := stackForRules(), rule.Caller{}
 	step := func(r *rule.Rule) error {
@@ -64,14 +63,14 @@ func rules(t *table) error {
 		}
 		return err
 	}
-	kept := make([]*rule.Rule, 0, len(addresses))
+	kept := make([]rule.Rule, 0, len(addresses))
 	usable := addresses[:0]
 	for _, addr := range addresses {
 		r, err := find(addr)
 		if err != nil {
 			return err
 		}
-		if step(r) == nil { // some need registers that the made-up stack does not hold
+		if step(&r) == nil { // some need registers that the made-up stack does not hold
 			kept, usable = append(kept, r), append(usable, addr)
 		}
 	}
@@ -97,9 +96,9 @@ func rules(t *table) error {
 			if err != nil {
 				return err
 			}
-			return step(r)
+			return step(&r)
 		})},
-		contender{name: "warm step", run: each(func(i int) error { return step(kept[i]) })},
+		contender{name: "warm step", run: each(func(i int) error { return step(&kept[i]) })},
 	)
 	if err != nil {
 		return err
@@ -142,11 +141,7 @@ func libc() (section, header cfi.Section, code unwind.RangeSet, err error) {
 		return cfi.Section{Name: name, Addr: c.Vaddr, Data: c.Data}
 	}
 	section, header = get(".eh_frame"), get(".eh_frame_hdr")
-	var ranges []unwind.Range
-	for _, r := range f.Executable() {
-		ranges = append(ranges, unwind.Range{Start: r.Start, End: r.End})
-	}
-	return section, header, unwind.NewRangeSet(ranges...), err
+	return section, header, unwind.NewRangeSet(f.Executable()...), err
 }
 
 // stackForRules is a frame in the middle of memory that holds any rule's words.

@@ -94,7 +94,7 @@ func FuzzStack(f *testing.F) {
 			in.Target.Executable = unwind.NewRangeSet(in.Images[0].Executable...)
 			in.Target.Writable = unwind.NewRangeSet(unwind.Range{Start: fuzzStack, End: fuzzStack + mostStack})
 		}
-		th := assembler.Thread{ID: 1, Goroutine: uint64(flags >> 3 & 1), FirstPC: unwind.PCKind(flags >> 4 & 1)}
+		th := unwind.Thread{ID: 1, Goroutine: uint64(flags >> 3 & 1), FirstPC: unwind.PCKind(flags >> 4 & 1)}
 		for reg := range unwind.Register(33) {
 			th.Registers.Set(reg, fp+uint64(reg)*8)
 		}
@@ -106,7 +106,7 @@ func FuzzStack(f *testing.F) {
 				{Low: fuzzGo, High: fuzzGo + uint64(len(goroutine)), Kind: unwind.SegmentGoroutine}}
 		}
 		if flags&64 != 0 {
-			th.Saved = &assembler.Saved{G: fp, Registers: th.Registers}
+			th.Saved = &unwind.Saved{G: fp, Registers: th.Registers}
 			th.Saved.Registers.Set(arch.SP(), fuzzGo)
 		}
 		ready := engine.New(inprocess.Strategies()).Prepare(context.Background(), &in)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -11,7 +10,7 @@ import (
 type shape struct {
 	name   string
 	memory unwind.Memory
-	thread assembler.Thread
+	thread unwind.Thread
 }
 
 // shapes makes them of a target.

@@ -20,7 +20,7 @@ type target struct {
 	session  *delve.Session
 	prepared *engine.Prepared
 	input    *engine.Input
-	thread   assembler.Thread
+	thread   unwind.Thread
 	memory   *pages
 	truth    []frame
 	live     []unwind.Range // the parts of stacks that hold the true frames
@@ -81,7 +81,7 @@ func (t *target) readStop(stem string) error {
 }
 
 // stack assembles the stack of a thread with that memory.
-func (t *target) stack(m unwind.Memory, th assembler.Thread) unwind.Stack {
+func (t *target) stack(m unwind.Memory, th unwind.Thread) unwind.Stack {
 	t.input.Target.Memory = m
 	return t.prepared.Stack(context.Background(), &th, assembler.Options{})
 }

@@ -73,11 +73,11 @@ func (s *snapshots) take() {
 	if s.arch == unwind.AMD64 {
 		shot.PACMask = 0
 	}
-	th := snapshot.Thread{ID: 1, Segments: []unwind.Segment{{Low: stackAt, High: stackAt + stackSize, Kind: unwind.SegmentThread}}}
+	th := unwind.Thread{ID: 1, Segments: []unwind.Segment{{Low: stackAt, High: stackAt + stackSize, Kind: unwind.SegmentThread}}}
 	for r, v := range s.registers() {
 		th.Registers.Set(r, v)
 	}
-	shot.Threads = []snapshot.Thread{th}
+	shot.Threads = []unwind.Thread{th}
 	from := sp - 256
 	shot.Memory = []unwind.Window{{Addr: from, Data: slices.Clone(s.stack[from-stackAt:])}}
 	for i, path := range s.program.libraries {

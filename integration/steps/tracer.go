@@ -13,7 +13,6 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
@@ -51,7 +50,7 @@ type tracer struct {
 	maps     []imagemap.Mapping
 	view     *live.View
 	prepared *engine.Prepared
-	thread   assembler.Thread
+	thread   unwind.Thread
 	stale    bool // the thread's stacks must be read again
 	code     map[uint64]instruction
 

@@ -60,7 +60,7 @@ func (t *tracer) checkWays(light *unwind.Stack) error {
 	if err := same(light, &full); err != nil {
 		return fmt.Errorf("with Delve's frames: %w", err)
 	}
-	taken, err := view.Snapshot([]assembler.Thread{current.Thread}, []unwind.Stack{full})
+	taken, err := view.Snapshot([]unwind.Thread{current.Thread}, []unwind.Stack{full})
 	if err != nil {
 		return err
 	}

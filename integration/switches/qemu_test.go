@@ -178,9 +178,9 @@ func (e *emulated) threads() []halted {
 
 // thread is the one that has stopped, with the stacks of the runtime.m that runs
 // on it: that which has the stack that SP is on.
-func (e *emulated) thread() snapshot.Thread {
+func (e *emulated) thread() unwind.Thread {
 	e.Helper()
-	th := snapshot.Thread{ID: 1, Registers: e.registers()}
+	th := unwind.Thread{ID: 1, Registers: e.registers()}
 	sp, _ := th.Registers.SP(unwind.ARM64)
 	for m := e.word(e.symbols["runtime.allm"]); m != 0; m = e.word(m + e.layout["m.alllink"]) {
 		curg := e.word(m + e.layout["m.curg"])
@@ -199,7 +199,7 @@ func (e *emulated) thread() snapshot.Thread {
 		if !found {
 			continue
 		}
-		th.Segments, th.Saved = segments, &snapshot.Saved{G: curg}
+		th.Segments, th.Saved = segments, &unwind.Saved{G: curg}
 		if curg != 0 {
 			th.Goroutine = e.word(curg + e.layout["g.goid"])
 			for reg, field := range map[unwind.Register]string{unwind.ARM64PC: "pc", unwind.ARM64SP: "sp", unwind.ARM64FP: "bp", unwind.ARM64LR: "lr"} {
@@ -219,7 +219,7 @@ const most = 128 << 10
 func (e *emulated) stack(uint64) unwind.Stack {
 	e.Helper()
 	th := e.thread()
-	s := &snapshot.Snapshot{Arch: unwind.ARM64, OS: "linux", Threads: []snapshot.Thread{th},
+	s := &snapshot.Snapshot{Arch: unwind.ARM64, OS: "linux", Threads: []unwind.Thread{th},
 		Images: []snapshot.Image{{Path: e.exe}}}
 	hold := func(low, high uint64) {
 		data := make([]byte, high-low)

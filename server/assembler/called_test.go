@@ -10,7 +10,7 @@ import (
 
 // judged assembles a stack of one step, from the leaf, with code before return
 // addresses.
-func judged(tg *Target, th *Thread, steps ...unwind.Step) unwind.Stack {
+func judged(tg *Target, th *unwind.Thread, steps ...unwind.Step) unwind.Stack {
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: steps}}
 	return tables(f.steps, &scanner{fake{name: "scan"}}).Stack(context.Background(), tg, th, Options{})
 }

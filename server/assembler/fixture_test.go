@@ -138,8 +138,8 @@ func with(fakes ...*fake) *Assembler {
 	return a
 }
 
-func thread(pc, sp, fp uint64, segments ...unwind.Segment) *Thread {
-	th := &Thread{ID: 7, Segments: segments}
+func thread(pc, sp, fp uint64, segments ...unwind.Segment) *unwind.Thread {
+	th := &unwind.Thread{ID: 7, Segments: segments}
 	th.Registers.Set(unwind.AMD64RIP, pc)
 	th.Registers.Set(unwind.AMD64RSP, sp)
 	th.Registers.Set(unwind.AMD64RBP, fp)

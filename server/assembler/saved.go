@@ -37,7 +37,7 @@ func (g *goFrame) resume() goWay {
 }
 
 // savedByOther says why the saved state is not that of the call of this function, "" if it is.
-func (g *goFrame) savedByOther(saved *Saved) string {
+func (g *goFrame) savedByOther(saved *unwind.Saved) string {
 	pc, ok := saved.Registers.PC(g.target.Arch)
 	if !ok || pc == 0 {
 		return "nothing is saved"

@@ -79,7 +79,7 @@ func (t *Target) discover(addr uint64) *unwind.Segment {
 
 // leftGoroutine says whether a frame lies on another stack than a goroutine's.
 // Behind mcall's and morestack's calls it always does.
-func (s *stacks) leftGoroutine(th *Thread, f *unwind.Frame) (left, known bool) {
+func (s *stacks) leftGoroutine(th *unwind.Thread, f *unwind.Frame) (left, known bool) {
 	if th.Saved == nil {
 		return f.PC.Kind() == unwind.KindReturn, f.PC.Kind() == unwind.KindReturn
 	}

@@ -53,7 +53,7 @@ func switchOf(fn Function) goSwitch {
 // goFrame is a frame of Go code that is to be left.
 type goFrame struct {
 	*program
-	thread    *Thread
+	thread    *unwind.Thread
 	stacks    *stacks
 	frame     *unwind.Frame
 	fn        Function

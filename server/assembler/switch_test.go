@@ -47,8 +47,8 @@ func runtimeTarget(memory unwind.Memory) *Target {
 	return t
 }
 
-func savedState(g, pc, sp, fp uint64) *Saved {
-	s := &Saved{G: g}
+func savedState(g, pc, sp, fp uint64) *unwind.Saved {
+	s := &unwind.Saved{G: g}
 	s.Registers.Set(unwind.AMD64RIP, pc)
 	s.Registers.Set(unwind.AMD64RSP, sp)
 	s.Registers.Set(unwind.AMD64RBP, fp)
@@ -70,9 +70,9 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := func(g, pc uint64) *Saved { return savedState(g, pc, um.Addr("gopark"), um.Addr("bp")) }
+	state := func(g, pc uint64) *unwind.Saved { return savedState(g, pc, um.Addr("gopark"), um.Addr("bp")) }
 	for name, c := range map[string]struct {
-		saved  *Saved
+		saved  *unwind.Saved
 		from   string
 		frames int
 		stop   unwind.StopKind
@@ -80,12 +80,12 @@ func TestResume(t *testing.T) {
 	}{
 		"the goroutine's own":         {state(switchG, goparkPC), "park", 4, unwind.End, "goexit"},
 		"the scheduler was called":    {state(switchG, goparkPC), "schedule", 3, unwind.End, "scheduler"},
-		"no goroutine runs":           {&Saved{}, "park", 2, unwind.End, "scheduler"},
+		"no goroutine runs":           {&unwind.Saved{}, "park", 2, unwind.End, "scheduler"},
 		"nothing is known":            {nil, "park", 2, unwind.Truncated, "no DWARF"},
 		"another goroutine runs":      {state(switchG+8, goparkPC), "park", 2, unwind.Truncated, "called"},
 		"it did not call":             {state(switchG, goparkPC+1), "park", 2, unwind.Truncated, "no call"},
 		"its stack is none we know":   {savedState(switchG, goparkPC, 0x5000_0000, 0), "park", 2, unwind.Truncated, "outside the thread's stacks"},
-		"its state has no PC":         {&Saved{G: switchG}, "park", 2, unwind.Truncated, "nothing is saved"},
+		"its state has no PC":         {&unwind.Saved{G: switchG}, "park", 2, unwind.Truncated, "nothing is saved"},
 		"its stack is the system's":   {savedState(switchG, goparkPC, gm.Addr("park"), 0), "park", 2, unwind.Truncated, "not above"},
 		"its PC is out of this world": {state(switchG, 1<<60), "park", 2, unwind.Truncated, "no call"},
 	} {
@@ -112,12 +112,12 @@ func TestEnter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	walk := func(saved *Saved) unwind.Stack {
+	walk := func(saved *unwind.Saved) unwind.Stack {
 		th := thread(gogoPC, um.Addr("gopark"), um.Addr("bp"), um.Segment(unwind.SegmentGoroutine))
 		th.Saved = saved
 		return with().Stack(context.Background(), runtimeTarget(memories(um)), th, Options{})
 	}
-	for name, saved := range map[string]*Saved{
+	for name, saved := range map[string]*unwind.Saved{
 		"untouched":     savedState(switchG, goparkPC, um.Addr("gopark"), um.Addr("bp")),
 		"words cleared": savedState(switchG, goparkPC, 0, 0),
 	} {
@@ -125,7 +125,7 @@ func TestEnter(t *testing.T) {
 			t.Errorf("%s: frames %#x, %v: %s", name, pcs(s), s.Stop, s.Reason)
 		}
 	}
-	for name, saved := range map[string]*Saved{
+	for name, saved := range map[string]*unwind.Saved{
 		"unknown":       nil,
 		"another's":     savedState(switchG, goparkPC, um.Addr("gopark")+8, 0),
 		"gogo for ever": savedState(switchG, 0x525000, um.Addr("gopark"), 0),

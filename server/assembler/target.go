@@ -73,30 +73,6 @@ type Function struct {
 	Asm bool
 }
 
-// Thread is one thread of control to unwind: a stopped thread, or a goroutine
-// that is parked.
-type Thread struct {
-	ID        uint64 // thread ID, 0 where there is none
-	Goroutine uint64 // 0 where there is none
-	Registers unwind.Registers
-	FirstPC   unwind.PCKind
-	// Segments are the stacks that its frames can lie on; none where unknown.
-	Segments []unwind.Segment
-	// Saved is what Go's runtime has saved of the goroutine that the thread runs;
-	// nil where that cannot be known.
-	Saved *Saved
-	// Claims are Delve's frames, innermost first.
-	Claims []unwind.Frame
-}
-
-// Saved is the state that Go's runtime keeps of a goroutine while the thread that
-// runs it is on another stack (runtime.g.sched). It counts only where the code
-// says that it was saved there and then (R14).
-type Saved struct {
-	G         uint64           // address of the runtime.g, 0 if the thread runs no goroutine
-	Registers unwind.Registers // PC (a return address), SP and FP; on arm64 x30 too
-}
-
 // Options bound one walk.
 type Options struct {
 	// MaxFrames bounds the number of physical frames; 0 is no bound.

@@ -10,7 +10,7 @@ import (
 
 // Stack assembles the stack of one thread of control. It never fails: what is
 // wrong with a stack is said in it.
-func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Options) unwind.Stack {
+func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opts Options) unwind.Stack {
 	w := &walker{
 		asm: a, target: t, thread: th, opts: opts, code: newProgram(t), window: firstWindow,
 		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}, carried: carried{fresh: true}, down: make(map[string]bool),
@@ -31,7 +31,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *Thread, opts Optio
 type walker struct {
 	asm     *Assembler
 	target  *Target
-	thread  *Thread
+	thread  *unwind.Thread
 	opts    Options
 	code    *program
 	stack   unwind.Stack

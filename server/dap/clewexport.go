@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -206,7 +205,7 @@ func (v *view) toExport(want *exportArguments) (threads []delve.Thread, name str
 }
 
 // fileName names a stack's file.
-func fileName(th *assembler.Thread) string {
+func fileName(th *unwind.Thread) string {
 	if th.Goroutine != 0 {
 		return fmt.Sprintf("goroutine-%d", th.Goroutine)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -30,7 +29,7 @@ type goroutine struct {
 	lo, hi     uint64
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
 	start      uint64 // its first function
-	sched      assembler.Saved
+	sched      unwind.Saved
 }
 
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
@@ -72,9 +71,9 @@ func (r *goRuntime) readG(addr uint64) (goroutine, error) {
 }
 
 // saved is the state in the runtime.g whose words are given.
-func (r *goRuntime) saved(addr uint64, word func(int64) uint64) assembler.Saved {
+func (r *goRuntime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
 	a := r.arch
-	out := assembler.Saved{G: addr}
+	out := unwind.Saved{G: addr}
 	out.Registers.Set(a.PC(), word(r.layout.gSchedPC))
 	out.Registers.Set(a.SP(), word(r.layout.gSchedSP))
 	out.Registers.Set(a.FP(), word(r.layout.gSchedBP))
@@ -191,7 +190,7 @@ func systemStacks(segments []unwind.Segment) (out []unwind.Segment) {
 // parked is a goroutine that no thread runs: its first PC is a return address
 // (R9).
 func parked(a unwind.Arch, g goroutine) Thread {
-	th := Thread{Thread: assembler.Thread{
+	th := Thread{Thread: unwind.Thread{
 		Goroutine: g.id, FirstPC: unwind.KindReturn,
 		Segments: []unwind.Segment{{Low: g.lo, High: g.hi, Kind: unwind.SegmentGoroutine}},
 	}}

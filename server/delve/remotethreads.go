@@ -8,7 +8,6 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -62,7 +61,7 @@ func (r *Remote) thread(id int, maps []imagemap.Mapping) (Thread, error) {
 		return Thread{}, err
 	}
 	thread := Thread{
-		Thread:  assembler.Thread{ID: uint64(id), Registers: regs.Registers, FirstPC: unwind.KindInstruction},
+		Thread:  unwind.Thread{ID: uint64(id), Registers: regs.Registers, FirstPC: unwind.KindInstruction},
 		Current: id == r.seen.current,
 	}
 	rt := r.runtime()

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -70,7 +69,7 @@ func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
 		th.Goroutine, th.Saved = curg.id, &curg.sched
 	} else if user == 0 {
-		th.Saved = &assembler.Saved{} // it runs none
+		th.Saved = &unwind.Saved{} // it runs none
 	}
 	signal, _ := add(r.readPointer(g.m, r.layout.mGsignal), unwind.SegmentSignal)
 	if g0, ok := add(r.readPointer(g.m, r.layout.mG0), unwind.SegmentG0); ok {

@@ -7,14 +7,13 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // Thread is a stopped thread of the target, or a goroutine that is parked.
 type Thread struct {
-	assembler.Thread
+	unwind.Thread
 	// Current is set for the thread that stopped the program.
 	Current bool
 	// Runtime is set for a thread that Go's runtime made for itself and that runs
@@ -65,7 +64,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
 	}
 	thread := Thread{
-		Thread:  assembler.Thread{ID: uint64(th.ThreadID()), Registers: regs, FirstPC: unwind.KindInstruction},
+		Thread:  unwind.Thread{ID: uint64(th.ThreadID()), Registers: regs, FirstPC: unwind.KindInstruction},
 		Current: th.ThreadID() == t.CurrentThread().ThreadID(),
 	}
 	sp, _ := regs.SP(arch(t))

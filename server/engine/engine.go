@@ -153,7 +153,7 @@ func (t *strategy) rank(ctx context.Context, in *Input, higher unwind.RangeSet) 
 
 // Stack assembles and names the stack of one thread of control. Frames that go
 // to a sink have no names.
-func (p *Prepared) Stack(ctx context.Context, th *assembler.Thread, opts assembler.Options) unwind.Stack {
+func (p *Prepared) Stack(ctx context.Context, th *unwind.Thread, opts assembler.Options) unwind.Stack {
 	stack := p.asm.Stack(ctx, &p.in.Target, th, opts)
 	if p.in.Names != nil && opts.Sink == nil {
 		p.in.Names.Name(&stack)

@@ -155,7 +155,7 @@ func TestStrategyThatFailsIsLeftOutAndNamed(t *testing.T) {
 	in := input()
 	in.Notes = []string{"an image was replaced"}
 	p := New([]Named{{"broken", broken}}).Prepare(context.Background(), in)
-	var th assembler.Thread
+	var th unwind.Thread
 	th.Registers.Set(unwind.AMD64RIP, 0x1000)
 	th.Registers.Set(unwind.AMD64RSP, 0x7000)
 	s := p.Stack(context.Background(), &th, assembler.Options{})
@@ -174,7 +174,7 @@ func TestNotesAboutImages(t *testing.T) {
 	}
 	in.About = [][]string{{"its debug file is another's"}, {"never mind"}}
 	p := New([]Named{{"lame", lame}}).Prepare(context.Background(), in)
-	var th assembler.Thread
+	var th unwind.Thread
 	th.Registers.Set(unwind.AMD64RIP, 0x1000)
 	th.Registers.Set(unwind.AMD64RSP, 0x7000)
 	s := p.Stack(context.Background(), &th, assembler.Options{})

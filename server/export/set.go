@@ -10,7 +10,6 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -26,7 +25,7 @@ var endings = map[string]string{
 type Set struct {
 	Arch    unwind.Arch
 	Stacks  []unwind.Stack
-	Threads []assembler.Thread // that they are of: their segments have names in text
+	Threads []unwind.Thread // that they are of: their segments have names in text
 	Images  *imagemap.ImageMap
 	// Snapshot makes a snapshot of the stacks; nil where what was read for them was
 	// not kept.

@@ -4,7 +4,6 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -12,7 +11,7 @@ import (
 // Snapshot makes a snapshot of the threads that were unwound, holding the
 // memory that was read for their stacks, which it is expected to give again.
 // The view must have been taken with record set.
-func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
+func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
 	t := &v.Input.Target
 	lost := false
 	for _, img := range v.Images().All() {
@@ -29,16 +28,7 @@ func (v *View) Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*sna
 	for _, img := range v.Images().All() {
 		s.Images = append(s.Images, snapshotImage(img))
 	}
-	for _, th := range threads {
-		out := snapshot.Thread{
-			ID: th.ID, Goroutine: th.Goroutine, Registers: th.Registers, FirstPC: th.FirstPC,
-			Segments: th.Segments, Claims: th.Claims,
-		}
-		if th.Saved != nil {
-			out.Saved = &snapshot.Saved{G: th.Saved.G, Registers: th.Saved.Registers}
-		}
-		s.Threads = append(s.Threads, out)
-	}
+	s.Threads = append(s.Threads, threads...)
 	if lost {
 		return s, nil // elsewhere there is no such file: the kernel alone has it
 	}

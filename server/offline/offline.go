@@ -28,14 +28,14 @@ type Opener struct {
 func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folders }
 
 // Open is [Opener.Open] of a new one.
-func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []assembler.Thread, error) {
+func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []unwind.Thread, error) {
 	return (&Opener{Root: root}).Open(s, dir)
 }
 
 // Open makes the input and the threads. Paths of images are relative to dir;
 // absolute ones lie below the root. An image that cannot be opened, or that is
 // another build, is not used, and every stack says so.
-func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []assembler.Thread, error) {
+func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []unwind.Thread, error) {
 	memory, err := s.Target()
 	if err != nil {
 		return nil, nil, err
@@ -64,18 +64,7 @@ func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []assemb
 		},
 		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(), About: code.About(),
 	}
-	threads := make([]assembler.Thread, 0, len(s.Threads))
-	for _, t := range s.Threads {
-		th := assembler.Thread{
-			ID: t.ID, Goroutine: t.Goroutine, Registers: t.Registers, FirstPC: t.FirstPC,
-			Segments: t.Segments, Claims: t.Claims,
-		}
-		if t.Saved != nil {
-			th.Saved = &assembler.Saved{G: t.Saved.G, Registers: t.Saved.Registers}
-		}
-		threads = append(threads, th)
-	}
-	return in, threads, nil
+	return in, append([]unwind.Thread{}, s.Threads...), nil
 }
 
 // writable lists the writable mappings, nil where mappings are unknown.

@@ -20,10 +20,10 @@ const (
 )
 
 func taken() *snapshot.Snapshot {
-	th := snapshot.Thread{
+	th := unwind.Thread{
 		ID: 7, Goroutine: 3, FirstPC: unwind.KindInstruction,
 		Segments: []unwind.Segment{{Low: stack, High: stack + 0x100, Kind: unwind.SegmentThread}},
-		Saved:    &snapshot.Saved{G: 0xc000},
+		Saved:    &unwind.Saved{G: 0xc000},
 		Claims:   []unwind.Frame{{DelveFrame: 1}},
 	}
 	th.Registers.Set(unwind.AMD64.PC(), code+0x10)
@@ -36,7 +36,7 @@ func taken() *snapshot.Snapshot {
 			{Start: code, End: codeEnd, Perm: "r-xp", Path: "lost.so (deleted)"},
 			{Start: 0x50_0000, End: 0x50_1000, Perm: "rw-p"},
 		},
-		Threads: []snapshot.Thread{th},
+		Threads: []unwind.Thread{th},
 		Memory:  []unwind.Window{{Addr: stack, Data: make([]byte, 0x100)}},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -35,7 +34,7 @@ func situation() *Situation {
 	}
 	return &Situation{
 		Arch: unwind.AMD64,
-		Thread: assembler.Thread{ID: 7, Goroutine: 1, Claims: append([]unwind.Frame(nil), frames...), Segments: []unwind.Segment{
+		Thread: unwind.Thread{ID: 7, Goroutine: 1, Claims: append([]unwind.Frame(nil), frames...), Segments: []unwind.Segment{
 			{Low: goHigh - 0x8000, High: goHigh, Kind: unwind.SegmentGoroutine},
 			{Low: g0High - 0x4000, High: g0High, Kind: unwind.SegmentG0},
 		}},

@@ -3,7 +3,6 @@ package stepping
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -40,7 +39,7 @@ type Situation struct {
 	Arch unwind.Arch
 	// Thread is the thread or goroutine. Its claims are Delve's frames of the same
 	// stop, at least [Frames] physical ones where there are as many.
-	Thread assembler.Thread
+	Thread unwind.Thread
 	// Stack is its stack by the assembler, at least [Frames] physical frames.
 	Stack unwind.Stack
 	// Executable holds every executable mapping.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
@@ -39,7 +38,7 @@ type View interface {
 	Still() error
 	// Snapshot holds the threads and the memory that was read for their stacks. The
 	// view must have been taken with record set.
-	Snapshot(threads []assembler.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error)
+	Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error)
 }
 
 // Debugger is the debugger that holds the program: a [delve.Session], or a

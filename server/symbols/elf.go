@@ -53,14 +53,14 @@ func (f *elfFile) Relocatable() bool { return f.Type == elf.ET_REL }
 
 // Executable implements [object]. What a segment has beyond the file's end is no
 // code: a damaged header may claim any amount of it.
-func (f *elfFile) Executable() []Range {
-	var out []Range
+func (f *elfFile) Executable() []unwind.Range {
+	var out []unwind.Range
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 {
 			continue
 		}
 		if n := inFile(p); p.Vaddr+n > p.Vaddr {
-			out = append(out, Range{p.Vaddr, p.Vaddr + n})
+			out = append(out, unwind.Range{Start: p.Vaddr, End: p.Vaddr + n})
 		}
 	}
 	return out
@@ -76,11 +76,11 @@ func inFile(p *elf.Prog) uint64 {
 }
 
 // CodeRanges implements [object].
-func (f *elfFile) CodeRanges() []Range {
-	var out []Range
+func (f *elfFile) CodeRanges() []unwind.Range {
+	var out []unwind.Range
 	for _, s := range f.Sections {
 		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Type != elf.SHT_NOBITS && s.Addr+s.Size > s.Addr {
-			out = append(out, Range{s.Addr, s.Addr + s.Size})
+			out = append(out, unwind.Range{Start: s.Addr, End: s.Addr + s.Size})
 		}
 	}
 	if len(out) == 0 {

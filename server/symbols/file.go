@@ -15,9 +15,6 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Range is the addresses Start to End, without End.
-type Range struct{ Start, End uint64 }
-
 // File is a linked file, ELF or Mach-O. It is safe for concurrent use.
 type File struct {
 	object
@@ -47,10 +44,10 @@ type object interface {
 	// address.
 	Relocatable() bool
 	// Executable lists the executable segments.
-	Executable() []Range
+	Executable() []unwind.Range
 	// CodeRanges lists where instructions are: the sections of code, or the executable
 	// segments, which may hold other things too, where there are no section headers.
-	CodeRanges() []Range
+	CodeRanges() []unwind.Range
 	// Code returns up to n bytes of an executable segment's contents from vaddr on.
 	Code(vaddr uint64, n int) []byte
 	// Section returns a section by the name that strategies ask for it.

@@ -137,20 +137,20 @@ func (f *machoFile) goMoved() uint64 { return 0 }
 func (f *machoFile) Relocatable() bool { return f.Type == macho.Object }
 
 // Executable implements [object].
-func (f *machoFile) Executable() (out []Range) {
+func (f *machoFile) Executable() (out []unwind.Range) {
 	for i := range f.Segments {
 		if s := &f.Segments[i]; s.Executable() {
-			out = append(out, Range{s.Addr, s.Addr + s.Size})
+			out = append(out, unwind.Range{Start: s.Addr, End: s.Addr + s.Size})
 		}
 	}
 	return out
 }
 
 // CodeRanges implements [object].
-func (f *machoFile) CodeRanges() (out []Range) {
+func (f *machoFile) CodeRanges() (out []unwind.Range) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Code() && s.Addr+s.Size > s.Addr {
-			out = append(out, Range{s.Addr, s.Addr + s.Size})
+			out = append(out, unwind.Range{Start: s.Addr, End: s.Addr + s.Size})
 		}
 	}
 	if len(out) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Bounds on an image that is read from memory.
@@ -25,7 +26,7 @@ var errNotLoaded = errors.New("memory holds no ELF image of 64 bits that could b
 // that are not loaded are missing: in ELF section headers, all symbols but dynamic
 // ones, DWARF. It is as the process sees it, so data may have changed since. read
 // lists the ranges that were read, or may be.
-func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err error) {
+func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []unwind.Range, err error) {
 	var magic [4]byte
 	if _, err := memory.ReadAt(magic[:], int64(base)); err != nil {
 		return nil, nil, err
@@ -38,22 +39,22 @@ func Loaded(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err e
 
 // loadedMachO reads an image with its header at base. Its contents are read when
 // they are asked for.
-func loadedMachO(memory io.ReaderAt, base uint64) (*File, []Range, error) {
+func loadedMachO(memory io.ReaderAt, base uint64) (*File, []unwind.Range, error) {
 	m, err := macho.Loaded(memory, base)
 	if err != nil {
 		return nil, nil, err
 	}
-	var read []Range
+	var read []unwind.Range
 	for _, r := range m.Ranges() {
 		if r.End-r.Start > maxLoaded {
 			return nil, nil, fmt.Errorf("the %#x bytes at %#x are too many to be read from memory", r.End-r.Start, r.Start)
 		}
-		read = append(read, Range(r))
+		read = append(read, unwind.Range(r))
 	}
 	return newMachOFile(m), read, nil
 }
 
-func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, err error) {
+func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []unwind.Range, err error) {
 	var header elf.Header64
 	raw := make([]byte, binary.Size(header))
 	if _, err := memory.ReadAt(raw, int64(base)); err != nil {
@@ -94,7 +95,7 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []Range, er
 }
 
 // readSegments reads the loaded segments to their places in the file.
-func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []byte, read []Range, err error) {
+func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []byte, read []unwind.Range, err error) {
 	for _, p := range progs {
 		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Filesz == 0 {
 			continue
@@ -109,7 +110,7 @@ func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []
 		if _, err := memory.ReadAt(image[p.Off:end], int64(p.Vaddr+bias)); err != nil {
 			return nil, nil, err
 		}
-		read = append(read, Range{p.Vaddr + bias, p.Vaddr + bias + p.Filesz})
+		read = append(read, unwind.Range{Start: p.Vaddr + bias, End: p.Vaddr + bias + p.Filesz})
 	}
 	return image, read, nil
 }

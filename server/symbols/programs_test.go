@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/internal/gotab/testprog"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Go's table must be found however the program was linked. CLEW_GO_TOOLCHAINS
@@ -76,7 +77,7 @@ func checkGo(t *testing.T, f *File, b testprog.Build) {
 	}
 }
 
-func within(ranges []Range, addr uint64) bool {
+func within(ranges []unwind.Range, addr uint64) bool {
 	for _, r := range ranges {
 		if addr >= r.Start && addr < r.End {
 			return true

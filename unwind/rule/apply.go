@@ -27,65 +27,59 @@ func (r *Rule) Apply(f *Frame, caller *Caller) error {
 	if r.Signal {
 		caller.Kind = unwind.KindInstruction
 	}
-	s := step{rule: r, frame: f}
-	if err := s.findCFA(); err != nil {
+	s := step{rule: r} // without f, which expressions take: so rules stay on the stack
+	if err := s.findCFA(f); err != nil {
 		return err
 	}
 	caller.CFA = s.cfa
 	out := &caller.Registers
+	pc, lr, fp := r.Arch.PC(), r.Arch.LR(), r.Arch.FP()
+	if r.Signal {
+		lr = unwind.NoRegister // the caller's still
+	}
 	out.Set(r.Arch.SP(), s.cfa)
-	ra, err := s.returnAddress()
+	ra, err := s.returnAddress(f)
 	if err != nil {
 		return err
 	}
 	if r.Arch == unwind.ARM64 {
 		ra = Strip(ra, f.PACMask)
 	}
-	out.Set(r.Arch.PC(), ra)
+	out.Set(pc, ra)
 	if r.Kept {
-		for _, reg := range r.Arch.CalleeSaved() {
-			if v, ok := f.Registers.Get(reg); ok {
-				out.Set(reg, v)
-			}
-		}
+		out.Inherit(f.Registers, r.Arch)
 	}
 	for i := range r.Saved {
-		if reg := r.Saved[i].Register; r.holds(reg) {
-			if err := s.restore(out, reg, &r.Saved[i].Value); err != nil {
+		// The return address is the caller's PC. Its link register was overwritten by
+		// the call (R10).
+		if reg := r.Saved[i].Register; reg != pc && reg != lr && reg.Held() {
+			if err := s.restore(f, out, reg, &r.Saved[i].Value); err != nil {
 				return err
 			}
 		}
 	}
-	return s.restore(out, r.Arch.FP(), &r.FP)
-}
-
-// holds says whether a value of a register counts for the caller. The return
-// address is the caller's PC; its link register was overwritten by the call (R10),
-// unless the caller was interrupted.
-func (r *Rule) holds(reg unwind.Register) bool {
-	return reg != r.Arch.PC() && (reg != r.Arch.LR() || r.Signal) && reg.Held()
+	return s.restore(f, out, fp, &r.FP)
 }
 
 // step is the state of Apply.
 type step struct {
 	rule     *Rule
-	frame    *Frame
 	cfa      uint64
 	cfaKnown bool
 }
 
 // findCFA computes the CFA.
-func (s *step) findCFA() error {
+func (s *step) findCFA(f *Frame) error {
 	r := s.rule
 	var err error
 	switch r.CFA.From {
 	case Register:
-		s.cfa, err = s.value(&r.CFA, r.CFA.Register, forCFA)
+		s.cfa, err = s.value(f, &r.CFA, r.CFA.Register, forCFA)
 		if err == nil && r.CFA.Deref {
 			s.cfa, err = s.add(s.cfa, r.Add)
 		}
 	case Expression: // a value, unless Deref: not read from memory
-		s.cfa, err = s.expression(&r.CFA, false)
+		s.cfa, err = s.expression(f, &r.CFA, false)
 	default:
 		err = &ImpossibleError{Reason: "there is no rule for the CFA"}
 	}
@@ -94,51 +88,51 @@ func (s *step) findCFA() error {
 }
 
 // returnAddress computes the return address, which may be signed.
-func (s *step) returnAddress() (uint64, error) {
+func (s *step) returnAddress(f *Frame) (uint64, error) {
 	r := s.rule
 	lr := r.Arch.LR()
 	switch {
 	case r.RA.From == Lost, r.RA.From == Same && lr == unwind.NoRegister:
 		return 0, &ImpossibleError{CFA: s.cfa, Reason: "there is no rule for the return address"}
 	case r.RA.From == Same:
-		return s.linkRegister()
+		return s.linkRegister(f)
 	case r.RA.From == Register && !r.RA.Deref && r.RA.Register == lr:
-		return s.linkRegister()
+		return s.linkRegister(f)
 	}
-	return s.value(&r.RA, lr, forRA)
+	return s.value(f, &r.RA, lr, forRA)
 }
 
 // linkRegister returns the return address that is still in the link register.
-func (s *step) linkRegister() (uint64, error) {
+func (s *step) linkRegister(f *Frame) (uint64, error) {
 	lr := s.rule.Arch.LR()
-	if s.overwritten(lr) {
+	if s.overwritten(f, lr) {
 		return 0, &ImpossibleError{CFA: s.cfa, Reason: "the return address is said to be in " +
 			s.rule.Arch.RegisterName(lr) + ", which the frame's call has overwritten (R10)"}
 	}
-	return s.register(lr, forRA)
+	return s.register(f, lr, forRA)
 }
 
 // overwritten says that a register is the link register of a frame that has called:
 // the call has overwritten it (R10), unless a signal interrupted the frame.
-func (s *step) overwritten(reg unwind.Register) bool {
-	return reg == s.rule.Arch.LR() && s.frame.Kind == unwind.KindReturn && !s.rule.Signal
+func (s *step) overwritten(f *Frame, reg unwind.Register) bool {
+	return reg == s.rule.Arch.LR() && f.Kind == unwind.KindReturn && !s.rule.Signal
 }
 
 // restore sets a register of the caller, or forgets it where its value is lost.
-func (s *step) restore(out *unwind.Registers, reg unwind.Register, v *Value) error {
+func (s *step) restore(f *Frame, out *unwind.Registers, reg unwind.Register, v *Value) error {
 	same := v.From == Same
 	if v.When != Always {
 		switch {
 		case v.When == Unrestored:
-			same = same || s.frame.restored(s.rule.Arch, s.cfa)
-		case !s.pointed(v):
+			same = same || f.restored(s.rule.Arch, s.cfa)
+		case !s.pointed(f, v):
 			out.Forget(reg)
 			return nil
 		}
 	}
 	switch {
 	case same:
-		if v, ok := s.frame.Registers.Get(reg); ok {
+		if v, ok := f.Registers.Get(reg); ok {
 			out.Set(reg, v)
 		} else {
 			out.Forget(reg)
@@ -148,7 +142,7 @@ func (s *step) restore(out *unwind.Registers, reg unwind.Register, v *Value) err
 		out.Forget(reg)
 		return nil
 	}
-	got, err := s.value(v, reg, "")
+	got, err := s.value(f, v, reg, "")
 	if err != nil {
 		if _, lost := err.(*MissingRegister); lost { //nolint:errorlint // made here, never wrapped
 			out.Forget(reg)
@@ -161,18 +155,18 @@ func (s *step) restore(out *unwind.Registers, reg unwind.Register, v *Value) err
 }
 
 // pointed says whether the frame pointer points to a value's place.
-func (s *step) pointed(v *Value) bool {
+func (s *step) pointed(f *Frame, v *Value) bool {
 	base := s.cfa
 	if v.From == Register {
-		base, _ = s.frame.Registers.Get(v.Register)
+		base, _ = f.Registers.Get(v.Register)
 	}
-	fp, ok := s.frame.Registers.FP(s.rule.Arch)
+	fp, ok := f.Registers.FP(s.rule.Arch)
 	return ok && fp == base+uint64(v.Offset)
 }
 
 // value computes a value that rests on the CFA, a register or an expression. reg
 // and what it is for are for errors.
-func (s *step) value(v *Value, reg unwind.Register, what string) (uint64, error) {
+func (s *step) value(f *Frame, v *Value, reg unwind.Register, what string) (uint64, error) {
 	var sum uint64
 	var err error
 	switch v.From {
@@ -182,38 +176,38 @@ func (s *step) value(v *Value, reg unwind.Register, what string) (uint64, error)
 		if what == "" {
 			what = s.rule.Arch.RegisterName(reg)
 		}
-		if sum, err = s.register(v.Register, what); err == nil {
+		if sum, err = s.register(f, v.Register, what); err == nil {
 			sum, err = s.add(sum, v.Offset)
 		}
 	case Expression:
-		return s.expression(v, true)
+		return s.expression(f, v, true)
 	}
 	if err != nil || !v.Deref {
 		return sum, err
 	}
-	return s.word(sum)
+	return s.word(f, sum)
 }
 
 // register returns the frame's value of a register.
-func (s *step) register(reg unwind.Register, what string) (uint64, error) {
-	if v, ok := s.frame.Registers.Get(reg); ok && !s.overwritten(reg) {
+func (s *step) register(f *Frame, reg unwind.Register, what string) (uint64, error) {
+	if v, ok := f.Registers.Get(reg); ok && !s.overwritten(f, reg) {
 		return v, nil
 	}
 	return 0, &MissingRegister{Register: reg, Name: s.rule.Arch.RegisterName(reg), For: what}
 }
 
-func (s *step) expression(v *Value, push bool) (uint64, error) {
+func (s *step) expression(f *Frame, v *Value, push bool) (uint64, error) {
 	if v.Expr == nil {
 		return 0, &ImpossibleError{CFA: s.cfa, Reason: "the expression is missing"}
 	}
-	sum, err := v.Expr.Evaluate(s.frame, s.cfa, push)
+	sum, err := v.Expr.Evaluate(f, s.cfa, push)
 	if err != nil {
 		return 0, s.widen(err)
 	}
 	if !v.Deref {
 		return sum, nil
 	}
-	return s.word(sum)
+	return s.word(f, sum)
 }
 
 func (s *step) add(base uint64, off int64) (uint64, error) {
@@ -221,17 +215,17 @@ func (s *step) add(base uint64, off int64) (uint64, error) {
 }
 
 // word reads a word of memory.
-func (s *step) word(addr uint64) (uint64, error) {
+func (s *step) word(f *Frame, addr uint64) (uint64, error) {
 	order := binary.ByteOrder(binary.LittleEndian)
 	if s.rule.Big {
 		order = binary.BigEndian
 	}
 	size := s.rule.Arch.PointerSize()
 	if size == 8 {
-		if v, ok := s.frame.Memory.Word(addr, order); ok {
+		if v, ok := f.Memory.Word(addr, order); ok {
 			return v, nil
 		}
-	} else if v, err := unwind.ReadWord(s.frame.Memory, addr, size, order); err == nil {
+	} else if v, err := unwind.ReadWord(f.Memory, addr, size, order); err == nil {
 		return v, nil
 	}
 	return 0, s.widen(Need(addr, size))

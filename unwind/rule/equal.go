@@ -26,7 +26,7 @@ func (r *Rule) EqualPlaces(o *Rule) bool {
 	}
 	for _, list := range [][]Saved{r.Saved, o.Saved} {
 		for i := range list {
-			if reg := list[i].Register; r.holds(reg) && !r.equalAt(o, reg) {
+			if reg := list[i].Register; reg != r.Arch.PC() && (reg != r.Arch.LR() || r.Signal) && reg.Held() && !r.equalAt(o, reg) {
 				return false
 			}
 		}

@@ -214,7 +214,23 @@ func BenchmarkFind(b *testing.B) {
 			i++
 		}
 	})
+	b.Run("rule", func(b *testing.B) {
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			at := addrs[i%len(addrs)]
+			f, _ := tbl.Find(at)
+			row, err := tbl.Row(&f, at)
+			if err != nil {
+				b.Fatal(err)
+			}
+			kept = row.Rule()
+			i++
+		}
+	})
 }
+
+var kept rule.Rule
 
 func libc(b *testing.B) *cfitest.File {
 	paths, _ := filepath.Glob("/lib/*-linux-gnu/libc.so.6")

@@ -41,7 +41,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 func bigLine(b *testing.B) []byte {
 	var regs unwind.Registers
 	regs.Set(unwind.AMD64RIP, 1)
-	s := &Snapshot{Arch: unwind.AMD64, OS: "linux", Threads: []Thread{{Registers: regs}}}
+	s := &Snapshot{Arch: unwind.AMD64, OS: "linux", Threads: []unwind.Thread{{Registers: regs}}}
 	for i := range 512 {
 		data := make([]byte, 16<<10)
 		for j := range data {

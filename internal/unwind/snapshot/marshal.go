@@ -73,7 +73,7 @@ func (s *Snapshot) Marshal() ([]byte, error) {
 		OS:      s.OS,
 		Images:  each(s.Images, imageOf),
 		PACMask: stackjson.Address(s.PACMask),
-		Threads: each(s.Threads, func(t Thread) threadForm { return threadOf(s.Arch, &t) }),
+		Threads: each(s.Threads, func(t unwind.Thread) threadForm { return threadOf(s.Arch, &t) }),
 		Memory:  each(s.Memory, windowOf),
 		Expect:  s.Expect,
 	}
@@ -118,7 +118,7 @@ func segmentOf(g unwind.Segment) segmentForm {
 	return segmentForm{Low: stackjson.Address(g.Low), High: stackjson.Address(g.High), Kind: g.Kind.String()}
 }
 
-func threadOf(arch unwind.Arch, t *Thread) threadForm {
+func threadOf(arch unwind.Arch, t *unwind.Thread) threadForm {
 	out := threadForm{ID: t.ID, Goroutine: t.Goroutine, Registers: stackjson.RegistersByName(arch, &t.Registers)}
 	if t.FirstPC != unwind.KindInstruction {
 		out.FirstPC = t.FirstPC.String()

@@ -133,7 +133,7 @@ func (p parser) mapping(int) (m Map, err error) {
 	return m, err
 }
 
-func (p parser) thread(int) (t Thread, err error) {
+func (p parser) thread(int) (t unwind.Thread, err error) {
 	err = p.Struct(&threadFields, func(name string) (err error) {
 		switch name {
 		case "id":
@@ -164,8 +164,8 @@ func (p parser) claim(i int) (unwind.Frame, error) {
 	return f, err
 }
 
-func (p parser) saved() (*Saved, error) {
-	out := &Saved{}
+func (p parser) saved() (*unwind.Saved, error) {
+	out := &unwind.Saved{}
 	err := p.Struct(&savedFields, func(name string) (err error) {
 		switch name {
 		case "g":

@@ -66,7 +66,7 @@ var drawSnapshot = rapid.Custom(func(t *rapid.T) *Snapshot {
 		ByteOrder: rapid.SampledFrom([]binary.ByteOrder{binary.LittleEndian, binary.BigEndian}).Draw(t, "order"),
 		OS:        rapid.SampledFrom([]string{"linux", "darwin"}).Draw(t, "os"),
 		PACMask:   rapid.Uint64().Draw(t, "pac"),
-		Images:    []Image{}, Threads: []Thread{}, Memory: []unwind.Window{},
+		Images:    []Image{}, Threads: []unwind.Thread{}, Memory: []unwind.Window{},
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "images") {
 		img := Image{Path: rapid.SampledFrom([]string{"a", "/lib/<x>", "[vdso]"}).Draw(t, "path")}
@@ -85,7 +85,7 @@ var drawSnapshot = rapid.Custom(func(t *rapid.T) *Snapshot {
 		}
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "threads") {
-		th := Thread{
+		th := unwind.Thread{
 			ID: rapid.Uint64().Draw(t, "id"), Goroutine: rapid.Uint64().Draw(t, "goroutine"),
 			Registers: drawRegisters(t, arch),
 			FirstPC:   rapid.SampledFrom([]unwind.PCKind{unwind.KindInstruction, unwind.KindReturn}).Draw(t, "firstPC"),
@@ -98,7 +98,7 @@ var drawSnapshot = rapid.Custom(func(t *rapid.T) *Snapshot {
 			}
 		}
 		if rapid.Bool().Draw(t, "has saved") {
-			th.Saved = &Saved{G: drawAddr(t, arch), Registers: drawRegisters(t, arch)}
+			th.Saved = &unwind.Saved{G: drawAddr(t, arch), Registers: drawRegisters(t, arch)}
 		}
 		for i := range rapid.IntRange(0, 2).Draw(t, "claims") {
 			th.Claims = append(th.Claims, drawClaim(t, arch, i))

@@ -25,7 +25,7 @@ type Snapshot struct {
 	// PACMask has the bits set that pointer authentication uses in a return
 	// address (R11); 0 where it is unknown or there is none.
 	PACMask uint64
-	Threads []Thread
+	Threads []unwind.Thread
 	// Memory holds original bytes: a debugger's breakpoints are removed.
 	Memory []unwind.Window
 	// Expect is what a correct unwinder answers; nil where nobody knows.
@@ -52,33 +52,6 @@ type Map struct {
 
 // Executable says whether code may run there.
 func (m Map) Executable() bool { return len(m.Perm) > 2 && m.Perm[2] == 'x' }
-
-// Thread is a thread, or a goroutine that no thread runs, with the registers of
-// its innermost frame.
-type Thread struct {
-	ID        uint64 // 0 if none or unknown
-	Goroutine uint64 // 0 if none
-	Registers unwind.Registers
-	// FirstPC says what the PC register holds: a parked goroutine goes on at a
-	// return address.
-	FirstPC unwind.PCKind
-	// Segments lists the stacks that the frames lie on; nil where they are
-	// unknown, so that the order of SP is the only bound.
-	Segments []unwind.Segment
-	// Saved is what Go's runtime has saved of the goroutine that the thread runs;
-	// nil where that is unknown.
-	Saved *Saved
-	// Claims are Delve's own frames. A frame's DelveFrame is its place in the
-	// list unless the snapshot says otherwise.
-	Claims []unwind.Frame
-}
-
-// Saved is the state in a runtime.g (its field sched), which counts while the
-// thread that runs the goroutine is on another stack.
-type Saved struct {
-	G         uint64 // address of the runtime.g, 0 if the thread runs no goroutine
-	Registers unwind.Registers
-}
 
 // Target gives a snapshot's memory, for unwinding.
 func (s *Snapshot) Target() (*Memory, error) { return NewMemory(s.Memory) }

@@ -271,7 +271,7 @@ func TestMarshalRefuses(t *testing.T) {
 	var regs unwind.Registers
 	regs.Set(unwind.AMD64RIP, 1)
 	good := func() *Snapshot {
-		return &Snapshot{Arch: unwind.AMD64, OS: "linux", Threads: []Thread{{Registers: regs}}}
+		return &Snapshot{Arch: unwind.AMD64, OS: "linux", Threads: []unwind.Thread{{Registers: regs}}}
 	}
 	if _, err := Parse(marshal(t, good())); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func kept(img *imagemap.Image, pid int) (paths []string) {
 }
 
 // loaded reads an image from memory.
-func loaded(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, []symbols.Range, error) {
+func loaded(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, []unwind.Range, error) {
 	if memory == nil || img.Loaded == nil || !img.Loaded.HasBias {
 		return nil, nil, errNoFile
 	}
@@ -103,21 +103,13 @@ func MemoryRanges(img *imagemap.Image, memory io.ReaderAt) (ranges []unwind.Rang
 	case imagemap.FileNone:
 		if isMachO(img, memory) {
 			_, read, _ := loaded(img, memory)
-			return appendRanges(nil, read)
+			return read
 		}
 		if where, ok := memoryRange(img); ok {
 			ranges = append(ranges, where)
 		}
 	case imagemap.FileDeleted, imagemap.FileReplaced:
-		_, read, _ := loaded(img, memory)
-		ranges = appendRanges(ranges, read)
+		_, ranges, _ = loaded(img, memory)
 	}
 	return ranges
-}
-
-func appendRanges(to []unwind.Range, ranges []symbols.Range) []unwind.Range {
-	for _, r := range ranges {
-		to = append(to, unwind.Range(r))
-	}
-	return to
 }

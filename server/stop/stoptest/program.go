@@ -170,7 +170,7 @@ func (v *view) Still() error {
 	return v.moved
 }
 
-func (v *view) Snapshot([]assembler.Thread, []unwind.Stack) (*snapshot.Snapshot, error) {
+func (v *view) Snapshot([]unwind.Thread, []unwind.Stack) (*snapshot.Snapshot, error) {
 	return nil, errors.New("stoptest makes no snapshots")
 }
 
@@ -212,7 +212,7 @@ func (p *Program) memory() unwind.Memory {
 }
 
 func (p *Program) thread(calls []call, kind unwind.SegmentKind) delve.Thread {
-	th := delve.Thread{Thread: assembler.Thread{
+	th := delve.Thread{Thread: unwind.Thread{
 		FirstPC:  unwind.KindInstruction,
 		Segments: []unwind.Segment{{Low: calls[0].sp - pageSize, High: calls[len(calls)-1].cfa, Kind: kind}},
 	}}
