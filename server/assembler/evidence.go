@@ -46,9 +46,9 @@ type evidence struct {
 	wild            bool   // the frame's PC lies where no code is
 	misplacedGoexit bool   // a goroutine's first return address, but not at the top of its stack
 	trust           unwind.Trust
-	better          string // a better strategy whose step was refused here, "" for none
-	waiting         *candidate
-	scanFollows     bool // a strategy that scans has its turn later
+	better          string     // a better strategy whose step was refused here, "" for none
+	bound           *candidate // that a scan must find a nearer caller than, nil for none
+	scanFollows     bool       // a strategy that scans has its turn later
 	soFar           carried
 }
 
@@ -144,7 +144,7 @@ func (w *walker) gather(c candidate) *evidence {
 		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f), caller: &unknownPlace,
 		witness: &w.room.witness, segments: w.stacks.segments,
 		mappings: t.Executable != nil, wild: w.code.wild(f), trust: w.asm.trustOf(c.strategy),
-		waiting: w.turn.waiting, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
+		bound: w.turn.bound, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
 	}
 	ev.sp, _ = f.Registers.SP(t.Arch)
 	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)

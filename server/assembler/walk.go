@@ -52,7 +52,8 @@ type walker struct {
 // turn is what was tried to leave the last frame.
 type turn struct {
 	reasons []string   // why the frame could not be left
-	waiting *candidate // until scans had their turn (scansFirst)
+	bound   *candidate // of scans (scansFirst)
+	waits   bool       // it is taken if they find no nearer caller
 }
 
 func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
@@ -246,8 +247,7 @@ func (w *walker) cuts(s *Strategy) bool {
 
 // takeWaiting takes the step that has waited for scans, if there is one.
 func (w *walker) takeWaiting(_ context.Context) outcome {
-	c := w.turn.waiting
-	if c == nil {
+	if !w.turn.waits {
 		return nothing
 	}
 	f := w.last()
@@ -257,7 +257,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 			break
 		}
 	}
-	return w.take(*c)
+	return w.take(*w.turn.bound)
 }
 
 // takeClaim leaves the last frame as Delve believes, judged like any other
@@ -288,13 +288,13 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 func (w *walker) take(c candidate) outcome {
 	ev := w.gather(c)
 	v := judge(ev)
-	switch v.answer {
-	case wait:
-		step, waiting := *c.step, c
-		waiting.step, w.turn.waiting = &step, &waiting
+	if v.bounds {
+		step, bound := *c.step, c
+		bound.step = &step
+		w.turn.bound, w.turn.waits = &bound, v.answer == wait
 		w.carried.waits()
-		fallthrough
-	case refuse:
+	}
+	if v.answer != accept {
 		w.refuse(c.strategy, v.why, ev.pc, c.step.CFA)
 		return nothing
 	}
