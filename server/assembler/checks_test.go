@@ -176,17 +176,21 @@ func TestJudge(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	ev = plainEvidence()
-	ev.step.Trust, ev.scanFollows, ev.call.refusal = unwind.TrustScan, true, "no call"
-	if v := judge(ev); v.answer != refuse || v.why != "no call" || !v.bounds {
-		t.Errorf("a guess that is refused: %+v", v)
-	}
-	ev = plainEvidence()
 	ev.step.Trust, ev.call.doubt, ev.better = unwind.TrustCFI, "the first", "tables"
 	if v := judge(ev); v.answer != accept || ev.step.Trust != unwind.TrustScan || ev.step.Note != "the first" {
 		t.Errorf("%+v, trust %v, note %q", v, ev.step.Trust, ev.step.Note)
 	}
 	if ev = plainEvidence(); judge(ev) != (verdict{}) || ev.step.Trust != unwind.TrustFramePointer || ev.step.Note != "" {
 		t.Errorf("a plain step: trust %v, note %q", ev.step.Trust, ev.step.Note)
+	}
+}
+
+// TestRefusedGuess: a frame pointer that was refused bounds scans as well.
+func TestRefusedGuess(t *testing.T) {
+	ev := plainEvidence()
+	ev.step.Trust, ev.scanFollows, ev.call.refusal = unwind.TrustScan, true, "no call"
+	if v := judge(ev); v.answer != refuse || v.why != "no call" || !v.bounds {
+		t.Errorf("a guess that is refused: %+v", v)
 	}
 }
 
