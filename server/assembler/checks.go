@@ -39,6 +39,9 @@ type verdict struct {
 	trust  unwind.Trust // the most that a doubt leaves
 	// guess says that no code shows an accepted step to be right.
 	guess bool
+	// bounds says that a scan must find a nearer caller than this step, which waits or
+	// was refused.
+	bounds bool
 	// noFrame says that the frame pointer of an accepted step is not the caller's.
 	noFrame bool
 }
@@ -57,7 +60,11 @@ func judge(ev *evidence) (all verdict) {
 	for i := range checks {
 		v := checks[i].judge(ev)
 		switch v.answer {
-		case refuse, wait:
+		case refuse:
+			v.bounds = scansFirst(ev).answer == wait
+			return v
+		case wait:
+			v.bounds = true
 			return v
 		case doubt:
 			ev.step.Trust = min(ev.step.Trust, v.trust)
@@ -135,7 +142,7 @@ const reasonWaits = "nothing shows that this code keeps a frame pointer"
 // frames of a stack wait, and no more: in a deep recursion a scan for each would take
 // too long.
 func scansFirst(ev *evidence) verdict {
-	if ev.scans || ev.waiting != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
+	if ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
 		return verdict{}
 	}
 	v := keepsFramePointer(ev)
@@ -145,10 +152,10 @@ func scansFirst(ev *evidence) verdict {
 	return verdict{}
 }
 
-// isNearest refuses what a scan found farther away than a frame pointer that waits,
+// isNearest refuses what a scan found farther away than where a frame pointer leads,
 // unless code shows it to be right.
 func isNearest(ev *evidence) verdict {
-	if ev.scans && ev.waiting != nil && ev.step.CFA >= ev.waiting.step.CFA && !ev.witness.agrees().ok {
+	if ev.scans && ev.bound != nil && ev.step.CFA >= ev.bound.step.CFA && !ev.witness.agrees().ok {
 		return refusal("a frame pointer leads to a nearer caller")
 	}
 	return verdict{}

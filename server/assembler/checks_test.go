@@ -71,8 +71,8 @@ func TestChecks(t *testing.T) {
 			{"enough have waited", func(ev *evidence) { scan(ev); ev.scanFollows, ev.soFar.waited = true, maxScanned }, accept, ""},
 		},
 		"nearest": {
-			{"a nearer caller", func(ev *evidence) { ev.scans, ev.waiting = true, &candidate{step: &unwind.Step{CFA: sp0 + 32}} }, accept, ""},
-			{"a farther one", func(ev *evidence) { ev.scans, ev.waiting = true, &candidate{step: &unwind.Step{CFA: sp0 + 8}} }, refuse, "leads to a nearer caller"},
+			{"a nearer caller", func(ev *evidence) { ev.scans, ev.bound = true, &candidate{step: &unwind.Step{CFA: sp0 + 32}} }, accept, ""},
+			{"a farther one", func(ev *evidence) { ev.scans, ev.bound = true, &candidate{step: &unwind.Step{CFA: sp0 + 8}} }, refuse, "leads to a nearer caller"},
 		},
 		"registers": {{"both", nil, accept, ""}, {"no PC", func(ev *evidence) { ev.havePC = false }, refuse, "no return address"},
 			{"no SP", func(ev *evidence) { ev.haveSP = false }, refuse, "no stack pointer"}},
@@ -182,6 +182,15 @@ func TestJudge(t *testing.T) {
 	}
 	if ev = plainEvidence(); judge(ev) != (verdict{}) || ev.step.Trust != unwind.TrustFramePointer || ev.step.Note != "" {
 		t.Errorf("a plain step: trust %v, note %q", ev.step.Trust, ev.step.Note)
+	}
+}
+
+// TestRefusedGuess: a frame pointer that was refused bounds scans as well.
+func TestRefusedGuess(t *testing.T) {
+	ev := plainEvidence()
+	ev.step.Trust, ev.scanFollows, ev.call.refusal = unwind.TrustScan, true, "no call"
+	if v := judge(ev); v.answer != refuse || v.why != "no call" || !v.bounds {
+		t.Errorf("a guess that is refused: %+v", v)
 	}
 }
 

@@ -46,9 +46,9 @@ type evidence struct {
 	wild            bool   // the frame's PC lies where no code is
 	misplacedGoexit bool   // a goroutine's first return address, but not at the top of its stack
 	trust           unwind.Trust
-	better          string // a better strategy whose step was refused here, "" for none
-	waiting         *candidate
-	scanFollows     bool // a strategy that scans has its turn later
+	better          string     // a better strategy whose step was refused here, "" for none
+	bound           *candidate // that a scan must find a nearer caller than, nil for none
+	scanFollows     bool       // a strategy that scans has its turn later
 	soFar           carried
 }
 
@@ -144,7 +144,7 @@ func (w *walker) gather(c candidate) *evidence {
 		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f), caller: &unknownPlace,
 		witness: &w.room.witness, segments: w.stacks.segments,
 		mappings: t.Executable != nil, wild: w.code.wild(f), trust: w.asm.trustOf(c.strategy),
-		waiting: w.turn.waiting, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
+		bound: w.turn.bound, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
 	}
 	ev.sp, _ = f.Registers.SP(t.Arch)
 	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)
@@ -160,14 +160,14 @@ func (w *walker) gather(c candidate) *evidence {
 		}
 	}
 	if ev.havePC {
-		w.gatherCaller(ev)
+		ev.gatherCaller(w)
 	}
-	w.gatherStacks(ev)
+	ev.gatherStacks(&w.stacks, t)
 	return ev
 }
 
 // gatherCaller collects what there is to say of the caller's program counter.
-func (w *walker) gatherCaller(ev *evidence) {
+func (ev *evidence) gatherCaller(w *walker) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
 	ev.caller = w.code.function(at)
@@ -175,7 +175,7 @@ func (w *walker) gatherCaller(ev *evidence) {
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
 	case kind == unwind.KindReturn:
-		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.belowTop(ev.callerSP)
+		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.stacks.belowTop(ev.callerSP)
 		ev.call = w.asm.calls.of(w.code, ev)
 	case ev.switches:
 		ev.interrupted = ev.pc < unwind.LowestCode || t.fetchFailed(ev.sp, ev.pc)
@@ -188,27 +188,17 @@ func (t *Target) outside(ra uint64) bool {
 	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
 }
 
-// nearGoroutineTop is how far below the top of a goroutine's stack the return
-// address into goexit may be, in bytes (runtime.newproc1 keeps a few words above).
-const nearGoroutineTop = 256
-
-// belowTop says that a stack pointer is not at the top of its goroutine's stack.
-func (w *walker) belowTop(sp uint64) bool {
-	i := w.stacks.index(sp)
-	return i >= 0 && w.stacks.segments[i].Kind != unwind.SegmentThread && w.stacks.segments[i].High-sp > nearGoroutineTop
-}
-
 // gatherStacks finds the stacks that the frame and its caller lie on.
-func (w *walker) gatherStacks(ev *evidence) {
-	ev.from, ev.to = w.stacks.index(ev.sp), w.stacks.index(ev.callerSP)
-	ev.floor = w.stacks.floor(ev.to)
+func (ev *evidence) gatherStacks(s *stacks, t *Target) {
+	ev.from, ev.to = s.index(ev.sp), s.index(ev.callerSP)
+	ev.floor = s.floor(ev.to)
 	switch {
-	case ev.to >= 0 || len(w.stacks.segments) == 0:
+	case ev.to >= 0 || len(s.segments) == 0:
 	case ev.stack != nil && ev.stack.Contains(ev.callerSP):
 		ev.found = ev.stack
 	case ev.switches && ev.step.CallerKind == unwind.KindInstruction:
 		// What a signal interrupted; what was called returns to a stack that is known.
-		ev.found = w.target.discover(ev.callerSP)
+		ev.found = t.discover(ev.callerSP)
 	}
 }
 

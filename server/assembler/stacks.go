@@ -67,6 +67,16 @@ func (s *stacks) reach(sp uint64, found *unwind.Segment) {
 	s.floors[max(s.index(sp), 0)] = sp
 }
 
+// nearGoroutineTop is how far below the top of a goroutine's stack the return
+// address into goexit may be, in bytes (runtime.newproc1 keeps a few words above).
+const nearGoroutineTop = 256
+
+// belowTop says that a stack pointer is not at the top of its goroutine's stack.
+func (s *stacks) belowTop(sp uint64) bool {
+	i := s.index(sp)
+	return i >= 0 && s.segments[i].Kind != unwind.SegmentThread && s.segments[i].High-sp > nearGoroutineTop
+}
+
 // discover makes a stack of the writable mapping that addr lies in, nil if there
 // is none: a signal may have interrupted code on any stack.
 func (t *Target) discover(addr uint64) *unwind.Segment {

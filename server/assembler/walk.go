@@ -3,7 +3,6 @@ package assembler
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -12,8 +11,8 @@ import (
 // wrong with a stack is said in it.
 func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opts Options) unwind.Stack {
 	w := &walker{
-		asm: a, target: t, thread: th, opts: opts, code: newProgram(t), window: firstWindow,
-		stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}, carried: carried{fresh: true}, down: make(map[string]bool),
+		asm: a, target: t, thread: th, code: newProgram(t), window: firstWindow, carried: carried{fresh: true}, down: make(map[string]bool),
+		builder: builder{opts: opts, arch: t.Arch, claims: th.Claims, stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}},
 	}
 	if w.start() {
 		for w.next(ctx) {
@@ -29,33 +28,22 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opt
 
 // walker is one walk.
 type walker struct {
-	asm     *Assembler
-	target  *Target
-	thread  *unwind.Thread
-	opts    Options
-	code    *program
-	stack   unwind.Stack
+	asm    *Assembler
+	target *Target
+	thread *unwind.Thread
+	code   *program
+	builder
 	stacks  stacks
 	carried carried
-	turn    turn
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
-	passed int // frames that the sink has
 	// room is for one step's evidence, which would be allocated for each otherwise.
 	room struct {
 		evidence evidence
 		witness  codeWitness
 	}
 }
-
-// turn is what was tried to leave the last frame.
-type turn struct {
-	reasons []string   // why the frame could not be left
-	waiting *candidate // until scans had their turn (scansFirst)
-}
-
-func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
 
 // outcome is what one way to leave a frame comes to.
 type outcome int
@@ -246,8 +234,7 @@ func (w *walker) cuts(s *Strategy) bool {
 
 // takeWaiting takes the step that has waited for scans, if there is one.
 func (w *walker) takeWaiting(_ context.Context) outcome {
-	c := w.turn.waiting
-	if c == nil {
+	if !w.turn.waits {
 		return nothing
 	}
 	f := w.last()
@@ -257,7 +244,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 			break
 		}
 	}
-	return w.take(*c)
+	return w.take(*w.turn.bound)
 }
 
 // takeClaim leaves the last frame as Delve believes, judged like any other
@@ -288,13 +275,13 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 func (w *walker) take(c candidate) outcome {
 	ev := w.gather(c)
 	v := judge(ev)
-	switch v.answer {
-	case wait:
-		step, waiting := *c.step, c
-		waiting.step, w.turn.waiting = &step, &waiting
+	if v.bounds {
+		step, bound := *c.step, c
+		bound.step = &step
+		w.turn.bound, w.turn.waits = &bound, v.answer == wait
 		w.carried.waits()
-		fallthrough
-	case refuse:
+	}
+	if v.answer != accept {
 		w.refuse(c.strategy, v.why, ev.pc, c.step.CFA)
 		return nothing
 	}
@@ -311,38 +298,6 @@ func (w *walker) take(c candidate) outcome {
 	}
 	w.stack.Frames = append(w.stack.Frames, caller)
 	return progressed
-}
-
-// refuse keeps a candidate that was not believed.
-func (w *walker) refuse(strategy, reason string, pc, cfa uint64) {
-	f := w.last()
-	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
-	w.note(strategy, reason)
-}
-
-// note keeps why a strategy did not leave the last frame.
-func (w *walker) note(strategy, why string) {
-	w.turn.reasons = append(w.turn.reasons, strategy+": "+why)
-}
-
-// last is the frame to leave.
-func (w *walker) last() *unwind.Frame { return &w.stack.Frames[len(w.stack.Frames)-1] }
-
-func (w *walker) end(stop unwind.StopKind, reason string) outcome {
-	w.stack.Stop, w.stack.Reason = stop, reason
-	return reachedEnd
-}
-
-func (w *walker) truncate(reason string) outcome { return w.end(unwind.Truncated, reason) }
-
-// full says that the walk has as many frames as it may, and marks the stack.
-func (w *walker) full() bool {
-	if w.opts.MaxFrames <= 0 || w.depth() < w.opts.MaxFrames {
-		return false
-	}
-	w.truncate(fmt.Sprintf("depth limit of %d frames", w.opts.MaxFrames))
-	w.stack.DepthLimited = true
-	return true
 }
 
 // doubtUnproven lowers the trust of the last frames when what should come next was

@@ -1,0 +1,93 @@
+package assembler
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Sink takes a stack's frames as they are found, innermost first and complete:
+// for stacks so deep that they must not be held whole. It must not keep the
+// slice. The Stack that is returned in the end holds none of them.
+type Sink func(frames []unwind.Frame)
+
+// A walk with a sink holds at least keepFrames of the last frames, which is more
+// than any rule looks back on (limits of scans in a row, Go's scheduler), and at
+// most sinkFrames more, besides one run.
+const (
+	keepFrames = 1024
+	sinkFrames = 4096
+)
+
+// builder is the stack that a walk builds.
+type builder struct {
+	stack  unwind.Stack
+	opts   Options
+	arch   unwind.Arch
+	claims []unwind.Frame // Delve's
+	passed int            // frames that the sink has
+	turn   turn
+}
+
+// turn is what was tried to leave the last frame.
+type turn struct {
+	reasons []string   // why the frame could not be left
+	bound   *candidate // of scans (scansFirst)
+	waits   bool       // it is taken if they find no nearer caller
+}
+
+func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
+
+// refuse keeps a candidate that was not believed.
+func (b *builder) refuse(strategy, reason string, pc, cfa uint64) {
+	f := b.last()
+	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
+	b.note(strategy, reason)
+}
+
+// note keeps why a strategy did not leave the last frame.
+func (b *builder) note(strategy, why string) {
+	b.turn.reasons = append(b.turn.reasons, strategy+": "+why)
+}
+
+// last is the frame to leave.
+func (b *builder) last() *unwind.Frame { return &b.stack.Frames[len(b.stack.Frames)-1] }
+
+func (b *builder) end(stop unwind.StopKind, reason string) outcome {
+	b.stack.Stop, b.stack.Reason = stop, reason
+	return reachedEnd
+}
+
+func (b *builder) truncate(reason string) outcome { return b.end(unwind.Truncated, reason) }
+
+// full says that the walk has as many frames as it may, and marks the stack.
+func (b *builder) full() bool {
+	if b.opts.MaxFrames <= 0 || b.depth() < b.opts.MaxFrames {
+		return false
+	}
+	b.truncate(fmt.Sprintf("depth limit of %d frames", b.opts.MaxFrames))
+	b.stack.DepthLimited = true
+	return true
+}
+
+// drain passes all frames but the last on to the sink, when there are many.
+func (b *builder) drain() {
+	if n := len(b.stack.Frames); b.opts.Sink != nil && n >= keepFrames+sinkFrames {
+		b.pass(n - keepFrames)
+	}
+}
+
+// pass hands the sink the first n frames that are held, inlined ones put in.
+func (b *builder) pass(n int) {
+	part := unwind.Stack{Frames: b.stack.Frames[:n:n]}
+	stitch(b.arch, &part, b.claims)
+	b.opts.Sink(part.Frames)
+	rest := copy(b.stack.Frames, b.stack.Frames[n:])
+	clear(b.stack.Frames[rest:])
+	b.stack.Frames = b.stack.Frames[:rest]
+	b.passed += n
+}
+
+// depth is how many frames the stack has so far.
+func (b *builder) depth() int { return b.passed + len(b.stack.Frames) }
