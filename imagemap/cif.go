@@ -8,7 +8,7 @@ const (
 	// MaxBuildID is the most bytes of a build ID: likewise.
 	MaxBuildID = 1024
 	// MaxPath is the most bytes of a path: the limit of Windows, the largest of
-	// the systems'. It bounds what a few opcodes can expand to.
+	// the systems'. It bounds the expansion of a few opcodes.
 	MaxPath = 1 << 15
 
 	maxPlatform = 255 // its length is one byte

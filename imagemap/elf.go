@@ -53,27 +53,11 @@ func ReadBuildID(r io.ReaderAt) ([]byte, error) {
 // readELF reads the headers by file offset. It works on a file as well as on
 // memory in the form of mappedFile, which need not hold the section headers.
 func readELF(r io.ReaderAt) (*headers, error) {
-	var ident [elf.EI_NIDENT]byte
-	if n, err := r.ReadAt(ident[:], 0); n < len(ident) {
-		if errors.Is(err, io.EOF) {
-			return nil, ErrNotELF
-		}
+	class, order, err := readIdent(r)
+	if err != nil {
 		return nil, err
 	}
-	if string(ident[:4]) != elf.ELFMAG {
-		return nil, ErrNotELF
-	}
-	image := &headers{class: elf.Class(ident[elf.EI_CLASS])}
-	var order binary.ByteOrder
-	switch elf.Data(ident[elf.EI_DATA]) {
-	case elf.ELFDATA2LSB:
-		order = binary.LittleEndian
-	case elf.ELFDATA2MSB:
-		order = binary.BigEndian
-	default:
-		return nil, fmt.Errorf("%w: byte order %d", ErrELF, ident[elf.EI_DATA])
-	}
-
+	image := &headers{class: class}
 	var offset uint64
 	var count, size int
 	switch image.class {
@@ -92,7 +76,7 @@ func readELF(r io.ReaderAt) (*headers, error) {
 		image.machine = elf.Machine(h.Machine)
 		offset, count, size = h.Phoff, int(h.Phnum), int(h.Phentsize)
 	default:
-		return nil, fmt.Errorf("%w: class %d", ErrELF, ident[elf.EI_CLASS])
+		return nil, fmt.Errorf("%w: class %d", ErrELF, image.class)
 	}
 	headers, err := programHeaders(r, order, image.class, offset, count, size)
 	if err != nil {
@@ -149,6 +133,28 @@ func buildIDBehind(r io.ReaderAt, order binary.ByteOrder, p elf.ProgHeader, load
 		}
 	}
 	return nil
+}
+
+// readIdent reads the first bytes of a file, which say how to read the rest.
+func readIdent(r io.ReaderAt) (elf.Class, binary.ByteOrder, error) {
+	var ident [elf.EI_NIDENT]byte
+	if n, err := r.ReadAt(ident[:], 0); n < len(ident) {
+		if errors.Is(err, io.EOF) {
+			err = ErrNotELF
+		}
+		return 0, nil, err
+	}
+	if string(ident[:4]) != elf.ELFMAG {
+		return 0, nil, ErrNotELF
+	}
+	class := elf.Class(ident[elf.EI_CLASS])
+	switch elf.Data(ident[elf.EI_DATA]) {
+	case elf.ELFDATA2LSB:
+		return class, binary.LittleEndian, nil
+	case elf.ELFDATA2MSB:
+		return class, binary.BigEndian, nil
+	}
+	return 0, nil, fmt.Errorf("%w: byte order %d", ErrELF, ident[elf.EI_DATA])
 }
 
 // readStruct reads a structure of fixed size at the start of r.

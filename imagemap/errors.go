@@ -41,7 +41,7 @@ type Error struct {
 	// Offset is the byte offset of the field that cannot be read.
 	Offset int
 	// Image is the number of the image it belongs to, from 0 in the order of
-	// the data, or -1 for what comes before the images or after them.
+	// the data, or -1 for data before the images or behind them.
 	Image int
 	// Err is the reason.
 	Err error

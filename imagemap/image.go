@@ -43,7 +43,7 @@ type Image struct {
 	// UTF-8 by custom, not by rule.
 	Path string
 
-	// Loaded is what a capture of a live process knows beyond CIF, nil
+	// Loaded has the facts of a live process that CIF does not store, nil
 	// otherwise.
 	Loaded *Loaded
 }
@@ -57,7 +57,7 @@ type Range struct{ Start, End uint64 }
 // Loaded is how an image lies in a live process.
 type Loaded struct {
 	// Bias says where the image is: in ELF the address of its virtual address 0,
-	// which is what is to be added to an address in the file; in Mach-O the address of
+	// to be added to an address in the file; in Mach-O the address of
 	// its header. Valid if HasBias.
 	Bias    uint64
 	HasBias bool

@@ -68,7 +68,7 @@ func TestBadFiles(t *testing.T) {
 }
 
 // TestBadSnapshots: each line of a file has its answer, and for a bad one it is
-// an error, said on stderr too with file and line; the others are unwound.
+// an error, on stderr too with file and line; the others are unwound.
 func TestBadSnapshots(t *testing.T) {
 	v := variantNamed(t, "static-O1-g-fp")
 	file := filepath.Join(t.TempDir(), "good.json")

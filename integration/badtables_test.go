@@ -120,7 +120,7 @@ func TestBadTables(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			if o := clew(t, "inspect", p.Library); c.words == ".eh_frame" && (o.code != failed || !strings.Contains(o.stderr, ".eh_frame") || o.stdout == "") {
-				t.Errorf("clew inspect prints what there is and says what is wrong: %v", o)
+				t.Errorf("clew inspect prints the good part and reports the fault: %v", o)
 			}
 			blind := v
 			blind.Undescribed = true

@@ -16,7 +16,7 @@ import (
 // objdumpEntry is an entry in what llvm-objdump --macho --unwind-info prints.
 var objdumpEntry = regexp.MustCompile(`\[\d+\]: function offset=(0x[0-9a-f]+), encoding(?:\[\d+\])?=(0x[0-9a-f]+)`)
 
-// objdumpIndex is an index entry in what it prints; the last one says where all ends.
+// objdumpIndex is an index entry in its output; the last one says where all ends.
 var objdumpIndex = regexp.MustCompile(`\[\d+\]: function offset=(0x[0-9a-f]+), 2nd level page`)
 
 // objdumpTable is what llvm-objdump has printed: every entry, and how many bytes

@@ -36,7 +36,7 @@ image map of bare backtraces: their frames are then shown with the images that
 they lie in.
 
 With --format json there is one line for each backtrace or image map, which clew
-encode reads; of a file of which nothing can be read there is none. Addresses are
+encode reads; a file that cannot be read at all has none. Addresses are
 raw: a return address lies after its call.
 
 Of a damaged file, what can be read is written, and the damage goes to stderr
@@ -49,7 +49,7 @@ Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.format, "format", "text", "text or json")
-	fl.StringVar(&f.from, "from", "", "what the files are: cbf, image-map or swift (default: recognised)")
+	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map or swift (default: recognised)")
 	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
@@ -82,11 +82,11 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 		}
 		o.Name = name
 		if err := d.file(name, data, o); err != nil {
-			return failf("write what was decoded: %w", err)
+			return failf("write the output: %w", err)
 		}
 	}
 	if err := d.out.Flush(); err != nil {
-		return failf("write what was decoded: %w", err)
+		return failf("write the output: %w", err)
 	}
 	return exitWith(d.code)
 }

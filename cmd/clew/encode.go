@@ -25,7 +25,7 @@ func encodeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "encode --to cbf|image-map|swift FILE",
 		Short: "Write a backtrace or image map from the JSON that clew decode writes.",
-		Long: `Reads what clew decode --format json writes (- is standard input) and writes a
+		Long: `Reads the output of clew decode --format json (- is standard input) and writes a
 backtrace in the Compact Backtrace Format, an image map in the Compact ImageMap
 Format, or the JSON envelope that holds both for Swift's runtime. Several
 documents in one file can become envelopes, one a line.

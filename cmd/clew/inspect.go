@@ -89,7 +89,7 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 		err = out.Flush()
 	}
 	if err != nil {
-		return failf("write what was inspected: %v", err)
+		return failf("write the output: %v", err)
 	}
 	problems := i.problems()
 	for _, p := range i.others() { // of other files: no failure

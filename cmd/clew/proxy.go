@@ -53,7 +53,7 @@ Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
 	configFlag(c, &f.config)
 	fl.StringVarP(&f.listen, "listen", "l", "127.0.0.1:0", "where clients connect: host:port, or unix:PATH")
 	fl.BoolVar(&f.sameUser, "only-same-user", true, "take only clients of the user that runs the proxy")
-	fl.BoolVar(&f.log, "log", false, "log what the proxy does")
+	fl.BoolVar(&f.log, "log", false, "log the proxy's work")
 	fl.StringVar(&f.logDest, "log-dest", "", "write the log to this file or file descriptor (default: standard error)")
 	return c
 }

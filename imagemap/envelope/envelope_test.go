@@ -34,7 +34,7 @@ func read(tb testing.TB, file string) []byte {
 	return text
 }
 
-// The envelopes that a Swift 6.2.3 program emitted decode to what the same
+// The envelopes that a Swift 6.2.3 program emitted decode to the same values as the same
 // program printed of them, line for line.
 func TestSwiftListing(t *testing.T) {
 	for _, file := range vectors(t) {

@@ -120,7 +120,7 @@ var (
 func wholeStacks(t *table, program string) error {
 	t.title = "A whole stack of a stopped program, beside Delve's own"
 	t.notes = []string{"Recursion in Go, or in C under Go; all frames named. Every figure is of another stop of the same\n" +
-		"program than the first. Once a stop: what comes before all stacks (mappings, images, the thread). Assembled:\n" +
+		"program than the first. Once a stop: the work before all stacks (mappings, images, the thread). Assembled:\n" +
 		"that, and the stack by the strategy in its plugin process. As shown: with Delve's frames matched to it too,\n" +
 		"as `clew stack` prints it."}
 	t.header = []string{"frames", "in", "strategy", "Delve", "once a stop", "assembled", "against Delve", "as shown", "against Delve"}

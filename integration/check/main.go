@@ -2,8 +2,8 @@
 //
 //	go run ./integration/check [-install] [-setup] [-race=false] [package...]
 //
-// It passes on a machine without root, network or a C compiler, and says at its
-// end what it left out there, and why. With CI=true it installs what it needs
+// It passes on a machine without root, network or a C compiler, and lists at its
+// end the tests that it left out there, and why. With CI=true it installs its needs
 // (Debian packages, as root), and leaving anything out is a failure, however the
 // test was skipped.
 //

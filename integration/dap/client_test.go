@@ -24,7 +24,7 @@ type client struct {
 	last int64              // number of the last message that came
 	// numbered: messages come with numbers without gaps. Delve's have some.
 	numbered bool
-	// elsewhere: Delve is in another process than the proxy, and cannot be lent
+	// elsewhere: Delve is in another process than the proxy, and cannot be given
 	// frames.
 	elsewhere bool
 }

@@ -72,7 +72,7 @@ func TestHeadlessIsDelves(t *testing.T) {
 }
 
 // TestHeadlessStacks: an editor that connects to a headless server of clew's sees
-// the stack that the program recorded, has what clew dap returns of its frames, and
+// the stack that the program recorded, has the frames of clew dap, and
 // is not misled when another client has let the program run.
 func TestHeadlessStacks(t *testing.T) {
 	testneed.Ptrace(t)

@@ -12,7 +12,7 @@ import (
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
-//     native_test.go). The handler of a signal and what it interrupted are all
+//     native_test.go). The handler of a signal and the interrupted code are all
 //     there, of which dlv leaves out some (TestCoreFile).
 //   - setInstructionBreakpoints, at an address where no code is: the message names
 //     the reason, where dlv has the kernel's error; and where memory is there that

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
-		// With CLEW_RACE=1 clew runs under the race detector, which writes what it finds
+		// With CLEW_RACE=1 clew runs under the race detector, which writes its findings
 		// into its standard error and ends it with exit code 66.
 		flags := []string{"github.com/clewdbg/clew/cmd/clew"}
 		if os.Getenv("CLEW_RACE") == "1" {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestProxyOtherClient: another client lets the program run, of which an editor
-// hears nothing. Stacks are those of where it stands now, and frames of before
+// is not told. Stacks are those of where it stands now, and frames of before
 // are refused.
 func TestProxyOtherClient(t *testing.T) {
 	exe, source := plain(t)
@@ -135,7 +135,7 @@ func TestProxyClientVanishes(t *testing.T) {
 }
 
 // TestProxyOtherUser: the server takes its own user only, and the proxy opens it to
-// nobody else.
+// no other client.
 func TestProxyOtherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		testneed.LeaveOut(t, "only root can be another user")

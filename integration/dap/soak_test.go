@@ -110,7 +110,7 @@ func goroutines(t testing.TB, s *server) (stacks []string) {
 		}
 	}
 	if len(stacks) == 0 {
-		t.Fatalf("no goroutines in what the server says at its end: %s", s.stderr)
+		t.Fatalf("no goroutines in the server's last output: %s", s.stderr)
 	}
 	return stacks
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// TestStaleIDs: what was given at one stop is refused at the next, and so is what
+// TestStaleIDs: IDs of one stop are refused at the next, and so are IDs that
 // was never given.
 func TestStaleIDs(t *testing.T) {
 	testneed.Ptrace(t)

@@ -188,7 +188,7 @@ func TestStalledPlugin(t *testing.T) {
 				stalled := time.Now()
 				r.wait()
 				took := time.Since(stalled)
-				// One deadline, at most, and what it takes besides.
+				// One deadline, at most, and the time of the walk itself.
 				if limit := max(pluginhost.DefaultStartTimeout, pluginhost.DefaultUpdateTimeout) + 5*second(); took > limit {
 					t.Errorf("the stack came %v after the plugin was stopped, more than %v", took, limit)
 				}

@@ -102,7 +102,7 @@ func (t *target) damage(rng *rand.Rand, plausible bool) damage {
 // results counts what became of the trials.
 type results struct {
 	trials, complete, truncated int
-	// falseEnd counts stacks that were said to be complete, and were not.
+	// falseEnd counts stacks that claimed to be complete, and were not.
 	falseEnd int
 	frames   [unwind.TrustContext + 1]int
 	wrong    [unwind.TrustContext + 1]int

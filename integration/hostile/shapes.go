@@ -133,7 +133,7 @@ func (t *target) walk(s shape) walked {
 		w.problem = "truncated without a reason"
 	}
 	if w.stack.Stop == unwind.End && next != len(t.truth) {
-		w.problem = fmt.Sprintf("said to be complete with %d of %d true frames: %s", next, len(t.truth), w.stack.Reason)
+		w.problem = fmt.Sprintf("claims to be complete with %d of %d true frames: %s", next, len(t.truth), w.stack.Reason)
 	}
 	return w
 }

@@ -65,7 +65,7 @@ type shape struct {
 	body func(r *rand.Rand, next string) string
 }
 
-// frameSizes are sizes of local arrays: small, beyond what an encoding holds on
+// frameSizes are sizes of local arrays: small, beyond the size that an encoding holds on
 // x86-64 (2,040 bytes), beyond a page, and beyond an arm64 immediate.
 var frameSizes = []int{24, 100, 500, 1900, 2100, 4000, 4090, 5000, 9000, 17000, 33000}
 

@@ -6,8 +6,8 @@
 //	go run ./integration/matrix [-json] [-v] [-update] [-build NAME] [-scenario NAME]
 //
 // It prints a table: a line for each build and debugger, a column for each
-// scenario. -json prints every cell with all counts and reasons, -v what is not
-// right, -update writes the table into README.md. With -build or -scenario it
+// scenario. -json prints every cell with all counts and reasons, -v the
+// faults, -update writes the table into README.md. With -build or -scenario it
 // measures a part. The exit status is 0 when everything was measured, 1 when
 // something failed, 2 for wrong usage.
 //
@@ -17,7 +17,7 @@
 // (package stand), stopped there with all its threads, and let go of. Then a
 // debugger attaches to the untouched process, and is asked for the stack of that
 // thread. So Delve is shown stops that it would run past by itself (a breakpoint
-// instruction in code that it knows no function of). Each debugger gets a process
+// instruction in code without a known function). Each debugger gets a process
 // of its own at the same instruction.
 //
 // dlv is Delve's own command line, of the version that clew is built with, run as

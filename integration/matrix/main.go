@@ -23,7 +23,7 @@ import (
 func main() {
 	var o options
 	flag.BoolVar(&o.json, "json", false, "print every cell as JSON")
-	flag.BoolVar(&o.verbose, "v", false, "print what is not right, too")
+	flag.BoolVar(&o.verbose, "v", false, "print the faults, too")
 	flag.BoolVar(&o.update, "update", false, "write the table into README.md")
 	flag.StringVar(&o.build, "build", "", "measure this build alone (as -json names it)")
 	flag.StringVar(&o.scenario, "scenario", "", "measure this scenario alone")

@@ -9,8 +9,8 @@
 // function is left. Truth is the program's record at the function's entry:
 // the step is right if it ends at the recorded return address with the recorded
 // CFA as its stack pointer. Then the program runs to its end, and its output and
-// exit code must be those of a run without a debugger: they show what a
-// breakpoint in the wrong place has done.
+// exit code must be those of a run without a debugger: they show the
+// harm that a breakpoint in the wrong place has done.
 //
 // dlv is Delve's own command at the version that clew is built with, in a
 // process of its own. The exit status is 0 when clew was never wrong and refused

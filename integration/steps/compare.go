@@ -14,7 +14,7 @@ import (
 type tally struct {
 	compared, right, truncated int
 	wrong                      [unwind.TrustContext + 1]int // by the trust of the first wrong frame
-	early                      int                          // said to end, too early
+	early                      int                          // that claim to end, too early
 	checked                    int                          // entries of the program's own record found in the shadow stack
 	ways                       int                          // stacks that were assembled in other ways too
 	frames                     int

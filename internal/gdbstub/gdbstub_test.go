@@ -125,8 +125,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestReadMemory: a piece larger than a packet comes in parts, and what the stub refuses
-// or cuts short is an error.
+// TestReadMemory: a piece larger than a packet comes in parts, and a refused or short
+// answer is an error.
 func TestReadMemory(t *testing.T) {
 	const size = 1024
 	s := start(t,

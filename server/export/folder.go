@@ -229,7 +229,7 @@ func replaceable(dir, real string) (fs.FileMode, error) {
 	case err != nil:
 		return 0, writeError(dir, err)
 	case !info.IsDir():
-		return 0, fmt.Errorf("write %s: several stacks need a folder, and this is none; name another", dir)
+		return 0, fmt.Errorf("write %s: several stacks need a folder, and this is not a folder; name another", dir)
 	}
 	entries, err := os.ReadDir(real)
 	if err != nil {

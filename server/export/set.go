@@ -21,13 +21,13 @@ var endings = map[string]string{
 	"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "snapshot": ".snapshot.json",
 }
 
-// Set is stacks of one stop, with what it takes to write them in any form.
+// Set is stacks of one stop, with everything to write them in any form.
 type Set struct {
 	Arch    unwind.Arch
 	Stacks  []unwind.Stack
 	Threads []unwind.Thread // that they are of: their segments have names in text
 	Images  *imagemap.ImageMap
-	// Snapshot makes a snapshot of the stacks; nil where what was read for them was
+	// Snapshot makes a snapshot of the stacks; nil where the memory that was read for them was
 	// not kept.
 	Snapshot func() (*snapshot.Snapshot, error)
 	// All is set where all stacks were asked for: as CBF they make a folder, however
@@ -60,7 +60,7 @@ func (s *Set) Write(w io.Writer, format string) error {
 		return Pprof(w, s.Arch, s.Stacks, s.Images)
 	case "snapshot":
 		if s.Snapshot == nil {
-			return fmt.Errorf("no snapshot: what was read for the stacks was not kept")
+			return fmt.Errorf("no snapshot: the memory that was read for the stacks was not kept")
 		}
 		snap, err := s.Snapshot()
 		if err != nil {

@@ -34,7 +34,7 @@ func Color(w io.Writer) bool {
 }
 
 // Text writes a table for every stack, one line a frame: how it was found and
-// how far to trust it, where it is and what it is called. Notes and candidates
+// how far to trust it, its place and its name. Notes and candidates
 // that were not believed stand below their frame. A line marks where the stack
 // goes on in another segment.
 //
@@ -91,8 +91,8 @@ const (
 	yellow style = "33"
 )
 
-// trustStyle: what can be relied upon, what was checked and can be wrong, what
-// is a guess.
+// trustStyle: reliable frames, frames that were checked and can be wrong, and
+// guesses.
 func trustStyle(t unwind.Trust) style {
 	switch t {
 	case unwind.TrustContext, unwind.TrustCFI:
@@ -254,7 +254,7 @@ func shortPath(path string) string {
 	return path[strings.LastIndexAny(path[:cut], `/\`)+1:]
 }
 
-// Clean makes a text from the target fit for a terminal: what is not printable,
+// Clean makes a text from the target fit for a terminal: a character that is unprintable,
 // or not UTF-8, is escaped as in a Go string.
 func Clean(s string) string {
 	if strings.IndexFunc(s, notPrintable) < 0 && utf8.ValidString(s) {

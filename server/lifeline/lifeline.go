@@ -1,12 +1,11 @@
 // Package lifeline keeps a debuggee from suffering when its debugger is killed.
 //
-// When a tracer dies the kernel lets its tracees go on, and three things are
-// wrong then. A program that we launched runs on in the background, without a
+// When a tracer dies the kernel lets its tracees go on, with three faults. A program that we launched runs on in the background, without a
 // debugger. A program that we attached to stays stopped: the SIGSTOP
 // that held it is delivered after all. And breakpoints stay in its code, each a
-// SIGTRAP that kills it. A small process of its own, with the debugger at the
-// other end of its standard input, sees to it when that end closes without a
-// word: it kills the one, and mends and continues the other.
+// SIGTRAP that kills it. The guard is a small process of its own, with the debugger
+// at the other end of its standard input. When that end closes without a message, it
+// kills a launched program, and restores and continues an attached one.
 package lifeline
 
 import (

@@ -19,8 +19,8 @@ type guarded struct {
 	started string // tells it from a later one with the same ID
 	kill    bool
 	patches []Patch
-	// attaching: the debugger was about to plant breakpoints, and has not said
-	// yet where they are.
+	// attaching: the debugger was about to write breakpoints, and has not yet
+	// reported where they are.
 	attaching bool
 }
 

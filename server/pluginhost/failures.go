@@ -6,8 +6,8 @@ import (
 )
 
 // failed takes a process that failed away and counts the failure, once for each
-// process: many walks may fail with it, and whoever watches it sees its end as
-// well.
+// process: many walks may fail with it, and the goroutine that watches it sees its end
+// as well.
 func (p *Plugin) failed(in *instance, err error) {
 	p.mu.Lock()
 	mine := p.current == in

@@ -75,11 +75,11 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	return f, nil
 }
 
-// Problems lists what the user should know of the file: what was found of it and
+// Problems lists faults for the user: parts of the file that were found and
 // cannot be used.
 func (f *File) Problems() []error { return f.problems }
 
-// AddProblem adds one. It is for whoever opens the file.
+// AddProblem adds one. It is for the code that opens the file.
 func (f *File) AddProblem(err error) { f.problems = append(f.problems, err) }
 
 // candidate is a place where a debug file may be.

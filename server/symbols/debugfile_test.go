@@ -20,7 +20,7 @@ type split struct {
 	dir     string
 	whole   string // before it was split
 	library string // stripped
-	debug   string // not where anybody looks for it
+	debug   string // not in a searched place
 	tools   map[string]string
 }
 

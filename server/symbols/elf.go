@@ -51,7 +51,7 @@ func (f *elfFile) Order() binary.ByteOrder { return f.ByteOrder }
 // Relocatable implements [object].
 func (f *elfFile) Relocatable() bool { return f.Type == elf.ET_REL }
 
-// Executable implements [object]. What a segment has beyond the file's end is no
+// Executable implements [object]. The part of a segment beyond the file's end is no
 // code: a damaged header may claim any amount of it.
 func (f *elfFile) Executable() []unwind.Range {
 	var out []unwind.Range

@@ -34,7 +34,7 @@ type object interface {
 	// EntryPoint is the link-time address where the program starts, 0 if it has none
 	// or another image calls it: the outermost caller of its first thread.
 	EntryPoint() uint64
-	// Arch is the file's architecture, unknown where it is none of those that clew
+	// Arch is the file's architecture, unknown where it is not one of those that clew
 	// knows, and Machine its name in the file's format.
 	Arch() unwind.Arch
 	Machine() string

@@ -140,7 +140,7 @@ func TestLinesOfDroppedCode(t *testing.T) {
 // What debug/dwarf's SkipChildren does not stand: an abbreviation code that
 // breaks off, where it stays for ever, and entries that nest deeper than the
 // stack. Reading goes on
-// with what is left.
+// with the rest.
 func TestCorruptUnits(t *testing.T) {
 	abbrev := []byte{
 		1, 0x11, 1, 0, 0, // code 1: compile unit with children, no attributes

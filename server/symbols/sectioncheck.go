@@ -43,7 +43,7 @@ func misplaced(file *elf.File, s *elf.Section) (field, reason string) {
 		return "", ""
 	}
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
-		return "sh_flags", "what is loaded cannot be compressed"
+		return "sh_flags", "a loaded section cannot be compressed"
 	}
 	if s.Offset+s.FileSize < s.Offset || s.ReaderAt == nil {
 		return "sh_size", fmt.Sprintf("%#x bytes at %#x are no part of a file", s.FileSize, s.Offset)

@@ -29,7 +29,7 @@ function sessionEnded(): Error {
 	return new UserError('The debug session ended before the answer came. Start it again.');
 }
 
-/** Makes of a refusal what the user can do about it. */
+/** Turns a refusal into an error with a remedy for the user. */
 export function explain(command: string, message: string): Error {
 	if (/^cancell?ed\b/i.test(message)) return new vscode.CancellationError();
 	if (/unsupported command|unknown command|not.*supported|unrecognized/i.test(message)) {

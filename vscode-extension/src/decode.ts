@@ -10,7 +10,7 @@ import { escapeHTML } from './map/render';
 import { run } from './run';
 import { baseName } from './text';
 
-/** A file in words. What could be read of a corrupt one is there too, with what is wrong below it. */
+/** A file in words. Of a corrupt one the readable part, with the error below it. */
 export async function decode(binary: Binary, path: string): Promise<{ text: string; problem?: string }> {
 	const args = ['decode', '--format', 'text', path];
 	const images = await imagesOf(path);

@@ -24,7 +24,7 @@ export interface RunOptions {
 /** Output beyond this is a mistake. */
 const most = 256 << 20;
 
-/** Ends a program and what it has started: it leads a group of its own. */
+/** Ends a program and the processes that it has started: it leads a group of its own. */
 function killAll(child: ChildProcess): void {
 	try {
 		if (child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, 'SIGKILL');

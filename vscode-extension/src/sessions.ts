@@ -79,7 +79,7 @@ export class ClewSession {
 	}
 }
 
-/** What is looked at: a thread of a session, and a frame of it if one is selected. */
+/** The selection: a thread of a session, and a frame of it if one is selected. */
 export interface Selection {
 	clew: ClewSession;
 	threadId: number;
@@ -93,7 +93,7 @@ export class Sessions implements vscode.DebugAdapterTrackerFactory, vscode.Dispo
 	private readonly launchFailed = new vscode.EventEmitter<{ session: vscode.DebugSession; output: string }>();
 	/** Stops, continues, ends, and whatever makes a stack stale. */
 	readonly onDidChange = this.changed.event;
-	/** A launch that failed, with what was written until then. */
+	/** A launch that failed, with the output until then. */
 	readonly onDidFailLaunch = this.launchFailed.event;
 
 	dispose(): void {
@@ -109,12 +109,12 @@ export class Sessions implements vscode.DebugAdapterTrackerFactory, vscode.Dispo
 		return this.sessions.get(id);
 	}
 
-	/** The session that the user looks at, if clew is behind it. */
+	/** The selected session, if clew is behind it. */
 	active(): ClewSession | undefined {
 		return this.get(vscode.debug.activeStackItem?.session ?? vscode.debug.activeDebugSession);
 	}
 
-	/** The thread that the user looks at, if it stands still. */
+	/** The selected thread, if it is stopped. */
 	selection(): Selection | undefined {
 		const clew = this.active();
 		if (!clew?.stopped) return undefined;

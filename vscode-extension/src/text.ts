@@ -15,7 +15,7 @@ export function shortFunction(name: string): string {
 	return slash > 0 && !head.slice(0, slash).endsWith('operator') ? name.slice(slash + 1) : name;
 }
 
-/** What a frame is called: its function, else image+offset, else its address. */
+/** The name of a frame: its function, else image+offset, else its address. */
 export function frameName(f: Frame): string {
 	if (f.function) return shortFunction(f.function);
 	if (f.image) return `${baseName(f.image)}+${f.offset ?? '0x0'}`;

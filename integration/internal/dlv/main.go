@@ -1,6 +1,6 @@
 // Command dlv is Delve, of the version that clew is built with, and nothing else:
-// what stacks of clew's are compared with. Delve's own main package cannot be
-// built here: it needs modules that nothing of clew's does.
+// clew's stacks are compared with its stacks. Delve's own main package cannot be
+// built here: it needs modules that clew does not.
 package main
 
 import "github.com/go-delve/delve/cmd/dlv/cmds"

@@ -185,11 +185,6 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 		if err := v.buildLibrary(p.Library, filepath.Join(source, native), cflags, tools); err != nil {
 			return p, err
 		}
-		if v.Stripped {
-			if err := command(exec.Command(tools.Strip, "-s", p.Library)); err != nil {
-				return p, err
-			}
-		}
 	}
 	for _, name := range others {
 		if err := os.Remove(filepath.Join(source, name)); err != nil {
@@ -206,8 +201,15 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	return p, command(build)
 }
 
-// buildLibrary builds the native code as a library.
+// buildLibrary builds the native code as a library, stripped if it is to be.
 func (v Variant) buildLibrary(library, native, cflags string, tools Tools) error {
+	if err := v.linkLibrary(library, native, cflags, tools); err != nil || !v.Stripped {
+		return err
+	}
+	return command(exec.Command(tools.Strip, "-s", library))
+}
+
+func (v Variant) linkLibrary(library, native, cflags string, tools Tools) error {
 	switch {
 	case v.MachO != "":
 		return UnpackMachO(library, v.MachO)

@@ -49,6 +49,19 @@ func (t *tracer) bring(c Config) error {
 	if err != nil {
 		return err
 	}
+	if err := t.runTo(address, c.Place.Name); err != nil {
+		return err
+	}
+	for range c.Place.Steps {
+		if err := t.step(); err != nil {
+			return fmt.Errorf("step from %#x: %w", t.pc, err)
+		}
+	}
+	return nil
+}
+
+// runTo lets the program run until it is at the instruction at an address.
+func (t *tracer) runTo(address uint64, name string) error {
 	var original [1]byte
 	if _, err := syscall.PtracePeekText(t.at, uintptr(address), original[:]); err != nil {
 		return fmt.Errorf("read the code at %#x: %w", address, err)
@@ -60,7 +73,7 @@ func (t *tracer) bring(c Config) error {
 		return err
 	}
 	if err := t.untilTrap(address); err != nil {
-		return fmt.Errorf("before it reached %s at %#x: %w", c.Place.Name, address, err)
+		return fmt.Errorf("before it reached %s at %#x: %w", name, address, err)
 	}
 	if _, err := syscall.PtracePokeText(t.at, uintptr(address), original[:]); err != nil {
 		return err
@@ -74,11 +87,6 @@ func (t *tracer) bring(c Config) error {
 		return err
 	}
 	t.pc = address
-	for range c.Place.Steps {
-		if err := t.step(); err != nil {
-			return fmt.Errorf("step from %#x: %w", t.pc, err)
-		}
-	}
 	return nil
 }
 

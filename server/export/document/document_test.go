@@ -336,7 +336,7 @@ func TestDamage(t *testing.T) {
 			if err := schematest.CheckOutput(schema.Decode, text); err != nil {
 				t.Errorf("%v\n%s", err, text)
 			}
-			// The error goes into the JSON and comes back; what is written of the
+			// The error goes into the JSON and comes back; the written form of the
 			// backtrace says that it is not whole.
 			again := fromJSON(t, text)
 			if again.Err == nil || again.Err.Offset != tt.offset || again.Err.Message() != d.Err.Message() {

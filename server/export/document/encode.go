@@ -33,7 +33,7 @@ func (d *Document) Encode(to Format, strict bool) ([]byte, error) {
 }
 
 // cbf writes the backtrace, with its end marked: Swift's reader takes data that
-// merely stops for truncated. What is not complete, because it was truncated or
+// merely stops for truncated. A backtrace that is not complete, because it was truncated or
 // could not be read to its end, ends in trunc.
 func (d *Document) cbf(strict bool) ([]byte, error) {
 	// An image map's JSON has an empty list of frames; a backtrace with images

@@ -14,7 +14,7 @@ import (
 // The JSON forms; see decode.schema.json. A document is written piece by piece,
 // because millions of frames fit into a file of a few bytes.
 type (
-	// head and tail are what comes before and after the frames.
+	// head and tail are the parts before and after the frames.
 	head struct {
 		Architecture string       `json:"architecture,omitempty"`
 		WordSize     cbf.WordSize `json:"wordSize"`

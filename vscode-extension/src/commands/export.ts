@@ -16,7 +16,7 @@ interface Format {
 	format: ExportFormat;
 	label: string;
 	description: string;
-	/** What the file's name ends with; "" for several files in a folder. */
+	/** The ending of the file's name; "" for several files in a folder. */
 	ending: string;
 }
 
@@ -63,7 +63,7 @@ async function ask(at: Selection, args: { threadId?: number; all?: boolean; form
 
 const data = (file: { data: string }) => Buffer.from(file.data, 'base64');
 
-/** Tells what was written, and offers to open it. */
+/** Reports the written files, and offers to open them. */
 async function tell(path: string, answer: Exported): Promise<void> {
 	const count = answer.stacks === undefined || answer.stacks === 1 ? '' : ` ${answer.stacks} stacks,`;
 	const cut = answer.truncated ? ` ${answer.truncated} truncated,` : '';
@@ -153,7 +153,7 @@ export async function copyFrame(sessions: Sessions, stacks: Stacks, args: unknow
 	vscode.window.setStatusBarMessage('clew: frame copied', 3_000);
 }
 
-/** What a snapshot contains, in words. */
+/** The contents of a snapshot, in words. */
 export const snapshotContents =
 	'The snapshot holds the registers of the thread, the stack memory and the code that were read to unwind it, ' +
 	'and the paths of the executable and its libraries. Stack memory may hold secrets of the program: look before you send it.';

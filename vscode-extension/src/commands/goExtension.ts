@@ -6,7 +6,7 @@ import type { Binary } from '../binary';
 
 const section = 'go.alternateTools';
 
-/** What the Go extension was given, and what it had before; kept under this key. */
+/** The Go extension's new setting and its old one; kept under this key. */
 interface Given {
 	path: string;
 	before?: string;

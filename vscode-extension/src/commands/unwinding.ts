@@ -28,7 +28,7 @@ export class Documents implements vscode.TextDocumentContentProvider {
 		await vscode.window.showTextDocument(uri, { preview: true, preserveFocus: false });
 	}
 
-	/** Forgets what is no longer shown. */
+	/** Drops documents that are no longer shown. */
 	closed(document: vscode.TextDocument): void {
 		if (document.uri.scheme === Documents.scheme) this.texts.delete(document.uri.path);
 	}

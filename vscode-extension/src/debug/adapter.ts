@@ -90,7 +90,7 @@ export class AdapterFactory implements vscode.DebugAdapterDescriptorFactory, vsc
 		}
 	}
 
-	/** Forgets a session that has ended. Its terminal stays, for what the program has written. */
+	/** Forgets a session that has ended. Its terminal stays, for the program's output. */
 	ended(session: vscode.DebugSession): void {
 		const folder = this.terminals.get(session.id)?.folder;
 		this.terminals.delete(session.id);

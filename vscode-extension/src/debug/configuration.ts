@@ -24,7 +24,7 @@ export function words(text: string): string[] {
 	return out;
 }
 
-/** What clew takes of the settings, for what the configuration leaves out. */
+/** The settings that clew uses where the configuration leaves something out. */
 export function fromSettings(config: vscode.DebugConfiguration): void {
 	const settings = vscode.workspace.getConfiguration('clew');
 	const own = { ...config.clew };
@@ -39,7 +39,7 @@ export function fromSettings(config: vscode.DebugConfiguration): void {
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {
 	constructor(private readonly binary: Binary) {}
 
-	/** Fills in what is missing; variables are not substituted yet. */
+	/** Fills in missing fields; variables are not substituted yet. */
 	resolveDebugConfiguration(
 		folder: vscode.WorkspaceFolder | undefined,
 		config: vscode.DebugConfiguration,

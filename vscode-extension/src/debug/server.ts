@@ -7,7 +7,7 @@ import type { Log } from '../log';
 
 const banner = /^DAP server listening at: (.*):(\d+)\s*$/m;
 
-/** How long the server may take until it listens, in milliseconds. It is far above what it takes. */
+/** How long the server may take until it listens, in milliseconds. It is far above the usual time. */
 const patience = 60_000;
 
 /** Why a server has ended, of all that it wrote: the line that says so (the usage may follow it), else the last. */

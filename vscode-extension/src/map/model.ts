@@ -30,7 +30,7 @@ export interface MapColumn {
 	/** Bounds of the whole stack, where they are known. */
 	low?: bigint;
 	high?: bigint;
-	/** Bounds of what is drawn. */
+	/** Bounds of the drawn memory. */
 	usedLow: bigint;
 	usedHigh: bigint;
 	frames: MapFrame[];

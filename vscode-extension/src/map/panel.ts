@@ -83,7 +83,7 @@ export class MapPanel implements vscode.Disposable {
 		if (!at) {
 			this.shown = undefined;
 			this.set(
-				'<div class="bar"><h1>The program runs, or has ended.</h1><p>The map is drawn when it stands still.</p></div>',
+				'<div class="bar"><h1>The program runs, or has ended.</h1><p>The map is drawn when it is stopped.</p></div>',
 			);
 			return;
 		}

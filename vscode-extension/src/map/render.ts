@@ -49,7 +49,7 @@ function spoken(m: MapFrame, column: MapColumn): string {
 		.join('. ');
 }
 
-/** What is shown of a frame that is pointed at. */
+/** The text about the frame under the pointer. */
 function details(m: MapFrame): string {
 	const f: Frame = m.frame;
 	const rows: [string, string][] = [

@@ -19,7 +19,7 @@ export function percent(share: number): string {
 	return `${Math.min(Math.floor(p * 10) / 10, 99.9)} %`;
 }
 
-/** What one strategy makes of an image, in words. */
+/** A strategy's report on an image, in words. */
 export function coveredText(c: Covered): string {
 	const parts = [c.anywhere ? 'may know any code' : `covers ${percent(c.share)} of the code`];
 	if (c.sections?.length) parts.push(c.sections.join(' '));

@@ -89,7 +89,7 @@ export class StackView implements vscode.TreeDataProvider<Node>, vscode.Disposab
 		if (node) this.view.reveal(node, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
 	}
 
-	/** What the view is about now. */
+	/** The subject of the view now. */
 	private target(): PagedStack | undefined {
 		const at = this.sessions.selection();
 		if (!at) return undefined;

@@ -5,7 +5,7 @@ interface Api {
 	getState(): State | undefined;
 	setState(state: State | undefined): void;
 }
-/** What the next page of the same panel is to know: the frame that gets the focus, counted in the order of frames. */
+/** State for the next page of the same panel: the frame that gets the focus, counted in the order of frames. */
 interface State {
 	focus: number;
 }

@@ -176,7 +176,7 @@ export class Code {
 		}
 	}
 
-	/** What the extension has logged, in every window. */
+	/** The extension's log, in every window. */
 	extensionLog() {
 		const logs = join(this.home, 'data/logs');
 		if (!existsSync(logs)) return '';
@@ -201,7 +201,7 @@ export class Code {
 	}
 }
 
-/** What a user does in the window. */
+/** A user's actions in the window. */
 export class Window {
 	constructor(page, shots) {
 		this.page = page;

@@ -229,7 +229,7 @@ test('a launch that failed for another reason is no failed build', () => {
 	expect(whyNotBuilt("Type 'dlv help' for list of commands.\n")).toBeUndefined();
 });
 
-/** A go command that installs a clew, into a folder of its own as `go env -w` may have said. */
+/** A go command that installs a clew, into a folder of its own as `go env -w` may have set. */
 function fakeGo(install: string): string {
 	const bin = join(folder, 'elsewhere');
 	mkdirSync(bin);

@@ -95,7 +95,7 @@ export const ProgressLocation = { Notification: 15 };
 export const ConfigurationTarget = { Global: 1, Workspace: 2 };
 export const DebugConfigurationProviderTriggerKind = { Initial: 1, Dynamic: 2 };
 
-/** What a test sets and looks at. */
+/** State that a test sets and checks. */
 export const seen = {
 	errors: [] as string[],
 	infos: [] as string[],
@@ -109,15 +109,15 @@ export const seen = {
 	workspaceSettings: {} as Record<string, unknown>,
 	updates: [] as [string, unknown][],
 	saveTo: undefined as Uri | undefined,
-	/** What a dialog proposes. */
+	/** The proposal of a dialog. */
 	proposed: undefined as Uri | undefined,
 	picks: [] as { label: string }[][],
-	/** What is chosen of a list. */
+	/** The choice of a list. */
 	pick: undefined as ((items: { label: string }[]) => unknown) | undefined,
 	log: '',
 	shown: [] as { uri: Uri; options?: unknown }[],
 	extensions: new Set<string>(),
-	/** What a command of VS Code does. */
+	/** The action of a command of VS Code. */
 	builtin: {} as Record<string, () => void>,
 	treeViews: {} as Record<string, { visible: boolean; revealed: unknown[]; treeDataProvider: unknown }>,
 };
