@@ -121,8 +121,8 @@ func wholeStacks(t *table, program string) error {
 	t.title = "A whole stack of a stopped program, beside Delve's own"
 	t.notes = []string{"Recursion in Go, or in C under Go; all frames named. Every figure is of another stop of the same\n" +
 		"program than the first. Once a stop: the work before all stacks (mappings, images, the thread). Assembled:\n" +
-		"that, and the stack by the strategy in its plugin process. As shown: with Delve's frames matched to it too,\n" +
-		"as `clew stack` prints it."}
+		"that, and the stack by the strategy in its plugin process. As shown: with Delve's first 1,000 frames matched\n" +
+		"to it too; `clew stack` has all of them."}
 	t.header = []string{"frames", "in", "strategy", "Delve", "once a stop", "assembled", "against Delve", "as shown", "against Delve"}
 	for _, in := range []where{inGo, inC} {
 		for _, n := range []int{20, 50, 1_000, 10_000} {

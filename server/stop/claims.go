@@ -6,44 +6,37 @@ import (
 )
 
 // Bounds on the frames that Delve is asked for. It takes the memory for all of
-// them before it walks, so it is asked for many only once it has shown that there
-// are: firstUnlimited bounds the first question where no depth is wanted, and
-// FirstClaims where one is.
+// them before it walks, so it is asked for more than FirstClaims only once it has
+// shown that there are.
 const (
-	MaxClaims      = 1 << 24
-	FirstClaims    = 1 << 16
-	firstUnlimited = 1 << 10
-	// sinkClaims are enough for a stack that is not held: its frames have no names.
-	sinkClaims = 1 << 10
+	MaxClaims   = 1 << 24
+	FirstClaims = 1 << 16
+	// someClaims are enough for ordinary stacks, and for one that is not held: its
+	// frames have no names.
+	someClaims = 1 << 10
 )
 
-// Claim fills in Delve's own frames: so many physical ones, if there are; 0 is no
-// limit. Delve counts inlined calls as frames: they come on top. The note says
-// that Delve failed, which is no failure of the stack.
+// Claim fills in Delve's own frames: so many physical ones, if there are; 0 is a
+// number that covers ordinary stacks. Delve counts inlined calls as frames: they
+// come on top. The note says that Delve failed, which is no failure of the stack.
 func Claim(v View, th *delve.Thread, depth int) (note string) {
-	ask := firstUnlimited
-	if depth > 0 {
-		ask = min(depth+depth/2, FirstClaims)
+	if depth <= 0 {
+		depth = someClaims
 	}
-	for {
+	for ask := min(depth+depth/2, FirstClaims); ; ask *= 2 {
 		claims, err := claim(v, th, ask)
 		if err != nil {
 			return unclaimed(err)
 		}
-		if len(claims) < ask || depth > 0 && physical(claims) >= depth || ask > MaxClaims {
+		if len(claims) < ask || physical(claims) >= depth || ask > MaxClaims {
 			return ""
-		}
-		if ask < FirstClaims {
-			ask = min(8*ask, FirstClaims)
-		} else {
-			ask *= 2
 		}
 	}
 }
 
 // claimSome fills in a bounded number of Delve's frames.
 func claimSome(v View, th *delve.Thread) (note string) {
-	if _, err := claim(v, th, sinkClaims); err != nil {
+	if _, err := claim(v, th, someClaims); err != nil {
 		return unclaimed(err)
 	}
 	return ""

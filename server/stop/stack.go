@@ -103,17 +103,21 @@ func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []
 		if ctx.Err() != nil {
 			break
 		}
-		th, note := &threads[i], ""
+		th := &threads[i]
+		opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink}
+		var stack unwind.Stack
+		var note string
 		switch {
 		case th.ID == 0 && len(threads) > 1:
 			// Of many parked goroutines, Delve is asked for none: it searches its list
 			// for each, and their stacks are all Go's, which its tables describe.
+			stack = prepared.Stack(ctx, &th.Thread, opts)
 		case o.Sink != nil && o.Depth == 0:
 			note = claimSome(s.View, th)
+			stack = prepared.Stack(ctx, &th.Thread, opts)
 		default:
-			note = Claim(s.View, th, o.Depth)
+			stack, note = s.claimed(ctx, prepared, th, opts)
 		}
-		stack := prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: o.Depth, Sink: o.Sink})
 		if note != "" {
 			stack.Notes = append(stack.Notes, note)
 		}
@@ -123,4 +127,24 @@ func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []
 		}
 	}
 	return stacks
+}
+
+// claimed assembles a stack with all of Delve's frames that it needs. Where no depth
+// is wanted Delve is asked for more frames only once the stack has as many: its own
+// stack may have no end. Example: a thread of a static C program, whose outermost
+// frame Delve finds again and again. Test: TestEndlessClaims.
+func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
+	depth := opts.MaxFrames
+	if depth == 0 {
+		depth = someClaims
+	}
+	for {
+		note = Claim(s.View, th, depth)
+		stack = prepared.Stack(ctx, &th.Thread, opts)
+		found := physical(stack.Frames)
+		if note != "" || opts.MaxFrames > 0 || physical(th.Claims) < depth || found+leastDepth < depth || depth > MaxClaims || ctx.Err() != nil {
+			return stack, note
+		}
+		depth = max(2*depth, found+2*leastDepth)
+	}
 }

@@ -136,9 +136,8 @@ func TestClaimsGrow(t *testing.T) {
 		claims                 int
 	}{
 		{100, 0, 40, []int{60}, 60},
-		{100, 2, 40, []int{60, 480}, 300},
-		{100, 0, 0, []int{1 << 10}, 100},
-		{5000, 0, 0, []int{1 << 10, 1 << 13}, 5000},
+		{100, 2, 40, []int{60, 120}, 120},
+		{100, 0, 0, []int{3 << 9}, 100},
 		{70_000, 0, 70_000, []int{1 << 16, 1 << 17}, 70_000},
 	} {
 		p := stoptest.New(c.frames)
@@ -147,6 +146,27 @@ func TestClaimsGrow(t *testing.T) {
 		th := cThread(t, at)
 		if note := stop.Claim(at.View, &th, c.depth); note != "" || !slices.Equal(p.Asked(), c.asked) || len(th.Claims) != c.claims {
 			t.Errorf("%+v: asked for %v, %d claims, %q", c, p.Asked(), len(th.Claims), note)
+		}
+	}
+}
+
+// TestEndlessClaims: of a debugger's stack without an end no more is asked than the
+// stack needs, and of a deep one all.
+func TestEndlessClaims(t *testing.T) {
+	for _, c := range []struct {
+		frames, endless int
+		asked           []int
+	}{
+		{10, 1 << 30, []int{3 << 9}},
+		{5000, 0, []int{3 << 9, 7596}},
+		{5000, 1 << 30, []int{3 << 9, 7596}},
+	} {
+		p := stoptest.New(c.frames)
+		p.Endless = c.endless
+		at, prepared := stopped(t, p)
+		stacks := at.All(context.Background(), prepared, []delve.Thread{cThread(t, at)}, stop.AllOptions{})
+		if s := &stacks[0]; len(s.Frames) != c.frames || s.Frames[c.frames-1].DelveFrame != c.frames-1 || !slices.Equal(p.Asked(), c.asked) {
+			t.Errorf("%+v: %d frames, asked for %v", c, len(s.Frames), p.Asked())
 		}
 	}
 }

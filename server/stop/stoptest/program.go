@@ -36,6 +36,9 @@ type Program struct {
 	// Inlined is the number of inlined calls that the debugger has before each of
 	// its frames.
 	Inlined int
+	// Endless is how often the debugger has the outermost frame of each stack once
+	// more, at the same place.
+	Endless int
 	// Extra is a frame that the debugger alone has between the first two frames of
 	// the goroutine, as it has after a wrong unwinding; 0 for none.
 	Extra uint64
@@ -274,6 +277,9 @@ func (v *view) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
 			break
 		}
 		out = append(out, f)
+	}
+	for n := 0; n < v.Endless && len(out) < depth; n++ {
+		out = append(out, out[len(out)-1])
 	}
 	return out, nil
 }
