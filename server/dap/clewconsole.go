@@ -103,7 +103,10 @@ func consoleHelpText(args []string) (string, error) {
 // onEvaluate carries out commands of clew's in the debug console; everything else
 // is an expression.
 func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
-	var args evaluateArguments
+	var args struct {
+		evaluateArguments
+		Context string `json:"context"`
+	}
 	if m.Decode("arguments", &args) != nil || args.Context != "repl" && args.Context != "" {
 		c.evaluate(ctx, m)
 		return

@@ -31,13 +31,13 @@ func newPair(t *testing.T, opts Options) *pair {
 	peer, theirs := net.Pipe()
 	opts.Client, opts.Upstream = ours, theirs
 	proxy := New(opts)
-	p := play(t, client, peer, proxy.Run)
+	p := connect(t, client, peer, proxy.Run)
 	p.proxy = proxy
 	return p
 }
 
-// play plays the client and the upstream of run.
-func play(t *testing.T, client, peer net.Conn, run func()) *pair {
+// connect plays the client and the upstream of run.
+func connect(t *testing.T, client, peer net.Conn, run func()) *pair {
 	t.Helper()
 	p := &pair{
 		t: t, client: client, peer: peer, done: make(chan struct{}),

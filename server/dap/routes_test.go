@@ -43,7 +43,7 @@ func newRoutes(t *testing.T, build func(*wire.Bridge) map[string]handler) *pair 
 	client, ours := net.Pipe()
 	peer, theirs := net.Pipe()
 	w := wire.NewBridge(wire.Options{Client: ours, Upstream: theirs, Log: t.Logf})
-	return play(t, client, peer, func() { w.Run(&routed{w.Up, build(w)}) })
+	return connect(t, client, peer, func() { w.Run(&routed{w.Up, build(w)}) })
 }
 
 // ask sends a request of the client's, and returns what the client gets next.

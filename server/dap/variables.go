@@ -34,12 +34,17 @@ type lender interface {
 // onVariables returns the contents of clew's own scopes, and has Delve return those of
 // frames that are lent to it.
 func (v *variables) onVariables(_ context.Context, m *dapwire.Message) {
-	var args dap.VariablesArguments
+	var args struct { // what is malformed elsewhere is for Delve to refuse
+		VariablesReference int64  `json:"variablesReference"`
+		Filter             string `json:"filter"`
+		Start              int    `json:"start"`
+		Count              int    `json:"count"`
+	}
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
 		v.wire.Up.Forward(m, nil)
 		return
 	}
-	at, h, ok := v.heldBy(m, int64(args.VariablesReference), errVariables, "Unable to lookup variable")
+	at, h, ok := v.heldBy(m, args.VariablesReference, errVariables, "Unable to lookup variable")
 	if !ok {
 		return
 	}
@@ -142,7 +147,6 @@ func (v *variables) isString(ctx context.Context, reference int64, name string) 
 type evaluateArguments struct {
 	Expression string `json:"expression"`
 	FrameID    int64  `json:"frameId"`
-	Context    string `json:"context"`
 }
 
 var consoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
