@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // maxDelveMessage is the longest request that Delve's session takes, in bytes. It
@@ -55,14 +55,11 @@ func shorten(content []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Delve writes these fields first in its answers, in this order.
-var longAnswer = regexp.MustCompile(`^\{"seq":\d+,"type":"response","request_seq":(\d+),"success":(?:true|false),"command":"([^"\\]*)"`)
-
 // tooLong gives what the client gets instead of a message of Delve's that is
 // longer than messages may be: an error, where it is an answer.
 func (p *Proxy) tooLong(long *dapwire.LongError) ([]byte, error) {
 	p.opts.Log("upstream: %v", long)
-	found := longAnswer.FindSubmatch(long.Begin)
+	found := internals.ResponseHead.FindSubmatch(long.Begin)
 	if found == nil {
 		return nil, nil // an event: nobody waits for it
 	}

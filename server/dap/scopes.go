@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -76,7 +77,7 @@ func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop, 
 		return
 	}
 	if !answer.Success {
-		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), "debuggee is running") {
+		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
 			p.respond(m, scopesBody{Scopes: p.ownScopes(ctx, m, at, ref)})
 			return
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -123,7 +124,7 @@ func dummy(threads []json.RawMessage) bool {
 		return false
 	}
 	var t thread
-	return json.Unmarshal(threads[0], &t) == nil && (t == thread{1, "Dummy"} || t.ID < 0)
+	return json.Unmarshal(threads[0], &t) == nil && (t == thread{internals.DummyThreadID, internals.DummyThread} || t.ID < 0)
 }
 
 // nameOf names the function at a code address.

@@ -130,17 +130,24 @@ const closePatience = 5 * time.Second
 // when its `initialized` event was read. After a restart it gives another
 // session.
 func (d *DAP) Session() *Session {
-	dbg := internals.DAPDebugger(d.session)
-	if dbg == nil {
-		return nil
-	}
-	s, err := Over(dbg)
-	if err == nil {
-		err = d.launch.check(s)
-	}
+	s, err := d.program()
 	if err != nil {
 		LogDAPError("stacks and steps are Delve's own: %v", err)
-		return nil
 	}
 	return s
+}
+
+func (d *DAP) program() (*Session, error) {
+	dbg := internals.DAPDebugger(d.session)
+	if dbg == nil {
+		return nil, nil
+	}
+	s, err := Over(dbg)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.launch.check(s); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -73,6 +73,7 @@ func (e *OutsideCodeError) Unwrap() error { return e.Err }
 func (g *guard) WriteBreakpoint(bp *proc.Breakpoint) error {
 	if bp.WatchType == 0 {
 		if err := g.check(bp.Addr); err != nil {
+			moments.Add(1) // a step that is refused may have selected its goroutine before
 			return err
 		}
 		g.wrote(bp.Addr)
@@ -217,5 +218,5 @@ func guardGroup(group *proc.TargetGroup) error {
 }
 
 // Moment changes whenever the target may have begun to run: what was read of it
-// under an equal moment still holds, as long as nobody has written to it.
+// under an equal moment still holds, as long as it was not written to.
 func Moment() uint64 { return moments.Load() }

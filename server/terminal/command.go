@@ -25,6 +25,9 @@ func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 		s.delve.Command(command, cb)
 		return
 	}
+	if command.Name == api.SwitchThread || command.Name == api.SwitchGoroutine {
+		defer s.stacks.Changed() // stacks are kept of what is selected, too
+	}
 	session := s.session
 	armed, err := s.prepareStep(&command)
 	if err != nil {

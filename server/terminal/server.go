@@ -29,7 +29,7 @@ type server struct {
 	// program may run: a look never sees two stops.
 	gate    sync.Mutex
 	session *delve.Session // nil where Delve is alone
-	pid     int            // that it is of
+	pid     int            // of its process
 	file    *corefile.File
 }
 
