@@ -181,7 +181,7 @@ func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
 
 // A frame pointer that leads out of unknown code, as JIT code is, may skip
 // callers: the frame says so, and has no more trust than a scanned one; nor has
-// what rests on it (TestR1NothingAboveAScanUnconfirmed).
+// what rests on it (TestR1NothingAboveAGuess).
 func TestFramePointerOutOfUnknownCode(t *testing.T) {
 	const jit = 0x40a010
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, jit, 0), step(sp0+32, midPC, 0), step(sp0+48, outerPC, 0)}}}

@@ -47,7 +47,7 @@ func (t *Target) stepAMD64(regs *unwind.Registers, fn Function, sp uint64, kind 
 // arguments rbp is the caller's still. What decides: rbp == CFA-16 is the
 // ordinary frame; [CFA-16] == rbp is the moment between push and mov; an rbp
 // that points into the stack above the CFA is the caller's, untouched; any
-// other rbp is scratch, and the saved one counts. Test: TestR13.
+// other rbp is scratch, and the saved one counts. Test: TestR13FramePointerOfGoFrames.
 func (t *Target) framePointerSaved(cfa, bp, sp uint64, kind unwind.PCKind) bool {
 	saved, err := t.word(cfa - 16)
 	if err != nil {
