@@ -82,7 +82,7 @@ func (e *editor) until(event string) {
 }
 
 func (e *editor) launch(t *testing.T, args ...string) {
-	path := program(t)
+	path := stopsProgram(t)
 	e.ask("initialize", map[string]any{"adapterID": "go"})
 	if answer := e.ask("launch", map[string]any{"mode": "exec", "program": path, "args": args}); !bytes.Contains(answer, []byte(`"success":true`)) {
 		t.Fatalf("%s", answer)
@@ -110,7 +110,7 @@ func TestAnnounced(t *testing.T) {
 	if err != nil || s == nil {
 		t.Fatalf("%v, %v", s, err)
 	}
-	if path, _ := filepath.Abs(program(t)); len(told) != 1 || told[0] != path {
+	if path, _ := filepath.Abs(stopsProgram(t)); len(told) != 1 || told[0] != path {
 		t.Error(internals.Changed(internals.EntryLaunchLog, "%q", told))
 	}
 	e.d.launch.told.Store(false)

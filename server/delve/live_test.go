@@ -39,8 +39,8 @@ var stops = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// program returns the path of testdata/stops.
-func program(t *testing.T) string {
+// stopsProgram returns the path of testdata/stops.
+func stopsProgram(t *testing.T) string {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64", "linux/arm64")
 	testneed.Ptrace(t)
@@ -54,7 +54,7 @@ func program(t *testing.T) string {
 // launch starts testdata/stops, and has it run to its first stop, or to a function.
 func launch(t *testing.T, function string) *Session {
 	t.Helper()
-	s, err := Launch(LaunchConfig{Args: []string{program(t)}, NoStdin: true})
+	s, err := Launch(LaunchConfig{Args: []string{stopsProgram(t)}, NoStdin: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ type Selection struct {
 }
 
 // InLibrary says that the executable has no Go code: it comes with a library.
-func (s *Session) InLibrary() bool {
-	group, unlock := s.dbg.LockTargetGroup()
+func (p *program) InLibrary() bool {
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	return inLibrary(group.Selected.BinInfo())
 }

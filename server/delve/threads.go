@@ -148,10 +148,10 @@ func arch(t *proc.Target) unwind.Arch {
 }
 
 // Arch is the target's architecture, and OS its operating system (GOOS).
-func (s *Session) Arch() unwind.Arch { return arch(s.target()) }
+func (p *program) Arch() unwind.Arch { return arch(p.target()) }
 
 // OS is the target's operating system (GOOS).
-func (s *Session) OS() string { return s.target().BinInfo().GOOS }
+func (p *program) OS() string { return p.target().BinInfo().GOOS }
 
 // registers reads a thread's registers and its TLS base.
 func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {

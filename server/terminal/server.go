@@ -35,21 +35,22 @@ type server struct {
 
 // methods are Delve's own methods by name, and what they are replaced by.
 func (s *server) methods() map[string]any {
+	in := scopes{s}
 	return map[string]any{
 		"RPCServer.Stacktrace":        s.stacktrace,
 		"RPCServer.Command":           s.command,
 		"RPCServer.State":             s.state,
 		"RPCServer.CancelNext":        s.cancelNext,
 		"RPCServer.Restart":           s.restart,
-		"RPCServer.Eval":              s.eval,
-		"RPCServer.Set":               s.set,
-		"RPCServer.ListLocalVars":     s.locals,
-		"RPCServer.ListFunctionArgs":  s.arguments,
-		"RPCServer.ListRegisters":     s.registers,
-		"RPCServer.FindLocation":      s.findLocation,
-		"RPCServer.CreateWatchpoint":  s.watch,
+		"RPCServer.Eval":              in.eval,
+		"RPCServer.Set":               in.set,
+		"RPCServer.ListLocalVars":     in.locals,
+		"RPCServer.ListFunctionArgs":  in.arguments,
+		"RPCServer.ListRegisters":     in.registers,
+		"RPCServer.FindLocation":      in.findLocation,
+		"RPCServer.CreateWatchpoint":  in.watch,
 		"RPCServer.SetExecutionPoint": s.jump,
-		"RPCServer.ListGoroutines":    s.goroutines,
+		"RPCServer.ListGoroutines":    in.goroutines,
 	}
 }
 
