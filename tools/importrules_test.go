@@ -126,8 +126,9 @@ func TestImportRules(t *testing.T) {
 		{"server/live/x.go", []string{clew + "cbf", clew + "imagemap", clew + "unwind/wire", clew + "server/delve", "github.com/google/go-dap", "google.golang.org/grpc"},
 			[]string{clew + "plugins/fpwalk", clew + "cmd/clew", clew + "integration/check", "github.com/go-delve/delve/service/api", clew + "internal/testneed"}},
 		{"server/live/x_test.go", []string{clew + "internal/testneed", "pgregory.net/rapid"}, []string{clew + "plugins/fpwalk", "github.com/go-delve/delve/pkg/proc"}},
-		{"server/delve/x.go", []string{"github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk"}},
-		{"server/terminal/x.go", []string{"github.com/go-delve/delve/service/rpc2", clew + "server/dap"}, []string{clew + "plugins/fpwalk"}},
+		{"server/delve/x.go", []string{"github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk", "unsafe"}},
+		{"server/terminal/x.go", []string{"github.com/go-delve/delve/service/rpc2", clew + "server/dap"}, []string{clew + "plugins/fpwalk", "unsafe"}},
+		{"server/delve/internals/x.go", []string{"unsafe", "github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk"}},
 		{"server/delver/x.go", nil, []string{"github.com/go-delve/delve/pkg/proc"}},
 		{"server/assembler/x.go", []string{clew + "unwind", "context"}, []string{"os", "net", "net/http", "os/exec", "syscall", clew + "server/delve"}},
 
