@@ -89,8 +89,8 @@ func (e *editor) launch(t *testing.T, args ...string) {
 	}
 }
 
-// TestDummyThread: where there is no program, Delve names one thread so that clew
-// knows that there is none.
+// TestDummyThread: where there is no program, Delve names one thread by which
+// clew knows that.
 func TestDummyThread(t *testing.T) {
 	answer := newEditor(t, DAPConfig{}).ask("threads", nil)
 	var threads struct{ Body dap.ThreadsResponseBody }

@@ -144,7 +144,7 @@ func TestNotPlaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := guardHere(t, s)
-	g.executable, g.read = unwind.NewRangeSet(unwind.Range{Start: 1, End: 2}), moments.Load() // no code any more
+	g.executable, g.read = unwind.NewRangeSet(unwind.Range{Start: 1, End: 2}), resumes.Load() // no code any more
 	var outside *OutsideCodeError
 	if stop, err := s.Continue(context.Background()); err == nil || !strings.Contains(err.Error(), "cannot be placed") {
 		t.Errorf("%+v, %v", stop, err)

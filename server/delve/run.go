@@ -14,7 +14,7 @@ import (
 // StopReason says why the target stopped.
 type StopReason string
 
-// The reasons that [Session.Continue] gives.
+// The reasons that [Session.Continue] returns.
 const (
 	StopBreakpoint StopReason = "breakpoint"
 	StopHardcoded  StopReason = "breakpoint instruction in the program"

@@ -114,7 +114,7 @@ func prepare(group *proc.TargetGroup) error {
 		return err
 	}
 	_, err := runnerOf(group)
-	moments.Add(1)
+	resumes.Add(1)
 	return err
 }
 
@@ -177,7 +177,7 @@ type LaunchError struct {
 // Error names the program and the cause.
 func (e *LaunchError) Error() string { return fmt.Sprintf("cannot launch %s: %v", e.Path, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *LaunchError) Unwrap() error { return e.Err }
 
 // oneLine folds Delve's longer explanations into one line.

@@ -23,7 +23,7 @@ type Thread struct {
 	m       uint64 // the runtime.m that it is, 0 if that is not known
 }
 
-// Threads gives every thread with its registers, its goroutine if it runs one,
+// Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
 func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -45,7 +45,7 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	return out, nil
 }
 
-// CurrentThread gives the thread that stopped the program, as [Session.Threads]
+// CurrentThread returns the thread that stopped the program, as [Session.Threads]
 // does, without reading the others.
 func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -75,7 +75,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	return thread, nil
 }
 
-// Goroutines gives every goroutine with a stack: those that run on a thread
+// Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
 func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()

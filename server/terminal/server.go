@@ -54,7 +54,7 @@ func (s *server) methods() map[string]any {
 	}
 }
 
-// overlay replaces methods of Delve's server, which runs and serves nobody yet.
+// overlay replaces methods of Delve's server, which runs and serves no client yet.
 func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
 	s.dbg, s.delve, err = internals.Server(impl, s.methods())
 	return err

@@ -79,7 +79,7 @@ func (s *shared) Close() error {
 	return nil
 }
 
-// reach gives an editor the program.
+// reach returns an editor the program.
 func (s *server) reach(context.Context) (dap.Target, *live.Process, error) {
 	session, err := delve.Over(s.dbg)
 	if err != nil {
