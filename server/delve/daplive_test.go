@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,7 +30,10 @@ func newEditor(t *testing.T, cfg DAPConfig) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.Close)
+	t.Cleanup(func() {
+		go func() { _, _ = io.Copy(io.Discard, d.Conn()) }() // Delve says goodbye
+		d.Close()
+	})
 	return &editor{t: t, d: d, in: bufio.NewReader(d.Conn())}
 }
 
