@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-dap"
 
@@ -18,7 +18,7 @@ import (
 type editor struct {
 	t    *testing.T
 	d    *DAP
-	in   *bufio.Reader
+	in   chan []byte // is always read into: Delve writes without being asked
 	seq  int
 	seen []string // events
 }
@@ -30,11 +30,19 @@ func newEditor(t *testing.T, cfg DAPConfig) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		go func() { _, _ = io.Copy(io.Discard, d.Conn()) }() // Delve says goodbye
-		d.Close()
-	})
-	return &editor{t: t, d: d, in: bufio.NewReader(d.Conn())}
+	t.Cleanup(d.Close)
+	e := &editor{t: t, d: d, in: make(chan []byte, 1000)}
+	go func() {
+		defer close(e.in)
+		for r := bufio.NewReader(d.Conn()); ; {
+			content, err := dap.ReadBaseMessage(r)
+			if err != nil {
+				return
+			}
+			e.in <- content
+		}
+	}()
+	return e
 }
 
 // ask sends a request and returns its answer as it came.
@@ -66,9 +74,14 @@ func (e *editor) send(command string, arguments any) {
 
 func (e *editor) read() []byte {
 	e.t.Helper()
-	content, err := dap.ReadBaseMessage(e.in)
-	if err != nil {
-		e.t.Fatal(err)
+	var content []byte
+	var ok bool
+	select {
+	case content, ok = <-e.in:
+	case <-time.After(30 * time.Second):
+	}
+	if !ok {
+		e.t.Fatalf("Delve says no more than %q", e.seen)
 	}
 	var event struct{ Event string }
 	if json.Unmarshal(content, &event) == nil && event.Event != "" {
@@ -90,17 +103,6 @@ func (e *editor) launch(t *testing.T, args ...string) {
 	e.ask("initialize", map[string]any{"adapterID": "go"})
 	if answer := e.ask("launch", map[string]any{"mode": "exec", "program": path, "args": args}); !bytes.Contains(answer, []byte(`"success":true`)) {
 		t.Fatalf("%s", answer)
-	}
-}
-
-// TestDummyThread: where there is no program, Delve names one thread by which
-// clew knows that.
-func TestDummyThread(t *testing.T) {
-	answer := newEditor(t, DAPConfig{}).ask("threads", nil)
-	var threads struct{ Body dap.ThreadsResponseBody }
-	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
-	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
-		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
 	}
 }
 
@@ -144,8 +146,8 @@ func TestDelveWritesFrames(t *testing.T) {
 	}
 }
 
-// TestRunningText: while the program runs, Delve refuses requests in the words that
-// clew knows.
+// TestRunningText: while the program runs, Delve names one thread, which stands for
+// none, and refuses other requests in the words that clew knows.
 func TestRunningText(t *testing.T) {
 	e := newEditor(t, DAPConfig{})
 	e.launch(t, "wait")
@@ -155,6 +157,12 @@ func TestRunningText(t *testing.T) {
 	answer := e.ask("scopes", map[string]any{"frameId": 1000})
 	if !bytes.Contains(answer, []byte(internals.RunningText)) {
 		t.Error(internals.Changed(internals.EntryDAPRunning, "%s", answer))
+	}
+	answer = e.ask("threads", nil)
+	var threads struct{ Body dap.ThreadsResponseBody }
+	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
+	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
+		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
 	}
 	e.ask("pause", map[string]any{"threadId": 1})
 }
