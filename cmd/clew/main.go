@@ -32,7 +32,10 @@ func run(args []string) int {
 	root := delve.CommandTree()
 	clewCommands := addCommands(root)
 	takeOverDAP(root)
-	takeOverSessions(root)
+	if err := takeOverSessions(root); err != nil {
+		fmt.Fprintln(os.Stderr, "clew:", err)
+		return exitFailed
+	}
 	if !isClewCommand(clewCommands, args) {
 		return delve.RunCommandLine(root, args)
 	}

@@ -16,7 +16,7 @@ import (
 
 // takeOverSessions makes Delve's commands that debug a program show clew's
 // stacks.
-func takeOverSessions(root *cobra.Command) { sessions.TakeOver(root, sessionOptions) }
+func takeOverSessions(root *cobra.Command) error { return sessions.TakeOver(root, sessionOptions) }
 
 // sessionOptions are those of an interactive or headless session. Such
 // commands take all of dlv's flags and no more: the configuration is the user's

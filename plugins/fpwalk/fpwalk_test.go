@@ -140,7 +140,7 @@ func benchmarkWalk(b *testing.B, frames int) {
 func BenchmarkWalk50(b *testing.B)    { benchmarkWalk(b, 50) }
 func BenchmarkWalk10000(b *testing.B) { benchmarkWalk(b, 10_000) }
 
-// BenchmarkChase reads the chain alone, to compare the walk with.
+// BenchmarkChase10000 reads the chain alone, to compare the walk with.
 func BenchmarkChase10000(b *testing.B) {
 	w := records(b, unwind.AMD64, 10_000)
 	c := cursor{windows: w.Request.Stack, order: binary.LittleEndian}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -50,12 +51,11 @@ func (v *view) take(thread int64, start int, answer *dapwire.Message) {
 	}
 }
 
-// The fields of a frame as Delve writes them: quotation marks within a string
-// are escaped, so that these bytes are fields wherever they stand.
+// The fields of a frame as Delve writes them.
 var (
-	frameStart = []byte(`{"id":`)
-	fieldPC    = []byte(`"instructionPointerReference":"0x`)
-	fieldTotal = []byte(`,"totalFrames":`)
+	frameStart = []byte(internals.FrameStart)
+	fieldPC    = []byte(internals.FramePC)
+	fieldTotal = []byte(internals.TotalFrames)
 )
 
 // framesIn finds the frames in a stackTrace body as Delve writes it, in one pass

@@ -8,6 +8,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -76,7 +77,7 @@ func New(opts Options) *Proxy {
 	p := &Proxy{
 		opts: opts, config: defaultConfig(),
 		wire: wire.NewBridge(wire.Options{
-			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, Log: opts.Log,
+			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, AnswerHead: internals.ResponseHead, Log: opts.Log,
 		}),
 	}
 	p.up, p.client = p.wire.Up, p.wire.Client

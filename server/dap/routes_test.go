@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -42,7 +43,7 @@ func newRoutes(t *testing.T, build func(*wire.Bridge) map[string]handler) *pair 
 	t.Helper()
 	client, ours := net.Pipe()
 	peer, theirs := net.Pipe()
-	w := wire.NewBridge(wire.Options{Client: ours, Upstream: theirs, Log: t.Logf})
+	w := wire.NewBridge(wire.Options{Client: ours, Upstream: theirs, AnswerHead: internals.ResponseHead, Log: t.Logf})
 	return connect(t, client, peer, func() { w.Run(&routed{w.Up, build(w)}) })
 }
 

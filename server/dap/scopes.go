@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -77,7 +78,7 @@ func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.M
 		return
 	}
 	if !answer.Success {
-		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), "debuggee is running") {
+		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
 			p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: p.ownScopes(ctx, m, at, ref)}})
 			return
 		}

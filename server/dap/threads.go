@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -141,7 +142,7 @@ func dummy(threads []json.RawMessage) bool {
 		return false
 	}
 	var t dap.Thread
-	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: 1, Name: "Dummy"} || t.Id < 0)
+	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread} || t.Id < 0)
 }
 
 // onExceptionInfo refuses what Delve has of goroutines only: their panics and

@@ -28,7 +28,7 @@ func (e *AttachError) Error() string {
 	return s
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *AttachError) Unwrap() error { return e.Err }
 
 // checkAttachable finds out beforehand what Delve would fail with later, and

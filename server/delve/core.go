@@ -17,7 +17,7 @@ func (e *CoreError) Error() string {
 	return fmt.Sprintf("cannot open core file %s of %s: %v", e.Core, e.Executable, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *CoreError) Unwrap() error { return e.Err }
 
 // OpenCore opens a core file of a Go program. Delve reads the code of every

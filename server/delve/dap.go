@@ -75,7 +75,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 	return d, nil
 }
 
-// pipe is Delve's end of the connection; it gives the address that the client
+// pipe is Delve's end of the connection; it has the address that the client
 // knows.
 type pipe struct {
 	net.Conn
@@ -120,27 +120,34 @@ func (d *DAP) Close() {
 // closePatience bounds the wait for a session without a program.
 //
 // Situation: Delve waits for the output of a program that could not be started: it has
-// begun to open a pipe that nobody will ever write to. Example: a launch with
+// begun to open a pipe that is never written to. Example: a launch with
 // outputMode "remote" of a program that is not there. Test: integration/dap
 // TestFailedLaunchEnds.
 const closePatience = 5 * time.Second
 
 // Session returns the process that Delve has launched or attached to, nil before
 // it has. It must be called when the session is known to be idle, which it is
-// when its `initialized` event was read. After a restart it gives another
+// when its `initialized` event was read. After a restart it returns another
 // session.
 func (d *DAP) Session() *Session {
-	dbg := internals.DAPDebugger(d.session)
-	if dbg == nil {
-		return nil
-	}
-	s, err := Over(dbg)
-	if err == nil {
-		err = d.launch.check(s)
-	}
+	s, err := d.program()
 	if err != nil {
 		LogDAPError("stacks and steps are Delve's own: %v", err)
-		return nil
 	}
 	return s
+}
+
+func (d *DAP) program() (*Session, error) {
+	dbg := internals.DAPDebugger(d.session)
+	if dbg == nil {
+		return nil, nil
+	}
+	s, err := Over(dbg)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.launch.check(s); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

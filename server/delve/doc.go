@@ -1,8 +1,9 @@
-// Package delve is the only code of clew that imports Delve. It holds a
-// session on a local process (launch or attach), and gives what the assembler
-// needs at a stop: registers of every thread, goroutines, stack segments,
-// memory with breakpoints removed, and Delve's own frames as claims. It also
-// runs Delve's command line unchanged ([RunCommandLine]).
+// Package delve holds a session of Delve's on a local process (launch or attach),
+// and reads what the assembler needs at a stop: registers of every thread,
+// goroutines, stack segments, memory with breakpoints removed, and Delve's own frames
+// as claims. It also runs Delve's command line unchanged ([RunCommandLine]). Beside
+// it only server/terminal imports Delve, for its server and terminal; what clew
+// relies on of Delve's insides is in package internals.
 //
 // Where Go came with a library, Delve may know neither the goroutines nor which one a
 // thread runs. Both are read here by the library's own DWARF and thread-local word

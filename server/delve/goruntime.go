@@ -95,7 +95,7 @@ func (r *goRuntime) readPointer(base uint64, off int64) uint64 {
 	return order.Uint64(b[:])
 }
 
-// allGs gives the addresses of every runtime.g. address gives that of a variable.
+// allGs returns the addresses of every runtime.g. address returns that of a variable.
 func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
 	read := func(name string) (uint64, error) {
 		addr, err := address(name)
@@ -129,7 +129,7 @@ func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, 
 	return out, nil
 }
 
-// goroutines gives every goroutine with a stack: those that run on a thread
+// goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
 func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
 	if r.layout == nil || r.layout.gGoid < 0 {

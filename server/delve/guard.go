@@ -38,7 +38,7 @@ type guard struct {
 	// (release.go). The lock is held while it is asked to.
 	halting  sync.Mutex
 	released bool
-	// executable was read when moments had the value read, which it still has as
+	// executable was read when resumes had the value read, which it still has as
 	// long as the target cannot have run.
 	executable unwind.RangeSet
 	read       uint64
@@ -47,8 +47,8 @@ type guard struct {
 	written map[uint64]bool
 }
 
-// moments counts the times at which a target may have begun to run.
-var moments atomic.Uint64
+// resumes counts the times at which a target may have begun to run.
+var resumes atomic.Uint64
 
 // OutsideCodeError says that a breakpoint was to be written where no code can
 // be.
@@ -65,7 +65,7 @@ func (e *OutsideCodeError) Error() string {
 	return fmt.Sprintf("no breakpoint is written at %#x: it lies outside every executable mapping", e.Addr)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *OutsideCodeError) Unwrap() error { return e.Err }
 
 // WriteBreakpoint refuses software breakpoints outside of code. Watchpoints are
@@ -73,6 +73,7 @@ func (e *OutsideCodeError) Unwrap() error { return e.Err }
 func (g *guard) WriteBreakpoint(bp *proc.Breakpoint) error {
 	if bp.WatchType == 0 {
 		if err := g.check(bp.Addr); err != nil {
+			resumes.Add(1) // a step that is refused may have selected its goroutine before
 			return err
 		}
 		g.wrote(bp.Addr)
@@ -127,7 +128,7 @@ func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 // breakpoints, and a program may have thousands of mappings: they are read once
 // for as long as the target stands.
 func (g *guard) check(addr uint64) error {
-	if now := moments.Load(); g.executable == nil || g.read != now {
+	if now := resumes.Load(); g.executable == nil || g.read != now {
 		executable, err := executableOf(g.pid)
 		if err != nil {
 			return &OutsideCodeError{Addr: addr, Err: err}
@@ -217,5 +218,5 @@ func guardGroup(group *proc.TargetGroup) error {
 }
 
 // Moment changes whenever the target may have begun to run: what was read of it
-// under an equal moment still holds, as long as nobody has written to it.
-func Moment() uint64 { return moments.Load() }
+// under an equal moment still holds, as long as it was not written to.
+func Moment() uint64 { return resumes.Load() }

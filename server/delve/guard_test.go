@@ -70,7 +70,7 @@ func TestGuardUndoes(t *testing.T) {
 }
 
 // TestGuardMappings asks about this process: code may have breakpoints, data may
-// not, and what was code may not once it is none.
+// not, nor may what was code before.
 func TestGuardMappings(t *testing.T) {
 	page, err := syscall.Mmap(-1, 0, os.Getpagesize(), syscall.PROT_READ|syscall.PROT_EXEC, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestGuardMappings(t *testing.T) {
 	if err := syscall.Mprotect(page, syscall.PROT_READ); err != nil {
 		t.Fatal(err)
 	}
-	moments.Add(1) // the target has run
+	resumes.Add(1) // the target has run
 	if err := g.check(code); !errors.As(err, &outside) {
 		t.Errorf("a page that is no code any more: %v", err)
 	}

@@ -36,7 +36,7 @@ func hasGo(pid int) bool {
 		}
 		seen[m.Path] = true
 		found, err := goTable(fmt.Sprintf("/proc/%d/root%s", pid, m.Path))
-		if found || errors.Is(err, os.ErrNotExist) { // it was replaced: nobody knows
+		if found || errors.Is(err, os.ErrNotExist) { // it was replaced: not known
 			return true
 		}
 	}

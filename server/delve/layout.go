@@ -24,7 +24,7 @@ type layout struct {
 
 // structure says where a structure's fields are.
 type structure interface {
-	// offset gives that of a field, which may lie in another.
+	// offset returns that of a field, which may lie in another.
 	offset(path ...string) (int64, error)
 	size() int64
 }

@@ -215,7 +215,7 @@ func (l *lender) value(r unwind.Register) uint64 {
 	return v
 }
 
-// Slice gives the registers that were recovered.
+// Slice returns the registers that were recovered.
 func (l *lender) Slice(bool) (out []proc.Register, err error) {
 	for reg, v := range l.frame.Registers.All() {
 		if reg == l.arch.PC() {

@@ -11,9 +11,9 @@ import (
 
 // Memory reads the stopped target's memory as the program itself would see it:
 // the breakpoint instructions that Delve wrote are replaced by what was there.
-func (s *Session) Memory() unwind.Memory { return memory{s} }
+func (p *program) Memory() unwind.Memory { return memory{p} }
 
-type memory struct{ s *Session }
+type memory struct{ p *program }
 
 var errShort = errors.New("short read")
 
@@ -22,7 +22,7 @@ func (m memory) ReadMemory(addr uint64, p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}
-	group, unlock := m.s.dbg.LockTargetGroup()
+	group, unlock := m.p.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
 	if err := (plain{t.Memory()}).ReadMemory(addr, p); err != nil {
@@ -46,8 +46,8 @@ func overlay(t *proc.Target, addr uint64, p []byte) {
 
 // Planted lists where Delve has written breakpoints into the target's code, and
 // what was there.
-func (s *Session) Planted() []lifeline.Patch {
-	group, unlock := s.dbg.LockTargetGroup()
+func (p *program) Planted() []lifeline.Patch {
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	var out []lifeline.Patch
 	for _, bp := range group.Selected.Breakpoints().M {

@@ -13,8 +13,8 @@ import (
 
 // Delve halts a process by sending it SIGTRAP, and a breakpoint is a SIGTRAP too.
 // Where both come at once, Delve takes one of them for the stop. The other one
-// is still pending when it detaches, and then kills the process, which nobody
-// debugs any more: of processes with a breakpoint that is hit often (one with a
+// is still pending when it detaches, and then kills the process, which is not
+// debugged any more: of processes with a breakpoint that is hit often (one with a
 // condition, which the user need not even notice), every second one that Delve
 // leaves while they run.
 //

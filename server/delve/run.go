@@ -14,7 +14,7 @@ import (
 // StopReason says why the target stopped.
 type StopReason string
 
-// The reasons that [Session.Continue] gives.
+// The reasons that [Session.Continue] returns.
 const (
 	StopBreakpoint StopReason = "breakpoint"
 	StopHardcoded  StopReason = "breakpoint instruction in the program"
@@ -35,16 +35,16 @@ type Stop struct {
 }
 
 // Continue lets the target run until it stops or ctx ends, which halts it.
-func (s *Session) Continue(ctx context.Context) (Stop, error) { return s.run(ctx, api.Continue) }
+func (p *program) Continue(ctx context.Context) (Stop, error) { return p.run(ctx, api.Continue) }
 
 // Step has Delve do a step of the selected goroutine, as Delve understands it.
 // Whether that is safe is decided by package stepping.
-func (s *Session) Step(ctx context.Context, c stepping.Command) (Stop, error) {
+func (p *program) Step(ctx context.Context, c stepping.Command) (Stop, error) {
 	name, ok := delveNames[c]
 	if !ok {
 		return Stop{}, fmt.Errorf("unknown step %s", c)
 	}
-	return s.run(ctx, name)
+	return p.run(ctx, name)
 }
 
 // delveNames are the steps' names in Delve's interface.
@@ -54,7 +54,7 @@ var delveNames = map[stepping.Command]string{
 
 // run resumes the target by one of Delve's commands. Delve forgets a request to
 // halt that comes before the target runs, so the halt waits for that.
-func (s *Session) run(ctx context.Context, command string) (Stop, error) {
+func (p *program) run(ctx context.Context, command string) (Stop, error) {
 	if ctx.Err() != nil {
 		return Stop{Reason: StopManual}, nil
 	}
@@ -68,9 +68,9 @@ func (s *Session) run(ctx context.Context, command string) (Stop, error) {
 				return
 			}
 		}
-		_, _ = s.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
+		_, _ = p.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
 	}()
-	state, err := s.dbg.Command(&api.DebuggerCommand{Name: command}, resumed, nil, nil)
+	state, err := p.dbg.Command(&api.DebuggerCommand{Name: command}, resumed, nil, nil)
 	close(done)
 	<-watcher
 	if err != nil {
@@ -80,14 +80,14 @@ func (s *Session) run(ctx context.Context, command string) (Stop, error) {
 		}
 		return Stop{}, fmt.Errorf("%s: %w", command, oneLine(err))
 	}
-	return s.describe(state), nil
+	return p.describe(state), nil
 }
 
-func (s *Session) describe(state *api.DebuggerState) Stop {
+func (p *program) describe(state *api.DebuggerState) Stop {
 	if state.Exited {
 		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
 	}
-	if s.target().StopReason == proc.StopNextFinished {
+	if p.target().StopReason == proc.StopNextFinished {
 		return Stop{Reason: StopStepped}
 	}
 	if th := state.CurrentThread; th != nil && th.Breakpoint != nil {
@@ -101,7 +101,7 @@ func (s *Session) describe(state *api.DebuggerState) Stop {
 		}
 		return Stop{Reason: StopBreakpoint, Breakpoint: th.Breakpoint.ID}
 	}
-	switch s.target().StopReason {
+	switch p.target().StopReason {
 	case proc.StopHardcodedBreakpoint:
 		return Stop{Reason: StopHardcoded}
 	case proc.StopManual:
@@ -113,8 +113,8 @@ func (s *Session) describe(state *api.DebuggerState) Stop {
 }
 
 // BreakAt sets a breakpoint at addresses and returns its ID.
-func (s *Session) BreakAt(addrs ...uint64) (int, error) {
-	bp, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: pids(s.Pid(), len(addrs))}, "", nil, false)
+func (p *program) BreakAt(addrs ...uint64) (int, error) {
+	bp, err := p.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: pids(p.Pid(), len(addrs))}, "", nil, false)
 	if err != nil {
 		return 0, oneLine(err)
 	}
@@ -123,7 +123,7 @@ func (s *Session) BreakAt(addrs ...uint64) (int, error) {
 
 // EntryPoint is the address where the program itself begins, when the libraries that
 // it is linked with are loaded.
-func (s *Session) EntryPoint() (uint64, error) { return s.target().EntryPoint() }
+func (p *program) EntryPoint() (uint64, error) { return p.target().EntryPoint() }
 
 func pids(pid, n int) []int {
 	out := make([]int, n)
@@ -134,8 +134,8 @@ func pids(pid, n int) []int {
 }
 
 // ClearBreak removes a breakpoint.
-func (s *Session) ClearBreak(id int) error {
-	_, err := s.dbg.ClearBreakpoint(&api.Breakpoint{ID: id})
+func (p *program) ClearBreak(id int) error {
+	_, err := p.dbg.ClearBreakpoint(&api.Breakpoint{ID: id})
 	return err
 }
 
@@ -145,8 +145,8 @@ var ErrNoLocation = errors.New("no such location")
 // Locate finds the addresses of a location in Delve's notation (a function,
 // FILE:LINE, *ADDRESS), in what is loaded now and has DWARF. The error wraps
 // [ErrNoLocation].
-func (s *Session) Locate(loc string) ([]uint64, error) {
-	locs, _, err := s.dbg.FindLocation(-1, 0, 0, loc, false, nil)
+func (p *program) Locate(loc string) ([]uint64, error) {
+	locs, _, err := p.dbg.FindLocation(-1, 0, 0, loc, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoLocation, oneLine(err))
 	}

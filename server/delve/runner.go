@@ -44,7 +44,7 @@ func runnerOf(group *proc.TargetGroup) (*runner, error) {
 	if !done {
 		r = &runner{ProcessGroup: *held, group: group, first: timeOf(group)}
 		*held = r
-		moments.Add(1)
+		resumes.Add(1)
 	}
 	return r, nil
 }
@@ -62,7 +62,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	}
 	r.runs()
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
-	moments.Add(1)
+	resumes.Add(1)
 	if err == nil {
 		reason = r.stopped(thread, reason)
 	}
@@ -72,7 +72,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 // StepInstruction has a thread execute one instruction.
 func (r *runner) StepInstruction(thread int) error {
 	r.runs()
-	defer moments.Add(1)
+	defer resumes.Add(1)
 	return r.ProcessGroup.StepInstruction(thread)
 }
 
@@ -82,14 +82,14 @@ func (r *runner) Detach(pid int, kill bool) error {
 	if !kill {
 		release(r.group, pid)
 	}
-	moments.Add(1)
+	resumes.Add(1)
 	return r.ProcessGroup.Detach(pid, kill)
 }
 
 // runs says that the program is about to run.
 func (r *runner) runs() {
 	r.resumed = true
-	moments.Add(1)
+	resumes.Add(1)
 }
 
 // stopped looks at every thread of a program that has just stopped. The reason is

@@ -24,8 +24,8 @@ func (r *goRuntime) madeByGo(gaddr uint64) bool {
 // segments lists the stacks of a thread: the user goroutine's, the system
 // stack's (g0), the signal stack's. The system stack of a thread that C made
 // reaches beyond what Go knows of it, up to the end of its mapping. A thread
-// without Go has the mapping that SP lies in; so has one on a stack that nobody
-// knows (an alternative signal stack of C's).
+// without Go has the mapping that SP lies in; so has one on an unknown
+// stack (an alternative signal stack of C's).
 func (r *goRuntime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
 	if r.layout == nil {
 		th.Segments = writable(maps)

@@ -19,15 +19,15 @@ type Selection struct {
 }
 
 // InLibrary says that the executable has no Go code: it comes with a library.
-func (s *Session) InLibrary() bool {
-	group, unlock := s.dbg.LockTargetGroup()
+func (p *program) InLibrary() bool {
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	return inLibrary(group.Selected.BinInfo())
 }
 
 func inLibrary(bi *proc.BinaryInfo) bool { return len(bi.Images) > 0 && !bi.Images[0].IsGo }
 
-// Selected gives what Delve's commands are about.
+// Selected returns what Delve's commands are about.
 func (s *Session) Selected() (Selection, error) {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
@@ -76,7 +76,7 @@ func SubstitutePath(path string, rules [][2]string) string {
 	return locspec.SubstitutePath(path, rules)
 }
 
-// EditSubstitutePath gives the rules, from the debugger's paths to the client's, as
+// EditSubstitutePath returns the rules, from the debugger's paths to the client's, as
 // they are after the console command `dlv config substitutePath` with these
 // arguments, which Delve has carried out. It takes the client's path first.
 func EditSubstitutePath(rules [][2]string, arguments string) [][2]string {

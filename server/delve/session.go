@@ -17,13 +17,19 @@ import (
 // called while the target runs, [Session.Halt] apart; they are not safe for
 // concurrent use.
 type Session struct {
-	dbg      *debugger.Debugger
-	launched bool
+	program
 	layout   *layout     // of the runtime's structures; nil where it is not known
 	noLayout int         // the number of images among which it was nowhere to be found
 	code     gocode.Code // of the runtime; nil until it is told
 	slots    slots       // where libraries keep their threads' g
 	paged    *paged      // of the stack that was walked before Delve was asked, nil for none
+}
+
+// program is a process, or what a core file has of one, as Delve holds it: it runs,
+// stops, and has breakpoints and memory.
+type program struct {
+	dbg      *debugger.Debugger
+	launched bool
 }
 
 // LaunchConfig says what to launch.
@@ -88,7 +94,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 // Over makes a session of a debugger that was made already. The debugger is
 // stopped.
 func Over(dbg *debugger.Debugger) (*Session, error) {
-	s := &Session{dbg: dbg, launched: dbg.AttachPid() == 0}
+	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	if err := prepare(group); err != nil {
@@ -108,7 +114,7 @@ func prepare(group *proc.TargetGroup) error {
 		return err
 	}
 	_, err := runnerOf(group)
-	moments.Add(1)
+	resumes.Add(1)
 	return err
 }
 
@@ -133,28 +139,28 @@ func (s *Session) Renew() error {
 }
 
 // Live says whether this is a process, and not a core file or a recording.
-func (s *Session) Live() bool {
-	recorded, _ := s.dbg.Recorded()
+func (p *program) Live() bool {
+	recorded, _ := p.dbg.Recorded()
 	return !recorded
 }
 
 // target is the process that Delve has selected; a restart makes another.
-func (s *Session) target() *proc.Target {
-	group, unlock := s.dbg.LockTargetGroup()
+func (p *program) target() *proc.Target {
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	return group.Selected
 }
 
 // Pid is the process's ID.
-func (s *Session) Pid() int { return s.dbg.ProcessPid() }
+func (p *program) Pid() int { return p.dbg.ProcessPid() }
 
 // Launched says whether we started the process.
-func (s *Session) Launched() bool { return s.launched }
+func (p *program) Launched() bool { return p.launched }
 
 // Close leaves the process: one that we launched is killed, one that we
 // attached to goes on.
-func (s *Session) Close() error {
-	err := s.dbg.Detach(s.launched)
+func (p *program) Close() error {
+	err := p.dbg.Detach(p.launched)
 	var exited proc.ErrProcessExited
 	if errors.As(err, &exited) {
 		return nil
@@ -171,7 +177,7 @@ type LaunchError struct {
 // Error names the program and the cause.
 func (e *LaunchError) Error() string { return fmt.Sprintf("cannot launch %s: %v", e.Path, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *LaunchError) Unwrap() error { return e.Err }
 
 // oneLine folds Delve's longer explanations into one line.

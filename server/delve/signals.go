@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// EndSignals gives the signals that end a server in order: what it has launched
+// EndSignals returns the signals that end a server in order: what it has launched
 // is killed, what it has attached to goes on. SIGHUP, when the terminal is closed,
 // is one of them: it would end Delve's server at once, and a process that it has
 // attached to with it, at the next breakpoint. Where it was ignored from the start

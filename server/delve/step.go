@@ -9,8 +9,8 @@ import (
 // StepInstruction has the current thread execute one instruction, whatever that
 // is, and returns its registers afterwards. All other threads stay stopped: an
 // instruction that waits for one of them (a futex) does not return.
-func (s *Session) StepInstruction() (unwind.Registers, error) {
-	group, unlock := s.dbg.LockTargetGroup()
+func (p *program) StepInstruction() (unwind.Registers, error) {
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	if err := group.StepInstruction(false); err != nil {
 		return unwind.Registers{}, fmt.Errorf("step an instruction: %w", oneLine(err))

@@ -113,11 +113,13 @@ func (b *temporary) unplaced(group *proc.TargetGroup) error {
 // place writes the breakpoint, once. The target's lock is held, and every thread
 // stands.
 func (b *temporary) place() error {
-	if b.placed != nil || b.failed != nil {
+	if b.placed != nil {
 		return nil
 	}
-	if err := b.write(); err != nil { // which could be done when it was armed
-		b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
+	if b.failed == nil {
+		if err := b.write(); err != nil { // which could be done when it was armed
+			b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
+		}
 	}
 	return b.failed
 }

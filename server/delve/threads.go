@@ -22,7 +22,7 @@ type Thread struct {
 	m       uint64 // the runtime.m that it is, 0 if that is not known
 }
 
-// Threads gives every thread with its registers, its goroutine if it runs one,
+// Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
 func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -44,7 +44,7 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	return out, nil
 }
 
-// CurrentThread gives the thread that stopped the program, as [Session.Threads]
+// CurrentThread returns the thread that stopped the program, as [Session.Threads]
 // does, without reading the others.
 func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -74,7 +74,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	return thread, nil
 }
 
-// Goroutines gives every goroutine with a stack: those that run on a thread
+// Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
 func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -147,10 +147,10 @@ func arch(t *proc.Target) unwind.Arch {
 }
 
 // Arch is the target's architecture, and OS its operating system (GOOS).
-func (s *Session) Arch() unwind.Arch { return arch(s.target()) }
+func (p *program) Arch() unwind.Arch { return arch(p.target()) }
 
 // OS is the target's operating system (GOOS).
-func (s *Session) OS() string { return s.target().BinInfo().GOOS }
+func (p *program) OS() string { return p.target().BinInfo().GOOS }
 
 // registers reads a thread's registers and its TLS base.
 func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {

@@ -142,7 +142,7 @@ func (p *paged) ReadMemory(to []byte, addr uint64) (int, error) {
 	return len(to), nil
 }
 
-// plain is memory as Delve gives it, for clew: breakpoints are in it.
+// plain is memory as Delve reads it, for clew: breakpoints are in it.
 type plain struct{ memory proc.MemoryReader }
 
 // ReadMemory implements [unwind.Memory].

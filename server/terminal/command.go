@@ -25,6 +25,9 @@ func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 		s.delve.Command(command, cb)
 		return
 	}
+	if command.Name == api.SwitchThread || command.Name == api.SwitchGoroutine {
+		defer s.stacks.Changed() // stacks are kept of what is selected, too
+	}
 	session := s.session
 	armed, err := s.prepareStep(&command)
 	if err != nil {
@@ -52,7 +55,7 @@ type callback struct {
 	change func(out any, err error) (any, error)
 }
 
-// Return gives the client its answer.
+// Return returns the client its answer.
 func (c *callback) Return(out any, err error) { c.RPCCallback.Return(c.change(out, err)) }
 
 // prepareStep makes a step safe, or refuses it: Delve places a breakpoint at what
@@ -89,7 +92,7 @@ func (s *server) cancelNext(arg rpc2.CancelNextIn, out *rpc2.CancelNextOut) erro
 	defer s.gate.Unlock()
 	err := s.delve.CancelNext(arg, out)
 	if s.session != nil {
-		_ = s.session.EndStep() // what it would say is about a step that nobody wants
+		_ = s.session.EndStep() // its error would be about a step that is cancelled
 	}
 	return err
 }

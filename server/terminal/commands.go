@@ -5,13 +5,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-delve/delve/pkg/gobuild"
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -65,21 +68,45 @@ type Options struct {
 	Editors dap.Options // for editors that connect to a headless server
 }
 
+// command is one of Delve's commands that debug a program.
+type command struct {
+	run   func(*session, *cobra.Command, []string) int
+	flags string // that it has beside those of all commands
+}
+
+// allFlags are those of every command.
+const allFlags = "log log-output log-dest listen init build-flags wd backend headless accept-multiclient " +
+	"allow-non-terminal-interactive check-go-version only-same-user disable-aslr api-version redirect"
+
+var commands = map[string]command{
+	"debug":  {debug, "tty output continue rr-cleanup"},
+	"test":   {test, "output"},
+	"exec":   {execute, "tty continue rr-cleanup"},
+	"attach": {attach, "continue waitfor waitfor-interval waitfor-duration"},
+	"core":   {core, ""},
+}
+
 // TakeOver makes Delve's commands that debug a program do so with clew's stacks.
 // Their flags, messages and exit codes stay. options is called when one of them
-// runs.
-func TakeOver(root *cobra.Command, options func() Options) {
-	run := map[string]func(*session, *cobra.Command, []string) int{
-		"debug": debug, "test": test, "exec": execute, "attach": attach, "core": core,
-	}
-	for _, c := range root.Commands() {
-		if do, ok := run[c.Name()]; ok {
-			c.Run = func(c *cobra.Command, args []string) {
-				s := &session{flags: readFlags(c), options: options()}
-				os.Exit(do(s, c, args))
+// runs. The error is an [*internals.Error] where Delve has not these commands and flags.
+func TakeOver(root *cobra.Command, options func() Options) error {
+	for name, does := range commands {
+		i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return internals.Changed(internals.EntryCommands, "no command %s", name)
+		}
+		c := root.Commands()[i]
+		for _, flag := range strings.Fields(allFlags + " " + does.flags) {
+			if c.Flag(flag) == nil {
+				return internals.Changed(internals.EntryCommands, "command %s has no flag --%s", name, flag)
 			}
 		}
+		c.Run = func(c *cobra.Command, args []string) {
+			s := &session{flags: readFlags(c), options: options()}
+			os.Exit(does.run(s, c, args))
+		}
 	}
+	return nil
 }
 
 // splitArgs splits what is Delve's from what is the program's, after --.

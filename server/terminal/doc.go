@@ -6,7 +6,7 @@
 // of methods; the methods that give a stack, or rest on one, are replaced there by
 // ones that ask clew first ([server.overlay]):
 //
-//   - Stacktrace gives the assembled stack. Frames that Delve has too are Delve's,
+//   - Stacktrace returns the assembled stack. Frames that Delve has too are Delve's,
 //     in its words; a stack that both have alike is Delve's answer as it is.
 //   - Every frame number that a client sends is one of the stack that it was
 //     shown, and becomes Delve's number, or a frame that only clew knows.

@@ -57,7 +57,7 @@ type editor struct {
 	io.WriteCloser
 }
 
-// stand puts a proxy before Delve, and gives Delve's end of it.
+// stand puts a proxy before Delve, and returns Delve's end of it.
 func (e *editors) stand(conn net.Conn, beginning []byte) (delves net.Conn) {
 	ours, delves := net.Pipe()
 	opts := e.opts

@@ -40,7 +40,7 @@ type session struct {
 	options Options
 }
 
-// run gives the exit code.
+// run returns the exit code.
 func (s *session) run() int {
 	f := &s.flags
 	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
@@ -98,14 +98,14 @@ func (s *session) run() int {
 	return 0
 }
 
-// complain writes to standard error and gives the exit code.
+// complain writes to standard error and returns the exit code.
 func complain(format string, args ...any) int {
 	fmt.Fprintf(os.Stderr, format, args...)
 	return 1
 }
 
 // check refuses combinations of flags, and warns of those that are ignored. It
-// gives where the program's standard files go.
+// returns where the program's standard files go.
 func (s *session) check() (redirects [3]string, code int) {
 	f := &s.flags
 	switch {
@@ -171,7 +171,7 @@ func parseRedirects(list []string) (out [3]string, err error) {
 	return out, nil
 }
 
-// listen gives the listener of a headless server, or one that has accepted the
+// listen returns the listener of a headless server, or one that has accepted the
 // terminal of this process already.
 func (s *session) listen() (net.Listener, net.Conn, error) {
 	if !s.flags.headless {
@@ -190,7 +190,7 @@ func network(addr string) (string, string) {
 	return "tcp", addr
 }
 
-// heldListener accepts nobody before the methods are replaced, and puts proxies
+// heldListener accepts no client before the methods are replaced, and puts proxies
 // before editors.
 type heldListener struct {
 	net.Listener

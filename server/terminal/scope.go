@@ -12,11 +12,14 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
+// scopes answers the requests that are about a frame.
+type scopes struct{ *server }
+
 // A scope of a request names a frame by its index in the stack that the client
 // was shown. scoped has a request done in that frame: by Delve, under the index
 // that the frame has in Delve's own stack, or by own, where Delve has no such
 // frame.
-func (s *server) scoped(scope *api.EvalScope, byDelve func() error, own func(f *ownFrameRef) error) error {
+func (s scopes) scoped(scope *api.EvalScope, byDelve func() error, own func(f *ownFrameRef) error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth || !s.looks() {
@@ -40,7 +43,7 @@ func (s *server) scoped(scope *api.EvalScope, byDelve func() error, own func(f *
 	if scope.DeferredCall > 0 {
 		return fmt.Errorf("Frame %d only has %d deferred calls", scope.Frame, 0) //nolint:staticcheck // ST1005: Delve's own words
 	}
-	return own(&ownFrameRef{server: s, stack: stack, index: scope.Frame})
+	return own(&ownFrameRef{server: s.server, stack: stack, index: scope.Frame})
 }
 
 // ownFrameRef is a frame that only clew knows.
@@ -50,7 +53,7 @@ type ownFrameRef struct {
 	index  int
 }
 
-func (s *server) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
+func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
 	return s.scoped(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *ownFrameRef) error {
 		cfg := proc.LoadFullValue()
 		if arg.Cfg != nil {
@@ -66,14 +69,14 @@ func (s *server) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
 	})
 }
 
-func (s *server) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
+func (s scopes) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
 	defer s.changed()
 	return s.scoped(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *ownFrameRef) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error { return scope.SetVariable(arg.Symbol, arg.Value) })
 	})
 }
 
-func (s *server) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
+func (s scopes) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
 	return s.scoped(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *ownFrameRef) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
 			vars, err := scope.LocalVariables(*api.LoadConfigToProc(&arg.Cfg))
@@ -83,7 +86,7 @@ func (s *server) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) er
 	})
 }
 
-func (s *server) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
+func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
 	return s.scoped(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *ownFrameRef) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
 			vars, err := scope.FunctionArguments(*api.LoadConfigToProc(&arg.Cfg))
@@ -93,7 +96,7 @@ func (s *server) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionAr
 	})
 }
 
-func (s *server) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
+func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
 	return s.scoped(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *ownFrameRef) error {
 		regs, err := f.registers()
 		if err != nil {
@@ -107,14 +110,14 @@ func (s *server) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut)
 	})
 }
 
-func (s *server) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut) error {
+func (s scopes) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut) error {
 	return s.scoped(&arg.Scope, func() error { return s.delve.CreateWatchpoint(arg, out) }, func(*ownFrameRef) error {
 		return errNoWatch
 	})
 }
 
 // goroutines have a scope for the expression that names a channel.
-func (s *server) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
+func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	list := func() error {
 		if err := s.delve.ListGoroutines(arg, out); err != nil {
 			return err
@@ -130,7 +133,7 @@ func (s *server) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesO
 
 // findLocation finds locations relative to a frame's own where that is what the
 // client asks for.
-func (s *server) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
+func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
 	byDelve := func() error { return s.delve.FindLocation(arg, out) }
 	return s.scoped(&arg.Scope, byDelve, func(f *ownFrameRef) error {
 		spec, err := locspec.Parse(arg.Loc)

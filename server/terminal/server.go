@@ -30,31 +30,32 @@ type server struct {
 	// program may run: a look never sees two stops.
 	gate    sync.Mutex
 	session *delve.Session // nil where Delve is alone
-	pid     int            // that it is of
+	pid     int            // of its process
 	file    *corefile.File
 }
 
 // methods are Delve's own methods by name, and what they are replaced by.
 func (s *server) methods() map[string]any {
+	in := scopes{s}
 	return map[string]any{
 		"RPCServer.Stacktrace":        s.stacktrace,
 		"RPCServer.Command":           s.command,
 		"RPCServer.State":             s.state,
 		"RPCServer.CancelNext":        s.cancelNext,
 		"RPCServer.Restart":           s.restart,
-		"RPCServer.Eval":              s.eval,
-		"RPCServer.Set":               s.set,
-		"RPCServer.ListLocalVars":     s.locals,
-		"RPCServer.ListFunctionArgs":  s.arguments,
-		"RPCServer.ListRegisters":     s.registers,
-		"RPCServer.FindLocation":      s.findLocation,
-		"RPCServer.CreateWatchpoint":  s.watch,
+		"RPCServer.Eval":              in.eval,
+		"RPCServer.Set":               in.set,
+		"RPCServer.ListLocalVars":     in.locals,
+		"RPCServer.ListFunctionArgs":  in.arguments,
+		"RPCServer.ListRegisters":     in.registers,
+		"RPCServer.FindLocation":      in.findLocation,
+		"RPCServer.CreateWatchpoint":  in.watch,
 		"RPCServer.SetExecutionPoint": s.jump,
-		"RPCServer.ListGoroutines":    s.goroutines,
+		"RPCServer.ListGoroutines":    in.goroutines,
 	}
 }
 
-// overlay replaces methods of Delve's server, which runs and serves nobody yet.
+// overlay replaces methods of Delve's server, which runs and serves no client yet.
 func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
 	s.dbg, s.delve, err = internals.Server(impl, s.methods())
 	return err

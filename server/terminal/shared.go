@@ -80,7 +80,7 @@ func (s *shared) Close() error {
 	return nil
 }
 
-// reach gives an editor the program.
+// reach returns the program to an editor.
 func (s *server) reach(context.Context) (dap.Target, stop.Program, error) {
 	session, err := delve.Over(s.dbg)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// stacktrace gives the assembled stack. The modes that take stack switches out of
+// stacktrace returns the assembled stack. The modes that take stack switches out of
 // Delve's own walk are about that walk, and stay Delve's.
 func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
 	s.gate.Lock()
@@ -31,7 +31,7 @@ func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) erro
 	return nil
 }
 
-// frames gives the frames that a request asks for, those to skip included.
+// frames returns the frames that a request asks for, those to skip included.
 func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 	opts, cfg := arg.Opts, api.LoadConfigToProc(arg.Cfg)
 	if arg.Defers {
@@ -64,12 +64,12 @@ func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 // maxDepth bounds what one request can ask for.
 const maxDepth = 1 << 24
 
-// fell logs that Delve has to do.
+// fell logs that Delve's own answer goes out, and why.
 func (s *server) fell(what string, err error) {
 	delve.LogRPC("%s is Delve's own: %v", what, err)
 }
 
-// stack gives the assembled stack with at least so many frames, if it has them.
+// stack returns the assembled stack with at least so many frames, if it has them.
 // Where Delve's own is the same it is nil, and raw is that one, not deeper. The
 // gate is held.
 func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) (stack *stop.Stack, raw []proc.Stackframe, err error) {
@@ -105,7 +105,7 @@ func same(g *stop.Stack, raw []proc.Stackframe, frames int) bool {
 	return true
 }
 
-// claimed gives as many of Delve's own frames as the stack's need.
+// claimed returns as many of Delve's own frames as the stack's need.
 func (s *server) claimed(stack *stop.Stack, arg *rpc2.StacktraceIn, opts api.StacktraceOptions) ([]proc.Stackframe, error) {
 	last := -1
 	for i := range stack.Frames[:min(len(stack.Frames), arg.Depth+1)] {
@@ -117,7 +117,7 @@ func (s *server) claimed(stack *stop.Stack, arg *rpc2.StacktraceIn, opts api.Sta
 	return s.dbg.Stacktrace(arg.Id, last, opts)
 }
 
-// convert gives a stack's frames as Delve's interface has them, to a depth. known
+// convert returns a stack's frames as Delve's interface has them, to a depth. known
 // are Delve's own.
 func convert(stack *stop.Stack, known []api.Stackframe, depth int) []api.Stackframe {
 	end := min(len(stack.Frames), depth+1)
@@ -175,7 +175,7 @@ func placeOf(f *unwind.Frame) (file string, line int) {
 	return f.File, f.Line
 }
 
-// named gives a location the name that clew has, where Delve has none, and a mark
+// named returns a location the name that clew has, where Delve has none, and a mark
 // where the frame is not as good as certain.
 func named(loc api.Location, f *unwind.Frame) api.Location {
 	var fn api.Function

@@ -48,7 +48,7 @@ func (s *server) improve(state *api.DebuggerState) {
 	}
 }
 
-// improveStack gives a breakpoint's information the assembled stack.
+// improveStack returns a breakpoint's information the assembled stack.
 func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 	id := th.GoroutineID
 	if id == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,9 @@ type Options struct {
 	// Cancelled is the cause of a context that ends because the client has cancelled its
 	// request.
 	Cancelled error
+	// AnswerHead matches the beginning of an answer of the upstream's: the number of the
+	// request, and its command. A long answer is told by it.
+	AnswerHead *regexp.Regexp
 	// Log takes messages for the debugging of clew itself.
 	Log func(format string, args ...any)
 }
@@ -195,7 +199,7 @@ func (b *Bridge) fromUpstream(h Handler) {
 		var long *dapwire.LongError
 		if errors.As(err, &long) {
 			b.opts.Log("upstream: %v", err)
-			content, err = replaceLong(long)
+			content, err = replaceLong(long, b.opts.AnswerHead)
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,7 @@ func start(t *testing.T, opts Options) *session {
 	client, ours := net.Pipe()
 	peer, theirs := net.Pipe()
 	opts.Client, opts.Upstream, opts.Log, opts.Cancelled = ours, theirs, t.Logf, errCancelled
+	opts.AnswerHead = answerHead
 	s := &session{
 		t: t, bridge: NewBridge(opts), client: client, peer: peer, done: make(chan struct{}), working: make(chan context.Context, 1),
 		fromBridge: dapwire.NewReader(client, 0), toPeer: dapwire.NewReader(peer, 0),
@@ -374,3 +376,6 @@ func TestMalformed(t *testing.T) {
 		t.Errorf("the upstream sees %v", err)
 	}
 }
+
+// answerHead is how the upstream of these tests begins its answers.
+var answerHead = regexp.MustCompile(`^\{"seq":\d+,"type":"response","request_seq":(\d+),"success":(?:true|false),"command":"([^"\\]*)"`)

@@ -60,13 +60,10 @@ func shorten(content []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Delve writes these fields first in its answers, in this order.
-var longAnswer = regexp.MustCompile(`^\{"seq":\d+,"type":"response","request_seq":(\d+),"success":(?:true|false),"command":"([^"\\]*)"`)
-
 // replaceLong makes an error of an answer of Delve's that is longer than messages may
 // be. It returns nil for an event: no request waits for it.
-func replaceLong(long *dapwire.LongError) ([]byte, error) {
-	found := longAnswer.FindSubmatch(long.Begin)
+func replaceLong(long *dapwire.LongError, head *regexp.Regexp) ([]byte, error) {
+	found := head.FindSubmatch(long.Begin)
 	if found == nil {
 		return nil, nil
 	}

@@ -1,0 +1,168 @@
+package delve
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/delve/internals"
+)
+
+// editor is a client of Delve's own DAP session.
+type editor struct {
+	t    *testing.T
+	d    *DAP
+	in   chan []byte // is always read into: Delve writes without being asked
+	seq  int
+	seen []string // events
+}
+
+func newEditor(t *testing.T, cfg DAPConfig) *editor {
+	t.Helper()
+	cfg.Backend = "default"
+	d, err := StartDAP(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	e := &editor{t: t, d: d, in: make(chan []byte, 1000)}
+	go func() {
+		defer close(e.in)
+		for r := bufio.NewReader(d.Conn()); ; {
+			content, err := dap.ReadBaseMessage(r)
+			if err != nil {
+				return
+			}
+			e.in <- content
+		}
+	}()
+	return e
+}
+
+// ask sends a request and returns its answer as it came.
+func (e *editor) ask(command string, arguments any) (answer []byte) {
+	e.t.Helper()
+	e.send(command, arguments)
+	for {
+		content := e.read()
+		var head struct {
+			RequestSeq int `json:"request_seq"`
+		}
+		if json.Unmarshal(content, &head) == nil && head.RequestSeq == e.seq {
+			return content
+		}
+	}
+}
+
+func (e *editor) send(command string, arguments any) {
+	e.t.Helper()
+	e.seq++
+	content, err := json.Marshal(map[string]any{"seq": e.seq, "type": "request", "command": command, "arguments": arguments})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if err := dap.WriteBaseMessage(e.d.Conn(), content); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *editor) read() []byte {
+	e.t.Helper()
+	var content []byte
+	var ok bool
+	select {
+	case content, ok = <-e.in:
+	case <-time.After(30 * time.Second):
+	}
+	if !ok {
+		e.t.Fatalf("Delve says no more than %q", e.seen)
+	}
+	var event struct{ Event string }
+	if json.Unmarshal(content, &event) == nil && event.Event != "" {
+		e.seen = append(e.seen, event.Event)
+	}
+	return content
+}
+
+// until reads to an event.
+func (e *editor) until(event string) {
+	e.t.Helper()
+	for len(e.seen) == 0 || e.seen[len(e.seen)-1] != event {
+		e.read()
+	}
+}
+
+func (e *editor) launch(t *testing.T, args ...string) {
+	path := stopsProgram(t)
+	e.ask("initialize", map[string]any{"adapterID": "go"})
+	if answer := e.ask("launch", map[string]any{"mode": "exec", "program": path, "args": args}); !bytes.Contains(answer, []byte(`"success":true`)) {
+		t.Fatalf("%s", answer)
+	}
+}
+
+// TestAnnounced: a program is announced before it is started, and where it was not,
+// the session is refused.
+func TestAnnounced(t *testing.T) {
+	var told []string
+	e := newEditor(t, DAPConfig{OnLaunch: func(path string) { told = append(told, path) }})
+	e.launch(t)
+	s, err := e.d.program()
+	if err != nil || s == nil {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if path, _ := filepath.Abs(stopsProgram(t)); len(told) != 1 || told[0] != path {
+		t.Error(internals.Changed(internals.EntryLaunchLog, "%q", told))
+	}
+	e.d.launch.told.Store(false)
+	if _, err := e.d.program(); err == nil || !strings.Contains(err.Error(), internals.EntryLaunchLog) {
+		t.Errorf("without: %v", err)
+	}
+}
+
+// TestDelveWritesFrames: frames stand in Delve's answer as clew looks for them.
+func TestDelveWritesFrames(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t)
+	e.send("configurationDone", nil)
+	e.until("stopped")
+	answer := e.ask("stackTrace", map[string]any{"threadId": 1, "levels": 50})
+	var whole dap.StackTraceResponse
+	if err := json.Unmarshal(answer, &whole); err != nil || len(whole.Body.StackFrames) < 3 {
+		t.Fatalf("%s, %v", answer, err)
+	}
+	for _, field := range []string{internals.FrameStart, internals.FramePC} {
+		if n := bytes.Count(answer, []byte(field)); n != len(whole.Body.StackFrames) {
+			t.Error(internals.Changed(internals.EntryDAPFrames, "%q is %d times in %s", field, n, answer))
+		}
+	}
+	if !bytes.Contains(answer, []byte("]"+internals.TotalFrames)) {
+		t.Error(internals.Changed(internals.EntryDAPFrames, "no %q in %s", internals.TotalFrames, answer))
+	}
+}
+
+// TestRunningText: while the program runs, Delve names one thread, which stands for
+// none, and refuses other requests in the words that clew knows.
+func TestRunningText(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t, "wait")
+	e.send("configurationDone", nil)
+	e.until("stopped")
+	e.ask("continue", map[string]any{"threadId": 1})
+	answer := e.ask("scopes", map[string]any{"frameId": 1000})
+	if !bytes.Contains(answer, []byte(internals.RunningText)) {
+		t.Error(internals.Changed(internals.EntryDAPRunning, "%s", answer))
+	}
+	answer = e.ask("threads", nil)
+	var threads struct{ Body dap.ThreadsResponseBody }
+	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
+	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
+		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
+	}
+	e.ask("pause", map[string]any{"threadId": 1})
+}

@@ -1,0 +1,123 @@
+package delve
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/go-delve/delve/pkg/astutil"
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/stepping"
+)
+
+// ranGroup is what runs a group of no processes.
+type ranGroup struct {
+	calls []string
+	err   error
+}
+
+func (g *ranGroup) ContinueOnce(*proc.ContinueOnceContext) (proc.Thread, proc.StopReason, error) {
+	g.calls = append(g.calls, "continue")
+	return nil, proc.StopManual, g.err
+}
+
+func (g *ranGroup) StepInstruction(int) error { g.calls = append(g.calls, "step"); return g.err }
+func (g *ranGroup) Detach(int, bool) error    { g.calls = append(g.calls, "detach"); return g.err }
+func (g *ranGroup) Close() error              { return nil }
+
+// recording is one of a program, which has no process.
+type recording struct{ proc.RecordingManipulation }
+
+func (recording) Recorded() (bool, string) { return true, "" }
+
+// TestRunnerOf: the runner is put before what runs a group, once.
+func TestRunnerOf(t *testing.T) {
+	below := &ranGroup{}
+	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
+	group.RecordingManipulation = recording{}
+	r, err := runnerOf(group)
+	if err != nil || r.ProcessGroup != proc.ProcessGroup(below) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if again, err := runnerOf(group); again != r || err != nil {
+		t.Errorf("again: %p, want %p: %v", again, r, err)
+	}
+	if held, err := internals.ProcessGroup(group); err != nil || *held != proc.ProcessGroup(r) {
+		t.Errorf("%v, %v", held, err)
+	}
+}
+
+// TestRunnerPasses: whatever runs the program changes the moment, and passes what the
+// group answers.
+func TestRunnerPasses(t *testing.T) {
+	below := &ranGroup{err: errors.New("gone")}
+	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
+	group.RecordingManipulation = recording{}
+	r := &runner{ProcessGroup: below, group: group}
+	for i, run := range []func() error{
+		func() error { _, _, err := r.ContinueOnce(nil); return err },
+		func() error { return r.StepInstruction(1) },
+		func() error { return r.Detach(1, true) },
+		func() error { return r.Detach(1, false) },
+	} {
+		before := Moment()
+		if err := run(); !errors.Is(err, below.err) || Moment() == before || len(below.calls) != i+1 {
+			t.Errorf("%d: %v, %v", i, err, below.calls)
+		}
+	}
+	below.err = nil
+	if _, reason, err := r.ContinueOnce(nil); err != nil || reason != proc.StopManual || !r.resumed {
+		t.Errorf("%v, %v, %v", reason, err, r.resumed)
+	}
+}
+
+// TestRunnerRefuses: where a breakpoint cannot be placed nothing runs, and who waits
+// for the program to run is told.
+func TestRunnerRefuses(t *testing.T) {
+	below := &ranGroup{}
+	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
+	armed := &temporary{failed: &OutsideCodeError{Addr: 1}}
+	r := &runner{ProcessGroup: below, group: group, armed: armed}
+	resumed := make(chan struct{})
+	var outside *OutsideCodeError
+	if _, _, err := r.ContinueOnce(&proc.ContinueOnceContext{ResumeChan: resumed}); !errors.As(err, &outside) {
+		t.Errorf("%v", err)
+	}
+	<-resumed
+	if len(below.calls) != 0 || r.resumed {
+		t.Errorf("it has run: %v", below.calls)
+	}
+}
+
+// TestSwitches: a process that runs has context switches, and one that does not exist
+// has none.
+func TestSwitches(t *testing.T) {
+	if switches(os.Getpid()) == 0 || switches(1<<30) != 0 {
+		t.Errorf("%d, %d", switches(os.Getpid()), switches(1<<30))
+	}
+}
+
+// TestCondition: a return breakpoint has the condition by which Delve recognises a
+// step's goroutine or thread.
+func TestCondition(t *testing.T) {
+	for want, at := range map[string]stepping.Temporary{
+		internals.GoroutineCondition + " == 5": {OnGoroutine: true, Goroutine: 5, Thread: 7},
+		internals.ThreadCondition + " == 7":    {Thread: 7},
+	} {
+		if got := astutil.ExprToString((&temporary{at: at}).condition()); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestHasTrap reads sets of signals.
+func TestHasTrap(t *testing.T) {
+	status := []byte("Name:\tx\nSigPnd:\t0000000000000010\nShdPnd:\t0000000000000020\nSigBlk:\tnonsense\n")
+	for set, want := range map[string]bool{"SigPnd": true, "ShdPnd": false, "SigBlk": false, "SigCgt": false} {
+		if hasTrap(status, set) != want {
+			t.Errorf("%s: %v", set, !want)
+		}
+	}
+}
