@@ -92,7 +92,7 @@ var changes = []change{
 	{internals.EntryHardcodedID, "the number", []edit{{"", inProc + "/breakpoints.go", `hardcodedBreakpointID = -3`, "hardcodedBreakpointID = -7"}}, "TestHardcodedID", delve},
 	{internals.EntryStepCondition, "the goroutine's text", []edit{{"", inProc + "/target_exec.go", `x == "runtime\.curg\.goid"`, `x == "runtime.g.goid"`}}, "TestStepCondition", delve},
 	{internals.EntryStepCondition, "the thread's text", []edit{{"", inProc + "/target_exec.go", `x == "runtime\.threadid"`, `x == "runtime.tid"`}}, "TestStepCondition", delve},
-	{internals.EntryDAPDummy, "the name", []edit{{"", "service/dap/server.go", `"Dummy"`, `"None"`}}, "TestRunningText", delve},
+	{internals.EntryDAPDummy, "the name", []edit{{"", "service/dap/server.go", `"Dummy"`, `"None"`}}, "TestDummyThread", delve},
 	{internals.EntryDAPRunning, "the text", []edit{{"", "service/dap/server.go", `"debuggee is running"`, `"the program runs"`}}, "TestRunningText", delve},
 	{internals.EntryCommands, "a command's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"exec <path/to/binary>"`, `"run <path/to/binary>"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryCommands, "a flag's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"waitfor-interval"`, `"waitfor-every"`}}, "TestTakeOver", "./server/terminal"},

@@ -106,6 +106,19 @@ func (e *editor) launch(t *testing.T, args ...string) {
 	}
 }
 
+// TestDummyThread: before Go's runtime has started, Delve names one thread that stands
+// for none.
+func TestDummyThread(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t)
+	answer := e.ask("threads", nil)
+	var threads struct{ Body dap.ThreadsResponseBody }
+	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
+	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
+		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
+	}
+}
+
 // TestAnnounced: a program is announced before it is started, and where it was not,
 // the session is refused.
 func TestAnnounced(t *testing.T) {
@@ -146,8 +159,8 @@ func TestDelveWritesFrames(t *testing.T) {
 	}
 }
 
-// TestRunningText: while the program runs, Delve names one thread, which stands for
-// none, and refuses other requests in the words that clew knows.
+// TestRunningText: while the program runs, Delve refuses requests in the words that
+// clew knows.
 func TestRunningText(t *testing.T) {
 	e := newEditor(t, DAPConfig{})
 	e.launch(t, "wait")
@@ -157,12 +170,6 @@ func TestRunningText(t *testing.T) {
 	answer := e.ask("scopes", map[string]any{"frameId": 1000})
 	if !bytes.Contains(answer, []byte(internals.RunningText)) {
 		t.Error(internals.Changed(internals.EntryDAPRunning, "%s", answer))
-	}
-	answer = e.ask("threads", nil)
-	var threads struct{ Body dap.ThreadsResponseBody }
-	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
-	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
-		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
 	}
 	e.ask("pause", map[string]any{"threadId": 1})
 }

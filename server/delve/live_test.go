@@ -271,8 +271,8 @@ func TestReplacedGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	group, unlock := s.dbg.LockTargetGroup()
-	defer unlock()
 	held, err := internals.ProcessGroup(group)
+	unlock()
 	if err != nil {
 		t.Fatal(err)
 	}

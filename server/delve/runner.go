@@ -28,8 +28,8 @@ type runner struct {
 	proc.ProcessGroup
 	group *proc.TargetGroup
 	armed *temporary
-	// resumed says that the program was run through the runner since it stands here,
-	// and first when, in its own time, it was put here.
+	// resumed says that the program was continued through the runner since it stands
+	// here; until then, first is the program's own time when it last stopped.
 	resumed bool
 	first   uint64
 }
@@ -60,7 +60,8 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 			return nil, proc.StopUnknown, err
 		}
 	}
-	r.runs()
+	r.resumed = true
+	resumes.Add(1)
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
 	resumes.Add(1)
 	if err == nil {
@@ -71,9 +72,13 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 
 // StepInstruction has a thread execute one instruction.
 func (r *runner) StepInstruction(thread int) error {
-	r.runs()
+	resumes.Add(1)
 	defer resumes.Add(1)
-	return r.ProcessGroup.StepInstruction(thread)
+	err := r.ProcessGroup.StepInstruction(thread)
+	if !r.resumed {
+		r.first = timeOf(r.group)
+	}
+	return err
 }
 
 // Detach leaves a process. Delve has taken back the user's breakpoints before. What
@@ -84,12 +89,6 @@ func (r *runner) Detach(pid int, kill bool) error {
 	}
 	resumes.Add(1)
 	return r.ProcessGroup.Detach(pid, kill)
-}
-
-// runs says that the program is about to run.
-func (r *runner) runs() {
-	r.resumed = true
-	resumes.Add(1)
 }
 
 // stopped looks at every thread of a program that has just stopped. The reason is
@@ -131,7 +130,11 @@ func timeOf(group *proc.TargetGroup) uint64 {
 	if recorded, _ := group.Recorded(); recorded || group.Selected == nil {
 		return 0
 	}
-	return switches(group.Selected.Pid())
+	pid := group.Selected.Pid()
+	if th, ok := group.Selected.FindThread(pid); ok {
+		_, _ = th.Registers() // which the kernel has only of a thread that is off its processor
+	}
+	return switches(pid)
 }
 
 // switches counts a process's context switches. A thread that a debugger holds has

@@ -31,7 +31,7 @@ var behaviourEntries = []Entry{
 	{
 		Name: EntryDAPDummy, Where: "service/dap/server.go, onThreadsRequest",
 		Breaks: "an editor shows a goroutine that does not exist where Delve knows none",
-		Proof:  "TestRunningText",
+		Proof:  "TestDummyThread",
 	},
 	{
 		Name: EntryDAPRunning, Where: "service/dap/server.go, handleRequest",

@@ -20,6 +20,7 @@ func outer(n int) int {
 }
 
 func main() {
+	runtime.LockOSThread() // a step of a thread stays on it
 	runtime.Breakpoint()
 	n := outer(20)
 	n = outer(n)
