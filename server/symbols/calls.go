@@ -5,25 +5,54 @@ type Call struct {
 	Function string // demangled
 	File     string // "" if unknown
 	Line     int    // 0 if unknown
+	// Described says that the tables of the compiler (DWARF, or Go's own) have the
+	// function and all that is inlined there, so that nothing is missing in the chain.
+	// Else the name is a symbol's.
+	Described bool
 }
 
-// Calls gives the functions that the instruction at vaddr belongs to: the
-// innermost inlined one first, the physical function last. Inlined functions
-// are known for Go code only. It is empty where nothing is known.
+// Calls returns the functions that the instruction at vaddr belongs to: the
+// innermost inlined one first, the physical function last. The name and the place of
+// a call come from the same entry. It is empty where nothing is known.
 func (f *File) Calls(vaddr uint64) []Call {
 	if t := f.GoTable(); t != nil {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
 			var out []Call
 			for c := range fn.Calls(vaddr) {
-				out = append(out, Call{c.Name, c.File, c.Line})
+				out = append(out, Call{c.Name, c.File, c.Line, true})
 			}
 			return out
 		}
 	}
-	fn, ok := f.function(vaddr)
-	file, line := f.lines().find(vaddr)
-	if !ok && file == "" {
+	return f.nativeCalls(vaddr)
+}
+
+// IsGo says whether the instruction at vaddr is of a function that Go's own table
+// describes.
+func (f *File) IsGo(vaddr uint64) bool {
+	t := f.GoTable()
+	if t == nil {
+		return false
+	}
+	fn, ok := t.Func(vaddr)
+	return ok && fn.HasTables()
+}
+
+// nativeCalls is Calls for code that is not Go's.
+func (f *File) nativeCalls(vaddr uint64) []Call {
+	fn, named := f.function(vaddr)
+	if t := f.dwarf(); t != nil {
+		if calls, err := t.Calls(vaddr); err == nil {
+			out := make([]Call, len(calls))
+			for i := range calls {
+				c := &calls[i]
+				out[i] = Call{nameOf(c, fn.name), c.File, c.Line, c.Function}
+			}
+			return out
+		}
+	}
+	if !named {
 		return nil
 	}
-	return []Call{{Demangle(fn.name), file, line}}
+	return []Call{{Function: Demangle(fn.name)}}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/server/internal/dwarfline"
 	"github.com/clewdbg/clew/server/internal/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -26,7 +27,7 @@ type File struct {
 
 	goTable   func() *gotab.Table
 	functions func() []function
-	lines     func() *lineIndex
+	dwarf     func() *dwarfline.Table
 }
 
 // object is what a file's format decides. Addresses are those that the linker gave.
@@ -61,7 +62,8 @@ type object interface {
 	fullSymbols() bool
 	readFunctions() []function
 	readGoTable() *gotab.Table
-	readLines() *lineIndex
+	// openDWARF returns the debugging information, nil if there is none.
+	openDWARF() *dwarfline.Table
 }
 
 // Error says what could not be read of which file.
@@ -134,7 +136,7 @@ func newChosen(r io.ReaderAt, size int64, which Choice) (*File, error) {
 
 func newFile(o object) *File {
 	return &File{
-		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), lines: sync.OnceValue(o.readLines),
+		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), dwarf: sync.OnceValue(o.openDWARF),
 	}
 }
 

@@ -165,16 +165,15 @@ func (t *tree) innermost(addr uint64) int {
 	return -1
 }
 
-// calls returns the chain at an address. function is false where the unit has lines
-// there but no function.
-func (u *unit) calls(addr uint64) (calls []Call, function bool, err error) {
+// calls returns the chain at an address.
+func (u *unit) calls(addr uint64) (calls []Call, err error) {
 	d, err := u.described()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	t, err := d.functionAt(addr)
 	if err != nil && !errors.Is(err, ErrUnknown) {
-		return nil, false, err
+		return nil, err
 	}
 	lines, err := u.lineTable()
 	if err != nil { // names and calls hold all the same
@@ -183,14 +182,14 @@ func (u *unit) calls(addr uint64) (calls []Call, function bool, err error) {
 	file, line, column, ok := lines.find(addr)
 	if t == nil {
 		if !ok {
-			return nil, false, ErrUnknown
+			return nil, ErrUnknown
 		}
-		return []Call{{File: file, Line: line, Column: column}}, false, nil
+		return []Call{{File: file, Line: line, Column: column}}, nil
 	}
 	for i := t.innermost(addr); i >= 0; i = t.nodes[i].parent {
 		n := &t.nodes[i]
 		is := d.namesOf(n.off)
-		calls = append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column, Inlined: true})
+		calls = append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column, Inlined: true, Function: true})
 		file, line, column = "", 0, 0
 		if n.hasFile && lines != nil {
 			if file = lines.file(n.file); file != "" {
@@ -199,5 +198,5 @@ func (u *unit) calls(addr uint64) (calls []Call, function bool, err error) {
 		}
 	}
 	is := d.namesOf(t.off)
-	return append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column}), true, nil
+	return append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column, Function: true}), nil
 }

@@ -15,6 +15,8 @@ type Call struct {
 	Line    int    // 0 if it is not known
 	Column  int    // 0 if it is not known
 	Inlined bool   // into the next one
+	// Function says that DWARF has an entry of the function; else it has a line alone.
+	Function bool
 }
 
 // Table is the DWARF of one file. Nothing is read before it is asked for. It is
@@ -82,9 +84,9 @@ func (t *Table) Calls(addr uint64) ([]Call, error) {
 	defer t.mu.Unlock()
 	var line []Call // of a unit without a function at the address
 	for u := range t.unitsAt(addr) {
-		calls, function, err := u.calls(addr)
+		calls, err := u.calls(addr)
 		switch {
-		case function:
+		case err == nil && calls[0].Function:
 			return calls, nil
 		case err == nil && line == nil:
 			line = calls
