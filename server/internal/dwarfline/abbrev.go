@@ -30,56 +30,55 @@ const (
 	atCallReturnPC
 	atCallPC
 	atCallOrigin
-	atCallTarget
 	atCallTailCall
-	atAllCalls
+	atAllCalls // or all tail calls
 	slots
 )
 
 // Attributes that debug/dwarf has no constant for: of older or other producers.
 const (
-	attrMIPSLinkageName   = 0x2007
-	attrGNUTailCall       = 0x2115
-	attrGNUAllCallSites   = 0x2117
-	attrGNUCallSiteTarget = 0x2113
-	attrGNUDwoName        = 0x2130
-	attrGNUDwoID          = 0x2131
-	attrGNURangesBase     = 0x2132
-	attrGNUAddrBase       = 0x2133
+	attrMIPSLinkageName     = 0x2007
+	attrGNUTailCall         = 0x2115
+	attrGNUAllCallSites     = 0x2117
+	attrGNUAllTailCallSites = 0x2116
+	attrGNUDwoName          = 0x2130
+	attrGNUDwoID            = 0x2131
+	attrGNURangesBase       = 0x2132
+	attrGNUAddrBase         = 0x2133
 )
 
 var slotOf = map[dwarf.Attr]slot{
-	dwarf.AttrName:           atName,
-	dwarf.AttrLinkageName:    atLinkageName,
-	attrMIPSLinkageName:      atLinkageName,
-	dwarf.AttrLowpc:          atLowPC,
-	dwarf.AttrHighpc:         atHighPC,
-	dwarf.AttrRanges:         atRanges,
-	dwarf.AttrAbstractOrigin: atOrigin,
-	dwarf.AttrSpecification:  atSpecification,
-	dwarf.AttrCallFile:       atCallFile,
-	dwarf.AttrCallLine:       atCallLine,
-	dwarf.AttrCallColumn:     atCallColumn,
-	dwarf.AttrStmtList:       atStmtList,
-	dwarf.AttrCompDir:        atCompDir,
-	dwarf.AttrLanguage:       atLanguage,
-	dwarf.AttrStrOffsetsBase: atStrOffsetsBase,
-	dwarf.AttrAddrBase:       atAddrBase,
-	attrGNUAddrBase:          atAddrBase,
-	dwarf.AttrRnglistsBase:   atRnglistsBase,
-	attrGNURangesBase:        atGNURangesBase,
-	dwarf.AttrDwoName:        atDwoName,
-	attrGNUDwoName:           atDwoName,
-	attrGNUDwoID:             atDwoID,
-	dwarf.AttrCallReturnPC:   atCallReturnPC,
-	dwarf.AttrCallPC:         atCallPC,
-	dwarf.AttrCallOrigin:     atCallOrigin,
-	dwarf.AttrCallTarget:     atCallTarget,
-	attrGNUCallSiteTarget:    atCallTarget,
-	dwarf.AttrCallTailCall:   atCallTailCall,
-	attrGNUTailCall:          atCallTailCall,
-	dwarf.AttrCallAllCalls:   atAllCalls,
-	attrGNUAllCallSites:      atAllCalls,
+	dwarf.AttrName:             atName,
+	dwarf.AttrLinkageName:      atLinkageName,
+	attrMIPSLinkageName:        atLinkageName,
+	dwarf.AttrLowpc:            atLowPC,
+	dwarf.AttrHighpc:           atHighPC,
+	dwarf.AttrRanges:           atRanges,
+	dwarf.AttrAbstractOrigin:   atOrigin,
+	dwarf.AttrSpecification:    atSpecification,
+	dwarf.AttrCallFile:         atCallFile,
+	dwarf.AttrCallLine:         atCallLine,
+	dwarf.AttrCallColumn:       atCallColumn,
+	dwarf.AttrStmtList:         atStmtList,
+	dwarf.AttrCompDir:          atCompDir,
+	dwarf.AttrLanguage:         atLanguage,
+	dwarf.AttrStrOffsetsBase:   atStrOffsetsBase,
+	dwarf.AttrAddrBase:         atAddrBase,
+	attrGNUAddrBase:            atAddrBase,
+	dwarf.AttrRnglistsBase:     atRnglistsBase,
+	attrGNURangesBase:          atGNURangesBase,
+	dwarf.AttrDwoName:          atDwoName,
+	attrGNUDwoName:             atDwoName,
+	attrGNUDwoID:               atDwoID,
+	dwarf.AttrCallReturnPC:     atCallReturnPC,
+	dwarf.AttrCallPC:           atCallPC,
+	dwarf.AttrCallOrigin:       atCallOrigin,
+	dwarf.AttrCallTailCall:     atCallTailCall,
+	attrGNUTailCall:            atCallTailCall,
+	dwarf.AttrCallAllCalls:     atAllCalls,
+	dwarf.AttrCallAllTailCalls: atAllCalls,
+	attrGNUAllCallSites:        atAllCalls,
+	attrGNUAllTailCallSites:    atAllCalls,
 }
 
 // abbrev is an abbreviation: the tag and attributes of entries.

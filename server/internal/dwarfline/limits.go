@@ -17,4 +17,5 @@ const (
 	maxProblems  = 32      // that are kept
 	maxTailCalls = 64      // functions on a path of tail calls
 	maxPaths     = 256     // call sites that are followed to find it
+	maxInstances = 1 << 16 // functions of a unit that are searched for it
 )
