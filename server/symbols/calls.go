@@ -1,5 +1,7 @@
 package symbols
 
+import "sync"
+
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
 	Function string // demangled
@@ -13,7 +15,8 @@ type Call struct {
 
 // Calls returns the functions that the instruction at vaddr belongs to: the
 // innermost inlined one first, the physical function last. The name and the place of
-// a call come from the same entry. It is empty where nothing is known.
+// a call come from the same entry. It is empty where nothing is known. The slice must
+// not be changed.
 func (f *File) Calls(vaddr uint64) []Call {
 	if t := f.GoTable(); t != nil {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
@@ -24,7 +27,7 @@ func (f *File) Calls(vaddr uint64) []Call {
 			return out
 		}
 	}
-	return f.nativeCalls(vaddr)
+	return f.calls.get(vaddr, f.nativeCalls)
 }
 
 // IsGo says whether the instruction at vaddr is of a function that Go's own table
@@ -36,6 +39,34 @@ func (f *File) IsGo(vaddr uint64) bool {
 	}
 	fn, ok := t.Func(vaddr)
 	return ok && fn.HasTables()
+}
+
+// callCache holds what was found for code that is not Go's. Demangling takes longer
+// than looking up, and a program's stacks have the same addresses again and again.
+type callCache struct {
+	mu    sync.Mutex
+	known map[uint64][]Call
+}
+
+// maxCached is how many addresses a cache holds.
+const maxCached = 1 << 14
+
+// get returns what is known of an address, which find returns the first time.
+func (c *callCache) get(vaddr uint64, find func(uint64) []Call) []Call {
+	c.mu.Lock()
+	calls, ok := c.known[vaddr]
+	c.mu.Unlock()
+	if ok {
+		return calls
+	}
+	calls = find(vaddr)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) == maxCached {
+		c.known = make(map[uint64][]Call)
+	}
+	c.known[vaddr] = calls
+	return calls
 }
 
 // nativeCalls is Calls for code that is not Go's.

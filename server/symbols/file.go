@@ -28,6 +28,7 @@ type File struct {
 	goTable   func() *gotab.Table
 	functions func() []function
 	dwarf     func() *dwarfline.Table
+	calls     callCache
 }
 
 // object is what a file's format decides. Addresses are those that the linker gave.
