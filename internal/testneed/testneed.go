@@ -53,6 +53,7 @@ var Needs = []Need{
 	{Name: "ld64.lld-19", Programs: []string{"ld64.lld-19"}, Debian: []string{"lld-19"}},
 	{Name: "llvm-objdump-19", Programs: []string{"llvm-objdump-19"}, Debian: []string{"llvm-19"}},
 	{Name: "llvm-symbolizer", Programs: []string{"llvm-symbolizer"}, Debian: []string{"llvm"}},
+	{Name: "dsymutil-19", Programs: []string{"dsymutil-19"}, Debian: []string{"llvm-19"}},
 	{Name: "llvm-dwp-19", Programs: []string{"llvm-dwp-19"}, Debian: []string{"llvm-19"}},
 	{Name: "dwp", Programs: []string{"dwp"}, Debian: []string{"binutils"}},
 	{Name: "dwz", Programs: []string{"dwz"}, Debian: []string{"dwz"}},
