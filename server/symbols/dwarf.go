@@ -35,7 +35,7 @@ func hasDWARF(f *elf.File) bool {
 
 // openDWARF implements [object]. Nothing is read yet. What has not been linked has no
 // addresses.
-func (f *elfFile) openDWARF() *dwarfline.Table {
+func (f *elfFile) openDWARF() described {
 	from, at := f.File, f.place
 	if f.debug != nil {
 		from, at = f.debug, f.debugPlace

@@ -11,7 +11,6 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
-	"github.com/clewdbg/clew/server/internal/dwarfline"
 	"github.com/clewdbg/clew/server/internal/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -27,7 +26,7 @@ type File struct {
 
 	goTable   func() *gotab.Table
 	functions func() []function
-	dwarf     func() *dwarfline.Table
+	dwarf     func() described
 	calls     callCache
 }
 
@@ -64,7 +63,7 @@ type object interface {
 	readFunctions() []function
 	readGoTable() *gotab.Table
 	// openDWARF returns the debugging information, nil if there is none.
-	openDWARF() *dwarfline.Table
+	openDWARF() described
 }
 
 // Error says what could not be read of which file.

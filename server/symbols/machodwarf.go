@@ -51,17 +51,30 @@ func (f *File) findDSYM(path string) {
 }
 
 // openDWARF implements [object].
-func (f *machoFile) openDWARF() *dwarfline.Table {
-	from := f
-	if f.dsym != nil {
-		from = &machoFile{File: f.dsym}
+func (f *machoFile) openDWARF() described {
+	switch {
+	case f.dsym != nil:
+		if t := (&machoFile{File: f.dsym}).ownDWARF(); t != nil {
+			return t
+		}
+	case f.hasDWARF():
+		return f.ownDWARF()
+	default:
+		if m := newDebugMap(f.File); m != nil {
+			return m
+		}
 	}
-	if !from.hasDWARF() {
+	return nil
+}
+
+// ownDWARF returns the image's own debugging information, nil if there is none.
+func (f *machoFile) ownDWARF() *dwarfline.Table {
+	if !f.hasDWARF() {
 		return nil
 	}
-	return dwarfline.New(&dwarfline.Source{Order: binary.LittleEndian, Section: func(name string) (dwarfline.Section, bool) {
+	return dwarfline.New(&dwarfline.Source{Order: binary.LittleEndian, Unlinked: f.Relocatable(), Section: func(name string) (dwarfline.Section, bool) {
 		name, _ = strings.CutPrefix(name, ".debug_")
-		data := from.debugSection(name)
+		data := f.debugSection(name)
 		return dwarfline.Section{Size: uint64(len(data)), At: bytes.NewReader(data)}, len(data) > 0
 	}})
 }

@@ -121,7 +121,7 @@ func (t *Table) readSet(c *cursor, offsetSize int) {
 		if low == 0 && n == 0 {
 			return
 		}
-		if low > 0 && low+n > low && !t.aranges.add(low, low+n, of) {
+		if (low > 0 || t.src.Unlinked) && low+n > low && !t.aranges.add(low, low+n, of) {
 			c.fail("too many ranges")
 		}
 	}

@@ -123,13 +123,13 @@ func (t *lineTable) find(addr uint64) (file string, line, column int, ok bool) {
 }
 
 // close ends the sequence that began with row begin. Code that the linker has
-// dropped keeps its rows, at address 0 or at the end of the address space.
+// dropped keeps its rows.
 func (t *lineTable) close(begin int, end uint64, dropped func(uint64) bool) {
 	rows := t.rows[begin:]
 	if !slices.IsSortedFunc(rows, compareRows) {
 		slices.SortStableFunc(rows, compareRows)
 	}
-	if len(rows) == 0 || rows[0].addr == 0 || dropped(rows[0].addr) || end <= rows[0].addr {
+	if len(rows) == 0 || dropped(rows[0].addr) || end <= rows[0].addr {
 		t.rows = t.rows[:begin]
 		return
 	}

@@ -15,10 +15,10 @@ const (
 )
 
 // ranges calls each for every range of an entry's code. Code that the linker has
-// dropped, at address 0 or at the end of the address space, has none.
+// dropped has none.
 func (u *unit) ranges(e *entry, each func(low, high uint64)) error {
 	real := func(low, high uint64) {
-		if 0 < low && low < high {
+		if low < high && !u.dropped(low) {
 			each(low, high)
 		}
 	}
@@ -137,14 +137,15 @@ func (u *unit) rangeEntry(c *cursor, kind uint64, base *uint64, each func(low, h
 	if c.err != nil {
 		return c.err
 	}
-	if err == nil && !u.dropped(*base) {
+	if err == nil && !u.isMark(*base) {
 		each(low, high)
 	}
 	return err
 }
 
-// dropped says whether an address stands for code that the linker has dropped: all
-// ones, or one less in lists where all ones mean something.
-func (u *unit) dropped(addr uint64) bool {
-	return addr >= ^uint64(0)>>(64-8*u.address)-1
-}
+// dropped says whether an address stands for code that the linker has dropped.
+func (u *unit) dropped(addr uint64) bool { return addr == 0 && !u.t.src.Unlinked || u.isMark(addr) }
+
+// isMark says whether an address is no place of code: all ones, or one less in lists
+// where all ones mean something.
+func (u *unit) isMark(addr uint64) bool { return addr >= ^uint64(0)>>(64-8*u.address)-1 }

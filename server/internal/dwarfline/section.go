@@ -9,6 +9,9 @@ import (
 // Source is one file with DWARF.
 type Source struct {
 	Order binary.ByteOrder
+	// Unlinked says that the file is an object file, whose code begins at address 0. In
+	// others address 0 stands for code that the linker has dropped.
+	Unlinked bool
 	// Section opens a section by its name in ELF, as ".debug_info". It says no if
 	// there is none.
 	Section func(name string) (Section, bool)
