@@ -216,6 +216,16 @@ func TestOverlappingUnits(t *testing.T) {
 	}
 }
 
+// TestSameFunctionTwice asks for an address that two units have the same function at:
+// the linker has kept the first, as units are in the order of objects.
+func TestSameFunctionTwice(t *testing.T) {
+	p := synthetic("first", 11+13+14)
+	p[".debug_info"] = append(p[".debug_info"], synthetic("second", 11+13+14)[".debug_info"]...)
+	if calls, err := New(p.source()).Calls(0x1080); err != nil || calls[0].Name != "first" {
+		t.Errorf("%+v, %v", calls, err)
+	}
+}
+
 // FuzzCalls looks up addresses in whatever the sections hold.
 func FuzzCalls(f *testing.F) {
 	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {

@@ -139,6 +139,7 @@ func (t *lineTable) close(begin int, end uint64, dropped func(uint64) bool) {
 func compareRows(a, b row) int { return cmp.Compare(a.addr, b.addr) }
 
 func (t *lineTable) sort() {
+	slices.Reverse(t.sequences) // of those that begin together the first counts, as of functions
 	slices.SortStableFunc(t.sequences, func(a, b sequence) int { return cmp.Compare(a.low, b.low) })
 	reach := uint64(0)
 	for i := range t.sequences {

@@ -30,6 +30,7 @@ func (s *spans) add(low, high, of uint64) bool {
 }
 
 func (s *spans) sort() {
+	slices.Reverse(s.all) // what begins together is found from the end
 	slices.SortStableFunc(s.all, func(a, b span) int { return cmp.Compare(a.low, b.low) })
 	reach := uint64(0)
 	for i := range s.all {
@@ -40,7 +41,9 @@ func (s *spans) sort() {
 }
 
 // at returns the spans with an address: the one that begins last first, and of
-// those that begin together the one that was added last.
+// those that begin together the one that was added first. Where several objects
+// bring the same function the linker keeps that of the first, and the others' entries
+// have its address too.
 func (s *spans) at(addr uint64) iter.Seq[*span] {
 	if !s.sorted {
 		s.sort()
