@@ -105,23 +105,21 @@ func (t *Table) readSet(c *cursor, offsetSize int) {
 	begin := c.off - uint64(offsetSize) - uint64(offsetSize/8*4) // where the length is
 	version := c.uint(2)
 	of := c.uint(offsetSize)
-	address, segment := c.u8(), c.u8()
-	if c.err != nil {
-		return
-	}
-	if version != 2 || address != 4 && address != 8 || segment != 0 {
+	size, segment := c.u8(), c.u8()
+	if version != 2 || size != 4 && size != 8 || segment != 0 {
 		c.fail("a set of ranges of an unknown form")
 		return
 	}
-	if over := (c.off - begin) % (2 * address); over != 0 {
-		c.skip(2*address - over)
+	if over := (c.off - begin) % (2 * size); over != 0 {
+		c.skip(2*size - over)
 	}
-	for c.end-c.off >= 2*address && c.err == nil {
-		low, n := c.uint(int(address)), c.uint(int(address))
-		if low == 0 && n == 0 {
+	for c.end-c.off >= 2*size {
+		low, n := c.uint(int(size)), c.uint(int(size))
+		switch {
+		case low == 0 && n == 0 || c.err != nil:
 			return
-		}
-		if (low > 0 || t.src.Unlinked) && low+n > low && !t.aranges.add(low, low+n, of) {
+		case low == 0 && !t.src.Unlinked || low+n <= low: // dropped by the linker, or invalid
+		case !t.aranges.add(low, low+n, of):
 			c.fail("too many ranges")
 		}
 	}

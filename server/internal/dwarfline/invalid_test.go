@@ -261,3 +261,25 @@ func FuzzCalls(f *testing.F) {
 		}
 	})
 }
+
+// FuzzIndex reads indexes of packages.
+func FuzzIndex(f *testing.F) {
+	header := func(n ...uint32) (out []byte) {
+		for _, v := range n {
+			out = binary.LittleEndian.AppendUint32(out, v)
+		}
+		return out
+	}
+	for _, version := range []uint32{2, 5} {
+		f.Add(header(version, 2, 1, 2, 7, 0, 0, 0, 1, 0, packInfo, packAbbrev, 10, 20, 30, 40))
+		f.Add(header(version, 1, 1, 1, 7, 0, 9, packInfo, 10))
+		f.Add(header(version, 1, 1<<31, 1<<31))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p := parts{".debug_cu_index": data}
+		rows, err := readIndex(New(p.source()).section(".debug_cu_index"), binary.LittleEndian)
+		if err == nil && len(data) < 16 || len(rows) > len(data)/12 {
+			t.Errorf("%d rows of %d bytes, %v", len(rows), len(data), err)
+		}
+	})
+}

@@ -61,55 +61,69 @@ func (t *Table) openPackage() (*dwpFile, error) {
 	return t.pack, nil
 }
 
-// readIndex reads the index of units.
+// index is the header of a package's index of units.
+type index struct {
+	version               uint64
+	columns, units, slots uint64
+	kinds                 []uint64 // of the columns: which sections
+	begin                 uint64   // where the table of offsets begins; that of sizes is behind it
+}
+
+// readIndex reads the index of units: a hash table of their IDs with the numbers of
+// rows, then the rows' offsets, then their sizes.
 func readIndex(s *section, order binary.ByteOrder) (map[uint64]contribution, error) {
 	c := cursorAt(s, order, 0, s.size())
-	version := c.uint(4)
-	if order == binary.BigEndian && version>>16 == 5 { // 2 bytes, and 2 unused
-		version = 5
-	}
-	columns, units, slots := c.uint(4), c.uint(4), c.uint(4)
-	if c.err == nil && (version != 2 && version != 5 || columns == 0 || columns > maxColumns || slots > maxUnits || units > slots) {
-		c.fail("an invalid header of an index of units")
-	}
+	x := readIndexHeader(&c)
 	ids, numbers := c, c
-	numbers.skip(8 * slots)
-	c.skip(12 * slots)
-	kinds := make([]uint64, 0, maxColumns)
-	for range columns {
-		if c.err == nil {
-			kinds = append(kinds, c.uint(4))
-		}
+	numbers.skip(8 * x.slots)
+	c.skip(12 * x.slots)
+	for range x.columns {
+		x.kinds = append(x.kinds, c.uint(4))
 	}
-	begin := c.off
+	x.begin = c.off
 	rows := make(map[uint64]contribution)
-	for i := uint64(0); i < slots && c.err == nil; i++ {
+	for i := uint64(0); i < x.slots && c.err == nil; i++ {
 		id, number := ids.uint(8), numbers.uint(4)
-		if number == 0 {
-			continue
-		}
-		if number > units {
+		switch {
+		case number > x.units:
 			c.fail("an index of units with a row that it does not have")
-			break
+		case number > 0:
+			rows[id] = x.row(&c, number-1)
 		}
-		var one contribution
-		read := func(into *[packRnglists + 1]uint64, table uint64) {
-			row := cursorAt(s, order, min(begin+4*columns*(table*units+number-1), s.size()), s.size())
-			for _, kind := range kinds {
-				if n := row.uint(4); kind <= packRnglists {
-					into[kind] = n
-				}
-			}
-			if row.err != nil && c.err == nil {
-				c.err = row.err
-			}
-		}
-		read(&one.at, 0)
-		read(&one.size, 1)
-		if version == 2 { // where 8 is .debug_macro
-			one.at[packRnglists], one.size[packRnglists] = 0, 0
-		}
-		rows[id] = one
 	}
 	return rows, c.err
+}
+
+func readIndexHeader(c *cursor) (x index) {
+	x.version = c.uint(4)
+	if c.order == binary.BigEndian && x.version>>16 == 5 { // 2 bytes, and 2 unused
+		x.version = 5
+	}
+	x.columns, x.units, x.slots = c.uint(4), c.uint(4), c.uint(4)
+	known := x.version == 2 || x.version == 5
+	if !known || x.columns == 0 || x.columns > maxColumns || x.slots > maxUnits || x.units > x.slots {
+		c.fail("an invalid header of an index of units")
+		return index{}
+	}
+	return x
+}
+
+// row reads what the unit in a row has of each section.
+func (x *index) row(c *cursor, number uint64) (one contribution) {
+	for table, into := range []*[packRnglists + 1]uint64{&one.at, &one.size} {
+		off := x.begin + 4*x.columns*(uint64(table)*x.units+number)
+		row := cursorAt(c.s, c.order, min(off, c.s.size()), c.s.size())
+		for _, kind := range x.kinds {
+			if n := row.uint(4); kind <= packRnglists {
+				into[kind] = n
+			}
+		}
+		if row.err != nil && c.err == nil {
+			c.err = row.err
+		}
+	}
+	if x.version == 2 { // where 8 is .debug_macro
+		one.at[packRnglists], one.size[packRnglists] = 0, 0
+	}
+	return one
 }

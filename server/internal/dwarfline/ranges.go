@@ -23,15 +23,7 @@ func (u *unit) ranges(e *entry, each func(low, high uint64)) error {
 		}
 	}
 	if low, high := e.attrs[atLowPC], e.attrs[atHighPC]; low.isAddress() && !high.absent() {
-		start, err := u.addressOf(low)
-		if err != nil {
-			return err
-		}
-		if n, ok := high.constant(); ok {
-			real(start, start+n)
-			return nil
-		}
-		end, err := u.addressOf(high)
+		start, end, err := u.bounds(low, high)
 		if err == nil {
 			real(start, end)
 		}
@@ -52,6 +44,18 @@ func (u *unit) ranges(e *entry, each func(low, high uint64)) error {
 		off += u.rangesBase
 	}
 	return u.rangeList4(off, real)
+}
+
+// bounds returns the range from low_pc to high_pc, which is an address or a size.
+func (u *unit) bounds(low, high value) (start, end uint64, err error) {
+	if start, err = u.addressOf(low); err != nil {
+		return 0, 0, err
+	}
+	if n, ok := high.constant(); ok {
+		return start, start + n, nil
+	}
+	end, err = u.addressOf(high)
+	return start, end, err
 }
 
 // rangeList4 reads a list of .debug_ranges (DWARF 4, section 2.17.3).

@@ -58,8 +58,8 @@ func (t *Table) ownSections() sections {
 	}
 }
 
-// unitHeader reads the header of the unit at off (DWARF 5, section 7.5.1). end is
-// where the next unit begins, as far as that is known.
+// unitHeader reads the header of the unit at off (DWARF 5, section 7.5.1). The error
+// is that of its length, without which the next unit is not found either.
 func (t *Table) unitHeader(from sections, off uint64) (*unit, error) {
 	info := from.info
 	c := cursorAt(info, t.order, off, info.size())
@@ -71,28 +71,34 @@ func (t *Table) unitHeader(from sections, off uint64) (*unit, error) {
 		return nil, c.err
 	}
 	u := &unit{t: t, start: off, end: c.off + length, from: from, kind: unitCompile, trees: make(map[uint64]*tree)}
-	c.end = u.end
-	u.offset, u.version = offsetSize, int(c.uint(2))
+	u.offset, c.end = offsetSize, u.end
+	c.loaded = min(c.loaded, c.end)
+	u.err = u.readHeader(&c)
+	u.first = c.off
+	return u, nil
+}
+
+// readHeader reads what comes behind the length. What is invalid costs the unit.
+func (u *unit) readHeader(c *cursor) error {
+	u.version = int(c.uint(2))
 	switch {
-	case u.version >= 2 && u.version <= 4:
-		u.abbrevOffset = c.uint(offsetSize)
-		u.address = int(c.u8())
+	case c.err != nil:
+		return c.err
+	case u.version < 2 || u.version > 5:
+		return fmt.Errorf("version %d of DWARF", u.version)
 	case u.version == 5:
 		u.kind = c.u8()
 		u.address = int(c.u8())
-		u.abbrevOffset = c.uint(offsetSize)
-		u.readTypeHeader(&c)
-	case c.err == nil:
-		u.err = fmt.Errorf("version %d of DWARF", u.version)
+		u.abbrevOffset = c.uint(u.offset)
+		u.readTypeHeader(c)
+	default:
+		u.abbrevOffset = c.uint(u.offset)
+		u.address = int(c.u8())
 	}
-	if u.err == nil && u.address != 4 && u.address != 8 && c.err == nil {
-		u.err = fmt.Errorf("addresses of %d bytes", u.address)
+	if c.err == nil && u.address != 4 && u.address != 8 {
+		return fmt.Errorf("addresses of %d bytes", u.address)
 	}
-	if u.err == nil && c.err != nil {
-		u.err = c.err
-	}
-	u.first = c.off
-	return u, nil
+	return c.err
 }
 
 // readTypeHeader reads what some types of units have more in their headers.
