@@ -13,6 +13,9 @@ func (t *Table) unitsAt(addr uint64) iter.Seq[*unit] {
 				if tried[s.of] {
 					continue
 				}
+				if len(tried) == maxClaims {
+					return
+				}
 				tried[s.of] = true
 				if u := t.usable(s.of); u != nil && !yield(u) {
 					return

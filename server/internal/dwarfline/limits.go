@@ -4,6 +4,7 @@ package dwarfline
 const (
 	maxLoaded    = 2 << 30 // bytes of all sections together, decompressed
 	maxUnits     = 1 << 20 // units of a file
+	maxClaims    = 1 << 10 // units that are tried for an address
 	maxEntries   = 1 << 24 // entries that are read of a unit, or of a function
 	maxSpans     = 1 << 22 // ranges of a unit's functions, or of a file's units
 	maxRanges    = 1 << 16 // ranges of one entry

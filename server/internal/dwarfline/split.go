@@ -3,6 +3,7 @@ package dwarfline
 import (
 	"errors"
 	"fmt"
+	"sort"
 )
 
 var (
@@ -101,7 +102,10 @@ func (u *unit) findSplit(s sections, abbrevAt, from, to uint64) (*unit, error) {
 			return nil, err
 		}
 		from = split.end
-		split.abbrevOffset, split.abbrevAt, split.skeleton = split.abbrevOffset+abbrevAt, abbrevAt, u
+		split.abbrevOffset, split.skeleton = split.abbrevOffset+abbrevAt, u
+		u.splitUnits = append(u.splitUnits, split)
+	}
+	for _, split := range u.splitUnits {
 		if split.kind == unitSplitType || split.version >= 5 && split.id != u.id {
 			continue
 		}
@@ -117,21 +121,14 @@ func (u *unit) findSplit(s sections, abbrevAt, from, to uint64) (*unit, error) {
 
 // splitSibling returns another unit of the split file, with an entry at an offset.
 func (u *unit) splitSibling(off uint64) (*unit, uint64, error) {
-	from := u.from.infoAt
-	if off > ^uint64(0)-from {
+	all := u.skeleton.splitUnits
+	if off > ^uint64(0)-u.from.infoAt {
 		return nil, 0, errRefNowhere
 	}
-	off += from
-	for n := 0; from <= off && from < u.from.info.size() && n < maxUnits; n++ {
-		other, err := u.t.unitHeader(u.from, from)
-		if err != nil {
-			return nil, 0, err
-		}
-		from = other.end
-		if off >= other.first && off < other.end {
-			other.abbrevOffset, other.abbrevAt, other.skeleton = other.abbrevOffset+u.abbrevAt, u.abbrevAt, u.skeleton
-			return other, off, other.open()
-		}
+	off += u.from.infoAt
+	i := sort.Search(len(all), func(i int) bool { return all[i].end > off })
+	if i == len(all) || off < all[i].first {
+		return nil, 0, errRefNowhere
 	}
-	return nil, 0, errRefNowhere
+	return all[i], off, all[i].open()
 }

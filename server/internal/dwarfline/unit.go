@@ -35,10 +35,10 @@ type unit struct {
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 
-	split     *unit // of a skeleton: nil if there is none
-	splitRead bool
-	skeleton  *unit  // of a split unit
-	abbrevAt  uint64 // where a split unit's abbreviations count from
+	split      *unit // of a skeleton: nil if there is none
+	splitRead  bool
+	splitUnits []*unit // all that are in the file, or in the package for this skeleton
+	skeleton   *unit   // of a split unit
 
 	functions *spans // nil: not read yet
 	trees     map[uint64]*tree
