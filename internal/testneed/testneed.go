@@ -52,6 +52,7 @@ var Needs = []Need{
 	{Name: "clang-19", Programs: []string{"clang-19"}, Debian: []string{"clang-19"}},
 	{Name: "ld64.lld-19", Programs: []string{"ld64.lld-19"}, Debian: []string{"lld-19"}},
 	{Name: "llvm-objdump-19", Programs: []string{"llvm-objdump-19"}, Debian: []string{"llvm-19"}},
+	{Name: "gdb", Programs: []string{"gdb"}, Debian: []string{"gdb"}},
 	{Name: "llvm-symbolizer", Programs: []string{"llvm-symbolizer"}, Debian: []string{"llvm"}},
 	{Name: "dsymutil-19", Programs: []string{"dsymutil-19"}, Debian: []string{"llvm-19"}},
 	{Name: "llvm-dwp-19", Programs: []string{"llvm-dwp-19"}, Debian: []string{"llvm-19"}},
