@@ -1,29 +1,89 @@
 package symbols
 
+import "sync"
+
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
 	Function string // demangled
 	File     string // "" if unknown
 	Line     int    // 0 if unknown
+	// Described says that the tables of the compiler (DWARF, or Go's own) have the
+	// function and all that is inlined there, so that nothing is missing in the chain.
+	// Else the name is a symbol's.
+	Described bool
 }
 
 // Calls returns the functions that the instruction at vaddr belongs to: the
-// innermost inlined one first, the physical function last. Inlined functions
-// are known for Go code only. It is empty where nothing is known.
+// innermost inlined one first, the physical function last. The name and the place of
+// a call come from the same entry. It is empty where nothing is known. The slice must
+// not be changed.
 func (f *File) Calls(vaddr uint64) []Call {
 	if t := f.GoTable(); t != nil {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
 			var out []Call
 			for c := range fn.Calls(vaddr) {
-				out = append(out, Call{c.Name, c.File, c.Line})
+				out = append(out, Call{c.Name, c.File, c.Line, true})
 			}
 			return out
 		}
 	}
-	fn, ok := f.function(vaddr)
-	file, line := f.lines().find(vaddr)
-	if !ok && file == "" {
+	return f.calls.get(vaddr, f.nativeCalls)
+}
+
+// IsGo says whether the instruction at vaddr is of a function that Go's own table
+// describes.
+func (f *File) IsGo(vaddr uint64) bool {
+	t := f.GoTable()
+	if t == nil {
+		return false
+	}
+	fn, ok := t.Func(vaddr)
+	return ok && fn.HasTables()
+}
+
+// callCache holds what was found for code that is not Go's. Demangling takes longer
+// than looking up, and a program's stacks have the same addresses again and again.
+type callCache struct {
+	mu    sync.Mutex
+	known map[uint64][]Call
+}
+
+// maxCached is how many addresses a cache holds.
+const maxCached = 1 << 14
+
+// get returns what is known of an address, which find returns the first time.
+func (c *callCache) get(vaddr uint64, find func(uint64) []Call) []Call {
+	c.mu.Lock()
+	calls, ok := c.known[vaddr]
+	c.mu.Unlock()
+	if ok {
+		return calls
+	}
+	calls = find(vaddr)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) == maxCached {
+		c.known = make(map[uint64][]Call)
+	}
+	c.known[vaddr] = calls
+	return calls
+}
+
+// nativeCalls is Calls for code that is not Go's.
+func (f *File) nativeCalls(vaddr uint64) []Call {
+	fn, named := f.function(vaddr)
+	if t := f.dwarf(); t != nil {
+		if calls, err := t.Calls(vaddr); err == nil {
+			out := make([]Call, len(calls))
+			for i := range calls {
+				c := &calls[i]
+				out[i] = Call{nameOf(c, fn.name), c.File, c.Line, c.Function}
+			}
+			return out
+		}
+	}
+	if !named {
 		return nil
 	}
-	return []Call{{Demangle(fn.name), file, line}}
+	return []Call{{Function: Demangle(fn.name)}}
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -67,7 +68,8 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	}
 	if ef, ok := f.object.(*elfFile); ok {
 		f.checkSections(ef.File, cmp.Or(where.Known, path))
-		if !worthReading(ef.File) { // it has no DWARF of its own
+		ef.place = place{path, where.Folders}
+		if !hasDWARF(ef.File) { // it has no DWARF of its own
 			f.findDebug(ef, path, where)
 		}
 	}
@@ -75,9 +77,14 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	return f, nil
 }
 
-// Problems lists faults for the user: parts of the file that were found and
-// cannot be used.
-func (f *File) Problems() []error { return f.problems }
+// Problems says what the user should know of the file: what was found of it and
+// cannot be used. Of its DWARF that is known as far as it has been read.
+func (f *File) Problems() []error {
+	if t := f.dwarf(); t != nil {
+		return append(slices.Clip(f.problems), t.Problems()...)
+	}
+	return f.problems
+}
 
 // AddProblem adds one. It is for the code that opens the file.
 func (f *File) AddProblem(err error) { f.problems = append(f.problems, err) }
@@ -99,7 +106,7 @@ func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
 		}
 		debug, err := f.openDebug(ef, &c)
 		if err == nil {
-			ef.debug = debug
+			ef.debug, ef.debugPlace = debug, place{c.path, where.Folders}
 			return
 		}
 		var e *Error

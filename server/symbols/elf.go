@@ -15,8 +15,11 @@ import (
 // elfFile is a file in ELF.
 type elfFile struct {
 	*elf.File
+	place place     // no path for what is in memory
 	debug *elf.File // the separate debug file, nil if there is none
 	moved uint64    // added by the loader to addresses in it; 0 for files
+
+	debugPlace place // of the separate debug file
 }
 
 // Base implements [object].
@@ -113,13 +116,6 @@ func (f *elfFile) readFunctions() []function {
 		more = f.readMini()
 	}
 	return readFunctions(f.File, more, f.moved)
-}
-
-func (f *elfFile) readLines() *lineIndex {
-	if f.debug != nil {
-		return newLineIndex(dwarfOf(f.debug))
-	}
-	return newLineIndex(dwarfOf(f.File))
 }
 
 func (f *elfFile) fullSymbols() bool {

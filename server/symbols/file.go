@@ -23,7 +23,8 @@ type File struct {
 
 	goTable   func() *gotab.Table
 	functions func() []function
-	lines     func() *lineIndex
+	dwarf     func() described
+	calls     callCache
 }
 
 // object is a file in one format. Addresses are the linker's.
@@ -58,7 +59,8 @@ type object interface {
 	fullSymbols() bool
 	readFunctions() []function
 	readGoTable() *gotab.Table
-	readLines() *lineIndex
+	// openDWARF returns the debugging information, nil if there is none.
+	openDWARF() described
 }
 
 // Error names the file and the part that could not be read.
@@ -131,7 +133,7 @@ func newChosen(r io.ReaderAt, size int64, which Choice) (*File, error) {
 
 func newFile(o object) *File {
 	return &File{
-		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), lines: sync.OnceValue(o.readLines),
+		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), dwarf: sync.OnceValue(o.openDWARF),
 	}
 }
 

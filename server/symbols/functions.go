@@ -274,3 +274,9 @@ const maxName = 14
 func Demangle(name string) string {
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxName))
 }
+
+// demangleShort returns a mangled name without parameters and template arguments; other
+// names as they are.
+func demangleShort(name string) string {
+	return demangle.Filter(name, demangle.NoClones, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxName))
+}

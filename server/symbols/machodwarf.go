@@ -3,7 +3,6 @@ package symbols
 import (
 	"bytes"
 	"compress/zlib"
-	"debug/dwarf"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdbg/clew/server/internal/dwarfline"
 	"github.com/clewdbg/clew/server/internal/gotab"
 )
 
@@ -23,7 +23,7 @@ const dwarfSegment = "__DWARF"
 // PATH.dSYM/Contents/Resources/DWARF/NAME. It counts if it has the same UUID.
 func (f *File) findDSYM(path string) {
 	m, ok := f.object.(*machoFile)
-	if !ok || m.dwarf() != nil {
+	if !ok || m.hasDWARF() {
 		return
 	}
 	where := filepath.Join(path+".dSYM", "Contents", "Resources", "DWARF", filepath.Base(path))
@@ -50,46 +50,43 @@ func (f *File) findDSYM(path string) {
 	f.problems = append(f.problems, &DebugFileError{Path: where, Of: path, Err: err})
 }
 
-func (f *machoFile) readLines() *lineIndex {
-	if f.dsym != nil {
-		return newLineIndex((&machoFile{File: f.dsym}).dwarf())
+// openDWARF implements [object].
+func (f *machoFile) openDWARF() described {
+	switch {
+	case f.dsym != nil:
+		if t := (&machoFile{File: f.dsym}).ownDWARF(); t != nil {
+			return t
+		}
+	case f.hasDWARF():
+		return f.ownDWARF()
+	default:
+		if m := newDebugMap(f.File); m != nil {
+			return m
+		}
 	}
-	return newLineIndex(f.dwarf())
+	return nil
 }
 
-// dwarf returns the image's own DWARF, nil if there is none that may be loaded.
-func (f *machoFile) dwarf() *dwarfSource {
-	size := uint64(0)
-	found := false
-	for i := range f.Sections {
-		s := &f.Sections[i]
-		if s.Segment != dwarfSegment {
-			continue
-		}
-		if s.Size > maxDebug-size {
-			return nil
-		}
-		size += s.Size
-		found = found || strings.HasSuffix(s.Name, "debug_info")
-	}
-	if !found {
+// ownDWARF returns the image's own debugging information, nil if there is none.
+func (f *machoFile) ownDWARF() *dwarfline.Table {
+	if !f.hasDWARF() {
 		return nil
 	}
-	info := f.debugSection("info")
-	return &dwarfSource{info: info, order: binary.LittleEndian, data: func() (*dwarf.Data, error) {
-		d, err := dwarf.New(f.debugSection("abbrev"), nil, nil, info, f.debugSection("line"), nil, f.debugSection("ranges"), f.debugSection("str"))
-		if err != nil {
-			return nil, err
+	return dwarfline.New(&dwarfline.Source{Order: binary.LittleEndian, Unlinked: f.Relocatable(), Section: func(name string) (dwarfline.Section, bool) {
+		name, _ = strings.CutPrefix(name, ".debug_")
+		data := f.debugSection(name)
+		return dwarfline.Section{Size: uint64(len(data)), At: bytes.NewReader(data)}, len(data) > 0
+	}})
+}
+
+// hasDWARF says whether the image has debugging information of its own.
+func (f *machoFile) hasDWARF() bool {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Segment == dwarfSegment && strings.HasSuffix(s.Name, "debug_info") {
+			return true
 		}
-		for _, name := range []string{"addr", "line_str", "rnglists", "loclists", "str_offsets"} {
-			if data := f.debugSection(name); len(data) > 0 {
-				if err := d.AddSection(".debug_"+name, data); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return d, nil
-	}}
+	}
+	return false
 }
 
 // debugSection returns a section of DWARF, decompressed. Names of sections have 16

@@ -7,44 +7,42 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Name returns every frame its function, source line, image and offset, looked up
-// at the caller address (R9); a signal's trampoline, which no call leads to and
-// which begins right behind another function, at its first instruction. Frames that have a function already (Delve's own
-// DWARF gave it) keep it. Go functions that were inlined come as frames of
-// their own, with the trust of the frame that they lie in (R1), unless Delve
-// brought them.
+// Name sets every frame's function, source line, image and offset, looked up at
+// the caller address (R9); a signal's trampoline, which no call leads to and
+// which begins right behind another function, at its first instruction. Functions
+// that were inlined come as frames of their own, with the trust of the frame that
+// they lie in (R1).
+//
+// Frames of Go code that have a function already keep it and the inlined frames
+// before it: Delve has them from the same tables. Of other code the
+// resolver's chain counts where it has one; what Delve says of it is a claim, from
+// which inlined frames take their index in Delve's stack.
 func (m *Map) Name(stack *unwind.Stack) {
 	named := make(map[unwind.CodeAddr]naming)
 	out := make([]unwind.Frame, 0, len(stack.Frames))
-	for i, f := range stack.Frames {
+	for first := 0; first < len(stack.Frames); {
+		last := first
+		for last+1 < len(stack.Frames) && stack.Frames[last].Inlined {
+			last++
+		}
+		claimed, f := stack.Frames[first:last], stack.Frames[last]
+		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
-			at := f.PC.Lookup(m.arch)
-			if callsite.IsSignalReturn(m.arch, m.Bytes(f.PC.Raw(), callsite.SignalReturnSize)) {
-				at = unwind.LookupAddr(f.PC.Raw())
-			}
-			n = m.naming(at)
+			n = m.naming(m.lookup(f.PC))
 			named[f.PC] = n
 		}
-		if n.image != nil {
-			f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
-		}
-		claimed := f.Function != ""
-		inlinesKnown := i > 0 && stack.Frames[i-1].Inlined
-		if !claimed && !inlinesKnown && !f.Inlined {
-			for _, c := range n.inlined {
-				in := f
-				in.Inlined, in.CFA, in.Rule, in.Rejected, in.Notes = true, f.CFA, "", nil, nil
-				in.Function, in.File, in.Line = c.function, c.file, c.line
-				out = append(out, in)
-			}
-		}
-		if !claimed {
-			f.Function, f.File, f.Line = n.own.function, n.own.file, n.own.line
-		}
-		out = append(out, f)
+		out = append(n.name(out, claimed, f), n.physical(f))
 	}
 	stack.Frames = slices.Clip(out)
+}
+
+// lookup returns the address by which code is named.
+func (m *Map) lookup(pc unwind.CodeAddr) unwind.LookupAddr {
+	if callsite.IsSignalReturn(m.arch, m.Bytes(pc.Raw(), callsite.SignalReturnSize)) {
+		return unwind.LookupAddr(pc.Raw())
+	}
+	return pc.Lookup(m.arch)
 }
 
 // naming is what is known of one lookup address.
@@ -52,11 +50,55 @@ type naming struct {
 	image   *image
 	own     call
 	inlined []call // innermost first
+	native  bool   // the chain is complete, and of code that is not Go's
 }
 
 type call struct {
 	function, file string
 	line           int
+}
+
+// place sets the image that a frame lies in.
+func (n *naming) place(f *unwind.Frame) {
+	if n.image != nil {
+		f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
+	}
+}
+
+// keeps says whether a frame with a function keeps it.
+func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.native }
+
+// physical returns a frame with what it is called.
+func (n *naming) physical(f unwind.Frame) unwind.Frame {
+	n.place(&f)
+	if !n.keeps(&f) && !f.Inlined {
+		f.Function, f.File, f.Line = n.own.function, n.own.file, n.own.line
+	}
+	return f
+}
+
+// name appends the inlined frames that lie in a frame. claimed are those that Delve
+// has put there.
+func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame) []unwind.Frame {
+	if f.Inlined || n.keeps(&f) || !n.native && len(claimed) > 0 {
+		for _, in := range claimed {
+			n.place(&in)
+			out = append(out, in)
+		}
+		return out
+	}
+	n.place(&f)
+	for _, c := range n.inlined {
+		in := f
+		in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
+		in.Function, in.File, in.Line = c.function, c.file, c.line
+		if i := slices.IndexFunc(claimed, func(d unwind.Frame) bool { return d.Line == c.line && d.File == c.file }); i >= 0 {
+			in.DelveFrame = claimed[i].DelveFrame
+			claimed = claimed[i+1:]
+		}
+		out = append(out, in)
+	}
+	return out
 }
 
 func (m *Map) naming(at unwind.LookupAddr) (n naming) {
@@ -68,7 +110,9 @@ func (m *Map) naming(at unwind.LookupAddr) (n naming) {
 	if img.file == nil {
 		return n
 	}
-	calls := img.file.Calls(uint64(at) - img.bias)
+	vaddr := uint64(at) - img.bias
+	calls := img.file.Calls(vaddr)
+	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
 		one := call{c.Function, c.File, c.Line}
 		if i+1 == len(calls) {

@@ -1,0 +1,52 @@
+// Package dwarfline finds what DWARF says about a code address: the chain of
+// functions that are inlined there, the innermost first, each with its names and
+// the source place that is being executed or called. The name and the place of a
+// call come from the same entries, always.
+//
+// It reads DWARF 2 to 5, split units (.dwo, .dwp), alternate files as dwz writes
+// them, and files that have type units. Sources: DWARF 5 (sections 2.15 and 2.17,
+// 3.3, 6.1.2, 6.2, 7), DWARF 4, GCC's DebugFission for split units of version 4.
+//
+// # Rules
+//
+//   - A unit is found by .debug_aranges, else by the ranges of its first entry, else
+//     by those of its functions. Every unit that claims the address is tried, the
+//     one whose range begins last first.
+//   - The function is the subprogram with the address. The calls in it are the
+//     inlined subroutines with the address; of several the last in the order of
+//     entries, which is the deepest.
+//   - The innermost place is the last row at or before the address in its
+//     sequence, whether it is a statement or not. Line 0 means that no line is
+//     known: the file stays. The place in each outer function is where the next
+//     inner one is called: call_file, call_line and call_column.
+//   - Names are followed over abstract origins and specifications, in other units
+//     and in the alternate file too.
+//
+// The caller asks for the address of an instruction: for a return address that is
+// one less.
+//
+// # Where other tools differ
+//
+// llvm-symbolizer takes the outermost name from symbols before DWARF's: another of
+// several names, or a clone's. GDB's innermost line is that of the last row that is a
+// statement, or of a row before where there is no line. addr2line of binutils 2.40
+// loses inlined calls in DWARF 5 of clang. Tests compare with the first two and
+// count these apart. In strict DWARF 2, which has no ranges, GCC describes the part of a
+// function that is moved away (.cold) by an entry without the inlined calls; LLVM
+// takes them from the other part's.
+//
+// # Why not debug/dwarf
+//
+// It decodes all headers and abbreviations first, and one invalid unit makes it
+// refuse the whole file. It has neither split units nor alternate files, does not tell
+// a reference within a unit from one into another, and allocates for every
+// entry. Some corrupt input makes it panic, allocate without a limit (counts of
+// files in a line table) or loop. Here a section is decompressed as far as it is
+// needed, a unit is read when an address leads to it, and an invalid unit costs
+// that unit only. Constants are debug/dwarf's, and tests compare with it.
+//
+// # Limits
+//
+// Everything that a file can claim is bounded: see limits.go. No input makes the
+// package panic.
+package dwarfline

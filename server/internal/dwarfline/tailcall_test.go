@@ -1,0 +1,89 @@
+package dwarfline
+
+import (
+	"debug/elf"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// TestTailCalls asks for the calls that left no frame: one way is shown, of several
+// none.
+func TestTailCalls(t *testing.T) {
+	objdump := testneed.Tool(t, "objdump")
+	for _, c := range []struct{ tool, flags string }{
+		{"gcc", "-gdwarf-4"}, {"gcc", "-gdwarf-5"}, {"clang-19", "-gdwarf-5"},
+	} {
+		t.Run(c.tool+c.flags, func(t *testing.T) {
+			t.Parallel()
+			prog := build(t, testneed.Tool(t, c.tool), "chain.c", "other.c", "-O2", "-fno-inline", c.flags)
+			symbols := make(map[string]elf.Symbol)
+			all, err := elfOf(t, prog).Symbols()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range all {
+				symbols[s.Name] = s
+			}
+			find := func(name string) []uint64 {
+				if s, ok := symbols[name]; ok {
+					return []uint64{s.Value}
+				}
+				return nil
+			}
+			table := openFile(t, prog)
+			asked := func(caller, callee string) (names string) {
+				ret := returnAddress(t, objdump, prog, caller)
+				for _, at := range table.TailCalls(ret, symbols[callee].Value, find) {
+					calls, err := table.Calls(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					last := calls[len(calls)-1]
+					names += last.Name + ":" + strconv.Itoa(last.Line) + " "
+				}
+				return names
+			}
+			for _, want := range []struct{ caller, callee, names string }{
+				{"top", "leaf", "mid:19 "},
+				{"top", "mid", ""},      // called directly
+				{"unclear", "leaf", ""}, // over mid or mid2
+				{"unclear", "mid2", "fork_:23 "},
+				{"leaf", "mid", ""}, // cannot be
+			} {
+				if got := asked(want.caller, want.callee); got != want.names {
+					t.Errorf("%s to %s: %q, want %q", want.caller, want.callee, got, want.names)
+				}
+			}
+			for _, err := range table.Problems() {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// returnAddress returns the address behind the first call in a function.
+func returnAddress(t *testing.T, objdump, prog, function string) uint64 {
+	t.Helper()
+	out, err := exec.Command(objdump, "-d", "--no-show-raw-insn", "--disassemble="+function, prog).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	for line := range strings.Lines(string(out)) {
+		at, text, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if called && ok {
+			n, err := strconv.ParseUint(at, 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		called = ok && strings.HasPrefix(strings.TrimSpace(text), "call")
+	}
+	t.Fatalf("no call in %s:\n%s", function, out)
+	return 0
+}
