@@ -1,6 +1,10 @@
 package symbols
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/clewdbg/clew/server/names"
+)
 
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
@@ -85,5 +89,5 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	if !named {
 		return nil
 	}
-	return []Call{{Function: Demangle(fn.name)}}
+	return []Call{{Function: names.Demangle(fn.name)}}
 }

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/ianlancetaylor/demangle"
+	"github.com/clewdbg/clew/server/names"
 )
 
 // function is a function of the symbol tables.
@@ -219,7 +219,7 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	if !ok {
 		return Bounds{}, false
 	}
-	b := Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
+	b := Bounds{Name: names.Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
 	if name, _, cold := strings.Cut(fn.name, ".cold"); cold {
 		b.Whole = f.uniqueAddress(name)
 	}
@@ -251,7 +251,7 @@ func (f *File) Complete() bool {
 func (f *File) Find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
-		if fn.name == name || strings.HasPrefix(fn.name, "_") && Demangle(fn.name) == name {
+		if fn.name == name || strings.HasPrefix(fn.name, "_") && names.Demangle(fn.name) == name {
 			out = append(out, fn.start)
 		}
 	}
@@ -263,20 +263,4 @@ func (f *File) Find(name string) []uint64 {
 		}
 	}
 	return out
-}
-
-// maxName bounds a demangled name, as a power of 2 in bytes: short mangled names
-// can stand for huge ones.
-const maxName = 14
-
-// Demangle returns the name that a C++ or Rust compiler mangled; other names,
-// Swift's among them, come back as they are.
-func Demangle(name string) string {
-	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxName))
-}
-
-// demangleShort returns a mangled name without parameters and template arguments; other
-// names as they are.
-func demangleShort(name string) string {
-	return demangle.Filter(name, demangle.NoClones, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxName))
 }

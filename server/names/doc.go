@@ -1,0 +1,6 @@
+// Package names makes names of functions readable: [Demangle] undoes what
+// compilers did to them, [Short] leaves out what makes them long.
+//
+// C++ (Itanium ABI) and Rust (legacy and v0) are demangled by Ian Lance Taylor's
+// library. D and Swift are not: their names come as they are.
+package names
