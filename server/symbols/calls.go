@@ -15,6 +15,9 @@ type Call struct {
 	// function and all that is inlined there, so that nothing is missing in the chain.
 	// Else the name is a symbol's.
 	Described bool
+	// Label is where Function's symbol is, if that is all that is known: the
+	// instruction may belong to another function behind it. 0 for certain ones.
+	Label uint64
 }
 
 // Calls returns the functions that the instruction at vaddr belongs to: the
@@ -26,7 +29,7 @@ func (f *File) Calls(vaddr uint64) []Call {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
 			var out []Call
 			for c := range fn.Calls(vaddr) {
-				out = append(out, Call{c.Name, c.File, c.Line, true})
+				out = append(out, Call{Function: c.Name, File: c.File, Line: c.Line, Described: true})
 			}
 			return out
 		}
@@ -81,7 +84,10 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 			out := make([]Call, len(calls))
 			for i := range calls {
 				c := &calls[i]
-				out[i] = Call{nameOf(c, fn.name), c.File, c.Line, c.Function}
+				out[i] = Call{Function: nameOf(c, fn.name), File: c.File, Line: c.Line, Described: c.Function}
+				if fn.guess && !c.Function {
+					out[i].Label = fn.start
+				}
 			}
 			return out
 		}
@@ -89,5 +95,9 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	if !named {
 		return nil
 	}
-	return []Call{{Function: names.Demangle(fn.name)}}
+	c := Call{Function: names.Demangle(fn.name)}
+	if fn.guess {
+		c.Label = fn.start
+	}
+	return []Call{c}
 }

@@ -15,6 +15,7 @@ type function struct {
 	name       string // as in the file
 	reach      uint64 // the highest end of this function and all before it
 	sized      bool   // the symbol has a size: end is its own
+	guess      bool   // what lies behind start may be another function: end is no proof
 	rank       int    // which of several names for one address to prefer; higher is better
 }
 
@@ -33,8 +34,9 @@ type Bounds struct {
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
 // one for each; debug is the separate debug file, or the small one within, nil if there
-// is none. A file without section headers has dynamic symbols all the same.
-func readFunctions(f, debug *elf.File, moved uint64) []function {
+// is none. A file without section headers has dynamic symbols all the same. bound
+// is told of them before they count.
+func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []function {
 	var out []function
 	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
 		symbols, err := read()
@@ -67,7 +69,6 @@ func readFunctions(f, debug *elf.File, moved uint64) []function {
 	})
 	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
 	out = dropLabels(out)
-	reach := uint64(0)
 	for i := range out {
 		if !out[i].sized {
 			out[i].end = sectionEnd(f, out[i].start)
@@ -75,6 +76,10 @@ func readFunctions(f, debug *elf.File, moved uint64) []function {
 				out[i].end = out[i+1].start
 			}
 		}
+	}
+	bound(out)
+	reach := uint64(0)
+	for i := range out {
 		reach = max(reach, out[i].end)
 		out[i].reach = reach
 	}

@@ -1,6 +1,7 @@
 package codemap
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
@@ -29,7 +30,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
-			n = m.naming(m.lookup(f.PC))
+			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
 		out = append(n.name(out, claimed, f), n.physical(f))
@@ -101,7 +102,8 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 	return out
 }
 
-func (m *Map) naming(at unwind.LookupAddr) (n naming) {
+// naming looks an address up for a frame whose PC is pc.
+func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
 	if !ok {
 		return n
@@ -115,6 +117,9 @@ func (m *Map) naming(at unwind.LookupAddr) (n naming) {
 	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
 		one := call{c.Function, c.File, c.Line}
+		if c.Label != 0 { // the symbol lies before, that is all
+			one.function = fmt.Sprintf("%s+%#x?", c.Function, pc-img.bias-c.Label)
+		}
 		if i+1 == len(calls) {
 			n.own = one
 		} else {
