@@ -19,6 +19,9 @@ type Document struct {
 	WordSize cbf.WordSize
 	// Frames are innermost first, repeats expanded. Nil for an image map.
 	Frames []cbf.Frame
+	// Calls are the functions that each of Frames belongs to, the innermost inlined
+	// one first, the physical function last. It is empty where no symbols were read.
+	Calls [][]Call
 	// Complete: the backtrace ended by an end instruction, or exactly where the
 	// data ends. For an image map, all of it was read.
 	Complete bool
