@@ -1,7 +1,6 @@
 package codemap
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
@@ -116,10 +115,7 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	calls := img.file.Calls(vaddr)
 	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
-		one := call{c.Function, c.File, c.Line}
-		if c.Label != 0 { // the symbol lies before, that is all
-			one.function = fmt.Sprintf("%s+%#x?", c.Function, pc-img.bias-c.Label)
-		}
+		one := call{c.Name(pc - img.bias), c.File, c.Line}
 		if i+1 == len(calls) {
 			n.own = one
 		} else {
