@@ -30,8 +30,8 @@ func decodeCommand() *cobra.Command {
 		Use:   "decode FILE...",
 		Short: "Read backtraces (CBF), image maps (CIF) and Swift's envelopes.",
 		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
-ImageMap Format, and the JSON envelopes that hold both for Swift's runtime; - is
-standard input. The format is recognised by the contents; where a file can be
+ImageMap Format, the JSON envelopes that hold both for Swift's runtime, its own
+JSON, and profiles for pprof; - is standard input. The format is recognised by the contents; where a file can be
 read to its end both as a backtrace and as an image map it is taken for a
 backtrace, unless its name ends in .cif. --from overrules that. --images names the
 image map of bare backtraces: their frames are then shown with the images that
@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.format, "format", "text", "text or json")
-	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map or swift (default: recognised)")
+	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map, swift, json or pprof (default: recognised)")
 	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
 	fl.StringVar(&f.symbols, "symbols", "", "add functions, lines and inlined functions by build ID, from `PLACE`: a folder of files, a file, or debuginfod (the servers in DEBUGINFOD_URLS)")
@@ -208,6 +208,7 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 
 var describe = map[document.Format]string{
 	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
+	document.JSON: "the JSON that clew decode writes", document.Pprof: "a profile for pprof",
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and

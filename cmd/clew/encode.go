@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,17 +83,19 @@ var (
 	errSeveral    = errors.New("there are several documents in it, which only --to swift and pprof can write; pass one (or one line) at a time")
 )
 
-// encodeFormats are those of documents, and profiles, which cannot be read back.
-func encodeFormats() []string { return append(document.FormatNames(), "pprof") }
+// encodeFormats are those of documents, but for the JSON that they are read from.
+func encodeFormats() []string {
+	return slices.DeleteFunc(document.FormatNames(), func(name string) bool { return name == document.JSON.String() })
+}
 
 func encode(text []byte, name string, strict bool) ([]byte, error) {
 	var out bytes.Buffer
-	if name == "pprof" {
-		return encodePprof(text)
-	}
 	to, err := document.ParseFormat(name)
 	if err != nil {
 		return nil, err
+	}
+	if to == document.Pprof {
+		return encodePprof(text)
 	}
 	n := 0
 	for d, err := range document.Parse(text) {

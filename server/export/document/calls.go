@@ -36,13 +36,16 @@ type Symbols interface {
 	Calls(img *imagemap.Image, pc uint64, at unwind.LookupAddr) []Call
 }
 
-// AddCalls gives every frame its functions.
+// AddCalls gives every frame its functions. Frames that from does not know keep those
+// that they have.
 func (d *Document) AddCalls(from Symbols) {
 	if d.Images == nil {
 		return
 	}
 	known := make(map[cbf.Frame][]Call)
-	d.Calls = make([][]Call, len(d.Frames))
+	for len(d.Calls) < len(d.Frames) {
+		d.Calls = append(d.Calls, nil)
+	}
 	for i, f := range d.Frames {
 		calls, ok := known[f]
 		if !ok && f.Kind.HasAddress() {
@@ -52,7 +55,9 @@ func (d *Document) AddCalls(from Symbols) {
 			}
 			known[f] = calls
 		}
-		d.Calls[i] = calls
+		if len(calls) > 0 {
+			d.Calls[i] = calls
+		}
 	}
 }
 

@@ -66,9 +66,11 @@ const (
 	CBF
 	ImageMap
 	Swift
+	JSON
+	Pprof
 )
 
-var formatNames = [...]string{Unknown: "unknown", CBF: "cbf", ImageMap: "image-map", Swift: "swift"}
+var formatNames = [...]string{Unknown: "unknown", CBF: "cbf", ImageMap: "image-map", Swift: "swift", JSON: "json", Pprof: "pprof"}
 
 // FormatNames are the names of the known formats.
 func FormatNames() []string { return append([]string(nil), formatNames[CBF:]...) }
@@ -83,7 +85,7 @@ func (f Format) String() string {
 
 // ParseFormat reads what [Format.String] writes; "unknown" is refused.
 func ParseFormat(s string) (Format, error) {
-	for f := CBF; f <= Swift; f++ {
+	for f := CBF; f <= Pprof; f++ {
 		if f.String() == s {
 			return f, nil
 		}
