@@ -33,6 +33,7 @@ type stackFlags struct {
 	depth      int
 	strategies []string
 	format     string
+	names      string
 	output     string
 }
 
@@ -77,6 +78,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
+	fl.StringVar(&f.names, "names", "", "names in text: short (no arguments of templates and functions) or full (default: short on a terminal)")
+	_ = c.RegisterFlagCompletionFunc("names", cobra.FixedCompletions(nameStyles, cobra.ShellCompDirectiveNoFileComp))
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -123,9 +126,11 @@ func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	switch {
 	case !known(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
+	case f.names != "" && !known(nameStyles, f.names):
+		return usageErrorf("--names: unknown style %q; known: %v", f.names, nameStyles)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
-	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
+	case f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()):
 		return usageErrorf("--format pprof is binary: give -o FILE, or a pipe")
 	}
 	return nil
@@ -145,6 +150,9 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 	}
 	return nil
 }
+
+// nameStyles are the values of --names.
+var nameStyles = []string{string(export.ShortNames), string(export.FullNames)}
 
 func known(list []string, s string) bool {
 	for _, k := range list {
@@ -179,6 +187,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result.all = f.goroutine == "all" || f.thread == "all"
+	result.names = export.Names(f.names)
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/debuginfod"
+	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
 	"github.com/clewdbg/clew/server/symbolstore"
 )
@@ -31,7 +32,7 @@ func openSymbols(ctx context.Context, place string) (*symbolstore.Store, error) 
 
 // showDownload shows how far a download is, on a terminal; nil elsewhere.
 func showDownload() func(debuginfod.Progress) {
-	if !terminal(os.Stderr) {
+	if !export.Terminal(os.Stderr) {
 		return nil
 	}
 	var shown time.Time
