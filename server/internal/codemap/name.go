@@ -105,6 +105,9 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
 	if !ok {
+		if s, ok := m.generated.Find(uint64(at)); ok {
+			n.own.function = s.Name
+		}
 		return n
 	}
 	n.image = img
