@@ -147,6 +147,9 @@ func (p *Process) load() (*loaded, error) {
 		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
 	}
 	p.files.Arch = p.source.Arch()
+	if p.files.Ask == nil {
+		p.files.Ask = debugFiles()
+	}
 	open := p.place.opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
