@@ -21,6 +21,9 @@ type File struct {
 	buildID  []byte
 	problems []error
 
+	dataOnce sync.Once
+	data     map[string]uint64 // see [File.Data]
+
 	goTable   func() *gotab.Table
 	functions func() []function
 	dwarf     func() described

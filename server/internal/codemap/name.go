@@ -29,7 +29,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
-			n = m.naming(m.lookup(f.PC))
+			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
 		out = append(n.name(out, claimed, f), n.physical(f))
@@ -101,9 +101,13 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 	return out
 }
 
-func (m *Map) naming(at unwind.LookupAddr) (n naming) {
+// naming looks an address up for a frame whose PC is pc.
+func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
 	if !ok {
+		if s, ok := m.generated.Find(uint64(at)); ok {
+			n.own.function = s.Name
+		}
 		return n
 	}
 	n.image = img
@@ -114,7 +118,7 @@ func (m *Map) naming(at unwind.LookupAddr) (n naming) {
 	calls := img.file.Calls(vaddr)
 	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
-		one := call{c.Function, c.File, c.Line}
+		one := call{c.Name(pc - img.bias), c.File, c.Line}
 		if i+1 == len(calls) {
 			n.own = one
 		} else {
