@@ -58,7 +58,7 @@ type DebugSearch struct {
 // and could be known elsewhere by its build ID.
 func (f *File) WantsDebugFile() bool {
 	ef, ok := f.object.(*elfFile)
-	return ok && len(f.buildID) > 0 && ef.debug == nil && !worthReading(ef.File)
+	return ok && len(f.buildID) > 0 && ef.debug == nil && !hasDWARF(ef.File)
 }
 
 // OpenWithDebug opens the file at path, and its separate debug file where there
