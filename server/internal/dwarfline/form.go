@@ -127,11 +127,6 @@ type value struct {
 	n    uint64
 }
 
-// value reads a value.
-func (c *cursor) value(z sizes, f form) value {
-	return c.field(z, &field{form: f, layout: z.layoutOf(f)})
-}
-
 // field reads the value of an abbreviation's field.
 func (c *cursor) field(z sizes, at *field) value {
 	f, l := at.form, at.layout

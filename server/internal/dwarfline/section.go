@@ -2,6 +2,7 @@ package dwarfline
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -142,7 +143,7 @@ func (s *section) readStream(to uint64) error {
 
 // fail remembers that the section cannot be read.
 func (s *section) fail(err error) error {
-	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF { // as io.ReaderAt and io.ReadFull return them
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // as io.ReaderAt and io.ReadFull return them
 		err = errPastEnd
 	}
 	s.err = &SectionError{s.name, err}
