@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
@@ -86,7 +87,7 @@ var errNothingElse = errors.New("the Delve server takes one client only, and tel
 
 // reach reaches the program by a connection of its own, on which the server is
 // asked for registers and memory.
-func (s *server) reach(ctx context.Context) (dap.Target, stop.Program, error) {
+func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, error) {
 	several, err := s.up.takesSeveral(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -1,68 +1,70 @@
-package dap
+package frames
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// onStackTrace answers with the assembled stack. Delve is asked first: that it
+// OnStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
-func (p *Proxy) onStackTrace(ctx context.Context, m *dapwire.Message) {
-	var want page
+func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) {
+	var want Page
 	if m.Decode("arguments", &want) != nil {
-		p.up.Forward(m, nil)
+		s.wire.Up.Forward(m, nil)
 		return
 	}
-	if want.ThreadID >= FirstID {
-		p.stackOfThread(ctx, m, want)
+	if want.ThreadID >= debuggee.FirstID {
+		s.stackOfThread(ctx, m, want)
 		return
 	}
-	done := p.prefetch(ctx, m.Seq, want)
+	done := s.prefetch(ctx, m.Seq, want)
 	defer done()
-	answer, from, err := p.askStack(ctx, m, want)
+	answer, from, err := s.askStack(ctx, m, want)
 	if err != nil {
 		return // both connections end
 	}
 	if !answer.Success {
-		if p.lists(ctx, m) {
-			p.stackOfThread(ctx, m, want)
+		if s.lists(ctx, m) {
+			s.stackOfThread(ctx, m, want)
 			return
 		}
-		p.client.Send(answer)
+		s.wire.Client.Send(answer)
 		return
 	}
 	var body []byte
-	if err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		if done, err := p.answerGoStack(ctx, v, want, answer); done || err != nil {
+	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
 			return err
 		}
 		v.take(want.ThreadID, from, answer)
-		body, err = p.stackPage(ctx, v, want)
+		body, err = s.stackPage(ctx, v, want)
 		return err
 	}); err != nil {
-		p.opts.Log("stackTrace: %v", err)
-		p.client.Send(answer)
+		s.wire.Log("stackTrace: %v", err)
+		s.wire.Client.Send(answer)
 		return
 	}
 	if body == nil { // Delve's own, confirmed
-		p.client.Send(answer)
+		s.wire.Client.Send(answer)
 		return
 	}
 	answer.Set("body", body)
-	p.client.Send(answer)
+	s.wire.Client.Send(answer)
 }
 
 // lists says that goroutines are listed that Delve does not know: see onThreads.
-func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) {
-	err := p.program.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
-		inLibrary = v.target.InLibrary()
+func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) {
+	err := s.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
+		inLibrary = v.Target.InLibrary()
 		return nil
 	})
 	return err == nil && inLibrary
@@ -71,37 +73,37 @@ func (p *Proxy) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
 // nothing. It is asked for the stack of the current thread all the same: the
 // answer says whether the program stands still.
-func (p *Proxy) stackOfThread(ctx context.Context, m *dapwire.Message, want page) {
-	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: -1, Levels: 1}))
+func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) {
+	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: -1, Levels: 1}))
 	if err != nil {
 		return
 	}
 	answer.SetRequestSeq(m.Seq)
 	if !answer.Success {
-		p.client.Send(answer)
+		s.wire.Client.Send(answer)
 		return
 	}
 	var body []byte
-	if err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		body, err = p.stackPage(ctx, v, want)
+	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		body, err = s.stackPage(ctx, v, want)
 		return err
 	}); err != nil {
-		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
 		return
 	}
 	answer.Set("body", body)
-	p.client.Send(answer)
+	s.wire.Client.Send(answer)
 }
 
 // stackPage returns the rows that a request asks for, as the body of a response.
-func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, error) {
-	depth, annotate := p.config.get()
-	start, last := max(want.StartFrame, 0), p.framesOf(want)
-	th, delveID, known, err := v.resolve(want.ThreadID)
+func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, error) {
+	depth, annotate := s.program.Config.Get()
+	start, last := max(want.StartFrame, 0), s.framesOf(want)
+	th, delveID, known, err := v.Resolve(want.ThreadID)
 	if err != nil {
 		return nil, err
 	}
-	a, err := p.assemble(ctx, v, th, last, known)
+	a, err := s.assemble(ctx, v, th, last, known)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +116,12 @@ func (p *Proxy) stackPage(ctx context.Context, v *view, want page) ([]byte, erro
 		return stackBody(nil, total), nil
 	}
 	rows = rows[start:min(last, len(rows))]
-	if err := p.fetch(ctx, v, a, delveID, rows); err != nil {
+	if err := s.fetch(ctx, v, a, delveID, rows); err != nil {
 		return nil, err
 	}
 	frames := make([]json.RawMessage, len(rows))
 	for i := range rows {
-		if frames[i], err = p.frame(v, a, delveID, &rows[i], annotate); err != nil {
+		if frames[i], err = s.frame(v, a, delveID, &rows[i], annotate); err != nil {
 			return nil, err
 		}
 	}
@@ -136,11 +138,11 @@ type assembled struct {
 }
 
 // assemble returns a stack with at least so many frames, if it has them.
-func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
-	if err := p.program.prepare(ctx, v); err != nil {
+func (s *Stacks) assemble(ctx context.Context, v *view, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
+	if err := s.program.Prepare(ctx, v.View); err != nil {
 		return nil, err
 	}
-	found, err := v.Whole(ctx, v.prepared, th, frames)
+	found, err := v.Whole(ctx, v.Prepared, th, frames)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +156,7 @@ func (p *Proxy) assemble(ctx context.Context, v *view, th delve.Thread, frames i
 	if found.Unclaimed != "" {
 		notes = notes[:len(notes)-1]
 	}
-	p.notes.show(notes)
+	s.notes.show(notes)
 	if !delveKnows {
 		a.stack.Frames = slices.Clone(found.Frames)
 		for i := range a.stack.Frames {

@@ -1,4 +1,4 @@
-package dap
+package debuggee
 
 import (
 	"github.com/clewdbg/clew/server/delve"

@@ -1,4 +1,4 @@
-package dap
+package debuggee
 
 import (
 	"sync"
@@ -6,10 +6,10 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// state says whether the program runs, as the client knows it, and counts its
+// State says whether the program runs, as the client knows it, and counts its
 // stops. Delve halts the program for a moment to set breakpoints, of which the
 // client learns nothing: that is running, here as well.
-type state struct {
+type State struct {
 	mu      sync.Mutex
 	stopped bool
 	epoch   uint64
@@ -17,16 +17,16 @@ type state struct {
 	wrote uint64
 }
 
-// at returns the stop that the program stands at; ok is false while it runs.
-func (s *state) at() (at stop.Moment, ok bool) {
+// At returns the stop that the program stands at; ok is false while it runs.
+func (s *State) At() (at stop.Moment, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return stop.Moment{Epoch: s.epoch, Writes: s.wrote}, s.stopped
 }
 
-// resumes is called before a request that lets the program run; the function
+// Resumes is called before a request that lets the program run; the function
 // that it gives is called with Delve's answer.
-func (s *state) resumes() (answered func(success bool)) {
+func (s *State) Resumes() (answered func(success bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, epoch := s.stopped, s.epoch
@@ -40,31 +40,31 @@ func (s *state) resumes() (answered func(success bool)) {
 	}
 }
 
-// stops is called when Delve says that the program has stopped.
-func (s *state) stops() {
+// Stops is called when Delve says that the program has stopped.
+func (s *State) Stops() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = true
 	s.epoch++
 }
 
-// moves is called when the program turns out to stand elsewhere, without the
+// Moves is called when the program turns out to stand elsewhere, without the
 // client's doing.
-func (s *state) moves() {
+func (s *State) Moves() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
 }
 
-// runs is called when Delve says that the program runs, or is gone.
-func (s *state) runs() {
+// Runs is called when Delve says that the program runs, or is gone.
+func (s *State) Runs() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stopped = false
 }
 
-// writes is called when the program's memory may have been changed by request.
-func (s *state) writes() {
+// Writes is called when the program's memory may have been changed by request.
+func (s *State) Writes() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wrote++

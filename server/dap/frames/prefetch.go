@@ -1,10 +1,11 @@
-package dap
+package frames
 
 import (
 	"context"
 	"sync"
 	"time"
 
+	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -13,19 +14,19 @@ import (
 // walked at once, so that Delve finds it when it is asked; clew's own part is
 // done while Delve writes its answer. Done waits for that, and has Delve forget
 // the stack; it must be called before the next request is handled.
-func (p *Proxy) prefetch(ctx context.Context, request int64, want page) (done func()) {
-	if _, stopped := p.state.at(); !stopped || !p.up.Idle() {
+func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done func()) {
+	if _, stopped := s.program.State.At(); !stopped || !s.wire.Up.Idle() {
 		return func() {}
 	}
 	var walked delveWalk
 	known := false
-	frames := p.framesOf(want)
-	if err := p.program.atStop(ctx, request, func(_ context.Context, v *view) error {
-		walked.begin(v.target.WalkAhead(want.ThreadID, min(frames, stop.FirstClaims)))
+	frames := s.framesOf(want)
+	if err := s.atStop(ctx, request, func(_ context.Context, v *view) error {
+		walked.begin(v.Target.WalkAhead(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {
-		p.opts.Log("prefetch: %v", err)
+		s.wire.Log("prefetch: %v", err)
 		return walked.end // also if it has not begun yet
 	}
 	if known {
@@ -34,11 +35,21 @@ func (p *Proxy) prefetch(ctx context.Context, request int64, want page) (done fu
 	found := make(chan struct{})
 	go func() {
 		defer close(found)
-		p.find(ctx, request, want)
+		s.find(ctx, request, want)
 	}()
 	return func() {
 		<-found
 		walked.end()
+	}
+}
+
+// PrefetchStopped begins with the stack that the client will ask for.
+func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
+	var body struct {
+		ThreadID int64 `json:"threadId"`
+	}
+	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && s.program.Target() != nil {
+		go s.find(s.wire.Context(), 0, Page{ThreadID: body.ThreadID, Levels: 1})
 	}
 }
 
@@ -81,40 +92,40 @@ func (w *delveWalk) end() {
 }
 
 // framesOf is the number of frames from the innermost one on that a page needs.
-func (p *Proxy) framesOf(want page) int {
+func (s *Stacks) framesOf(want Page) int {
 	levels := want.Levels
 	if levels <= 0 {
-		levels, _ = p.config.get()
+		levels, _ = s.program.Config.Get()
 	}
 	start := max(want.StartFrame, 0)
-	if start >= maxRows || levels > maxRows-start {
-		return maxRows
+	if start >= MaxRows || levels > MaxRows-start {
+		return MaxRows
 	}
 	return start + levels
 }
 
 // has says that so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
-	r, ok := v.known[thread]
-	return ok && thread > 0 && v.Found(stop.KeyOf(&r.thread), v.prepared, frames)
+	th, ok := v.Resolved(thread)
+	return ok && v.Found(stop.KeyOf(&th), v.Prepared, frames)
 }
 
 // find finds the stack of a thread before the client asks for it. Every stop does
 // so for the thread that has stopped, while the client still reads of it.
-func (p *Proxy) find(ctx context.Context, request int64, want page) {
-	err := p.program.atStop(ctx, request, func(ctx context.Context, v *view) error {
-		th, _, known, err := v.resolve(want.ThreadID)
+func (s *Stacks) find(ctx context.Context, request int64, want Page) {
+	err := s.atStop(ctx, request, func(ctx context.Context, v *view) error {
+		th, _, known, err := v.Resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		frames := p.framesOf(want)
+		frames := s.framesOf(want)
 		if st, err := v.Go(ctx, th, frames); err != nil || st != nil {
 			return err
 		}
-		_, err = p.assemble(ctx, v, th, frames, known)
+		_, err = s.assemble(ctx, v, th, frames, known)
 		return err
 	})
 	if err != nil {
-		p.opts.Log("prefetch: %v", err)
+		s.wire.Log("prefetch: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package dap
+package debuggee
 
 import (
 	"fmt"
@@ -12,25 +12,24 @@ import (
 
 // reachRemote reaches the program, in the background: it may run already, and
 // then nothing answers.
-func (p *Proxy) reachRemote() {
-	l := &p.program
-	done := l.stops.Expect()
+func (l *Program) reachRemote() {
+	done := l.Stops.Expect()
 	if done == nil {
 		return
 	}
 	go func() {
 		defer done()
-		target, program, err := p.opts.Remote(p.wire.Context())
+		target, program, err := l.Remote(l.Wire.Context())
 		if err != nil {
-			p.opts.Log("reach the program: %v", err)
-			if p.wire.Context().Err() == nil {
-				p.client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
+			l.Wire.Log("reach the program: %v", err)
+			if l.Wire.Context().Err() == nil {
+				l.Wire.Client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
 			}
 			return
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.stops.Watch(target, program)
+		l.Stops.Watch(target, program)
 		if c, ok := target.(io.Closer); ok && l.closed {
 			_ = c.Close()
 		}

@@ -1,4 +1,4 @@
-package dap
+package debuggee
 
 import (
 	"encoding/json"

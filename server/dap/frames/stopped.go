@@ -1,20 +1,21 @@
-package dap
+package frames
 
 import (
 	"context"
 	"strconv"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// nameStoppedThread returns a stop its thread where Delve has none to name: a
+// NameStopped returns a stop its thread where Delve has none to name: a
 // thread without a goroutine. A pause that finds an idle thread of Go's runtime
 // stays without: it is about no thread.
-func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
-	p.alias.stopped.Store(0)
+func (ts *Threads) NameStopped(m *dapwire.Message) {
+	ts.alias.Stopped.Store(0)
 	raw, _ := m.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil {
@@ -23,12 +24,12 @@ func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
 	if id, ok := body.Int("threadId"); ok && id != 0 {
 		return
 	}
-	s, ok := p.selected()
+	s, ok := ts.selected()
 	if !ok || s.Goroutine != 0 || s.Thread == 0 || s.Runtime && body.Text("reason") == "pause" {
 		return
 	}
-	id := ownThreadID(s.Thread)
-	p.alias.stopped.Store(id)
+	id := debuggee.ThreadID(s.Thread)
+	ts.alias.Stopped.Store(id)
 	body.Set("threadId", strconv.AppendInt(nil, id, 10))
 	m.Set("body", body.Bytes())
 }
@@ -39,17 +40,17 @@ func (p *Proxy) nameStoppedThread(m *dapwire.Message) {
 const selectedPatience = 2 * time.Second
 
 // selected returns the thread that the program has stopped in.
-func (p *Proxy) selected() (delve.Selection, bool) {
+func (ts *Threads) selected() (delve.Selection, bool) {
 	type found struct {
 		selection delve.Selection
 		err       error
 	}
 	result := make(chan found, 1)
-	ctx, cancel := context.WithTimeout(p.wire.Context(), selectedPatience)
+	ctx, cancel := context.WithTimeout(ts.wire.Context(), selectedPatience)
 	defer cancel()
 	go func() {
-		err := p.program.stops.Reached(ctx)
-		s := p.program.target()
+		err := ts.program.Stops.Reached(ctx)
+		s := ts.program.Target()
 		if err != nil || s == nil {
 			result <- found{err: stop.ErrNoProgram}
 			return
@@ -65,9 +66,9 @@ func (p *Proxy) selected() (delve.Selection, bool) {
 	}
 }
 
-// nameContinuedThread gives back the thread for which Delve was told 0.
-func (p *Proxy) nameContinuedThread(m *dapwire.Message) {
-	id := p.alias.id.Load()
+// NameContinued gives back the thread for which Delve was told 0.
+func (ts *Threads) NameContinued(m *dapwire.Message) {
+	id := ts.alias.ID.Load()
 	raw, _ := m.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil || id == 0 {

@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"context"
@@ -6,20 +6,21 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// clewStackResponse is the answer to clew/stack and clew/reunwind.
-type clewStackResponse struct {
+// StackResponse is the answer to clew/stack and clew/reunwind.
+type StackResponse struct {
 	dap.Response
-	Body clewStack `json:"body"`
+	Body StackBody `json:"body"`
 }
 
-// clewStack is the answer to clew/stack: a stack in the form of `clew stack
+// StackBody is the answer to clew/stack: a stack in the form of `clew stack
 // --format json`, with the memory that its frames can lie on.
-type clewStack struct {
+type StackBody struct {
 	stackjson.Stack
 	Segments []segment `json:"segments,omitempty"`
 }
@@ -32,44 +33,44 @@ type segment struct {
 	High stackjson.Address `json:"high"` // one past the end
 }
 
-// onClewStack answers clew/stack: the frames of a stack with the evidence for
+// OnClewStack answers clew/stack: the frames of a stack with the evidence for
 // each, in the form of `clew stack --format json`. Startframe and levels count
 // frames, of which labels are none; without levels the stack is given whole.
-func (p *Proxy) onClewStack(ctx context.Context, m *dapwire.Message) {
-	var want page
+func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) {
+	var want Page
 	if err := m.Decode("arguments", &want); err != nil {
-		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
 		return
 	}
-	if !settle(ctx, p.wire, m) {
+	if !s.wire.Settle(ctx, m) {
 		return
 	}
-	var answer clewStack
-	err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		th, _, known, err := v.resolve(want.ThreadID)
+	var answer StackBody
+	err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
+		th, _, known, err := v.Resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		start, end := want.frames()
-		a, err := p.assemble(ctx, v, th, end, known)
+		start, end := want.Frames()
+		a, err := s.assemble(ctx, v, th, end, known)
 		if err != nil {
 			return err
 		}
-		answer = stackPart(v.Arch(), &a.found.Thread, &a.stack, start, end)
+		answer = PartOf(v.Arch(), &a.found.Thread, &a.stack, start, end)
 		return nil
 	})
 	if err != nil {
-		p.client.Refuse(m, errStackTrace, "Unable to produce stack trace", err.Error())
+		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
 		return
 	}
-	p.client.Respond(m, &clewStackResponse{Body: answer})
+	s.wire.Client.Respond(m, &StackResponse{Body: answer})
 }
 
-// stackPart is part of a thread's stack in JSON; frames keep their indices.
-func stackPart(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end int) clewStack {
+// PartOf is part of a thread's stack in JSON; frames keep their indices.
+func PartOf(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end int) StackBody {
 	part := *s
 	part.Frames = part.Frames[min(start, len(part.Frames)):min(end, len(part.Frames))]
-	out := clewStack{Stack: stackjson.FromStack(arch, &part, false)}
+	out := StackBody{Stack: stackjson.FromStack(arch, &part, false)}
 	for i := range out.Frames {
 		out.Frames[i].Index = start + i
 	}

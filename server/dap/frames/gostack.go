@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"bytes"
@@ -65,15 +65,15 @@ func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 
 // answerGoStack answers with Delve's own page where the stack is Go's only. It
 // changes the answer in place: the total is exact once the end was reached.
-func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *dapwire.Message) (done bool, err error) {
-	depth, _ := p.config.get()
+func (s *Stacks) answerGoStack(ctx context.Context, v *view, want Page, answer *dapwire.Message) (done bool, err error) {
+	depth, _ := s.program.Config.Get()
 	levels := want.Levels
 	if levels <= 0 {
 		levels = depth
 	}
 	start := max(want.StartFrame, 0)
-	th, _, known, err := v.resolve(want.ThreadID)
-	if err != nil || !known || start+levels < start || start+levels > maxRows {
+	th, _, known, err := v.Resolve(want.ThreadID)
+	if err != nil || !known || start+levels < start || start+levels > MaxRows {
 		return false, nil // the whole way says why
 	}
 	g, err := v.goStackOf(ctx, th, start+levels)
@@ -87,7 +87,7 @@ func (p *Proxy) answerGoStack(ctx context.Context, v *view, want page, answer *d
 	}
 	body, ok := withTotal(raw, g.total(depth))
 	if ok {
-		p.frames.know(v.At.Epoch, frames, &g.assembled, start)
+		s.ids.know(v.At.Epoch, frames, &g.assembled, start)
 		answer.Set("body", body)
 	}
 	return ok, nil

@@ -1,4 +1,4 @@
-package dap
+package wire
 
 import (
 	"encoding/json"
@@ -8,8 +8,8 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// setArgument changes an argument of a request.
-func setArgument[T int64 | string](m *dapwire.Message, name string, value T) {
+// SetArgument changes an argument of a request.
+func SetArgument[T int64 | string](m *dapwire.Message, name string, value T) {
 	raw, _ := m.Get("arguments")
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -21,8 +21,8 @@ func setArgument[T int64 | string](m *dapwire.Message, name string, value T) {
 	}
 }
 
-// argumentError names the argument that could not be read.
-func argumentError(err error) error {
+// ArgumentError names the argument that could not be read.
+func ArgumentError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
 		return fmt.Errorf("%s is no %v", wrong.Field, wrong.Type)

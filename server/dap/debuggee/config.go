@@ -1,4 +1,4 @@
-package dap
+package debuggee
 
 import (
 	"regexp"
@@ -19,8 +19,8 @@ const (
 	AnnotateOff    Annotate = "off"
 )
 
-// config is what launch and attach requests say, as far as clew needs it.
-type config struct {
+// Config is what launch and attach requests say, as far as clew needs it.
+type Config struct {
 	mu         sync.Mutex
 	depth      int // frames where the client names no number
 	annotate   Annotate
@@ -30,13 +30,14 @@ type config struct {
 	executable string      // what it is of
 }
 
-// defaultDepth is Delve's stackTraceDepth.
-const defaultDepth = 50
+// DefaultDepth is Delve's stackTraceDepth.
+const DefaultDepth = 50
 
-func defaultConfig() config { return config{depth: defaultDepth, annotate: AnnotateLabels} }
+// DefaultConfig is the configuration without any.
+func DefaultConfig() Config { return Config{depth: DefaultDepth, annotate: AnnotateLabels} }
 
-// launchArguments are the attributes of launch and attach requests.
-type launchArguments struct {
+// LaunchArguments are the attributes of launch and attach requests.
+type LaunchArguments struct {
 	Mode            string         `json:"mode"`
 	Program         string         `json:"program"`
 	CoreFilePath    string         `json:"coreFilePath"`
@@ -45,7 +46,7 @@ type launchArguments struct {
 	StackTraceDepth int            `json:"stackTraceDepth"`
 	SubstitutePath  []substitution `json:"substitutePath"`
 
-	clew clewArguments // is read by itself: see readClew
+	Clew ClewArguments `json:"-"` // is read by itself
 }
 
 type substitution struct {
@@ -53,14 +54,15 @@ type substitution struct {
 	To   string `json:"to"`
 }
 
-// clewArguments is the attribute that is clew's own.
-type clewArguments struct {
+// ClewArguments is the attribute that is clew's own.
+type ClewArguments struct {
 	Strategies []string                `json:"strategies"`
 	Annotate   Annotate                `json:"annotate"`
 	Plugins    []pluginhost.ThirdParty `json:"plugins"`
 }
 
-func (c *config) set(args *launchArguments) {
+// Set takes the arguments of a launch or attach request.
+func (c *Config) Set(args *LaunchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.core, c.executable = "", ""
@@ -70,14 +72,14 @@ func (c *config) set(args *launchArguments) {
 	if args.StackTraceDepth > 0 {
 		c.depth = args.StackTraceDepth
 	}
-	if args.clew.Annotate != "" {
-		c.annotate = args.clew.Annotate
+	if args.Clew.Annotate != "" {
+		c.annotate = args.Clew.Annotate
 	}
-	if len(args.clew.Strategies) > 0 {
-		c.strategies.Names = args.clew.Strategies
+	if len(args.Clew.Strategies) > 0 {
+		c.strategies.Names = args.Clew.Strategies
 	}
-	if len(args.clew.Plugins) > 0 {
-		c.strategies.Plugins = args.clew.Plugins
+	if len(args.Clew.Plugins) > 0 {
+		c.strategies.Plugins = args.Clew.Plugins
 	}
 	if len(args.SubstitutePath) > 0 {
 		c.toClient = nil
@@ -87,29 +89,29 @@ func (c *config) set(args *launchArguments) {
 	}
 }
 
-// coreFile returns the core file that is debugged, if one is.
-func (c *config) coreFile() (core, executable string) {
+// CoreFile returns the core file that is debugged, if one is.
+func (c *Config) CoreFile() (core, executable string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.core, c.executable
 }
 
-// get returns how stacks are shown.
-func (c *config) get() (depth int, annotate Annotate) {
+// Get returns how stacks are shown.
+func (c *Config) Get() (depth int, annotate Annotate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.depth, c.annotate
 }
 
-// wishes says which strategies the session wants.
-func (c *config) wishes() StrategyConfig {
+// Wishes says which strategies the session wants.
+func (c *Config) Wishes() StrategyConfig {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.strategies
 }
 
-// clientPath is a path as the client knows it.
-func (c *config) clientPath(path string) string {
+// ClientPath is a path as the client knows it.
+func (c *Config) ClientPath(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return delve.SubstitutePath(path, c.toClient)
@@ -119,9 +121,9 @@ var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?
 
 var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
 
-// learn applies a console command that Delve has carried out. It returns whether frames
+// Learn applies a console command that Delve has carried out. It returns whether frames
 // are shown differently now.
-func (c *config) learn(command string) (changed bool) {
+func (c *Config) Learn(command string) (changed bool) {
 	if found := setPaths.FindStringSubmatch(command); found != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

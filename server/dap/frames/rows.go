@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -20,19 +21,19 @@ type row struct {
 }
 
 // rows lays out a stack.
-func (a *assembled) rows(annotate Annotate) []row {
+func (a *assembled) rows(annotate debuggee.Annotate) []row {
 	out := make([]row, 0, len(a.stack.Frames)+4)
 	weakness := 0
 	for i := range a.stack.Frames {
 		f := &a.stack.Frames[i]
 		w := weaknessOf(f.Trust)
-		if w > weakness && annotate == AnnotateLabels {
+		if w > weakness && annotate == debuggee.AnnotateLabels {
 			out = append(out, row{i, fmt.Sprintf("-- %s --", evidence(f))})
 		}
 		weakness = w
 		out = append(out, row{frame: i})
 	}
-	if annotate == AnnotateLabels && a.cutOff() {
+	if annotate == debuggee.AnnotateLabels && a.cutOff() {
 		out = append(out, row{len(a.stack.Frames), fmt.Sprintf("-- truncated: %s --", a.stack.Reason)})
 	}
 	return out
@@ -69,12 +70,12 @@ func evidence(f *unwind.Frame) string {
 
 // frame gives a row in JSON. A frame that Delve knows is Delve's, with what it
 // does not know added.
-func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Annotate) (json.RawMessage, error) {
+func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, annotate debuggee.Annotate) (json.RawMessage, error) {
 	if r.label != "" {
 		id := a.labels[r.frame]
 		if id == 0 {
 			var err error
-			if id, err = p.frames.mint(v.At.Epoch, frameRef{stack: a, frame: -1}); err != nil {
+			if id, err = s.ids.mint(v.At.Epoch, Ref{stack: a, frame: -1}); err != nil {
 				return nil, err
 			}
 			a.labels[r.frame] = id
@@ -84,16 +85,16 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 	f := &a.stack.Frames[r.frame]
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			p.frames.knows(v.At.Epoch, known.id, frameRef{a, r.frame})
-			return p.improve(known, a, r.frame, annotate)
+			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
+			return s.improve(known, a, r.frame, annotate)
 		}
 	}
-	shown := p.describe(f)
+	shown := s.describe(f)
 	shown.Name += a.remark(r.frame, annotate)
 	id := a.ids[r.frame]
 	if id == 0 {
 		var err error
-		if id, err = p.frames.mint(v.At.Epoch, frameRef{a, r.frame}); err != nil {
+		if id, err = s.ids.mint(v.At.Epoch, Ref{a, r.frame}); err != nil {
 			return nil, err
 		}
 		a.ids[r.frame] = id
@@ -103,9 +104,9 @@ func (p *Proxy) frame(v *view, a *assembled, delveID int64, r *row, annotate Ann
 }
 
 // describe gives a frame's name, place and address.
-func (p *Proxy) describe(f *unwind.Frame) dap.StackFrame {
+func (s *Stacks) describe(f *unwind.Frame) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
-	if path := p.config.clientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
+	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
 		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
 	}
 	if weaknessOf(f.Trust) > 1 || strings.HasPrefix(f.Function, "runtime.") {
@@ -141,8 +142,8 @@ func shortName(function string) string {
 }
 
 // remark is what a frame's name says of its evidence, where names do.
-func (a *assembled) remark(i int, annotate Annotate) string {
-	if annotate != AnnotateNames {
+func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
+	if annotate != debuggee.AnnotateNames {
 		return ""
 	}
 	s := ""
@@ -156,7 +157,7 @@ func (a *assembled) remark(i int, annotate Annotate) string {
 }
 
 // improve returns a frame of Delve's, with a name and place where Delve has none.
-func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate) (json.RawMessage, error) {
+func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debuggee.Annotate) (json.RawMessage, error) {
 	f := &a.stack.Frames[i]
 	remark := a.remark(i, annotate)
 	unnamed := known.isNamed(unknownName) && (f.Function != "" || f.Image != "")
@@ -164,7 +165,7 @@ func (p *Proxy) improve(known delveFrame, a *assembled, i int, annotate Annotate
 		return known.raw, nil
 	}
 	if unnamed {
-		shown := p.describe(f) // Delve has no place for it either
+		shown := s.describe(f) // Delve has no place for it either
 		shown.Id = int(known.id)
 		shown.Name += remark
 		return json.Marshal(shown)

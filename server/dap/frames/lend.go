@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
@@ -24,13 +26,16 @@ var (
 	errElsewhere = errors.New("the debugger runs in another process: variables of a frame that it does not know are not to be had")
 )
 
+// Lender has Delve answer about frames that only clew knows.
+type Lender struct{ session }
+
 // isOwn says that only clew knows the frame.
-func (r frameRef) isOwn() bool {
+func (r Ref) isOwn() bool {
 	return r.frame >= 0 && r.stack.stack.Frames[r.frame].DelveFrame < 0
 }
 
 // lendable says why a frame cannot be lent, nil if it can.
-func (r frameRef) lendable() error {
+func (r Ref) lendable() error {
 	if r.frame < 0 {
 		return errLabel
 	}
@@ -44,18 +49,40 @@ func (r frameRef) lendable() error {
 	return nil
 }
 
-// inFrame has Delve answer a request about a frame that only clew knows. With
+// FrameOf finds the frame that a request is about; ok is false where the request
+// was refused.
+func (l *Lender) FrameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref Ref, known, ok bool) {
+	var args struct {
+		FrameID int64 `json:"frameId"`
+	}
+	if m.Decode("arguments", &args) != nil {
+		return at, ref, false, true // for Delve to refuse
+	}
+	at, stopped := l.program.State.At()
+	if !stopped && args.FrameID >= debuggee.FirstID {
+		l.wire.Client.Refuse(m, id, message, "debuggee is running")
+		return at, ref, false, false
+	}
+	ref, known, err := l.ids.Find(at, args.FrameID)
+	if err != nil {
+		l.wire.Client.Refuse(m, id, message, err.Error())
+		return at, ref, false, false
+	}
+	return at, ref, known, true
+}
+
+// InFrame has Delve answer a request about a frame that only clew knows. With
 // named set, the request is told Delve's name for the frame.
-func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, named bool) (answer *dapwire.Message, err error) {
+func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named bool) (answer *dapwire.Message, err error) {
 	if err := ref.lendable(); err != nil {
 		return nil, err
 	}
-	err = p.program.atStopPaced(ctx, 0, func(ctx context.Context, v *view, pace func()) error {
-		lender, ok := v.target.(Lender)
+	err = l.program.AtStopPaced(ctx, 0, func(ctx context.Context, v *debuggee.View, pace func()) error {
+		lender, ok := v.Target.(debuggee.Lender)
 		if !ok {
 			return errElsewhere
 		}
-		lent, err := p.lent(ctx, v, ref)
+		lent, err := l.lent(ctx, v, ref)
 		if err != nil {
 			return err
 		}
@@ -64,15 +91,15 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 			return err
 		}
 		defer loan.Release()
-		defer p.keepAt(pace)()
+		defer l.keepAt(pace)()
 		if named {
-			id, err := p.nameLoan(ctx, &loan, lent.Lookup)
+			id, err := l.nameLoan(ctx, &loan, lent.Lookup)
 			if err != nil {
 				return err
 			}
-			setArgument(m, "frameId", id)
+			wire.SetArgument(m, "frameId", id)
 		}
-		answer, err = p.up.Ask(ctx, m)
+		answer, err = l.wire.Up.Ask(ctx, m)
 		return err
 	})
 	return answer, err
@@ -80,9 +107,9 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 
 // keepAt lets a piece of work go on for as long as Delve takes: its answer must
 // come before the frame is taken back.
-func (p *Proxy) keepAt(pace func()) (stop func()) {
+func (l *Lender) keepAt(pace func()) (stop func()) {
 	pace()
-	ticker, done := time.NewTicker(p.opts.Patience/4), make(chan struct{})
+	ticker, done := time.NewTicker(l.program.Patience/4), make(chan struct{})
 	go func() {
 		for {
 			select {
@@ -97,8 +124,8 @@ func (p *Proxy) keepAt(pace func()) (stop func()) {
 }
 
 // nameLoan asks for Delve's ID of a frame that is lent.
-func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
-	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
+func (l *Lender) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
+	answer, err := l.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
 	}
@@ -111,8 +138,8 @@ func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (
 }
 
 // lent describes a frame for Delve.
-func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, error) {
-	th, regs, err := p.recovered(ctx, v, ref)
+func (l *Lender) lent(ctx context.Context, v *debuggee.View, ref Ref) (*delve.Lent, error) {
+	th, regs, err := l.recovered(ctx, v, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -133,23 +160,23 @@ func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, e
 }
 
 // recovered returns a frame's registers: all that a walk can recover.
-func (p *Proxy) recovered(ctx context.Context, v *view, ref frameRef) (th delve.Thread, regs unwind.Registers, err error) {
-	if err := p.program.prepare(ctx, v); err != nil {
+func (l *Lender) recovered(ctx context.Context, v *debuggee.View, ref Ref) (th delve.Thread, regs unwind.Registers, err error) {
+	if err := l.program.Prepare(ctx, v); err != nil {
 		return th, regs, err
 	}
-	return v.Registers(ctx, v.prepared, ref.stack.found, ref.frame)
+	return v.Registers(ctx, v.Prepared, ref.stack.found, ref.frame)
 }
 
-// mapReferences returns the variables in an answer of Delve's about an own frame IDs
+// MapReferences returns the variables in an answer of Delve's about an own frame IDs
 // of our own, which are refused at another stop, and know their frame.
-func (p *Proxy) mapReferences(answer *dapwire.Message, at stop.Moment, ref frameRef, list string) {
+func (l *Lender) MapReferences(answer *dapwire.Message, at stop.Moment, ref Ref, list string) {
 	raw, _ := answer.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil || !answer.Success {
 		return
 	}
 	if list == "" {
-		p.mapReference(body, at, ref)
+		l.mapReference(body, at, ref)
 	} else {
 		items, _ := body.Get(list)
 		elements, err := dapwire.Elements(items)
@@ -165,7 +192,7 @@ func (p *Proxy) mapReferences(answer *dapwire.Message, at stop.Moment, ref frame
 			if err != nil {
 				return
 			}
-			p.mapReference(o, at, ref)
+			l.mapReference(o, at, ref)
 			out = append(out, o.Bytes()...)
 		}
 		body.Set(list, append(out, ']'))
@@ -173,8 +200,8 @@ func (p *Proxy) mapReferences(answer *dapwire.Message, at stop.Moment, ref frame
 	answer.Set("body", body.Bytes())
 }
 
-func (p *Proxy) mapReference(o *dapwire.Object, at stop.Moment, ref frameRef) {
-	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < FirstID {
-		o.Set("variablesReference", fmt.Appendf(nil, "%d", p.frames.mintVars(at.Epoch, held{delve: n, frame: ref})))
+func (l *Lender) mapReference(o *dapwire.Object, at stop.Moment, ref Ref) {
+	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < debuggee.FirstID {
+		o.Set("variablesReference", fmt.Appendf(nil, "%d", l.ids.MintVars(at.Epoch, Held{Delve: n, Frame: ref})))
 	}
 }

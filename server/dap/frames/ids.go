@@ -1,43 +1,48 @@
-package dap
+package frames
 
 import (
 	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/stop"
+	"github.com/clewdbg/clew/unwind"
 	"github.com/google/go-dap"
 )
 
-// An ID of clew's is FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
+// An ID of clew's is debuggee.FirstID, plus the epoch (modulo maxEpoch) in its high bits, plus a
 // number in its low ones.
 const (
 	numberBits = 20
 	maxNumber  = 1 << numberBits
-	maxEpoch   = FirstID / maxNumber
+	maxEpoch   = debuggee.FirstID / maxNumber
 )
 
-// frameRef is a frame that an ID stands for.
-type frameRef struct {
+// Ref is a frame that an ID stands for.
+type Ref struct {
 	stack *assembled
 	frame int // index into its frames; -1 for a label
 }
 
-// frames are the IDs that the client was given at the present stop.
-type frames struct {
+// Thread is the thread of control that the frame is of.
+func (r Ref) Thread() *unwind.Thread { return &r.stack.found.Thread.Thread }
+
+// IDs are those that the client was given at the present stop.
+type IDs struct {
 	mu    sync.Mutex
 	epoch uint64
-	clew  []frameRef         // frames with IDs of clew's
-	delve map[int64]frameRef // frames with Delve's IDs
-	vars  []held             // clew's variable references
+	clew  []Ref         // frames with IDs of clew's
+	delve map[int64]Ref // frames with Delve's IDs
+	vars  []Held        // clew's variable references
 }
 
-// held is what a variable reference of clew's stands for: variables, or those that
+// Held is what a variable reference of clew's stands for: variables, or those that
 // Delve has by a reference of its own, of a frame that was lent to it.
-type held struct {
-	vars  []dap.Variable
-	delve int64
-	frame frameRef
+type Held struct {
+	Vars  []dap.Variable
+	Delve int64
+	Frame Ref
 }
 
 // StaleError says that an ID is of an earlier stop, or was never given.
@@ -54,18 +59,18 @@ func (e *StaleError) Error() string {
 var errTooMany = errors.New("too many frames at one stop")
 
 // turn forgets what belongs to other stops.
-func (f *frames) turn(epoch uint64) {
+func (f *IDs) turn(epoch uint64) {
 	if f.epoch != epoch {
 		f.epoch, f.clew, f.vars, f.delve = epoch, nil, nil, nil
 	}
 }
 
 func ownID(epoch uint64, number int) int {
-	return FirstID + int(epoch%maxEpoch)<<numberBits + number
+	return debuggee.FirstID + int(epoch%maxEpoch)<<numberBits + number
 }
 
 // mint makes an ID for a frame.
-func (f *frames) mint(epoch uint64, ref frameRef) (int, error) {
+func (f *IDs) mint(epoch uint64, ref Ref) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
@@ -76,13 +81,13 @@ func (f *frames) mint(epoch uint64, ref frameRef) (int, error) {
 	return ownID(epoch, len(f.clew)-1), nil
 }
 
-// mintVars makes a reference for variables, 0 for none.
-func (f *frames) mintVars(epoch uint64, vars held) int {
+// MintVars makes a reference for variables, 0 for none.
+func (f *IDs) MintVars(epoch uint64, vars Held) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
 	// Number 0 is not used: it stands for "nothing" when the epoch is.
-	if len(vars.vars) == 0 && vars.delve == 0 || len(f.vars)+1 == maxNumber {
+	if len(vars.Vars) == 0 && vars.Delve == 0 || len(f.vars)+1 == maxNumber {
 		return 0
 	}
 	f.vars = append(f.vars, vars)
@@ -90,35 +95,35 @@ func (f *frames) mintVars(epoch uint64, vars held) int {
 }
 
 // knows remembers which frame an ID of Delve's stands for.
-func (f *frames) knows(epoch uint64, id int64, ref frameRef) {
+func (f *IDs) knows(epoch uint64, id int64, ref Ref) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
 	if f.delve == nil {
-		f.delve = make(map[int64]frameRef)
+		f.delve = make(map[int64]Ref)
 	}
 	f.delve[id] = ref
 }
 
 // know remembers which frames the IDs of a page of Delve's stand for.
-func (f *frames) know(epoch uint64, page []delveFrame, stack *assembled, start int) {
+func (f *IDs) know(epoch uint64, page []delveFrame, stack *assembled, start int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
 	if f.delve == nil {
-		f.delve = make(map[int64]frameRef, len(page))
+		f.delve = make(map[int64]Ref, len(page))
 	}
 	for i := range page {
-		f.delve[page[i].id] = frameRef{stack, start + i}
+		f.delve[page[i].id] = Ref{stack, start + i}
 	}
 }
 
-// find returns the frame for an ID, at the present stop. An ID of Delve's may be
+// Find returns the frame for an ID, at the present stop. An ID of Delve's may be
 // unknown without being wrong: known says which.
-func (f *frames) find(at stop.Moment, id int64) (ref frameRef, known bool, err error) {
+func (f *IDs) Find(at stop.Moment, id int64) (ref Ref, known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if id < FirstID {
+	if id < debuggee.FirstID {
 		if f.epoch == at.Epoch {
 			ref, known = f.delve[id]
 		}
@@ -131,21 +136,21 @@ func (f *frames) find(at stop.Moment, id int64) (ref frameRef, known bool, err e
 	return f.clew[n], true, nil
 }
 
-// variables returns the variables for a reference of ours.
-func (f *frames) variables(at stop.Moment, id int64) (held, error) {
+// Variables returns the variables for a reference of ours.
+func (f *IDs) Variables(at stop.Moment, id int64) (Held, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n, ok := f.number(at, id)
 	if !ok || n < 1 || n > len(f.vars) {
-		return held{}, &StaleError{"variable reference", id}
+		return Held{}, &StaleError{"variable reference", id}
 	}
 	return f.vars[n-1], nil
 }
 
-func (f *frames) number(at stop.Moment, id int64) (n int, ok bool) {
-	if f.epoch != at.Epoch || id < FirstID || id >= 2*FirstID {
+func (f *IDs) number(at stop.Moment, id int64) (n int, ok bool) {
+	if f.epoch != at.Epoch || id < debuggee.FirstID || id >= 2*debuggee.FirstID {
 		return 0, false
 	}
-	n = int(id - FirstID)
+	n = int(id - debuggee.FirstID)
 	return n % maxNumber, uint64(n>>numberBits) == at.Epoch%maxEpoch
 }

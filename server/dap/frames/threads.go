@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -21,32 +23,38 @@ type threadsResponse struct {
 	} `json:"body"`
 }
 
-// onThreads adds the threads that run no goroutine, of which Delve's list has
+// Threads handles what is about threads.
+type Threads struct {
+	session
+	alias *debuggee.ThreadAlias
+}
+
+// OnThreads adds the threads that run no goroutine, of which Delve's list has
 // none: those that C made. Threads of Go's runtime are not listed, but for one
 // that a stop has named. Where Go came with a library, Delve may know no goroutine
 // at all: then they are listed here too.
-func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
-	answer, err := p.up.Ask(ctx, m)
+func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
+	answer, err := ts.wire.Up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
 	var out threadsResponse
 	body := &out.Body
 	if !answer.Success || answer.Decode("body", body) != nil {
-		p.client.Send(answer)
+		ts.wire.Client.Send(answer)
 		return
 	}
 	none := dummy(body.Threads)
 	var added []dap.Thread
-	err = p.program.atStop(ctx, m.Seq, func(_ context.Context, v *view) (err error) {
-		added, err = v.unlisted(none, p.alias.stopped.Load())
+	err = ts.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) (err error) {
+		added, err = listing{v}.unlisted(none, ts.alias.Stopped.Load())
 		return err
 	})
 	if err != nil || len(added) == 0 {
 		if err != nil && !none {
-			p.opts.Log("threads: %v", err)
+			ts.wire.Log("threads: %v", err)
 		}
-		p.client.Send(answer)
+		ts.wire.Client.Send(answer)
 		return
 	}
 	if none {
@@ -55,18 +63,21 @@ func (p *Proxy) onThreads(ctx context.Context, m *dapwire.Message) {
 	for _, t := range added {
 		raw, err := json.Marshal(t)
 		if err != nil {
-			p.client.Send(answer)
+			ts.wire.Client.Send(answer)
 			return
 		}
 		body.Threads = append(body.Threads, raw)
 	}
-	p.client.Respond(m, &out)
+	ts.wire.Client.Respond(m, &out)
 }
+
+// listing lists the threads of a stop.
+type listing struct{ *debuggee.View }
 
 // unlisted are the threads that Delve does not list; with none set it lists no
 // goroutine either. named is the thread that the stop has named, 0 for none.
-func (v *view) unlisted(none bool, named int64) (out []dap.Thread, err error) {
-	selected, err := v.target.Selected()
+func (v listing) unlisted(none bool, named int64) (out []dap.Thread, err error) {
+	selected, err := v.Target.Selected()
 	if err != nil {
 		return nil, err
 	}
@@ -80,10 +91,10 @@ func (v *view) unlisted(none bool, named int64) (out []dap.Thread, err error) {
 		return nil, err
 	}
 	for _, th := range threads {
-		if th.Goroutine != 0 || th.Runtime && named != ownThreadID(th.ID) {
+		if th.Goroutine != 0 || th.Runtime && named != debuggee.ThreadID(th.ID) {
 			continue
 		}
-		t := dap.Thread{Id: int(ownThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+		t := dap.Thread{Id: int(debuggee.ThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
 		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
 			markSelected(&t, selected)
 		}
@@ -103,7 +114,7 @@ func markSelected(t *dap.Thread, s delve.Selection) {
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
 // ID by which Delve goes on with it.
-func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
+func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 	all, err := v.Goroutines()
 	if err != nil {
 		return nil // there is no runtime yet
@@ -116,7 +127,7 @@ func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
 		if g.ID != 0 && g.ID == selected.Thread {
 			t.Name = "* " + t.Name
 			if t.Id = int(selected.Goroutine); t.Id == 0 {
-				t.Id = int(ownThreadID(g.ID))
+				t.Id = int(debuggee.ThreadID(g.ID))
 			}
 		}
 		out = append(out, t)
@@ -126,7 +137,7 @@ func (v *view) goroutines(selected delve.Selection) (out []dap.Thread) {
 
 // standsIn names the function that a thread stands in, after a space; "" if it has
 // no program counter.
-func (v *view) standsIn(th *delve.Thread) string {
+func (v listing) standsIn(th *delve.Thread) string {
 	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""
@@ -145,14 +156,14 @@ func dummy(threads []json.RawMessage) bool {
 	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread} || t.Id < 0)
 }
 
-// onExceptionInfo refuses what Delve has of goroutines only: their panics and
+// OnExceptionInfo refuses what Delve has of goroutines only: their panics and
 // fatal errors. Its own refusal would name a goroutine that there is not.
-func (p *Proxy) onExceptionInfo(ctx context.Context, m *dapwire.Message) {
-	tid, ok := ownThread(threadOf(m))
+func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) {
+	tid, ok := debuggee.ThreadOf(debuggee.RequestedThread(m))
 	switch {
 	case !ok:
-		p.up.Forward(m, nil)
-	case settle(ctx, p.wire, m):
-		p.client.Refuse(m, errException, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+		ts.wire.Up.Forward(m, nil)
+	case ts.wire.Settle(ctx, m):
+		ts.wire.Client.Refuse(m, wire.ExceptionInfoFailed, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
 	}
 }

@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
@@ -24,33 +26,39 @@ type scopesBody struct {
 	Scopes []json.RawMessage `json:"scopes"`
 }
 
-// onScopes adds a scope that says how the frame was found. A frame that only
+// Scopes handles the requests for what a frame holds.
+type Scopes struct {
+	session
+	lender *Lender
+}
+
+// OnScopes adds a scope that says how the frame was found. A frame that only
 // clew knows has that, its registers, and its variables where DWARF describes them.
-func (p *Proxy) onScopes(ctx context.Context, m *dapwire.Message) {
-	at, ref, known, ok := p.frameOf(m, errScopes, "Unable to list locals")
+func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) {
+	at, ref, known, ok := c.lender.FrameOf(m, wire.ScopesFailed, "Unable to list locals")
 	switch {
 	case !ok:
 	case !known:
-		p.up.Forward(m, nil)
+		c.wire.Up.Forward(m, nil)
 	case ref.frame < 0:
-		p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
+		c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
 	case ref.isOwn():
-		p.scopesOfOwn(ctx, m, at, ref)
+		c.scopesOfOwn(ctx, m, at, ref)
 	default:
-		p.scopesOfDelve(ctx, m, at, ref)
+		c.scopesOfDelve(ctx, m, at, ref)
 	}
 }
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.
-func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
+func (c *Scopes) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
 	var body scopesBody
-	answer, err := p.inFrame(ctx, m, ref, true)
+	answer, err := c.lender.InFrame(ctx, m, ref, true)
 	if err == nil && answer.Success {
-		p.mapReferences(answer, at, ref, "scopes")
+		c.lender.MapReferences(answer, at, ref, "scopes")
 		err = answer.Decode("body", &body)
 	}
 	if err != nil {
-		p.opts.Log("scopes: %v", err)
+		c.wire.Log("scopes: %v", err)
 	}
 	var out scopesResponse
 	for _, raw := range body.Scopes {
@@ -59,12 +67,12 @@ func (p *Proxy) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Mom
 			out.Body.Scopes = append(out.Body.Scopes, raw)
 		}
 	}
-	for _, s := range p.ownScopes(ctx, m, at, ref) {
+	for _, s := range c.ownScopes(ctx, m, at, ref) {
 		if raw, err := json.Marshal(s); err == nil {
 			out.Body.Scopes = append(out.Body.Scopes, raw)
 		}
 	}
-	p.client.Respond(m, &out)
+	c.wire.Client.Respond(m, &out)
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -72,73 +80,51 @@ const registersScope = "Registers"
 
 // scopesOfDelve adds to Delve's scopes. In code without DWARF it has none and
 // answers with an error: then there are those that clew has.
-func (p *Proxy) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) {
-	answer, err := p.up.Ask(ctx, m)
+func (c *Scopes) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
+	answer, err := c.wire.Up.Ask(ctx, m)
 	if err != nil {
 		return
 	}
 	if !answer.Success {
-		if _, stopped := p.state.at(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
-			p.client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: p.ownScopes(ctx, m, at, ref)}})
+		if _, stopped := c.program.State.At(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
+			c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: c.ownScopes(ctx, m, at, ref)}})
 			return
 		}
-		p.client.Send(answer)
+		c.wire.Client.Send(answer)
 		return
 	}
 	var out scopesResponse
 	if answer.Decode("body", &out.Body) == nil {
-		if raw, err := json.Marshal(p.unwindScope(at, ref)); err == nil {
+		if raw, err := json.Marshal(c.unwindScope(at, ref)); err == nil {
 			out.Body.Scopes = append(out.Body.Scopes, raw)
-			p.client.Respond(m, &out)
+			c.wire.Client.Respond(m, &out)
 			return
 		}
 	}
-	p.client.Send(answer)
-}
-
-// frameOf finds the frame that a request is about; ok is false where the request
-// was refused.
-func (p *Proxy) frameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frameRef, known, ok bool) {
-	var args struct {
-		FrameID int64 `json:"frameId"`
-	}
-	if m.Decode("arguments", &args) != nil {
-		return at, ref, false, true // for Delve to refuse
-	}
-	at, stopped := p.state.at()
-	if !stopped && args.FrameID >= FirstID {
-		p.client.Refuse(m, id, message, "debuggee is running")
-		return at, ref, false, false
-	}
-	ref, known, err := p.frames.find(at, args.FrameID)
-	if err != nil {
-		p.client.Refuse(m, id, message, err.Error())
-		return at, ref, false, false
-	}
-	return at, ref, known, true
+	c.wire.Client.Send(answer)
 }
 
 // ownScopes are the scopes of a frame that Delve has no scopes for.
-func (p *Proxy) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frameRef) []dap.Scope {
+func (c *Scopes) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) []dap.Scope {
 	var out []dap.Scope
-	if vars := p.registers(ctx, m, ref); len(vars) > 0 {
-		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars})})
+	if vars := c.registers(ctx, m, ref); len(vars) > 0 {
+		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: c.ids.MintVars(at.Epoch, Held{Vars: vars})})
 	}
-	return append(out, p.unwindScope(at, ref))
+	return append(out, c.unwindScope(at, ref))
 }
 
 // registers gives a frame's registers.
-func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef) []dap.Variable {
+func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
-	err := p.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		_, all, err := p.recovered(ctx, v, ref)
+	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
+		_, all, err := c.lender.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
 		}
 		return err
 	})
 	if err != nil {
-		p.opts.Log("registers: %v", err)
+		c.wire.Log("registers: %v", err)
 	}
 	arch := ref.stack.found.Arch
 	var out []dap.Variable
@@ -149,7 +135,7 @@ func (p *Proxy) registers(ctx context.Context, m *dapwire.Message, ref frameRef)
 }
 
 // unwindScope says how a frame was found.
-func (p *Proxy) unwindScope(at stop.Moment, ref frameRef) dap.Scope {
+func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 	s := ref.stack
 	f := &s.stack.Frames[ref.frame]
 	vars := []dap.Variable{
@@ -185,7 +171,7 @@ func (p *Proxy) unwindScope(at stop.Moment, ref frameRef) dap.Scope {
 	if ref.frame+1 == len(s.stack.Frames) {
 		add(s.stack.Stop.String(), s.stack.Reason)
 	}
-	return dap.Scope{Name: "Unwind", VariablesReference: p.frames.mintVars(at.Epoch, held{vars: vars}), Expensive: true}
+	return dap.Scope{Name: "Unwind", VariablesReference: c.ids.MintVars(at.Epoch, Held{Vars: vars}), Expensive: true}
 }
 
 func rejection(r *unwind.Rejection) string {

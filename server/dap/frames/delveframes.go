@@ -1,4 +1,4 @@
-package dap
+package frames
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
@@ -125,7 +126,7 @@ func stackBody(frames []json.RawMessage, total int) []byte {
 }
 
 // fetch has Delve give the frames that rows need and that were not given yet.
-func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, rows []row) error {
+func (s *Stacks) fetch(ctx context.Context, v *view, a *assembled, thread int64, rows []row) error {
 	low, high := -1, -1
 	for i := range rows {
 		if rows[i].label != "" {
@@ -143,7 +144,7 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 	if low < 0 {
 		return nil
 	}
-	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: thread, StartFrame: low, Levels: high - low + 1}))
+	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: thread, StartFrame: low, Levels: high - low + 1}))
 	if err != nil {
 		return err
 	}
@@ -157,19 +158,19 @@ func (p *Proxy) fetch(ctx context.Context, v *view, a *assembled, thread int64, 
 // askStack asks Delve for the page that a request is about, of which the first
 // frame in the answer has the index from: of a page that may be too much for
 // Delve, as far as there are frames.
-func (p *Proxy) askStack(ctx context.Context, m *dapwire.Message, want page) (answer *dapwire.Message, from int, err error) {
-	start := min(max(want.StartFrame, 0), maxRows)
-	end := max(p.framesOf(want), start+1)
+func (s *Stacks) askStack(ctx context.Context, m *dapwire.Message, want Page) (answer *dapwire.Message, from int, err error) {
+	start := min(max(want.StartFrame, 0), MaxRows)
+	end := max(s.framesOf(want), start+1)
 	if end <= stop.FirstClaims {
-		answer, err = p.up.Ask(ctx, m)
+		answer, err = s.wire.Up.Ask(ctx, m)
 		return answer, start, err
 	}
 	for limit := stop.FirstClaims; ; limit *= 2 {
 		upTo := min(end, limit)
 		from = min(start, upTo-1) // beyond the limit: is there a frame right before it?
-		setArgument(m, "startFrame", int64(from))
-		setArgument(m, "levels", int64(upTo-from))
-		answer, err = p.up.Ask(ctx, m)
+		wire.SetArgument(m, "startFrame", int64(from))
+		wire.SetArgument(m, "levels", int64(upTo-from))
+		answer, err = s.wire.Up.Ask(ctx, m)
 		if err != nil || !answer.Success || upTo == end {
 			return answer, from, err
 		}
