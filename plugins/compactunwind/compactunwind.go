@@ -29,7 +29,7 @@ var (
 	sections = []string{sectionInfo, sectionEH, sectionText, sectionStubs, sectionHelper, commandStarts}
 )
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{
@@ -122,7 +122,7 @@ func (im *image) Coverage() unwind.RangeSet {
 // their own.
 func (im *image) Signal(uint64) bool { return false }
 
-// code gives original bytes of __text from an address on.
+// code returns original bytes of __text from an address on.
 func (im *image) code(addr uint64, n int) []byte {
 	if addr < im.text.Addr || addr-im.text.Addr >= uint64(len(im.text.Data)) {
 		return nil
@@ -131,7 +131,7 @@ func (im *image) code(addr uint64, n int) []byte {
 	return data[:min(n, len(data))]
 }
 
-// function gives the bounds of the function at an address, from the image's list
+// function returns the bounds of the function at an address, from the image's list
 // of functions.
 func (im *image) function(addr uint64) (unwind.Range, bool) {
 	if addr < im.base || addr-im.base > 1<<32-1 {

@@ -26,7 +26,7 @@ var arches = []unwind.Arch{unwind.AMD64, unwind.ARM64}
 
 var sections = []string{sectionEH, sectionHeader, sectionDebug, sectionMachO, sectionSegment, sectionBefore}
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{

@@ -76,7 +76,7 @@ func (ts tables) Coverage() (set unwind.RangeSet) {
 	return set
 }
 
-// find gives the FDE that counts for an address.
+// find returns the FDE that counts for an address.
 func (ts tables) find(addr uint64) (*cfi.Table, cfi.FDE, bool) {
 	for _, t := range ts {
 		if f, ok := t.Find(addr); ok {

@@ -24,7 +24,7 @@ type config struct {
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
 
-// New gives an unwinder that yields to no one.
+// New returns an unwinder that yields to no one.
 func New() *Unwinder { return &Unwinder{} }
 
 // Describe implements [unwind.Unwinder].

@@ -44,7 +44,7 @@ func newSource(windows unwind.Windows, executable unwind.RangeSet, sp uint64) *s
 	return s
 }
 
-// at gives what the windows hold from addr on; asked is set where the host was
+// at returns what the windows hold from addr on; asked is set where the host was
 // asked for addr and had nothing.
 func (s *source) at(addr uint64) (data []byte, asked bool) {
 	// Windows may overlap, so the one that begins last need not be the one.

@@ -34,7 +34,7 @@ type image struct {
 
 var _ unwind.Unwinder = (*Plugin)(nil)
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *Plugin { return &Plugin{} }
 
 // Describe implements [unwind.Unwinder].

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// blank gives n words that point nowhere.
+// blank returns n words that point nowhere.
 func blank(n int) []uint64 { return make([]uint64, n) }
 
 // words puts lists of words together.

@@ -97,7 +97,7 @@ func (w *walker) step() bool {
 	return w.search()
 }
 
-// window gives how many words may be looked at (R7).
+// window returns how many words may be looked at (R7).
 func (w *walker) window() uint64 {
 	if w.pcAddr.Kind() == unwind.KindInstruction {
 		return wordsInnermost

@@ -19,7 +19,7 @@ const sectionSegment = "segment:0x6474e554"
 // sectionTyped is the section of SFrame's own type, whatever it is called.
 const sectionTyped = "section-type:0x6ffffff4"
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{

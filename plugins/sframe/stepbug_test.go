@@ -49,7 +49,7 @@ func TestStepKnownBug(t *testing.T) {
 	}
 }
 
-// symbol gives a symbol's address.
+// symbol returns a symbol's address.
 func symbol(t *testing.T, exe, name string) uint64 {
 	t.Helper()
 	f, err := elf.Open(exe)

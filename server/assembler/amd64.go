@@ -8,7 +8,7 @@ import (
 
 var amd64 = machine{
 	notCode: "is not canonical",
-	saved: amd64Saved, savedOrder: amd64SavedOrder,
+	saved:   amd64Saved, savedOrder: amd64SavedOrder,
 	stepGo: (*Target).stepAMD64, stepFP: (*Target).stepFPAMD64,
 	setFP: [][]byte{
 		{0x48, 0x89, 0xe5},       // mov %rsp,%rbp

@@ -8,7 +8,7 @@ import (
 
 var arm64 = machine{
 	notCode: "is above the user address space",
-	saved: arm64Saved, savedOrder: arm64SavedOrder,
+	saved:   arm64Saved, savedOrder: arm64SavedOrder,
 	stepGo: (*Target).stepARM64, stepFP: (*Target).stepFPARM64,
 	setFP: [][]byte{{0xfd, 0x23, 0x00, 0xd1}}, // sub $8,sp,x29
 }

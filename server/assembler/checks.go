@@ -275,10 +275,10 @@ func (ev *evidence) guessed() bool {
 	return !ev.wild && ev.trust <= unwind.TrustFramePointer && !ev.witness.led() && !ev.witness.agrees().ok && !ev.witness.prologue().ok
 }
 
-// restsOnNoGuess gives what is above a guess the trust of a scan, and the stack no
-// end that is known. Behind other steps of that trust one step is enough whose
-// return address lies behind a call of code that leads here: then a frame and its
-// caller confirm each other.
+// restsOnNoGuess lowers steps above a guess to the trust of a scan, and such a stack
+// has no known end. Behind other steps of that trust one step is enough whose return
+// address lies behind a call of code that leads here: then a frame and its caller
+// confirm each other.
 func restsOnNoGuess(ev *evidence) verdict {
 	if ev.scans || ev.step.Trust <= unwind.TrustScan {
 		return verdict{}

@@ -36,7 +36,7 @@ func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (call
 	return nil, nil
 }
 
-// stitch gives every frame that Delve knows too its index in Delve's stack, and
+// stitch sets the index in Delve's stack of every frame that Delve knows too, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
 // and SP (R15: at a stack switch the two have different ideas of the CFA).

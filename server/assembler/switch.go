@@ -75,8 +75,8 @@ type goWay struct {
 	last string
 }
 
-// goWays are the ways, in this order: at a stack switch by what the runtime keeps
-// of the other stack, elsewhere by Go's tables.
+// goWays are the ways, in this order: at a stack switch by the state that the
+// runtime keeps of the other stack, elsewhere by Go's tables.
 var goWays = []func(*goFrame) goWay{
 	(*goFrame).resume, (*goFrame).enter, (*goFrame).stepDepth, (*goFrame).stepBack, (*goFrame).stepOwnStack, (*goFrame).stepTables,
 }

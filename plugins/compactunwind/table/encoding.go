@@ -29,5 +29,5 @@ func (e Encoding) NotFunctionStart() bool { return e&notFunctionStart != 0 }
 // mode is the encoding's kind, which each architecture numbers by itself.
 func (e Encoding) mode() uint32 { return uint32(e & modeMask >> 24) }
 
-// bits gives n bits from bit low on.
+// bits returns n bits from bit low on.
 func (e Encoding) bits(low, n uint) uint32 { return uint32(e) >> low & (1<<n - 1) }

@@ -12,7 +12,7 @@ type Error struct {
 	Err error
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Error names the place and the reason.

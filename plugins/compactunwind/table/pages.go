@@ -81,7 +81,7 @@ func (p *parser) page(i int, e indexEntry, end uint32) bool {
 	return false
 }
 
-// entries gives a page's array of entries: u16 offset from the page, u16 count.
+// entries returns a page's array of entries: u16 offset from the page, u16 count.
 func (p *parser) entries(i int, page, field, size uint64) (array, bool) {
 	off, ok1 := p.u16(page + field)
 	n, ok2 := p.u16(page + field + 2)

@@ -2,7 +2,7 @@ package table
 
 import "github.com/clewdbg/clew/unwind"
 
-// Decode gives the rule that an entry of the table is, as [Encoding.Decode] does.
+// Decode returns the rule that an entry of the table is, as [Encoding.Decode] does.
 // The error is an [*Error] with the entry's place, whose cause is an
 // [*EncodingError].
 func (t *Table) Decode(arch unwind.Arch, e Entry, code Code) (Rule, error) {

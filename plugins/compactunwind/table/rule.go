@@ -62,7 +62,7 @@ func (r *Rule) save(reg unwind.Register, offset int64) {
 // start on. It may give fewer, or none.
 type Code func(offset uint32, n int) []byte
 
-// Decode gives the rule that an encoding is for an architecture. The frame sizes
+// Decode returns the rule that an encoding is for an architecture. The frame sizes
 // of some x86 functions are in their code only. The error is an
 // [*EncodingError].
 func (e Encoding) Decode(arch unwind.Arch, code Code) (Rule, error) {

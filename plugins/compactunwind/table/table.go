@@ -84,7 +84,7 @@ func (t *Table) Len() int {
 	return n
 }
 
-// Find gives the entry for a code offset. It allocates nothing.
+// Find returns the entry for a code offset. It allocates nothing.
 func (t *Table) Find(offset uint32) (Entry, bool) {
 	if len(t.starts) < 2 || offset < t.starts[0] || offset >= t.starts[len(t.starts)-1] {
 		return Entry{}, false
@@ -128,7 +128,7 @@ func (t *Table) All() func(yield func(Entry) bool) {
 // personality routines that encodings name by number.
 func (t *Table) Personalities() []uint32 { return t.personalities }
 
-// LSDA gives the language-specific data area of the function at an offset.
+// LSDA returns the language-specific data area of the function at an offset.
 func (t *Table) LSDA(function uint32) (LSDA, bool) {
 	i := sort.Search(len(t.lsda), func(i int) bool { return t.lsda[i].Function >= function })
 	if i < len(t.lsda) && t.lsda[i].Function == function {
