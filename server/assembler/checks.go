@@ -252,7 +252,7 @@ func followsNoRefusal(ev *evidence) verdict {
 	if ev.better == "" || ev.step.Trust <= unwind.TrustScan {
 		return verdict{}
 	}
-	return doubtful("what " + ev.better + " gave was refused, so that the stack may be damaged here")
+	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")
 }
 
 // isNoGuess checks that code confirms a step that does not rest on tables. If

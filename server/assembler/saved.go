@@ -20,14 +20,14 @@ func (g *goFrame) resume() goWay {
 	case g.way != leaves || g.leftKnown && !g.left:
 		return goWay{}
 	case !g.leftKnown:
-		return truncated("%s leaves the goroutine's stack, and whether it has done so, and where it was, is in runtime.g: %s", name, noLayout)
+		return truncated("%s leaves the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	case g.scheduled || saved != nil && saved.G == 0:
 		return goWay{stop: unwind.End, reason: name + ": the scheduler's stack begins here, the goroutine that called it was left"}
 	case saved == nil:
-		return truncated("%s has left the goroutine's stack, and where it was is in runtime.g: %s", name, noLayout)
+		return truncated("%s has left the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	}
 	if reason := g.savedByOther(saved); reason != "" {
-		return truncated("%s has left the goroutine's stack, and where it was is not known: %s", name, reason)
+		return truncated("%s has left the goroutine's stack, and the goroutine's state is unknown: %s", name, reason)
 	}
 	step := unwind.Step{Caller: saved.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI, Rule: "cfa=g.sched.sp; ra=g.sched.pc; fp=g.sched.bp"}
 	step.CFA, _ = saved.Registers.SP(g.target.Arch)
@@ -70,11 +70,11 @@ func (g *goFrame) enter() goWay {
 	case g.way != enters || g.leftKnown && g.left:
 		return goWay{}
 	case !g.leftKnown:
-		return truncated("%s goes to a goroutine's stack, and which it is is in runtime.g: %s", name, noLayout)
+		return truncated("%s goes to a goroutine's stack, whose state is in runtime.g: %s", name, noLayout)
 	}
 	pc, okPC := saved.Registers.PC(arch)
 	if was, _ := saved.Registers.SP(arch); !okPC || was != 0 && was != g.sp {
-		return truncated("%s goes to a goroutine's stack, and which it is is not known", name)
+		return truncated("%s goes to a goroutine's stack, and the goroutine is unknown", name)
 	}
 	kind, ok := g.goesOn(pc)
 	if !ok {
