@@ -14,7 +14,7 @@ import (
 
 // Requests about a frame that only clew knows are Delve's to answer all the same,
 // which knows types, values and expressions: the frame is lent to it for the time
-// of the request (server/delve, lent.go). A frame whose place is only guessed is
+// of the request (server/delve, insertframe.go). A frame whose place is only guessed is
 // not: values would be, too.
 
 var (
@@ -59,7 +59,7 @@ func (p *Proxy) inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, n
 		if err != nil {
 			return err
 		}
-		loan, err := lender.Lend(lent)
+		loan, err := lender.InsertFrame(lent)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (p *Proxy) keepAt(pace func()) (stop func()) {
 }
 
 // nameLoan asks for Delve's ID of a frame that is lent.
-func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
+func (p *Proxy) nameLoan(ctx context.Context, loan *delve.InsertedFrame, lookup uint64) (id int64, err error) {
 	answer, err := p.up.Inject(ctx, stackTraceRequest(page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
@@ -111,14 +111,14 @@ func (p *Proxy) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (
 }
 
 // lent describes a frame for Delve.
-func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.Lent, error) {
+func (p *Proxy) lent(ctx context.Context, v *view, ref frameRef) (*delve.RecoveredFrame, error) {
 	th, regs, err := p.recovered(ctx, v, ref)
 	if err != nil {
 		return nil, err
 	}
 	frames := ref.stack.stack.Frames
 	f := &frames[ref.frame]
-	out := &delve.Lent{
+	out := &delve.RecoveredFrame{
 		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.Arch())),
 	}
 	for i := ref.frame; i < len(frames) && frames[i].Inlined; i++ {

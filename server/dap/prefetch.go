@@ -21,7 +21,7 @@ func (p *Proxy) prefetch(ctx context.Context, request int64, want page) (done fu
 	known := false
 	frames := p.framesOf(want)
 	if err := p.program.atStop(ctx, request, func(_ context.Context, v *view) error {
-		walked.begin(v.target.WalkAhead(want.ThreadID, min(frames, stop.FirstClaims)))
+		walked.begin(v.target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {
