@@ -29,7 +29,7 @@ func (s *server) currentState() state { return state{delve.Moment(), s.changes.L
 
 // Begin begins to read the program at this stop.
 func (s *shared) Begin() error {
-	if s.server.dbg.IsRunning() {
+	if s.server.walker.IsRunning() {
 		return delve.ErrRunning
 	}
 	s.since = s.server.currentState()
@@ -89,14 +89,14 @@ func (s *server) reach(context.Context) (dap.Target, stop.Program, error) {
 	out := &shared{Session: session, server: s, pid: session.Pid()}
 	switch {
 	case session.Live():
-		return out, s.finding(live.NewShared(out)), nil
+		return out, s.withDebugFiles(live.NewShared(out)), nil
 	case s.core != "":
 		file, err := corefile.Open(s.core)
 		if err != nil {
 			return nil, nil, err
 		}
 		out.core = file
-		return out, s.finding(live.NewCore(session, file, s.image)), nil
+		return out, s.withDebugFiles(live.NewCore(session, file, s.image)), nil
 	}
 	return nil, nil, delve.ErrRecorded
 }
