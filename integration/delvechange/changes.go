@@ -76,7 +76,7 @@ var changes = []change{
 		{"", inProc + "/stack.go", `goid     int64\n\tthreadID int\n`, "thread int\n\tgoid int64\n"},
 		{"", inProc + "/stack.go", `stackCacheKey\{goid, threadID\}`, "stackCacheKey{threadID, goid}"},
 	}, byCheck, ""},
-	{internals.EntryStackCache, "where it looks", []edit{{"", inProc + "/stack.go", `return cache\.m\[stackCacheKey\{goid, threadID\}\]`, "return cache.m[stackCacheKey{goid, -threadID - 1}]"}}, "TestLend", delve},
+	{internals.EntryStackCache, "where it looks", []edit{{"", inProc + "/stack.go", `return cache\.m\[stackCacheKey\{goid, threadID\}\]`, "return cache.m[stackCacheKey{goid, -threadID - 1}]"}}, "TestInsertFrame", delve},
 	{internals.EntryStackHigh, "the field's name", []edit{{"", inProc, `\bstackHi\b`, "stackEnd"}}, byCheck, ""},
 	{internals.EntryDAPFrames, "the order of fields", []edit{
 		{goDAP, "schematypes.go", `(type StackFrame struct \{\n)(\tId .*\n)(\tName .*\n)`, "$1$3$2"},

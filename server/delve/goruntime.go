@@ -9,23 +9,23 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// goRuntime reads what Go's runtime knows of stacks out of a stopped program's
-// memory. It does not care whether that program is here.
+// goRuntime reads the structures of Go's runtime about stacks from a stopped
+// program's memory, here or on another machine.
 type goRuntime struct {
 	layout *layout // nil where it is not known
 	arch   unwind.Arch
 	memory unwind.Memory
 }
 
-// order is that of every machine that Delve debugs Go on.
+// order is the byte order of every machine that Delve debugs Go on.
 var order = binary.LittleEndian
 
-// goroutine is what is read of a runtime.g.
+// goroutine has the fields of a runtime.g that stacks need.
 type goroutine struct {
 	addr       uint64
 	id         uint64
 	status     uint32
-	m, lockedM uint64 // lockedM is the thread that nothing else may run on, 0 for none
+	m, lockedM uint64 // lockedM is the thread that is reserved for it, 0 for none
 	lo, hi     uint64
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
 	start      uint64 // its first function
@@ -70,7 +70,7 @@ func (r *goRuntime) readG(addr uint64) (goroutine, error) {
 	return g, nil
 }
 
-// saved is the state in the runtime.g whose words are given.
+// saved is the saved state in a runtime.g; word reads its fields.
 func (r *goRuntime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
 	a := r.arch
 	out := unwind.Saved{G: addr}
@@ -83,7 +83,7 @@ func (r *goRuntime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
 	return out
 }
 
-// readPointer reads the pointer at base+off; 0 where that is impossible.
+// readPointer reads the pointer at base+off; it returns 0 if that fails.
 func (r *goRuntime) readPointer(base uint64, off int64) uint64 {
 	var b [8]byte
 	if base == 0 {
@@ -95,7 +95,7 @@ func (r *goRuntime) readPointer(base uint64, off int64) uint64 {
 	return order.Uint64(b[:])
 }
 
-// allGs returns the addresses of every runtime.g. address returns that of a variable.
+// allGs returns the address of every runtime.g. address finds a variable.
 func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
 	read := func(name string) (uint64, error) {
 		addr, err := address(name)
@@ -135,14 +135,7 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 	if r.layout == nil || r.layout.gGoid < 0 {
 		return nil, errNoGoroutines
 	}
-	running := make(map[uint64]Thread, len(threads))
-	byM := make(map[uint64]Thread, len(threads))
-	for _, th := range threads {
-		byM[th.m] = th
-		if th.Goroutine != 0 {
-			running[th.Goroutine] = th
-		}
-	}
+	running, byM := index(threads)
 	addrs, err := r.allGs(address)
 	if err != nil {
 		return nil, fmt.Errorf("list goroutines: %w", err)
@@ -153,7 +146,7 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 		if err != nil {
 			return nil, fmt.Errorf("runtime.g at %#x: %w", addr, err)
 		}
-		if g.status == statusIdle || g.status == statusDead || g.id == 0 {
+		if !g.hasStack() {
 			continue
 		}
 		if th, ok := running[g.id]; ok {
@@ -170,9 +163,25 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 	return out, nil
 }
 
+// index maps threads by the goroutine that they run, and by their runtime.m.
+func index(threads []Thread) (running, byM map[uint64]Thread) {
+	running, byM = make(map[uint64]Thread, len(threads)), make(map[uint64]Thread, len(threads))
+	for _, th := range threads {
+		byM[th.m] = th
+		if th.Goroutine != 0 {
+			running[th.Goroutine] = th
+		}
+	}
+	return running, byM
+}
+
+func (g *goroutine) hasStack() bool {
+	return g.status != statusIdle && g.status != statusDead && g.id != 0
+}
+
 var errNoGoroutines = errors.New("the program has no DWARF for runtime.g: its goroutines cannot be listed")
 
-// systemStacks are those of a thread's stacks that are no goroutine's.
+// systemStacks are a thread's stacks without its goroutine's.
 //
 // Situation: C has called Go, and that waits. The goroutine is on no thread, but no
 // other may run on its thread until it has gone back to C, and C's frames are on that

@@ -15,9 +15,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Delve writes a breakpoint wherever it is told to, and it tells itself to write
-// one at what it takes for a return address: a word of the heap, or of the
-// program's own data. Every such write goes through one method of the process
+// Delve writes breakpoints at any address, its own at what it takes for a return
+// address, which may be a word of the heap or of the program's data. Every such write goes through one method of the process
 // that a proc.Target holds (WriteBreakpoint). The guard stands before it and
 // refuses what lies outside the executable mappings, whichever command or
 // protocol asked. It also stands before EraseBreakpoint, which would write the
@@ -26,35 +25,32 @@ import (
 // The field that holds the process is private (package internals): with a release
 // of Delve that has another, no session starts.
 //
-// A target is Delve's before it is known here: after a restart, and when a child is
-// followed, Delve writes the breakpoints that there are into the new process first.
-// It has not run by then: when the guard is put before it, what lies outside of
-// code is taken out again.
+// Delve has a target before clew does: after a restart, and when it follows a child,
+// Delve first writes the existing breakpoints into the new process. That has not run
+// by then: when the guard is put before it, breakpoints outside of code are removed.
 // Test: TestGuardUndoes, and integration/stepping.
 type guard struct {
 	proc.ProcessInternal
 	pid int
-	// released: the process is about to be left, and is not to be halted any more
-	// (release.go). The lock is held while it is asked to.
+	// released says that clew is about to detach from the process, which must not be
+	// halted any more (release.go). halting is held during a request to halt.
 	halting  sync.Mutex
 	released bool
-	// executable was read when resumes had the value read, which it still has as
-	// long as the target cannot have run.
+	// executable was read when resumes was read. It is valid until resumes changes.
 	executable unwind.RangeSet
 	read       uint64
 	// written holds the addresses at which breakpoint instructions were written. They
-	// may have been taken back.
+	// may have been removed since.
 	written map[uint64]bool
 }
 
 // resumes counts the times at which a target may have begun to run.
 var resumes atomic.Uint64
 
-// OutsideCodeError says that a breakpoint was to be written where no code can
-// be.
+// OutsideCodeError says that a breakpoint was refused at an address without code.
 type OutsideCodeError struct {
 	Addr uint64
-	Err  error // why the mappings could not be read, nil where they could
+	Err  error // why the mappings could not be read, or nil
 }
 
 // Error names the address.
@@ -88,7 +84,7 @@ func (g *guard) wrote(addr uint64) {
 	g.written[addr] = true
 }
 
-// EraseBreakpoint leaves memory alone that holds the breakpoint no more: the
+// EraseBreakpoint does not write to memory that no longer has the breakpoint: the
 // program has replaced its code (execve, dlclose), or written over it.
 func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
 	if bp.WatchType == 0 && !stillPlanted(g.ProcessInternal, bp) {
@@ -97,8 +93,8 @@ func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
 	return g.ProcessInternal.EraseBreakpoint(bp)
 }
 
-// RequestManualStop halts the process, by a signal that it is sent. It may come
-// from whoever ends another session, while this one detaches.
+// RequestManualStop halts the process by a signal. The end of another session may
+// call it while this one detaches.
 func (g *guard) RequestManualStop(cctx *proc.ContinueOnceContext) error {
 	g.halting.Lock()
 	defer g.halting.Unlock()
@@ -108,15 +104,14 @@ func (g *guard) RequestManualStop(cctx *proc.ContinueOnceContext) error {
 	return g.ProcessInternal.RequestManualStop(cctx)
 }
 
-// release has the process not be halted any more: no signal is on its way when
-// it returns.
+// release prevents further halts: when it returns, no signal is on its way.
 func (g *guard) release() {
 	g.halting.Lock()
 	defer g.halting.Unlock()
 	g.released = true
 }
 
-// stillPlanted says whether the breakpoint instruction is where it was written.
+// stillPlanted reports whether the breakpoint instruction is where it was written.
 func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 	want := p.BinInfo().Arch.BreakpointInstruction()
 	have := make([]byte, len(want))
@@ -124,9 +119,9 @@ func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 	return err == nil && n == len(have) && bytes.Equal(have, want)
 }
 
-// check says whether addr lies in an executable mapping. A step sets hundreds of
-// breakpoints, and a program may have thousands of mappings: they are read once
-// for as long as the target stands.
+// check returns an error unless addr lies in an executable mapping. A step sets
+// hundreds of breakpoints, and a program may have thousands of mappings: they are
+// read once for each stop.
 func (g *guard) check(addr uint64) error {
 	if now := resumes.Load(); g.executable == nil || g.read != now {
 		executable, err := executableOf(g.pid)
@@ -167,8 +162,8 @@ func guardTarget(t *proc.Target) error {
 	return err
 }
 
-// guardOf returns the guard before a target's process, which is put there where
-// there is none; nil on another system than Linux.
+// guardOf returns the guard before a target's process, and puts it there first if
+// necessary. It returns nil on other systems than Linux.
 func guardOf(t *proc.Target) (*guard, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
@@ -189,16 +184,16 @@ func guardOf(t *proc.Target) (*guard, error) {
 	return g, nil
 }
 
-// undo takes out breakpoints that were written outside of code before there was a
-// guard. They stay in Delve's list, as one does that was set in code which the
-// program has replaced since.
+// undo removes breakpoints that were written outside of code before there was a
+// guard. They stay in Delve's list, as breakpoints do when the program replaces the
+// code under them.
 func (g *guard) undo(list map[uint64]*proc.Breakpoint) {
 	for addr, bp := range list {
 		if bp.WatchType != 0 || g.check(addr) == nil {
 			continue
 		}
 		if err := g.EraseBreakpoint(bp); err != nil {
-			LogDAPError("a breakpoint outside of code, at %#x, cannot be taken out: %v", addr, err)
+			LogDAPError("a breakpoint outside of code, at %#x, cannot be removed: %v", addr, err)
 		}
 	}
 }
@@ -217,6 +212,6 @@ func guardGroup(group *proc.TargetGroup) error {
 	return nil
 }
 
-// Moment changes whenever the target may have begun to run: what was read of it
-// under an equal moment still holds, as long as it was not written to.
+// Moment changes whenever the target may have been resumed. What was read of it at an
+// equal moment is still valid, unless its memory was written to.
 func Moment() uint64 { return resumes.Load() }

@@ -237,8 +237,8 @@ func TestStepCondition(t *testing.T) {
 	}
 }
 
-// TestLend: Delve finds a frame that was put where it looks for the stack.
-func TestLend(t *testing.T) {
+// TestInsertFrame: Delve finds a frame that was put where it looks for the stack.
+func TestInsertFrame(t *testing.T) {
 	s := launch(t, "main.inner")
 	th, at := caller(t, s)
 	frames, err := s.Claims(th, 3)
@@ -246,16 +246,16 @@ func TestLend(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &frames[1]
-	loan, err := s.Lend(&Lent{
+	inserted, err := s.InsertFrame(&RecoveredFrame{
 		Goroutine: th.Goroutine, Thread: th.ID, Registers: f.Registers, Lookup: at.PC - 1, CFA: f.CFA, StackHigh: at.StackHigh,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loan.Thread != int64(th.Goroutine) || loan.Index != 0 {
-		t.Errorf("%+v", loan)
+	if inserted.Thread != int64(th.Goroutine) || inserted.Index != 0 {
+		t.Errorf("%+v", inserted)
 	}
-	loan.Release()
+	inserted.Release()
 	if again, err := s.Claims(th, 3); err != nil || len(again) != len(frames) || again[0].PC != frames[0].PC {
 		t.Errorf("afterwards: %+v, %v", again, err)
 	}

@@ -18,23 +18,23 @@ import (
 // condition, which the user need not even notice), every second one that Delve
 // leaves while they run.
 //
-// And Delve takes back the user's breakpoints only: those of a step that was
-// interrupted, or that is under way when the client goes, stay in the code and
-// kill the process when it comes to one.
+// And Delve removes the user's breakpoints only: those of a step that was
+// interrupted, or that is under way when the client leaves, stay in the code and
+// kill the process when it reaches one.
 //
-// So before a process is left ([runner.Detach]), every breakpoint that is still in it
-// is taken back, and so is what is pending: a thread that is to execute one
-// instruction takes the signal first, stops for it, and executes nothing. A thread
-// whose own SIGTRAP is pending has just executed a breakpoint instruction: its
-// program counter is set back to it.
+// So before clew detaches from a process ([runner.Detach]), it removes every
+// breakpoint, and has threads take the pending signals: a thread that is to execute
+// one instruction takes the signal first, stops for it, and executes nothing. A
+// thread for which a SIGTRAP is pending has just executed a breakpoint instruction:
+// its program counter is set back to that.
 // Tests: integration/dap TestPendingTrap, TestLeaveMidStep.
 
-// maxTraps bounds the signals that are taken from one process: a thread has at
-// most one of its own, and the process one.
+// maxTraps bounds the signals that are taken from one process: at most one is pending
+// for each thread, and one for the process.
 const maxTraps = 1 << 16
 
-// release clears a process of a group, whose lock is held, of what would kill it
-// when it runs alone.
+// release removes from a process of a group all that would kill it when no debugger
+// handles it. The caller holds the group's lock.
 func release(group *proc.TargetGroup, pid int) {
 	i := slices.IndexFunc(group.Targets(), func(t *proc.Target) bool { return t.Pid() == pid })
 	if recorded, _ := group.Recorded(); recorded || i < 0 {
@@ -48,26 +48,31 @@ func release(group *proc.TargetGroup, pid int) {
 	g.release()
 	group.Selected = t
 	for range maxTraps {
-		thread, own := trapPending(t)
+		thread, directed := trapPending(t)
 		if thread == nil {
 			break
 		}
-		if err := g.takeTrap(group, t, thread, own); err != nil {
+		if err := g.takeTrap(group, t, thread, directed); err != nil {
 			LogDAPError("process %d: a pending SIGTRAP: %v", pid, err)
 			break
 		}
 	}
+	clearAll(t)
+}
+
+// clearAll removes all breakpoints, those of a step included.
+func clearAll(t *proc.Target) {
 	for addr, bp := range t.Breakpoints().M {
 		bp.Breaklets = nil // a step's, which Delve would leave there
 		if err := t.ClearBreakpoint(addr); err != nil {
-			LogDAPError("process %d: the breakpoint at %#x: %v", pid, addr, err)
+			LogDAPError("process %d: the breakpoint at %#x: %v", t.Pid(), addr, err)
 		}
 	}
 }
 
-// trapPending finds a thread that would take a pending SIGTRAP; own says that it
+// trapPending finds a thread that would take a pending SIGTRAP; directed says that it
 // was sent to this thread, not to the process.
-func trapPending(t *proc.Target) (thread proc.Thread, own bool) {
+func trapPending(t *proc.Target) (thread proc.Thread, directed bool) {
 	for _, th := range t.ThreadList() {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", t.Pid(), th.ThreadID()))
 		if err != nil || hasTrap(status, "SigBlk") {
@@ -90,7 +95,7 @@ func hasTrap(status []byte, set string) bool {
 }
 
 // takeTrap has a thread take its SIGTRAP.
-func (g *guard) takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, own bool) error {
+func (g *guard) takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Thread, directed bool) error {
 	if err := t.SwitchThread(thread.ThreadID()); err != nil {
 		return err
 	}
@@ -107,7 +112,7 @@ func (g *guard) takeTrap(group *proc.TargetGroup, t *proc.Target, thread proc.Th
 		return err
 	}
 	arch := t.BinInfo().Arch
-	if at := pc - uint64(len(arch.BreakpointInstruction())); own && arch.BreakInstrMovesPC() && after.PC() == pc && g.written[at] {
+	if at := pc - uint64(len(arch.BreakpointInstruction())); directed && arch.BreakInstrMovesPC() && after.PC() == pc && g.written[at] {
 		return thread.SetReg(arch.PCRegNum, op.DwarfRegisterFromUint64(at))
 	}
 	return nil

@@ -109,8 +109,8 @@ func (r *Remote) Launched() bool { return false }
 // Planted lists nothing: the server sees to its breakpoints.
 func (r *Remote) Planted() []lifeline.Patch { return nil }
 
-// WalkAhead does nothing: the server walks stacks by itself.
-func (r *Remote) WalkAhead(int64, int) (release func()) { return func() {} }
+// PrefetchStack does nothing: the server walks stacks by itself.
+func (r *Remote) PrefetchStack(int64, int) (release func()) { return func() {} }
 
 // Pid is the process's ID, on the server's machine.
 func (r *Remote) Pid() int { return r.pid }

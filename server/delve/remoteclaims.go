@@ -6,63 +6,73 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Claims is as [Session.Claims]. The server gives each frame's CFA and frame
+// Claims is as [Session.Claims]. The server returns each frame's CFA and frame
 // pointer as distances from the end of the goroutine's stack, which are not
 // positive, or as addresses, on other stacks (proc.Stackframe.FrameOffset). It
 // does not say which frames are inlined calls: those have the address and the CFA
-// of the frame after them. Of threads without a goroutine it gives the stack of
-// the current one only; of others there are no claims.
+// of the frame after them. Of the threads without a goroutine only the current one
+// has claims.
 func (r *Remote) Claims(th Thread, depth int) ([]unwind.Frame, error) {
 	id, high := int64(-1), uint64(0)
 	if th.Goroutine != 0 {
-		id = int64(th.Goroutine)
-		for _, s := range th.Segments {
-			if s.Kind == unwind.SegmentGoroutine {
-				high = s.High
-			}
-		}
-	} else {
-		sel, err := r.Selected()
-		if err != nil {
-			return nil, err
-		}
-		if sel.Goroutine != 0 || sel.Thread != th.ID {
-			return nil, nil
-		}
+		id, high = int64(th.Goroutine), goroutineStackEnd(&th)
+	} else if sel, err := r.Selected(); err != nil || sel.Goroutine != 0 || sel.Thread != th.ID {
+		return nil, err
 	}
 	frames, err := r.client.Stacktrace(id, depth-1, 0, 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []unwind.Frame
+	return remoteClaims(r.arch, frames, th.FirstPC, high), nil
+}
+
+// remoteClaims converts the server's frames; high is the end of the goroutine's stack.
+func remoteClaims(arch unwind.Arch, frames []api.Stackframe, first unwind.PCKind, high uint64) (out []unwind.Frame) {
 	for i := range frames {
 		f := &frames[i]
-		cfa, fp := uint64(f.FrameOffset), uint64(f.FramePointerOffset)
-		if f.FrameOffset <= 0 {
-			if high == 0 {
-				return out, nil
-			}
-			cfa, fp = high+cfa, high+fp
+		onGoroutine := f.FrameOffset <= 0
+		if onGoroutine && high == 0 {
+			break
 		}
 		if f.Err != "" && f.PC == 0 {
-			continue // no frame, but why there are no more
+			continue // the reason why there are no more frames
 		}
-		kind := unwind.KindReturn
+		c := remoteClaim(arch, f)
+		c.DelveFrame, c.Inlined = i, i+1 < len(frames) && sameActivation(f, &frames[i+1])
 		if i == 0 {
-			kind = th.FirstPC
+			c.PC = unwind.Code(f.PC, first)
 		}
-		c := unwind.Frame{
-			PC: unwind.Code(f.PC, kind), CFA: cfa, Strategy: unwind.StrategyDelve, DelveFrame: i, Segment: -1,
-			File: f.File, Line: f.Line, Inlined: i+1 < len(frames) && sameActivation(f, &frames[i+1]),
+		if onGoroutine {
+			fp, _ := c.Registers.FP(arch)
+			c.CFA += high
+			c.Registers.Set(arch.FP(), fp+high)
 		}
-		if f.Function != nil {
-			c.Function = f.Function.Name()
-		}
-		c.Registers.Set(r.arch.PC(), f.PC)
-		c.Registers.Set(r.arch.FP(), fp)
 		out = append(out, c)
 	}
-	return out, nil
+	return out
+}
+
+// goroutineStackEnd is the end of the goroutine's stack of a thread, 0 if it has none.
+func goroutineStackEnd(th *Thread) (high uint64) {
+	for _, s := range th.Segments {
+		if s.Kind == unwind.SegmentGoroutine {
+			high = s.High
+		}
+	}
+	return high
+}
+
+func remoteClaim(arch unwind.Arch, f *api.Stackframe) unwind.Frame {
+	c := unwind.Frame{
+		PC: unwind.Code(f.PC, unwind.KindReturn), CFA: uint64(f.FrameOffset), Strategy: unwind.StrategyDelve, Segment: -1,
+		File: f.File, Line: f.Line,
+	}
+	if f.Function != nil {
+		c.Function = f.Function.Name()
+	}
+	c.Registers.Set(arch.PC(), f.PC)
+	c.Registers.Set(arch.FP(), uint64(f.FramePointerOffset))
+	return c
 }
 
 func sameActivation(a, b *api.Stackframe) bool {

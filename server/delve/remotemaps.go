@@ -2,6 +2,7 @@ package delve
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -15,17 +16,17 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// mapped is what was found out about where a program's images are.
+// mapped are the mappings of a process, as long as it has the same libraries.
 type mapped struct {
 	pid       int
 	libraries []api.Image
 	text      []byte
 }
 
-// Mappings gives what a program has mapped, as far as a server tells that is on
-// another machine, in the form of /proc/PID/maps: the segments of the executable
-// and of its libraries, by the ELF headers in memory. Heaps, stacks and code without
-// a file are missing. Devices are 0, and inodes numbers of our own.
+// Mappings returns a remote program's mappings in the form of /proc/PID/maps. They
+// are made of the ELF headers in memory, so only the segments of the executable and
+// its libraries are there: heaps, stacks and code without a file are missing.
+// Devices are 0, and inodes are made up.
 func (r *Remote) Mappings() ([]byte, error) {
 	libraries, _, err := r.client.ListDynamicLibraries()
 	if err != nil {
@@ -40,16 +41,11 @@ func (r *Remote) Mappings() ([]byte, error) {
 	}
 	images := []remoteImage{main}
 	for _, l := range libraries {
-		if img, err := r.image(l.Path, l.Address); err == nil && l.Address != main.base {
+		if img, err := imageWithBias(examined{r.client}, l.Path, l.Address); err == nil && l.Address != main.base {
 			images = append(images, img)
-		} // else the server has it elsewhere than it is, or only believes that it is there
+		} // else the library is not at the server's address
 	}
-	slices.SortFunc(images, func(a, b remoteImage) int {
-		if a.base < b.base {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(images, func(a, b remoteImage) int { return cmp.Compare(a.base, b.base) })
 	var text []byte
 	end := uint64(0)
 	for i := range images {
@@ -59,8 +55,8 @@ func (r *Remote) Mappings() ([]byte, error) {
 	return text, nil
 }
 
-// FileMemory reads what is in memory of the program's files, as they are without
-// breakpoints. [Remote.Still] does not ask for it again.
+// FileMemory reads memory that files are mapped to, without breakpoints.
+// [Remote.Still] does not read it again.
 func (r *Remote) FileMemory() unwind.Memory { return original{r} }
 
 type original struct{ r *Remote }
@@ -82,15 +78,15 @@ type remoteImage struct {
 	loads []elf.Prog64
 }
 
-// Bounds on what a header can claim, and on how far before its code the
-// executable's is looked for, in bytes.
+// Bounds on the program headers of an image, and on the distance from the
+// executable's header to its code, in bytes.
 const (
 	maxPrograms  = 128
 	maxTextStart = 64 << 20
 )
 
-// executable finds the program's own image: its header lies before the code of
-// Go's runtime.
+// executable finds the program's image: its header lies before the code of Go's
+// runtime.
 func (r *Remote) executable() (remoteImage, error) {
 	v, err := r.client.EvalVariable(api.EvalScope{GoroutineID: -1}, "runtime.firstmoduledata.text", api.LoadConfig{})
 	if err != nil {
@@ -108,7 +104,12 @@ func (r *Remote) executable() (remoteImage, error) {
 			}
 		}
 	}
-	memory := examined{r.client}
+	return imageBefore(examined{r.client}, name, text)
+}
+
+// imageBefore finds the image that has code at text: it searches ELF headers at the
+// pages before, many pages in one read where that is possible.
+func imageBefore(memory unwind.Memory, name string, text uint64) (remoteImage, error) {
 	block := make([]byte, rpc2.ExamineMemoryLengthLimit)
 	for at, lowest := text&^(pageSize-1), text-min(text, maxTextStart); at >= pageSize && at >= lowest; {
 		n := min(uint64(len(block)), at)
@@ -121,7 +122,7 @@ func (r *Remote) executable() (remoteImage, error) {
 			if !bytes.HasPrefix(block[n-pageSize:n], []byte(elf.ELFMAG)) {
 				continue
 			}
-			if img, err := r.imageAt(name, at); err == nil && img.runs(text) {
+			if img, err := imageAt(memory, name, at); err == nil && img.runs(text) {
 				return img, nil
 			}
 		}
@@ -129,9 +130,9 @@ func (r *Remote) executable() (remoteImage, error) {
 	return remoteImage{}, fmt.Errorf("no ELF header lies before %#x", text)
 }
 
-// image reads the header of a library whose load bias is known.
-func (r *Remote) image(path string, bias uint64) (remoteImage, error) {
-	img, err := r.imageAt(path, bias)
+// imageWithBias reads the header of a library whose load bias is known.
+func imageWithBias(memory unwind.Memory, path string, bias uint64) (remoteImage, error) {
+	img, err := imageAt(memory, path, bias)
 	if err == nil && img.bias != bias {
 		err = fmt.Errorf("%s is loaded with the bias %#x, and not %#x", path, img.bias, bias)
 	}
@@ -139,50 +140,64 @@ func (r *Remote) image(path string, bias uint64) (remoteImage, error) {
 }
 
 // imageAt reads the header at an address.
-func (r *Remote) imageAt(path string, base uint64) (remoteImage, error) {
+func imageAt(memory unwind.Memory, path string, base uint64) (remoteImage, error) {
 	img := remoteImage{path: path, base: base}
-	wrong := func(what string) error { return fmt.Errorf("%s at %#x: %s", path, base, what) }
+	invalid := func(what string) error { return fmt.Errorf("%s at %#x: invalid %s", path, base, what) }
+	if strings.ContainsAny(path, "\n") || path == "" {
+		return img, invalid("path")
+	}
 	var header elf.Header64
-	if err := r.readStruct(base, &header); err != nil {
+	if err := readStruct(memory, base, &header); err != nil {
 		return img, err
 	}
-	switch {
-	case !bytes.HasPrefix(header.Ident[:], []byte(elf.ELFMAG)) || elf.Class(header.Ident[elf.EI_CLASS]) != elf.ELFCLASS64 || elf.Data(header.Ident[elf.EI_DATA]) != elf.ELFDATA2LSB:
-		return img, wrong("no ELF header of 64 bits")
-	case int(header.Phentsize) != binary.Size(elf.Prog64{}) || header.Phnum == 0 || header.Phnum > maxPrograms:
-		return img, wrong("its program headers make no sense")
-	case strings.ContainsAny(path, "\n") || path == "":
-		return img, wrong("the path makes no sense")
+	if !littleELF64(&header) {
+		return img, invalid("ELF header")
+	}
+	if int(header.Phentsize) != binary.Size(elf.Prog64{}) || header.Phnum == 0 || header.Phnum > maxPrograms {
+		return img, invalid("program headers")
 	}
 	programs := make([]elf.Prog64, header.Phnum)
-	if err := r.readStruct(base+header.Phoff, programs); err != nil {
+	if err := readStruct(memory, base+header.Phoff, programs); err != nil {
 		return img, err
 	}
-	for _, p := range programs {
-		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Memsz == 0 {
-			continue
-		}
-		if p.Vaddr+p.Memsz+pageSize < p.Vaddr || p.Filesz > p.Memsz || len(img.loads) > 0 && p.Vaddr < img.loads[len(img.loads)-1].Vaddr {
-			return img, wrong("its segments make no sense")
-		}
-		img.loads = append(img.loads, p)
-	}
-	if len(img.loads) == 0 || img.loads[0].Off != 0 {
-		return img, wrong("its header is in no segment")
+	var ok bool
+	if img.loads, ok = loadSegments(programs); !ok {
+		return img, invalid("segments")
 	}
 	img.bias = base - img.loads[0].Vaddr
 	return img, nil
 }
 
-func (r *Remote) readStruct(addr uint64, v any) error {
+func littleELF64(h *elf.Header64) bool {
+	return bytes.HasPrefix(h.Ident[:], []byte(elf.ELFMAG)) && elf.Class(h.Ident[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(h.Ident[elf.EI_DATA]) == elf.ELFDATA2LSB
+}
+
+// loadSegments returns the loaded segments. They are valid if they are in order, and
+// the first one has the header.
+func loadSegments(programs []elf.Prog64) (loads []elf.Prog64, ok bool) {
+	last := uint64(0)
+	for _, p := range programs {
+		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Memsz == 0 {
+			continue
+		}
+		end := p.Vaddr + p.Memsz
+		if end < p.Vaddr || end+pageSize < end || p.Filesz > p.Memsz || p.Vaddr < last {
+			return nil, false
+		}
+		loads, last = append(loads, p), p.Vaddr
+	}
+	return loads, len(loads) > 0 && loads[0].Off == 0
+}
+
+func readStruct(memory unwind.Memory, addr uint64, v any) error {
 	raw := make([]byte, binary.Size(v))
-	if err := (examined{r.client}).ReadMemory(addr, raw); err != nil {
+	if err := memory.ReadMemory(addr, raw); err != nil {
 		return err
 	}
 	return binary.Read(bytes.NewReader(raw), binary.LittleEndian, v)
 }
 
-// runs says that there is code of the image's at an address.
+// runs reports whether an address is in the image's code.
 func (i *remoteImage) runs(addr uint64) bool {
 	for _, p := range i.loads {
 		if start := i.bias + p.Vaddr; elf.ProgFlag(p.Flags)&elf.PF_X != 0 && addr >= start && addr-start < p.Memsz {
@@ -192,8 +207,8 @@ func (i *remoteImage) runs(addr uint64) bool {
 	return false
 }
 
-// lines writes the mappings of the image as the system does, from after on: each
-// segment's pages, and behind them those of the rest that is no file's.
+// lines writes the mappings of the image as the system does, from after on: the pages
+// of each segment, then those of its rest without a file.
 func (i *remoteImage) lines(text []byte, inode int, after uint64) ([]byte, uint64) {
 	up := func(addr uint64) uint64 { return (addr + pageSize - 1) &^ (pageSize - 1) }
 	for _, p := range i.loads {

@@ -13,7 +13,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// seen is what was read of the program since [Remote.Begin]: what stacks rest on.
+// seen is all that was read of the program since [Remote.Begin], which stacks are
+// made of.
 type seen struct {
 	current   int // thread
 	planted   map[uint64][]byte
@@ -26,11 +27,10 @@ func (s *seen) begin(current int, planted map[uint64][]byte) {
 	*s = seen{current: current, planted: planted, pages: make(map[uint64][]byte), registers: make(map[int]remoteRegisters)}
 }
 
-// Still says whether the program stands as it was seen since [Remote.Begin]: the
-// same thread stopped it, all registers and all memory that were read are the
-// same, and so are the breakpoints. Stacks follow from these alone, so that they
-// are right now even if the program has run in between. The error is [ErrMoved]
-// where something differs.
+// Still reports whether the program is as it was read since [Remote.Begin]: the same
+// thread stopped it, and all registers, memory and breakpoints that were read are
+// the same. Stacks follow from these alone, so they are right even if the program
+// has run in between. The error is [ErrMoved] if something differs.
 func (r *Remote) Still() error {
 	state, err := r.state()
 	if err != nil {
@@ -39,22 +39,30 @@ func (r *Remote) Still() error {
 	if state.Pid != r.pid || state.CurrentThread.ID != r.seen.current {
 		return ErrMoved
 	}
-	for thread, before := range r.seen.registers {
-		if now, err := r.readRegisters(thread); err != nil || now != before {
-			return errors.Join(ErrMoved, err)
-		}
-	}
-	if r.seen.threads != nil {
-		now, err := r.listThreads()
-		if err != nil || !slices.EqualFunc(now, r.seen.threads, sameThread) {
-			return errors.Join(ErrMoved, err)
-		}
+	if err := r.stillThreads(); err != nil {
+		return err
 	}
 	planted, err := r.breakpoints()
 	if err != nil || !maps.EqualFunc(planted, r.seen.planted, bytes.Equal) {
 		return errors.Join(ErrMoved, err)
 	}
 	return r.stillMemory()
+}
+
+func (r *Remote) stillThreads() error {
+	for thread, before := range r.seen.registers {
+		if now, err := r.readRegisters(thread); err != nil || now != before {
+			return errors.Join(ErrMoved, err)
+		}
+	}
+	if r.seen.threads == nil {
+		return nil
+	}
+	now, err := r.listThreads()
+	if err != nil || !slices.EqualFunc(now, r.seen.threads, sameThread) {
+		return errors.Join(ErrMoved, err)
+	}
+	return nil
 }
 
 func sameThread(a, b *api.Thread) bool {
@@ -64,7 +72,7 @@ func sameThread(a, b *api.Thread) bool {
 func (r *Remote) stillMemory() error {
 	addrs := slices.Sorted(maps.Keys(r.seen.pages))
 	for len(addrs) > 0 {
-		n := 1 // pages that lie one behind the other, as many as one request gives
+		n := 1 // adjacent pages, as many as one request returns
 		for n < len(addrs) && n < rpc2.ExamineMemoryLengthLimit/pageSize && addrs[n] == addrs[0]+uint64(n)*pageSize {
 			n++
 		}
@@ -82,8 +90,7 @@ func (r *Remote) stillMemory() error {
 	return nil
 }
 
-// pageSize is how much is read and remembered at once: all of a page can be read,
-// or nothing.
+// pageSize is the size of one read: a page can be read as a whole, or not at all.
 const pageSize = 4 << 10
 
 // Memory reads the stopped program's memory as the program itself would see it.
@@ -130,7 +137,7 @@ func (r *Remote) overlay(start uint64, p []byte) {
 	}
 }
 
-// examined is memory as the server gives it, for what is not remembered.
+// examined reads memory from the server each time, breakpoints included.
 type examined struct{ client *rpc2.RPCClient }
 
 // ReadMemory implements [unwind.Memory].
@@ -152,9 +159,8 @@ func (m examined) ReadMemory(addr uint64, p []byte) error {
 // maxBreakpoints bounds how many breakpoints are asked for, one by one.
 const maxBreakpoints = 4096
 
-// breakpoints gives what was in memory where the server has written breakpoints.
-// It tells the addresses, and the original instruction there where it
-// disassembles it.
+// breakpoints returns the original bytes where the server has written breakpoints.
+// The server lists the addresses, and disassembles the original instructions.
 func (r *Remote) breakpoints() (map[uint64][]byte, error) {
 	list, err := r.client.ListBreakpoints(true)
 	if err != nil {

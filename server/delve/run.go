@@ -32,7 +32,7 @@ const (
 type Stop struct {
 	Reason     StopReason
 	Breakpoint int // ID of the breakpoint that was hit, 0 if none
-	ExitStatus int // where Reason is StopExited
+	ExitStatus int // if Reason is StopExited
 }
 
 // Continue lets the target run until it stops or ctx ends, which halts it.
@@ -84,6 +84,11 @@ func (p *program) run(ctx context.Context, command string) (Stop, error) {
 	return p.describe(state), nil
 }
 
+// breakpointReasons are the reasons of stops at Delve's internal breakpoints.
+var breakpointReasons = map[string]StopReason{
+	proc.UnrecoveredPanic: StopPanic, proc.FatalThrow: StopFatal, proc.HardcodedBreakpoint: StopHardcoded,
+}
+
 func (p *program) describe(state *api.DebuggerState) Stop {
 	if state.Exited {
 		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
@@ -92,13 +97,8 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 		return Stop{Reason: StopStepped}
 	}
 	if th := state.CurrentThread; th != nil && th.Breakpoint != nil {
-		switch th.Breakpoint.Name {
-		case proc.UnrecoveredPanic:
-			return Stop{Reason: StopPanic}
-		case proc.FatalThrow:
-			return Stop{Reason: StopFatal}
-		case proc.HardcodedBreakpoint:
-			return Stop{Reason: StopHardcoded}
+		if reason, ok := breakpointReasons[th.Breakpoint.Name]; ok {
+			return Stop{Reason: reason}
 		}
 		return Stop{Reason: StopBreakpoint, Breakpoint: th.Breakpoint.ID}
 	}

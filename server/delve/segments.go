@@ -7,8 +7,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// madeByGo says that the thread with that runtime.g is one of the runtime's own,
-// and not C's that has called Go.
+// madeByGo reports whether Go's runtime created the thread with that runtime.g: a
+// thread that C created and that has called Go is an extra one.
 func (r *goRuntime) madeByGo(gaddr uint64) bool {
 	if r.layout == nil || gaddr == 0 || r.layout.mIsExtra < 0 {
 		return false
@@ -50,26 +50,16 @@ func (r *goRuntime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mappi
 	}
 }
 
-// goSegments lists the stacks of a thread that runs Go code, of the goroutine g,
-// and what is saved of the user goroutine.
+// goSegments adds the stacks of a thread that runs the goroutine g, and the saved
+// state of the user goroutine.
 func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
-	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
-		if addr == 0 {
-			return goroutine{}, false
-		}
-		other, err := r.readG(addr)
-		if err != nil || other.lo >= other.hi {
-			return goroutine{}, false
-		}
-		th.Segments = append(th.Segments, unwind.Segment{Low: other.lo, High: other.hi, Kind: kind})
-		return other, true
-	}
+	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) { return r.addStack(th, addr, kind) }
 	th.m = g.m
 	user := r.readPointer(g.m, r.layout.mCurg)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
 		th.Goroutine, th.Saved = curg.id, &curg.sched
 	} else if user == 0 {
-		th.Saved = &unwind.Saved{} // it runs none
+		th.Saved = &unwind.Saved{} // it runs no goroutine
 	}
 	signal, _ := add(r.readPointer(g.m, r.layout.mGsignal), unwind.SegmentSignal)
 	if g0, ok := add(r.readPointer(g.m, r.layout.mG0), unwind.SegmentG0); ok {
@@ -82,8 +72,21 @@ func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping)
 	}
 }
 
-// writable makes a segment of every writable mapping: all that can be said of
-// stacks where the runtime's structures are unknown.
+// addStack adds the stack of the runtime.g at addr.
+func (r *goRuntime) addStack(th *Thread, addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
+	if addr == 0 {
+		return goroutine{}, false
+	}
+	g, err := r.readG(addr)
+	if err != nil || g.lo >= g.hi {
+		return goroutine{}, false
+	}
+	th.Segments = append(th.Segments, unwind.Segment{Low: g.lo, High: g.hi, Kind: kind})
+	return g, true
+}
+
+// writable makes a segment of every writable mapping, for programs whose runtime's
+// structures are unknown.
 func writable(maps []imagemap.Mapping) (segs []unwind.Segment) {
 	for _, m := range maps {
 		if strings.HasPrefix(m.Perm, "rw") {

@@ -13,7 +13,7 @@ import (
 )
 
 // Arm has a breakpoint placed for one return when the target is resumed next,
-// after Delve has placed its own and before anything runs. So a step of Delve's
+// after Delve has placed its breakpoints and before anything runs. So a step of Delve's
 // (next, step) gets a return breakpoint that is right, and a plain continue
 // becomes a step out. Delve reports the stop there as the end of a step, and
 // clears the breakpoint with its own stepping breakpoints.
@@ -37,7 +37,7 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	if err := r.checkRoute(); err != nil {
 		return err
 	}
-	// Whether it can be placed shows now: when the target is resumed it is too late.
+	// Placed once to see that it can be: at the resume it would be too late.
 	if _, err := t.SetBreakpoint(0, at.PC, proc.NextBreakpoint, nil); err != nil {
 		return err
 	}
@@ -55,11 +55,11 @@ func (s *Session) Stepping() bool {
 	return group.HasSteppingBreakpoints()
 }
 
-// EndStep forgets a step that is not finished: an armed breakpoint is not placed
-// any more, and whatever breakpoints the step has placed are cleared. It is to
-// be called at every stop after [Session.Arm], and does nothing where the step
-// is over. The error says why the armed breakpoint could not do its duty: it
-// could not be placed, or the program has replaced the code under it.
+// EndStep ends a step that is not finished: an armed breakpoint is not placed any
+// more, and breakpoints that the step has placed are cleared. It must be called at
+// every stop after [Session.Arm], and does nothing if the step is over. The error
+// says why the armed breakpoint had no effect: it could not be placed, or the program
+// has replaced the code under it.
 func (s *Session) EndStep() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
@@ -95,13 +95,13 @@ type temporary struct {
 	session *Session
 	target  *proc.Target
 	at      stepping.Temporary
-	since   uint64 // when it was armed, in the program's own time
+	since   uint64 // when it was armed (timeOf)
 	placed  *proc.Breakpoint
-	failed  error // why it is of no use
+	failed  error // why it has no effect
 }
 
-// unplaced says that the program has run and the breakpoint was not placed before:
-// by a way that does not lead through the runner.
+// unplaced returns an error if the program has run without the breakpoint: it was
+// resumed by a way that does not lead through the runner.
 func (b *temporary) unplaced(group *proc.TargetGroup) error {
 	if b.placed != nil || b.failed != nil || b.since == 0 || timeOf(group) == b.since {
 		return nil
@@ -117,7 +117,7 @@ func (b *temporary) place() error {
 		return nil
 	}
 	if b.failed == nil {
-		if err := b.write(); err != nil { // which could be done when it was armed
+		if err := b.write(); err != nil { // although it could be placed when it was armed
 			b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
 		}
 	}
@@ -158,8 +158,8 @@ func (b *temporary) condition() ast.Expr {
 	return astutil.Eql(astutil.PkgVar("runtime", "threadid"), astutil.Int(int64(b.at.Thread)))
 }
 
-// returned says whether the thread that has come to the breakpoint has returned
-// from the activation.
+// returned reports whether the thread at the breakpoint has returned from the
+// activation.
 func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	regs, tls, err := registers(th)
 	if err != nil {

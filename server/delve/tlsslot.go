@@ -7,16 +7,16 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 )
 
-// Where a thread's g is, Delve knows of an executable with Go in it. Go in a library
-// (-buildmode=c-shared, c-archive, plugin) finds it by a word of its own that the
-// dynamic loader fills in: the distance from the thread pointer (psABI,
-// "Thread-Local Storage", the initial-exec model).
+// Delve finds a thread's g if the executable has Go. Go in a library
+// (-buildmode=c-shared, c-archive, plugin) has a word with the distance of g from the
+// thread pointer, which the dynamic loader fills in (psABI, "Thread-Local Storage",
+// the initial-exec model).
 
 // maxRelocations bounds what is read of one table of relocations, in bytes.
 const maxRelocations = 256 << 20
 
-// slots are the addresses of these words in every library with Go, read anew when
-// there are more images.
+// slots are the addresses of these words in every library with Go. They are read again
+// when the number of images changes.
 type slots struct {
 	images int
 	addrs  []uint64
@@ -42,8 +42,8 @@ func (s *slots) of(bi *proc.BinaryInfo) []uint64 {
 	return s.addrs
 }
 
-// tlsSlots are the link-time addresses of the words that the loader fills in with a
-// distance from the thread pointer to a variable of the file's own.
+// tlsSlots are the link-time addresses of the words that the loader fills in with the
+// distance from the thread pointer to a variable of the file.
 func tlsSlots(f *elf.File) (addrs []uint64) {
 	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
 		return nil
@@ -53,22 +53,26 @@ func tlsSlots(f *elf.File) (addrs []uint64) {
 		if kind == 0 || s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || s.Size > maxRelocations {
 			continue
 		}
-		data, err := s.Data()
-		if err != nil {
-			continue
+		if data, err := s.Data(); err == nil {
+			addrs = append(addrs, relocated(data, kind)...)
 		}
-		const size = 24 // of an Elf64_Rela: r_offset, r_info, r_addend
-		for ; len(data) >= size; data = data[size:] {
-			if info := order.Uint64(data[8:]); uint32(info) == kind {
-				addrs = append(addrs, order.Uint64(data))
-			}
+	}
+	return addrs
+}
+
+// relocated lists the offsets of the relocations of a kind.
+func relocated(data []byte, kind uint32) (addrs []uint64) {
+	const size = 24 // of an Elf64_Rela: r_offset, r_info, r_addend
+	for ; len(data) >= size; data = data[size:] {
+		if info := order.Uint64(data[8:]); uint32(info) == kind {
+			addrs = append(addrs, order.Uint64(data))
 		}
 	}
 	return addrs
 }
 
 // libraryG is the address of the runtime.g of a thread whose Go code is in a library,
-// 0 if it has none. That it is one shows in that its thread knows it.
+// 0 if it has none. A candidate is a g if the runtime.m that it names refers to it.
 func (r *goRuntime) libraryG(tls uint64, slots []uint64) uint64 {
 	for _, slot := range slots {
 		addr := r.readPointer(tls+r.readPointer(slot, 0), 0)

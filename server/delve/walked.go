@@ -9,45 +9,44 @@ import (
 )
 
 // Delve reads a stack word by word from the process, two system calls a frame:
-// half of the time of a walk. And it walks anew for every question, because what
-// it remembers of a goroutine that a thread runs is never found again (it is
-// kept under another key than it is looked for).
+// half of the time of a walk. And it walks anew for every request: it stores the
+// stack of a goroutine that a thread runs under another key than it looks up.
 //
-// Ahead of a question a stack can be walked once, by Delve's own code over memory
-// that is read a page at a time, and put where Delve looks first. Its answer is
-// the same as without. It stays there for one request only: frames hold
-// registers, which a client may change at a stop.
+// Before a request, clew can have Delve's code walk a stack once, over memory that
+// is read a page at a time, and put the result into the cache entry that Delve
+// reads. Delve's answer is the same as without. The entry stays for one request
+// only: frames hold registers, which a client may change at a stop.
 // Test: integration/dap TestGoStacks.
 
-// places are a goroutine's places in what a target remembers.
-type places struct {
+// stackSlots are a goroutine's entries in Delve's cache of stacks.
+type stackSlots struct {
 	internals.Stacks
-	stored, sought internals.Key // where Delve puts its stack, and where it looks for it
+	storeKey, lookupKey internals.Key // Delve writes the stack under one, and reads under the other
 }
 
-func placesOf(t *proc.Target, g *proc.G) (places, error) {
+func slotsOf(t *proc.Target, g *proc.G) (stackSlots, error) {
 	stacks, err := internals.StacksOf(t)
 	if err != nil {
-		return places{}, err
+		return stackSlots{}, err
 	}
 	thread := 0
 	if g.Thread != nil {
 		thread = g.Thread.ThreadID()
 	}
-	return places{stacks, internals.KeyOf(g.ID, 0), internals.KeyOf(g.ID, thread)}, nil
+	return stackSlots{stacks, internals.KeyOf(g.ID, 0), internals.KeyOf(g.ID, thread)}, nil
 }
 
-func (r *places) known() bool { return r.Get(r.sought).Known() }
+func (r *stackSlots) known() bool { return r.Get(r.lookupKey).Known() }
 
-func (r *places) forget() {
-	r.Set(r.stored, internals.Stack{})
-	r.Set(r.sought, internals.Stack{})
+func (r *stackSlots) forget() {
+	r.Set(r.storeKey, internals.Stack{})
+	r.Set(r.lookupKey, internals.Stack{})
 }
 
-// frames returns Delve's frames of a goroutine, at most depth of them. Keep leaves
-// them where Delve looks for them; the caller has Delve forget them.
+// frames returns Delve's frames of a goroutine, at most depth of them. With keep set
+// they stay in Delve's cache, and the caller removes them.
 func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]proc.Stackframe, error) {
-	r, err := placesOf(t, g)
+	r, err := slotsOf(t, g)
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +66,10 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 	memory.begin()
 	defer memory.end()
 	frames, err := proc.GoroutineStacktrace(t, copied, depth-1, 0)
-	stored := r.Get(r.stored)
+	stored := r.Get(r.storeKey)
 	// Where a walk has failed, Delve adds the failure again each time it looks.
 	if keep && err == nil && len(frames) > 0 && frames[len(frames)-1].Err == nil && stored.Known() {
-		r.Set(r.sought, stored)
+		r.Set(r.lookupKey, stored)
 		s.paged = memory
 	} else {
 		r.forget()
@@ -78,10 +77,10 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 	return frames, err
 }
 
-// WalkAhead walks the stack of the goroutine that Delve knows by that ID, to so
-// many frames, for whoever asks Delve until release is called; the target must
-// not run before. It does nothing where that cannot be had.
-func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
+// PrefetchStack walks a goroutine's stack, to depth frames, so that Delve answers
+// from the result until release is called; the target must not run before. It does
+// nothing where that is not possible.
+func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 	release = func() {}
 	if depth < 1 {
 		return release
@@ -97,7 +96,7 @@ func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
 	if err != nil || g == nil {
 		return release
 	}
-	r, err := placesOf(t, g)
+	r, err := slotsOf(t, g)
 	if err != nil || r.known() { // it remembers by itself
 		return release
 	}
@@ -112,8 +111,7 @@ func (s *Session) WalkAhead(goroutine int64, depth int) (release func()) {
 	}
 }
 
-// paged is memory that is read a page at a time, and is remembered while a stack is walked, and not
-// afterwards.
+// paged reads memory a page at a time, and keeps the pages while a stack is walked.
 type paged struct {
 	proc.MemoryReadWriter
 	held *blocks.Blocks

@@ -5,6 +5,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -12,8 +13,8 @@ import (
 // recording's.
 var steps = map[string]stepping.Command{api.Next: stepping.Next, api.Step: stepping.StepIn, api.StepOut: stepping.StepOut}
 
-// command checks a step before Delve does it, and improves the state that
-// commands end with. It comes back when the command is done.
+// command checks a step before Delve does it, and improves the state that commands
+// end with. It returns when the command is done.
 func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 	if command.Name == api.Halt {
 		s.delve.Command(command, cb) // while another command has the gate
@@ -21,12 +22,12 @@ func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 	}
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if !s.looks() {
+	if !s.readable() {
 		s.delve.Command(command, cb)
 		return
 	}
 	if command.Name == api.SwitchThread || command.Name == api.SwitchGoroutine {
-		defer s.stacks.Changed() // stacks are kept of what is selected, too
+		defer s.stacks.Changed() // the selected stack is kept, too
 	}
 	session := s.session
 	armed, err := s.prepareStep(&command)
@@ -35,18 +36,24 @@ func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
 		return
 	}
 	s.delve.Command(command, &callback{cb, func(out any, err error) (any, error) {
-		result, ok := out.(rpc2.CommandOut)
-		if ok && !result.State.NextInProgress || !ok && armed { // the step is over, or was none
-			if ended := session.EndStep(); ended != nil && err == nil {
-				return nil, ended
-			}
-		}
-		if ok && !result.State.Exited && s.looks() {
-			s.improve(&result.State)
-			out = result
-		}
-		return out, err
+		return s.commandDone(session, armed, out, err)
 	}})
+}
+
+// commandDone ends a step that is over, or that Delve refused, and improves the state
+// that the command returns.
+func (s *server) commandDone(session *delve.Session, armed bool, out any, err error) (any, error) {
+	result, ok := out.(rpc2.CommandOut)
+	if ok && !result.State.NextInProgress || !ok && armed {
+		if ended := session.EndStep(); ended != nil && err == nil {
+			return nil, ended
+		}
+	}
+	if ok && !result.State.Exited && s.readable() {
+		s.improve(&result.State)
+		out = result
+	}
+	return out, err
 }
 
 // callback changes what a method returns.
@@ -55,12 +62,12 @@ type callback struct {
 	change func(out any, err error) (any, error)
 }
 
-// Return returns the client its answer.
+// Return sends the client the changed answer.
 func (c *callback) Return(out any, err error) { c.RPCCallback.Return(c.change(out, err)) }
 
-// prepareStep makes a step safe, or refuses it: Delve places a breakpoint at what
-// it believes to be the caller, and lets the program run. armed says that clew has
-// one placed.
+// prepareStep makes a step safe, or refuses it: Delve places a breakpoint at the
+// caller by its stack, which may be wrong, and resumes the program. armed says that
+// clew has placed a breakpoint.
 func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err error) {
 	step, ok := steps[command.Name]
 	if !ok || !s.session.Live() || s.session.Stepping() {
@@ -68,7 +75,7 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	}
 	d, err := s.stacks.Plan(step)
 	if err != nil {
-		s.fell(command.Name, err)
+		s.logFallback(command.Name, err)
 		return false, nil // as Delve would by itself
 	}
 	if err := d.Err(); err != nil {
@@ -97,7 +104,7 @@ func (s *server) cancelNext(arg rpc2.CancelNextIn, out *rpc2.CancelNextOut) erro
 	return err
 }
 
-// restart has Delve start the program again, and looks at the new one.
+// restart has Delve start the program again, and attaches to the new one.
 func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -112,8 +119,9 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 	}})
 }
 
-// jump moves the current thread to another instruction: its stack is another.
-func (s *server) jump(arg rpc2.SetExecutionPointIn, out *rpc2.SetExecutionPointOut) error {
+// setExecutionPoint moves the current thread to another instruction, which changes
+// its stack.
+func (s *server) setExecutionPoint(arg rpc2.SetExecutionPointIn, out *rpc2.SetExecutionPointOut) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	defer s.changed()

@@ -18,7 +18,7 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// flags are those of Delve's command line that a session goes by.
+// flags are the flags of Delve's command line that a session uses.
 type flags struct {
 	log                              bool
 	logOutput, logDest               string
@@ -62,7 +62,7 @@ func readFlags(c *cobra.Command) flags {
 	return f
 }
 
-// Options are what sessions work with.
+// Options are the options of every session.
 type Options struct {
 	Stacks  stop.StacksOptions
 	Editors dap.Options // for editors that connect to a headless server
@@ -71,7 +71,7 @@ type Options struct {
 // command is one of Delve's commands that debug a program.
 type command struct {
 	run   func(*session, *cobra.Command, []string) int
-	flags string // that it has beside those of all commands
+	flags string // in addition to allFlags
 }
 
 // allFlags are those of every command.
@@ -88,7 +88,7 @@ var commands = map[string]command{
 
 // TakeOver makes Delve's commands that debug a program do so with clew's stacks.
 // Their flags, messages and exit codes stay. options is called when one of them
-// runs. The error is an [*internals.Error] where Delve has not these commands and flags.
+// runs. The error is an [*internals.Error] if Delve lacks one of these commands or flags.
 func TakeOver(root *cobra.Command, options func() Options) error {
 	for name, does := range commands {
 		i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
@@ -109,8 +109,8 @@ func TakeOver(root *cobra.Command, options func() Options) error {
 	return nil
 }
 
-// splitArgs splits what is Delve's from what is the program's, after --.
-func splitArgs(c *cobra.Command, args []string) (own, program []string) {
+// splitArgs splits Delve's arguments from the program's, which come after --.
+func splitArgs(c *cobra.Command, args []string) (delves, program []string) {
 	if dash := c.ArgsLenAtDash(); dash >= 0 {
 		return args[:dash], args[dash:]
 	}

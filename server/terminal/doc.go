@@ -15,10 +15,10 @@
 //     cannot name, and take locations of goroutines from the assembled stack.
 //
 // Editors, which speak the Debug Adapter Protocol on the same port, get a proxy
-// before Delve's session, as in clew dap ([editors]). Every client may let the
-// program run: what one is shown holds as long as it has stood still ([shared]).
+// before Delve's session, as in clew dap ([editors]). Every client may resume
+// the program: a stack is valid until then ([shared]).
 //
-// The table is private (server/delve/internals): with another release of Delve
-// sessions are refused, not Delve's own in disguise. Where clew's own look fails or
-// takes too long, Delve's answer goes out.
+// The table is private (server/delve/internals). If a release of Delve has another
+// one, sessions are refused instead of showing Delve's stacks as clew's. Where clew
+// fails or takes too long, the client gets Delve's answer.
 package terminal

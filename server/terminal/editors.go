@@ -20,25 +20,26 @@ type editors struct {
 	opts dap.Options // of every proxy
 
 	mu      sync.Mutex
-	proxies map[*standing]bool
+	proxies map[*editorProxy]bool
 }
 
-// standing is a proxy that stands before Delve.
-type standing struct {
-	delves net.Conn      // Delve's end
-	told   chan struct{} // closed when the editor was told everything
+// editorProxy is a proxy between an editor and Delve.
+type editorProxy struct {
+	delves   net.Conn      // Delve's end
+	finished chan struct{} // closed when the editor has received everything
 }
 
-// unread is a connection that Delve has accepted, until it reads from it.
-type unread struct {
+// sniffedConn is a connection that Delve has accepted. The first byte decides its
+// protocol.
+type sniffedConn struct {
 	net.Conn
 	editors *editors
 	begun   bool
 }
 
-// Read is Delve's. What was said first decides whether it goes on with the client,
-// or with a proxy before it.
-func (u *unread) Read(p []byte) (int, error) {
+// Read is called by Delve. The client's first byte decides whether Delve goes on with
+// the client, or with a proxy before it.
+func (u *sniffedConn) Read(p []byte) (int, error) {
 	if u.begun {
 		return u.Conn.Read(p)
 	}
@@ -47,7 +48,7 @@ func (u *unread) Read(p []byte) (int, error) {
 	if n == 0 || p[0] != 'C' {
 		return n, err
 	}
-	u.Conn = u.editors.stand(u.Conn, bytes.Clone(p[:n]))
+	u.Conn = u.editors.insertProxy(u.Conn, bytes.Clone(p[:n]))
 	return u.Conn.Read(p)
 }
 
@@ -57,23 +58,23 @@ type editor struct {
 	io.WriteCloser
 }
 
-// stand puts a proxy before Delve, and returns Delve's end of it.
-func (e *editors) stand(conn net.Conn, beginning []byte) (delves net.Conn) {
+// insertProxy puts a proxy before Delve, and returns Delve's end of it.
+func (e *editors) insertProxy(conn net.Conn, beginning []byte) (delves net.Conn) {
 	ours, delves := net.Pipe()
 	opts := e.opts
 	opts.Client, opts.Upstream = editor{io.MultiReader(bytes.NewReader(beginning), conn), conn}, ours
 	opts.Log = delve.LogDAP
-	s := &standing{delves: delves, told: make(chan struct{})}
+	s := &editorProxy{delves: delves, finished: make(chan struct{})}
 	e.mu.Lock()
 	if e.proxies == nil {
-		e.proxies = map[*standing]bool{}
+		e.proxies = map[*editorProxy]bool{}
 	}
 	e.proxies[s] = true
 	e.mu.Unlock()
 	proxy := dap.New(opts)
 	go func() {
 		proxy.Run()
-		close(s.told)
+		close(s.finished)
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.proxies, s)
@@ -81,18 +82,18 @@ func (e *editors) stand(conn net.Conn, beginning []byte) (delves net.Conn) {
 	return delves
 }
 
-// tellPatience bounds the wait for an editor that does not read what it is told.
+// tellPatience bounds the wait for an editor that does not read.
 const tellPatience = 2 * time.Second
 
-// close is called when Delve has said its last: editors have still to be told.
+// close waits until editors have received Delve's last messages.
 func (e *editors) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	patience := time.After(tellPatience)
 	for s := range e.proxies {
-		_ = s.delves.Close() // it has said everything
+		_ = s.delves.Close() // Delve sends nothing more
 		select {
-		case <-s.told:
+		case <-s.finished:
 		case <-patience:
 			return
 		}

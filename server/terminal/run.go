@@ -22,18 +22,18 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// target is what a session is about.
+// target is the program of a session.
 type target struct {
 	kind     debugger.ExecuteKind
 	process  []string // the executable and its arguments
 	packages []string // as Delve's restart builds them again
 	pid      int
 	core     string
-	attach   bool // what to do with the process is asked at the end
+	attach   bool // the terminal asks at the end whether to kill the process
 }
 
-// session is one debug session: what dlv's commands do once they know what to
-// debug. Its order of events, messages and exit codes are dlv's.
+// session is one debug session, with the order of events, the messages and the exit
+// codes of dlv's commands.
 type session struct {
 	flags   flags
 	target  target
@@ -72,23 +72,19 @@ func (s *session) run() int {
 	if err := impl.Run(); err != nil {
 		return s.notStarted(err)
 	}
-	own := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, core: s.target.core}
-	held.editors.opts.Remote = own.reach
-	if len(s.target.process) > 0 {
-		own.image = s.target.process[0]
-	}
-	if err := own.overlay(impl); err != nil {
+	srv, err := s.attachTo(impl)
+	if err != nil {
 		_ = impl.Stop()
 		return complain("%v\n", err)
 	}
-	own.attach()
-	defer own.close()
+	defer srv.close()
+	held.editors.opts.Remote = srv.reach
 	close(held.ready)
 	if !f.headless {
 		return converse(client, conf, f.initFile, s.target.attach)
 	}
 	if f.continueOnStart {
-		letRun(listener.Addr())
+		resumeOnce(listener.Addr())
 	}
 	waitForEnd(disconnected)
 	if err := impl.Stop(); err != nil {
@@ -96,6 +92,19 @@ func (s *session) run() int {
 	}
 	held.editors.close()
 	return 0
+}
+
+// attachTo puts clew's methods in place of those of Delve's server.
+func (s *session) attachTo(impl *rpccommon.ServerImpl) (*server, error) {
+	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, core: s.target.core}
+	if len(s.target.process) > 0 {
+		srv.image = s.target.process[0]
+	}
+	if err := srv.overlay(impl); err != nil {
+		return nil, err
+	}
+	srv.attach()
+	return srv, nil
 }
 
 // complain writes to standard error and returns the exit code.
@@ -108,23 +117,13 @@ func complain(format string, args ...any) int {
 // returns where the program's standard files go.
 func (s *session) check() (redirects [3]string, code int) {
 	f := &s.flags
-	switch {
-	case f.headless && f.initFile != "":
-		fmt.Fprint(os.Stderr, "Warning: init file ignored with --headless\n")
-	case !f.headless && f.continueOnStart:
-		return redirects, complain("Error: --continue only works with --headless; use an init file\n")
+	if f.headless {
+		code = f.checkHeadless()
+	} else {
+		code = f.checkInteractive()
 	}
-	if f.continueOnStart && !f.acceptMulti {
-		return redirects, complain("Error: --continue requires --accept-multiclient\n")
-	}
-	if !f.headless {
-		if f.acceptMulti {
-			fmt.Fprint(os.Stderr, "Warning accept-multi: ignored\n")
-			f.acceptMulti = false
-		}
-		if code := f.checkTerminal(); code != 0 {
-			return redirects, code
-		}
+	if code != 0 {
+		return redirects, code
 	}
 	if len(f.redirects) > 0 && f.tty != "" {
 		return redirects, complain("Can not use -r and --tty together\n")
@@ -134,6 +133,27 @@ func (s *session) check() (redirects [3]string, code int) {
 		return redirects, complain("%v\n", err)
 	}
 	return redirects, 0
+}
+
+func (f *flags) checkHeadless() int {
+	if f.initFile != "" {
+		fmt.Fprint(os.Stderr, "Warning: init file ignored with --headless\n")
+	}
+	if f.continueOnStart && !f.acceptMulti {
+		return complain("Error: --continue requires --accept-multiclient\n")
+	}
+	return 0
+}
+
+func (f *flags) checkInteractive() int {
+	if f.continueOnStart {
+		return complain("Error: --continue only works with --headless; use an init file\n")
+	}
+	if f.acceptMulti {
+		fmt.Fprint(os.Stderr, "Warning accept-multi: ignored\n")
+		f.acceptMulti = false
+	}
+	return f.checkTerminal()
 }
 
 // checkTerminal refuses an interactive session without a terminal.
@@ -190,8 +210,8 @@ func network(addr string) (string, string) {
 	return "tcp", addr
 }
 
-// heldListener accepts no client before the methods are replaced, and puts proxies
-// before editors.
+// heldListener accepts no client before the methods are replaced, and puts a proxy
+// before each editor.
 type heldListener struct {
 	net.Listener
 	ready   chan struct{}
@@ -205,13 +225,13 @@ func (l *heldListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	<-l.ready
-	return &unread{Conn: conn, editors: l.editors}, nil
+	return &sniffedConn{Conn: conn, editors: l.editors}, nil
 }
 
 func delveConfig() *config.Config {
 	conf, err := config.LoadConfig()
 	if err != nil || conf == nil {
-		conf = &config.Config{} // that it cannot be read was logged
+		conf = &config.Config{} // the error was logged
 	}
 	return conf
 }
@@ -228,7 +248,7 @@ func (s *session) debuggerConfig(conf *config.Config, redirects [3]string) debug
 	}
 }
 
-// notStarted says that there is no program to debug, and why.
+// notStarted reports why there is no program to debug.
 func (s *session) notStarted(err error) int {
 	if errors.Is(err, api.ErrNotExecutable) {
 		switch s.target.kind {
@@ -252,8 +272,8 @@ func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) 
 	return code
 }
 
-// letRun has the program go on, as a client that leaves at once.
-func letRun(addr net.Addr) {
+// resumeOnce resumes the program, as a client that disconnects at once.
+func resumeOnce(addr net.Addr) {
 	conn, err := net.Dial(addr.Network(), addr.String())
 	if err != nil {
 		delve.LogDialError(addr.String(), err)
@@ -272,6 +292,6 @@ func waitForEnd(disconnected <-chan struct{}) {
 	}
 }
 
-// stacksPatience bounds a request's look where the configuration says nothing: a
-// terminal's user waits longer than an editor.
+// stacksPatience bounds a request if the configuration sets no bound: a terminal's
+// user waits longer than an editor.
 const stacksPatience = 30 * time.Second

@@ -15,19 +15,18 @@ import (
 // scopes answers the requests that are about a frame.
 type scopes struct{ *server }
 
-// A scope of a request names a frame by its index in the stack that the client
-// was shown. scoped has a request done in that frame: by Delve, under the index
-// that the frame has in Delve's own stack, or by own, where Delve has no such
-// frame.
-func (s scopes) scoped(scope *api.EvalScope, byDelve func() error, own func(f *ownFrameRef) error) error {
+// A request's scope names a frame by its index in the stack that the client was
+// shown. inFrame answers the request in that frame: byDelve, under the index that the
+// frame has in Delve's stack, or byClew if Delve has no such frame.
+func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(f *clewFrame) error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
-	if scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth || !s.looks() {
+	if scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth || !s.readable() {
 		return byDelve() // the innermost frame is the same for all
 	}
 	stack, _, err := s.stack(scope.GoroutineID, scope.Frame+1, 0)
 	if err != nil {
-		s.fell("the scope", err)
+		s.logFallback("the scope", err)
 	}
 	if stack == nil {
 		return byDelve()
@@ -43,18 +42,18 @@ func (s scopes) scoped(scope *api.EvalScope, byDelve func() error, own func(f *o
 	if scope.DeferredCall > 0 {
 		return fmt.Errorf("Frame %d only has %d deferred calls", scope.Frame, 0) //nolint:staticcheck // ST1005: Delve's own words
 	}
-	return own(&ownFrameRef{server: s.server, stack: stack, index: scope.Frame})
+	return byClew(&clewFrame{server: s.server, stack: stack, index: scope.Frame})
 }
 
-// ownFrameRef is a frame that only clew knows.
-type ownFrameRef struct {
+// clewFrame is a frame that only clew knows.
+type clewFrame struct {
 	server *server
 	stack  *stop.Stack
 	index  int
 }
 
 func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
-	return s.scoped(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *ownFrameRef) error {
+	return s.inFrame(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *clewFrame) error {
 		cfg := proc.LoadFullValue()
 		if arg.Cfg != nil {
 			cfg = *api.LoadConfigToProc(arg.Cfg)
@@ -71,13 +70,13 @@ func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
 
 func (s scopes) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
 	defer s.changed()
-	return s.scoped(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *ownFrameRef) error {
+	return s.inFrame(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *clewFrame) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error { return scope.SetVariable(arg.Symbol, arg.Value) })
 	})
 }
 
 func (s scopes) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
-	return s.scoped(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *ownFrameRef) error {
+	return s.inFrame(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *clewFrame) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
 			vars, err := scope.LocalVariables(*api.LoadConfigToProc(&arg.Cfg))
 			out.Variables = api.ConvertVars(vars)
@@ -87,7 +86,7 @@ func (s scopes) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) err
 }
 
 func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
-	return s.scoped(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *ownFrameRef) error {
+	return s.inFrame(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *clewFrame) error {
 		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
 			vars, err := scope.FunctionArguments(*api.LoadConfigToProc(&arg.Cfg))
 			out.Args = api.ConvertVars(vars)
@@ -97,7 +96,7 @@ func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArg
 }
 
 func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
-	return s.scoped(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *ownFrameRef) error {
+	return s.inFrame(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *clewFrame) error {
 		regs, err := f.registers()
 		if err != nil {
 			return err
@@ -111,12 +110,12 @@ func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) 
 }
 
 func (s scopes) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut) error {
-	return s.scoped(&arg.Scope, func() error { return s.delve.CreateWatchpoint(arg, out) }, func(*ownFrameRef) error {
+	return s.inFrame(&arg.Scope, func() error { return s.delve.CreateWatchpoint(arg, out) }, func(*clewFrame) error {
 		return errNoWatch
 	})
 }
 
-// goroutines have a scope for the expression that names a channel.
+// goroutines is about a frame only if a filter names a channel by an expression.
 func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	list := func() error {
 		if err := s.delve.ListGoroutines(arg, out); err != nil {
@@ -126,16 +125,15 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 		return nil
 	}
 	if !slices.ContainsFunc(arg.Filters, func(f api.ListGoroutinesFilter) bool { return f.Kind == api.GoroutineWaitingOnChannel }) {
-		arg.EvalScope = nil // plays no part
+		arg.EvalScope = nil // no expression to evaluate
 	}
-	return s.scoped(arg.EvalScope, list, func(*ownFrameRef) error { return errNoChannel })
+	return s.inFrame(arg.EvalScope, list, func(*clewFrame) error { return errNoChannel })
 }
 
-// findLocation finds locations relative to a frame's own where that is what the
-// client asks for.
+// findLocation finds a location relative to the frame's if the client asks for that.
 func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
 	byDelve := func() error { return s.delve.FindLocation(arg, out) }
-	return s.scoped(&arg.Scope, byDelve, func(f *ownFrameRef) error {
+	return s.inFrame(&arg.Scope, byDelve, func(f *clewFrame) error {
 		spec, err := locspec.Parse(arg.Loc)
 		if err != nil {
 			return err

@@ -4,6 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/go-delve/delve/service/rpc2"
 	"github.com/go-delve/delve/service/rpccommon"
@@ -15,26 +18,54 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// server answers what clew answers of Delve's interface.
+// walker is the part of Delve's debugger that stacks are made from.
+type walker interface {
+	IsRunning() bool
+	ProcessPid() int
+	Stacktrace(goroutine int64, depth int, opts api.StacktraceOptions) ([]proc.Stackframe, error)
+	ConvertStacktrace(raw []proc.Stackframe, cfg *proc.LoadConfig) ([]api.Stackframe, error)
+}
+
+// delveMethods are the methods of Delve's server that clew replaces, for the requests
+// that clew leaves to Delve.
+type delveMethods interface {
+	Stacktrace(rpc2.StacktraceIn, *rpc2.StacktraceOut) error
+	Command(api.DebuggerCommand, service.RPCCallback)
+	State(rpc2.StateIn, service.RPCCallback)
+	CancelNext(rpc2.CancelNextIn, *rpc2.CancelNextOut) error
+	Restart(rpc2.RestartIn, service.RPCCallback)
+	Eval(rpc2.EvalIn, *rpc2.EvalOut) error
+	Set(rpc2.SetIn, *rpc2.SetOut) error
+	ListLocalVars(rpc2.ListLocalVarsIn, *rpc2.ListLocalVarsOut) error
+	ListFunctionArgs(rpc2.ListFunctionArgsIn, *rpc2.ListFunctionArgsOut) error
+	ListRegisters(rpc2.ListRegistersIn, *rpc2.ListRegistersOut) error
+	FindLocation(rpc2.FindLocationIn, *rpc2.FindLocationOut) error
+	CreateWatchpoint(rpc2.CreateWatchpointIn, *rpc2.CreateWatchpointOut) error
+	SetExecutionPoint(rpc2.SetExecutionPointIn, *rpc2.SetExecutionPointOut) error
+	ListGoroutines(rpc2.ListGoroutinesIn, *rpc2.ListGoroutinesOut) error
+}
+
+// server answers the requests of Delve's interface that rest on a stack.
 type server struct {
 	dbg          *debugger.Debugger
-	delve        *rpc2.RPCServer // Delve's own answers
+	walker       walker       // dbg
+	delve        delveMethods // the methods that were replaced
 	stacks       *stop.Stacks
-	debugFolders []string // where separate debug files are looked for
+	debugFolders []string // with separate debug files
 	core         string   // "" for a process
 	image        string   // of the core file
 	// changes counts what clients have written into the program.
 	changes atomic.Uint64
 
-	// gate is held by who looks at the program, and by commands for as long as the
-	// program may run: a look never sees two stops.
+	// gate is held by each request that reads the program, and by commands for as long
+	// as the program may run: a request never sees two stops.
 	gate    sync.Mutex
-	session *delve.Session // nil where Delve is alone
-	pid     int            // of its process
+	session *delve.Session // nil where clew cannot read the program
+	pid     int            // the session's process
 	file    *corefile.File
 }
 
-// methods are Delve's own methods by name, and what they are replaced by.
+// methods are the replacements of Delve's methods, by name.
 func (s *server) methods() map[string]any {
 	in := scopes{s}
 	return map[string]any{
@@ -50,19 +81,20 @@ func (s *server) methods() map[string]any {
 		"RPCServer.ListRegisters":     in.registers,
 		"RPCServer.FindLocation":      in.findLocation,
 		"RPCServer.CreateWatchpoint":  in.watch,
-		"RPCServer.SetExecutionPoint": s.jump,
+		"RPCServer.SetExecutionPoint": s.setExecutionPoint,
 		"RPCServer.ListGoroutines":    in.goroutines,
 	}
 }
 
 // overlay replaces methods of Delve's server, which runs and serves no client yet.
 func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
-	s.dbg, s.delve, err = internals.Server(impl, s.methods())
+	dbg, methods, err := internals.Server(impl, s.methods())
+	s.dbg, s.walker, s.delve = dbg, dbg, methods
 	return err
 }
 
-// attach takes the program that Delve has now. Where clew cannot look at it,
-// Delve is alone.
+// attach takes the program that Delve has now. Where clew cannot read it, Delve
+// answers alone.
 func (s *server) attach() {
 	s.session = nil
 	session, err := delve.Over(s.dbg)
@@ -88,24 +120,24 @@ func (s *server) attach() {
 		s.stacks.Watch(nil, nil)
 		return
 	}
-	s.stacks.Watch(session, s.finding(process))
+	s.stacks.Watch(session, s.withDebugFiles(process))
 	s.session, s.pid = session, session.Pid()
 }
 
-// finding tells a process where separate debug files are.
-func (s *server) finding(process *live.Process) *live.Process {
+// withDebugFiles tells a process where separate debug files are, and returns it.
+func (s *server) withDebugFiles(process *live.Process) *live.Process {
 	process.FindDebugFiles(s.debugFolders)
 	return process
 }
 
-// looks says that clew can look at the program. Where Delve has followed the
-// program into another, it looks at that one. The gate is held; an editor may have
-// let the program run all the same.
-func (s *server) looks() bool {
-	if s.session == nil || s.dbg.IsRunning() {
+// readable reports whether clew can read the program: it stands still. Where Delve
+// has followed the program into another, that one is attached first. The caller
+// holds the gate; an editor may have resumed the program all the same.
+func (s *server) readable() bool {
+	if s.session == nil || s.walker.IsRunning() {
 		return false
 	}
-	if pid := s.dbg.ProcessPid(); pid != s.pid {
+	if pid := s.walker.ProcessPid(); pid != s.pid {
 		s.attach()
 	}
 	return s.session != nil

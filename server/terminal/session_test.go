@@ -96,15 +96,15 @@ func TestNoScope(t *testing.T) {
 	in := scopes{&server{}}
 	for _, scope := range []*api.EvalScope{nil, {}, {Frame: -1}, {Frame: maxDepth}, {Frame: 3}} {
 		asked := false
-		err := in.scoped(scope, func() error { asked = true; return nil }, func(*ownFrameRef) error { return errors.New("clew's") })
+		err := in.inFrame(scope, func() error { asked = true; return nil }, func(*clewFrame) error { return errors.New("clew's") })
 		if err != nil || !asked {
 			t.Errorf("%+v: %v, %v", scope, asked, err)
 		}
 	}
 }
 
-// TestUnread: a client that does not speak the Debug Adapter Protocol goes straight to Delve.
-func TestUnread(t *testing.T) {
+// TestSniffedConn: a client that does not speak the Debug Adapter Protocol goes straight to Delve.
+func TestSniffedConn(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
 	go func() {
@@ -112,7 +112,7 @@ func TestUnread(t *testing.T) {
 		_, _ = client.Write([]byte(`"C"}`))
 		_ = client.Close()
 	}()
-	u := &unread{Conn: server, editors: &editors{}}
+	u := &sniffedConn{Conn: server, editors: &editors{}}
 	if text, err := io.ReadAll(u); err != nil || string(text) != `{"method":"C"}` || u.Conn != server || len(u.editors.proxies) != 0 {
 		t.Errorf("%q, %v", text, err)
 	}

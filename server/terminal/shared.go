@@ -12,27 +12,27 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// shared is the program as one editor has it: others may let it run, change it,
-// and start it anew. What was read of it between Begin and Still belongs together.
+// shared is one editor's access to the program, which other clients may run, change
+// and restart. What was read of it between Begin and Still belongs together.
 type shared struct {
 	*delve.Session
 	server *server
-	core   io.Closer // its own, nil for a process
+	core   io.Closer // opened for this editor, nil for a process
 	pid    int
 	since  state
 }
 
-// state tells apart how a program stands.
-type state struct{ moment, changes uint64 }
+// state differs when the program has run, or was written to.
+type state struct{ stops, changes uint64 }
 
-func (s *server) stands() state { return state{delve.Moment(), s.changes.Load()} }
+func (s *server) currentState() state { return state{delve.Moment(), s.changes.Load()} }
 
-// Begin begins to look at the program as it stands.
+// Begin begins to read the program at this stop.
 func (s *shared) Begin() error {
-	if s.server.dbg.IsRunning() {
+	if s.server.walker.IsRunning() {
 		return delve.ErrRunning
 	}
-	s.since = s.server.stands()
+	s.since = s.server.currentState()
 	if pid := s.Pid(); pid != s.pid {
 		s.pid = pid
 		return s.Renew()
@@ -42,7 +42,7 @@ func (s *shared) Begin() error {
 
 // Still says whether the program has stood still since.
 func (s *shared) Still() error {
-	if s.server.stands() != s.since {
+	if s.server.currentState() != s.since {
 		return delve.ErrMoved
 	}
 	return nil
@@ -50,23 +50,23 @@ func (s *shared) Still() error {
 
 var errShared = errors.New("another client is being served; ask again")
 
-// Lend lends a frame while no other client is asked for a stack: it would get
-// the lent one.
-func (s *shared) Lend(f *delve.Lent) (delve.Loan, error) {
+// InsertFrame inserts a frame while no other client is asked for a stack, which
+// would contain it.
+func (s *shared) InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error) {
 	if !s.server.gate.TryLock() {
-		return delve.Loan{}, errShared
+		return delve.InsertedFrame{}, errShared
 	}
-	loan, err := s.Session.Lend(f)
+	inserted, err := s.Session.InsertFrame(f)
 	if err != nil {
 		s.server.gate.Unlock()
-		return loan, err
+		return inserted, err
 	}
-	release := loan.Release
-	loan.Release = func() {
+	release := inserted.Release
+	inserted.Release = func() {
 		defer s.server.gate.Unlock()
 		release()
 	}
-	return loan, nil
+	return inserted, nil
 }
 
 // Wrote implements [debuggee.Shared].
@@ -89,14 +89,14 @@ func (s *server) reach(context.Context) (debuggee.Target, stop.Program, error) {
 	out := &shared{Session: session, server: s, pid: session.Pid()}
 	switch {
 	case session.Live():
-		return out, s.finding(live.NewShared(out)), nil
+		return out, s.withDebugFiles(live.NewShared(out)), nil
 	case s.core != "":
 		file, err := corefile.Open(s.core)
 		if err != nil {
 			return nil, nil, err
 		}
 		out.core = file
-		return out, s.finding(live.NewCore(session, file, s.image)), nil
+		return out, s.withDebugFiles(live.NewCore(session, file, s.image)), nil
 	}
 	return nil, nil, delve.ErrRecorded
 }

@@ -102,7 +102,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestNamed(t *testing.T) {
+func TestWithName(t *testing.T) {
 	known := api.Location{Function: &api.Function{Name_: "main.f"}}
 	for want, c := range map[string]struct {
 		loc api.Location
@@ -114,7 +114,7 @@ func TestNamed(t *testing.T) {
 		"libc.so+0x10 [by frame pointer]":    {api.Location{}, unwind.Frame{Trust: unwind.TrustFramePointer, Image: "/lib/libc.so", Offset: 0x10}},
 		"(nil func) [scanned: may be wrong]": {api.Location{}, unwind.Frame{Trust: unwind.TrustScan}},
 	} {
-		got := named(c.loc, &c.f)
+		got := withName(c.loc, &c.f)
 		if want[0] == '(' { // Delve's word for no name
 			if got.Function == nil || got.Function.Name_ == "" {
 				t.Errorf("%+v", got)
@@ -125,7 +125,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%q, want %q", got.Function.Name(), want)
 		}
 	}
-	if got := named(api.Location{}, &unwind.Frame{Trust: unwind.TrustCFI}); got.Function != nil {
+	if got := withName(api.Location{}, &unwind.Frame{Trust: unwind.TrustCFI}); got.Function != nil {
 		t.Errorf("a name from nowhere: %q", got.Function.Name())
 	}
 	if known.Function.Name_ != "main.f" {

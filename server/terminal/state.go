@@ -20,25 +20,18 @@ func (s *server) state(arg rpc2.StateIn, cb service.RPCCallback) {
 			return out, err
 		}
 		defer s.gate.Unlock()
-		if s.looks() {
+		if s.readable() {
 			s.improve(result.State)
 		}
 		return result, err
 	}})
 }
 
-// improve names functions that Delve cannot name, and takes what Delve takes from
-// its stacks from the assembled ones. The gate is held.
+// improve names functions that Delve cannot name, and corrects what Delve derives
+// from its stacks by the assembled ones. The caller holds the gate.
 func (s *server) improve(state *api.DebuggerState) {
 	for _, th := range state.Threads {
-		if th.Function == nil && th.PC != 0 {
-			if name, err := s.stacks.Function(th.PC); err == nil && name != "" {
-				th.Function = &api.Function{Name_: plain(name)}
-				if th.File == "" {
-					th.File, th.Line = unknownFile, unknownLine // or the terminal shows no function
-				}
-			}
-		}
+		s.nameFunction(th)
 		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
 			s.improveStack(state, th)
 		}
@@ -48,7 +41,22 @@ func (s *server) improve(state *api.DebuggerState) {
 	}
 }
 
-// improveStack returns a breakpoint's information the assembled stack.
+// nameFunction names a thread's function if Delve cannot.
+func (s *server) nameFunction(th *api.Thread) {
+	if th.Function != nil || th.PC == 0 {
+		return
+	}
+	name, err := s.stacks.Function(th.PC)
+	if err != nil || name == "" {
+		return
+	}
+	th.Function = &api.Function{Name_: plain(name)}
+	if th.File == "" {
+		th.File, th.Line = unknownFile, unknownLine // or the terminal shows no function
+	}
+}
+
+// improveStack puts the assembled stack into a breakpoint's information.
 func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 	id := th.GoroutineID
 	if id == 0 {
@@ -58,7 +66,7 @@ func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 	}
 	frames, err := s.frames(&rpc2.StacktraceIn{Id: id, Depth: th.Breakpoint.Stacktrace})
 	if err != nil {
-		s.fell("a breakpoint's stack", err)
+		s.logFallback("a breakpoint's stack", err)
 		return
 	}
 	th.BreakpointInfo.Stacktrace = frames
@@ -66,7 +74,7 @@ func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 
 // placeAll corrects where goroutines are.
 func (s *server) placeAll(goroutines []*api.Goroutine) {
-	if !s.looks() {
+	if !s.readable() {
 		return
 	}
 	for _, g := range goroutines {
@@ -74,7 +82,7 @@ func (s *server) placeAll(goroutines []*api.Goroutine) {
 	}
 }
 
-// place corrects where a goroutine is in the user's own code. Delve takes that
+// place corrects a goroutine's location in the user's code. Delve takes that
 // from its own stack, where it may be past code that Delve cannot unwind: a frame
 // that the assembled stack does not have. Only a goroutine on a thread can be in
 // such code.
@@ -97,11 +105,11 @@ func (s *server) place(g *api.Goroutine) {
 	g.UserCurrentLoc = userLocation(stack, g.CurrentLoc)
 }
 
-// userDepth is how deep Delve looks for the user's own code.
+// userDepth is the number of frames in which Delve searches the user's code.
 const userDepth = 30
 
-// userLocation is the innermost frame outside the runtime's packages, by the form
-// of names that Delve goes by; where there is none, what Delve has then.
+// userLocation returns the innermost frame outside the runtime's packages, which it
+// tells by names as Delve does; otherwise is for a stack without one.
 func userLocation(stack *stop.Stack, otherwise api.Location) api.Location {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]

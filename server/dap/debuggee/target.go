@@ -20,8 +20,8 @@ type Target interface {
 	Planted() []lifeline.Patch
 	// SelectThread changes what Delve's commands are about.
 	SelectThread(tid uint64) error
-	// WalkAhead has Delve walk a stack for a request that is to come, until release.
-	WalkAhead(goroutine int64, depth int) (release func())
+	// PrefetchStack has Delve walk a stack before a request for it, until release.
+	PrefetchStack(goroutine int64, depth int) (release func())
 	// Arm has the next resume stop at a frame's return, and EndStep forgets it.
 	Arm(at stepping.Temporary) error
 	EndStep() error
@@ -34,5 +34,5 @@ type Shared interface{ Wrote() }
 // Lender is a target whose Delve can be lent a frame that it does not know, for
 // requests about it: one in this process.
 type Lender interface {
-	Lend(f *delve.Lent) (delve.Loan, error)
+	InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error)
 }

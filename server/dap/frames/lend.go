@@ -16,7 +16,7 @@ import (
 
 // Requests about a frame that only clew knows are Delve's to answer all the same,
 // which knows types, values and expressions: the frame is lent to it for the time
-// of the request (server/delve, lent.go). A frame whose place is only guessed is
+// of the request (server/delve, insertframe.go). A frame whose place is only guessed is
 // not: values would be, too.
 
 var (
@@ -86,7 +86,7 @@ func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named
 		if err != nil {
 			return err
 		}
-		loan, err := lender.Lend(lent)
+		loan, err := lender.InsertFrame(lent)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (l *Lender) keepAt(pace func()) (stop func()) {
 }
 
 // nameLoan asks for Delve's ID of a frame that is lent.
-func (l *Lender) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) (id int64, err error) {
+func (l *Lender) nameLoan(ctx context.Context, loan *delve.InsertedFrame, lookup uint64) (id int64, err error) {
 	answer, err := l.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
@@ -138,14 +138,14 @@ func (l *Lender) nameLoan(ctx context.Context, loan *delve.Loan, lookup uint64) 
 }
 
 // lent describes a frame for Delve.
-func (l *Lender) lent(ctx context.Context, v *debuggee.View, ref Ref) (*delve.Lent, error) {
+func (l *Lender) lent(ctx context.Context, v *debuggee.View, ref Ref) (*delve.RecoveredFrame, error) {
 	th, regs, err := l.recovered(ctx, v, ref)
 	if err != nil {
 		return nil, err
 	}
 	frames := ref.stack.stack.Frames
 	f := &frames[ref.frame]
-	out := &delve.Lent{
+	out := &delve.RecoveredFrame{
 		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.Arch())),
 	}
 	for i := ref.frame; i < len(frames) && frames[i].Inlined; i++ {

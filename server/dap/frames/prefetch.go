@@ -22,7 +22,7 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	known := false
 	frames := s.framesOf(want)
 	if err := s.atStop(ctx, request, func(_ context.Context, v *view) error {
-		walked.begin(v.Target.WalkAhead(want.ThreadID, min(frames, stop.FirstClaims)))
+		walked.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {

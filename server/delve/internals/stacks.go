@@ -24,7 +24,7 @@ var stackEntries = []Entry{
 	{
 		Name: EntryStackCache, Where: "pkg/proc/target.go, Target.scache; pkg/proc/stack.go, stackCache.m, stackCacheKey, cachedStack.frames",
 		Breaks: "no variables in frames that only clew has; a stack is walked again for every question",
-		Proof:  "Check: the fields; that Delve looks there, Session.Lend, before each frame is used", check: func() error { return cacheErr },
+		Proof:  "Check: the fields; that Delve looks there, Session.InsertFrame, before each frame is used", check: func() error { return cacheErr },
 	},
 	{
 		Name: EntryStackHigh, Where: "pkg/proc/stack.go, Stackframe.stackHi",

@@ -341,8 +341,8 @@ func (p *Program) SelectThread(tid uint64) error {
 	return fmt.Errorf("thread %d cannot be selected", tid)
 }
 
-// WalkAhead does nothing.
-func (p *Program) WalkAhead(int64, int) (release func()) { return func() {} }
+// PrefetchStack does nothing.
+func (p *Program) PrefetchStack(int64, int) (release func()) { return func() {} }
 
 // Arm refuses.
 func (p *Program) Arm(stepping.Temporary) error { return errors.New("stoptest does not step") }

@@ -31,17 +31,17 @@ func (e *NoVariablesError) Error() string {
 	return fmt.Sprintf("frame %d is not in Delve's own stack, and has no variables here: %s", e.Frame, e.Why)
 }
 
-func (r *ownFrameRef) frame() *unwind.Frame { return &r.stack.Frames[r.index] }
+func (r *clewFrame) frame() *unwind.Frame { return &r.stack.Frames[r.index] }
 
-func (r *ownFrameRef) none(format string, args ...any) error {
+func (r *clewFrame) none(format string, args ...any) error {
 	return &NoVariablesError{Frame: r.index, Why: fmt.Sprintf(format, args...)}
 }
 
-// lookup is the address that names the frame's function and line.
-func (r *ownFrameRef) lookup() uint64 { return uint64(r.frame().PC.Lookup(r.stack.Arch)) }
+// lookup is the address for the frame's function and line (R9).
+func (r *clewFrame) lookup() uint64 { return uint64(r.frame().PC.Lookup(r.stack.Arch)) }
 
 // registers are the frame's, as Delve has them: those that the walk recovered.
-func (r *ownFrameRef) registers() (*op.DwarfRegisters, error) {
+func (r *clewFrame) registers() (*op.DwarfRegisters, error) {
 	a := r.stack.Arch
 	if a != unwind.AMD64 && a != unwind.ARM64 {
 		return nil, r.none("its registers are not known by Delve's numbers")
@@ -52,7 +52,7 @@ func (r *ownFrameRef) registers() (*op.DwarfRegisters, error) {
 	}
 	lr := uint64(a.LR())
 	if a.LR() == unwind.NoRegister {
-		lr = 0 // as Delve has it where there is none
+		lr = 0 // as Delve has it on this architecture
 	}
 	regs := op.NewDwarfRegisters(0, nil, binary.LittleEndian, uint64(a.PC()), uint64(a.SP()), uint64(a.FP()), lr)
 	for reg, value := range known.All() {
@@ -62,8 +62,8 @@ func (r *ownFrameRef) registers() (*op.DwarfRegisters, error) {
 	return regs, nil
 }
 
-// locked does something with Delve's target.
-func (r *ownFrameRef) locked(do func(t *proc.Target) error) error {
+// locked calls do with Delve's target.
+func (r *clewFrame) locked(do func(t *proc.Target) error) error {
 	group, unlock := r.server.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
@@ -73,10 +73,10 @@ func (r *ownFrameRef) locked(do func(t *proc.Target) error) error {
 	return do(t)
 }
 
-// within does something in Delve's scope of the frame. Delve evaluates in any
-// frame whose registers it is given, where DWARF describes the function. A panic
-// of its DWARF code (it does not survive corrupt tables) is an error here.
-func (r *ownFrameRef) within(do func(*proc.Target, *proc.EvalScope) error) error {
+// within calls do in Delve's scope of the frame. Delve evaluates in any frame whose
+// registers it gets, if DWARF describes the function. A panic of its DWARF code, which
+// does not survive corrupt tables, becomes an error.
+func (r *clewFrame) within(do func(*proc.Target, *proc.EvalScope) error) error {
 	regs, err := r.registers()
 	if err != nil {
 		return err
@@ -95,13 +95,13 @@ func (r *ownFrameRef) within(do func(*proc.Target, *proc.EvalScope) error) error
 	})
 }
 
-func (r *ownFrameRef) scope(t *proc.Target, regs *op.DwarfRegisters) (*proc.EvalScope, error) {
+func (r *clewFrame) scope(t *proc.Target, regs *op.DwarfRegisters) (*proc.EvalScope, error) {
 	f, bi := r.frame(), t.BinInfo()
 	file, line, fn := bi.PCToLine(r.lookup())
 	image := bi.PCToImage(r.lookup())
 	switch {
 	case f.Trust <= unwind.TrustScan:
-		return nil, r.none("it was only scanned for, and where they lie would be a guess")
+		return nil, r.none("it was only scanned for, and their places would be guesses")
 	case fn == nil || image == nil || image.Stripped():
 		return nil, r.none("there is no DWARF for %s", r.name())
 	case f.CFA == 0:
@@ -125,8 +125,7 @@ func (r *ownFrameRef) scope(t *proc.Target, regs *op.DwarfRegisters) (*proc.Eval
 	return scope, nil
 }
 
-// entryOf is the DWARF entry of the function that begins at an address, nil if
-// there is none.
+// entryOf returns the DWARF entry of the function that begins at an address, or nil.
 func entryOf(image *proc.Image, entry uint64) *dwarf.Entry {
 	reader := image.DwarfReader()
 	if reader == nil {
@@ -149,15 +148,15 @@ func entryOf(image *proc.Image, entry uint64) *dwarf.Entry {
 	}
 }
 
-func (r *ownFrameRef) name() string {
+func (r *clewFrame) name() string {
 	if name := nameOf(r.frame()); name != "" {
 		return name
 	}
 	return fmt.Sprintf("the code at %#x", r.frame().PC.Raw())
 }
 
-// location is where the frame stands.
-func (r *ownFrameRef) location() api.Location {
+// location is the frame's location as Delve's interface has it.
+func (r *clewFrame) location() api.Location {
 	loc := api.Location{PC: r.lookup(), PCs: []uint64{r.lookup()}}
 	loc.File, loc.Line = placeOf(r.frame())
 	if name := nameOf(r.frame()); name != "" {
@@ -167,7 +166,7 @@ func (r *ownFrameRef) location() api.Location {
 }
 
 // find finds a location in the frame's scope, described as Delve does.
-func (r *ownFrameRef) find(t *proc.Target, spec locspec.LocationSpec, scope *proc.EvalScope, arg *rpc2.FindLocationIn) ([]api.Location, string, error) {
+func (r *clewFrame) find(t *proc.Target, spec locspec.LocationSpec, scope *proc.EvalScope, arg *rpc2.FindLocationIn) ([]api.Location, string, error) {
 	locs, subst, err := spec.Find(t, nil, scope, arg.Loc, arg.IncludeNonExecutableLines, arg.SubstitutePathRules)
 	for i := range locs {
 		if locs[i].PC == 0 {
