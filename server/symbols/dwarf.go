@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/internal/dwarfline"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
 // maxDebug bounds a decompressed debug section, in bytes.
