@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/internal/dwarfline"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
 // maxDebug bounds a decompressed debug section, in bytes.

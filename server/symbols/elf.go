@@ -8,7 +8,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
 

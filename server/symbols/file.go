@@ -11,7 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
 

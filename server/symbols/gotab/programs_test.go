@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/server/internal/gotab"
-	"github.com/clewdbg/clew/server/internal/gotab/testprog"
+	"github.com/clewdbg/clew/server/symbols/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab/testprog"
 )
 
 func TestModuleGivesRuntimeText(t *testing.T) {
@@ -155,7 +155,7 @@ func TestCallsAgainstRuntime(t *testing.T) {
 	var bias uint64
 	found := false
 	for i := range table.Len() {
-		if fn, _ := table.At(i); fn.NameIs("github.com/clewdbg/clew/server/internal/gotab_test.funcAddress") {
+		if fn, _ := table.At(i); fn.NameIs("github.com/clewdbg/clew/server/symbols/gotab_test.funcAddress") {
 			bias, found = live-fn.Entry, true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/server/internal/gotab"
-	"github.com/clewdbg/clew/server/internal/gotab/testprog"
+	"github.com/clewdbg/clew/server/symbols/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab/testprog"
 )
 
 // toolchains are the Go versions to build with: the one in use, and those named

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/server/internal/gotab/testprog"
+	"github.com/clewdbg/clew/server/symbols/gotab/testprog"
 )
 
 // TestBuilds: each build is the kind of file that its name promises, has Go's table,
