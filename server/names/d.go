@@ -1,9 +1,6 @@
 package names
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // demangleD demangles a name of D's (https://dlang.org/spec/abi.html, "Name
 // Mangling"), written as GNU's tools write it. ok is false for what it does not
@@ -13,87 +10,19 @@ func demangleD(name string) (out string, ok bool) {
 	if name == "_Dmain" {
 		return "D main", true
 	}
-	d := &dName{in: name, at: len("_D"), limit: len(name)}
-	out = d.qualified(true)
-	if d.peek() == 'Z' {
-		d.at++
-	} else {
-		d.typ()
-	}
+	d := &dName{dCursor: dCursor{in: name, at: len("_D"), limit: len(name)}}
+	out = d.mangled()
 	if d.failed || d.at != len(name) || out == "" {
 		return "", false
 	}
 	return d.prefix + strings.ReplaceAll(out, ".\x00", ""), true
 }
 
-// Bounds on one name: how deep its parts nest, and how many steps it takes.
-const (
-	dDepth = 128
-	dSteps = 1 << 14
-)
-
-// dName is a name that is being read. After a failure nothing is left to read.
+// dName is a name that is being read.
 type dName struct {
-	in     string
-	at     int
-	limit  int // type references must point before it: none leads to itself
-	depth  int
-	steps  int
+	dCursor
 	prefix string // "initializer for "
-	failed bool
 }
-
-func (d *dName) fail() string {
-	d.failed, d.at = true, len(d.in)
-	return ""
-}
-
-// enter bounds recursion; each call that reports true is followed by leave.
-func (d *dName) enter() bool {
-	d.steps++
-	if d.depth >= dDepth || d.steps > dSteps {
-		d.fail()
-		return false
-	}
-	d.depth++
-	return true
-}
-
-func (d *dName) leave() { d.depth-- }
-
-// peek returns the next byte, 0 at the end.
-func (d *dName) peek() byte {
-	if d.at < len(d.in) {
-		return d.in[d.at]
-	}
-	return 0
-}
-
-func (d *dName) next(text string) bool { return strings.HasPrefix(d.in[d.at:], text) }
-
-func (d *dName) skip(text string) bool {
-	if d.next(text) {
-		d.at += len(text)
-		return true
-	}
-	return false
-}
-
-// number reads a decimal number.
-func (d *dName) number() int {
-	start := d.at
-	for isDigit(d.peek()) {
-		d.at++
-	}
-	n, err := strconv.Atoi(d.in[start:d.at])
-	if err != nil || n > len(d.in) {
-		d.fail()
-		return 0
-	}
-	return n
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // qualified reads names within names. The parameters of a function around the next
 // name belong to its own; suffix keeps the modifiers of its this.
@@ -151,24 +80,6 @@ func (d *dName) isName() bool {
 	}
 	at, _, ok := d.reference(d.at)
 	return ok && isDigit(d.in[at])
-}
-
-// reference reads Q and a number in base 26, which counts back from there. It returns
-// the place that is meant, and the end of the reference.
-func (d *dName) reference(at int) (to, end int, ok bool) {
-	n := 0
-	for i := at + 1; i < len(d.in) && n < len(d.in); i++ {
-		switch c := d.in[i]; {
-		case c >= 'A' && c <= 'Z':
-			n = n*26 + int(c-'A')
-		case c >= 'a' && c <= 'z':
-			n = n*26 + int(c-'a')
-			return at - n, i + 1, n > 0 && n <= at
-		default:
-			return 0, 0, false
-		}
-	}
-	return 0, 0, false
 }
 
 // identifier reads one name.
@@ -291,24 +202,11 @@ func (d *dName) argument() string {
 		d.at += n
 		return d.in[d.at-n : d.at]
 	case d.skip("V"):
-		kind := d.kind()
+		kind := d.typeKind()
 		d.typ()
-		return d.value(kind)
+		return dValue{&d.dCursor, kind}.read()
 	}
 	return d.fail()
-}
-
-// kind returns the first letter of the type that follows.
-func (d *dName) kind() byte {
-	if d.peek() != 'Q' {
-		return d.peek()
-	}
-	to, _, ok := d.reference(d.at)
-	if !ok {
-		d.fail()
-		return 0
-	}
-	return d.in[to]
 }
 
 // symbol reads a template's argument that is a name, in its mangled form or not.
@@ -330,98 +228,11 @@ func (d *dName) symbol() string {
 	return d.qualified(false)
 }
 
+// mangled reads a name, and its type or Z.
 func (d *dName) mangled() string {
 	out := d.qualified(true)
 	if !d.skip("Z") {
 		d.typ()
 	}
 	return out
-}
-
-// value reads a template's argument of a type.
-func (d *dName) value(kind byte) string {
-	switch {
-	case d.skip("n"):
-		return "null"
-	case d.skip("i"):
-		return d.integer("", kind)
-	case d.skip("N"):
-		return d.integer("-", kind)
-	case isDigit(d.peek()):
-		return d.integer("", kind)
-	case d.next("a"), d.next("w"), d.next("d"):
-		return d.text()
-	case kind != 'H' && d.skip("A"):
-		return d.array()
-	}
-	return d.fail()
-}
-
-// array reads the values of an array: their number, then each.
-func (d *dName) array() string {
-	if !d.enter() {
-		return ""
-	}
-	defer d.leave()
-	var all []string
-	for range d.number() {
-		if d.failed {
-			return ""
-		}
-		all = append(all, d.value(0))
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
-
-// dSuffixes are what integers of a type end in.
-var dSuffixes = map[byte]string{'h': "u", 't': "u", 'k': "u", 'l': "L", 'm': "uL"}
-
-func (d *dName) integer(sign string, kind byte) string {
-	start := d.at
-	for isDigit(d.peek()) {
-		d.at++
-	}
-	digits := d.in[start:d.at]
-	if digits == "" {
-		return d.fail()
-	}
-	switch kind {
-	case 'a', 'u', 'w':
-		c, err := strconv.ParseUint(digits, 10, 8)
-		if err != nil || c < ' ' || c > '~' {
-			return d.fail()
-		}
-		return "'" + string(rune(c)) + "'"
-	case 'b':
-		if digits == "0" {
-			return "false"
-		}
-		return "true"
-	}
-	return sign + digits + dSuffixes[kind]
-}
-
-// text reads a string: its type, its length, and its bytes in hexadecimal.
-func (d *dName) text() string {
-	kind := d.peek()
-	d.at++
-	n := d.number()
-	if !d.skip("_") || n > (len(d.in)-d.at)/2 {
-		return d.fail()
-	}
-	var out strings.Builder
-	out.WriteByte('"')
-	for range n {
-		c, err := strconv.ParseUint(d.in[d.at:d.at+2], 16, 8)
-		if err != nil || c < ' ' || c > '~' {
-			return d.fail()
-		}
-		out.WriteByte(byte(c))
-		d.at += 2
-	}
-	out.WriteByte('"')
-	if kind != 'a' {
-		out.WriteByte(kind)
-	}
-	return out.String()
 }

@@ -9,6 +9,9 @@ var dBasic = map[byte]string{
 	'q': "cfloat", 'r': "cdouble", 'c': "creal", 'b': "bool", 'a': "char", 'u': "wchar", 'w': "dchar",
 }
 
+// dWords are types of two letters.
+var dWords = map[string]string{"Nn": "typeof(*null)", "zi": "cent", "zk": "ucent"}
+
 // dWrapped are types around another, by their first letters.
 var dWrapped = map[string]string{"O": "shared(", "x": "const(", "y": "immutable(", "Ng": "inout(", "Nh": "__vector("}
 
@@ -23,42 +26,38 @@ func (d *dName) typ() string {
 			return open + d.typ() + ")"
 		}
 	}
+	for code, text := range dWords {
+		if d.skip(code) {
+			return text
+		}
+	}
 	c := d.peek()
 	if text, ok := dBasic[c]; ok {
 		d.at++
 		return text
 	}
-	switch c {
-	case 'F', 'U', 'W', 'V', 'R', 'Y':
+	switch {
+	case d.isCallConvention():
 		return d.functionType()
-	case 'Q':
+	case c == 'Q':
 		return d.referred((*dName).typ)
 	}
 	d.at++
+	return d.compound(c)
+}
+
+// compound reads what follows the letter of a type with a name, or one that is made of
+// others.
+func (d *dName) compound(c byte) string {
 	switch c {
-	case 'N':
-		return d.noreturn()
 	case 'I', 'C', 'S', 'E', 'T':
 		return d.qualified(false)
 	case 'B':
 		return d.tuple()
-	case 'z':
-		return d.wide()
-	}
-	return d.compound(c)
-}
-
-// compound reads what follows the letter of a type that is made of others.
-func (d *dName) compound(c byte) string {
-	switch c {
 	case 'A':
 		return d.typ() + "[]"
 	case 'G':
-		start := d.at
-		for isDigit(d.peek()) {
-			d.at++
-		}
-		length := d.in[start:d.at]
+		length := d.digits()
 		return d.typ() + "[" + length + "]"
 	case 'H':
 		key := d.typ()
@@ -80,24 +79,6 @@ func (d *dName) delegate() string {
 		return d.referred((*dName).functionType) + "delegate" + modifiers
 	}
 	return d.functionType() + "delegate" + modifiers
-}
-
-func (d *dName) noreturn() string {
-	if d.skip("n") {
-		return "typeof(*null)"
-	}
-	return d.fail()
-}
-
-// wide reads the rest of a 128-bit integer's type.
-func (d *dName) wide() string {
-	switch {
-	case d.skip("i"):
-		return "cent"
-	case d.skip("k"):
-		return "ucent"
-	}
-	return d.fail()
 }
 
 // referred reads a type where a reference leads. Each must lead further back than the
@@ -131,32 +112,6 @@ func (d *dName) tuple() string {
 	return "tuple(" + strings.Join(all, ", ") + ")"
 }
 
-// modifiers reads those of a function's this: " const".
-func (d *dName) modifiers() (out string) {
-	for {
-		switch {
-		case d.skip("x"):
-			return out + " const"
-		case d.skip("y"):
-			return out + " immutable"
-		case d.skip("O"):
-			out += " shared"
-		case d.skip("Ng"):
-			out += " inout"
-		default:
-			return out
-		}
-	}
-}
-
-// dConventions are how functions are called.
-var dConventions = map[byte]string{'F': "", 'U': "extern(C) ", 'W': "extern(Windows) ", 'V': "extern(Pascal) ", 'R': "extern(C++) ", 'Y': "extern(Objective-C) "}
-
-func (d *dName) isCallConvention() bool {
-	_, ok := dConventions[d.peek()]
-	return ok
-}
-
 // function reads a function's type up to its result.
 func (d *dName) function() (convention, attributes, args string) {
 	convention, ok := dConventions[d.peek()]
@@ -172,23 +127,6 @@ func (d *dName) function() (convention, attributes, args string) {
 func (d *dName) functionType() string {
 	convention, attributes, args := d.function()
 	return convention + d.typ() + args + " " + attributes
-}
-
-var dAttributes = map[string]string{
-	"Na": "pure ", "Nb": "nothrow ", "Nc": "ref ", "Nd": "@property ", "Ne": "@trusted ", "Nf": "@safe ", "Ni": "@nogc ",
-	"Nj": "return ", "Nl": "scope ", "Nm": "@live ",
-}
-
-func (d *dName) attributes() (out string) {
-	for d.at+2 <= len(d.in) {
-		text, ok := dAttributes[d.in[d.at:d.at+2]]
-		if !ok {
-			return out
-		}
-		d.at += 2
-		out += text
-	}
-	return out
 }
 
 // arguments reads parameters up to their end.
@@ -215,27 +153,4 @@ func (d *dName) arguments() string {
 		out.WriteString(d.typ())
 	}
 	return ""
-}
-
-func (d *dName) storage() (out string) {
-	if d.skip("M") {
-		out += "scope "
-	}
-	if d.skip("Nk") {
-		out += "return "
-	}
-	switch {
-	case d.skip("I"):
-		out += "in "
-		if d.skip("K") {
-			out += "ref "
-		}
-	case d.skip("J"):
-		out += "out "
-	case d.skip("K"):
-		out += "ref "
-	case d.skip("L"):
-		out += "lazy "
-	}
-	return out
 }

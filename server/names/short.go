@@ -57,34 +57,38 @@ type shortener struct {
 // run reports whether the name was understood.
 func (s *shortener) run() bool {
 	for s.at < len(s.in) {
-		ok, more := true, true
-		switch c := s.in[s.at]; {
-		case s.isOperator():
-			s.operator()
-		case c == '{':
-			ok = s.braces()
-		case c == '<':
-			ok = s.angles()
-		case c == '!':
-			ok = s.instance()
-		case c == '(':
-			ok, more = s.parentheses()
-		case c == ' ':
-			ok = s.space()
-		case c == '>' || c == ')' || c == '}':
-			ok = false
-		default:
-			s.out = append(s.out, c)
-			s.at++
-		}
-		if !ok {
-			return false
-		}
-		if !more {
-			return true
+		if ok, more := s.step(); !ok || !more {
+			return ok
 		}
 	}
 	return true
+}
+
+// step reads what begins with the next character. ok says whether it was understood,
+// more whether the name goes on after it.
+func (s *shortener) step() (ok, more bool) {
+	if s.isOperator() {
+		s.operator()
+		return true, true
+	}
+	switch c := s.in[s.at]; c {
+	case '{':
+		return s.braces(), true
+	case '<':
+		return s.angles(), true
+	case '!':
+		return s.instance(), true
+	case '(':
+		return s.parentheses()
+	case ' ':
+		return s.space(), true
+	case '>', ')', '}':
+		return false, false
+	default:
+		s.out = append(s.out, c)
+		s.at++
+		return true, true
+	}
 }
 
 // next reports whether the text goes on with t.
@@ -281,7 +285,7 @@ func (s *shortener) group(at int) (end int, ok bool) {
 		switch c := in[i]; {
 		case c == closing && (c != '>' || in[i-1] != '-'):
 			return i + 1, true
-		case c == '(' || c == '{' || c == '<' && opening == '<':
+		case opens(c, opening):
 			if i, ok = s.group(i); !ok {
 				return 0, false
 			}
@@ -293,6 +297,9 @@ func (s *shortener) group(at int) (end int, ok bool) {
 	}
 	return 0, false
 }
+
+// opens says whether a character opens brackets within those of opening.
+func opens(c, opening byte) bool { return c == '(' || c == '{' || c == '<' && opening == '<' }
 
 // operatorLength is how long the operator's name is that text begins with, 1 if it
 // begins with none.

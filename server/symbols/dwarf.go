@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )

@@ -31,67 +31,70 @@ type tree struct {
 	ranges [][2]uint64
 }
 
-// readFunctions reads which addresses the unit's functions have, once. Functions
-// nest in namespaces, types, modules and each other, so all entries are looked at.
-func (u *unit) readFunctions() (*spans, error) {
-	if u.functions != nil || u.err != nil {
-		return u.functions, u.err
+// functions are a unit's functions.
+type functions struct {
+	u     *unit
+	spans *spans           // nil: not read yet
+	trees map[uint64]*tree // those that were asked for, by the offset of their entries
+}
+
+// read reads which addresses the functions have, once. Functions nest in namespaces,
+// types, modules and each other, so all entries are looked at.
+func (f *functions) read() (*spans, error) {
+	u := f.u
+	if f.spans != nil || u.err != nil {
+		return f.spans, u.err
 	}
 	found := &spans{}
 	var e entry
-	var failed error
-	err := u.walk(u.first, func(c *cursor, at uint64, a *abbrev, _ int) bool {
+	u.err = u.walk(u.first, func(c *cursor, at uint64, a *abbrev, _ int) (into bool, err error) {
 		if a.tag != dwarf.TagSubprogram {
-			return true
+			return true, nil
 		}
 		c.readEntry(at, a, u.sizes, &e)
-		err := u.ranges(&e, func(low, high uint64) {
-			if !found.add(low, high, at) {
-				failed = errManySpan
-			}
-		})
-		if err != nil && failed == nil {
-			failed = err
+		room := true
+		err = u.ranges(&e, func(low, high uint64) { room = room && found.add(low, high, at) })
+		if !room {
+			err = errManySpan
 		}
-		return true
+		return true, err
 	})
-	if err == nil {
-		err = failed
+	if u.err != nil { // what was read of it tells nothing for certain
+		return nil, u.err
 	}
-	if err != nil {
-		u.err = err // what was read of it tells nothing for certain
-		return nil, err
-	}
-	u.functions = found
+	f.spans = found
 	return found, nil
 }
 
-// functionAt returns the function with an address.
-func (u *unit) functionAt(addr uint64) (*tree, error) {
-	functions, err := u.readFunctions()
+// at returns the function with an address.
+func (f *functions) at(addr uint64) (*tree, error) {
+	all, err := f.read()
 	if err != nil {
 		return nil, err
 	}
-	for s := range functions.at(addr) {
-		if t, ok := u.trees[s.of]; ok {
+	for s := range all.at(addr) {
+		if t, ok := f.trees[s.of]; ok {
 			return t, nil
 		}
-		t, err := u.readTree(s.of)
+		t, err := readTree(f.u, s.of)
 		if err != nil {
+			f.u.err = err
 			return nil, err
 		}
-		u.trees[s.of] = t
+		if f.trees == nil {
+			f.trees = make(map[uint64]*tree)
+		}
+		f.trees[s.of] = t
 		return t, nil
 	}
 	return nil, ErrUnknown
 }
 
 // readTree reads the calls that were inlined into the function at off.
-func (u *unit) readTree(off uint64) (*tree, error) {
+func readTree(u *unit, off uint64) (*tree, error) {
 	t := &tree{off: off}
-	var failed error
 	var open []int // the calls that the entry lies in, by the depth of their entries
-	err := u.walk(off, func(c *cursor, at uint64, a *abbrev, depth int) bool {
+	err := u.walk(off, func(c *cursor, at uint64, a *abbrev, depth int) (into bool, err error) {
 		for len(open) < depth {
 			open = append(open, -1)
 		}
@@ -102,31 +105,25 @@ func (u *unit) readTree(off uint64) (*tree, error) {
 		}
 		switch {
 		case depth > 0 && a.tag == dwarf.TagSubprogram:
-			return false // another function
+			return false, nil // another function
 		case a.tag == dwarf.TagInlinedSubroutine:
-			if err := u.addInlined(t, c, at, a, parent); err != nil && failed == nil {
-				failed = err
-			}
+			var e entry
+			c.readEntry(at, a, u.sizes, &e)
+			err = t.add(u, &e, parent)
 			parent = len(t.nodes) - 1
 		}
 		open = append(open, parent)
-		return true
+		return true, err
 	})
-	if err == nil {
-		err = failed
-	}
 	if err != nil {
-		u.err = err
 		return nil, err
 	}
 	return t, nil
 }
 
-// addInlined reads one inlined call.
-func (u *unit) addInlined(t *tree, c *cursor, at uint64, a *abbrev, parent int) error {
-	var e entry
-	c.readEntry(at, a, u.sizes, &e)
-	n := inlined{off: at, parent: parent, begin: len(t.ranges)}
+// add adds the inlined call of an entry.
+func (t *tree) add(u *unit, e *entry, parent int) error {
+	n := inlined{off: e.off, parent: parent, begin: len(t.ranges)}
 	if parent >= 0 {
 		n.nesting = t.nodes[parent].nesting + 1
 	}
@@ -135,7 +132,7 @@ func (u *unit) addInlined(t *tree, c *cursor, at uint64, a *abbrev, parent int) 
 	}
 	n.file, n.hasFile = e.attrs[atCallFile].constant()
 	n.line, n.column = number(e.attrs[atCallLine]), number(e.attrs[atCallColumn])
-	err := u.ranges(&e, func(low, high uint64) { t.ranges = append(t.ranges, [2]uint64{low, high}) })
+	err := u.ranges(e, func(low, high uint64) { t.ranges = append(t.ranges, [2]uint64{low, high}) })
 	n.endRange = len(t.ranges)
 	t.nodes = append(t.nodes, n)
 	if len(t.ranges) > maxSpans {
@@ -171,7 +168,7 @@ func (u *unit) calls(addr uint64) (calls []Call, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.functionAt(addr)
+	t, err := d.functions.at(addr)
 	if err != nil && !errors.Is(err, ErrUnknown) {
 		return nil, err
 	}
@@ -179,24 +176,35 @@ func (u *unit) calls(addr uint64) (calls []Call, err error) {
 	if err != nil { // names and calls hold all the same
 		u.t.problem(u, err)
 	}
-	file, line, column, ok := lines.find(addr)
+	at, ok := lines.find(addr)
 	if t == nil {
 		if !ok {
 			return nil, ErrUnknown
 		}
-		return []Call{{File: file, Line: line, Column: column}}, nil
+		return []Call{at}, nil
 	}
 	for i := t.innermost(addr); i >= 0; i = t.nodes[i].parent {
 		n := &t.nodes[i]
-		is := d.namesOf(n.off)
-		calls = append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column, Inlined: true, Function: true})
-		file, line, column = "", 0, 0
-		if n.hasFile && lines != nil {
-			if file = lines.file(n.file); file != "" {
-				line, column = n.line, n.column
-			}
-		}
+		calls = append(calls, d.call(n.off, at, true))
+		at = lines.callOf(n)
 	}
-	is := d.namesOf(t.off)
-	return append(calls, Call{Linkage: is.linkage, Name: is.name, File: file, Line: line, Column: column, Function: true}), nil
+	return append(calls, d.call(t.off, at, false)), nil
+}
+
+// call returns the call of the function at an entry, with a place in it.
+func (u *unit) call(off uint64, at Call, inlined bool) Call {
+	n := u.namesOf(off)
+	at.Linkage, at.Name, at.Inlined, at.Function = n.linkage, n.name, inlined, true
+	return at
+}
+
+// callOf returns the place of an inlined call.
+func (t *lineTable) callOf(n *inlined) (at Call) {
+	if t == nil || !n.hasFile {
+		return Call{}
+	}
+	if at.File = t.file(n.file); at.File != "" {
+		at.Line, at.Column = n.line, n.column
+	}
+	return at
 }

@@ -103,23 +103,31 @@ func (t *Table) readAranges() *spans {
 	return t.aranges
 }
 
-// readSet reads the ranges of one unit, behind the length.
-func (t *Table) readSet(c *cursor, offsetSize int) {
+// readSetHeader reads what is between the length of a set of ranges and the first range:
+// the unit that they are of, and the size of addresses.
+func readSetHeader(c *cursor, offsetSize int) (of, size uint64) {
 	begin := c.off - uint64(offsetSize) - uint64(offsetSize/8*4) // where the length is
 	version := c.uint(2)
-	of := c.uint(offsetSize)
-	size, segment := c.u8(), c.u8()
+	of = c.uint(offsetSize)
+	size = c.u8()
+	segment := c.u8()
 	if version != 2 || size != 4 && size != 8 || segment != 0 {
 		c.fail("a set of ranges of an unknown form")
-		return
+		return 0, 0
 	}
 	if over := (c.off - begin) % (2 * size); over != 0 {
 		c.skip(2*size - over)
 	}
-	for c.end-c.off >= 2*size {
+	return of, size
+}
+
+// readSet reads the ranges of one unit, behind the length.
+func (t *Table) readSet(c *cursor, offsetSize int) {
+	of, size := readSetHeader(c, offsetSize)
+	for c.err == nil && c.end-c.off >= 2*size {
 		low, n := c.uint(int(size)), c.uint(int(size))
 		switch {
-		case low == 0 && n == 0 || c.err != nil:
+		case low == 0 && n == 0:
 			return
 		case low == 0 && !t.src.Unlinked || low+n <= low: // dropped by the linker, or invalid
 		case !t.aranges.add(low, low+n, of):
@@ -159,7 +167,7 @@ func (u *unit) addRanges(to *spans) error {
 	if err != nil {
 		return err
 	}
-	functions, err := d.readFunctions()
+	functions, err := d.functions.read()
 	if err != nil {
 		return err
 	}

@@ -139,14 +139,7 @@ func (c *cursor) field(z sizes, at *field) value {
 	v := value{form: f}
 	switch l.shape {
 	case shapeFixed:
-		if l.size > 8 {
-			v.n = c.off
-			c.skip(uint64(l.size))
-		} else if l.size > 0 {
-			v.n = c.uint(l.size)
-		} else {
-			v.n = 1 // a flag
-		}
+		v.n = c.fixed(l.size)
 	case shapeULEB:
 		v.n = c.uleb()
 		c.skip(uint64(l.size))
@@ -155,20 +148,39 @@ func (c *cursor) field(z sizes, at *field) value {
 	case shapeText:
 		v.n = c.text()
 	case shapeBlock:
-		n := uint64(0)
-		if l.size == 0 {
-			n = c.uleb()
-		} else {
-			n = c.uint(l.size)
-		}
-		v.n = c.off
-		c.skip(n)
+		v.n = c.block(l.size)
 	case shapeImplicit:
 		v.n = uint64(at.implicit)
 	default:
 		c.fail(fmt.Sprintf("the unknown form %#x", uint16(f)))
 	}
 	return v
+}
+
+// fixed reads a value of a fixed size; one of more than 8 bytes is where it begins.
+func (c *cursor) fixed(size int) uint64 {
+	switch {
+	case size == 0:
+		return 1 // a flag
+	case size <= 8:
+		return c.uint(size)
+	}
+	at := c.off
+	c.skip(uint64(size))
+	return at
+}
+
+// block skips a block, and returns where it begins.
+func (c *cursor) block(size int) (at uint64) {
+	n := uint64(0)
+	if size == 0 {
+		n = c.uleb()
+	} else {
+		n = c.uint(size)
+	}
+	at = c.off
+	c.skip(n)
+	return at
 }
 
 // absent says that the entry has no such attribute.

@@ -105,9 +105,9 @@ func (t *lineTable) text(v value) (string, error) {
 
 // find returns the place of an instruction: the last row at or before its address in
 // the sequence. Line 0 means that there is none.
-func (t *lineTable) find(addr uint64) (file string, line, column int, ok bool) {
+func (t *lineTable) find(addr uint64) (at Call, ok bool) {
 	if t == nil {
-		return "", 0, 0, false
+		return at, false
 	}
 	i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].low > addr })
 	for i--; i >= 0 && t.sequences[i].reach > addr; i-- {
@@ -117,9 +117,9 @@ func (t *lineTable) find(addr uint64) (file string, line, column int, ok bool) {
 		}
 		rows := t.rows[s.begin:s.end]
 		r := rows[sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })-1]
-		return t.file(uint64(r.file)), int(r.line), int(r.column), true
+		return Call{File: t.file(uint64(r.file)), Line: int(r.line), Column: int(r.column)}, true
 	}
-	return "", 0, 0, false
+	return at, false
 }
 
 // close ends the sequence that began with row begin. Code that the linker has
@@ -198,17 +198,7 @@ func (u *unit) readLines(off uint64) (*lineTable, error) {
 
 // readHeader reads what comes behind the length, up to the program.
 func (t *lineTable) readHeader(c *cursor, offsetSize int) *machine {
-	t.version = int(c.uint(2))
-	t.sizes = sizes{version: t.version, address: t.u.address, offset: offsetSize}
-	if c.err == nil && (t.version < 2 || t.version > 5) {
-		c.fail(fmt.Sprintf("version %d of line tables", t.version))
-	}
-	if t.version >= 5 {
-		t.sizes.address = int(c.u8())
-		if c.u8() != 0 {
-			c.fail("addresses with segments")
-		}
-	}
+	t.readSizes(c, offsetSize)
 	n := c.uint(offsetSize)
 	program := c.off + n
 	if n > c.end-c.off {
@@ -227,6 +217,21 @@ func (t *lineTable) readHeader(c *cursor, offsetSize int) *machine {
 		c.skip(program - c.off)
 	}
 	return m
+}
+
+// readSizes reads the version, and the sizes that it has.
+func (t *lineTable) readSizes(c *cursor, offsetSize int) {
+	t.version = int(c.uint(2))
+	t.sizes = sizes{version: t.version, address: t.u.address, offset: offsetSize}
+	if c.err == nil && (t.version < 2 || t.version > 5) {
+		c.fail(fmt.Sprintf("version %d of line tables", t.version))
+	}
+	if t.version >= 5 {
+		t.sizes.address = int(c.u8())
+		if c.u8() != 0 {
+			c.fail("addresses with segments")
+		}
+	}
 }
 
 // readFiles4 reads folders and files up to version 4.

@@ -120,11 +120,7 @@ func (m *machine) extended(c *cursor, t *lineTable) {
 		m.begin = len(t.rows)
 		m.reset()
 	case lneSetAddress:
-		if size := n - 1; size == 4 || size == 8 {
-			m.addr, m.opIndex = c.uint(int(size)), 0
-		} else {
-			c.fail("an address of an invalid size")
-		}
+		m.setAddress(c, n-1)
 	case lneDefineFile:
 		t.addFile(c, c.text())
 	}
@@ -134,4 +130,12 @@ func (m *machine) extended(c *cursor, t *lineTable) {
 	if c.err == nil {
 		c.skip(next - c.off)
 	}
+}
+
+func (m *machine) setAddress(c *cursor, size uint64) {
+	if size != 4 && size != 8 {
+		c.fail("an address of an invalid size")
+		return
+	}
+	m.addr, m.opIndex = c.uint(int(size)), 0
 }

@@ -17,45 +17,46 @@ func (u *unit) namesOf(off uint64) names {
 	if n, ok := u.t.names[key]; ok {
 		return n
 	}
-	n, err := u.findNames(off)
-	if err != nil {
+	var n names
+	if err := n.read(u, off); err != nil {
 		u.t.problem(u, err)
 	}
 	u.t.names[key] = n
 	return n
 }
 
-func (u *unit) findNames(off uint64) (n names, err error) {
-	at := u
+func (n *names) read(u *unit, off uint64) error {
 	for range maxHops {
-		e, _, err := at.entryAt(off)
+		e, _, err := u.entryAt(off)
 		if err != nil {
-			return n, err
+			return err
 		}
-		if err := at.fill(&n.linkage, e.attrs[atLinkageName]); err != nil {
-			return n, err
-		}
-		if err := at.fill(&n.name, e.attrs[atName]); err != nil {
-			return n, err
+		if err := n.add(u, &e); err != nil {
+			return err
 		}
 		next := e.attrs[atOrigin]
 		if next.absent() {
 			next = e.attrs[atSpecification]
 		}
 		if next.absent() || n.linkage != "" && n.name != "" {
-			return n, nil
+			return nil
 		}
-		if at, off, err = at.follow(next); err != nil {
-			return n, err
+		if u, off, err = u.follow(next); err != nil {
+			return err
 		}
 	}
-	return n, errHops
+	return errHops
 }
 
-// fill sets a name that is not known yet.
-func (u *unit) fill(name *string, v value) (err error) {
-	if *name == "" && !v.absent() {
-		*name, err = u.text(v)
+// add takes the names that are not known yet from an entry.
+func (n *names) add(u *unit, e *entry) (err error) {
+	if v := e.attrs[atLinkageName]; n.linkage == "" && !v.absent() {
+		if n.linkage, err = u.text(v); err != nil {
+			return err
+		}
+	}
+	if v := e.attrs[atName]; n.name == "" && !v.absent() {
+		n.name, err = u.text(v)
 	}
 	return err
 }

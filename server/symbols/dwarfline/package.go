@@ -25,21 +25,21 @@ type contribution struct {
 	at, size [packRnglists + 1]uint64
 }
 
-// fromPackage returns the unit's split unit from the package, nil if there is no
+// fromPackage returns the split unit from the package, nil if there is no
 // package or it does not have the unit.
-func (u *unit) fromPackage() (*unit, error) {
-	p, err := u.t.openPackage()
+func (s *splitUnits) fromPackage() (*unit, error) {
+	p, err := s.skeleton.t.openPackage()
 	if p == nil || err != nil {
 		return nil, err
 	}
-	row, ok := p.rows[u.id]
+	row, ok := p.rows[s.skeleton.id]
 	if !ok {
 		return nil, nil
 	}
-	s := u.splitSections(p.t)
-	s.strOffsetsAt, s.rnglistsAt = row.at[packStrOffsets], row.at[packRnglists]
+	in := s.sections(p.t)
+	in.strOffsetsAt, in.rnglistsAt = row.at[packStrOffsets], row.at[packRnglists]
 	begin := row.at[packInfo]
-	return u.findSplit(s, row.at[packAbbrev], begin, begin+row.size[packInfo])
+	return s.find(in, row.at[packAbbrev], begin, begin+row.size[packInfo])
 }
 
 // openPackage opens the package, once.

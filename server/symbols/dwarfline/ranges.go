@@ -33,8 +33,9 @@ func (u *unit) ranges(e *entry, each func(low, high uint64)) error {
 	if list.absent() {
 		return nil
 	}
+	l := rangeList{u: u, base: u.base, each: real}
 	if u.version >= 5 {
-		return u.rangeList5(list, real)
+		return l.read5(list)
 	}
 	off, ok := list.offset()
 	if !ok {
@@ -43,7 +44,7 @@ func (u *unit) ranges(e *entry, each func(low, high uint64)) error {
 	if e.tag != dwarf.TagCompileUnit { // the skeleton's own are not relative
 		off += u.rangesBase
 	}
-	return u.rangeList4(off, real)
+	return l.read4(off)
 }
 
 // bounds returns the range from low_pc to high_pc, which is an address or a size.
@@ -58,29 +59,45 @@ func (u *unit) bounds(low, high value) (start, end uint64, err error) {
 	return start, end, err
 }
 
-// rangeList4 reads a list of .debug_ranges (DWARF 4, section 2.17.3).
-func (u *unit) rangeList4(off uint64, each func(low, high uint64)) error {
-	s := u.from.ranges
-	c := cursorAt(s, u.t.order, off, s.size())
-	base, newBase := u.base, ^uint64(0)>>(64-8*u.address)
-	for range maxRanges {
-		low, high := c.uint(u.address), c.uint(u.address)
-		switch {
-		case c.err != nil || low == 0 && high == 0:
-			return c.err
-		case low == newBase:
-			base = high
-		case low != high:
-			each(base+low, base+high)
-		}
-	}
-	c.fail("too many ranges")
-	return c.err
+// dropped says whether an address stands for code that the linker has dropped.
+func (u *unit) dropped(addr uint64) bool { return addr == 0 && !u.t.src.Unlinked || u.isMark(addr) }
+
+// isMark says whether an address is no place of code: all ones, or one less in lists
+// where all ones mean something.
+func (z sizes) isMark(addr uint64) bool { return addr >= ^uint64(0)>>(64-8*z.address)-1 }
+
+// rangeList is a list of ranges that is being read.
+type rangeList struct {
+	u    *unit
+	c    cursor
+	base uint64 // the address that ranges count from
+	each func(low, high uint64)
+	err  error // the first of an index of an address
 }
 
-// rangeList5 reads a list of .debug_rnglists.
-func (u *unit) rangeList5(list value, each func(low, high uint64)) error {
-	s := u.from.rnglists
+// read4 reads a list of .debug_ranges (DWARF 4, section 2.17.3).
+func (l *rangeList) read4(off uint64) error {
+	s := l.u.from.ranges
+	l.c = cursorAt(s, l.u.t.order, off, s.size())
+	newBase := ^uint64(0) >> (64 - 8*l.u.address)
+	for range maxRanges {
+		low, high := l.address(), l.address()
+		switch {
+		case l.c.err != nil || low == 0 && high == 0:
+			return l.c.err
+		case low == newBase:
+			l.base = high
+		case low != high:
+			l.each(l.base+low, l.base+high)
+		}
+	}
+	l.c.fail("too many ranges")
+	return l.c.err
+}
+
+// read5 reads a list of .debug_rnglists.
+func (l *rangeList) read5(list value) error {
+	u, s := l.u, l.u.from.rnglists
 	off, ok := list.offset()
 	if list.form == formRnglistx {
 		at, err := u.indexed(s, u.rnglistsBase, list.n, u.offset)
@@ -92,64 +109,60 @@ func (u *unit) rangeList5(list value, each func(low, high uint64)) error {
 	if !ok {
 		return errNoRef
 	}
-	c := cursorAt(s, u.t.order, off, s.size())
-	base := u.base
+	l.c = cursorAt(s, u.t.order, off, s.size())
 	for range maxRanges {
-		kind := c.u8()
-		if c.err != nil || kind == rleEndOfList {
-			return c.err
+		kind := l.c.u8()
+		if l.c.err != nil || kind == rleEndOfList {
+			return l.c.err
 		}
-		if err := u.rangeEntry(&c, kind, &base, each); err != nil {
-			return err
+		low, high := l.entry(kind)
+		switch {
+		case l.c.err != nil:
+			return l.c.err
+		case l.err != nil:
+			return l.err
+		case !u.isMark(l.base):
+			l.each(low, high)
 		}
 	}
-	c.fail("too many ranges")
-	return c.err
+	l.c.fail("too many ranges")
+	return l.c.err
 }
 
-// rangeEntry reads what follows the kind of an entry of a range list.
-func (u *unit) rangeEntry(c *cursor, kind uint64, base *uint64, each func(low, high uint64)) (err error) {
-	indexed := func() uint64 {
-		at, e := u.addressAt(c.uleb())
-		if err == nil {
-			err = e
-		}
-		return at
-	}
-	var low, high uint64
+// entry reads what follows the kind of an entry of .debug_rnglists. The range is empty
+// if the entry has none.
+func (l *rangeList) entry(kind uint64) (low, high uint64) {
 	switch kind {
 	case rleBaseAddressx:
-		*base = indexed()
+		l.base = l.indexed()
 	case rleStartxEndx:
-		low, high = indexed(), indexed()
+		low, high = l.indexed(), l.indexed()
 	case rleStartxLength:
-		low = indexed()
-		high = low + c.uleb()
+		low = l.indexed()
+		high = low + l.c.uleb()
 	case rleOffsetPair:
-		low, high = c.uleb(), c.uleb()
-		low, high = *base+low, *base+high
+		low, high = l.c.uleb(), l.c.uleb()
+		low, high = l.base+low, l.base+high
 	case rleBaseAddress:
-		*base = c.uint(u.address)
+		l.base = l.address()
 	case rleStartEnd:
-		low, high = c.uint(u.address), c.uint(u.address)
+		low, high = l.address(), l.address()
 	case rleStartLength:
-		low = c.uint(u.address)
-		high = low + c.uleb()
+		low = l.address()
+		high = low + l.c.uleb()
 	default:
-		c.fail("an unknown kind of range")
+		l.c.fail("an unknown kind of range")
 	}
-	if c.err != nil {
-		return c.err
-	}
-	if err == nil && !u.isMark(*base) {
-		each(low, high)
-	}
-	return err
+	return low, high
 }
 
-// dropped says whether an address stands for code that the linker has dropped.
-func (u *unit) dropped(addr uint64) bool { return addr == 0 && !u.t.src.Unlinked || u.isMark(addr) }
+func (l *rangeList) address() uint64 { return l.c.uint(l.u.address) }
 
-// isMark says whether an address is no place of code: all ones, or one less in lists
-// where all ones mean something.
-func (u *unit) isMark(addr uint64) bool { return addr >= ^uint64(0)>>(64-8*u.address)-1 }
+// indexed reads the index of an address.
+func (l *rangeList) indexed() uint64 {
+	at, err := l.u.addressAt(l.c.uleb())
+	if l.err == nil {
+		l.err = err
+	}
+	return at
+}

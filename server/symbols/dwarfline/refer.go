@@ -90,7 +90,7 @@ func (u *unit) follow(v value) (*unit, uint64, error) {
 			return u, v.n, nil
 		}
 		if u.isSplit() {
-			return u.splitSibling(v.n)
+			return u.skeleton.split.follow(u.from.infoAt, v.n)
 		}
 		to, err := u.t.unitWith(v.n)
 		return to, v.n, err
@@ -110,11 +110,16 @@ func (u *unit) follow(v value) (*unit, uint64, error) {
 // unitWith returns the unit with an entry at an offset in .debug_info.
 func (t *Table) unitWith(off uint64) (*unit, error) {
 	t.listUnits(off)
-	i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].end > off })
-	if i == len(t.listed) || off < t.listed[i].first {
+	return unitWith(t.listed, off)
+}
+
+// unitWith returns the unit with an entry at an offset, of units in their order.
+func unitWith(all []*unit, off uint64) (*unit, error) {
+	i := sort.Search(len(all), func(i int) bool { return all[i].end > off })
+	if i == len(all) || off < all[i].first {
 		return nil, errRefNowhere
 	}
-	return t.listed[i], t.listed[i].open()
+	return all[i], all[i].open()
 }
 
 // alternateFile returns the table of the file that dwz has moved common entries to.

@@ -3,7 +3,6 @@ package dwarfline
 import (
 	"errors"
 	"fmt"
-	"sort"
 )
 
 var (
@@ -24,6 +23,14 @@ func (e *SplitError) Error() string { return fmt.Sprintf("split unit %s: %v", e.
 // Unwrap returns the cause.
 func (e *SplitError) Unwrap() error { return e.Err }
 
+// splitUnits are the split units that belong to a skeleton.
+type splitUnits struct {
+	skeleton *unit
+	opened   bool
+	unit     *unit   // with the skeleton's ID; nil if there is none
+	all      []*unit // that are in the file, or in the package for this skeleton
+}
+
 // described returns the unit with the entries: the split unit of a skeleton, else the
 // unit itself. Some compilers leave functions and inlined calls in the skeleton
 // too (clang's -fsplit-dwarf-inlining): they serve where the split unit is missing.
@@ -32,32 +39,32 @@ func (u *unit) described() (*unit, error) {
 	if name.absent() || u.isSplit() {
 		return u, nil
 	}
-	if !u.splitRead {
-		u.splitRead = true
+	if !u.split.opened {
+		u.split.opened = true
 		var err error
-		if u.split, err = u.openSplit(name); err != nil {
+		if u.split.unit, err = u.split.open(name); err != nil {
 			u.t.problem(u, err)
 		}
 	}
-	if u.split != nil {
-		return u.split, nil
+	if u.split.unit != nil {
+		return u.split.unit, nil
 	}
-	if own, err := u.readFunctions(); err != nil || len(own.all) > 0 {
+	if own, err := u.functions.read(); err != nil || len(own.all) > 0 {
 		return u, err
 	}
 	return nil, ErrUnknown
 }
 
-// openSplit opens the split unit of a skeleton: from the package with all of them,
+// open opens the split unit: from the package with all of them,
 // else from the file that it names.
-func (u *unit) openSplit(v value) (*unit, error) {
-	name, err := u.text(v)
+func (s *splitUnits) open(v value) (*unit, error) {
+	name, err := s.skeleton.text(v)
 	if err != nil {
 		return nil, err
 	}
-	split, err := u.fromPackage()
+	split, err := s.fromPackage()
 	if split == nil && err == nil {
-		split, err = u.fromSplitFile(name)
+		split, err = s.fromFile(name)
 	}
 	if err != nil {
 		return nil, &SplitError{name, err}
@@ -65,7 +72,8 @@ func (u *unit) openSplit(v value) (*unit, error) {
 	return split, nil
 }
 
-func (u *unit) fromSplitFile(name string) (*unit, error) {
+func (s *splitUnits) fromFile(name string) (*unit, error) {
+	u := s.skeleton
 	if u.t.src.Split == nil {
 		return nil, errNoSplit
 	}
@@ -80,55 +88,51 @@ func (u *unit) fromSplitFile(name string) (*unit, error) {
 	if src == nil {
 		return nil, errNoSplit
 	}
-	return u.findSplit(u.splitSections(newTable(src, u.t.budget)), 0, 0, ^uint64(0))
+	return s.find(s.sections(newTable(src, u.t.budget)), 0, 0, ^uint64(0))
 }
 
-// splitSections are the sections of a split unit: its own, and the addresses and
+// sections are those of the split unit: its own, and the addresses and
 // lines of the file with the skeleton.
-func (u *unit) splitSections(t *Table) sections {
+func (s *splitUnits) sections(t *Table) sections {
+	k := s.skeleton.from
 	return sections{
 		info: t.section(".debug_info.dwo"), abbrev: t.section(".debug_abbrev.dwo"), str: t.section(".debug_str.dwo"),
 		strOffsets: t.section(".debug_str_offsets.dwo"), rnglists: t.section(".debug_rnglists.dwo"),
-		addr: u.from.addr, ranges: u.from.ranges, line: u.from.line, lineStr: u.from.lineStr,
+		addr: k.addr, ranges: k.ranges, line: k.line, lineStr: k.lineStr,
 	}
 }
 
-// findSplit returns the split unit with the ID among those at from, to.
-func (u *unit) findSplit(s sections, abbrevAt, from, to uint64) (*unit, error) {
-	s.infoAt = from
-	for n := 0; from < min(to, s.info.size()) && n < maxUnits; n++ {
-		split, err := u.t.unitHeader(s, from)
+// find returns the split unit with the skeleton's ID among those at begin, end.
+func (s *splitUnits) find(in sections, abbrevAt, begin, end uint64) (*unit, error) {
+	in.infoAt = begin
+	for n := 0; begin < min(end, in.info.size()) && n < maxUnits; n++ {
+		split, err := s.skeleton.t.unitHeader(in, begin)
 		if err != nil {
 			return nil, err
 		}
-		from = split.end
-		split.abbrevOffset, split.skeleton = split.abbrevOffset+abbrevAt, u
-		u.splitUnits = append(u.splitUnits, split)
+		begin = split.end
+		split.abbrevOffset, split.skeleton = split.abbrevOffset+abbrevAt, s.skeleton
+		s.all = append(s.all, split)
 	}
-	for _, split := range u.splitUnits {
-		if split.kind == unitSplitType || split.version >= 5 && split.id != u.id {
+	for _, split := range s.all {
+		if split.kind == unitSplitType || split.version >= 5 && split.id != s.skeleton.id {
 			continue
 		}
 		if err := split.open(); err != nil {
 			return nil, err
 		}
-		if split.id == u.id {
+		if split.id == s.skeleton.id {
 			return split, nil
 		}
 	}
 	return nil, errOtherSplit
 }
 
-// splitSibling returns another unit of the split file, with an entry at an offset.
-func (u *unit) splitSibling(off uint64) (*unit, uint64, error) {
-	all := u.skeleton.splitUnits
-	if off > ^uint64(0)-u.from.infoAt {
+// follow returns the unit with an entry at an offset, which counts from begin.
+func (s *splitUnits) follow(begin, off uint64) (*unit, uint64, error) {
+	if off > ^uint64(0)-begin {
 		return nil, 0, errRefNowhere
 	}
-	off += u.from.infoAt
-	i := sort.Search(len(all), func(i int) bool { return all[i].end > off })
-	if i == len(all) || off < all[i].first {
-		return nil, 0, errRefNowhere
-	}
-	return all[i], off, all[i].open()
+	to, err := unitWith(s.all, begin+off)
+	return to, begin + off, err
 }

@@ -79,27 +79,30 @@ func (s *search) from(addr uint64) bool {
 	s.path = append(s.path, addr)
 	defer func() { s.path = s.path[:len(s.path)-1] }()
 	for i := range calls.sites {
-		site := &calls.sites[i]
-		if !site.tail {
-			continue
-		}
-		if s.visited++; s.visited > maxPaths {
+		if site := &calls.sites[i]; site.tail && !s.over(calls.u, site) {
 			return false
 		}
-		to, ok := s.t.target(calls.u, site, s.find)
-		if !ok {
-			return false
-		}
-		s.jumps = append(s.jumps, site.at)
-		if to == s.entry {
-			path := slices.Clone(s.jumps)
-			slices.Reverse(path)
-			s.found = append(s.found, path)
-		} else if !s.from(to) {
-			return false
-		}
-		s.jumps = s.jumps[:len(s.jumps)-1]
 	}
+	return true
+}
+
+// over follows one tail call.
+func (s *search) over(u *unit, site *callSite) bool {
+	if s.visited++; s.visited > maxPaths {
+		return false
+	}
+	to, ok := s.t.target(u, site, s.find)
+	if !ok {
+		return false
+	}
+	s.jumps = append(s.jumps, site.at)
+	defer func() { s.jumps = s.jumps[:len(s.jumps)-1] }()
+	if to != s.entry {
+		return s.from(to)
+	}
+	path := slices.Clone(s.jumps)
+	slices.Reverse(path)
+	s.found = append(s.found, path)
 	return true
 }
 
@@ -110,12 +113,12 @@ func (t *Table) sitesAt(addr uint64) (callSites, bool) {
 		if err != nil {
 			continue
 		}
-		f, err := d.functionAt(addr)
+		f, err := d.functions.at(addr)
 		if err != nil {
 			continue
 		}
-		sites, err := d.readSites(f.off)
-		if err != nil {
+		sites := callSites{u: d}
+		if err := sites.read(f.off); err != nil {
 			t.problem(u, err)
 			return sites, false
 		}
@@ -124,53 +127,43 @@ func (t *Table) sitesAt(addr uint64) (callSites, bool) {
 	return callSites{}, false
 }
 
-// readSites reads the calls of the function at off.
-func (u *unit) readSites(off uint64) (callSites, error) {
-	out := callSites{u: u}
+// read reads the calls of the function at off.
+func (s *callSites) read(off uint64) error {
 	var e entry
-	var failed error
-	err := u.walk(off, func(c *cursor, at uint64, a *abbrev, depth int) bool {
+	return s.u.walk(off, func(c *cursor, at uint64, a *abbrev, depth int) (into bool, err error) {
 		switch {
 		case depth == 0:
-			c.readEntry(at, a, u.sizes, &e)
-			out.complete = e.attrs[atAllCalls].n != 0
+			c.readEntry(at, a, s.u.sizes, &e)
+			s.complete = e.attrs[atAllCalls].n != 0
 		case a.tag == dwarf.TagSubprogram:
-			return false // another function
+			return false, nil // another function
 		case a.tag == dwarf.TagCallSite || a.tag == tagGNUCallSite:
-			c.readEntry(at, a, u.sizes, &e)
-			site, err := u.callSite(&e)
-			if err != nil && failed == nil {
-				failed = err
-			}
-			out.sites = append(out.sites, site)
+			c.readEntry(at, a, s.u.sizes, &e)
+			err = s.add(&e)
 		}
-		return true
+		return true, err
 	})
-	if err == nil {
-		err = failed
-	}
-	return out, err
 }
 
-// callSite returns the call that an entry describes. Before DWARF 5 the return
-// address is low_pc, and the target abstract_origin.
-func (u *unit) callSite(e *entry) (s callSite, err error) {
+// add adds the call that an entry describes. Before DWARF 5 the return address is
+// low_pc, and the target abstract_origin.
+func (s *callSites) add(e *entry) (err error) {
 	ret, target := e.attrs[atCallReturnPC], e.attrs[atCallOrigin]
 	if e.tag == tagGNUCallSite {
 		ret, target = e.attrs[atLowPC], e.attrs[atOrigin]
 	}
-	s.target, s.indirect = target, target.absent()
-	s.tail = e.attrs[atCallTailCall].n != 0
+	site := callSite{target: target, indirect: target.absent(), tail: e.attrs[atCallTailCall].n != 0}
 	if !ret.absent() {
-		if s.ret, err = u.addressOf(ret); err != nil {
-			return s, err
+		if site.ret, err = s.u.addressOf(ret); err != nil {
+			return err
 		}
-		s.at = s.ret - 1
+		site.at = site.ret - 1
 	}
 	if pc := e.attrs[atCallPC]; !pc.absent() {
-		s.at, err = u.addressOf(pc)
+		site.at, err = s.u.addressOf(pc)
 	}
-	return s, err
+	s.sites = append(s.sites, site)
+	return err
 }
 
 // target returns where the function begins that a call leads to.
@@ -183,7 +176,7 @@ func (t *Table) target(u *unit, s *callSite, find func(string) []uint64) (uint64
 		t.problem(u, err)
 		return 0, false
 	}
-	if at, ok := in.entryOf(off); ok {
+	if at, ok := in.functions.begin(off); ok {
 		return at, true
 	}
 	names := in.namesOf(off)
@@ -201,26 +194,22 @@ func (t *Table) target(u *unit, s *callSite, find func(string) []uint64) (uint64
 	return all[0], true
 }
 
-// entryOf returns where the function at an entry begins: it, or the one function of
+// begin returns where the function at an entry begins: it, or the one function of
 // its unit that is an instance of it.
-func (u *unit) entryOf(off uint64) (addr uint64, ok bool) {
-	functions, err := u.readFunctions()
-	if err != nil {
+func (f *functions) begin(off uint64) (addr uint64, ok bool) {
+	all, err := f.read()
+	if err != nil || len(all.all) > maxInstances {
 		return 0, false
 	}
-	if len(functions.all) > maxInstances {
-		return 0, false
-	}
-	for i := range functions.all {
-		s := &functions.all[i]
-		if s.of != off && !u.isInstance(s.of, off) {
-			continue
-		}
-		e, _, err := u.entryAt(s.of)
+	for i := range all.all {
+		e, _, err := f.u.entryAt(all.all[i].of)
 		if err != nil {
 			return 0, false
 		}
-		at, known := u.begin(&e)
+		if e.off != off && !isInstance(f.u, &e, off) {
+			continue
+		}
+		at, known := beginOf(f.u, &e)
 		if !known || ok && at != addr {
 			return 0, false
 		}
@@ -229,20 +218,18 @@ func (u *unit) entryOf(off uint64) (addr uint64, ok bool) {
 	return addr, ok
 }
 
-// isInstance says whether the function at an entry has the one at origin as its
-// abstract origin.
-func (u *unit) isInstance(off, origin uint64) bool {
-	e, _, err := u.entryAt(off)
-	if err != nil || e.attrs[atOrigin].absent() {
+// isInstance says whether a function has the one at origin as its abstract origin.
+func isInstance(u *unit, e *entry, origin uint64) bool {
+	if e.attrs[atOrigin].absent() {
 		return false
 	}
 	to, at, err := u.follow(e.attrs[atOrigin])
 	return err == nil && to == u && at == origin
 }
 
-// begin returns the address of a function's first instruction: low_pc, else the start
+// beginOf returns the address of a function's first instruction: low_pc, else the start
 // of its first range, which is the function's part that is not moved away (.cold).
-func (u *unit) begin(e *entry) (addr uint64, ok bool) {
+func beginOf(u *unit, e *entry) (addr uint64, ok bool) {
 	if low := e.attrs[atLowPC]; low.isAddress() {
 		addr, err := u.addressOf(low)
 		return addr, err == nil

@@ -35,13 +35,9 @@ type unit struct {
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 
-	split      *unit // of a skeleton: nil if there is none
-	splitRead  bool
-	splitUnits []*unit // all that are in the file, or in the package for this skeleton
-	skeleton   *unit   // of a split unit
-
-	functions *spans // nil: not read yet
-	trees     map[uint64]*tree
+	split     splitUnits // of a skeleton
+	skeleton  *unit      // of a split unit
+	functions functions
 }
 
 // sections are those that a unit's values lie in. A split unit has some of its own.
@@ -70,7 +66,8 @@ func (t *Table) unitHeader(from sections, off uint64) (*unit, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	u := &unit{t: t, start: off, end: c.off + length, from: from, kind: unitCompile, trees: make(map[uint64]*tree)}
+	u := &unit{t: t, start: off, end: c.off + length, from: from, kind: unitCompile}
+	u.split.skeleton, u.functions.u = u, u
 	u.offset, c.end = offsetSize, u.end
 	c.loaded = min(c.loaded, c.end)
 	u.err = u.readHeader(&c)
@@ -213,43 +210,4 @@ func (u *unit) abbrev(c *cursor) *abbrev {
 		c.fail(fmt.Sprintf("abbreviation %d, which the unit does not have", code))
 	}
 	return a
-}
-
-// walk calls visit for every entry from off on, in their order, until the list that
-// the entry at off is part of ends (or, if it has children, after it and them). depth counts from
-// 0. visit reads the entry's values or leaves that to walk; it returns false to
-// leave out the entry's children.
-func (u *unit) walk(off uint64, visit func(c *cursor, at uint64, a *abbrev, depth int) (into bool)) error {
-	c := u.cursor(off)
-	depth, hidden := 0, -1 // hidden: the depth of the entry whose children are left out
-	for n := 0; !c.done(); n++ {
-		if n == maxEntries {
-			c.fail("too many entries")
-			break
-		}
-		at := c.off
-		a := u.abbrev(&c)
-		if a == nil {
-			depth--
-		} else if hidden >= 0 && depth > hidden {
-			c.skipEntry(a, u.sizes)
-		} else {
-			hidden = -1
-			before := c.off
-			into := visit(&c, at, a, depth)
-			if c.off == before {
-				c.skipEntry(a, u.sizes)
-			}
-			if !into && a.children {
-				hidden = depth
-			}
-		}
-		if a != nil && a.children {
-			depth++
-		}
-		if depth <= 0 || c.err != nil {
-			break
-		}
-	}
-	return c.err
 }
