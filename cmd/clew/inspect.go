@@ -53,7 +53,7 @@ func (f *inspectFlags) address() (at uint64, err error) {
 	case f.lookup == "":
 		return 0, nil
 	case f.table:
-		return 0, usageErrorf("give --table or --lookup, not both")
+		return 0, usageErrorf("use --table or --lookup, not both")
 	}
 	if at, err = strconv.ParseUint(f.lookup, 0, 64); err != nil {
 		err = usageErrorf("--lookup %q is no address (0x... or decimal)", f.lookup)

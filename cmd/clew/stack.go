@@ -98,7 +98,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 	switch {
 	case f.core != "" && (f.pid != 0 || f.breakAt != ""):
-		return usageErrorf("--core is a target of its own: without --pid and --break")
+		return usageErrorf("--core excludes --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
 	}
@@ -108,7 +108,7 @@ func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
 	switch {
 	case f.connect != "" && (f.pid != 0 || f.breakAt != "" || f.core != "" || len(args) > 0):
-		return usageErrorf("--connect is a target of its own: without --pid, --core, --break and a program")
+		return usageErrorf("--connect excludes --pid, --core, --break and a program")
 	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
 		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
@@ -126,7 +126,7 @@ func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
 	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
-		return usageErrorf("--format pprof is binary: give -o FILE, or a pipe")
+		return usageErrorf("--format pprof is binary: write it to a file with -o FILE, or into a pipe")
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 	case f.depth < 0:
 		return usageErrorf("--depth %d is negative", f.depth)
 	case f.thread != "" && c.Flags().Changed("goroutine"):
-		return usageErrorf("give --thread or --goroutine, not both")
+		return usageErrorf("use --thread or --goroutine, not both")
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {

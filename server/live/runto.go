@@ -17,11 +17,11 @@ const loaderHook = "_dl_debug_state"
 // ExitError says that the program ended before it stopped.
 type ExitError struct {
 	Status   int    // the number of the signal that ended it, negated, if one did
-	Location string // what it should have stopped at, "" for any stop
+	Location string // where it should have stopped, "" for any stop
 	NotGo    bool   // the executable has no Go code
 }
 
-// Error says what happened and what to do.
+// Error says how the program ended and what to do.
 func (e *ExitError) Error() string {
 	if e.NotGo {
 		return e.what() + "; it is not a Go program itself: did it load a library with Go code?"
@@ -37,10 +37,10 @@ func (e *ExitError) what() string {
 		return fmt.Sprintf("location %q was not reached: the program exited with status %d; check the location's spelling (FUNCTION, FILE:LINE or *ADDRESS) and the program's arguments",
 			e.Location, e.Status)
 	}
-	return fmt.Sprintf("the program exited with status %d without stopping; give --break LOC to stop it somewhere", e.Status)
+	return fmt.Sprintf("the program exited with status %d without stopping; set a breakpoint with --break LOC", e.Status)
 }
 
-// UnknownLocationError says that nothing has the location.
+// UnknownLocationError says that no image has the location.
 type UnknownLocationError struct {
 	Location string
 	Stopped  delve.StopReason // why the program stopped before a library came that has it; "" if none can come
@@ -60,10 +60,10 @@ func RunTo(ctx context.Context, s *delve.Session, location string, notify func(s
 	return NewProcess(s).RunTo(ctx, location, notify)
 }
 
-// RunTo lets the program run until it stops by itself, or at a location. A
-// location in a library that is not loaded yet is set when it is; notify is
-// told when clew waits for that, and when the program stops by itself first. When
-// ctx ends before the program stops, the error is the context's cause.
+// RunTo resumes the program until it stops by itself, or at a location. The
+// breakpoint for a location in a library is set when the library is loaded; notify
+// gets a message when clew waits for that, and when the program stops by itself
+// first. When ctx ends before the program stops, the error is the context's cause.
 func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
 	s := p.session
 	r := &runner{session: s, process: p, location: location, notify: notify, notGo: s.InLibrary()}
@@ -95,14 +95,15 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 	}
 }
 
-// stopped says whether a stop is the one that was asked for, or else that the
-// program cannot come there. A stop where libraries may have come is neither.
+// stopped reports whether a stop is the one that was asked for. An error says that
+// the program cannot reach it. At a stop where libraries may have been loaded the
+// program goes on.
 func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
 	switch {
 	case stop.Reason == delve.StopExited:
 		return false, &ExitError{Status: stop.ExitStatus, Location: r.location, NotGo: r.notGo}
 	case stop.Reason == delve.StopLibrary && (r.location == "" || r.target != 0):
-		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
+		return false, nil // Delve stops here in a C program, to set breakpoints in Go
 	case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && stop.Breakpoint != r.target:
 		return false, r.libraries()
 	case r.location != "" && r.target == 0 && stop.Reason != delve.StopManual:
@@ -112,7 +113,7 @@ func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
 	return true, nil
 }
 
-// elsewhere says that a program has stopped before it came to the location.
+// elsewhere notifies the user that the program has stopped before the location.
 func (r *runner) elsewhere(stop delve.Stop) {
 	if r.location != "" && stop.Breakpoint != r.target {
 		r.say("the program stopped by itself (%s) before it reached %q", stop.Reason, r.location)
@@ -125,7 +126,7 @@ func (r *runner) say(format string, args ...any) {
 	}
 }
 
-// runner places the breakpoint for a location, sooner or later.
+// runner sets the breakpoint for a location as soon as it is known.
 type runner struct {
 	session  *delve.Session
 	process  *Process
@@ -133,19 +134,18 @@ type runner struct {
 	notify   func(string)
 	notGo    bool  // the executable has no Go code
 	target   int   // breakpoint at the location, 0 until it is placed
-	waiting  []int // breakpoints where libraries come
+	waiting  []int // breakpoints where libraries may have been loaded
 }
 
-// fatalFunctions are where Go's runtime ends a program: after a panic, an error of
-// its own, and a signal.
+// fatalFunctions are the functions in which Go's runtime ends a program: after a panic,
+// an error of the runtime, and a signal.
 var fatalFunctions = []string{"runtime.fatalpanic", "runtime.fatalthrow", "runtime.fatalsignal"}
 
-// stopWhereFatal places the breakpoints that make a fatal end a stop, where Delve
-// has not: it knows functions by DWARF, and a stripped program has them in Go's own
-// table only. Test: in integration, TestFatalStripped.
+// stopWhereFatal sets breakpoints in the fatal functions if Delve has not: it knows
+// functions by DWARF, and a stripped program has them in Go's table only. Test: in integration, TestFatalStripped.
 func (r *runner) stopWhereFatal() (id int, err error) {
 	if _, err := r.session.Locate(fatalFunctions[0]); err == nil || !errors.Is(err, delve.ErrNoLocation) {
-		return 0, nil // a client's own trouble is no reason not to run
+		return 0, nil // another error of Delve's shows when the program runs
 	}
 	var addrs []uint64
 	for _, name := range fatalFunctions {
@@ -164,15 +164,15 @@ func (r *runner) stopWhereFatal() (id int, err error) {
 	return id, nil
 }
 
-// start places the breakpoint, or breakpoints at the moments from which on it may be
-// possible: the program's own main function, or its entry point, when the libraries
-// that it is linked with are there, and every later change of the loader's list.
+// start sets the breakpoint. If its location is not known yet, start sets one where
+// it may become known: at main.main, or at the entry point, when the libraries that
+// the program is linked with are loaded.
 func (r *runner) start() error {
 	if ok, err := r.place(); ok || err != nil {
 		return err
 	}
 	main, err := r.session.Locate("main.main")
-	if errors.Is(err, delve.ErrNoLocation) { // a program of C's that gets Go with a library
+	if errors.Is(err, delve.ErrNoLocation) { // a C program that loads Go with a library
 		var entry uint64
 		entry, err = r.session.EntryPoint()
 		main = []uint64{entry}
@@ -188,7 +188,7 @@ func (r *runner) start() error {
 	return nil
 }
 
-// libraries is called where libraries may have come.
+// libraries tries again to set the breakpoint, when libraries may have been loaded.
 func (r *runner) libraries() error {
 	ok, err := r.place()
 	if err != nil {
@@ -239,7 +239,7 @@ func (r *runner) place() (bool, error) {
 }
 
 func (r *runner) symbols(name string) ([]uint64, error) {
-	v, err := r.process.Look(false)
+	v, err := r.process.Read(false)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const (
 	failureWindow = time.Minute
 )
 
-// Plugin is one strategy in a process of its own. It is safe for concurrent
+// Plugin is one strategy in its own process. It is safe for concurrent
 // use; Update and Yield wait for walks that are under way.
 //
 // The sections of images are kept for as long as the images are, to be sent
@@ -105,7 +105,7 @@ func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 	return nil
 }
 
-// forget gives the process up after a change that may or may not have reached
+// forget abandons the process after a change that may or may not have reached
 // it; the next one is sent the host's state. This counts as no failure.
 func (p *Plugin) forget() {
 	p.mu.Lock()

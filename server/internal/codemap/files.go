@@ -136,8 +136,8 @@ func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, e
 	switch {
 	case k != nil && sameContents(k.info, info):
 	case k != nil && k.info != nil && info != nil && os.SameFile(k.info, info):
-		// The process has this very file mapped; what it has seen of the old contents
-		// nobody knows.
+		// The process has this very file mapped; which of the old contents it has read is
+		// not known.
 		k = &known{info: info, err: fmt.Errorf("%s %w", key.path, errChanged)}
 	default:
 		k = &known{info: info}
