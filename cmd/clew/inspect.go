@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,7 @@ of --lookup, 2 wrong usage.`,
 // address checks the flags, and returns the address to look up.
 func (f *inspectFlags) address() (at uint64, err error) {
 	switch {
-	case !known(decodeFormats, f.format):
+	case !slices.Contains(decodeFormats, f.format):
 		return 0, usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
 	case f.lookup == "":
 		return 0, nil

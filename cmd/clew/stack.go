@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -121,7 +122,7 @@ func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
 
 func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	switch {
-	case !known(export.Formats, f.format):
+	case !slices.Contains(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
@@ -144,15 +145,6 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 		}
 	}
 	return nil
-}
-
-func known(list []string, s string) bool {
-	for _, k := range list {
-		if k == s {
-			return true
-		}
-	}
-	return false
 }
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
@@ -185,27 +177,19 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
-// attempts is how often stacks are assembled of a program that other clients let
-// run meanwhile.
+// attempts is how often stacks are assembled if other clients resume the program
+// meanwhile.
 const attempts = 3
 
-// assembleStill assembles the stacks that the flags name, of a program that stands
-// still all the while.
+// assembleStill assembles the stacks that the flags name, again if the program has
+// moved meanwhile.
 func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
 	for n := 1; ; n++ {
-		at, err := stop.At(ctx, process, nil, f.format == "snapshot")
-		if err != nil {
-			return nil, failf("%v", err)
-		}
-		threads, err := f.selectThreads(at)
+		result, err := f.assembleOnce(ctx, process, e)
 		if err != nil {
 			return nil, err
 		}
-		result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
-		if err := context.Cause(ctx); err != nil {
-			return nil, failf("%v", err)
-		}
-		err = at.Still()
+		err = result.at.Still()
 		if err == nil {
 			return result, nil
 		}
@@ -213,6 +197,23 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 			return nil, failf("%v", err)
 		}
 	}
+}
+
+func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
+	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	if err != nil {
+		return nil, failf("%v", err)
+	}
+	threads, err := f.selectThreads(at)
+	if err != nil {
+		return nil, err
+	}
+	one := len(threads) == 1 && f.thread != "all" && f.goroutine != "all"
+	result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && one)
+	if err := context.Cause(ctx); err != nil {
+		return nil, failf("%v", err)
+	}
+	return result, nil
 }
 
 // openTarget opens a core file, attaches, or launches and runs to the stop. done

@@ -78,10 +78,10 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 	}
 	for {
 		stop, err := s.Continue(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return stop, context.Cause(ctx)
-		case err != nil:
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			return stop, err
 		}
 		if fatal != 0 && stop.Breakpoint == fatal {
