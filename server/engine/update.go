@@ -13,11 +13,18 @@ type strategy struct {
 	Named
 	description *unwind.Description // once it was asked
 	updated     bool                // there was an update
-	target      unwind.ImageDelta   // of the last update, without its images
+	target      platform            // of the last update
 	images      map[any]described   // that it has, by their keys
 	coverage    unwind.RangeSet     // of all images that it has
 	yielded     bool                // yield was sent
 	yield       unwind.RangeSet
+}
+
+// platform is what an update says about the program itself.
+type platform struct {
+	arch    unwind.Arch
+	os      string
+	pacMask uint64
 }
 
 // described is an image that a strategy has.
@@ -48,11 +55,10 @@ func (e *Engine) update(ctx context.Context, t *strategy, in *Input, keys []any)
 	if !slices.Contains(t.description.Arches, in.Target.Arch) {
 		return false, nil
 	}
-	target := unwind.ImageDelta{Arch: in.Target.Arch, OS: in.Target.OS, PACMask: in.Target.PACMask}
+	target := platform{in.Target.Arch, in.Target.OS, in.Target.PACMask}
 	delta, images, added := e.delta(t, in, keys)
-	delta.Arch, delta.OS, delta.PACMask = target.Arch, target.OS, target.PACMask
-	sameTarget := t.target.Arch == target.Arch && t.target.OS == target.OS && t.target.PACMask == target.PACMask
-	if t.updated && sameTarget && len(delta.Added)+len(delta.Removed) == 0 {
+	delta.Arch, delta.OS, delta.PACMask = target.arch, target.os, target.pacMask
+	if t.updated && t.target == target && len(delta.Added)+len(delta.Removed) == 0 {
 		return false, nil
 	}
 	reports, err := t.Unwinder.Update(ctx, delta)
