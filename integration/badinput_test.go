@@ -258,7 +258,7 @@ func TestNeverStops(t *testing.T) {
 		t.Error(err)
 	}
 	s = launch(t, p, "plain", "break", "-o", out)
-	if s.want(t, failed); !strings.Contains(s.stderr, "without stopping; give --break") {
+	if s.want(t, failed); !strings.Contains(s.stderr, "without stopping; set a breakpoint with --break") {
 		t.Error(s)
 	}
 	absent(t, out)

@@ -159,8 +159,8 @@ func (c *config) rankedFor(s debuggee.StrategyConfig) ([]pluginhost.Config, erro
 	return all.rank(s.Names, s.Plugins)
 }
 
-// rank returns the plugins of a list, or all built-in ones where it is empty, and at
-// their ranks those of unlisted that it does not name.
+// rank returns the plugins of a list, or all built-in ones if it is empty, and at
+// their ranks the unlisted ones that the list does not name.
 func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]pluginhost.Config, error) {
 	third := map[string]pluginhost.Config{}
 	for _, p := range c.Plugins {
@@ -170,26 +170,22 @@ func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]plugin
 		list = builtinNames()
 	}
 	var out []pluginhost.Config
-	seen := map[string]bool{}
-	for _, name := range list {
+	for i, name := range list {
 		p, isThird := third[name]
 		switch {
-		case seen[name]:
+		case slices.Contains(list[:i], name):
 			return nil, usageErrorf("strategy %q is named twice", name)
-		case !isThird && !known(builtinNames(), name):
+		case !isThird && !slices.Contains(builtinNames(), name):
 			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(c.names(), ", "))
 		case !isThird:
 			p = pluginhost.Config{Name: name}
 		}
-		seen[name] = true
 		out = append(out, p)
 	}
 	for _, p := range unlisted {
-		if seen[p.Name] {
-			continue
+		if !slices.Contains(list, p.Name) {
+			out = slices.Insert(out, min(max(p.Rank-1, 0), len(out)), third[p.Name])
 		}
-		at := min(max(p.Rank-1, 0), len(out))
-		out = slices.Insert(out, at, third[p.Name])
 	}
 	for i := range out {
 		out[i].Rank = i

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
 var decodeFormats = []string{"text", "json"}
 
 func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
-	if !known(decodeFormats, f.format) {
+	if !slices.Contains(decodeFormats, f.format) {
 		return usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
 	}
 	o := document.Options{NoPlatform: f.noPlatform}

@@ -52,7 +52,7 @@ func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
 	if f.to == "" {
 		return usageErrorf("clew encode needs --to %s", strings.Join(encodeFormats(), "|"))
 	}
-	if !known(encodeFormats(), f.to) {
+	if !slices.Contains(encodeFormats(), f.to) {
 		return usageErrorf("--to: unknown format %q; known: %s", f.to, strings.Join(encodeFormats(), ", "))
 	}
 	text, err := readInput(name, c.InOrStdin())

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -48,12 +49,12 @@ of --lookup, 2 wrong usage.`,
 // address checks the flags, and returns the address to look up.
 func (f *inspectFlags) address() (at uint64, err error) {
 	switch {
-	case !known(decodeFormats, f.format):
+	case !slices.Contains(decodeFormats, f.format):
 		return 0, usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
 	case f.lookup == "":
 		return 0, nil
 	case f.table:
-		return 0, usageErrorf("give --table or --lookup, not both")
+		return 0, usageErrorf("use --table or --lookup, not both")
 	}
 	if at, err = strconv.ParseUint(f.lookup, 0, 64); err != nil {
 		err = usageErrorf("--lookup %q is no address (0x... or decimal)", f.lookup)

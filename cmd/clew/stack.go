@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -101,7 +102,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 	switch {
 	case f.core != "" && (f.pid != 0 || len(f.breakAt) > 0):
-		return usageErrorf("--core is a target of its own: without --pid and --break")
+		return usageErrorf("--core excludes --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
 	}
@@ -111,7 +112,7 @@ func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
 	switch {
 	case f.connect != "" && (f.pid != 0 || len(f.breakAt) > 0 || f.core != "" || len(args) > 0):
-		return usageErrorf("--connect is a target of its own: without --pid, --core, --break and a program")
+		return usageErrorf("--connect excludes --pid, --core, --break and a program")
 	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
 		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
@@ -124,14 +125,14 @@ func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
 
 func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	switch {
-	case !known(export.Formats, f.format):
+	case !slices.Contains(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
-	case f.names != "" && !known(nameStyles, f.names):
+	case f.names != "" && !slices.Contains(nameStyles, f.names):
 		return usageErrorf("--names: unknown style %q; known: %v", f.names, nameStyles)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
 	case f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()):
-		return usageErrorf("--format pprof is binary: give -o FILE, or a pipe")
+		return usageErrorf("--format pprof is binary: write it to a file with -o FILE, or into a pipe")
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 	case f.depth < 0:
 		return usageErrorf("--depth %d is negative", f.depth)
 	case f.thread != "" && c.Flags().Changed("goroutine"):
-		return usageErrorf("give --thread or --goroutine, not both")
+		return usageErrorf("use --thread or --goroutine, not both")
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {
@@ -153,15 +154,6 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 
 // nameStyles are the values of --names.
 var nameStyles = []string{string(export.ShortNames), string(export.FullNames)}
-
-func known(list []string, s string) bool {
-	for _, k := range list {
-		if k == s {
-			return true
-		}
-	}
-	return false
-}
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
@@ -194,27 +186,19 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	return exitWith(result.exitCode())
 }
 
-// attempts is how often stacks are assembled of a program that other clients let
-// run meanwhile.
+// attempts is how often stacks are assembled if other clients resume the program
+// meanwhile.
 const attempts = 3
 
-// assembleStill assembles the stacks that the flags name, of a program that stands
-// still all the while.
+// assembleStill assembles the stacks that the flags name, again if the program has
+// moved meanwhile.
 func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
 	for n := 1; ; n++ {
-		at, err := stop.At(ctx, process, nil, f.format == "snapshot")
-		if err != nil {
-			return nil, failf("%v", err)
-		}
-		threads, err := f.selectThreads(at)
+		result, err := f.assembleOnce(ctx, process, e)
 		if err != nil {
 			return nil, err
 		}
-		result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && len(threads) == 1 && f.thread != "all" && f.goroutine != "all")
-		if err := context.Cause(ctx); err != nil {
-			return nil, failf("%v", err)
-		}
-		err = at.Still()
+		err = result.at.Still()
 		if err == nil {
 			return result, nil
 		}
@@ -222,6 +206,23 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 			return nil, failf("%v", err)
 		}
 	}
+}
+
+func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
+	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	if err != nil {
+		return nil, failf("%v", err)
+	}
+	threads, err := f.selectThreads(at)
+	if err != nil {
+		return nil, err
+	}
+	one := len(threads) == 1 && f.thread != "all" && f.goroutine != "all"
+	result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && one)
+	if err := context.Cause(ctx); err != nil {
+		return nil, failf("%v", err)
+	}
+	return result, nil
 }
 
 // openTarget opens a core file, attaches, or launches and runs to the stop. done

@@ -75,7 +75,7 @@ func (s *stopped) again() error {
 
 // prepare does the work that is done once for a stop.
 func (s *stopped) prepare() (err error) {
-	if s.view, err = s.process.Look(false); err != nil {
+	if s.view, err = s.process.Read(false); err != nil {
 		return err
 	}
 	s.ready = s.engine.Prepare(context.Background(), &s.view.Input)

@@ -55,7 +55,7 @@ func (t *target) readStop(stem string) error {
 	if _, err := live.RunTo(context.Background(), t.session, nil); err != nil {
 		return err
 	}
-	view, err := live.Look(t.session, false)
+	view, err := live.Read(t.session, false)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (c *clew) step(command string) (state, error) {
 // its end. The error is a [*stepping.RefusedError] where no strategy knows enough
 // for it; then nothing has run.
 func (c *clew) stepAs(cmd stepping.Command) (delve.Stop, stepping.Decision, error) {
-	v, err := c.process.Look(false)
+	v, err := c.process.Read(false)
 	if err != nil {
 		return delve.Stop{}, stepping.Decision{}, err
 	}
@@ -146,7 +146,7 @@ func (c *clew) state(stop delve.Stop, err error) (state, error) {
 	if stop.Reason == delve.StopExited {
 		return state{exited: true, status: stop.ExitStatus}, nil
 	}
-	v, err := c.process.Look(false)
+	v, err := c.process.Read(false)
 	if err != nil {
 		return state{}, err
 	}

@@ -144,7 +144,7 @@ func TestDAP(t *testing.T) {
 	// One step as a proxy does it.
 	step := func(cmd stepping.Command) (s state, action stepping.Action) {
 		t.Helper()
-		v, err := process.Look(false)
+		v, err := process.Read(false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestDAP(t *testing.T) {
 		if err := session.EndStep(); err != nil {
 			t.Error(err)
 		}
-		if v, err = process.Look(false); err != nil {
+		if v, err = process.Read(false); err != nil {
 			t.Fatal(err)
 		}
 		if th, err = v.Current(); err != nil {

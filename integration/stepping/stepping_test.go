@@ -283,7 +283,7 @@ func TestPauseBetween(t *testing.T) {
 	before := h.breakpoints()
 	ctx, cancel := context.WithCancel(h.ctx)
 	time.AfterFunc(100*time.Millisecond, cancel)
-	v, err := h.process.Look(false)
+	v, err := h.process.Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := h.breakpoints()
-	v, err := h.process.Look(false)
+	v, err := h.process.Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}

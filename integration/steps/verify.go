@@ -44,7 +44,7 @@ func (t *tracer) checkRecord() error {
 // as it is asked for, with the command's output (Delve's frames taken in) and
 // with a snapshot.
 func (t *tracer) checkWays(light *unwind.Stack) error {
-	view, err := live.Look(t.session, true)
+	view, err := live.Read(t.session, true)
 	if err != nil {
 		return err
 	}

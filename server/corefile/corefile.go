@@ -162,7 +162,7 @@ func protection(prot uint32) (flags elf.ProgFlag) {
 	return flags
 }
 
-// complete returns a mapping the permissions that its file asks for.
+// complete sets a mapping's permissions to those in its file.
 func complete(m *imagemap.Mapping, file *os.File) {
 	if e, err := elf.NewFile(file); err == nil {
 		for _, p := range e.Progs {
@@ -189,7 +189,7 @@ func complete(m *imagemap.Mapping, file *os.File) {
 	}
 }
 
-// Maps returns the text that /proc/PID/maps had, as far as it is known.
+// Maps returns the text of /proc/PID/maps as far as the core file has it.
 func (f *File) Maps() string {
 	var b strings.Builder
 	for _, m := range f.maps {
@@ -258,7 +258,7 @@ type OtherBuildError struct {
 }
 
 func (e *OtherBuildError) Error() string {
-	return fmt.Sprintf("core file %s is of another build than %s (it was run as %s); give the executable that it is of", e.Core, e.Executable, e.RunAs)
+	return fmt.Sprintf("core file %s is of another build than %s (it was run as %s); name the executable of that build", e.Core, e.Executable, e.RunAs)
 }
 
 // CheckExecutable is an [OtherBuildError] where the core file at path is of another

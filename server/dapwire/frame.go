@@ -94,20 +94,25 @@ func (r *Reader) Read() ([]byte, error) {
 		if n == maxHeaderLines {
 			return nil, &FramingError{at, fmt.Sprintf("more than %d header lines", maxHeaderLines)}
 		}
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, &FramingError{at, fmt.Sprintf("%.40q is no header field", line)}
-		}
-		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
-			continue // the protocol may add fields
-		}
-		if length >= 0 {
-			return nil, &FramingError{at, "a second Content-Length"}
-		}
-		if length, err = r.length(strings.TrimSpace(value)); err != nil {
+		if length, err = r.field(line, length); err != nil {
 			return nil, &FramingError{at, err.Error()}
 		}
 	}
+}
+
+// field reads a header field. It returns the length, which is -1 until its field.
+func (r *Reader) field(line string, length int) (int, error) {
+	name, value, ok := strings.Cut(line, ":")
+	if !ok {
+		return 0, fmt.Errorf("%.40q is no header field", line)
+	}
+	if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
+		return length, nil // the protocol may add fields
+	}
+	if length >= 0 {
+		return 0, errors.New("a second Content-Length")
+	}
+	return r.length(strings.TrimSpace(value))
 }
 
 // length reads a length in bytes: decimal digits only, within the bound.

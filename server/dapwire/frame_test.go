@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 			}
 		}
 		if _, err := r.Read(); !errors.Is(err, io.EOF) {
-			t.Errorf("%s: the end gives %v", name, err)
+			t.Errorf("%s: at the end: %v", name, err)
 		}
 	}
 }

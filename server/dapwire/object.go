@@ -245,7 +245,7 @@ func (s *scanner) field() (f field, err error) {
 	return f, nil
 }
 
-// plain says that a string's text is what it stands for.
+// plain reports whether a string has no escapes.
 func plain(text []byte) bool {
 	for _, c := range text {
 		if c == '\\' || c < ' ' || c > '~' {

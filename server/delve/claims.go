@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Claims returns Delve's own frames of a thread or goroutine, at most depth of
+// Claims returns Delve's frames of a thread or goroutine, at most depth of
 // them. A panic in Delve's DWARF code (it does not survive corrupt tables) is
 // an error here.
 func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error) {

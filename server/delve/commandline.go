@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CommandTree is Delve's own command line.
+// CommandTree is Delve's command line.
 func CommandTree() *cobra.Command { return cmds.New(false) }
 
 // RunCommandLine runs Delve's command line with these arguments (without the
@@ -20,7 +20,7 @@ func CommandTree() *cobra.Command { return cmds.New(false) }
 // themselves when they fail.
 func RunCommandLine(root *cobra.Command, args []string) int {
 	if os.Getenv(cgoFlags) == "" {
-		ownCgoFlags = true
+		setCgoFlags = true
 		os.Setenv(cgoFlags, "-O0 -g")
 	} else {
 		logflags.WriteCgoFlagsWarning()
@@ -32,14 +32,14 @@ func RunCommandLine(root *cobra.Command, args []string) int {
 
 const cgoFlags = "CGO_CFLAGS"
 
-// ownCgoFlags says that CGO_CFLAGS is what RunCommandLine has set.
-var ownCgoFlags bool
+// setCgoFlags says that CGO_CFLAGS is what RunCommandLine has set.
+var setCgoFlags bool
 
 // Environ is the environment that this process was started with, for another one
 // that runs Delve's command line: it would warn of what was set here.
 func Environ() []string {
 	env := os.Environ()
-	if !ownCgoFlags {
+	if !setCgoFlags {
 		return env
 	}
 	return slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, cgoFlags+"=") })

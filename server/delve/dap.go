@@ -26,7 +26,7 @@ type DAPConfig struct {
 	OnLaunch func(path string)
 }
 
-// DAP is Delve's own DAP session, which launches or attaches as its client
+// DAP is Delve's DAP session, which launches or attaches as its client
 // asks. One process holds at most one.
 type DAP struct {
 	session      *dap.Session

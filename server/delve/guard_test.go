@@ -24,12 +24,12 @@ func (m *memoryOf) BinInfo() *proc.BinaryInfo { return proc.NewBinaryInfo("linux
 func (m *memoryOf) Memory() proc.MemoryReadWriter { return m }
 
 func (m *memoryOf) ReadMemory(p []byte, addr uint64) (int, error) {
-	own, err := os.Open("/proc/self/mem")
+	memory, err := os.Open("/proc/self/mem")
 	if err != nil {
 		return 0, err
 	}
-	defer own.Close()
-	return own.ReadAt(p, int64(addr))
+	defer memory.Close()
+	return memory.ReadAt(p, int64(addr))
 }
 
 func (m *memoryOf) WriteMemory(uint64, []byte) (int, error) { return 0, errors.New("not here") }

@@ -9,8 +9,8 @@ import (
 // A breakpoint instruction that the program itself contains stops it under
 // Delve only in functions that Delve knows; anywhere else (C code without
 // DWARF, a stripped library, JIT code) it is passed over silently, and a
-// program that reports its own trouble with int3 runs on. So threads are marked as
-// Delve would mark them, had it known the function, before Delve looks at the stop.
+// program that reports an error by int3 runs on. So threads are marked as
+// Delve would mark them, if it knew the function, before Delve handles the stop.
 // The state that is set is public API (proc.Thread.Breakpoint).
 // Test: integration TestInt3InUnknownCode.
 

@@ -82,7 +82,7 @@ type launchWatch struct {
 	told atomic.Bool
 }
 
-// starts is called on Delve's own goroutine.
+// starts is called on Delve's goroutine.
 func (w *launchWatch) starts(path string) {
 	if w == nil {
 		return

@@ -20,7 +20,7 @@ import (
 
 // Remote is a program behind a headless Delve server that takes several
 // connections; this is one, for JSON-RPC. The program has other clients: any of
-// them can let it run at any moment. What was read of it between [Remote.Begin]
+// them can resume it at any time. What was read of it between [Remote.Begin]
 // and [Remote.Still] belongs together if both succeed.
 //
 // It is not safe for concurrent use, [Remote.Selected] and [Remote.Close] apart.
@@ -56,7 +56,7 @@ func (e *RemoteError) Error() string {
 	return e.What + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *RemoteError) Unwrap() error { return e.Err }
 
 var (
@@ -80,7 +80,7 @@ func Connect(conn net.Conn) (*Remote, error) {
 	r := &Remote{conn: conn, client: rpc2.NewClientFromConn(conn)}
 	state, err := r.client.GetStateNonBlocking()
 	if err != nil {
-		return nil, &RemoteError{"no headless Delve server answers there (dlv dap is none)", err}
+		return nil, &RemoteError{"no headless Delve server answers there (dlv dap is not one)", err}
 	}
 	r.several = r.client.IsMulticlient()
 	if v := r.client.GetVersion(); v.Backend == "core" || v.Backend == "rr" {
@@ -103,7 +103,7 @@ func (r *Remote) Close() error { return r.conn.Close() }
 // Live says that it is a process.
 func (r *Remote) Live() bool { return true }
 
-// Launched is false: whoever started the server sees to the program.
+// Launched is false: the server's user ends the program.
 func (r *Remote) Launched() bool { return false }
 
 // Planted lists nothing: the server sees to its breakpoints.
@@ -124,7 +124,7 @@ func (r *Remote) OS() string { return "linux" }
 // KnowCode tells where to find the code of Go's runtime.
 func (r *Remote) KnowCode(code gocode.Code) { r.code = code }
 
-// Begin forgets what was seen, and begins to look at the program as it stands.
+// Begin begins to read the program at this stop, and drops what was read before.
 func (r *Remote) Begin() error {
 	state, err := r.state()
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *Remote) Begin() error {
 	return nil
 }
 
-// state gives the server's state, where the program stands still.
+// state returns the server's state, or an error if the program runs.
 func (r *Remote) state() (*api.DebuggerState, error) {
 	state, err := r.client.GetStateNonBlocking()
 	switch {
@@ -173,7 +173,7 @@ func (r *Remote) state() (*api.DebuggerState, error) {
 // goroutines neither does clew.
 func (r *Remote) InLibrary() bool { return false }
 
-// Selected gives what the server's commands are about.
+// Selected returns the goroutine and thread that the server's commands are about.
 func (r *Remote) Selected() (Selection, error) {
 	state, err := r.state()
 	if err != nil {

@@ -100,7 +100,7 @@ func (r *Remote) runtime() *goRuntime {
 }
 
 // readLayout reads the layout of the runtime's structures from variables of these
-// types, whose fields the server gives with their addresses; where it cannot, from
+// types, whose fields the server returns with their addresses; where it cannot, from
 // the runtime's code. The code also says where a thread's g is. Nil is where
 // neither is to be had: a program that is position-independent.
 func (r *Remote) readLayout() *layout {
@@ -124,7 +124,7 @@ func (r *Remote) readLayout() *layout {
 	return l
 }
 
-// fields gives a variable's structure.
+// fields returns a variable's structure.
 func (r *Remote) fields(name string) (remoteFields, error) {
 	v, err := r.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{MaxVariableRecurse: 1, MaxStructFields: -1})
 	if err != nil {
@@ -136,7 +136,7 @@ func (r *Remote) fields(name string) (remoteFields, error) {
 	return remoteFields{v}, nil
 }
 
-// remoteFields is a structure as the server gives a variable of its type.
+// remoteFields is a structure, from the server's answer for a variable of its type.
 type remoteFields struct{ v *api.Variable }
 
 func (f remoteFields) offset(path ...string) (int64, error) {

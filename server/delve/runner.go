@@ -34,7 +34,7 @@ type runner struct {
 	first   uint64
 }
 
-// runnerOf returns the runner of a group, which is put there where there is none.
+// runnerOf returns the runner of a group, and puts it there first if necessary.
 func runnerOf(group *proc.TargetGroup) (*runner, error) {
 	held, err := internals.ProcessGroup(group)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *runner) Detach(pid int, kill bool) error {
 	return r.ProcessGroup.Detach(pid, kill)
 }
 
-// stopped looks at every thread of a program that has just stopped. The reason is
+// stopped checks every thread of a program that has just stopped. The reason is
 // that of the stop.
 func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopReason {
 	if r.armed != nil {

@@ -14,7 +14,7 @@ import (
 type Selection struct {
 	Goroutine uint64 // 0 where the current thread runs none
 	Thread    uint64
-	// Runtime is set where the thread is one of Go's runtime's own (see [Thread]).
+	// Runtime is set if Go's runtime created the thread (see [Thread]).
 	Runtime bool
 }
 

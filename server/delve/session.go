@@ -19,10 +19,10 @@ import (
 type Session struct {
 	program
 	layout   *layout     // of the runtime's structures; nil where it is not known
-	noLayout int         // the number of images among which it was nowhere to be found
-	code     gocode.Code // of the runtime; nil until it is told
+	noLayout int         // the number of images that were searched for it in vain
+	code     gocode.Code // of the runtime; nil until it is known
 	slots    slots       // where libraries keep their threads' g
-	paged    *paged      // of the stack that was walked before Delve was asked, nil for none
+	paged    *paged      // of the prefetched stack, nil for none
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,

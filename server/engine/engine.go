@@ -1,7 +1,7 @@
 // Package engine puts the parts together for one stop: it tells the strategies
 // of the images, learns what they cover, ranks them, has the assembler build
 // stacks, and names their frames. Live targets and snapshots go through it
-// alike, which is why a snapshot gives the stack that was seen live.
+// alike, so the stack of a snapshot is the one that was seen live.
 package engine
 
 import (

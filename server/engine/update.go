@@ -8,19 +8,26 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// strategy is a strategy of the engine's, and what it was told at earlier stops.
+// strategy is one of the engine's strategies, with the images it has received.
 type strategy struct {
 	Named
 	description *unwind.Description // once it was asked
 	updated     bool                // there was an update
-	target      unwind.ImageDelta   // of the last update, without its images
-	images      map[any]described   // that it knows, by their keys
-	coverage    unwind.RangeSet     // of all that it knows
+	target      platform            // of the last update
+	images      map[any]described   // that it has, by their keys
+	coverage    unwind.RangeSet     // of all images that it has
 	yielded     bool                // yield was sent
 	yield       unwind.RangeSet
 }
 
-// described is an image that a strategy knows.
+// platform is what an update says about the program itself.
+type platform struct {
+	arch    unwind.Arch
+	os      string
+	pacMask uint64
+}
+
+// described is an image that a strategy has.
 type described struct {
 	id       unwind.ImageID
 	coverage unwind.RangeSet
@@ -38,9 +45,9 @@ func (t *strategy) describe(ctx context.Context) error {
 	return err
 }
 
-// update tells a strategy which images are new, and which are gone; changed says
-// that there were any. Where it fails the strategy knows as much as before, and is
-// told again at the next stop.
+// update sends a strategy the images that are new and those that are gone; changed
+// says that there were any. If it fails, the strategy has the images that it had, and
+// gets the same update at the next stop.
 func (e *Engine) update(ctx context.Context, t *strategy, in *Input, keys []any) (changed bool, err error) {
 	if err := t.describe(ctx); err != nil {
 		return false, err
@@ -48,11 +55,10 @@ func (e *Engine) update(ctx context.Context, t *strategy, in *Input, keys []any)
 	if !slices.Contains(t.description.Arches, in.Target.Arch) {
 		return false, nil
 	}
-	target := unwind.ImageDelta{Arch: in.Target.Arch, OS: in.Target.OS, PACMask: in.Target.PACMask}
+	target := platform{in.Target.Arch, in.Target.OS, in.Target.PACMask}
 	delta, images, added := e.delta(t, in, keys)
-	delta.Arch, delta.OS, delta.PACMask = target.Arch, target.OS, target.PACMask
-	sameTarget := t.target.Arch == target.Arch && t.target.OS == target.OS && t.target.PACMask == target.PACMask
-	if t.updated && sameTarget && len(delta.Added)+len(delta.Removed) == 0 {
+	delta.Arch, delta.OS, delta.PACMask = target.arch, target.os, target.pacMask
+	if t.updated && t.target == target && len(delta.Added)+len(delta.Removed) == 0 {
 		return false, nil
 	}
 	reports, err := t.Unwinder.Update(ctx, delta)
@@ -74,8 +80,8 @@ func (e *Engine) update(ctx context.Context, t *strategy, in *Input, keys []any)
 	return true, nil
 }
 
-// delta is what has changed of the images since a strategy was told, and the images
-// that it knows then; added are the keys of the new ones.
+// delta returns the change of the images since the strategy's last update, and the
+// images that it has afterwards; added are the keys of the new ones.
 func (e *Engine) delta(t *strategy, in *Input, keys []any) (delta unwind.ImageDelta, images map[any]described, added []any) {
 	images = make(map[any]described, len(in.Images))
 	for i, key := range keys {

@@ -11,9 +11,9 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// distant is the place of a process on another machine. What it has mapped is known
-// as far as the server tells: its images, and nothing else. Files at the same paths
-// here count if they are of the same build.
+// distant is the place of a process on another machine. Of its mappings only the
+// images are known. Files at the same paths on this machine are used if they are of
+// the same build.
 type distant struct {
 	remote *delve.Remote
 }
@@ -29,7 +29,7 @@ func (d *distant) images(maps []byte) (*imagemap.ImageMap, error) {
 	m, err := s.Capture()
 	var incomplete *imagemap.CaptureError
 	if m != nil && errors.As(err, &incomplete) {
-		err = nil // the image is there, as far as it is known
+		err = nil // an image of which some is unknown is better than none
 	}
 	return m, err
 }

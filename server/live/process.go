@@ -71,16 +71,16 @@ func (r running) opener(f *codemap.Files) codemap.Opener {
 	return f.Live(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
 }
 
-// FindDebugFiles says where separate debug files are looked for, instead of where
-// distributions put them. It is for before the first look.
+// FindDebugFiles sets the folders with separate debug files, instead of those of
+// Linux distributions. It must be called before the first read.
 func (p *Process) FindDebugFiles(folders []string) { p.files.DebugFolders = folders }
 
-// Look takes in a process once; for several stops see [Process].
-func Look(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Look(record) }
+// Read reads a process at one stop; for several stops see [Process].
+func Read(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Read(record) }
 
-// Look takes in the process as it stands. With record set, what is read of its
-// memory is kept for [View.Snapshot].
-func (p *Process) Look(record bool) (*View, error) {
+// Read reads the process at this stop. With record set, the memory that is read is
+// kept for [View.Snapshot].
+func (p *Process) Read(record bool) (*View, error) {
 	if s, ok := p.source.(shared); ok {
 		if err := s.Begin(); err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (l *loaded) notes() []string {
 
 // View is [Process.Look] for package stop.
 func (p *Process) View(record bool) (stop.View, error) {
-	v, err := p.Look(record)
+	v, err := p.Read(record)
 	if err != nil {
 		return nil, err
 	}

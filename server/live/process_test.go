@@ -73,10 +73,10 @@ func (l *loading) has(v *View) bool {
 	return slices.ContainsFunc(v.Input.Images, func(img unwind.Image) bool { return img.Path == l.library })
 }
 
-// sameInput demands that a later look gives what a first one would.
+// sameInput demands that a later read returns what a first one would.
 func (l *loading) sameInput(t *testing.T, v *View) {
 	t.Helper()
-	fresh, err := Look(l.Session, false)
+	fresh, err := Read(l.Session, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,22 +102,22 @@ func (l *loading) sameInput(t *testing.T, v *View) {
 func TestLaterLooks(t *testing.T) {
 	l := startLoading(t)
 	p := NewProcess(l.Session)
-	look := func() *View {
-		v, err := p.Look(false)
+	read := func() *View {
+		v, err := p.Read(false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.sameInput(t, v)
 		return v
 	}
-	before := look()
+	before := read()
 	if l.has(before) {
 		t.Fatal("the library is loaded before it is")
 	}
 	var with []*View
 	for range 3 { // twice in the library, once behind it
 		l.run(t)
-		with = append(with, look())
+		with = append(with, read())
 		if !l.has(with[len(with)-1]) {
 			t.Fatal("the library is not seen")
 		}
@@ -134,7 +134,7 @@ func TestLaterLooks(t *testing.T) {
 		t.Errorf("%d images, then %d", len(before.Input.Keys), len(with[0].Input.Keys))
 	}
 	l.run(t)
-	if after := look(); l.has(after) {
+	if after := read(); l.has(after) {
 		t.Error("the library is still seen after it has gone")
 	}
 }
@@ -144,15 +144,15 @@ func TestFileChangesWhileLoaded(t *testing.T) {
 	l := startLoading(t)
 	p := NewProcess(l.Session)
 	l.run(t)
-	look := func() *View {
-		v, err := p.Look(false)
+	read := func() *View {
+		v, err := p.Read(false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
 	find := func(v *View) int { return len(v.Code().Find("through")) }
-	v := look()
+	v := read()
 	if find(v) != 1 || len(v.Input.Notes) > 0 {
 		t.Fatalf("through is found %d times; %q", find(v), v.Input.Notes)
 	}
@@ -162,7 +162,7 @@ func TestFileChangesWhileLoaded(t *testing.T) {
 	}
 	l.run(t)
 	for range 2 {
-		v = look()
+		v = read()
 		if notes := strings.Join(v.Input.Notes, "\n"); find(v) != 0 || !strings.Contains(notes, l.library+" was written to") {
 			t.Errorf("through is found %d times; %q", find(v), notes)
 		}
@@ -175,7 +175,7 @@ func TestFileReplacedWhileLoaded(t *testing.T) {
 	l := startLoading(t)
 	l.run(t)
 	p := NewProcess(l.Session)
-	before, err := p.Look(false)
+	before, err := p.Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestFileReplacedWhileLoaded(t *testing.T) {
 	if err := os.Rename(other, l.library); err != nil {
 		t.Fatal(err)
 	}
-	v, err := p.Look(false)
+	v, err := p.Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestFileReplacedWhileLoaded(t *testing.T) {
 func TestLoadedImages(t *testing.T) {
 	l := startLoading(t)
 	l.run(t)
-	v, err := Look(l.Session, false)
+	v, err := Read(l.Session, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,11 +284,11 @@ func exportedFunctions(t *testing.T, path string) (out []elf.Symbol) {
 func TestSnapshotOfLaterStopHasTheVDSO(t *testing.T) {
 	l := startLoading(t)
 	p := NewProcess(l.Session)
-	if _, err := p.Look(false); err != nil {
+	if _, err := p.Read(false); err != nil {
 		t.Fatal(err)
 	}
 	l.run(t)
-	v, err := p.Look(true)
+	v, err := p.Read(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestSnapshotOfLaterStopHasTheVDSO(t *testing.T) {
 // Goroutines and threads are found one by one as they are in the whole list.
 func TestOneGoroutine(t *testing.T) {
 	l := startLoading(t)
-	v, err := Look(l.Session, false)
+	v, err := Read(l.Session, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestOneGoroutine(t *testing.T) {
 		t.Fatalf("%d goroutines, %v", len(all), err)
 	}
 	for _, want := range all {
-		again, err := Look(l.Session, false)
+		again, err := Read(l.Session, false)
 		if err != nil {
 			t.Fatal(err)
 		}

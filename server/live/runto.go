@@ -19,11 +19,11 @@ const loaderHook = "_dl_debug_state"
 // ExitError says that the program ended before it stopped.
 type ExitError struct {
 	Status   int    // the number of the signal that ended it, negated, if one did
-	Location string // what it should have stopped at, "" for any stop
+	Location string // where it should have stopped, "" for any stop
 	NotGo    bool   // the executable has no Go code
 }
 
-// Error says what happened and what to do.
+// Error says how the program ended and what to do.
 func (e *ExitError) Error() string {
 	if e.NotGo {
 		return e.what() + "; it is not a Go program itself: did it load a library with Go code?"
@@ -39,10 +39,10 @@ func (e *ExitError) what() string {
 		return fmt.Sprintf("location %q was not reached: the program exited with status %d; check the location's spelling (FUNCTION, FILE:LINE or *ADDRESS) and the program's arguments",
 			e.Location, e.Status)
 	}
-	return fmt.Sprintf("the program exited with status %d without stopping; give --break LOC to stop it somewhere", e.Status)
+	return fmt.Sprintf("the program exited with status %d without stopping; set a breakpoint with --break LOC", e.Status)
 }
 
-// UnknownLocationError says that nothing has the location.
+// UnknownLocationError says that no image has the location.
 type UnknownLocationError struct {
 	Location string
 	Stopped  delve.StopReason // why the program stopped before a library came that has it; "" if none can come
@@ -81,10 +81,10 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 	}
 	for {
 		stop, err := s.Continue(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return stop, context.Cause(ctx)
-		case err != nil:
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			return stop, err
 		}
 		if fatal != 0 && stop.Breakpoint == fatal {
@@ -98,8 +98,9 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 	}
 }
 
-// stopped says whether a stop is the one that was asked for, or else that the
-// program cannot come there. A stop where libraries may have come is neither.
+// stopped reports whether a stop is the one that was asked for. An error says that
+// the program cannot reach it. At a stop where libraries may have been loaded the
+// program goes on.
 func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
 	missing := r.unplaced()
 	switch {
@@ -169,16 +170,15 @@ func (r *runner) reached(stop delve.Stop) bool {
 	return stop.Breakpoint != 0 && slices.ContainsFunc(r.targets, func(t target) bool { return t.id == stop.Breakpoint })
 }
 
-// fatalFunctions are where Go's runtime ends a program: after a panic, an error of
-// its own, and a signal.
+// fatalFunctions are the functions in which Go's runtime ends a program: after a panic,
+// an error of the runtime, and a signal.
 var fatalFunctions = []string{"runtime.fatalpanic", "runtime.fatalthrow", "runtime.fatalsignal"}
 
-// stopWhereFatal places the breakpoints that make a fatal end a stop, where Delve
-// has not: it knows functions by DWARF, and a stripped program has them in Go's own
-// table only. Test: in integration, TestFatalStripped.
+// stopWhereFatal sets breakpoints in the fatal functions if Delve has not: it knows
+// functions by DWARF, and a stripped program has them in Go's table only. Test: in integration, TestFatalStripped.
 func (r *runner) stopWhereFatal() (id int, err error) {
 	if _, err := r.session.Locate(fatalFunctions[0]); err == nil || !errors.Is(err, delve.ErrNoLocation) {
-		return 0, nil // a client's own trouble is no reason not to run
+		return 0, nil // another error of Delve's shows when the program runs
 	}
 	var addrs []uint64
 	for _, name := range fatalFunctions {
@@ -205,7 +205,7 @@ func (r *runner) start() error {
 		return err
 	}
 	main, err := r.session.Locate("main.main")
-	if errors.Is(err, delve.ErrNoLocation) { // a program of C's that gets Go with a library
+	if errors.Is(err, delve.ErrNoLocation) { // a C program that loads Go with a library
 		var entry uint64
 		entry, err = r.session.EntryPoint()
 		main = []uint64{entry}
@@ -224,7 +224,7 @@ func (r *runner) start() error {
 	return nil
 }
 
-// libraries is called where libraries may have come.
+// libraries tries again to set the breakpoint, when libraries may have been loaded.
 func (r *runner) libraries() error {
 	ok, err := r.place()
 	if err != nil {
@@ -298,7 +298,7 @@ func (r *runner) without(addrs []uint64) []uint64 {
 }
 
 func (r *runner) symbols(name string) ([]uint64, error) {
-	v, err := r.process.Look(false)
+	v, err := r.process.Read(false)
 	if err != nil {
 		return nil, err
 	}

@@ -8,16 +8,16 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Snapshot makes a snapshot of the threads that were unwound, holding the
-// memory that was read for their stacks, which it is expected to give again.
-// The view must have been taken with record set.
+// Snapshot makes a snapshot of the threads that were unwound, with the memory that
+// was read for their stacks, and with the stacks as its expected result. The view
+// must have been read with record set.
 func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapshot.Snapshot, error) {
 	t := &v.Input.Target
 	lost := false
 	for _, img := range v.Images().All() {
-		// They may have been read at an earlier stop, or from somewhere else.
+		// Their headers may have been read at an earlier stop, or from a file.
 		for _, r := range codemap.MemoryRanges(&img, unwind.ReaderAt{Memory: v.recorder}) {
-			_ = v.recorder.ReadMemory(r.Start, make([]byte, r.End-r.Start)) // what cannot be read now could not be then
+			_ = v.recorder.ReadMemory(r.Start, make([]byte, r.End-r.Start)) // unreadable memory is missing in the snapshot too
 		}
 		lost = lost || img.Loaded != nil && (img.Loaded.File == imagemap.FileDeleted || img.Loaded.File == imagemap.FileReplaced)
 	}
@@ -47,8 +47,8 @@ func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapsh
 	return s, nil
 }
 
-// snapshotImage returns an image with the load bias as its base, which is what a
-// snapshot has for ELF, not the start of its first mapping.
+// snapshotImage converts an image. The base of an ELF image in a snapshot is its load
+// bias, not the start of its first mapping.
 func snapshotImage(img imagemap.Image) snapshot.Image {
 	base := img.Base
 	if img.Loaded != nil && img.Loaded.HasBias {

@@ -20,6 +20,6 @@ type Source interface {
 	Threads(maps []imagemap.Mapping) ([]delve.Thread, error)
 	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
 	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
-	// Claims returns Delve's own frames, at most depth of them.
+	// Claims returns Delve's frames, at most depth of them.
 	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
 }

@@ -1,6 +1,6 @@
-// Package live looks at a process that stands stopped under Delve: its images,
-// code, threads and goroutines, as input for the engine, and as a snapshot that
-// gives the same stacks offline.
+// Package live reads a process that is stopped under Delve: its images, code, threads
+// and goroutines, as input for the engine, and as a snapshot from which the same
+// stacks are made offline.
 package live
 
 import (
@@ -24,7 +24,7 @@ type View struct {
 	place      place
 	loaded     *loaded
 	recorder   *engine.Recorder // nil unless recording
-	threads    []delve.Thread   // once they were asked for, as goroutines
+	threads    []delve.Thread   // nil until they are asked for, as goroutines
 	goroutines []delve.Thread
 	Input      engine.Input
 }
@@ -74,7 +74,7 @@ func (v *View) Goroutine(id uint64) (delve.Thread, error) {
 	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
-// Claims returns Delve's own frames of a thread of control, at most depth of them.
+// Claims returns Delve's frames of a thread of control, at most depth of them.
 func (v *View) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
 	return v.source.Claims(th, depth)
 }

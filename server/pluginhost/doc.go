@@ -1,5 +1,5 @@
 // Package pluginhost runs unwinder plugins in processes of their own and makes
-// them look like plain [unwind.Unwinder] values.
+// them usable as plain [unwind.Unwinder] values.
 //
 // A plugin is started when it is first needed. Built-in ones are the host's own
 // executable, run as `clew plugin NAME`; third-party ones are executables named

@@ -10,7 +10,7 @@ import (
 // ErrClosed is what calls return once the host is closed.
 var ErrClosed = errors.New("the plugin host is closed")
 
-// errOverdue marks deadlines of the host's own.
+// errOverdue marks the host's deadlines.
 var errOverdue = errors.New("the plugin did not answer in time")
 
 // CrashError says that a plugin's process is gone, or no longer to be talked

@@ -18,7 +18,7 @@ const (
 	failureWindow = time.Minute
 )
 
-// Plugin is one strategy in a process of its own. It is safe for concurrent
+// Plugin is one strategy in its own process. It is safe for concurrent
 // use; Update and Yield wait for walks that are under way.
 //
 // The sections of images are kept for as long as the images are, to be sent
@@ -105,7 +105,7 @@ func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 	return nil
 }
 
-// forget gives the process up after a change that may or may not have reached
+// forget abandons the process after a change that may or may not have reached
 // it; the next one is sent the host's state. This counts as no failure.
 func (p *Plugin) forget() {
 	p.mu.Lock()
@@ -205,8 +205,8 @@ func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit t
 	return err
 }
 
-// running returns the plugin's process, and starts one if there is none. A crash
-// while it starts is repeated once, as any crash is.
+// running returns the plugin's process, and starts it if necessary. After a crash
+// while it starts it is started once more, as after any crash.
 func (p *Plugin) running(ctx context.Context) (*instance, error) {
 	if in, err := p.ready(); in != nil || err != nil {
 		return in, err
@@ -223,20 +223,26 @@ func (p *Plugin) running(ctx context.Context) (*instance, error) {
 		if in, err := p.ready(); in != nil || err != nil {
 			return in, err
 		}
-		in, err := p.start()
-		if err == nil {
-			return in, nil
-		}
-		if p.host.ctx.Err() != nil {
-			return nil, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
-		}
-		var crash *CrashError
-		var wrong *StartError
-		p.countFailure(err, errors.As(err, &wrong) && wrong.permanent)
-		if repeated || !errors.As(err, &crash) {
-			return nil, err
+		in, crashed, err := p.startCounted()
+		if err == nil || repeated || !crashed {
+			return in, err
 		}
 	}
+}
+
+// startCounted starts the process, and counts a failure; crashed says that another
+// attempt may succeed.
+func (p *Plugin) startCounted() (in *instance, crashed bool, err error) {
+	if in, err = p.start(); err == nil {
+		return in, false, nil
+	}
+	if p.host.ctx.Err() != nil {
+		return nil, false, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
+	}
+	var crash *CrashError
+	var failed *StartError
+	p.countFailure(err, errors.As(err, &failed) && failed.permanent)
+	return nil, errors.As(err, &crash), err
 }
 
 // ready returns the running process, nil if there is none, or an error if there

@@ -82,7 +82,7 @@ func diedLocking(dir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && time.Since(modified(f)) > lockPause
 }
 
-// modified is when a file was made, now if that cannot be had.
+// modified is the time when a file was written, or now if that is not known.
 func modified(f *os.File) time.Time {
 	if info, err := f.Stat(); err == nil {
 		return info.ModTime()
@@ -90,8 +90,7 @@ func modified(f *os.File) time.Time {
 	return time.Now()
 }
 
-// sweep removes session folders of hosts that are gone. It is a courtesy: what
-// it cannot remove stays.
+// sweep removes session folders of hosts that are gone, as far as it can.
 func sweep(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -101,21 +100,26 @@ func sweep(parent string) {
 		if !strings.HasPrefix(e.Name(), plugin.SessionPrefix) {
 			continue
 		}
-		info, err := e.Info() // of the entry itself: links are not followed
-		if err != nil || !info.IsDir() {
-			continue
+		if info, err := e.Info(); err == nil && ourFolder(info) {
+			sweepSession(filepath.Join(parent, e.Name()), info.ModTime())
 		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || int(st.Uid) != os.Getuid() {
-			continue
-		}
-		dir := filepath.Join(parent, e.Name())
-		_, err = os.Lstat(filepath.Join(dir, plugin.LockName))
-		switch {
-		case err == nil:
-			_, _ = plugin.RemoveDeadSession(dir)
-		case errors.Is(err, os.ErrNotExist) && (time.Since(info.ModTime()) > lockGrace || diedLocking(dir)):
-			_ = os.RemoveAll(dir)
-		}
+	}
+}
+
+// ourFolder reports whether an entry is a folder of this user; info is of the entry
+// itself, not of a link's target.
+func ourFolder(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.IsDir() && int(st.Uid) == os.Getuid()
+}
+
+// sweepSession removes a session folder if its host is gone.
+func sweepSession(dir string, made time.Time) {
+	_, err := os.Lstat(filepath.Join(dir, plugin.LockName))
+	switch {
+	case err == nil:
+		_, _ = plugin.RemoveDeadSession(dir)
+	case errors.Is(err, os.ErrNotExist) && (time.Since(made) > lockGrace || diedLocking(dir)):
+		_ = os.RemoveAll(dir)
 	}
 }

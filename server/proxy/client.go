@@ -17,21 +17,20 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// opening is what a client has to send before it is known what it speaks.
+// opening is a client's connection whose protocol is read from its first byte.
 type opening struct {
 	net.Conn
 	r *bufio.Reader
 }
 
-// Read reads what came, from the first byte on.
+// Read reads from the first byte on.
 func (o *opening) Read(p []byte) (int, error) { return o.r.Read(p) }
 
 // CloseWrite says that nothing more will be written.
 func (o *opening) CloseWrite() error { return closeWrite(o.Conn) }
 
-// client serves one client. A connection to the server is made when the client
-// has shown its protocol: one that sends nothing, or something else, costs no connection,
-// which may be the only one.
+// client serves one client. It connects to the server only once the client's protocol
+// is known, because the server may take one connection only.
 func (s *server) client(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,7 +49,8 @@ func (s *server) client(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// firstByte returns the first byte that is no space of JSON, without reading past it.
+// firstByte returns the first byte that is not JSON's white space, and leaves it
+// unread.
 func firstByte(r *bufio.Reader) (byte, error) {
 	for {
 		b, err := r.ReadByte()
@@ -63,7 +63,7 @@ func firstByte(r *bufio.Reader) (byte, error) {
 	}
 }
 
-// serveDAP has server/dap between the client and the server.
+// serveDAP puts server/dap between the client and the server.
 func (s *server) serveDAP(ctx context.Context, c *opening) {
 	up, err := s.up.connect(ctx)
 	if err != nil {
@@ -81,9 +81,9 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	s.up.ended(ctx)
 }
 
-// errNothingElse says why clew sees nothing of the program: DAP alone has neither
-// registers of a thread nor memory of a stack.
-var errNothingElse = errors.New("the Delve server takes one client only, and tells that one nothing of registers and stack memory; started with --headless --accept-multiclient, it would")
+// errNothingElse says why clew cannot read the program: DAP has requests neither for
+// a thread's registers nor for a stack's memory.
+var errNothingElse = errors.New("the Delve server takes one client only, so clew cannot read registers and stacks; start it with --headless --accept-multiclient")
 
 // reach reaches the program by a connection of its own, on which the server is
 // asked for registers and memory.
@@ -114,8 +114,8 @@ func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, erro
 // lingering bounds the time for a client to take its last message.
 const lingering = time.Second
 
-// linger closes a connection so that the client gets what was written: what it
-// sends meanwhile would otherwise have the kernel drop it.
+// linger closes a connection so that the client gets all that was written: the kernel
+// drops that if the client's data is not read.
 func linger(c *opening) {
 	_ = c.CloseWrite()
 	_ = c.SetReadDeadline(time.Now().Add(lingering))

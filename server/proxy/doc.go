@@ -3,14 +3,14 @@
 // (`dlv connect`) and of the Debug Adapter Protocol speak, or `dlv dap`.
 //
 // Every client of the proxy has a connection of its own to the server. The first
-// byte says what it speaks, as for Delve itself. JSON-RPC passes as it is; DAP
-// goes through server/dap, which answers what it knows better.
+// byte decides the protocol, as for Delve itself. JSON-RPC passes unchanged; DAP goes
+// through server/dap, which answers requests about stacks.
 //
 // # What the server takes
 //
 // A headless server without --accept-multiclient, and `dlv dap`, take one
-// connection, ever, and end with it: whoever connects to find out has used it
-// up. The proxy therefore connects once when it starts, which also says whether
+// connection, ever, and end with it: a connection made as a test would be that
+// one. The proxy therefore connects once when it starts, which also says whether
 // the server is there, and keeps that connection for the first client. When a
 // client has taken it, the proxy asks on a second connection whether the server
 // takes several; there is no answer from one that does not.
@@ -28,6 +28,6 @@
 //
 //   - server.go: listening, and the proxy's end
 //   - upstream.go: connections to the server, and whether it is still there
-//   - client.go: one client: which protocol
-//   - jsonrpc.go, objects.go: what passes as JSON-RPC, and what waits for an answer
+//   - client.go: one client, and its protocol
+//   - jsonrpc.go, objects.go: JSON-RPC, and the requests that wait for an answer
 package proxy

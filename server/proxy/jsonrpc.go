@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// serveRPC passes bytes as they come, in both directions. It reads along to know
-// which requests the server has not answered when it dies: a client that waits
-// gets an error then, and not just an end.
+// serveRPC passes bytes unchanged in both directions. It parses them too, to know
+// which requests the server has not answered when it ends: they are answered with an
+// error.
 func (s *server) serveRPC(ctx context.Context, c *opening) {
 	up, err := s.up.connect(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *server) serveRPC(ctx context.Context, c *opening) {
 	s.up.ended(ctx)
 }
 
-// pass copies what comes, after along has seen it.
+// pass copies a stream, and feeds it to along first.
 func pass(to io.Writer, from io.Reader, along *objects) error {
 	buf := make([]byte, 64<<10)
 	for {
@@ -65,14 +65,14 @@ func pass(to io.Writer, from io.Reader, along *objects) error {
 	}
 }
 
-// Bounds on what is kept of an object to read its number. An answer has its
-// number in front.
+// Bounds on the bytes that are kept of an object to read its ID. An answer begins
+// with its ID.
 const (
 	maxRequest    = 1 << 20
 	maxAnswerHead = 256
 )
 
-// waiting are the numbers of requests that were not answered yet.
+// waiting are the IDs of requests that were not answered yet.
 type waiting struct {
 	mu  sync.Mutex
 	ids []json.RawMessage
@@ -86,7 +86,7 @@ func (w *waiting) request(object []byte, whole bool) {
 		ID json.RawMessage `json:"id"`
 	}
 	if !whole || json.Unmarshal(object, &r) != nil || r.ID == nil {
-		return // nobody will know that it waits
+		return // it gets no error if the server ends
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 )
 
-// objects finds the JSON values of a stream that comes in pieces: objects one
-// behind the other, as net/rpc/jsonrpc writes them. It checks no more than
-// brackets and strings; in what is no JSON it finds something or nothing.
+// objects finds the JSON objects in a stream that comes in pieces, as
+// net/rpc/jsonrpc writes them. It checks only brackets and strings; in data that is
+// not JSON it may find anything.
 type objects struct {
-	// limit is how much of an object is kept, in bytes, and found takes that; whole
-	// says that it is all of it.
+	// found is called with the first limit bytes of each object; whole says that these
+	// are all of it.
 	limit int
 	found func(object []byte, whole bool)
 
@@ -30,30 +30,35 @@ func (o *objects) feed(p []byte) {
 		if len(o.held) < o.limit {
 			o.held = append(o.held, b)
 		}
-		switch {
-		case o.escaped:
-			o.escaped = false
-		case o.inText:
-			o.escaped = b == '\\'
-			o.inText = b != '"'
-		case b == '"':
-			o.inText = true
-		case b == '{' || b == '[':
-			o.depth++
-		case b == '}' || b == ']':
-			if o.depth--; o.depth == 0 {
-				o.found(o.held, o.length == len(o.held))
-				o.held, o.length = o.held[:0], 0
-			}
+		if o.scan(b); o.depth == 0 {
+			o.found(o.held, o.length == len(o.held))
+			o.held, o.length = o.held[:0], 0
 		}
 	}
 }
 
-// whole says that the stream stands between objects.
+// scan follows strings and brackets.
+func (o *objects) scan(b byte) {
+	switch {
+	case o.escaped:
+		o.escaped = false
+	case o.inText:
+		o.escaped = b == '\\'
+		o.inText = b != '"'
+	case b == '"':
+		o.inText = true
+	case b == '{' || b == '[':
+		o.depth++
+	case b == '}' || b == ']':
+		o.depth--
+	}
+}
+
+// whole reports whether the stream ends between objects.
 func (o *objects) whole() bool { return o.depth == 0 }
 
-// leadingID reads the number of an answer, of which only the beginning may be
-// there. Go's server has it in front; of one that is whole it is found anywhere.
+// leadingID reads the ID of an answer that may be cut off. Go's server writes the ID
+// first; in a complete answer it may be anywhere.
 func leadingID(object []byte) (json.RawMessage, bool) {
 	if rest, ok := bytes.CutPrefix(object, []byte(`{"id":`)); ok {
 		if end := bytes.IndexByte(rest, ','); end > 0 && json.Valid(rest[:end]) {

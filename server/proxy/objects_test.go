@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// pieces feeds a stream in pieces, and gives what was found in it.
+// pieces feeds a stream in pieces, and returns the objects that were found.
 func pieces(stream string, size, limit int) (found []string, o *objects) {
 	o = &objects{limit: limit}
 	o.found = func(object []byte, whole bool) {

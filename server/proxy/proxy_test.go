@@ -123,7 +123,7 @@ func run(t *testing.T, s *server) (addr string, stop context.CancelFunc, wait fu
 	return "", nil, nil
 }
 
-// none has no strategies: there is no program to look at.
+// none has no strategies: there is no program to read.
 type none struct{}
 
 func (none) Check(debuggee.StrategyConfig) error { return nil }
@@ -161,7 +161,7 @@ func (c *client) request(seq int, command string) {
 	c.send(fmt.Sprintf(`{"seq":%d,"type":"request","command":%q}`, seq, command))
 }
 
-// read gives the next message; nil at the end.
+// read returns the next message; nil at the end.
 func (c *client) read() *dapwire.Message {
 	c.t.Helper()
 	content, err := c.r.Read()
@@ -188,7 +188,7 @@ func (c *client) lost(text string, requests ...int64) {
 		switch {
 		case m.Type == dapwire.TypeResponse:
 			if m.Success || !strings.Contains(string(m.Bytes()), text) {
-				c.t.Errorf("a request that nobody can answer: %s", m.Bytes())
+				c.t.Errorf("a request without a server to answer it: %s", m.Bytes())
 			}
 			failed = append(failed, m.RequestSeq)
 		case m.Event == "terminated":
@@ -443,7 +443,7 @@ func TestClientVanishes(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a client that does not read holds up nobody else, neither the
+// TestSlowReader: a client that does not read holds up no other client, neither the
 // proxy's end.
 func TestSlowReader(t *testing.T) {
 	flood := func(conn net.Conn, _ *dapwire.Message) {

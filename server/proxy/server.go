@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/serve"
 )
 
-// Config says what a proxy stands before, and with what it works.
+// Config is the configuration of a proxy.
 type Config struct {
 	// Upstream is the Delve server: host:port, or "unix:" and a path.
 	Upstream string
@@ -49,8 +49,8 @@ type GoneError struct{ Addr string }
 // Error names the server.
 func (e *GoneError) Error() string { return fmt.Sprintf("the Delve server at %s is gone", e.Addr) }
 
-// endPatience is the time that clients have to take the error that tells them of
-// the server's end.
+// endPatience is the time for clients to read the error that says that the server
+// has ended.
 const endPatience = 2 * time.Second
 
 // Run serves clients until the server is gone, which is a [*GoneError], or the

@@ -13,8 +13,8 @@ import (
 	"github.com/clewdbg/clew/server/dap/serve"
 )
 
-// Times that the server has, to take a connection and to say whether it takes
-// several. It answers at once or never, whatever its program does.
+// Time limits for the server to accept a connection, and to say whether it accepts
+// several. It answers at once or never, even while its program runs.
 const (
 	dialPatience = 10 * time.Second
 	kindPatience = 5 * time.Second
@@ -77,7 +77,7 @@ func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return conn, nil
 }
 
-// lost says that the server is gone.
+// lost records that the server is gone.
 func (u *upstream) lost() { u.goneOnce.Do(func() { close(u.gone) }) }
 
 // connect returns a connection for a client.
@@ -112,8 +112,7 @@ func (u *upstream) takesSeveral(ctx context.Context) (bool, error) {
 	}
 }
 
-// ended says that a client's connection has been closed by the server, or with
-// the server's end.
+// ended is called when the server has closed a client's connection, or has ended.
 func (u *upstream) ended(ctx context.Context) {
 	if several, err := u.takesSeveral(ctx); err == nil && !several {
 		u.lost()
@@ -142,8 +141,8 @@ func (u *upstream) ask() {
 	})
 }
 
-// multiclient asks on a new connection. A server that takes one client only has
-// closed its port, or, `dlv dap`, leaves it unanswered.
+// multiclient asks the server on a new connection. A server for one client only has
+// closed its port or, `dlv dap`, does not answer.
 func multiclient(conn net.Conn) bool {
 	_ = conn.SetDeadline(time.Now().Add(kindPatience))
 	if _, err := io.WriteString(conn, `{"method":"RPCServer.IsMulticlient","params":[{}],"id":0}`+"\n"); err != nil {
@@ -158,7 +157,7 @@ func multiclient(conn net.Conn) bool {
 	return err == nil && answer.Error == nil && answer.Result.IsMulticlient
 }
 
-// close closes what the proxy keeps for itself.
+// close closes the proxy's own connections.
 func (u *upstream) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -170,8 +169,8 @@ func (u *upstream) close() {
 	}
 }
 
-// kept is a connection on which nobody speaks, to learn of its end. The server
-// says nothing on it unless it is asked.
+// kept is an idle connection, held to notice when the server ends. The server sends
+// data only in answer to a request.
 type kept struct {
 	net.Conn
 	lost  func()
@@ -206,7 +205,7 @@ func (k *kept) take() net.Conn {
 	return k
 }
 
-// Read returns what was read first, and goes on.
+// Read returns the byte that was read ahead, then reads the connection.
 func (k *kept) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil

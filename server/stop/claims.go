@@ -5,9 +5,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Bounds on the frames that Delve is asked for. It takes the memory for all of
-// them before it walks, so it is asked for more than FirstClaims only once it has
-// shown that there are.
+// Bounds on the frames that Delve is asked for. It allocates all of them before it
+// walks, so it is asked for more than FirstClaims only once a stack has as many.
 const (
 	MaxClaims   = 1 << 24
 	FirstClaims = 1 << 16
@@ -16,9 +15,9 @@ const (
 	someClaims = 1 << 10
 )
 
-// Claim fills in Delve's own frames: so many physical ones, if there are; 0 is a
-// number that covers ordinary stacks. Delve counts inlined calls as frames: they
-// come on top. The note says that Delve failed, which is no failure of the stack.
+// Claim fills in Delve's frames: depth physical ones if there are so many; 0 stands
+// for a number that covers ordinary stacks. Delve counts inlined calls as frames:
+// they are additional. The note says why Delve failed; the stack is made without it.
 func Claim(v View, th *delve.Thread, depth int) (note string) {
 	if depth <= 0 {
 		depth = someClaims

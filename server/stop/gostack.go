@@ -7,15 +7,15 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Go returns the stack of a thread of control by Go's own tables alone, with at
-// least so many frames if it has them; nil where it holds other code, or is cut
-// off.
+// Go returns the stack of a thread of control by Go's tables alone, with at least
+// so many frames if it has them. It returns nil if the stack has other code, or is
+// cut off.
 //
-// Delve is not asked for its frames: the frames' DelveFrame is what it has if its
-// stack is the same. A client must compare them, from the innermost on, and use
-// [Stopped.Whole] where they differ. What may go wrong: two different chains could
-// show the same return addresses for a while, within a recursion of which one side
-// has skipped a level. Between Go functions neither does.
+// Delve is not asked for its frames: DelveFrame is right if Delve's stack is the
+// same. A client must compare the two, from the innermost frame on, and use
+// [Stopped.Whole] if they differ. Limitation: two different chains could have the
+// same return addresses for a while, within a recursion where one side has skipped a
+// level. Between Go functions neither does.
 func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, error) {
 	key := KeyOf(&th)
 	if st, known := s.goStacks[key]; known && (st == nil || st.Holds(frames)) {
@@ -37,8 +37,8 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 	return st, nil
 }
 
-// onlyGo says that a stack is Go's from its innermost frame on, and whole as far
-// as it was asked for.
+// onlyGo reports whether a stack is Go's from its innermost frame on, and complete to
+// the depth that was asked for.
 func (s *Stopped) onlyGo(st *unwind.Stack) bool {
 	if st.Stop == unwind.Truncated && !st.DepthLimited || len(st.Frames) == 0 {
 		return false

@@ -31,7 +31,7 @@ type View interface {
 	// reading the others.
 	Goroutines() ([]delve.Thread, error)
 	Goroutine(id uint64) (delve.Thread, error)
-	// Claims returns Delve's own frames, at most depth of them.
+	// Claims returns Delve's frames, at most depth of them.
 	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
 	// Still is nil if the program has stood still since the view was taken, where
 	// other clients could have let it run.
@@ -58,8 +58,8 @@ type Moment struct{ Epoch, Writes uint64 }
 // Errors of work at a stop.
 var (
 	ErrRunning   = errors.New("the program is running")
-	ErrNoProgram = errors.New("there is no program to look at")
-	ErrBusy      = errors.New("an earlier look at the program has not ended yet")
+	ErrNoProgram = errors.New("there is no program to read")
+	ErrBusy      = errors.New("an earlier request to read the program has not ended yet")
 	ErrPatience  = errors.New("looking at the program took too long")
 	ErrCancelled = errors.New("cancelled")
 	ErrMoved     = errors.New("the program has run meanwhile")

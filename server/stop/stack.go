@@ -14,16 +14,16 @@ type Stack struct {
 	unwind.Stack
 	Thread delve.Thread // without claims
 	Arch   unwind.Arch
-	// Unclaimed says why Delve's own frames are not known, "" if they are. It is
-	// the last of the stack's notes, too.
+	// Unclaimed says why Delve's frames are not known, "" if they are. It is the last
+	// of the stack's notes, too.
 	Unclaimed string
 
 	stopped *Stopped
 	depth   int // that it was assembled to
 }
 
-// Holds says whether the stack has more than so many frames, or all that there
-// are: the caller of the last frame before a limit is not known.
+// Holds reports whether the stack has more than so many frames, or is complete: the
+// caller of the last frame before a limit is not known.
 func (st *Stack) Holds(frames int) bool { return !st.DepthLimited || len(st.Frames) > frames }
 
 // leastDepth is assembled even where less is asked for: a client that asks for a

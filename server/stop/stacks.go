@@ -56,15 +56,14 @@ func NewStacks(opts StacksOptions, now func() uint64) *Stacks {
 	return s
 }
 
-// Watch makes a program the one that stacks are of. It may be nil where clew cannot
-// look at what the debugger has: every request fails then.
+// Watch sets the program whose stacks are asked for. It is nil if clew cannot read
+// the debugger's program: every request fails then.
 func (s *Stacks) Watch(debugger Debugger, program Program) { s.stops.Watch(debugger, program) }
 
-// Changed says that the program's memory was written to: what is known of it is
-// read again.
+// Changed says that the program's memory was written to: it is read again.
 func (s *Stacks) Changed() { s.writes.Add(1) }
 
-// Close ends the strategies. Nothing begins any more.
+// Close ends the strategies. No other work begins any more.
 func (s *Stacks) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.stops.opts.Patience)
 	defer cancel()
@@ -73,7 +72,7 @@ func (s *Stacks) Close() {
 	}
 }
 
-// GoStack returns the stack of a goroutine by Go's own tables, as [Stopped.Go].
+// GoStack returns the stack of a goroutine by Go's tables, as [Stopped.Go].
 func (s *Stacks) GoStack(goroutine int64, frames int) (st *Stack, err error) {
 	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
 		st, err = at.Go(ctx, th, frames)
@@ -103,8 +102,8 @@ func (s *Stacks) Plan(c stepping.Command) (d stepping.Decision, err error) {
 	return d, err
 }
 
-// Registers returns all registers that can be recovered for a frame of a stack;
-// those that the stack has where the frame is not found again.
+// Registers returns all registers that can be recovered for a frame of a stack, or
+// those in the stack if the frame is not found again.
 func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err error) {
 	regs = st.Frames[frame].Registers
 	err = s.do(func(ctx context.Context, at *Stopped) error {
@@ -139,7 +138,7 @@ func (s *Stacks) do(work func(context.Context, *Stopped) error) error {
 	return s.stops.Do(context.Background(), 0, work)
 }
 
-// about does work about a goroutine, or what is selected.
+// about does work about a goroutine, or about the selected one for 0.
 func (s *Stacks) about(goroutine int64, work func(context.Context, *Stopped, delve.Thread) error) error {
 	return s.do(func(ctx context.Context, at *Stopped) (err error) {
 		var th delve.Thread

@@ -16,7 +16,7 @@ type Stopped struct {
 	Debugger Debugger
 
 	program    Program
-	native     *engine.Prepared // no strategies: Go's tables are the host's own
+	native     *engine.Prepared // without strategies: the host itself reads Go's tables
 	prepared   map[*engine.Engine]*engine.Prepared
 	goroutines map[uint64]delve.Thread
 	goStacks   map[Key]*Stack // nil: holds other code than Go's

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Options say how the stops of a program are worked at.
+// Options are the options of [Stops].
 type Options struct {
-	// Now returns the present moment; an error says that the program runs.
+	// Now returns the current stop; an error says that the program runs.
 	Now func() (Moment, error)
-	// Moved is called when the program turns out to stand elsewhere than at the
-	// moment that Now returned. May be nil.
+	// Moved is called when the program is no longer at the stop that Now returned.
+	// May be nil.
 	Moved func()
 	// Patience bounds a piece of work, or each step of paced work; 0 is
 	// [DefaultPatience].
 	Patience time.Duration
-	// Log takes what is of interest to those who debug clew itself; may be nil.
+	// Log takes messages for debugging clew itself; may be nil.
 	Log func(format string, args ...any)
 }
 
@@ -35,7 +35,7 @@ type Stops struct {
 	debugger Debugger
 	program  Program
 	stopped  *Stopped      // at the last stop that was worked at
-	reached  chan struct{} // closed when it is known whether a program can be reached; nil where none is to be
+	reached  chan struct{} // closed when it is known whether a program can be reached; nil if none is expected
 }
 
 // New makes stops of no program yet; see [Stops.Watch].
@@ -52,8 +52,8 @@ func New(opts Options) *Stops {
 	return &Stops{opts: opts, turn: turn{patience: opts.Patience, log: opts.Log, token: make(chan struct{}, 1)}}
 }
 
-// Watch makes a program the one that is worked with. It may be nil where clew
-// cannot look at what the debugger has: all work fails then.
+// Watch sets the program to work with. It is nil if clew cannot read the debugger's
+// program: all work fails then.
 func (s *Stops) Watch(debugger Debugger, program Program) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Stops) Alone(ctx context.Context, work func(context.Context) error) err
 // none.
 func (s *Stops) Cancel(request int64) bool { return s.turn.stop(request) }
 
-// presence is what is watched, and the moment.
+// presence is the program that is watched, at a stop.
 type presence struct {
 	at       Moment
 	debugger Debugger
@@ -171,7 +171,7 @@ func (s *Stops) present(ctx context.Context) (p presence, err error) {
 	return p, nil
 }
 
-// stoppedAt returns the stop at a moment, which is read when it is first needed.
+// stoppedAt returns the stop that p names. It is read when it is first needed.
 func (s *Stops) stoppedAt(ctx context.Context, p *presence) (*Stopped, error) {
 	s.mu.Lock()
 	kept := s.stopped
@@ -197,8 +197,8 @@ func (s *Stops) stoppedAt(ctx context.Context, p *presence) (*Stopped, error) {
 	return stopped, nil
 }
 
-// still asks whether the program stands as at a stop. One that does not is of no
-// use any more.
+// still checks that the program has not moved since a stop. If it has, the stop is
+// dropped.
 func (s *Stops) still(stopped *Stopped) error {
 	err := stopped.Still()
 	if err == nil {

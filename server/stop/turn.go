@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// turn has one piece of work done at a time, each in bounded time. Work that was
-// given up goes on in the background until it comes to an end, and its results
-// are dropped. It may hold what it works with, so no other begins before that.
+// turn does one piece of work at a time, each in bounded time. Abandoned work goes on
+// in the background until it ends, and its results are dropped. It may hold locks, so
+// no other work begins before that.
 type turn struct {
 	patience time.Duration
 	log      func(format string, args ...any)
@@ -23,8 +23,8 @@ type turn struct {
 	cancel    func() // ends that work
 }
 
-// do does a piece of work. ready is called first, when it is this work's turn, and
-// can refuse it. The time from one call of pace to the next is bounded.
+// do does a piece of work. ready is called when it is this work's turn, and can
+// refuse it. The time from one call of pace to the next is bounded.
 func (t *turn) do(ctx context.Context, request int64, ready func(context.Context) error, work func(ctx context.Context, pace func()) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

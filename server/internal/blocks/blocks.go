@@ -24,7 +24,7 @@ type Blocks struct {
 	last unwind.Window     // the block that was used last
 }
 
-// Over gives memory that remembers what is read of another.
+// Over returns memory that caches the blocks that are read of another.
 func Over(m unwind.Memory) *Blocks { return &Blocks{memory: m} }
 
 // ReadMemory implements [unwind.Memory].

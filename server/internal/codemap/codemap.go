@@ -92,16 +92,20 @@ func (m *Map) known(img *image, near int) *image {
 	return img
 }
 
-// same says whether two images are one: the same file at the same place.
+// same reports whether two images are the same file at the same place.
 func (i *image) same(other *image) bool {
 	if i.file != other.file || i.bias != other.bias || i.Base != other.Base || i.EndOfText != other.EndOfText ||
 		i.Path != other.Path || !bytes.Equal(i.BuildID, other.BuildID) {
 		return false
 	}
-	if (i.err == nil) != (other.err == nil) || i.err != nil && i.err.Error() != other.err.Error() {
-		return false
-	}
-	a, b := i.Loaded, other.Loaded
+	return sameError(i.err, other.err) && sameMapping(i.Loaded, other.Loaded)
+}
+
+func sameError(a, b error) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
+}
+
+func sameMapping(a, b *imagemap.Loaded) bool {
 	return a == b || a != nil && b != nil && a.File == b.File && slices.Equal(a.Executable, b.Executable)
 }
 
@@ -271,7 +275,7 @@ func (m *Map) Executable() unwind.RangeSet {
 	return unwind.NewRangeSet(ranges...)
 }
 
-// GoRanges is where Go's own tables describe the code.
+// GoRanges are the ranges of the code that Go's tables describe.
 func (m *Map) GoRanges() unwind.RangeSet {
 	var ranges []unwind.Range
 	for _, img := range m.images {

@@ -73,7 +73,7 @@ func openMissing(img *imagemap.Image, path string, memory io.ReaderAt) (*symbols
 	return fromMemory, nil
 }
 
-// kept lists the paths by which the kernel gives what an image was loaded from.
+// kept lists the paths by which the kernel still offers an image's file.
 func kept(img *imagemap.Image, pid int) (paths []string) {
 	for _, r := range img.Loaded.Executable {
 		paths = append(paths, fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, r.Start, r.End))

@@ -9,9 +9,8 @@ import (
 
 // Name sets every frame's function, source line, image and offset, looked up at
 // the caller address (R9); a signal's trampoline, which no call leads to and
-// which begins right behind another function, at its first instruction. Functions
-// that were inlined come as frames of their own, with the trust of the frame that
-// they lie in (R1).
+// which begins right behind another function, at its first instruction. Inlined
+// functions are frames too, with the trust of the frame that they lie in (R1).
 //
 // Frames of Go code that have a function already keep it and the inlined frames
 // before it: Delve has them from the same tables. Of other code the
@@ -37,7 +36,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 	stack.Frames = slices.Clip(out)
 }
 
-// lookup returns the address by which code is named.
+// lookup returns the address by which code is named (R9).
 func (m *Map) lookup(pc unwind.CodeAddr) unwind.LookupAddr {
 	if callsite.IsSignalReturn(m.arch, m.Bytes(pc.Raw(), callsite.SignalReturnSize)) {
 		return unwind.LookupAddr(pc.Raw())
@@ -45,10 +44,10 @@ func (m *Map) lookup(pc unwind.CodeAddr) unwind.LookupAddr {
 	return pc.Lookup(m.arch)
 }
 
-// naming is what is known of one lookup address.
+// naming has the names of one lookup address.
 type naming struct {
 	image   *image
-	own     call
+	call    call   // of the physical frame
 	inlined []call // innermost first
 	native  bool   // the chain is complete, and of code that is not Go's
 }
@@ -65,20 +64,19 @@ func (n *naming) place(f *unwind.Frame) {
 	}
 }
 
-// keeps says whether a frame with a function keeps it.
+// keeps reports whether a frame keeps the function that it has.
 func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.native }
 
-// physical returns a frame with what it is called.
+// physical returns a frame with its names.
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
 	n.place(&f)
 	if !n.keeps(&f) && !f.Inlined {
-		f.Function, f.File, f.Line = n.own.function, n.own.file, n.own.line
+		f.Function, f.File, f.Line = n.call.function, n.call.file, n.call.line
 	}
 	return f
 }
 
-// name appends the inlined frames that lie in a frame. claimed are those that Delve
-// has put there.
+// name appends the inlined frames that lie in a frame. claimed are those of Delve.
 func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame) []unwind.Frame {
 	if f.Inlined || n.keeps(&f) || !n.native && len(claimed) > 0 {
 		for _, in := range claimed {
@@ -106,7 +104,7 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
 	if !ok {
 		if s, ok := m.generated.Find(uint64(at)); ok {
-			n.own.function = s.Name
+			n.call.function = s.Name
 		}
 		return n
 	}
@@ -120,7 +118,7 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	for i, c := range calls {
 		one := call{c.Name(pc - img.bias), c.File, c.Line}
 		if i+1 == len(calls) {
-			n.own = one
+			n.call = one
 		} else {
 			n.inlined = append(n.inlined, one)
 		}
