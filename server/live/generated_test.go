@@ -74,7 +74,7 @@ func TestGenerated(t *testing.T) {
 		if _, err := fmt.Sscanf(string(text), "%x", &addr); err != nil {
 			t.Fatal(err)
 		}
-		v, err := p.View(false)
+		v, err := p.Read(false)
 		if err != nil {
 			t.Fatal(err)
 		}

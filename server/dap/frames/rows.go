@@ -156,19 +156,21 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	return s
 }
 
-// improve returns a frame of Delve's, with a name and place where Delve has none.
+// improve returns a frame of Delve's, with clew's name and place where Delve has none, or
+// where the compiler describes code that is not Go's: `clew stack` shows the same words.
 func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debuggee.Annotate) (json.RawMessage, error) {
 	f := &a.stack.Frames[i]
 	remark := a.remark(i, annotate)
 	unnamed := known.isNamed(unknownName) && (f.Function != "" || f.Image != "")
-	if !unnamed && remark == "" && weaknessOf(f.Trust) < 2 {
-		return known.raw, nil
-	}
-	if unnamed {
-		shown := s.describe(f) // Delve has no place for it either
+	sameName, samePlace := s.sameWords(known, f)
+	if unnamed || !samePlace {
+		shown := s.describe(f)
 		shown.Id = int(known.id)
 		shown.Name += remark
 		return json.Marshal(shown)
+	}
+	if sameName && remark == "" && weaknessOf(f.Trust) < 2 {
+		return known.raw, nil
 	}
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {
@@ -177,12 +179,33 @@ func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debugge
 	if weaknessOf(f.Trust) > 1 {
 		o.Set("presentationHint", []byte(`"subtle"`))
 	}
-	name, err := json.Marshal(o.Text("name") + remark)
+	shown := o.Text("name")
+	if !sameName {
+		shown = frameName(f)
+	}
+	name, err := json.Marshal(shown + remark)
 	if err != nil {
 		return nil, err
 	}
 	o.Set("name", name)
 	return o.Bytes(), nil
+}
+
+// sameWords says whether Delve has a frame's name, and its place, as clew has them. Of Go's
+// code it has them from the same tables.
+func (s *Stacks) sameWords(known delveFrame, f *unwind.Frame) (name, place bool) {
+	if !f.Described {
+		return true, true
+	}
+	var shown dap.StackFrame
+	if json.Unmarshal(known.raw, &shown) != nil {
+		return false, false
+	}
+	path := ""
+	if shown.Source != nil {
+		path = shown.Source.Path
+	}
+	return shown.Name == frameName(f), shown.Line == f.Line && path == s.program.Config.ClientPath(f.File)
 }
 
 // unknownName is Delve's name for a function that it does not know.
