@@ -74,7 +74,7 @@ func (r *Registers) Forget(reg Register) {
 	}
 }
 
-// Held says whether [Registers] can hold a register: those that rules need, no
+// Held reports whether [Registers] can hold a register: those that rules need, no
 // vector registers and no flags.
 func (r Register) Held() bool { return slot(r) >= 0 }
 

@@ -40,6 +40,6 @@ type Segment struct {
 	Kind      SegmentKind
 }
 
-// Contains says whether addr may be a stack pointer or CFA in the segment.
+// Contains reports whether addr may be a stack pointer or CFA in the segment.
 // High itself may: an empty stack's SP points just past its memory.
 func (s Segment) Contains(addr uint64) bool { return addr >= s.Low && addr <= s.High }

@@ -223,7 +223,7 @@ func same(got, want unwind.WalkResult) error {
 	return fmt.Errorf("the answer differs:\n got %s\nwant %s", describeResult(&got), describeResult(&want))
 }
 
-// prefix says whether got is the beginning of want.
+// prefix reports whether got is the beginning of want.
 func prefix(got, want []unwind.Step) error {
 	if len(got) > len(want) {
 		return fmt.Errorf("%d steps, where all are %d", len(got), len(want))

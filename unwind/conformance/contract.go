@@ -54,7 +54,7 @@ func hasDuplicates[T comparable](list []T) bool {
 	return false
 }
 
-// judgeReports says whether reports answer a delta.
+// judgeReports reports whether reports answer a delta.
 func judgeReports(delta unwind.ImageDelta, reports []unwind.ImageReport) error {
 	if len(reports) != len(delta.Added) {
 		return fmt.Errorf("%d reports for %d added images", len(reports), len(delta.Added))

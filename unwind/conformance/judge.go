@@ -44,7 +44,7 @@ func judge(d *unwind.Description, request *unwind.WalkRequest, result *unwind.Wa
 	return nil
 }
 
-// judgeStop says whether the reason for stopping goes with the rest.
+// judgeStop reports whether the reason for stopping goes with the rest.
 func judgeStop(request *unwind.WalkRequest, result *unwind.WalkResult) error {
 	needless := result.Need == unwind.Range{}
 	switch result.Stop {
@@ -71,7 +71,7 @@ func judgeStop(request *unwind.WalkRequest, result *unwind.WalkResult) error {
 	return nil
 }
 
-// judgeNeed says whether memory that is asked for brings the walk further.
+// judgeNeed reports whether memory that is asked for brings the walk further.
 func judgeNeed(request *unwind.WalkRequest, need unwind.Range) error {
 	switch {
 	case need.Start >= need.End:

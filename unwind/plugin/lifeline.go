@@ -87,7 +87,7 @@ func cleanUp(session, sockets string, hostLives bool) error {
 }
 
 // RemoveDeadSession removes a session's folder if no living host has it locked,
-// and says whether the folder is gone.
+// and reports whether the folder is gone.
 func RemoveDeadSession(session string) (gone bool, err error) {
 	lock, err := os.OpenFile(filepath.Join(session, LockName), os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if os.IsNotExist(err) {

@@ -155,7 +155,7 @@ func (s *step) restore(f *Frame, out *unwind.Registers, reg unwind.Register, v *
 	return nil
 }
 
-// pointed says whether the frame pointer points to a value's place.
+// pointed reports whether the frame pointer points to a value's place.
 func (s *step) pointed(f *Frame, v *Value) bool {
 	base := s.cfa
 	if v.From == Register {

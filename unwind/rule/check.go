@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// CheckEnd says whether a caller's return address ends the stack: an [*EndError]
+// CheckEnd reports whether a caller's return address ends the stack: an [*EndError]
 // (R8).
 func (c *Caller) CheckEnd(arch unwind.Arch) error {
 	if ra, _ := c.Registers.PC(arch); ra < unwind.LowestCode {
@@ -15,7 +15,7 @@ func (c *Caller) CheckEnd(arch unwind.Arch) error {
 	return nil
 }
 
-// CheckCode says whether code can lie at a caller's return address (R4, R6).
+// CheckCode reports whether code can lie at a caller's return address (R4, R6).
 func (c *Caller) CheckCode(arch unwind.Arch) error {
 	if ra, _ := c.Registers.PC(arch); !arch.Canonical(ra) {
 		return c.impossible(ra, "return address %#x is no address", ra)
@@ -23,7 +23,7 @@ func (c *Caller) CheckCode(arch unwind.Arch) error {
 	return nil
 }
 
-// CheckStack says whether a caller can lie where a rule puts it: above the frame,
+// CheckStack reports whether a caller can lie where a rule puts it: above the frame,
 // aligned, and on the frame's stack (R3). Only a frame that has called no one may
 // have its caller's stack pointer: a leaf that keeps the return address in a
 // register (R10). It does not hold for frames that a signal interrupted.

@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Equal says whether two rules find the same caller, in every frame, by the same
+// Equal reports whether two rules find the same caller, in every frame, by the same
 // way: the same CFA, and each register in the same place. A register without a
 // value equals one that is unchanged where the C ABI makes functions keep it. Two
 // expressions are equal that have the same operations.
@@ -55,7 +55,7 @@ func (r *Rule) inRegister(v Value, reg unwind.Register) Value {
 	return v
 }
 
-// equal says whether two values are found in the same way.
+// equal reports whether two values are found in the same way.
 func (v *Value) equal(o *Value) bool {
 	switch {
 	case v.From == Undefined || v.From == Lost || v.From == Same:

@@ -74,7 +74,7 @@ func describeFromWire(d *pb.DescribeResponse) (unwind.Description, error) {
 	return out, nil
 }
 
-// ValidName says whether a strategy may be called that: lower case letters,
+// ValidName reports whether a strategy may be called that: lower case letters,
 // digits and dashes, 1 to 64 of them.
 func ValidName(name string) bool {
 	if name == "" || len(name) > maxName {

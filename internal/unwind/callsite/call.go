@@ -29,8 +29,8 @@ var (
 
 // Before returns the calls that the bytes before end can be: code holds original
 // bytes, the last of which lies at end-1. On amd64 there may be more than one,
-// since instructions do not say where they begin; none means that end is no
-// return address.
+// since instructions have no marked beginning; none means that end is no return
+// address.
 func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call) {
 	forms := amd64Forms
 	switch arch {
@@ -68,10 +68,10 @@ func decode(d *prologue.Decoder, arch unwind.Arch, src []byte, addr uint64) prol
 	return d.AMD64(src, addr)
 }
 
-// A handler of a signal returns into a few instructions that ask the kernel to
-// restore what it interrupted (rt_sigreturn). No call led there. The instructions
-// are the same in every libc and in Go's runtime, and gdb, libgcc and libunwind
-// all know the frame by them.
+// A signal handler returns to a few instructions that ask the kernel to restore
+// the interrupted context (rt_sigreturn). No call led there. The instructions are
+// the same in every libc and in Go's runtime, and gdb, libgcc and libunwind all
+// know the frame by them.
 var sigreturn = map[unwind.Arch][]byte{
 	unwind.AMD64: {
 		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, // mov $15, %rax
@@ -83,10 +83,11 @@ var sigreturn = map[unwind.Arch][]byte{
 	},
 }
 
-// SignalReturnSize is how many bytes [IsSignalReturn] needs.
+// SignalReturnSize is the number of bytes that [IsSignalReturn] needs.
 const SignalReturnSize = 9
 
-// IsSignalReturn says whether code is where Linux's signal handlers return to.
+// IsSignalReturn reports whether code is that to which Linux's signal handlers
+// return.
 func IsSignalReturn(arch unwind.Arch, code []byte) bool {
 	want := sigreturn[arch]
 	return len(want) > 0 && bytes.HasPrefix(code, want)

@@ -6,16 +6,16 @@ import (
 )
 
 // Source is where a [Tracer] has code and pointers from. An error ends the
-// question; what is not known is no error.
+// query; unknown code is no error.
 type Source interface {
-	// Code gives up to n original bytes of code from addr on, none where there is
-	// no code or it is not known.
+	// Code returns up to n original bytes of code from addr on, none where there
+	// is no code or it is unknown.
 	Code(addr uint64, n int) ([]byte, error)
-	// Word reads a pointer from memory; ok is false where it cannot be had.
+	// Word reads a pointer from memory; ok is false if it cannot be read.
 	Word(addr uint64) (v uint64, ok bool, err error)
 }
 
-// Answer says whether code can lead to a place.
+// Answer tells whether code can lead to a place.
 type Answer uint8
 
 // The answers. The zero value is Never.
@@ -25,15 +25,15 @@ const (
 	Reached               // there is a way
 )
 
-// maxInstructions bounds one question. A function is rarely larger, and one that
-// is has indirect jumps as a rule, so that nothing can be proven of it.
+// maxInstructions bounds one query. Few functions are larger, and those mostly
+// have indirect jumps, so that nothing can be proven about them.
 const maxInstructions = 20_000
 
-// instructionSize is more than any instruction takes.
+// instructionSize is an upper bound for the size of an instruction.
 const instructionSize = 16
 
-// stubSize is how far into a stub for a dynamically linked function its jump
-// may be: behind an endbr64.
+// stubSize bounds the offset of the jump in a stub for a dynamically linked
+// function: behind an endbr64.
 const stubSize = 8
 
 // Tracer follows code.
@@ -47,7 +47,7 @@ type Tracer struct {
 	decoder prologue.Decoder
 }
 
-// Reaches says whether code entered at from can be at the place to without
+// Reaches reports whether code entered at from can be at the place to without
 // having returned: at that instruction, or, if to is a return address, in the
 // call before it. Calls are passed by, jumps are followed, those through a
 // pointer at a fixed address (a stub for a dynamically linked function, a tail
@@ -130,11 +130,10 @@ func (t *Tracer) pointer(in prologue.Insn) (uint64, bool, error) {
 // maxStubs bounds the stubs in a row that [Tracer.Leads] passes.
 const maxStubs = 4
 
-// Leads says whether a call can have led to a place, and where the function that
-// was called begins, as far as that is known (0 if not): behind stubs and other
-// code that does nothing but jump. What a pointer holds now need not be what it
-// held when it was called through, so for an indirect call the answer is never
-// Never.
+// Leads reports whether a call can have led to a place, and returns the start of
+// the called function if that is known, else 0: behind stubs and other code that
+// does nothing but jump. A pointer may have changed since the call through it, so
+// for an indirect call the answer is never Never.
 func (t *Tracer) Leads(c Call, to unwind.CodeAddr) (a Answer, entry uint64, err error) {
 	target, known := c.Target, c.Direct
 	if !known && c.Pointer != 0 {
@@ -158,7 +157,7 @@ func (t *Tracer) Leads(c Call, to unwind.CodeAddr) (a Answer, entry uint64, err 
 	return a, entry, err
 }
 
-// behindStubs returns where code goes on that only jumps, unless the place is in it.
+// behindStubs returns the target of code that only jumps, unless the place is in it.
 func (t *Tracer) behindStubs(at uint64, to unwind.CodeAddr) (uint64, error) {
 	entry, start := at, at
 	for stubs := 0; stubs < maxStubs && at != to.Raw(); {

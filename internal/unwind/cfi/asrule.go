@@ -5,8 +5,8 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Rule makes one rule of the row's: of what it says, and of what the architecture's
-// ABI says of registers that it does not mention.
+// Rule makes a rule of the row's rules and, for registers that it does not mention,
+// of the architecture's ABI.
 func (row *Row) Rule() rule.Rule {
 	t := row.table
 	arch := t.opts.Arch

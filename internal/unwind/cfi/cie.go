@@ -18,7 +18,7 @@ type cie struct {
 	sized      bool            // augmentation data has a length ('z')
 	signal     bool            // 'S': the frames are a signal's trampoline
 	goCode     bool            // made by Go's linker
-	initial    initial         // what its instructions leave
+	initial    initial         // the state after its instructions
 }
 
 // parseCIE reads the CIE at an offset (DWARF 5, 6.4.1; LSB 5, 10.6.1.1).
@@ -31,7 +31,7 @@ func (t *Table) parseCIE(off int) (*cie, *Error) {
 		return nil, t.errorf(uint64(off), "CIE: "+format, args...)
 	}
 	if e.kind != entryCIE {
-		return fail("there is none")
+		return fail("missing")
 	}
 	r := reader{data: t.section.Data[:e.end], pos: e.body, big: t.big}
 	version := r.byte()
@@ -86,8 +86,8 @@ func (t *Table) parseCIE(off int) (*cie, *Error) {
 	return c, nil
 }
 
-// parseAugmentation reads what the letters of an augmentation string announce,
-// and says what is wrong with it.
+// parseAugmentation reads the data of an augmentation string's letters, and
+// returns its fault.
 func (t *Table) parseAugmentation(c *cie, r *reader, aug []byte) (reason string) {
 	if len(aug) == 0 {
 		return ""
@@ -138,9 +138,9 @@ func (t *Table) parseAugmentation(c *cie, r *reader, aug []byte) (reason string)
 	return ""
 }
 
-// What Go's linker writes as a CIE's instructions (cmd/link/internal/ld,
-// dwarf.go, writeframes): on amd64 DW_CFA_def_cfa rsp+8 and DW_CFA_offset of the
-// return address at cfa-8 in the extended form, on arm64 DW_CFA_def_cfa sp+0,
+// The instructions of a CIE by Go's linker (cmd/link/internal/ld, dwarf.go,
+// writeframes): on amd64 DW_CFA_def_cfa rsp+8 and DW_CFA_offset of the return
+// address at cfa-8 in the extended form, on arm64 DW_CFA_def_cfa sp+0,
 // DW_CFA_same_value x30 and DW_CFA_val_offset sp+0.
 var (
 	goAMD64 = []byte{opDefCFA, 7, 8, opOffsetExtended, 16, 2}
@@ -148,7 +148,8 @@ var (
 )
 
 // madeByGo recognises the CIE of Go's linker. Go's functions save no registers
-// for their callers but the frame pointer, and their FDEs do not tell that.
+// for their callers except the frame pointer, and their FDEs do not describe
+// that.
 func (t *Table) madeByGo(c *cie, version byte, plain bool) bool {
 	want := goAMD64
 	if t.opts.Arch == unwind.ARM64 {

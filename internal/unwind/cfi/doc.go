@@ -17,7 +17,7 @@
 //
 // DWARF 5, sections 2.5 (expressions) and 6.4 (call frames); Linux Standard
 // Base 5, chapter 10.6 (.eh_frame, .eh_frame_hdr, the encodings of pointers and
-// the augmentations z, R, P, L); binutils for what GNU added (S, args_size,
+// the augmentations z, R, P, L); binutils for GNU's additions (S, args_size,
 // negative_offset_extended); the ABI for the Arm 64-bit Architecture's DWARF
 // document for B, G and the state of signed return addresses.
 //
@@ -33,7 +33,6 @@
 //
 // No address should lie in two FDEs. Where one does, the FDE that starts last
 // among those that contain the address counts, as for the binary search that
-// runtimes do; of several with the same start the first in the section. What a
-// FDE claims outside the code it is told of ([Options.Code]) does not count at
-// all.
+// runtimes do; of several with the same start the first in the section. An FDE
+// does not count outside the code of its image ([Options.Code]).
 package cfi

@@ -3,7 +3,7 @@ package cfi
 // entry is one length-prefixed entry of a section.
 type entry struct {
 	off  int // of the length
-	body int // what follows the CIE id or pointer
+	body int // offset of the byte behind the CIE id or pointer
 	end  int
 	kind entryKind
 	cie  int // offset of the CIE, for an FDE

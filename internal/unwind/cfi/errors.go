@@ -2,7 +2,7 @@ package cfi
 
 import "fmt"
 
-// Error says what is wrong with call-frame information, and where.
+// Error is a fault of call-frame information, with its place.
 type Error struct {
 	Section string // ".eh_frame"
 	Offset  uint64 // of the entry or instruction in the section

@@ -125,7 +125,7 @@ func (x *evaluation) top(n int) *uint64 { return &x.stack[x.depth-1-n] }
 
 const underflow = "its stack is too short"
 
-// step executes one operation: reason says what is wrong with the expression.
+// step executes one operation: reason is the fault of the expression, if any.
 func (x *evaluation) step(start int) (reason string, err error) {
 	op := x.r.byte()
 	switch {

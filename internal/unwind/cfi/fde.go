@@ -15,7 +15,7 @@ type FDE struct {
 // interrupted, not called (augmentation S).
 func (f *FDE) Signal() bool { return f.cie.signal }
 
-// Contains says whether an address lies in the code described.
+// Contains reports whether an address lies in the code described.
 func (f *FDE) Contains(addr uint64) bool { return addr >= f.Start && addr < f.End }
 
 // parseFDE reads the rest of an FDE. An FDE of code that the linker dropped has

@@ -87,9 +87,9 @@ func (h *header) entry(i int) (start, fde uint64) {
 	return start, uint64(r.signed(h.size)) + h.section.Addr
 }
 
-// find searches the header's table for the FDE of an address. What it says is
-// believed only where the FDE itself agrees; ok is false where it does not, or
-// where the table cannot tell.
+// find searches the header's table for the FDE of an address. Its answer counts
+// only where the FDE itself agrees; ok is false where it does not, or where the
+// table has no answer.
 func (t *Table) findByHeader(addr uint64) (f FDE, ok bool) {
 	h := &t.header
 	i := sort.Search(h.count, func(i int) bool { start, _ := h.entry(i); return start > addr }) - 1
@@ -104,17 +104,16 @@ func (t *Table) findByHeader(addr uint64) (f FDE, ok bool) {
 	return f, true
 }
 
-// ErrNoFrame says that a header leads to no .eh_frame.
+// ErrNoFrame is a header that leads to no .eh_frame.
 type ErrNoFrame struct{ Reason string }
 
 // Error returns the reason.
 func (e *ErrNoFrame) Error() string { return e.Reason }
 
-// SplitSegment finds .eh_frame by its header, for programs without section
-// headers: data is what the target has from the header's address (that of the
-// program header PT_GNU_EH_FRAME) to the end of the segment, before what the
-// segment has in front of that, as far as known. Where .eh_frame ends is not known:
-// use [Options.OpenEnded].
+// SplitSegment finds .eh_frame by its header, for programs without section headers:
+// data is the target's memory from the header's address (that of the program header
+// PT_GNU_EH_FRAME) to the end of the segment, before the segment's known memory in
+// front of that. The end of .eh_frame is unknown: use [Options.OpenEnded].
 func SplitSegment(addr uint64, data, before []byte, arch unwind.Arch, bias uint64) (hdr, frame Section, err error) {
 	hdr = Section{Name: ".eh_frame_hdr", Addr: addr, Data: data}
 	big := arch.ByteOrder().Uint16([]byte{0, 1}) == 1
@@ -131,7 +130,7 @@ func SplitSegment(addr uint64, data, before []byte, arch unwind.Arch, bias uint6
 	case h.frame < addr && h.frame >= start && start <= addr:
 		frame.Data = before[h.frame-start:]
 	default:
-		return hdr, Section{}, &ErrNoFrame{Reason: fmt.Sprintf(".eh_frame at %#x lies outside what is known of the segment, [%#x, %#x)",
+		return hdr, Section{}, &ErrNoFrame{Reason: fmt.Sprintf(".eh_frame at %#x lies outside the known part of the segment, [%#x, %#x)",
 			h.frame, start, addr+uint64(len(data)))}
 	}
 	return hdr, frame, nil

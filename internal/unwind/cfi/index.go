@@ -25,7 +25,7 @@ type piece struct {
 	fde uint32
 }
 
-// indexed is an FDE without what can be had from its CIE.
+// indexed is an FDE without the fields that its CIE has.
 type indexed struct {
 	start, end uint64
 	off        uint32
@@ -41,7 +41,7 @@ func (x *index) fde(i uint32) FDE {
 }
 
 // Find returns the FDE that counts for an address. Before the index is built it
-// asks the table of .eh_frame_hdr, if that is good.
+// asks the table of .eh_frame_hdr, if that is usable.
 func (t *Table) Find(addr uint64) (FDE, bool) {
 	if !t.built.Load() && t.header.count > 0 {
 		if f, ok := t.findByHeader(addr); ok {
@@ -57,7 +57,7 @@ func (t *Table) Find(addr uint64) (FDE, bool) {
 	return x.fde(x.pieces[i].fde), true
 }
 
-// Ranges is the code that the section has rules for. It builds the index.
+// Ranges is the code for which the section has rules. It builds the index.
 func (t *Table) Ranges() unwind.RangeSet {
 	t.build()
 	set := make(unwind.RangeSet, 0, len(t.index.starts))
@@ -148,8 +148,8 @@ func (b *builder) scan() {
 	}
 }
 
-// rest adds the FDEs from an offset on that the header's table knows. err says
-// why the scan ended there; nil if by a zero terminator.
+// rest adds the FDEs from an offset on that the header's table knows. err is
+// the reason why the scan ended there, nil for a zero terminator.
 func (b *builder) rest(off int, err *Error) {
 	t := b.t
 	var offsets []int
@@ -213,7 +213,7 @@ func (b *builder) add(e *entry) {
 	}
 }
 
-// admits says whether an FDE's code is code that the section may describe.
+// admits reports whether an FDE's code is code that the section may describe.
 func (t *Table) admits(f *FDE) bool {
 	if len(t.opts.Code) == 0 {
 		return true
@@ -244,7 +244,8 @@ func (b *builder) flatten() {
 	x.starts = make([]uint64, 0, len(x.fdes))
 	x.pieces = make([]piece, 0, len(x.fdes))
 	var open []uint32
-	// emit gives the code from one address to another to the FDEs on the stack.
+	// emit assigns the code from one address to another to the FDE on top of the
+	// stack.
 	emit := func(from, to uint64) {
 		for len(open) > 0 && from < to {
 			top := open[len(open)-1]

@@ -3,8 +3,8 @@ package cfi
 import "github.com/clewdbg/clew/unwind"
 
 // Instructions of call-frame programs (DWARF 5, 7.24; the vendors' ones from
-// binutils' dwarf2.def). Those that have an operand in their low six bits are
-// told by the two high ones.
+// binutils' dwarf2.def). Those with an operand in their low six bits are
+// distinguished by the two high ones.
 const (
 	opAdvanceLoc = 0x40
 	opOffset     = 0x80
@@ -63,8 +63,7 @@ type machine struct {
 	opening    bool // executing a CIE's instructions
 }
 
-// runCIE executes a CIE's own instructions, and keeps the rules that they
-// leave.
+// runCIE executes a CIE's instructions, and keeps the resulting rules.
 func (t *Table) runCIE(c *cie) *Error {
 	m := machine{t: t, cie: c, opening: true}
 	if err := m.run(c.instr, c.end, 0, nil); err != nil {
@@ -75,7 +74,7 @@ func (t *Table) runCIE(c *cie) *Error {
 }
 
 // exec executes an FDE's instructions, and calls visit for every row while cur
-// is that row, until it gives false. Rows behind the code's end are left out.
+// is that row, until it returns false. Rows behind the code's end are left out.
 func (m *machine) exec(t *Table, f *FDE, visit func(start, end uint64) bool) *Error {
 	if n := f.end - f.instr; n > maxProgram {
 		return t.errorf(f.Offset, "FDE: %d bytes of instructions", n)
@@ -198,7 +197,7 @@ func (m *machine) step(next *uint64) (reason string) {
 	return ""
 }
 
-// defCFA executes the instructions that say where the CFA is.
+// defCFA executes the instructions that define the CFA.
 func (m *machine) defCFA(op byte) (reason string) {
 	r, cfa := &m.r, &m.cur.cfa
 	switch op {
@@ -251,7 +250,7 @@ func (m *machine) advance(next *uint64, delta uint64) (reason string) {
 
 func (m *machine) factored(offset uint64) int64 { return int64(offset) * m.cie.dataAlign }
 
-// set sets the rule of a register. One that is not kept is left alone.
+// set sets the rule of a register, unless it is one that is not kept.
 func (m *machine) set(reg uint64, rule Rule) (reason string) {
 	if c, ok := columnOf(reg); ok {
 		m.cur.rules[c] = rule
@@ -259,7 +258,7 @@ func (m *machine) set(reg uint64, rule Rule) (reason string) {
 	return ""
 }
 
-// restore gives a register the rule that the CIE gave it.
+// restore sets a register's rule back to the CIE's.
 func (m *machine) restore(reg uint64) (reason string) {
 	if m.opening {
 		return "a CIE has nothing to restore"
@@ -275,7 +274,7 @@ func (m *machine) expression(kind RuleKind) Rule {
 	return rule
 }
 
-// verify says whether an FDE's instructions can be executed to their end.
+// verify reports whether an FDE's instructions can be executed to their end.
 func (t *Table) verify(m *machine, f *FDE) *Error {
 	return m.exec(t, f, func(uint64, uint64) bool { return true })
 }

@@ -59,10 +59,10 @@ func number(r *reader, enc byte, addrSize int) uint64 {
 	}
 }
 
-// checkEncoding says why pointers to code cannot be read in that encoding, ""
-// where they can. A pointer that is stored elsewhere (indirect) would need the
-// target's memory; what is relative to text, data or a function needs a base
-// that call-frame information does not give.
+// checkEncoding returns the reason why pointers to code cannot be read in that
+// encoding, "" if they can. A pointer that is stored elsewhere (indirect) would
+// need the target's memory; one that is relative to text, data or a function
+// needs a base that call-frame information does not contain.
 func (t *Table) checkEncoding(enc byte) string {
 	switch {
 	case enc == peOmit:

@@ -3,7 +3,7 @@ package cfi
 import "encoding/binary"
 
 // reader reads values from data[pos:]. The first read that does not fit sets
-// failed; from then on every read gives 0 and pos stays.
+// failed; from then on every read returns 0 and pos stays.
 type reader struct {
 	data   []byte
 	pos    int

@@ -21,10 +21,11 @@ import (
 //	lea  -8(%r10),%rsp       cfa=rsp+8
 //	ret
 //
-// Nothing says that rbp and what lies relative to it are restored: in the last
-// two instructions the rules read from the *caller's* rbp (gcc 12; clang
-// restores them). Its own frame pointer lies between SP and CFA; what the caller
-// has in rbp does not, since that part of the stack is this function's.
+// No rule describes that rbp and the registers saved relative to it are
+// restored: in the last two instructions the rules read from the *caller's* rbp
+// (gcc 12; clang restores them). The function's frame pointer lies between SP
+// and CFA; the caller's rbp does not, since that part of the stack is this
+// function's.
 
 // untilRestored returns a register's value with the condition for saves that are
 // relative to the frame pointer, in rows whose CFA does not rest on it.

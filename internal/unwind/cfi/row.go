@@ -2,8 +2,8 @@ package cfi
 
 import "github.com/clewdbg/clew/unwind"
 
-// Row holds the rules for the addresses in [Start, End) as DWARF has them. What
-// they come to is its [Row.Rule].
+// Row holds the rules for the addresses in [Start, End) as DWARF has them.
+// [Row.Rule] makes a rule of them.
 type Row struct {
 	Start, End uint64
 	CFA        Rule
@@ -13,13 +13,12 @@ type Row struct {
 	RA           Rule
 	// Rules are those of the other registers, by ascending column.
 	Rules []RegisterRule
-	// Signal says that the caller was interrupted by a signal.
+	// Signal: the caller was interrupted by a signal.
 	Signal bool
-	// Mangled says that the return address is signed (Arm pointer
-	// authentication).
+	// Mangled: the return address is signed (Arm pointer authentication).
 	Mangled bool
-	// Synchronous says that the function's rules do not return to those of its
-	// first instruction: it has no epilogue, or its tables are right at calls only
+	// Synchronous: the function's rules do not return to those of its first
+	// instruction: it has no epilogue, or its tables are right at calls only
 	// (arm64, and where [Options] say so; set by [Table.Row]).
 	Synchronous bool
 
@@ -53,7 +52,7 @@ func (t *Table) Row(f *FDE, addr uint64) (*Row, error) {
 }
 
 // Rows calls visit with every row of an FDE, by ascending address, until it
-// gives false.
+// returns false.
 func (t *Table) Rows(f *FDE, visit func(*Row) bool) error {
 	var m machine
 	err := m.exec(t, f, func(start, end uint64) bool { return visit(m.row(f, start, end)) })

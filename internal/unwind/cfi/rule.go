@@ -2,13 +2,13 @@ package cfi
 
 import "github.com/clewdbg/clew/unwind"
 
-// RuleKind says how the value that a register had in the caller is found
-// (DWARF 5, 6.4.1).
+// RuleKind is the way to find a register's value in the caller (DWARF 5,
+// 6.4.1).
 type RuleKind uint8
 
 // The kinds of rules.
 const (
-	Unspecified   RuleKind = iota // no rule; what that means is the ABI's to say
+	Unspecified   RuleKind = iota // no rule; the ABI defines its meaning
 	Undefined                     // cannot be recovered
 	SameValue                     // still in the register
 	AtCFA                         // in memory at CFA + Offset
@@ -18,8 +18,8 @@ const (
 	ValExpression                 // is the value of the expression: not read from there
 )
 
-// Rule says how a value is found, as DWARF has it: the form that rows are decoded
-// in. [Row.Rule] makes a [rule.Rule] of them.
+// Rule is DWARF's rule for a value; rows are decoded to it. [Row.Rule] makes a
+// [rule.Rule] of them.
 type Rule struct {
 	Kind     RuleKind
 	Register unwind.Register

@@ -17,7 +17,7 @@ const (
 	// EHFrame is .eh_frame (LSB 5, 10.6.1): loaded with the program.
 	EHFrame Kind = iota
 	// DebugFrame is .debug_frame (DWARF 5, 6.4.1): not loaded, its addresses are
-	// those that the linker gave.
+	// those that the linker assigned.
 	DebugFrame
 )
 
@@ -29,30 +29,30 @@ type Section struct {
 	Data []byte // must not change
 }
 
-// Options say how a section is to be read.
+// Options are the parameters for reading a section.
 type Options struct {
 	Arch unwind.Arch
 	// Order is nil for the architecture's default.
 	Order binary.ByteOrder
-	// Bias is added to addresses that the linker gave to get those in the target.
+	// Bias is added to the linker's addresses to get those in the target.
 	Bias uint64
-	// DataBase is what data-relative pointers to code are relative to, 0 if not
-	// known: then they are refused.
+	// DataBase is the base of data-relative pointers to code, 0 if unknown: then
+	// they are refused.
 	DataBase uint64
-	// Header is .eh_frame_hdr, without data if there is none.
+	// Header is .eh_frame_hdr, without data if the program has none.
 	Header Section
 	// Code is the code that FDEs may claim, empty if not known.
 	Code unwind.RangeSet
-	// Synchronous says that the tables are right at calls only: Apple's compilers
-	// describe a whole prologue at its end, and no epilogue.
+	// Synchronous: the tables are right at calls only: Apple's compilers describe
+	// a whole prologue at its end, and no epilogue.
 	Synchronous bool
-	// OpenEnded says that the section's data reaches beyond its end, so that
-	// what cannot be decoded after it is no problem.
+	// OpenEnded: the section's data reaches beyond its end, so that undecodable
+	// bytes after it are no problem.
 	OpenEnded bool
 }
 
-// Table is one section and what is known of it. Its methods may be called at
-// the same time.
+// Table is one section with its index. Its methods may be called at the same
+// time.
 type Table struct {
 	section  Section
 	opts     Options
@@ -97,8 +97,7 @@ func (t *Table) errorf(offset uint64, format string, args ...any) *Error {
 // maxProblems is the number of problems of which the text is kept.
 const maxProblems = 4
 
-// problems are the first things that were wrong with a section, and how many
-// there were.
+// problems are the first faults of a section, and their total number.
 type problems struct {
 	first []*Error
 	count int
@@ -111,8 +110,8 @@ func (p *problems) add(err *Error) {
 	}
 }
 
-// Problems returns the first problems of the section and how many it has in all.
-// It builds the index.
+// Problems returns the first problems of the section and their total number. It
+// builds the index.
 func (t *Table) Problems() (first []*Error, count int) {
 	t.build()
 	return t.problems.first, t.problems.count

@@ -1,8 +1,7 @@
-// Package gocode reads from the code of Go's runtime where it keeps what stacks
-// need. Functions of assembly, which Go's tables know in stripped programs too,
-// name the offsets in their instructions: what is read there cannot go stale as a
-// table by version numbers does.
+// Package gocode finds the offsets of fields of Go's runtime that unwinding
+// needs, by decoding the runtime's code. Assembly functions, which Go's tables
+// list even in stripped programs, contain the offsets in their instructions.
+// Unlike a table by version numbers, these cannot go stale.
 //
-// It is a decoder: bytes in, offsets out. Code that is none it knows gives an
-// error.
+// It is a decoder: bytes in, offsets out. Unknown code is an error.
 package gocode

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Layout is what stacks need of the layout of runtime.g and runtime.m: offsets of
-// fields, in bytes.
+// Layout holds the offsets of fields of runtime.g and runtime.m that unwinding
+// needs, in bytes.
 type Layout struct {
 	TLS                       int64 // where the thread's g is, from the TLS base on
 	StackLo, StackHi, M       int64 // of runtime.g
@@ -35,7 +35,7 @@ func (c Code) of(name string) ([]byte, error) {
 	return nil, fmt.Errorf("no function %s", name)
 }
 
-// ReadLayout reads the layout from the runtime's own code. Three functions of assembly, which Go's tables know in
+// ReadLayout reads the layout from the runtime's code. Three functions of assembly, which Go's tables know in
 // stripped programs too, use every field that matters (runtime/asm_amd64.s):
 //
 //	morestack    g = TLS[..]; m = g.m; g.sched.{pc,sp,bp} = ..; m.g0; m.gsignal
@@ -100,7 +100,7 @@ func ReadLayout(arch unwind.Arch, code Code) (*Layout, error) {
 		return nil, fmt.Errorf("the code of the runtime does not show runtime.m.gsignal")
 	}
 	l.Gsignal = gsignal.off
-	// systemstack: its m is loaded from the g; what it compares with g in m.
+	// systemstack loads its m from the g, and compares a field of m with g.
 	m2 := findUse(systemstack, func(u use) bool { return !u.tls && u.load && u.base != x86asm.RSP && u.off == l.M })
 	var compared []int64
 	for _, u := range systemstack {
@@ -110,7 +110,7 @@ func ReadLayout(arch unwind.Arch, code Code) (*Layout, error) {
 	}
 	g0 = findUse(systemstack, func(u use) bool { return u.load && u.base == m2.reg && u.what != "cmp" })
 	if len(compared) < 2 || compared[0] != l.Gsignal || !g0.found || g0.off != l.G0 {
-		return nil, fmt.Errorf("runtime.systemstack and runtime.morestack differ in what they use of runtime.m")
+		return nil, fmt.Errorf("runtime.systemstack and runtime.morestack use different fields of runtime.m")
 	}
 	l.Curg = compared[1]
 	return l, nil
@@ -122,8 +122,8 @@ type use struct {
 	tls, load bool
 	base, reg x86asm.Reg
 	off       int64
-	// what is stored, as "rbp", "rsp+8", "[rsp+0]"; "cmp" for a comparison; "top"
-	// for a load that a distance on the stack is subtracted from.
+	// the stored value, as "rbp", "rsp+8", "[rsp+0]"; "cmp" for a comparison;
+	// "top" for a load that a distance on the stack is subtracted from.
 	what string
 }
 

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// WayBack says where asmcgocall keeps what it needs to come back from C, in bytes
-// from its SP.
+// WayBack is the place of asmcgocall's data for the return from C, in bytes from
+// its SP.
 type WayBack struct {
 	Old   int64 // the SP itself (G < 0), or its distance from the stack's top
 	G     int64 // the goroutine
@@ -16,8 +16,8 @@ type WayBack struct {
 }
 
 // ReadWayBack reads it from asmcgocall's code behind the call of C on; ok is
-// false where the code is none that is known. Up to and including the instruction
-// at offset n SP is what it was at the call.
+// false for unknown code. Up to and including the instruction at offset n SP is
+// the same as at the call.
 func ReadWayBack(arch unwind.Arch, code []byte) (s WayBack, n uint64, ok bool) {
 	switch arch {
 	case unwind.AMD64:

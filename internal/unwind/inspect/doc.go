@@ -1,8 +1,8 @@
-// Package inspect is how a strategy shows what its unwind information says of a
-// file: how much there is, what it covers, what is wrong with it, and every row
-// as equations. A plugin's package offers a [Format]; the command clew inspect
-// opens files and prints what the formats say.
+// Package inspect shows a strategy's unwind information of a file: its amount,
+// its coverage, its faults, and every row as equations. A plugin's package
+// offers a [Format]; the command clew inspect opens files and prints the
+// formats' reports.
 //
-// It knows no file formats: who opens the file describes it as an [unwind.Image]
-// at its link-time addresses (Base 0).
+// It knows no file formats: its caller opens the file and describes it as an
+// [unwind.Image] at its link-time addresses (Base 0).
 package inspect

@@ -15,7 +15,7 @@ type Format struct {
 	// Sections are the sections that it wants, by the names that strategies ask
 	// for them ([unwind.Description]).
 	Sections []string
-	// Open reads what an image has; nil where it has none.
+	// Open reads an image's tables; nil if it has none.
 	Open func(image *Image) *Tables
 }
 
@@ -24,7 +24,7 @@ type Image struct {
 	unwind.Image
 	Arch  unwind.Arch
 	Order binary.ByteOrder // nil means the architecture's default
-	// Path is what the user calls the file.
+	// Path is the user's name of the file.
 	Path string
 }
 
@@ -33,7 +33,7 @@ type Tables struct {
 	Version   string // of the format, where it has versions
 	Functions int    // that can be used
 	Coverage  unwind.RangeSet
-	Problems  []string // what cannot be used, and why
+	Problems  []string // unusable parts, with reasons
 	// Rows yields the rules by ascending address, without overlaps.
 	Rows iter.Seq[Row]
 }
@@ -44,7 +44,7 @@ type Row struct {
 	Start, End uint64
 	rule.Equations
 	Flags      []string
-	Encoding   string // what the format has, where that is one word: compact unwind
+	Encoding   string // the raw encoding, if that is one word: compact unwind
 	Delegate   string // the format that has the rules instead
 	Expression string // the whole of a DWARF expression that CFA abbreviates
 }

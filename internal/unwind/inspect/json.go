@@ -7,20 +7,21 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Report is what clew inspect says of a file: of its only image, or of each.
+// Report is the output of clew inspect for a file: for its only image, or for
+// each.
 type Report struct {
 	File string `json:"file"`
 	ImageReport
 	Images []ImageReport `json:"images,omitempty"`
 }
 
-// ImageReport is what there is to say of one image.
+// ImageReport is the report about one image.
 type ImageReport struct {
 	Arch    string         `json:"arch,omitempty"`
 	Formats []FormatReport `json:"formats,omitempty"`
 }
 
-// FormatReport is what there is to say of one format.
+// FormatReport is the report about one format.
 type FormatReport struct {
 	Format          string   `json:"format"`
 	Version         string   `json:"version,omitempty"`
@@ -31,7 +32,7 @@ type FormatReport struct {
 	Problems        []string `json:"problems"`
 }
 
-// MarshalJSON writes formats that there are none of as an empty list, unless the
+// MarshalJSON writes a missing list of formats as an empty one, unless the
 // images have them.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type plain struct {

@@ -14,7 +14,7 @@ type FieldError struct {
 	Err  error
 }
 
-// Error says where and what.
+// Error names the place and the problem.
 func (e *FieldError) Error() string {
 	if e.Path == "" {
 		return e.Err.Error()
@@ -22,7 +22,7 @@ func (e *FieldError) Error() string {
 	return e.Path + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong with the value.
+// Unwrap returns the problem of the value.
 func (e *FieldError) Unwrap() error { return e.Err }
 
 // SyntaxError says that a document is not JSON.
@@ -32,7 +32,7 @@ type SyntaxError struct {
 	Err    error
 }
 
-// Error says where and what.
+// Error names the place and the problem.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON, at byte %d: %v", e.Offset, e.Err)
 }

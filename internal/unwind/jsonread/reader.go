@@ -75,7 +75,7 @@ func (r *Reader) Path() string {
 	return b.String()
 }
 
-// Wrap returns an error that says where the value at hand is. Errors that know
+// Wrap returns an error with the place of the current value. Errors that know
 // their place already stay as they are.
 func (r *Reader) Wrap(err error) error {
 	var field *FieldError
@@ -180,7 +180,7 @@ func (r *Reader) Skip() {
 
 var delimiters = []byte(",:]} \t\r\n")
 
-// Raw returns the bytes of the value at hand and passes over it.
+// Raw returns the bytes of the current value and skips it.
 func (r *Reader) Raw() []byte {
 	r.space()
 	start := r.pos
@@ -188,7 +188,7 @@ func (r *Reader) Raw() []byte {
 	return r.data[start:r.pos]
 }
 
-// rawString passes over a string and gives what stands between its quotes.
+// rawString skips a string and returns the text between its quotes.
 func (r *Reader) rawString() (text []byte, escaped bool) {
 	r.pos++
 	start := r.pos
@@ -202,7 +202,7 @@ func (r *Reader) rawString() (text []byte, escaped bool) {
 			}
 			quote = r.pos + i
 		}
-		// A backslash escapes what follows it, be it a quote or a backslash.
+		// A backslash escapes the next character, also a quote or a backslash.
 		if j := bytes.IndexByte(r.data[r.pos:quote], '\\'); j >= 0 {
 			escaped = true
 			r.pos += j + 2
@@ -213,7 +213,7 @@ func (r *Reader) rawString() (text []byte, escaped bool) {
 	}
 }
 
-// Text returns a string's bytes; they are the document's own where the string
+// Text returns a string's bytes; they are part of the document where the string
 // has no escapes, so the caller must not keep or change them.
 func (r *Reader) Text() ([]byte, error) {
 	if err := r.expect('"', "a string"); err != nil {
@@ -237,7 +237,7 @@ func (r *Reader) String() (string, error) {
 	return string(text), err
 }
 
-// Uint returns a number that is a whole one from 0 to limit.
+// Uint returns an integer from 0 to limit.
 func (r *Reader) Uint(limit uint64) (uint64, error) {
 	if k := r.kind(); k != "a number" {
 		return 0, r.Errorf("expected a number, found %s", k)

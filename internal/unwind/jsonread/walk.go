@@ -11,13 +11,13 @@ var ErrMissing = errors.New("required, and not there")
 // ErrTwice is wrapped by the error about a field that is there twice.
 var ErrTwice = errors.New("is there twice")
 
-// Fields lists the fields that a walker wants to see of an object: at most 64.
+// Fields lists the fields of an object that a walker reads: at most 64.
 type Fields struct {
 	Required []string
 	Optional []string
 }
 
-// index gives a number of its own to each field.
+// index assigns a number to each field.
 func (f *Fields) index(name []byte) int {
 	for i, n := range f.Required {
 		if n == string(name) {
@@ -32,7 +32,7 @@ func (f *Fields) index(name []byte) int {
 	return -1
 }
 
-// Has says whether a field is listed.
+// Has reports whether a field is listed.
 func (f *Fields) Has(name string) bool { return f.index([]byte(name)) >= 0 }
 
 func (f *Fields) name(i int) string {
@@ -43,8 +43,8 @@ func (f *Fields) name(i int) string {
 }
 
 // Struct walks an object and calls read before each value of a field that is
-// listed; read may leave the value alone. Other fields are skipped, null counts
-// as absent, a listed field that is there twice is an error, and so is a
+// listed; read may leave the value unread. Other fields are skipped, null
+// counts as absent, a listed field that is there twice is an error, and so is a
 // required one that is not there.
 func (r *Reader) Struct(fields *Fields, read func(name string) error) error {
 	var seen uint64
@@ -116,8 +116,8 @@ func (r *Reader) members(read func(key []byte) error) error {
 	return nil
 }
 
-// within runs read with one step more in the path, and passes over the value if
-// read left it alone.
+// within runs read with one step more in the path, and skips the value if read
+// left it unread.
 func (r *Reader) within(s step, read func() error) error {
 	r.path = append(r.path, s)
 	r.space()
@@ -132,8 +132,8 @@ func (r *Reader) within(s step, read func() error) error {
 	return nil
 }
 
-// more says whether another member follows, and passes over the comma before it
-// or over the closing bracket.
+// more reports whether another member follows, and skips the comma before it or
+// over the closing bracket.
 func (r *Reader) more(closing byte) bool {
 	switch c := r.peek(); c {
 	case closing, 0:
@@ -146,8 +146,8 @@ func (r *Reader) more(closing byte) bool {
 	return true
 }
 
-// Slice reads an array whose elements read gives, and charges for each element
-// before it is kept. An empty array gives an empty slice, not nil.
+// Slice reads an array with read for each element, and charges for each element
+// before it is kept. For an empty array it returns an empty slice, not nil.
 func Slice[T any](r *Reader, read func(i int) (T, error)) ([]T, error) {
 	out := []T{}
 	var zero T

@@ -8,7 +8,7 @@ import (
 
 // AMD64 says where the caller of a frame stopped at pc is. code holds the original bytes from the function's entry
 // point at address start on, up to its end if that is known, else some way beyond pc. It never panics, and takes
-// bounded time on any input. See the package documentation for what is assumed.
+// bounded time on any input. See the package documentation for the assumptions.
 func AMD64(code []byte, start, pc uint64) (Rule, Verdict) {
 	return analyse(&amd64Arch, code, start, pc, Expr{})
 }
@@ -81,7 +81,7 @@ func mem(m x86asm.Mem, in *x86asm.Inst) (uint8, int64) {
 	return b, int64(int32(m.Disp))
 }
 
-// cutOff says whether the code ends within an instruction.
+// cutOff reports whether the code ends within an instruction.
 func cutOff(src []byte) bool {
 	var longer [16]byte
 	in, err := x86asm.Decode(longer[:max(copy(longer[:], src), len(longer))], 64)
@@ -99,13 +99,13 @@ func decodeAMD64(p *program, off int32) inst {
 		return out
 	}
 	if len(src) >= 3 && src[0] == 0xc5 && src[1]&^4 == 0xf8 && src[2] == 0x77 {
-		out.len, out.flags = 3, flagTear // vzeroupper, vzeroall: x86asm gives them an operand byte that they do not have
+		out.len, out.flags = 3, flagTear // vzeroupper, vzeroall: x86asm adds an operand byte that they do not have
 		return out
 	}
 	in, err := x86asm.Decode(src, 64)
 	if in.Op == 0 && cutOff(src) {
-		// As behind a call that does not return: what is there is filler, and no path
-		// of the function leads to it.
+		// As behind a call that does not return: the bytes there are filler, and no
+		// path of the function leads to it.
 		out.len, out.flow = uint8(len(src)), flowStop
 		return out
 	}
@@ -169,7 +169,7 @@ func decodeAMD64(p *program, off int32) inst {
 	return out
 }
 
-// effectsAMD64 emits what a non-branching instruction does.
+// effectsAMD64 emits the effects of a non-branching instruction.
 func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 	var r [2]uint8
 	var w [2]int

@@ -31,7 +31,7 @@ func init() {
 
 const sp64 = uint8(SP)
 
-// zr is what register number 31 means where it is not the stack pointer.
+// zr is register number 31 where it is not the stack pointer.
 func zr(r uint32) uint8 {
 	if r == 31 {
 		return regNone
@@ -49,8 +49,8 @@ func dreg(r uint32) uint8 {
 
 func sext(v uint32, bits uint) int64 { return int64(int32(v<<(32-bits)) >> (32 - bits)) }
 
-// decodeARM64 decodes by the encoding classes of the Arm Architecture Reference Manual, C4.1; an instruction that is not
-// of interest gives up the registers that it could write.
+// decodeARM64 decodes by the encoding classes of the Arm Architecture Reference Manual, C4.1; an instruction that is
+// not of interest clobbers the registers that it could write.
 func decodeARM64(p *program, off int32) inst {
 	out := inst{target: -1, cmpA: regNone, cmpB: regNone, base: regNone, len: 4}
 	src := p.code[off:]
@@ -121,7 +121,7 @@ func decodeARM64(p *program, off int32) inst {
 	return out
 }
 
-// clobberBoth gives up general and vector register r.
+// clobberBoth clobbers general and vector register r.
 func clobberBoth(r uint32) uint64 {
 	m := uint64(0)
 	if r < 31 {

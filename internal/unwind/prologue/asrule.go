@@ -5,9 +5,9 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Rule makes one rule of what the simulation of an architecture's code has r. A
-// caller holds what it proves, and the callee-saved registers that the function has
-// not touched.
+// Rule makes a rule of the simulation's rule r for an architecture. A caller holds
+// the registers that it proves, and the callee-saved registers that the function
+// has not touched.
 func (r *Rule) Rule(arch unwind.Arch) rule.Rule {
 	cfa := rule.In(unwind.Register(r.CFA.Base), r.CFA.Off)
 	cfa.Deref = r.CFA.Deref

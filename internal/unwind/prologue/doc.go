@@ -1,6 +1,6 @@
 // Package prologue finds the caller of an innermost frame from the code itself: given the original bytes of a
-// function from its entry point on and a PC inside it, it says where the CFA, the return address and the caller's
-// callee-saved registers are at that very instruction, before it executes.
+// function from its entry point on and a PC inside it, it returns the places of the CFA, the return address and
+// the caller's callee-saved registers at that instruction, before it executes.
 //
 // An opcode table or a frame pointer describes a function's body. At its entry, in its prologue and epilogue, and in
 // a leaf without a frame the frame pointer is still the caller's, and following it silently skips the caller
@@ -25,18 +25,18 @@
 //     return address, the edge is cut and the analysis starts again. TestNoReturnCall.
 //   - Targets of an indirect jump (switch tables) are unknown. Code that no direct path reaches is tried with the
 //     states at the function's indirect jumps and calls (the latter for exception landing pads): a state that
-//     contradicts code that is reached, or a return, is refuted; if what is left gives one and the same rule, it is
-//     given with certainty Likely, else Unknown. TestJumpTable.
+//     contradicts code that is reached, or a return, is refuted; if the rest lead to one and the same rule, its
+//     certainty is Likely, else Unknown. TestJumpTable.
 //   - Stores through pointers and with an index are taken not to overwrite a saved register or the return address.
 //     A program that does so is broken. A store to a known stack address is honoured. TestOverwrittenSlot.
 //   - A frame that waits in a call is asked for at the call (AMD64Waiting, ARM64Waiting): behind one that does not
-//     return other paths go on, or another function. Calls are found by decoding what ends at the return address; a
-//     walk from the entry reaches one of them. TestWaiting.
+//     return other paths go on, or another function. Calls are found by decoding the bytes before the return
+//     address; a walk from the entry reaches one of them. TestWaiting.
 //   - A called function is taken to keep the stack pointer and the callee-saved registers.
 //   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
-//   - The first entry of a procedure linkage table is no function's: the entry that jumps to it has pushed a word.
+//   - The first entry of a procedure linkage table is no function: the entry that jumps to it has pushed a word.
 //     It is known by its two instructions, and entered with that word on the stack. TestPLTFirst.
-//   - A call into the middle of the same code starts a local subroutine with a frame of its own; a call to the next
+//   - A call into the middle of the same code starts a local subroutine with a separate frame; a call to the next
 //     instruction is a push. TestCallNext.
 //
 // # Limits
@@ -46,9 +46,9 @@
 // register on amd64 too (InReg: vfork pops it). A saved register may be Lost in a rule that is otherwise right: the code
 // has clobbered it, as local helpers of hand-written code do.
 //
-// # What the caller must ensure
+// # Duties of the caller
 //
 // The bytes are the original ones, without a debugger's breakpoints. The start is a real entry point: compilers move
-// cold parts of a function into pieces of their own (symbols ending in ".cold", and their FDEs), which are entered by
-// a jump with the frame already built; passing such a piece as a function gives wrong rules.
+// cold parts of a function into separate pieces (symbols ending in ".cold", and their FDEs), which are entered by a
+// jump with the frame already built; passing such a piece as a function leads to wrong rules.
 package prologue

@@ -163,7 +163,7 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 		p.queue = append(p.queue, in.st)
 		return
 	}
-	p.visits += 16 // what a join costs, in instructions
+	p.visits += 16 // the cost of a join, in instructions
 	m, have := &p.meta[in.st], &p.states[in.st]
 	if m.fixed {
 		if have.contradicts(s, p.a) || have.fpDiffers(s, p.a) {
@@ -228,7 +228,7 @@ func (p *program) block(k int32) {
 		switch in.flow {
 		case flowSoft, flowCall:
 			if in.flow == flowCall && in.target > 0 && in.target != next {
-				// A local subroutine: a function of its own, called with this one as its caller.
+				// A local subroutine: a separate function, called with this one as its caller.
 				sub := p.a.initial()
 				p.arrive(in.target, &sub, 0, false)
 			}
@@ -271,7 +271,7 @@ func (p *program) block(k int32) {
 	}
 }
 
-// equal applies what a branch taken on equality says about the stack pointer, and reports whether it can be taken.
+// equal applies a branch taken on equality to the stack pointer, and reports whether it can be taken.
 func (s *state) equal(a *arch, cmp [2]uint8) bool {
 	x, y := cmp[0], cmp[1]
 	if y == uint8(a.sp) {

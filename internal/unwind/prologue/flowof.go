@@ -11,7 +11,7 @@ const (
 	FlowNext Flow = iota
 	// FlowCond goes on with the next instruction or at Target.
 	FlowCond
-	// FlowCall calls Target, FlowCallIndirect what a register or memory holds.
+	// FlowCall calls Target, FlowCallIndirect the address in a register or memory.
 	FlowCall
 	FlowCallIndirect
 	// FlowJump goes on at Target, FlowJumpIndirect where a register or memory says.

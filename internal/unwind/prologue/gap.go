@@ -5,14 +5,14 @@ package prologue
 
 const maxCandidates = 6
 
-// gaps decodes what lies between the code reached so far, and returns the offsets where such pieces begin.
+// gaps decodes the bytes between the code reached so far, and returns the offsets where such pieces begin.
 func (p *program) gaps() []int32 {
 	var heads []int32
 	for at := int32(0); int(at) < len(p.code); {
 		if p.index[at] == 0 {
 			known, bad := int32(len(p.insts)), p.bad
 			p.discover(at)
-			p.bad = bad // what no path reaches does not weaken what one does
+			p.bad = bad // unreached code does not weaken the result for reached code
 			if p.full {
 				break
 			}
@@ -31,7 +31,8 @@ func (p *program) gaps() []int32 {
 	return heads
 }
 
-// afterCuts adds what follows calls found not to return, and makes room for the heads among the edges to cut.
+// afterCuts adds the code behind calls found not to return, and makes room for the heads among the edges to
+// cut.
 func (p *program) afterCuts(heads []int32) []int32 {
 	for n := range p.insts {
 		next := p.insts[n].off + int32(p.insts[n].len)
@@ -82,8 +83,8 @@ func addCandidate(out []state, c *state, a *arch) []state {
 	return append(out, *c)
 }
 
-// ofBody keeps the candidates that have the frame of the function's body, if that is known. The body is what indirect
-// jumps lead to, so that such a candidate is no guess.
+// ofBody keeps the candidates that have the frame of the function's body, if that is known. The body is the code that
+// indirect jumps lead to, so that such a candidate is no guess.
 func (p *program) ofBody(cands []state, body Expr) ([]state, Certainty) {
 	var kept []state
 	for i := range cands {
@@ -97,7 +98,8 @@ func (p *program) ofBody(cands []state, body Expr) ([]state, Certainty) {
 	return kept, Exact
 }
 
-// indirect tries every candidate at the heads of unreached code and gives the rule at off if one only is possible.
+// indirect tries every candidate at the heads of unreached code and returns the rule at off if only one is
+// possible.
 func (p *program) indirect(off int32, heads []int32, body Expr) (Rule, Verdict) {
 	cands, certain := p.ofBody(p.candidates(), body)
 	if p.bad {

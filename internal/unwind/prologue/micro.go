@@ -2,7 +2,8 @@ package prologue
 
 import "bytes"
 
-// Micro-operations: what one machine instruction does to the abstract state.
+// Micro-operations: the effects of one machine instruction on the abstract
+// state.
 
 type opKind uint8
 
@@ -18,7 +19,7 @@ const (
 	opStore                 // [s+imm] = t, size 8
 	opWipe                  // [s+imm], t bytes, become unknown
 	opLoad                  // d = [s+imm]
-	opCall                  // a call returned: caller-saved registers and what is below SP are gone
+	opCall                  // a call returned: caller-saved registers and the words below SP are gone
 	opSign                  // return address signed (t=1) or authenticated (t=0)
 )
 

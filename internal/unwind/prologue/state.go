@@ -129,7 +129,7 @@ func (s *state) dropBelow(sp val) {
 	}
 }
 
-// set writes a register; the stack pointer's rise frees what lies below it.
+// set writes a register; a rise of the stack pointer frees the words below it.
 func (s *state) set(a *arch, r uint8, v val) {
 	if r >= numRegs {
 		return
@@ -143,8 +143,8 @@ func (s *state) set(a *arch, r uint8, v val) {
 	s.regs[r] = v
 }
 
-// newBase makes the stack pointer a new dynamic base, made by instruction id. What was relative to the old base is
-// forgotten, also when it is the same instruction in a loop; but a frame that is held by another register (an alloca
+// newBase makes the stack pointer a new dynamic base, made by instruction id. Places relative to the old base are
+// forgotten, also if it is the same instruction in a loop; but a frame that is kept in another register (an alloca
 // in a realigned frame) is worth more than the stack pointer.
 func (s *state) newBase(a *arch, id int32) {
 	for r, v := range s.regs {
@@ -177,7 +177,8 @@ func (s *state) forgetBase() {
 	s.dyn = 0
 }
 
-// join keeps what two states agree on, and reports whether s lost anything.
+// join keeps the values on which two states agree, and reports whether s lost
+// any.
 func (s *state) join(o *state) bool {
 	if *s == *o {
 		return false

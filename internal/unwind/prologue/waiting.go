@@ -2,7 +2,7 @@ package prologue
 
 // A frame that waits in a call: its state is that of the call, which leaves the stack pointer and the callee-saved
 // registers alone, and not that of the instruction at the return address. The call may be one that does not return,
-// and what lies behind it another path's code, or another function's.
+// and the code behind it another path's, or another function's.
 
 const reasonClobbered = "the call may have changed the register that finds the frame"
 
@@ -49,7 +49,7 @@ func waiting(a *arch, code []byte, start, ra uint64) (Rule, Verdict) {
 	return analyse(a, code, start, ra, Expr{})
 }
 
-// called takes out of the rule at a call what the call may change.
+// called removes the values that the call may change from the rule at a call.
 func (a *arch) called(r Rule, v Verdict) (Rule, Verdict) {
 	changed := func(reg Reg) bool { return reg < 32 && a.callerSaved>>reg&1 != 0 }
 	lost := func(loc Loc) bool { return (loc.Kind == InReg || loc.Kind == AtReg) && changed(loc.Reg) }

@@ -14,26 +14,26 @@
 //
 // It knows no processes. [Open] reads the tables of an ELF file.
 //
-// # What it answers
+// # Answers
 //
-// An [Answer] says exactly what the table knows of an address: a rule; a rule
-// that holds in a frame that has called no one, since it rests on a register
-// that calls overwrite; that the frame is the outermost one; that it is a
-// signal's and has no rule here; that the rule may be one that the assembler is
-// known to write wrongly; or nothing. Nothing is no error: assemblers
-// leave out functions that they cannot describe, and other unwind information
-// has them. A rule is never used outside the addresses that it is for.
+// An [Answer] is the table's exact knowledge of an address: a rule; a rule that
+// holds in a frame that has called no one, since it rests on a register that
+// calls overwrite; that the frame is the outermost one; that it is a signal's
+// and has no rule here; that the rule may be one that the assembler is known to
+// write wrongly; or nothing. A missing rule is no error: assemblers leave out
+// functions that they cannot describe, and other unwind information has them. A
+// rule is never used outside its addresses.
 //
 // # Bad input
 //
 // No input makes it panic, loop or allocate out of proportion to its size. New
-// reads the whole section once: what is wrong with a table, a function or a row
-// is kept as an [*Error] with the field's name and offset ([Table.Problems]). A
-// damaged table has no functions, a damaged function no rows, and the others
-// are as good as before. Functions that claim the same code are all left out.
+// reads the whole section once: a fault of a table, a function or a row is kept
+// as an [*Error] with the field's name and offset ([Table.Problems]). A damaged
+// table has no functions, a damaged function no rows, and the others are as
+// good as before. Functions that claim the same code are all left out.
 //
 // # Sources
 //
 // The SFrame specification, versions 1 to 3 with errata (binutils, libsframe),
-// and where it is silent what binutils' assembler writes and its readelf shows.
+// and where it is silent, the output of binutils' assembler and readelf.
 package sframe

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// What marks SFrame in an ELF file.
+// The marks of SFrame in an ELF file.
 const (
 	SectionName   = ".sframe"
 	SectionPLTGot = ".plt.got"
@@ -19,14 +19,14 @@ const (
 	sectionType   = elf.SectionType(0x6fff_fff4)
 )
 
-// ErrRelocatable says that a file is an object file: where its functions start
-// is not known before it is linked.
+// ErrRelocatable is an object file: its functions' addresses are unknown before
+// it is linked.
 var ErrRelocatable = errors.New("an object file's .sframe has no addresses yet: they are relocations")
 
-// ErrNone says that a file has no SFrame section.
+// ErrNone: the file has no SFrame section.
 var ErrNone = errors.New("no .sframe section and no PT_GNU_SFRAME segment")
 
-// maxSection bounds what is read of a file, in bytes.
+// maxSection bounds the bytes that are read of a file.
 const maxSection = 1 << 30
 
 // Open reads the tables of an ELF file as it would be loaded with a bias:
@@ -61,7 +61,7 @@ func Open(f *elf.File, bias uint64) (*Table, error) {
 	return New(section, opts), nil
 }
 
-// AddPLT notes a section of the linkage table, by its name.
+// AddPLT records a section of the linkage table, by its name.
 func (o *Options) AddPLT(s Section) {
 	switch s.Name {
 	case SectionPLTGot:
@@ -84,7 +84,7 @@ func ArchOf(f *elf.File) unwind.Arch {
 	return unwind.ArchUnknown
 }
 
-// find returns the section or what stands for it.
+// find returns the section, or the segment that replaces it.
 func find(f *elf.File, bias uint64) (Section, error) {
 	for _, s := range f.Sections {
 		if s.Name != SectionName && s.Type != sectionType || s.Type == elf.SHT_NOBITS {

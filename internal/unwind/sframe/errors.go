@@ -2,7 +2,7 @@ package sframe
 
 import "fmt"
 
-// Error says which field of a section cannot be used, and why.
+// Error is an unusable field of a section, with the reason.
 type Error struct {
 	Section string // ".sframe"
 	Field   string // as the specification calls it: "sfh_num_fdes"

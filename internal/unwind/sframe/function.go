@@ -12,14 +12,14 @@ type Function struct {
 	Start, End uint64
 	Offset     uint64 // of the entry in the section
 	Rows       uint32
-	// Block is the size of the code that repeats, and that the rows are for; 0
-	// where they are for the function from its start on.
+	// Block is the size of the repeated code that the rows describe; 0 if they
+	// describe the function from its start on.
 	Block uint8
-	// Flexible says that rules name registers and are read from memory (version 3).
+	// Flexible: rules name registers and are read from memory (version 3).
 	Flexible bool
-	// Signal says that the function is what a signal's handler returns to.
+	// Signal: signal handlers return to the function.
 	Signal bool
-	// KeyB says that signed return addresses are signed by key B (arm64).
+	// KeyB: signed return addresses are signed by key B (arm64).
 	KeyB bool
 }
 
@@ -43,7 +43,7 @@ const (
 	bitSignal
 	bitKeyB
 	bitCorrected // the linker's rule for .plt.got is one word off
-	bitDoubtful  // some of its rows may not say what was meant
+	bitDoubtful  // some of its rows may be wrong
 	// The two bits from here on are the width of a row's start: 1, 2 or 4 bytes.
 	widthShift = 6
 	bitsWidth  = 3 << widthShift
@@ -89,7 +89,7 @@ const (
 	typeFlex  = 1
 )
 
-// count reads how many rows the i-th function of a table has.
+// count reads the number of rows of a table's i-th function.
 func (t *reading) count(h *Header, i int) (rows uint32, known bool) {
 	data := t.section.Data
 	at := h.functions + i*h.entrySize()

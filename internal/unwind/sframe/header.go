@@ -11,7 +11,7 @@ import (
 const (
 	FlagSorted       = 1 // functions are sorted by address
 	FlagFramePointer = 2 // all functions keep the frame pointer; versions 1 and 2
-	FlagPCRelative   = 4 // a function's start is relative to its own field; 2 (errata 1) and 3
+	FlagPCRelative   = 4 // a function's start is relative to its field; 2 (errata 1) and 3
 )
 
 // Identifiers of ABIs.
@@ -27,8 +27,8 @@ const (
 	headerSize = 28
 )
 
-// callRA is where a call on amd64 leaves the return address, relative to the CFA.
-// On the others it is in a register, and code keeps it where it likes.
+// callRA is the place of a call's return address on amd64, relative to the CFA.
+// On the others it is in a register, and code may save it anywhere.
 const callRA = -8
 
 // Header is the header of one table.
@@ -38,13 +38,13 @@ type Header struct {
 	Flags   uint8
 	Arch    unwind.Arch
 	Big     bool // big-endian
-	// FixedFP and FixedRA are where every frame of the table has its caller's
-	// frame pointer and its return address, relative to the CFA; 0 for none.
+	// FixedFP and FixedRA are the places of the caller's frame pointer and the
+	// return address in every frame of the table, relative to the CFA; 0 for none.
 	FixedFP, FixedRA int8
 	Functions, Rows  uint32
 
-	// shapes are what rows with rules by position have, by their number of words,
-	// and unsound the bits of their info byte that need a closer look.
+	// shapes describe rows with rules by position, by their number of words, and
+	// unsound holds the bits of their info byte that need a closer look.
 	shapes  [maxWords + 1]shape
 	counts  uint16 // a bit for each number of words that they can have
 	unsound uint8
@@ -84,7 +84,7 @@ func (h *Header) knownFlags() uint8 {
 		3: FlagSorted | FlagPCRelative}[h.Version]
 }
 
-// isMagic says whether data begins as a table does, and in which byte order.
+// isMagic reports whether data begins as a table does, and in which byte order.
 func isMagic(data []byte) (big, ok bool) {
 	if len(data) < 2 {
 		return false, false
@@ -163,11 +163,11 @@ func (t *reading) header(at int) (h Header, bad *Error) {
 	return h, nil
 }
 
-// maxWords is how many words a row with rules by position has at most.
+// maxWords is the largest number of words in a row with rules by position.
 const maxWords = 3
 
-// shape says which of a row's words are for the return address and for the frame
-// pointer; 0 for none. The first is the CFA's.
+// shape holds the indexes of a row's words for the return address and for the
+// frame pointer; 0 for none. The first is the CFA's.
 type shape struct {
 	ok      bool
 	quick   bool // the words are the offsets
@@ -175,7 +175,7 @@ type shape struct {
 	ra, fp  uint8
 }
 
-// shape finds out what rows can have, see plain.
+// shape computes the possible words of rows, see plain.
 func (h *Header) shape() {
 	h.base = [2]unwind.Register{h.Arch.FP(), h.Arch.SP()}
 	if h.FixedRA != 0 {

@@ -8,11 +8,11 @@ import (
 )
 
 // unmerged refuses a table as the assembler of binutils up to 2.44 writes it
-// into object files: starts are relative to their own field there, though
-// nothing says so, and a linker that knows nothing of SFrame leaves them that
-// way. Linkers that merge tables sort them. One that is not sorted is taken as
-// it says only if its starts make sense so, and would not relative to their
-// fields: of one function both mostly do.
+// into object files: starts are relative to their field there, though no flag
+// says so, and a linker without support for SFrame leaves them that way.
+// Linkers that merge tables sort them. An unsorted one is read as its header
+// says only if its starts make sense that way, and would not relative to their
+// fields: with one function both mostly do.
 func (t *reading) unmerged(h *Header) *Error {
 	if h.Flags&(FlagPCRelative|FlagSorted) != 0 {
 		return nil
@@ -38,7 +38,7 @@ func (t *reading) unmerged(h *Header) *Error {
 	return t.errorf(int(h.Offset)+3, "sfp_flags", "%s", reason)
 }
 
-// sensible says whether functions lie in the program's code and not in each
+// sensible reports whether functions lie in the program's code and not in each
 // other.
 func (t *reading) sensible(functions []unwind.Range) bool {
 	slices.SortFunc(functions, func(a, b unwind.Range) int { return cmp.Compare(a.Start, b.Start) })

@@ -26,7 +26,7 @@ func (t *Table) find(addr uint64) *function {
 	return nil
 }
 
-// Lookup returns the rules for an address, and what they amount to. The row is
+// Lookup returns the rules for an address, and the kind of answer. The row is
 // meaningless where there is a [Hole]. It does not allocate.
 func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 	f := t.find(addr)
@@ -58,7 +58,7 @@ func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 	return row, row.answer()
 }
 
-// rowless is what a function without rows says.
+// rowless is the answer of a function without rows.
 func (t *Table) rowless(f *function) (row Row, answer Answer) {
 	h := &t.headers[f.header]
 	row = f.row(h)
@@ -95,7 +95,7 @@ func (t *Table) All() iter.Seq[Function] {
 	}
 }
 
-// Ranges is the code that the section has something to say of.
+// Ranges is the code that the section describes.
 func (t *Table) Ranges() unwind.RangeSet {
 	set := make(unwind.RangeSet, 0, len(t.index))
 	for i := range t.index { // sorted, and none overlaps
@@ -112,7 +112,7 @@ func (t *Table) Ranges() unwind.RangeSet {
 	return set
 }
 
-// first is where a function's first row starts. Code before it has no rules.
+// first is the start of a function's first row. Code before it has no rules.
 func (t *Table) first(f *function) uint32 {
 	if f.count == 0 {
 		if _, answer := t.rowless(f); answer == Hole {
@@ -124,9 +124,9 @@ func (t *Table) first(f *function) uint32 {
 	return min(e.start, f.size)
 }
 
-// Rows yields the rows of a function, by ascending address: those of repeated
-// code for every block. They are the rows that [Table.Lookup] gives. Each is there
-// until the next comes: to keep it, copy it.
+// Rows yields the rows of a function, by ascending address: those of repeated code
+// for every block. They are the rows that [Table.Lookup] returns. Each is valid
+// until the next: to keep it, copy it.
 func (t *Table) Rows(f Function) iter.Seq2[*Row, Answer] {
 	return func(yield func(*Row, Answer) bool) {
 		if f := t.find(f.Start); f != nil {
@@ -148,8 +148,8 @@ func (t *Table) AllRows() iter.Seq2[*Row, Answer] {
 	}
 }
 
-// rows yields a function's rows, each in the place of the one before; more says
-// whether they were wanted to the last.
+// rows yields a function's rows, each in the place of the one before; more
+// reports whether the consumer took all of them.
 func (t *Table) rows(f *function, row *Row, yield func(*Row, Answer) bool) (more bool) {
 	if f.count == 0 {
 		all, answer := t.rowless(f)

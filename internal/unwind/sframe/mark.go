@@ -1,11 +1,11 @@
 package sframe
 
-// markEvery is how many rows there are between two marks.
+// markEvery is the number of rows between two marks.
 const markEvery = 4
 
-// mark says where a row of a function is. Rows have no fixed size, so they can
-// only be read one after another; with a mark at the start of each stretch of
-// markEvery rows, but for the first, a lookup reads the rows of one stretch.
+// mark is the place of a row of a function. Rows have no fixed size, so they
+// can only be read one after another; with a mark at the start of each stretch
+// of markEvery rows, but for the first, a lookup reads the rows of one stretch.
 type mark struct {
 	start uint32 // of the row, relative to the function or the repeated block
 	at    uint32 // offset of the row in the section
@@ -15,7 +15,7 @@ type mark struct {
 const fewMarks = 16
 
 // stretch finds the stretch that a place of a function is in: the offset of its
-// first row, how many rows it has, and where the next stretch starts, limit if
+// first row, its number of rows, and the start of the next stretch, limit if
 // there is none.
 func (t *Table) stretch(f *function, place, limit uint32) (at, rows int, end uint32) {
 	marks := t.marks[f.marks:][:(f.count-1)/markEvery]

@@ -14,9 +14,9 @@ const (
 	rightPLTGot = 8
 )
 
-// isPLTGot says whether a function has the rule that is wrong, and nothing else:
-// repeated code whose first instruction would find two words on the stack. A long
-// linkage table's row has a start of 2 or 4 bytes.
+// isPLTGot reports whether a function has exactly the wrong rule: repeated code
+// whose first instruction would find two words on the stack. A long linkage table's
+// row has a start of 2 or 4 bytes.
 func (t *reading) isPLTGot(h *Header, f *function) bool {
 	if h.Arch != unwind.AMD64 || f.block != 8 && f.block != 16 || f.count != 1 || f.bits&^bitsWidth != 0 {
 		return false
@@ -48,8 +48,8 @@ func (t *reading) correctPLTGot(f *function) *Error {
 	return nil
 }
 
-// isJump says whether an entry begins with a jump through a place relative to
-// itself, with what may stand before it.
+// isJump reports whether an entry begins with a jump through a place relative to
+// itself, possibly behind prefixes.
 func isJump(code []byte) bool {
 	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
 	code = bytes.TrimPrefix(code, []byte{0xf2})                   // bnd
@@ -60,7 +60,7 @@ func isJump(code []byte) bool {
 // one without indirect branch tracking (-z ibtplt): entries that begin with
 // endbr64 push earlier, and .plt.sec is described as if it had .plt's first entry,
 // with the others one too far, over the code behind. They are right where the code
-// is what they are for.
+// is of the kind that they describe.
 var (
 	rowsPLT0 = [2]pltRow{{0, 16}, {6, 24}}
 	rowsPLT  = [2]pltRow{{0, 8}, {11, 16}}
@@ -73,8 +73,8 @@ type pltRow struct {
 }
 
 // checkPLT leaves out functions of version 1 with the rules of a linkage table
-// whose code is not known to be what they are for, and repeated code that is not
-// known to be one.
+// whose code is not known to be of the kind that they describe, and repeated
+// code that is not known to be one.
 func (t *reading) checkPLT(h *Header, f *function) *Error {
 	if h.Version != 1 || h.Arch != unwind.AMD64 {
 		return nil
@@ -121,12 +121,12 @@ func (t *reading) pltCode(f *function) []byte {
 	return nil
 }
 
-// isPLT0 says whether code begins as the first entry of .plt does: push, jmp.
+// isPLT0 reports whether code begins as the first entry of .plt does: push, jmp.
 func isPLT0(code []byte) bool {
 	return len(code) >= 8 && code[0] == 0xff && code[1] == 0x35 && code[6] == 0xff && code[7] == 0x25
 }
 
-// isPLTEntry says whether code begins as the others do: jmp, push, jmp.
+// isPLTEntry reports whether code begins as the others do: jmp, push, jmp.
 func isPLTEntry(code []byte) bool {
 	return len(code) >= 12 && code[0] == 0xff && code[1] == 0x25 && code[6] == 0x68 && code[11] == 0xe9
 }

@@ -66,7 +66,7 @@ func (t *reading) readHeaders() {
 		return
 	}
 	// A linker that puts tables in a row has not made their functions' starts
-	// relative to anything but where the assembler had them.
+	// relative to anything but their place in the assembler's output.
 	kept := t.headers[:0]
 	for _, h := range t.headers {
 		if h.Flags&FlagPCRelative == 0 {
@@ -78,7 +78,7 @@ func (t *reading) readHeaders() {
 	t.headers = kept
 }
 
-// readFunctions reads all functions and rows, and indexes what is usable.
+// readFunctions reads all functions and rows, and indexes the usable ones.
 func (t *reading) readFunctions() {
 	functions, rows := 0, 0
 	for i := range t.headers {
@@ -227,7 +227,7 @@ func (t *reading) sort() {
 	t.search = newSearch(kept)
 }
 
-// same says whether functions are one: of the same code with the same rows, as
+// same reports whether functions are one: of the same code with the same rows, as
 // a linker that folds identical code leaves them.
 func (t *reading) same(fs []function) bool {
 	first := fs[0]

@@ -26,8 +26,8 @@ const (
 
 const fieldRow = "sframe_frame_row_entry"
 
-// wordBytes is how many bytes of words a row has, by its info byte; badSize where
-// the size of its words is not known.
+// wordBytes is the number of bytes of a row's words, by its info byte; badSize if
+// the size of its words is unknown.
 var wordBytes = func() (sizes [256]uint8) {
 	for info := range sizes {
 		sizes[info] = badSize
@@ -125,8 +125,9 @@ func (w *words) wide(i int) int32 { return intN(w.data[i*int(w.size):], w.size, 
 
 func (w *words) unsigned(i int) uint32 { return uintN(w.data[i*int(w.size):], w.size, w.big) }
 
-// sound gives, by the info byte, how many bytes of words a row by position has
-// whose rules make sense whatever the words are, as most do; badSize for others.
+// sound holds, by the info byte, the number of bytes of words of a row by
+// position if its rules make sense whatever the words are, as most do; badSize
+// for others.
 func (h *Header) sound() (sizes [256]uint8) {
 	for info := range sizes {
 		sizes[info] = badSize
@@ -137,7 +138,7 @@ func (h *Header) sound() (sizes [256]uint8) {
 	return sizes
 }
 
-// none is what sound says of rows that need a closer look, all of them.
+// none is a sound under which all rows need a closer look.
 var none = func() (sizes [256]uint8) {
 	for i := range sizes {
 		sizes[i] = badSize
@@ -145,13 +146,13 @@ var none = func() (sizes [256]uint8) {
 	return sizes
 }()
 
-// row is what all rows of a function have.
+// row holds the common parts of a function's rows.
 func (f *function) row(h *Header) Row {
 	return Row{arch: h.Arch, big: h.Big, Signal: f.bits&bitSignal != 0, KeyB: f.bits&bitKeyB != 0}
 }
 
-// rules decodes a row's rules into one that has what all have; reason is not empty
-// where they make no sense.
+// rules decodes a row's rules into a row with the common parts; reason is not
+// empty where they make no sense.
 func (t *Table) rules(h *Header, f *function, e encoded, r *Row) (reason string) {
 	// Most rows are of this kind: rules by position, in words of one byte.
 	if e.info&(rowWordSize|rowMangled|rowManyWords) == 0 && f.bits&(bitFlexible|bitCorrected) == 0 {
@@ -231,7 +232,7 @@ func plain(h *Header, info uint8, w *words, count int, r *Row) (reason string) {
 	return ""
 }
 
-// misshapen says why rows by position cannot have so many words.
+// misshapen returns the reason why rows by position cannot have so many words.
 func misshapen(h *Header, count int) string {
 	if h.FixedRA == 0 && count == 1 {
 		return "it has no rule for the return address"
@@ -239,10 +240,10 @@ func misshapen(h *Header, count int) string {
 	return "it has more words than registers"
 }
 
-// plainS390X makes of rules by position what they are on s390x: the CFA is biased
-// and scaled, there is an empty place where only the frame pointer is saved, and
-// an odd number, where all places are multiples of 8, is the register that has
-// the value, doubled, plus one.
+// plainS390X adapts rules by position to s390x: the CFA is biased and scaled,
+// there is an empty place where only the frame pointer is saved, and an odd
+// number, where all places are multiples of 8, is the register that has the
+// value, doubled, plus one.
 func plainS390X(shape *shape, r *Row) (reason string) {
 	if r.CFA.Offset, reason = offsetCFA(unwind.S390X, r.CFA.Offset); reason != "" {
 		return reason
@@ -260,7 +261,7 @@ func plainS390X(shape *shape, r *Row) (reason string) {
 	return reason
 }
 
-// registerS390X makes of a word that is odd the register that it stands for.
+// registerS390X decodes an odd word to its register.
 func registerS390X(rule *Rule) (reason string) {
 	if rule.Kind != FromCFA || rule.Offset&1 == 0 {
 		return ""
@@ -272,7 +273,7 @@ func registerS390X(rule *Rule) (reason string) {
 	return ""
 }
 
-// flexible decodes rules that say what they are: pairs of a control word and an
+// flexible decodes self-describing rules: pairs of a control word and an
 // offset.
 func flexible(h *Header, w *words, count int, r *Row) (reason string) {
 	if count < 2 {

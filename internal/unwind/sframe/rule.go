@@ -2,7 +2,7 @@ package sframe
 
 import "github.com/clewdbg/clew/unwind"
 
-// RuleKind says what a rule starts from.
+// RuleKind is the base of a rule.
 type RuleKind uint8
 
 // The kinds of rules.
@@ -13,9 +13,9 @@ const (
 	FromRegister                 // Register + Offset
 )
 
-// Rule says how a value is found: what it starts from, and whether the value is
-// that sum or the word there. It is the form that lookups use, 8 bytes; [Row.Rule]
-// makes a [rule.Rule] of them.
+// Rule finds a value: its base and offset, and whether the value is that sum or
+// the word there. Lookups use this form of 8 bytes; [Row.Rule] makes a [rule.Rule]
+// of them.
 type Rule struct {
 	Kind     RuleKind
 	Deref    bool // the word at the sum
@@ -27,22 +27,22 @@ type Rule struct {
 type Row struct {
 	Start, End  uint64
 	CFA, RA, FP Rule
-	// Mangled says that the return address is signed (arm64), by key B if KeyB.
+	// Mangled: the return address is signed (arm64), by key B if KeyB.
 	Mangled, KeyB bool
-	// Signal says that the caller was interrupted by a signal.
+	// Signal: the caller was interrupted by a signal.
 	Signal bool
-	// TopOnly says that the rules rest on a register that calls overwrite: they
-	// hold in a frame that has called no one, or was interrupted.
+	// TopOnly: the rules rest on a register that calls overwrite: they hold in a
+	// frame that has called no one, or was interrupted.
 	TopOnly bool
-	// Corrected says that the table's rule is known to be wrong here and was put
-	// right (.plt.got, README of plugins/sframe).
+	// Corrected: the table's rule is known to be wrong here and was corrected
+	// (.plt.got, README of plugins/sframe).
 	Corrected bool
 
 	arch unwind.Arch
 	big  bool
 }
 
-// Answer says what a table knows of an address.
+// Answer is a table's knowledge of an address.
 type Answer uint8
 
 // The answers of [Table.Lookup].
@@ -57,10 +57,10 @@ const (
 	// Outermost: the frame has no caller.
 	Outermost
 	// Doubtful: a rule that the assembler may have written in place of one that it
-	// cannot express. It is not to be used.
+	// cannot express. It must not be used.
 	Doubtful
-	// SignalWithoutRule: the frame is a signal's, and the table cannot say where
-	// it has put the registers.
+	// SignalWithoutRule: the frame is a signal's, and the table cannot describe
+	// the places of its registers.
 	SignalWithoutRule
 )
 
@@ -74,7 +74,7 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// answer is what a row amounts to.
+// answer is the kind of answer that a row is.
 func (r *Row) answer() Answer {
 	switch {
 	case r.RA.Kind == Undefined:
@@ -85,7 +85,7 @@ func (r *Row) answer() Answer {
 	return Found
 }
 
-// restsOn says whether a rule needs a register other than stack pointer and
+// restsOn reports whether a rule needs a register other than stack pointer and
 // frame pointer.
 func (r Rule) restsOn(arch unwind.Arch) bool {
 	return r.Kind == FromRegister && r.Register != arch.SP() && r.Register != arch.FP()

@@ -8,8 +8,8 @@ import "math/bits"
 type search struct {
 	first uint64 // address of the first function
 	shift uint8  // of a stretch's size
-	// below is, for each stretch, how many functions start before it. There is one
-	// more for what lies behind the last.
+	// below is, for each stretch, the number of functions that start before it.
+	// There is one more for the code behind the last.
 	below []uint32
 }
 

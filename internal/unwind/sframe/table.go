@@ -11,7 +11,7 @@ type Section struct {
 
 // Options say how a section is to be read.
 type Options struct {
-	// Arch is what the tables must be for; unknown takes any.
+	// Arch is the tables' required architecture; unknown accepts any.
 	Arch unwind.Arch
 	// Code is the code that functions may claim, empty if not known.
 	Code unwind.RangeSet
@@ -19,15 +19,16 @@ type Options struct {
 	PLTGot Section
 	// PLT are the sections .plt and .plt.sec, those that are known.
 	PLT []Section
-	// Verbatim takes rules as the tables have them: none is held against the code.
+	// Verbatim takes rules as the tables have them, without checking them against
+	// the code.
 	Verbatim bool
-	// OpenEnded says that the section's data reaches beyond its end, so that what
-	// follows the table is no problem.
+	// OpenEnded: the section's data reaches beyond its end, so that bytes behind
+	// the table are no problem.
 	OpenEnded bool
 }
 
-// Table is what is known of one section: the functions that are usable, and where
-// their rows are. Its methods may be called at the same time.
+// Table is the index of one section: the usable functions, and the places of
+// their rows. Its methods may be called at the same time.
 type Table struct {
 	section  Section
 	headers  []Header

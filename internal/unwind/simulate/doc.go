@@ -1,4 +1,4 @@
-// Package simulate makes rules of what package prologue finds out of a function's
-// own code: for strategies whose tables are right in a function's body only (Apple's
-// compact unwind information, and DWARF tables that were made for calls, R4).
+// Package simulate makes rules by simulating a function's code (package prologue):
+// for strategies whose tables are right in a function's body only (Apple's compact
+// unwind information, and DWARF tables that were made for calls, R4).
 package simulate

@@ -9,8 +9,8 @@ import (
 // Row is a rule that was found by simulation, for one instruction.
 type Row struct {
 	rule.Rule
-	// Body says that the instruction lies in the function's body: what tables say
-	// of the function holds there too.
+	// Body: the instruction lies in the function's body, where the tables' rule
+	// for the function holds too.
 	Body bool
 }
 
@@ -21,7 +21,7 @@ var architectures = map[unwind.Arch]func(code []byte, start, pc uint64, body pro
 }
 
 // At simulates a function from its first instruction on, at start, and returns
-// the rule at pc: nil where there is none, with the reason. code holds original
+// the rule at pc: nil if there is none, with the reason. code holds original
 // bytes, from start to the function's end or some way beyond pc. sure is false
 // where the rule is only likely.
 func At(arch unwind.Arch, code []byte, start, pc uint64) (row *Row, sure bool, reason string) {
@@ -48,7 +48,7 @@ func at(arch unwind.Arch, code []byte, start, pc uint64, cfa prologue.Expr) (row
 	return &Row{Rule: found.Rule(arch), Body: body}, found.Certain == prologue.Exact, ""
 }
 
-// Finds says whether the CFA is a register plus an offset by the rule, too.
+// Finds reports whether the CFA is a register plus an offset by the rule, too.
 func (r *Row) Finds(base unwind.Register, offset int64) bool {
 	return r.CFA == rule.In(base, offset)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// FieldError is a problem with one value of a snapshot, whose path it says:
+// FieldError is a problem with one value of a snapshot, with its path:
 // "threads[0].registers.rip".
 type FieldError = stackjson.FieldError
 
-// SyntaxError says that a line is not JSON, and from which byte on.
+// SyntaxError is a line that is not JSON, with the first wrong byte.
 type SyntaxError = stackjson.SyntaxError
 
 // Errors that others wrap.
@@ -23,18 +23,18 @@ var (
 	ErrLineTooLong = errors.New("the line is too long")
 )
 
-// VersionError says that a snapshot has another version.
+// VersionError is a snapshot of another version.
 type VersionError struct{ Version uint64 }
 
-// Error says which version is known.
+// Error names the supported version.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("version %d of the snapshot format is not known here, only version %d is", e.Version, Version)
 }
 
-// ArchError says that there are no snapshots of an architecture.
+// ArchError is an architecture without snapshots.
 type ArchError struct{ Name string }
 
-// Error says which architectures there are.
+// Error lists the supported architectures.
 func (e *ArchError) Error() string {
 	return fmt.Sprintf("unknown architecture %.80q (known: amd64, arm64, 386, s390x)", e.Name)
 }
@@ -45,7 +45,7 @@ type LineError struct {
 	Err  error
 }
 
-// Error says which line and what.
+// Error names the line and the problem.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns the problem.

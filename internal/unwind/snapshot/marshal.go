@@ -9,7 +9,7 @@ import (
 )
 
 // The JSON form, in the order in which it is written. Memory comes late, so
-// that a line's beginning tells a reader what it is.
+// that the beginning of a line shows its kind.
 type (
 	snapshotForm struct {
 		Version   int                    `json:"version"`
@@ -60,8 +60,8 @@ type (
 )
 
 // Marshal returns the snapshot as one line, without a line end. The same snapshot
-// gives the same bytes, and [Parse] reads them; bytes of names that are not UTF-8
-// become U+FFFD, since JSON has no way to say them. The error is that of
+// always has the same bytes, and [Parse] reads them; bytes of names that are not
+// UTF-8 become U+FFFD, since JSON cannot represent them. The error is that of
 // [Snapshot.Validate].
 func (s *Snapshot) Marshal() ([]byte, error) {
 	if err := s.Validate(); err != nil {
@@ -136,8 +136,8 @@ func threadOf(arch unwind.Arch, t *unwind.Thread) threadForm {
 }
 
 // claimOf returns a claim's form. Its registers are listed where the fields of a
-// frame cannot say them: others than PC, SP and FP, or a PC that is not the
-// frame's own (with its authentication code removed, R11).
+// frame cannot hold them: others than PC, SP and FP, or a PC that differs from
+// the frame's (with its authentication code removed, R11).
 func claimOf(arch unwind.Arch, i int, f *unwind.Frame) stackjson.Frame {
 	list := false
 	for reg, v := range f.Registers.All() {

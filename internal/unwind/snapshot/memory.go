@@ -11,7 +11,7 @@ import (
 )
 
 // Memory is memory made of windows that may adjoin and overlap. Reads across
-// windows that adjoin succeed; what no window holds is unreadable. It is
+// windows that adjoin succeed; memory outside all windows is unreadable. It is
 // immutable and safe for concurrent use.
 type Memory struct {
 	runs []unwind.Window // sorted; no two overlap or adjoin
@@ -19,29 +19,29 @@ type Memory struct {
 
 var _ unwind.Memory = (*Memory)(nil)
 
-// ConflictError says that two windows have different bytes at one address.
+// ConflictError is a pair of windows with different bytes at one address.
 type ConflictError struct {
 	Addr uint64
 	// First and Second are the indexes of windows, and FirstByte and SecondByte
-	// what they have there.
+	// their bytes there.
 	First, Second         int
 	FirstByte, SecondByte byte
 }
 
-// Error says which windows, where and what.
+// Error names the windows, the address and the bytes.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("the byte at %#x is %#02x here and %#02x in memory[%d]: one of them is wrong",
 		e.Addr, e.SecondByte, e.FirstByte, e.First)
 }
 
-// WrapError says that a window goes beyond the end of the address space.
+// WrapError is a window beyond the end of the address space.
 type WrapError struct {
 	Window int // its index
 	Addr   uint64
 	Size   int
 }
 
-// Error says which window.
+// Error names the window.
 func (e *WrapError) Error() string {
 	return fmt.Sprintf("%d bytes at %#x go beyond the end of the address space", e.Size, e.Addr)
 }
@@ -85,8 +85,8 @@ func NewMemory(windows []unwind.Window) (*Memory, error) {
 	return m, nil
 }
 
-// conflict names the windows that disagree: window i has other bytes than those
-// that earlier windows gave for the same addresses.
+// conflict names the windows that disagree: window i has other bytes than
+// earlier windows have at the same addresses.
 func conflict(windows []unwind.Window, order []int, i int, have []byte) error {
 	w := windows[i]
 	k := 0
@@ -100,7 +100,7 @@ func conflict(windows []unwind.Window, order []int, i int, have []byte) error {
 			break
 		}
 	}
-	// The window that comes later in the list is the one to complain about.
+	// The error is that of the later window in the list.
 	if e.First > e.Second {
 		e.First, e.Second = e.Second, e.First
 		e.FirstByte, e.SecondByte = e.SecondByte, e.FirstByte

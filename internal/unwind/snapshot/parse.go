@@ -26,8 +26,8 @@ var (
 	windowFields  = jsonread.Fields{Required: []string{"address", "data"}}
 )
 
-// parser reads one snapshot. What depends on the architecture (the names of
-// registers) is read after the rest, since fields come in any order.
+// parser reads one snapshot. Values that depend on the architecture (the names
+// of registers) are read after the rest, since fields come in any order.
 type parser struct {
 	*jsonread.Reader
 	s *Snapshot
@@ -221,7 +221,7 @@ func parseArch(s string) (unwind.Arch, error) {
 	return arch, nil
 }
 
-// known says whether there are snapshots of an architecture. ARM has rules for
+// known reports whether there are snapshots of an architecture. ARM has rules for
 // caller addresses, and no unwinder.
 func known(arch unwind.Arch) bool {
 	switch arch {

@@ -9,13 +9,12 @@ import (
 	"iter"
 )
 
-// DefaultMaxLine is how long a line may be unless a reader's options say
-// otherwise, in bytes.
+// DefaultMaxLine is the default limit of a line's length, in bytes.
 const DefaultMaxLine = 256 << 20
 
-// memoryFactor bounds what the values of a line may take in memory, in lines of
-// the greatest length: the shortest field of a list is a few bytes long, and a
-// frame or a thread takes several hundred.
+// memoryFactor bounds the memory of a line's values, in multiples of the
+// longest line: the shortest field of a list is a few bytes long, and a frame
+// or a thread takes several hundred.
 const memoryFactor = 5
 
 // Options are a reader's options.

@@ -23,12 +23,12 @@ type Snapshot struct {
 	// so that the images' executable ranges count.
 	Maps []Map
 	// PACMask has the bits set that pointer authentication uses in a return
-	// address (R11); 0 where it is unknown or there is none.
+	// address (R11); 0 if unknown or without pointer authentication.
 	PACMask uint64
 	Threads []unwind.Thread
 	// Memory holds original bytes: a debugger's breakpoints are removed.
 	Memory []unwind.Window
-	// Expect is what a correct unwinder answers; nil where nobody knows.
+	// Expect is the answer of a correct unwinder; nil if unknown.
 	Expect *stackjson.Expectation
 }
 
@@ -50,7 +50,7 @@ type Map struct {
 	Path       string
 }
 
-// Executable says whether code may run there.
+// Executable reports whether code may run there.
 func (m Map) Executable() bool { return len(m.Perm) > 2 && m.Perm[2] == 'x' }
 
 // Target returns a snapshot's memory, for unwinding.
@@ -83,7 +83,7 @@ func (s *Snapshot) Executable() (set unwind.RangeSet, known bool) {
 // ResolvePath returns the file that an image's path stands for: an absolute path
 // lies below root ("" is "/"), a relative one is relative to dir, the folder of
 // the snapshot ("." when it came from a stream). An absolute path never leads
-// out of root. Paths like "[vdso]" stand for no file and give "".
+// out of root. For paths like "[vdso]", which stand for no file, it returns "".
 func ResolvePath(path, dir, root string) string {
 	switch {
 	case path == "" || strings.HasPrefix(path, "["):

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Validate checks that the snapshot can be, whoever made it: what it refuses is
-// neither read nor written. The error is a [*FieldError].
+// Validate checks that the snapshot is possible; one that it refuses is neither
+// read nor written. The error is a [*FieldError].
 func (s *Snapshot) Validate() error {
 	if !known(s.Arch) {
 		return &FieldError{Path: "arch", Err: &ArchError{Name: s.Arch.String()}}
@@ -85,8 +85,8 @@ func (s *Snapshot) validateMemory() error {
 	return err
 }
 
-// validPerm accepts what /proc/PID/maps has ("rwxp", "r--s"), and that without
-// its last letter.
+// validPerm accepts the forms of /proc/PID/maps ("rwxp", "r--s"), and those
+// without the last letter.
 func validPerm(p string) bool {
 	if len(p) != 3 && len(p) != 4 {
 		return false

@@ -19,8 +19,8 @@ func (a Address) MarshalText() ([]byte, error) {
 	return strconv.AppendUint([]byte("0x"), uint64(a), 16), nil
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; it reads what
-// MarshalText writes and nothing else.
+// UnmarshalText implements [encoding.TextUnmarshaler]; it reads the output of
+// MarshalText and nothing else.
 func (a *Address) UnmarshalText(text []byte) error {
 	v, err := parseAddress(text)
 	if err != nil {
@@ -30,10 +30,10 @@ func (a *Address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// AddressError says that a text is not the one form that an address has.
+// AddressError is a text that is not an address in its only valid form.
 type AddressError struct{ Text string }
 
-// Error says what an address looks like.
+// Error shows the form of an address.
 func (e *AddressError) Error() string {
 	return fmt.Sprintf("%q is not an address (0x and lower-case digits without leading zeros, at most 64 bits)", e.Text)
 }
@@ -63,7 +63,7 @@ func parseAddress(text []byte) (Address, error) {
 	return Address(v), nil
 }
 
-// ReadAddress reads the address at hand.
+// ReadAddress reads the current value as an address.
 func ReadAddress(r *jsonread.Reader) (Address, error) {
 	text, err := r.Text()
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// ErrAsync says that an asynchronous frame has no place in the domain: it holds
-// no stack memory that an unwinder could have found it by.
+// ErrAsync: an asynchronous frame does not exist in the domain, since an
+// unwinder cannot find it in stack memory.
 var ErrAsync = errors.New("an async frame cannot be unwound")
 
-// FromStacks is the answer that stacks give. With registers, each frame says
-// every register that was recovered.
+// FromStacks returns the answer for stacks. With registers, each frame lists
+// every recovered register.
 func FromStacks(arch unwind.Arch, stacks []unwind.Stack, registers bool) Answer {
 	a := Answer{Stacks: make([]Stack, 0, len(stacks))}
 	for i := range stacks {
@@ -82,7 +82,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 	return out
 }
 
-// Domain returns the stacks; an answer that is an error gives that error.
+// Domain returns the stacks, or the error if the answer is one.
 func (a *Answer) Domain(arch unwind.Arch) ([]unwind.Stack, error) {
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
@@ -121,8 +121,8 @@ func (s *Stack) Domain(arch unwind.Arch) (unwind.Stack, error) {
 }
 
 // Domain returns the frame in the domain's terms. Its registers are those that
-// are listed; PC, SP and FP come from the fields of their own where the list
-// does not have them. The error is a [*FieldError].
+// are listed; PC, SP and FP come from their fields where the list does not have
+// them. The error is a [*FieldError].
 func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {
 	out := unwind.Frame{
 		CFA:        uint64(f.CFA),
@@ -170,7 +170,7 @@ func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {
 	return out, nil
 }
 
-// under puts a path before that of a [*FieldError].
+// under prefixes the path of a [*FieldError].
 func under(path string, err error) error {
 	var field *FieldError
 	switch {

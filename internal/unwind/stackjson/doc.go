@@ -1,6 +1,6 @@
-// Package stackjson has the JSON forms of frames and stacks: what `clew stack`
-// and `clew unwind` answer, what a snapshot claims of Delve's frames and what it
-// expects of an unwinder.
+// Package stackjson has the JSON forms of frames and stacks: the output of `clew
+// stack` and `clew unwind`, and in a snapshot Delve's frames and the expected
+// answer of an unwinder.
 //
 // Addresses are strings, "0x" and lower-case digits without leading zeros; ids
 // are numbers; an absent field is unknown or does not apply. Readers ignore
@@ -9,7 +9,6 @@
 //
 // The forms are plain data ([Frame], [Stack], [Answer]). [FromFrame] and
 // [FromStack] make them of the domain's values, the methods named Domain go
-// back. What the JSON has no field for is lost on the way: a stack's notes and
-// whether its depth was limited (its reason says so in words), and a frame's
-// segment.
+// back. Values without a JSON field are lost: a stack's notes and whether its
+// depth was limited (its reason says so in words), and a frame's segment.
 package stackjson

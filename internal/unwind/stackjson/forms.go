@@ -9,10 +9,10 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 )
 
-// FieldError is a problem with one value, whose place it says.
+// FieldError is a problem with one value, with its place.
 type FieldError = jsonread.FieldError
 
-// SyntaxError says that a text is not JSON, and from which byte on.
+// SyntaxError is a text that is not JSON, with the first wrong byte.
 type SyntaxError = jsonread.SyntaxError
 
 // Errors that a [*FieldError] can wrap.
@@ -22,7 +22,7 @@ var (
 	ErrBudget  = jsonread.ErrBudget  // the values would take too much memory
 )
 
-// Kind says what a frame's pc is.
+// Kind is the kind of a frame's pc.
 type Kind string
 
 // The kinds of frames.
@@ -57,7 +57,7 @@ func parseTrust(s string) (Trust, error) {
 	return "", fmt.Errorf("unknown trust %q (known: context, cfi, frame-pointer, scan)", s)
 }
 
-// Stop says how a stack ends.
+// Stop is the way a stack ends.
 type Stop string
 
 // The ways in which stacks end.
@@ -73,7 +73,7 @@ func parseStop(s string) (Stop, error) {
 	return "", fmt.Errorf("unknown stop %q (known: end, truncated)", s)
 }
 
-// Rejected is a candidate for a frame's caller that was not believed.
+// Rejected is a rejected candidate for a frame's caller.
 type Rejected struct {
 	Strategy string  `json:"strategy"`
 	Reason   string  `json:"reason"`
@@ -128,8 +128,8 @@ func Failure(err error) Answer { return Answer{Error: err.Error()} }
 
 // Marshal returns v as JSON on one line, without a line end. It is the output
 // of encoding/json, except that <, > and & stay as they are: they are frequent
-// in the names of C++ functions and harmless outside of HTML. The same value
-// returns the same bytes.
+// in the names of C++ functions and harmless outside of HTML. Equal values have
+// equal bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

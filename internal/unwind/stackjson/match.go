@@ -10,14 +10,14 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 )
 
-// Expectation is an answer of which fields can be left out: what is there must
-// match, the rest may be anything. It remembers which fields are there, which an
-// [Answer] cannot ("index": 0 says something, no index says nothing). The zero
+// Expectation is an answer whose fields are optional: the fields that are
+// present must match, the others may have any value. It records which fields are
+// present, which an [Answer] cannot ("index": 0 differs from no index). The zero
 // value expects nothing.
 type Expectation struct{ doc []byte }
 
-// ParseExpectation reads an expectation. Every field that is there must have a
-// value that it can have; none has to be there.
+// ParseExpectation reads an expectation. Every field that is present must have
+// a valid value; none is required.
 func ParseExpectation(data []byte) (Expectation, error) {
 	r, err := jsonread.New(data)
 	if err != nil {
@@ -26,7 +26,7 @@ func ParseExpectation(data []byte) (Expectation, error) {
 	return ReadExpectation(r)
 }
 
-// ReadExpectation reads the expectation at hand.
+// ReadExpectation reads the current value as an expectation.
 func ReadExpectation(r *jsonread.Reader) (Expectation, error) {
 	start := r.Mark()
 	if _, err := readAnswer(r, formExpected); err != nil {
@@ -54,14 +54,14 @@ func (e Expectation) MarshalJSON() ([]byte, error) {
 	return e.doc, nil
 }
 
-// Mismatch is a field that is not what was expected.
+// Mismatch is a field that differs from its expectation.
 type Mismatch struct {
 	Path string // "stacks[0].frames[2].pc"
 	// Want and Got are JSON; Got is empty where the field is absent.
 	Want, Got string
 }
 
-// String says it on one line.
+// String returns it on one line.
 func (m Mismatch) String() string {
 	if m.Got == "" {
 		return fmt.Sprintf("%s: expected %s, but it is absent", m.Path, m.Want)
@@ -69,10 +69,10 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: expected %s, got %s", m.Path, m.Want, m.Got)
 }
 
-// Match compares an answer with what is expected of it and gives every
-// difference, by the order of frames. Lists must have the same length;
-// fields that the contract does not know are ignored; registers that are not
-// expected may be anything.
+// Match compares an answer with its expectation and returns every difference,
+// in the order of frames. Lists must have the same length; fields that the
+// contract does not know are ignored; registers that are not expected may be
+// anything.
 func Match(expect Expectation, got Answer) ([]Mismatch, error) {
 	doc, err := Marshal(got)
 	if err != nil {
@@ -101,8 +101,9 @@ func tree(doc []byte) (v any, err error) {
 	return v, err
 }
 
-// shape says which fields of an object are compared, and what the elements of a
-// list are. An object without known fields is compared by all that are expected.
+// shape lists the fields of an object that are compared, and the shape of a
+// list's elements. An object without known fields is compared by all that are
+// expected.
 type shape struct {
 	known  *jsonread.Fields
 	fields map[string]*shape

@@ -8,11 +8,11 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// form says which fields a reader demands.
+// form selects the fields that a reader requires.
 type form uint8
 
 const (
-	formOutput   form = iota // what clew writes: all that the contract demands
+	formOutput   form = iota // clew's output: all fields that the contract requires
 	formClaim                // a frame that somebody else found: pc and kind
 	formExpected             // any subset
 )
@@ -88,8 +88,9 @@ func readStack(r *jsonread.Reader, as form) (s Stack, err error) {
 	return s, err
 }
 
-// ReadClaim reads a frame that somebody else found, in the domain's terms: only
-// kind and pc must be there. It is for readers of documents that contain frames.
+// ReadClaim reads a frame that another unwinder found, in the domain's terms:
+// only kind and pc must be there. It is for readers of documents that contain
+// frames.
 func ReadClaim(r *jsonread.Reader, arch unwind.Arch) (unwind.Frame, error) {
 	form, err := readFrame(r, formClaim)
 	if err != nil {
@@ -172,7 +173,7 @@ func readRejected(r *jsonread.Reader, as form) (c Rejected, err error) {
 	return c, err
 }
 
-// registerCost is roughly what an entry of a map of registers takes, in bytes.
+// registerCost is roughly the size of an entry of a map of registers, in bytes.
 const registerCost = 64
 
 func readRegisters(r *jsonread.Reader) (map[string]Address, error) {

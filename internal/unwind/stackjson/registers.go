@@ -10,8 +10,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// RegisterError says that an architecture has no register of a name, or none
-// that could hold a value.
+// RegisterError is a register name that an architecture does not have, or a
+// value that does not fit the register.
 type RegisterError struct {
 	Arch  unwind.Arch
 	Name  string
@@ -19,7 +19,7 @@ type RegisterError struct {
 	Value Address // the value, where Known
 }
 
-// Error says what is wrong.
+// Error names the problem.
 func (e *RegisterError) Error() string {
 	if e.Known {
 		return fmt.Sprintf("%v is more than register %s of %v can hold", e.Value, e.Name, e.Arch)
@@ -28,7 +28,8 @@ func (e *RegisterError) Error() string {
 }
 
 // RegistersByName returns the known registers by name. Those that the
-// architecture does not have are left out, so that what is written can be read.
+// architecture does not have are left out, so that the output can be read
+// again.
 func RegistersByName(arch unwind.Arch, r *unwind.Registers) map[string]Address {
 	out := make(map[string]Address, r.Len())
 	for reg, v := range r.All() {
@@ -71,7 +72,7 @@ func ReadRegisters(r *jsonread.Reader, arch unwind.Arch) (unwind.Registers, erro
 }
 
 // addRegisters adds the frame's registers: those that are listed, then PC, SP
-// and FP from their own fields where the list does not have them.
+// and FP from their fields where the list does not have them.
 func (f *Frame) addRegisters(arch unwind.Arch, regs *unwind.Registers) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Registers)) {
 		if err := setRegister(regs, arch, name, f.Registers[name]); err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Rule is what is known of a frame at an address. It is not changed once a walk
-// has it.
+// Rule is the rule for a frame at an address. It is not changed once a walk has
+// it.
 type Rule struct {
 	rule.Rule
-	// Doubt is why the rule may be wrong, empty as a rule: it is the step's note,
-	// and the step has the trust of a scanned frame.
+	// Doubt is the reason for which the rule may be wrong, usually empty: it is
+	// the step's note, and the step has the trust of a scanned frame.
 	Doubt string
 	// Settle decides about a doubt by the code of the function that an innermost
-	// frame stopped in: it returns the rule that counts, nil where the code does not
-	// tell. It may be nil; the host sends code to strategies that want it.
+	// frame stopped in: it returns the rule that counts, nil if the code does not
+	// decide. It may be nil; the host sends code to strategies that want it.
 	Settle func(f *unwind.FunctionCode, regs *unwind.Registers) *Rule
 	// Trust of the step, where that is not the strategy's.
 	Trust unwind.Trust
-	// Note is what else the user should know of the step.
+	// Note is a further remark on the step for the user.
 	Note string
 
 	text string // as equations, see write
@@ -34,7 +34,7 @@ func (r *Rule) write() *Rule {
 	return r
 }
 
-// cached is a rule and what it is for.
+// cached is a rule with its key.
 type cached struct {
 	arch unwind.Arch
 	code unwind.CodeAddr
@@ -56,8 +56,8 @@ func (c *cache) place(code unwind.CodeAddr) *atomic.Pointer[cached] {
 	return &c.places[(code.Raw()*2+uint64(code.Kind()))*golden>>(64-cacheBits)]
 }
 
-// rule returns the rule at an address; without one it is nil, and err says what
-// is wrong if there should be one.
+// rule returns the rule at an address; without one it is nil, with an error if
+// there should be one.
 func (s *state) rule(arch unwind.Arch, code unwind.CodeAddr) (*Rule, error) {
 	place := s.cache.place(code)
 	if c := place.Load(); c != nil && c.code == code && c.arch == arch {

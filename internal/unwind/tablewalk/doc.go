@@ -1,7 +1,7 @@
-// Package tablewalk is what all strategies share that unwind by tables of rules
-// from address to rule: images and their coverage, runs of frames, a cache of
-// rules, and the ways in which a walk ends. A strategy brings the tables
-// ([Tables]) and how to open an image's ([Strategy]).
+// Package tablewalk is shared by all strategies with tables from address to
+// rule: images and their coverage, runs of frames, a cache of rules, and the
+// ways in which a walk ends. A strategy adds its tables ([Tables]) and a
+// function that opens those of an image ([Strategy]).
 //
 // # Addresses
 //
@@ -16,5 +16,5 @@
 // [unwind.StopEnd] where the rule for the return address is "undefined" or the
 // return address lies below 4096 (R8); [unwind.StopNoRule] where the walk
 // enters code without rules or a register that a rule needs is not known;
-// [unwind.StopBroken] where a rule gives what cannot be.
+// [unwind.StopBroken] where a rule's result is impossible.
 package tablewalk

@@ -15,7 +15,7 @@ type image struct {
 	tables Tables
 }
 
-// state is what Update tells. It is not changed once it is made, but for its
+// state is the input of Update. It does not change once it is made, except its
 // cache.
 type state struct {
 	pacMask uint64
@@ -37,8 +37,8 @@ func newState(pacMask uint64, images []*image) *state {
 }
 
 // around returns the tables of the images that an address may lie in, until use
-// says that it is done. Images do not overlap as a rule; where they seem to,
-// because one lies, the one that starts last comes first.
+// is done. Images do not normally overlap; where they seem to, because one is
+// wrong, the one that starts last comes first.
 func (s *state) around(arch unwind.Arch, addr uint64, use func(Tables) (done bool)) {
 	i := sort.Search(len(s.images), func(i int) bool { return s.images[i].bounds.Start > addr }) - 1
 	for ; i >= 0 && s.reach[i] > addr; i-- {
@@ -50,7 +50,7 @@ func (s *state) around(arch unwind.Arch, addr uint64, use func(Tables) (done boo
 
 // lookup is the address to look up the rule of a code address by (R9). A
 // signal's trampoline is returned to without having been called: the byte before
-// it may be another function's, or no one's.
+// it may belong to another function, or to none.
 func (s *state) lookup(arch unwind.Arch, code unwind.CodeAddr) uint64 {
 	at := uint64(code.Lookup(arch))
 	if code.Kind() == unwind.KindReturn {

@@ -10,33 +10,31 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Strategy is what one strategy brings.
+// Strategy is the part of a strategy that differs.
 type Strategy struct {
 	Description unwind.Description
-	// Rules is what its rules are called in messages: "DWARF rules".
+	// Rules is the name of its rules in messages: "DWARF rules".
 	Rules string
-	// Open reads the tables of an image of one of the description's
-	// architectures. It gives nil where there are none, and says what is wrong.
+	// Open reads the tables of an image of one of the description's architectures.
+	// It returns nil without any, and the faults.
 	Open func(arch unwind.Arch, image *unwind.Image) (Tables, Problems)
 }
 
-// Tables are what one image has. They are used by several walks at the same
-// time.
+// Tables are one image's tables. Several walks use them at the same time.
 type Tables interface {
-	// Coverage is the code that there are rules for.
+	// Coverage is the code with rules.
 	Coverage() unwind.RangeSet
-	// Signal says whether the code at an address is what a signal's handler
-	// returns to.
+	// Signal reports whether a signal handler returns to the code at an address.
 	Signal(addr uint64) bool
 	// Rule returns the rule for an address, which is of a kind; nil without one,
 	// with an error if there should be one.
 	Rule(addr uint64, kind unwind.PCKind) (*Rule, error)
 }
 
-// Problems are what is wrong with an image's tables, for the user to see.
+// Problems are the faults of an image's tables, for the user.
 type Problems []string
 
-// Add adds the first problems of a section, and how many it has in all.
+// Add adds the first problems of a section, and their total number.
 func Add[E error](p *Problems, section string, first []E, count int) {
 	for _, err := range first {
 		*p = append(*p, err.Error())
@@ -91,7 +89,7 @@ func (u *Unwinder) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwin
 	return reports, nil
 }
 
-// open reads an image's tables, and says what they cover.
+// open reads an image's tables, and returns their coverage.
 func (u *Unwinder) open(arch unwind.Arch, in *unwind.Image) (*image, unwind.ImageReport) {
 	im := &image{id: in.ID, arch: arch}
 	report := unwind.ImageReport{ID: in.ID}

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// checkContext is the number of steps after which a walk looks at its context.
+// checkContext is the number of steps after which a walk checks its context.
 const checkContext = 1024
 
 // A result has room for firstSteps steps at first, and for up to growSteps times
@@ -32,8 +32,8 @@ type walker struct {
 	frame  rule.Frame  // that is left next
 	caller rule.Caller // where it is left to; its registers become the frame's
 	regs   unwind.Registers
-	// elsewhere says that the caller runs on another stack than its callee: it was
-	// interrupted by a signal whose handler has a stack of its own.
+	// elsewhere: the caller runs on another stack than its callee, since a signal
+	// interrupted it whose handler has a separate stack.
 	elsewhere bool
 }
 
@@ -77,13 +77,13 @@ func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
 	return false
 }
 
-// broken ends the walk where a rule leads to what cannot be.
+// broken ends the walk where a rule's result is impossible.
 func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
 	w.result.CFA, w.result.PC = cfa, pc
 	return w.stop(unwind.StopBroken, format, args...)
 }
 
-// step leaves one frame, and says whether the walk goes on.
+// step leaves one frame, and reports whether the walk goes on.
 func (w *walker) step() bool {
 	pc, ok := w.regs.PC(w.arch)
 	switch {
@@ -137,7 +137,7 @@ func (w *walker) failed(err error) bool {
 	return w.broken(0, 0, "%v", err)
 }
 
-// judge says whether the caller can be (R3, as far as that is cheap: the host
+// judge reports whether the caller can be (R3, as far as that is cheap: the host
 // judges every step). A signal may have interrupted anything on any stack.
 func (w *walker) judge(found *Rule) error {
 	callerSP, callerKnown := w.caller.Registers.SP(w.arch)
@@ -209,7 +209,7 @@ func (w *walker) grow(n int) {
 	w.result.Steps = grown
 }
 
-// goesOn says after a step whether another may follow.
+// goesOn reports after a step whether another may follow.
 func (w *walker) goesOn() bool {
 	pc, _ := w.regs.PC(w.arch)
 	switch {

@@ -17,7 +17,7 @@ type Builder struct {
 	data []byte
 }
 
-// CIE says what a CIE holds.
+// CIE holds the fields of a CIE.
 type CIE struct {
 	Version   byte // 0 means 1
 	Aug       string
@@ -46,7 +46,7 @@ func (b *Builder) word(size int, v uint64) []byte {
 	return p[:size]
 }
 
-// entry writes length and body, and gives the entry's offset.
+// entry writes length and body, and returns the entry's offset.
 func (b *Builder) entry(id func(idAt int) []byte, body []byte) int {
 	off := len(b.data)
 	head := 4
@@ -75,7 +75,7 @@ func (b *Builder) idSize() int {
 	return 4
 }
 
-// CIE writes a CIE and gives its offset.
+// CIE writes a CIE and returns its offset.
 func (b *Builder) CIE(c CIE) int {
 	if c.Version == 0 {
 		c.Version = 1
@@ -107,8 +107,8 @@ func (b *Builder) CIE(c CIE) int {
 	}, append(body, c.Code...))
 }
 
-// FDE writes an FDE, body being what follows the pointer to the CIE, and gives
-// its offset.
+// FDE writes an FDE, body being the bytes behind the pointer to the CIE, and
+// returns its offset.
 func (b *Builder) FDE(cie int, body ...[]byte) int {
 	var all []byte
 	for _, p := range body {
@@ -128,8 +128,8 @@ func (b *Builder) Quad(v uint64) []byte { return b.word(8, v) }
 // Long4 is a 4-byte number.
 func (b *Builder) Long4(v uint64) []byte { return b.word(4, v) }
 
-// Next is the address of what an FDE written next has behind its pointer to the
-// CIE, for pointers that are relative to their own place.
+// Next is the address of the byte behind the pointer to the CIE in the next
+// FDE, for pointers that are relative to their place.
 func (b *Builder) Next() uint64 {
 	head := 8
 	if b.Long {
@@ -144,10 +144,10 @@ func (b *Builder) Raw(p ...byte) { b.data = append(b.data, p...) }
 // End writes the zero terminator.
 func (b *Builder) End() { b.Raw(0, 0, 0, 0) }
 
-// Bytes is what was written.
+// Bytes are the bytes written.
 func (b *Builder) Bytes() []byte { return b.data }
 
-// Section is what was written as a section.
+// Section is the bytes written, as a section.
 func (b *Builder) Section() cfi.Section {
 	name := ".eh_frame"
 	if b.Kind == cfi.DebugFrame {

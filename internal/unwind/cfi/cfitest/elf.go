@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// File is what tests need of an ELF file.
+// File holds the parts of an ELF file that tests need.
 type File struct {
 	Arch     unwind.Arch
 	Sections []unwind.Section // .eh_frame, .eh_frame_hdr, .debug_frame; addresses plus the bias

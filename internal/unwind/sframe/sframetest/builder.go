@@ -62,7 +62,7 @@ func (b *Builder) Add(f Func) *Builder {
 func Hex(text string) []byte {
 	p, err := hex.DecodeString(strings.NewReplacer(" ", "", "|", "").Replace(text))
 	if err != nil {
-		panic(err) // a test's own mistake
+		panic(err) // a mistake of the test
 	}
 	return p
 }

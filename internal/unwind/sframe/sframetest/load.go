@@ -59,8 +59,8 @@ func Read(path string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// ToErrata1 gives a table of version 2 as binutils 2.45 writes it: functions'
-// starts are relative to their own fields, and the flags say so.
+// ToErrata1 returns a table of version 2 as binutils 2.45 writes it: functions'
+// starts are relative to their fields, and the flags say so.
 func ToErrata1(table []byte) []byte {
 	out := bytes.Clone(table)
 	var order binary.ByteOrder = binary.LittleEndian

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Compared is how much was compared, and what differs.
+// Compared is the number of comparisons, with the differences.
 type Compared struct {
 	Functions, Rows int
 	Differences     []string
@@ -18,8 +18,8 @@ type Compared struct {
 
 var functionLine = regexp.MustCompile(`func idx \[\d+\]: pc = (0x[0-9a-f]+), size = (\d+) bytes(.*)`)
 
-// Compare compares a table with what readelf --sframe writes of it: every
-// function and every row, in both directions.
+// Compare compares a table with the output of readelf --sframe: every function
+// and every row, in both directions.
 func Compare(table *sframe.Table, text string) (c Compared) {
 	differ := func(format string, args ...any) {
 		c.Differences = append(c.Differences, fmt.Sprintf(format, args...))
@@ -85,7 +85,7 @@ func Compare(table *sframe.Table, text string) (c Compared) {
 	return c
 }
 
-// attributes are what readelf writes behind a function's size.
+// attributes are readelf's texts behind a function's size.
 func attributes(f sframe.Function) (s string) {
 	if f.KeyB {
 		s = ", pauth = B key"
@@ -137,7 +137,7 @@ func lines(table *sframe.Table, h *sframe.Header, f sframe.Function) (out []stri
 		default:
 			cfa := row.CFA
 			if row.Corrected {
-				cfa.Offset += 8 // what the table says
+				cfa.Offset += 8 // the table's offset
 			}
 			ra := rule(h, row.RA)
 			if h.FixedRA != 0 && row.RA.Kind == sframe.FromCFA {

@@ -1,8 +1,8 @@
-// Package schema has the JSON Schema files (draft 2020-12) of what clew reads
-// and writes. They name each other by file name, relative to their $id.
+// Package schema has the JSON Schema files (draft 2020-12) of clew's inputs and
+// outputs. They name each other by file name, relative to their $id.
 //
-// They are for editors and scripts, and for the tests that hold clew's outputs
-// against them; clew's own readers do not use them, since a schema cannot say
+// They are for editors and scripts, and for the tests that check clew's outputs
+// against them; clew's readers do not use them, since a schema cannot express
 // that two windows of memory contradict each other.
 package schema
 
@@ -26,10 +26,10 @@ const (
 	DAPImages  = "dapimages.schema.json" // the body of the answer to clew/images
 )
 
-// BaseURL is what the files' $id have in common.
+// BaseURL is the common part of the files' $id.
 const BaseURL = "https://github.com/clewdbg/clew/schema/"
 
-// Text returns a file by its name, and nil where there is none.
+// Text returns a file by its name, nil if there is none.
 func Text(name string) []byte {
 	text, err := Files.ReadFile(name)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Kind is what an instruction does to the shadow stack.
+// Kind is an instruction's effect on the shadow stack.
 type Kind int
 
 // The kinds of instructions.
@@ -18,7 +18,7 @@ const (
 	MaybeReturn // where a condition holds
 )
 
-// Machine is what the test itself knows of an architecture.
+// Machine holds the test's own knowledge of an architecture.
 type Machine struct {
 	Arch  unwind.Arch
 	Order binary.ByteOrder
@@ -27,9 +27,9 @@ type Machine struct {
 	// Entered returns CFA and return address at a function's first instruction.
 	Entered func(word func(addr uint64) uint64, regs *singlestep.Registers) (cfa, ra uint64)
 	RedZone uint64 // below SP
-	// Pushed is how many bytes of a call's return address lie below the CFA.
+	// Pushed is the number of bytes of a call's return address below the CFA.
 	Pushed uint64
-	// Above is how far a CFA lies above the stack pointer after the return.
+	// Above is the distance of a CFA above the stack pointer after the return.
 	Above uint64
 }
 

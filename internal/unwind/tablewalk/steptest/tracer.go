@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Tally counts what was compared.
+// Tally counts the comparisons.
 type Tally struct {
 	Right, Wrong int
 	Refused      int // covered, but there was no step
@@ -39,8 +39,7 @@ func (s Tally) String() string {
 		s.Right, s.Wrong, s.Doubtful, s.Refused, s.Uncovered, s.Expressions, s.Signals, s.Saved, s.Walks, s.Frames, s.Cut)
 }
 
-// activation is what was true when a function was entered, or when a signal
-// came.
+// activation is the state when a function was entered, or when a signal came.
 type activation struct {
 	cfa, ra uint64
 	saved   singlestep.Registers
@@ -59,20 +58,20 @@ type Tracer struct {
 	Machine  Machine
 	Program  singlestep.Program
 	Unwinder unwind.Unwinder
-	// Images tells of images that are new since the last call, and of all
+	// Images returns the images that are new since the last call, and all
 	// executable mappings.
 	Images func() (unwind.ImageDelta, []unwind.Range, error)
-	// Counts says whether an instruction counts, nil for all.
+	// Counts reports whether an instruction counts, nil for all.
 	Counts func(pc uint64) bool
 	// Function returns the function around an instruction, for strategies that want
-	// its code; nil where none does.
+	// its code; nil if none does.
 	Function func(pc uint64) *unwind.FunctionCode
-	// Status is what the program ends with.
+	// Status is the program's exit status.
 	Status int
-	// Wrong is told of wrong steps; nil fails the test.
+	// Wrong is called for wrong steps; nil fails the test.
 	Wrong func(pc uint64, problem string)
 
-	// Problem is told of what is wrong with an image; nil fails the test.
+	// Problem is called for a fault of an image; nil fails the test.
 	Problem func(string)
 
 	maps   unwind.RangeSet // executable mappings
@@ -115,7 +114,7 @@ func (tr *Tracer) word(addr uint64) uint64 {
 	return tr.Machine.Order.Uint64(b[:])
 }
 
-// look looks at the state before the next instruction, or before a signal is
+// look examines the state before the next instruction, or before a signal is
 // delivered.
 func (tr *Tracer) look(signal bool) {
 	regs, err := tr.Program.Registers()
@@ -160,7 +159,7 @@ func (tr *Tracer) look(signal bool) {
 	}
 }
 
-// returned says that the activation at a depth has returned.
+// returned records that the activation at a depth has returned.
 func (tr *Tracer) returned(pc, sp uint64, depth int) {
 	if tr.marks == nil {
 		tr.marks = map[uint64]mark{}
@@ -208,7 +207,8 @@ func (tr *Tracer) request(regs *singlestep.Registers, maxFrames int) unwind.Walk
 	}
 }
 
-// wholeEvery is of how many instructions one has its whole stack walked.
+// wholeEvery is the interval, in instructions, at which the whole stack is
+// walked.
 const wholeEvery = 97
 
 // compare makes a step and compares it with the shadow stack.
@@ -257,7 +257,7 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 	}
 }
 
-// wrong counts a wrong answer and tells of it.
+// wrong counts and reports a wrong answer.
 func (tr *Tracer) wrong(pc uint64, problem string) {
 	tr.got.Wrong++
 	if tr.Wrong != nil {
@@ -304,8 +304,8 @@ func (tr *Tracer) check(step *unwind.Step, truth *activation) string {
 	return ""
 }
 
-// update tells the strategy of images that are new when code runs outside the
-// known mappings.
+// update announces new images to the strategy when code runs outside the known
+// mappings.
 func (tr *Tracer) update(pc uint64) {
 	if tr.maps.Contains(pc) {
 		return

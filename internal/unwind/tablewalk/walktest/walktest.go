@@ -1,5 +1,5 @@
-// Package walktest helps tests of unwinders: it tells them of images, makes
-// requests of synthetic stacks, and compares what walks find.
+// Package walktest helps tests of unwinders: it passes them images, makes
+// requests of synthetic stacks, and compares the results of walks.
 package walktest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
-// With tells an unwinder of images, which must have no problems.
+// With passes images to an unwinder, which must have no problems.
 func With(t testing.TB, u unwind.Unwinder, arch unwind.Arch, pacMask uint64, images ...unwind.Image) {
 	t.Helper()
 	reports, err := u.Update(context.Background(), unwind.ImageDelta{Arch: arch, OS: "linux", Added: images, PACMask: pacMask})

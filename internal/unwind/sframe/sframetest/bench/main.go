@@ -3,12 +3,12 @@
 //
 //	go run ./internal/unwind/sframe/sframetest/bench TOOLCHAINS
 //
-// TOOLCHAINS is what fetch-toolchains.sh wrote; where there is no such folder, it
-// is fetched first. Needs gcc, and a module proxy for sqlite's source, which comes
-// with a Go module. It prints, for libsframe and for package sframe, how long it
-// takes to open the section, to look an address up and to read all rows in order,
-// and the ratios: the best of 200 rounds of each. The exit status is 1 where one
-// is over its bound.
+// TOOLCHAINS is the folder that fetch-toolchains.sh wrote; where there is no such
+// folder, it is fetched first. Needs gcc, and a module proxy for sqlite's source,
+// which comes with a Go module. It prints, for libsframe and for package sframe,
+// how long it takes to open the section, to look an address up and to read all
+// rows in order, and the ratios: the best of 200 rounds of each. The exit status
+// is 1 where one is over its bound.
 package main
 
 import (
@@ -99,7 +99,7 @@ func run(toolchains string) error {
 	return nil
 }
 
-// build builds sqlite and gives its section.
+// build builds sqlite and returns its section.
 func build(dir, toolchain string) (s sframe.Section, opts sframe.Options, err error) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module bench\n"), 0o600); err != nil {
 		return s, opts, err
@@ -150,7 +150,7 @@ func best(to *float64, f func()) {
 	}
 }
 
-// measure measures package sframe, and gives the addresses that it looked up.
+// measure measures package sframe, and returns the addresses that it looked up.
 func measure(section sframe.Section, opts sframe.Options) (m measured, addresses []uint64) {
 	var table *sframe.Table
 	for range rounds {

@@ -2,7 +2,7 @@
 //
 //	go run ./internal/unwind/sframe/sframetest/kill TOOLCHAINS
 //
-// TOOLCHAINS is what fetch-toolchains.sh wrote, with libsframe of version 3's
+// TOOLCHAINS is the folder that fetch-toolchains.sh wrote, with libsframe of version 3's
 // binutils. Needs gcc and linux. It changes some bytes each of the sections in
 // internal/unwind/sframe/testdata, has libsframe read them, each in a process of its own, and
 // keeps those that libsframe did not survive in testdata/libsframe-kills.txt, for

@@ -1,4 +1,4 @@
-// Package schematest holds documents against clew's schemas, for tests.
+// Package schematest checks documents against clew's schemas, for tests.
 package schematest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Check says whether a document has the form that a schema file (schema.Stack,
+// Check reports whether a document has the form that a schema file (schema.Stack,
 // ...) describes.
 func Check(name string, doc []byte) error { return check(name, doc, false) }
 
@@ -68,7 +68,7 @@ func compile(k key) (*jsonschema.Schema, error) {
 }
 
 // closeObjects makes every object schema refuse fields that it does not name.
-// Parts of conditions have no type of their own and stay open.
+// Parts of conditions have no type and stay open.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:
