@@ -51,7 +51,7 @@ type Proxy struct {
 	state   debuggee.State
 	config  debuggee.Config
 	program *debuggee.Program
-	frames  *frames.Frames
+	frames  *frames.Handlers
 	guard   programGuard
 	steps   stepper
 	routes  map[string]handler

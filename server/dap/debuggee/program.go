@@ -9,8 +9,6 @@ import (
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -52,61 +50,8 @@ func New(o Options) *Program {
 			}
 			return at, nil
 		},
-		Moved: o.State.Moves, Patience: o.Patience, Log: o.Wire.Log,
+		Moved: o.State.moves, Patience: o.Patience, Log: o.Wire.Log,
 	})}
-}
-
-// View is the program at one stop, as the client is shown it.
-type View struct {
-	*stop.Stopped
-	Target   Target
-	Prepared *engine.Prepared   // with the configured strategies; nil until they are needed
-	known    map[int64]resolved // threads, by DAP thread ID
-}
-
-// Attach takes the process that Delve has now, or the core file.
-func (l *Program) Attach() {
-	if l.Remote != nil {
-		l.reachRemote()
-		return
-	}
-	var s *delve.Session
-	if l.Session != nil {
-		s = l.Session()
-	}
-	if s == nil {
-		l.Stops.Watch(nil, nil)
-		return
-	}
-	var process *live.Process
-	if s.Live() {
-		process = live.NewProcess(s)
-	} else if file, executable := l.openCore(); file != nil {
-		process = live.NewCore(s, file, executable)
-	} else {
-		l.Stops.Watch(s, nil) // a recording
-		return
-	}
-	process.FindDebugFiles(l.DebugFolders)
-	l.Stops.Watch(s, process)
-}
-
-// openCore opens the session's core file, nil if there is none. One session has
-// one, and cannot restart it.
-func (l *Program) openCore() (file *corefile.File, executable string) {
-	core, executable := l.Config.CoreFile()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if core == "" || l.core != nil {
-		return nil, ""
-	}
-	file, err := corefile.Open(core)
-	if err != nil {
-		l.Wire.Log("core file: %v", err)
-		return nil, ""
-	}
-	l.core = file
-	return file, executable
 }
 
 // Target is what the upstream debugs now, nil for nothing.

@@ -48,9 +48,9 @@ func (s *State) Stops() {
 	s.epoch++
 }
 
-// Moves is called when the program turns out to stand elsewhere, without the
+// moves is called when the program turns out to stand elsewhere, without the
 // client's doing.
-func (s *State) Moves() {
+func (s *State) moves() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++

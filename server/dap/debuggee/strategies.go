@@ -8,19 +8,6 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 )
 
-// Opened is a set of strategies that was opened, or could not be.
-type Opened struct {
-	Strategies *Strategies
-	Engine     *engine.Engine
-	err        error
-}
-
-func (o *Opened) close() {
-	if o.Strategies != nil && o.Strategies.Close != nil {
-		o.Strategies.Close()
-	}
-}
-
 // maxOpened bounds the sets of strategies that are open at once: each strategy is
 // a process.
 const maxOpened = 4

@@ -40,3 +40,16 @@ type Strategies struct {
 	Health func() []pluginhost.Health
 	Close  func()
 }
+
+// Opened is a set of strategies that was opened, or could not be.
+type Opened struct {
+	Strategies *Strategies
+	Engine     *engine.Engine
+	err        error
+}
+
+func (o *Opened) close() {
+	if o.Strategies != nil && o.Strategies.Close != nil {
+		o.Strategies.Close()
+	}
+}

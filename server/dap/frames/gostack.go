@@ -21,13 +21,6 @@ import (
 // compared yet leads to the whole way. What may go wrong: see [stop.Stopped.Go].
 // Test: integration/dap TestGoStacks.
 
-// goStack is a stack of Go functions only.
-type goStack struct {
-	assembled
-	// compared is the number of innermost frames that Delve has alike.
-	compared int
-}
-
 // goStackOf returns the stack of a thread by Go's tables, with at least so many
 // frames if it has them; nil where it holds other code, or is not whole.
 func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) (*goStack, error) {

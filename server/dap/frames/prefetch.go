@@ -91,19 +91,6 @@ func (w *delveWalk) end() {
 	}
 }
 
-// framesOf is the number of frames from the innermost one on that a page needs.
-func (s *Stacks) framesOf(want Page) int {
-	levels := want.Levels
-	if levels <= 0 {
-		levels, _ = s.program.Config.Get()
-	}
-	start := max(want.StartFrame, 0)
-	if start >= MaxRows || levels > MaxRows-start {
-		return MaxRows
-	}
-	return start + levels
-}
-
 // has says that so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
 	th, ok := v.Resolved(thread)

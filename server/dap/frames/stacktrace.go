@@ -3,14 +3,10 @@ package frames
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/stop"
-	"github.com/clewdbg/clew/unwind"
 )
 
 // OnStackTrace answers with the assembled stack. Delve is asked first: that it
@@ -126,60 +122,4 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 		}
 	}
 	return stackBody(frames, total), nil
-}
-
-// assembled is the stack of one thread of control at a stop, with the IDs that the
-// client was given.
-type assembled struct {
-	found  *stop.Stack
-	stack  unwind.Stack // found's; it has no indices in Delve's stack where Delve does not know the thread
-	ids    []int        // clew's ID of each frame, 0 where it has none yet
-	labels map[int]int  // IDs, by the frame after the label
-}
-
-// assemble returns a stack with at least so many frames, if it has them.
-func (s *Stacks) assemble(ctx context.Context, v *view, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
-	if err := s.program.Prepare(ctx, v.View); err != nil {
-		return nil, err
-	}
-	found, err := v.Whole(ctx, v.Prepared, th, frames)
-	if err != nil {
-		return nil, err
-	}
-	key := stop.KeyOf(&th)
-	before := v.stacks[key]
-	if before != nil && before.found == found {
-		return before, nil
-	}
-	a := &assembled{found: found, stack: found.Stack, ids: make([]int, len(found.Frames)), labels: make(map[int]int)}
-	notes := found.Notes
-	if found.Unclaimed != "" {
-		notes = notes[:len(notes)-1]
-	}
-	s.notes.show(notes)
-	if !delveKnows {
-		a.stack.Frames = slices.Clone(found.Frames)
-		for i := range a.stack.Frames {
-			a.stack.Frames[i].DelveFrame = -1 // its index is of no use: nothing can be asked by it
-		}
-	}
-	if before != nil {
-		a.inherit(before)
-	}
-	v.stacks[key] = a
-	return a, nil
-}
-
-// inherit takes the IDs that frames had when less of the stack was known.
-func (a *assembled) inherit(before *assembled) {
-	for i := range min(len(a.ids), len(before.ids)) {
-		f, g := &a.stack.Frames[i], &before.stack.Frames[i]
-		if f.PC != g.PC || f.Function != g.Function {
-			return
-		}
-		a.ids[i] = before.ids[i]
-		if id, ok := before.labels[i]; ok {
-			a.labels[i] = id
-		}
-	}
 }

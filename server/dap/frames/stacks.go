@@ -8,15 +8,6 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// Frames are the parts of a session that show frames.
-type Frames struct {
-	IDs     *IDs
-	Stacks  *Stacks
-	Lender  *Lender
-	Scopes  *Scopes
-	Threads *Threads
-}
-
 // session is what these parts share.
 type session struct {
 	wire    *wire.Bridge
@@ -24,31 +15,11 @@ type session struct {
 	ids     *IDs
 }
 
-// New makes the parts of a session that show frames of its program.
-func New(w *wire.Bridge, program *debuggee.Program, alias *debuggee.ThreadAlias) *Frames {
-	s := session{w, program, new(IDs)}
-	lender := &Lender{s}
-	return &Frames{
-		IDs: s.ids, Lender: lender,
-		Stacks:  &Stacks{session: s, notes: notes{client: w.Client}},
-		Scopes:  &Scopes{s, lender},
-		Threads: &Threads{s, alias},
-	}
-}
-
 // Stacks handles the requests for stacks.
 type Stacks struct {
 	session
 	notes notes
 	view  *view // belongs to the work that is being done
-}
-
-// view is the program at one stop, with the stacks that the client was shown.
-type view struct {
-	*debuggee.View
-	stacks   map[stop.Key]*assembled
-	goStacks map[stop.Key]*goStack
-	delve    map[int64]map[int]delveFrame // by Delve's thread ID and frame index
 }
 
 // atStop does work at the present stop; see [debuggee.Program.AtStop].
@@ -63,4 +34,17 @@ func (s *Stacks) viewOf(at *debuggee.View) *view {
 		}
 	}
 	return s.view
+}
+
+// framesOf is the number of frames from the innermost one on that a page needs.
+func (s *Stacks) framesOf(want Page) int {
+	levels := want.Levels
+	if levels <= 0 {
+		levels, _ = s.program.Config.Get()
+	}
+	start := max(want.StartFrame, 0)
+	if start >= MaxRows || levels > MaxRows-start {
+		return MaxRows
+	}
+	return start + levels
 }

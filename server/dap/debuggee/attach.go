@@ -1,0 +1,86 @@
+package debuggee
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/clewdbg/clew/server/corefile"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
+)
+
+// Attach takes the process that Delve has now, or the core file.
+func (l *Program) Attach() {
+	if l.Remote != nil {
+		l.reachRemote()
+		return
+	}
+	var s *delve.Session
+	if l.Session != nil {
+		s = l.Session()
+	}
+	if s == nil {
+		l.Stops.Watch(nil, nil)
+		return
+	}
+	var process *live.Process
+	if s.Live() {
+		process = live.NewProcess(s)
+	} else if file, executable := l.openCore(); file != nil {
+		process = live.NewCore(s, file, executable)
+	} else {
+		l.Stops.Watch(s, nil) // a recording
+		return
+	}
+	process.FindDebugFiles(l.DebugFolders)
+	l.Stops.Watch(s, process)
+}
+
+// openCore opens the session's core file, nil if there is none. One session has
+// one, and cannot restart it.
+func (l *Program) openCore() (file *corefile.File, executable string) {
+	core, executable := l.Config.CoreFile()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if core == "" || l.core != nil {
+		return nil, ""
+	}
+	file, err := corefile.Open(core)
+	if err != nil {
+		l.Wire.Log("core file: %v", err)
+		return nil, ""
+	}
+	l.core = file
+	return file, executable
+}
+
+// A program behind a Delve server has other clients, which can let it run and
+// change it without a word to this session. What was read of it counts only if
+// it stands still all the while; see [stop.Stops]. Where it has moved, IDs of frames
+// are void, as after a stop, and Delve's own answer goes out.
+
+// reachRemote reaches the program, in the background: it may run already, and
+// then nothing answers.
+func (l *Program) reachRemote() {
+	done := l.Stops.Expect()
+	if done == nil {
+		return
+	}
+	go func() {
+		defer done()
+		target, program, err := l.Remote(l.Wire.Context())
+		if err != nil {
+			l.Wire.Log("reach the program: %v", err)
+			if l.Wire.Context().Err() == nil {
+				l.Wire.Client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
+			}
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.Stops.Watch(target, program)
+		if c, ok := target.(io.Closer); ok && l.closed {
+			_ = c.Close()
+		}
+	}()
+}

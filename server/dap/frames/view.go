@@ -1,0 +1,31 @@
+package frames
+
+import (
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/stop"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// view is the program at one stop, with the stacks that the client was shown.
+type view struct {
+	*debuggee.View
+	stacks   map[stop.Key]*assembled
+	goStacks map[stop.Key]*goStack
+	delve    map[int64]map[int]delveFrame // by Delve's thread ID and frame index
+}
+
+// assembled is the stack of one thread of control at a stop, with the IDs that the
+// client was given.
+type assembled struct {
+	found  *stop.Stack
+	stack  unwind.Stack // found's; it has no indices in Delve's stack where Delve does not know the thread
+	ids    []int        // clew's ID of each frame, 0 where it has none yet
+	labels map[int]int  // IDs, by the frame after the label
+}
+
+// goStack is a stack of Go functions only.
+type goStack struct {
+	assembled
+	// compared is the number of innermost frames that Delve has alike.
+	compared int
+}
