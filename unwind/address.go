@@ -5,13 +5,13 @@ package unwind
 // interrupted.
 type InstructionAddr uint64
 
-// ReturnAddr is the address that execution goes on at when a callee returns.
+// ReturnAddr is the address at which execution continues when a callee returns.
 // The call lies before it, possibly in another function (R9: a call of a
 // function that never returns may be the last instruction of its function).
 type ReturnAddr uint64
 
-// LookupAddr is an address within the instruction that a frame is at. It is
-// for looking up tables and names, and is never stored or exported.
+// LookupAddr is an address within a frame's current instruction. It is for
+// lookups in tables and symbols, and is never stored or exported.
 type LookupAddr uint64
 
 // Lookup is the address as it is, aligned down to the instruction size.
@@ -24,16 +24,16 @@ func (a ReturnAddr) Lookup(arch Arch) LookupAddr {
 	return LookupAddr(previousAddress(arch, uint64(a)))
 }
 
-// PCKind says which kind of address a PC is.
+// PCKind is the kind of address that a PC is.
 type PCKind uint8
 
 // The kinds of PC.
 const (
 	KindInstruction PCKind = iota // innermost, or interrupted by a signal
-	KindReturn                    // everything that was found by unwinding
+	KindReturn                    // found by unwinding
 )
 
-// String gives the kind's name in snapshots.
+// String returns the kind's name in snapshots.
 func (k PCKind) String() string {
 	if k == KindReturn {
 		return "return"
@@ -41,7 +41,7 @@ func (k PCKind) String() string {
 	return "instruction"
 }
 
-// CodeAddr is an instruction address or a return address, and says which.
+// CodeAddr is an instruction address or a return address, with its kind.
 type CodeAddr struct {
 	addr uint64
 	kind PCKind
@@ -53,10 +53,10 @@ func Code(addr uint64, kind PCKind) CodeAddr { return CodeAddr{addr, kind} }
 // Raw is the address as it was found, unadjusted: the one to keep and export.
 func (c CodeAddr) Raw() uint64 { return c.addr }
 
-// Kind says which kind of address it is.
+// Kind returns the kind of the address.
 func (c CodeAddr) Kind() PCKind { return c.kind }
 
-// Lookup is the address to look up tables and names by (R9).
+// Lookup is the address for lookups in tables and symbols (R9).
 func (c CodeAddr) Lookup(arch Arch) LookupAddr {
 	if c.kind == KindReturn {
 		return ReturnAddr(c.addr).Lookup(arch)

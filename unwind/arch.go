@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// Arch is a processor architecture. The zero value is unknown. What clew knows of
-// one stands in the file of its name (amd64.go, arm64.go and so on), in the same
-// order in each.
+// Arch is a processor architecture. The zero value is unknown. Each has a file of
+// its name (amd64.go, arm64.go and so on) with its properties, in the same order.
 type Arch uint8
 
-// The architectures that snapshots and targets can have. ARM is known to the
-// caller-address rules only.
+// The architectures that snapshots and targets can have. ARM is supported by
+// the caller-address rules only.
 const (
 	ArchUnknown Arch = iota
 	AMD64
@@ -21,7 +20,7 @@ const (
 	S390X
 )
 
-// facts are what clew knows of an architecture.
+// facts are the properties of an architecture.
 type facts struct {
 	name string // Go's (GOARCH)
 	// Sizes and alignments in bytes.
@@ -36,12 +35,12 @@ type facts struct {
 	// userEnd is the last address of user space, and kernel the first one above it,
 	// 0 where no code lies there.
 	userEnd, kernel uint64
-	// register names a register, "" where there is none of that number.
+	// register returns a register's name, "" for an invalid number.
 	register func(Register) string
 }
 
-// LowestCode is the lowest address that code can have: a return address below it
-// ends the stack (R8).
+// LowestCode is the lowest valid address of code: a return address below it ends
+// the stack (R8).
 const LowestCode = 4096
 
 var (
@@ -83,7 +82,7 @@ func (a Arch) String() string {
 	return fmt.Sprintf("arch(%d)", uint8(a))
 }
 
-// ParseArch reads what [Arch.String] writes; "unknown" is refused.
+// ParseArch parses the output of [Arch.String], except "unknown".
 func ParseArch(s string) (Arch, error) {
 	for i, f := range architectures {
 		if i > 0 && f.name == s {
@@ -109,9 +108,9 @@ func (a Arch) ByteOrder() binary.ByteOrder {
 // 2 on ARM (Thumb) and s390x, 1 where instructions have no alignment.
 func (a Arch) InstructionAlignment() uint64 { return a.facts().instruction }
 
-// StackAlignment is what SP is a multiple of in every frame that rule R3
-// accepts, in bytes: the word size on x86, since a frame may start at any
-// word, and 16 on ARM64, where the processor itself demands it.
+// StackAlignment is the alignment of SP, in bytes, in every frame that rule R3
+// accepts: the word size on x86, since a frame may start at any word, and 16 on
+// ARM64, where the processor itself demands it.
 func (a Arch) StackAlignment() uint64 { return a.facts().stack }
 
 // PC is the register that holds the program counter.
@@ -128,19 +127,19 @@ func (a Arch) LR() Register { return a.facts().lr }
 
 // CalleeSaved are the registers that every function keeps for its caller by the
 // architecture's C ABI, without stack pointer and link register. It is nil where
-// that is not known. The list must not be changed.
+// they are unknown. The list must not be changed.
 func (a Arch) CalleeSaved() []Register { return a.facts().saved }
 
-// Canonical says whether code can have an address: on amd64 the upper bits are
-// all alike (R4), on arm64 it lies in user space (R6), on others it has no more
-// bits than a pointer.
+// Canonical reports whether an address is valid for code: on amd64 the upper
+// bits are all alike (R4), on arm64 it lies in user space (R6), on others it
+// has no more bits than a pointer.
 func (a Arch) Canonical(addr uint64) bool {
 	f := a.facts()
 	return addr <= f.userEnd || f.kernel != 0 && addr >= f.kernel
 }
 
-// InKernel says whether an address lies in the kernel's half of the address
-// space, where that has one (amd64: [vsyscall] is there).
+// InKernel reports whether an address lies in the kernel's half of the address
+// space, on architectures with such a half (amd64: [vsyscall] is there).
 func (a Arch) InKernel(addr uint64) bool {
 	f := a.facts()
 	return f.kernel != 0 && addr >= f.kernel

@@ -10,7 +10,7 @@ const (
 	armPC Register = 15
 )
 
-// arm is known to the caller-address rules only: no strategy has rules for it.
+// arm is supported by the caller-address rules only: no strategy supports it.
 var arm = facts{
 	name:    "arm",
 	pointer: 4, instruction: 2, stack: 4, // Thumb

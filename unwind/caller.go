@@ -3,10 +3,10 @@ package unwind
 // The caller-address rules. They follow the heuristics that crash reporters
 // share (PLCrashReporter's wiki, symbolic-common's InstructionInfo): a return
 // address points behind the call, possibly into the next function, so the
-// address to symbolicate is derived from it by architecture.
+// address to symbolicate is derived from it, depending on the architecture.
 
-// Signal numbers that say that the program jumped to, or touched, an invalid,
-// privileged or misaligned address. SIGILL and SIGSEGV agree everywhere.
+// Numbers of the signals for a jump to, or an access of, an invalid, privileged
+// or misaligned address. SIGILL and SIGSEGV are the same everywhere.
 const (
 	sigILL       = 4
 	sigBUSLinux  = 7
@@ -16,13 +16,12 @@ const (
 	osNameLinux  = "linux"
 )
 
-// InstructionInfo is what is known of a frame's instruction address when its
-// caller address is derived. The zero value of each optional field means
-// unknown.
+// InstructionInfo holds the input for deriving a frame's caller address from
+// its instruction address. The zero value of each optional field means unknown.
 type InstructionInfo struct {
 	Arch    Arch
 	Address uint64
-	// OS decides which number SIGBUS is: 7 on "linux", 10 on "darwin".
+	// OS determines the number of SIGBUS: 7 on "linux", 10 on "darwin".
 	OS string
 	// CrashingFrame marks the first frame of a thread: its address is the
 	// register's, not a return address.
@@ -39,12 +38,12 @@ type InstructionInfo struct {
 func (i InstructionInfo) AlignedAddress() uint64 { return alignedAddress(i.Arch, i.Address) }
 
 // PreviousAddress is the instruction before the current one, or, where
-// instructions vary in length, an address within it: 0x1337 gives 0x1330 on
-// ARM64, 0x1334 on ARM, 0x1336 on x86. It is an upper bound. An address below
-// one instruction gives 0.
+// instructions vary in length, an address within it: for 0x1337 it is 0x1330 on
+// ARM64, 0x1334 on ARM, 0x1336 on x86. It is an upper bound, and 0 for an
+// address below the size of an instruction.
 func (i InstructionInfo) PreviousAddress() uint64 { return previousAddress(i.Arch, i.Address) }
 
-// IsCrashSignal says whether the signal means an illegal instruction, a bus
+// IsCrashSignal reports whether the signal means an illegal instruction, a bus
 // error or a segmentation fault on that operating system.
 func (i InstructionInfo) IsCrashSignal() bool {
 	switch i.Signal {
@@ -58,11 +57,11 @@ func (i InstructionInfo) IsCrashSignal() bool {
 	return false
 }
 
-// ShouldAdjustCaller says whether the address is to be moved back to the call.
-// That holds for every frame but the crashing one; and for that one too when a
-// crash signal came and the address is not the instruction pointer's: then a
-// reporter has removed the signal handler's frame and the first frame holds a
-// return address like any other.
+// ShouldAdjustCaller reports whether the address must be moved back to the
+// call. That is so for every frame except the crashing one. It is so for that
+// one too if there was a crash signal and the address differs from the
+// instruction pointer: then a reporter has removed the signal handler's frame,
+// and the first frame holds a return address like any other.
 func (i InstructionInfo) ShouldAdjustCaller() bool {
 	if !i.CrashingFrame {
 		return true

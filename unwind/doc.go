@@ -8,18 +8,19 @@
 //
 // # Addresses
 //
-// An [InstructionAddr] is where the processor is (the innermost frame, or a
-// frame that a signal interrupted). A [ReturnAddr] is where it will go on. The
-// two are looked up differently (rule R9), so they are different types; a
-// [CodeAddr] is one or the other and says which. Addresses are kept raw: the
-// adjusted [LookupAddr] is for looking up only and is never stored or exported.
+// An [InstructionAddr] is the address of the next instruction to execute (in
+// the innermost frame, or in a frame that a signal interrupted). A [ReturnAddr]
+// is the address at which a caller resumes. The two are looked up differently
+// (rule R9), so they have different types; a [CodeAddr] is either, with its
+// kind. Addresses are kept raw: the adjusted [LookupAddr] is only for lookups
+// and is never stored or exported.
 //
-// # Frames, and what is said of them
+// # Frames
 //
-// A frame's PC, strategy and trust say how the frame was found. Its CFA and
-// rule say how it is left towards its caller. A stack ends in one of two ways,
-// which are different values (rule R8): [End], a known outermost frame, or
-// [Truncated], anything else, with the reason.
+// A frame's PC, strategy and trust tell how the frame was found. Its CFA and
+// rule tell how its caller was found. A stack ends in one of two ways, which
+// are different values (rule R8): [End] at a known outermost frame, or
+// [Truncated] anywhere else, with the reason.
 //
 // # Trust
 //

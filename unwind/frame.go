@@ -1,8 +1,7 @@
 package unwind
 
-// Rejection is a candidate that a strategy offered and the host did not
-// believe, with the reason (R2, R3). PC and CFA are 0 where the strategy gave
-// none.
+// Rejection is a strategy's candidate that the host rejected, with the reason
+// (R2, R3). PC and CFA are 0 where the strategy set none.
 type Rejection struct {
 	Strategy string
 	Reason   string
@@ -10,26 +9,25 @@ type Rejection struct {
 	CFA      uint64
 }
 
-// Frame is one physical or inlined frame of an assembled stack. What can be
-// unknown is marked by a Has field or by its zero value.
+// Frame is one physical or inlined frame of an assembled stack. Optional values
+// are marked by a Has field or by their zero value.
 type Frame struct {
 	// How the frame was found.
 	PC       CodeAddr
 	Strategy string
 	Trust    Trust
-	// Shown says that the code of the function that this frame has called shows the
-	// step to this frame to be right, where no table or symbol does: though its
-	// trust is a scan's, it is no guess. It is set for the innermost frame's caller
-	// only.
+	// Shown marks a step to this frame that the callee's code proves right, where
+	// no table or symbol does: although its trust is that of a scan, it is no
+	// guess. It is set for the innermost frame's caller only.
 	Shown bool
 
-	// The frame's registers as far as they were recovered: its PC, SP, FP and,
-	// where the strategies gave them, callee-saved registers.
+	// The frame's registers, as far as they were recovered: its PC, SP, FP and,
+	// where the strategies recover them, callee-saved registers.
 	Registers Registers
 
-	// How the frame is left towards its caller. CFA is 0 where no strategy knew
-	// (the last frame of a truncated stack). Rejected lists candidates for the
-	// caller that were not believed.
+	// How the caller was found. CFA is 0 if no strategy found it (the last frame
+	// of a truncated stack). Rejected lists the rejected candidates for the
+	// caller.
 	CFA      uint64
 	Rule     string // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
 	Rejected []Rejection
@@ -37,21 +35,25 @@ type Frame struct {
 	// Segment is the index of the frame's stack segment, -1 if unknown.
 	Segment int
 
-	// What the frame is called.
+	// The frame's names.
 	Function string
 	File     string
 	Line     int
 	Image    string // path or name
 	Offset   uint64 // PC - image base, where Image is set
+	// Described says that the compiler's own tables (DWARF) have the function, place and
+	// inlined calls of code that is not Go's: these words count before a debugger's.
+	Described bool
 
-	Inlined bool // no physical frame of its own: lies in the next one
+	Inlined bool // not a physical frame: lies in the next one
 	// DelveFrame is the frame's index in Delve's own stack, -1 where Delve has
 	// no such frame (R15).
 	DelveFrame int
 	Notes      []string
 }
 
-// StopKind says how a stack ends. End and truncation are different values (R8).
+// StopKind is the way a stack ends. End and truncation are different values
+// (R8).
 type StopKind uint8
 
 // The ways in which a stack ends.
@@ -62,7 +64,7 @@ const (
 	End
 )
 
-// String gives the kind's name in JSON.
+// String returns the kind's name in JSON.
 func (k StopKind) String() string {
 	if k == End {
 		return "end"
@@ -76,7 +78,7 @@ type Stack struct {
 	Goroutine uint64 // 0 if none
 	Frames    []Frame
 	Stop      StopKind
-	// Reason says why the stack is truncated, or by what its end is known.
+	// Reason tells why the stack is truncated, or why its end is known.
 	Reason string
 	// DepthLimited is set when the walk was stopped by a limit on its depth.
 	DepthLimited bool

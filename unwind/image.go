@@ -8,9 +8,9 @@ type ImageID uint32
 // code that no file backs.
 type Image struct {
 	ID ImageID
-	// Base is where it is loaded: for ELF the load bias (the address of vaddr 0),
-	// which is what is added to an address in the file to get one in the target; for
-	// Mach-O the address of the header.
+	// Base is where it is loaded: for ELF the load bias (the address of vaddr 0,
+	// the difference between an address in the target and the same address in the
+	// file); for Mach-O the address of the header.
 	Base uint64
 	// Path is a hint; a strategy may read that file only if its build ID is
 	// BuildID.
@@ -18,8 +18,8 @@ type Image struct {
 	BuildID []byte
 	// Executable lists the executable ranges in the target's address space.
 	Executable []Range
-	// Sections holds the sections that the strategy asked for in its
-	// description, as far as the image has them.
+	// Sections holds those sections of the image that the strategy's description
+	// names.
 	Sections []Section
 }
 
@@ -30,20 +30,20 @@ type Section struct {
 	Data []byte
 }
 
-// ImageDelta is what changed in a target's images since the last one.
+// ImageDelta holds the changes of a target's images since the last delta.
 type ImageDelta struct {
 	Arch    Arch
 	OS      string
 	Added   []Image
 	Removed []ImageID
 	// PACMask has the bits set that pointer authentication uses in a return
-	// address (R11); 0 where there is none.
+	// address (R11); 0 without pointer authentication.
 	PACMask uint64
 }
 
 // ImageReport is a strategy's answer about one added image. Problem is not
-// empty where the image's unwind information cannot be used (in whole or
-// part); that is for the user to see, not an error.
+// empty if the image's unwind information cannot be used, in whole or in part;
+// it is shown to the user and is not an error.
 type ImageReport struct {
 	ID       ImageID
 	Coverage RangeSet

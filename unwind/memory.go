@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Memory reads a target's memory. ReadMemory fills p whole or returns an error
-// (a [*MemoryError]); it never gives zeros for what cannot be read.
+// Memory reads a target's memory. ReadMemory fills all of p or returns an error
+// (a [*MemoryError]); it never returns zeros for unreadable memory.
 type Memory interface {
 	ReadMemory(addr uint64, p []byte) error
 }
 
-// MemoryError says which address could not be read.
+// MemoryError is a failed read of memory, with its address.
 type MemoryError struct {
 	Addr uint64
 	Size int
 	Err  error // the cause, may be nil
 }
 
-// Error says what could not be read.
+// Error names the range that could not be read.
 func (e *MemoryError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("cannot read %d bytes of memory at %#x: %v", e.Size, e.Addr, e.Err)
@@ -26,7 +26,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("cannot read %d bytes of memory at %#x", e.Size, e.Addr)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
 // Window is a piece of memory that was read at one stop.
@@ -35,7 +35,7 @@ type Window struct {
 	Data []byte
 }
 
-// Contains says whether n bytes from addr lie within the window.
+// Contains reports whether n bytes from addr lie within the window.
 func (w Window) Contains(addr uint64, n int) bool {
 	if n < 0 || addr < w.Addr {
 		return false
@@ -44,8 +44,8 @@ func (w Window) Contains(addr uint64, n int) bool {
 	return off <= uint64(len(w.Data)) && uint64(n) <= uint64(len(w.Data))-off
 }
 
-// Windows is memory made of windows. Reads across two windows fail unless one
-// window holds all of it.
+// Windows is memory made of windows. A read fails unless one window holds all
+// of the range.
 type Windows []Window
 
 // ReadMemory implements [Memory].

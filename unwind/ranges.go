@@ -5,7 +5,7 @@ import "sort"
 // Range is [Start, End) in the target's address space.
 type Range struct{ Start, End uint64 }
 
-// Contains says whether addr lies in the range.
+// Contains reports whether addr lies in the range.
 func (r Range) Contains(addr uint64) bool { return addr >= r.Start && addr < r.End }
 
 // RangeSet is a sorted set of ranges that neither overlap nor touch. Build one
@@ -32,13 +32,13 @@ func NewRangeSet(ranges ...Range) RangeSet {
 	return out
 }
 
-// Contains says whether addr lies in one of the ranges.
+// Contains reports whether addr lies in one of the ranges.
 func (s RangeSet) Contains(addr uint64) bool {
 	_, ok := s.Find(addr)
 	return ok
 }
 
-// Find gives the range that addr lies in.
+// Find returns the range that addr lies in.
 func (s RangeSet) Find(addr uint64) (Range, bool) {
 	i := sort.Search(len(s), func(i int) bool { return s[i].End > addr })
 	if i < len(s) && s[i].Start <= addr {

@@ -14,7 +14,7 @@ type Register uint16
 // NoRegister stands for a register that an architecture does not have.
 const NoRegister Register = 0xffff
 
-// numSlots bounds what [Registers] can hold on any architecture.
+// numSlots bounds the registers that [Registers] can hold on any architecture.
 const numSlots = 42
 
 // slot maps a DWARF number to a dense index; -1 for registers not kept.
@@ -137,8 +137,8 @@ var registersByName = func() (byArch [len(architectures)]map[string]Register) {
 		byArch[a] = make(map[string]Register, numSlots)
 		for i := range numSlots {
 			r := slotRegister(i)
-			// "reg17" is what RegisterName calls a register that this
-			// architecture does not have.
+			// "reg17" is RegisterName's name for a register that this architecture does
+			// not have.
 			if name := Arch(a).RegisterName(r); !strings.HasPrefix(name, "reg") {
 				byArch[a][name] = r
 			}

@@ -2,7 +2,7 @@ package unwind
 
 import "fmt"
 
-// SegmentKind says what a stack segment is used for.
+// SegmentKind is the use of a stack segment.
 type SegmentKind uint8
 
 // The kinds of stack segments (R14).
@@ -15,7 +15,7 @@ const (
 
 var segmentNames = [...]string{"thread", "goroutine", "g0", "signal"}
 
-// String gives the kind's name in snapshots.
+// String returns the kind's name in snapshots.
 func (k SegmentKind) String() string {
 	if int(k) < len(segmentNames) {
 		return segmentNames[k]
@@ -23,7 +23,7 @@ func (k SegmentKind) String() string {
 	return fmt.Sprintf("segment(%d)", uint8(k))
 }
 
-// ParseSegmentKind reads what [SegmentKind.String] writes.
+// ParseSegmentKind parses the output of [SegmentKind.String].
 func ParseSegmentKind(s string) (SegmentKind, error) {
 	for i, n := range segmentNames {
 		if n == s {

@@ -3,17 +3,17 @@ package unwind
 // Thread is one thread of control to unwind: a stopped thread, or a goroutine
 // that no thread runs, with the registers of its innermost frame.
 type Thread struct {
-	ID        uint64 // thread ID, 0 where there is none or it is not known
-	Goroutine uint64 // 0 where there is none
+	ID        uint64 // thread ID, 0 if there is none or it is unknown
+	Goroutine uint64 // 0 if there is none
 	Registers Registers
-	// FirstPC says what the PC register holds: a parked goroutine goes on at a
-	// return address.
+	// FirstPC is the kind of the PC register's value: a parked goroutine goes on
+	// at a return address.
 	FirstPC PCKind
 	// Segments are the stacks that its frames can lie on; none where they are not
 	// known, so that the order of SP is the only bound.
 	Segments []Segment
-	// Saved is what Go's runtime has saved of the goroutine that the thread runs;
-	// nil where that cannot be known.
+	// Saved is the state that Go's runtime has saved of the goroutine that the
+	// thread runs; nil where that cannot be known.
 	Saved *Saved
 	// Claims are Delve's frames, innermost first. A frame's DelveFrame is its place
 	// in the list unless a snapshot says otherwise.

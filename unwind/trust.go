@@ -16,7 +16,7 @@ const (
 
 var trustNames = [...]string{"none", "scan", "frame-pointer", "cfi", "context"}
 
-// String gives the level's name in JSON.
+// String returns the level's name in JSON.
 func (t Trust) String() string {
 	if int(t) < len(trustNames) {
 		return trustNames[t]
@@ -24,7 +24,7 @@ func (t Trust) String() string {
 	return fmt.Sprintf("trust(%d)", uint8(t))
 }
 
-// ParseTrust reads what [Trust.String] writes.
+// ParseTrust parses the output of [Trust.String].
 func ParseTrust(s string) (Trust, error) {
 	for i, n := range trustNames {
 		if n == s {
@@ -38,7 +38,7 @@ func ParseTrust(s string) (Trust, error) {
 // name of its own.
 const (
 	StrategyRegisters = "registers" // the innermost frame: the registers themselves
-	StrategyDelve     = "delve"     // a frame that only Delve's own unwinding gave
+	StrategyDelve     = "delve"     // a frame that only Delve's own unwinder found
 	StrategyGopclntab = "gopclntab" // Go's own tables, applied by the host
 	StrategyDWARF     = "dwarfcfi"  // plugin
 	StrategySFrame    = "sframe"    // plugin

@@ -22,7 +22,8 @@ type Unwinder interface {
 	Walk(ctx context.Context, requests []WalkRequest) ([]WalkResult, error)
 }
 
-// Description is what a strategy says of itself before anything else.
+// Description is a strategy's description of itself; the host asks for it
+// first.
 type Description struct {
 	Name    string // lower case letters, digits and dashes; "fpwalk"
 	Version string
@@ -89,7 +90,7 @@ type Step struct {
 	Trust      Trust
 	// Rule as an equation; "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]".
 	Rule string
-	// Note is what the user should know of the step, empty as a rule.
+	// Note is a remark on the step for the user, usually empty.
 	Note string
 }
 
@@ -109,7 +110,7 @@ const (
 	StopNoRule
 	// StopYield: a higher-ranked strategy serves the caller's code.
 	StopYield
-	// StopBroken: there is a rule, and what it gives cannot be.
+	// StopBroken: there is a rule, and its result is impossible.
 	StopBroken
 )
 
@@ -131,7 +132,7 @@ type WalkResult struct {
 	Reason string
 	// CFA and PC are the values that StopBroken refused, where there are any. A
 	// StopEnd with a CFA rests on the return address PC, too low for code (R8), and
-	// not on what tables say.
+	// not on tables.
 	CFA, PC uint64
 	// Need is the memory that StopMemory asks for.
 	Need Range

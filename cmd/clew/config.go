@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -144,7 +144,7 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 
 // rankedFor returns the plugins for a debug session: those of the configuration,
 // and those that the session names itself.
-func (c *config) rankedFor(s dap.StrategyConfig) ([]pluginhost.Config, error) {
+func (c *config) rankedFor(s debuggee.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
 	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {
 		return slices.ContainsFunc(s.Plugins, func(plugin pluginhost.ThirdParty) bool { return plugin.Name == p.Name })

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -90,16 +90,16 @@ func TestRankedStrategies(t *testing.T) {
 	session := pluginhost.ThirdParty{Name: "session", Path: "/own", Rank: 2}
 	c.Strategies = nil
 	for name, tc := range map[string]struct {
-		session dap.StrategyConfig
+		session debuggee.StrategyConfig
 		want    string
 	}{
-		"nothing":              {dap.StrategyConfig{}, "first dwarfcfi second " + builtin + " last"},
-		"a plugin":             {dap.StrategyConfig{Plugins: []pluginhost.ThirdParty{session}}, "first session dwarfcfi second " + builtin + " last"},
-		"a list":               {dap.StrategyConfig{Names: []string{"scan", "last"}}, "scan last"},
-		"both":                 {dap.StrategyConfig{Names: []string{"scan", "last"}, Plugins: []pluginhost.ThirdParty{session}}, "scan session last"},
-		"both, named":          {dap.StrategyConfig{Names: []string{"session", "scan"}, Plugins: []pluginhost.ThirdParty{session}}, "session scan"},
-		"only these":           {dap.StrategyConfig{Names: []string{"scan"}, Plugins: []pluginhost.ThirdParty{session}, Only: true}, "scan"},
-		"one of the same name": {dap.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}, "last"},
+		"nothing":              {debuggee.StrategyConfig{}, "first dwarfcfi second " + builtin + " last"},
+		"a plugin":             {debuggee.StrategyConfig{Plugins: []pluginhost.ThirdParty{session}}, "first session dwarfcfi second " + builtin + " last"},
+		"a list":               {debuggee.StrategyConfig{Names: []string{"scan", "last"}}, "scan last"},
+		"both":                 {debuggee.StrategyConfig{Names: []string{"scan", "last"}, Plugins: []pluginhost.ThirdParty{session}}, "scan session last"},
+		"both, named":          {debuggee.StrategyConfig{Names: []string{"session", "scan"}, Plugins: []pluginhost.ThirdParty{session}}, "session scan"},
+		"only these":           {debuggee.StrategyConfig{Names: []string{"scan"}, Plugins: []pluginhost.ThirdParty{session}, Only: true}, "scan"},
+		"one of the same name": {debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}, "last"},
 	} {
 		got, err := c.rankedFor(tc.session)
 		var names []string
@@ -110,7 +110,7 @@ func TestRankedStrategies(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", name, s, err, tc.want)
 		}
 	}
-	if got, err := c.rankedFor(dap.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}); err != nil || got[0].Path != "/own" {
+	if got, err := c.rankedFor(debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}); err != nil || got[0].Path != "/own" {
 		t.Errorf("the session's plugin of that name: %+v, %v", got, err)
 	}
 	for _, list := range [][]string{{"nosuch"}, {"fpwalk", "fpwalk"}} {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -157,9 +157,9 @@ const dapWalkTimeout = time.Second
 // at that path.
 type dapStrategies struct{ configPath string }
 
-// Check implements [dap.StrategySource]. A configuration file that is wrong is no
+// Check implements [debuggee.StrategySource]. A configuration file that is wrong is no
 // fault of the session's.
-func (d dapStrategies) Check(s dap.StrategyConfig) error {
+func (d dapStrategies) Check(s debuggee.StrategyConfig) error {
 	if err := pluginhost.CheckThirdParties(s.Plugins, builtinNames()); err != nil {
 		return err
 	}
@@ -173,8 +173,8 @@ func (d dapStrategies) Check(s dap.StrategyConfig) error {
 	return nil
 }
 
-// Open implements [dap.StrategySource].
-func (d dapStrategies) Open(s dap.StrategyConfig) (*dap.Strategies, error) {
+// Open implements [debuggee.StrategySource].
+func (d dapStrategies) Open(s debuggee.StrategyConfig) (*debuggee.Strategies, error) {
 	c, err := loadConfig(d.configPath)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (d dapStrategies) Open(s dap.StrategyConfig) (*dap.Strategies, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dap.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close}, nil
+	return &debuggee.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close}, nil
 }
 
 // startLifeline starts the guard of a launched program.

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
+	"github.com/clewdbg/clew/server/symbolstore"
 )
 
 // decodeFlags are the flags of clew decode.
@@ -20,6 +21,7 @@ type decodeFlags struct {
 	format     string
 	from       string
 	images     string
+	symbols    string
 	noPlatform bool
 }
 
@@ -29,12 +31,16 @@ func decodeCommand() *cobra.Command {
 		Use:   "decode FILE...",
 		Short: "Read backtraces (CBF), image maps (CIF) and Swift's envelopes.",
 		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
-ImageMap Format, and the JSON envelopes that hold both for Swift's runtime; - is
-standard input. The format is recognised by the contents; where a file can be
+ImageMap Format, the JSON envelopes that hold both for Swift's runtime, its own
+JSON, and profiles for pprof; - is standard input. The format is recognised by the contents; where a file can be
 read to its end both as a backtrace and as an image map it is taken for a
 backtrace, unless its name ends in .cif. --from overrules that. --images names the
 image map of bare backtraces: their frames are then shown with the images that
 they lie in.
+
+--symbols adds to every frame its function and source line, and the functions that
+are inlined there, from files with the build IDs of the image map: where a program
+was stripped, a backtrace gets its names later and elsewhere.
 
 With --format json there is one line for each backtrace or image map, which clew
 encode reads; a file that cannot be read at all has none. Addresses are
@@ -44,15 +50,16 @@ Of a damaged file, what can be read is written, and the damage goes to stderr
 with its byte offset (in an envelope, that in the decoded field).
 
 Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
-		Example: "  clew decode crash.cbf\n  clew decode --images crash.cif crash.cbf\n  clew decode --format json crash.cbf crash.cif\n  swift-program | clew decode -",
+		Example: "  clew decode crash.cbf\n  clew decode --images crash.cif crash.cbf\n  clew decode --images crash.cif --symbols /srv/debug crash.cbf\n  clew decode --format json crash.cbf crash.cif\n  swift-program | clew decode -",
 		Args:    wantArgs(1, -1, "one or more FILEs (- is standard input)"),
 		RunE:    func(c *cobra.Command, args []string) error { return runDecode(c, &f, args) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.format, "format", "text", "text or json")
-	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map or swift (default: recognised)")
+	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map, swift, json or pprof (default: recognised)")
 	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
+	fl.StringVar(&f.symbols, "symbols", "", "add functions, lines and inlined functions by build ID, from `PLACE`: a folder of files, a file, or debuginfod (the servers in DEBUGINFOD_URLS)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -71,7 +78,13 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 			return usageErrorf("--from: %v", err)
 		}
 	}
-	d := &decoding{json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	ctx, stop := untilInterrupted()
+	defer stop()
+	store, err := openSymbols(ctx, f.symbols)
+	if err != nil {
+		return failf("--symbols: %w", err)
+	}
+	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
 	if f.images != "" {
 		o.Images = d.images(f.images, c.InOrStdin(), o)
 	}
@@ -94,12 +107,13 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 
 // decoding is one run over files.
 type decoding struct {
-	json   bool
-	titles bool
-	out    *bufio.Writer
-	err    io.Writer
-	blocks int
-	code   int
+	symbols *symbolstore.Store // nil: none are asked for
+	json    bool
+	titles  bool
+	out     *bufio.Writer
+	err     io.Writer
+	blocks  int
+	code    int
 }
 
 // problem reports a fault of a file. The other files are read nevertheless.
@@ -134,6 +148,7 @@ func (d *decoding) file(name string, data []byte, o document.Options) error {
 	n := 0
 	for doc := range document.Read(data, o) {
 		n++
+		d.addCalls(name, doc)
 		if err := d.document(name, n, doc); err != nil {
 			return err
 		}
@@ -194,6 +209,7 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 
 var describe = map[document.Format]string{
 	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
+	document.JSON: "the JSON that clew decode writes", document.Pprof: "a profile for pprof",
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and

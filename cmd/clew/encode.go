@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,12 +24,13 @@ type encodeFlags struct {
 func encodeCommand() *cobra.Command {
 	var f encodeFlags
 	c := &cobra.Command{
-		Use:   "encode --to cbf|image-map|swift FILE",
+		Use:   "encode --to cbf|image-map|swift|pprof FILE",
 		Short: "Write a backtrace or image map from the JSON that clew decode writes.",
 		Long: `Reads the output of clew decode --format json (- is standard input) and writes a
 backtrace in the Compact Backtrace Format, an image map in the Compact ImageMap
-Format, or the JSON envelope that holds both for Swift's runtime. Several
-documents in one file can become envelopes, one a line.
+Format, the JSON envelope that holds both for Swift's runtime, or a profile for
+pprof, with the functions that clew decode --symbols has added. Several documents
+in one file can become envelopes, one a line, or one profile.
 
 A backtrace that is not complete ends in trunc, any other in end. The file of -o
 appears whole or not at all.
@@ -39,26 +41,25 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		RunE:    func(c *cobra.Command, args []string) error { return runEncode(c, &f, args[0]) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.to, "to", "", "cbf, image-map or swift")
+	fl.StringVar(&f.to, "to", "", "cbf, image-map, swift or pprof")
 	fl.BoolVar(&f.strict, "strict", false, "keep to the instructions of CBF's document: no rep (an image map has but one form)")
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file")
-	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(encodeFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
 	if f.to == "" {
-		return usageErrorf("clew encode needs --to %s", strings.Join(document.FormatNames(), "|"))
+		return usageErrorf("clew encode needs --to %s", strings.Join(encodeFormats(), "|"))
 	}
-	to, err := document.ParseFormat(f.to)
-	if err != nil {
-		return usageErrorf("--to: %v", err)
+	if !slices.Contains(encodeFormats(), f.to) {
+		return usageErrorf("--to: unknown format %q; known: %s", f.to, strings.Join(encodeFormats(), ", "))
 	}
 	text, err := readInput(name, c.InOrStdin())
 	if err != nil {
 		return failf("%w", err)
 	}
-	data, err := encode(text, to, f.strict)
+	data, err := encode(text, f.to, f.strict)
 	if err != nil {
 		return failf("encode %s: %w", name, err)
 	}
@@ -79,11 +80,23 @@ func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
 // Errors of encode beyond those of the documents.
 var (
 	errNoDocument = errors.New("there is no document in it; clew decode --format json writes one")
-	errSeveral    = errors.New("there are several documents in it, which only --to swift can write; pass one (or one line) at a time")
+	errSeveral    = errors.New("there are several documents in it, which only --to swift and pprof can write; pass one (or one line) at a time")
 )
 
-func encode(text []byte, to document.Format, strict bool) ([]byte, error) {
+// encodeFormats are those of documents, but for the JSON that they are read from.
+func encodeFormats() []string {
+	return slices.DeleteFunc(document.FormatNames(), func(name string) bool { return name == document.JSON.String() })
+}
+
+func encode(text []byte, name string, strict bool) ([]byte, error) {
 	var out bytes.Buffer
+	to, err := document.ParseFormat(name)
+	if err != nil {
+		return nil, err
+	}
+	if to == document.Pprof {
+		return encodePprof(text)
+	}
 	n := 0
 	for d, err := range document.Parse(text) {
 		if err != nil {
@@ -97,6 +110,26 @@ func encode(text []byte, to document.Format, strict bool) ([]byte, error) {
 			return nil, err
 		}
 		out.Write(data)
+	}
+	if n == 0 {
+		return nil, errNoDocument
+	}
+	return out.Bytes(), nil
+}
+
+func encodePprof(text []byte) ([]byte, error) {
+	n := 0
+	counted := func(yield func(*document.Document, error) bool) {
+		for d, err := range document.Parse(text) {
+			n++
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := document.WritePprof(&out, counted); err != nil {
+		return nil, err
 	}
 	if n == 0 {
 		return nil, errNoDocument

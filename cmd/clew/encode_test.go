@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/pprof/profile"
 )
 
 const (
@@ -45,6 +47,10 @@ func TestEncodeRefuses(t *testing.T) {
 		{"image-map", backtraceJSON, "no image map"},
 		{"image-map", imagesJSON + "\n" + imagesJSON, "several documents"},
 		{"swift", backtraceJSON, `add "architecture"`},
+		{"pprof", "", "no document"},
+		{"pprof", imagesJSON, "only an image map"},
+		{"pprof", `{"wordSize":64,"frames":[{"kind":"pc","address":"0x30","inlined":true,"function":"f"}],"complete":true}`, "in no frame"},
+		{"pprof", backtraceJSON + strings.Replace(backtraceJSON, "{", `{"architecture":"arm64",`, 1), "several architectures"},
 	} {
 		got := execute(encodeCommand(), tt.text, "--to", tt.to, "-")
 		if got.code != exitFailed || got.out != "" || len(lines(got.errors)) != 1 ||
@@ -69,6 +75,40 @@ func TestEncodeUsage(t *testing.T) {
 	for _, args := range [][]string{{}, {"x"}, {"--to", "elf", "x"}, {"--to", "cbf"}, {"--to", "cbf", "x", "y"}} {
 		if got := execute(encodeCommand(), "", args...); got.code != exitUsage || got.out != "" || len(lines(got.errors)) != 1 {
 			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
+// TestEncodePprof: two backtraces of processes whose images lie at one address, with
+// inlined functions.
+func TestEncodePprof(t *testing.T) {
+	const text = `{"wordSize":64,"frames":[` +
+		`{"kind":"pc","address":"0x1010","function":"in","file":"a.c","line":3,"inlined":true},` +
+		`{"kind":"pc","address":"0x1010","function":"out","file":"a.c","line":9},` +
+		`{"kind":"ra","address":"0x1020"},{"kind":"omit","count":2}],"complete":true,` +
+		`"images":[{"base":"0x1000","endOfText":"0x2000","buildID":"ab12","path":"/bin/a"}]}`
+	got := execute(encodeCommand(), text+"\n"+strings.Replace(text, "ab12", "cd34", 1), "--to", "pprof", "-")
+	if got.code != 0 || got.errors != "" {
+		t.Fatalf("%+v", got)
+	}
+	p, err := profile.ParseData([]byte(got.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Sample) != 2 || len(p.Mapping) != 2 || len(p.Location) != 4 {
+		t.Fatalf("%v", p)
+	}
+	for i, id := range []string{"ab12", "cd34"} {
+		s := p.Sample[i]
+		l := s.Location
+		if len(l) != 2 || l[0].Address != 0x1010 || l[1].Address != 0x101f || l[0].Mapping.BuildID != id || len(l[1].Line) != 0 {
+			t.Errorf("%+v", l)
+		}
+		if in := l[0].Line; len(in) != 2 || in[0].Function.Name != "in" || in[0].Line != 3 || in[1].Function.Name != "out" || in[1].Line != 9 {
+			t.Errorf("%+v", in)
+		}
+		if s.Label["truncated"][0] != "2 frames left out" || s.Label["trust"] != nil {
+			t.Errorf("%v", s.Label)
 		}
 	}
 }

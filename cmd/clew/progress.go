@@ -2,11 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/clewdbg/clew/server/export"
 )
 
 // progress shows how far long work is, on a terminal only, and only when it
@@ -26,7 +25,7 @@ const (
 )
 
 func newProgress(what string, total int) *progress {
-	return &progress{what: what, total: total, started: time.Now(), active: terminal(os.Stderr)}
+	return &progress{what: what, total: total, started: time.Now(), active: export.Terminal(os.Stderr)}
 }
 
 func (p *progress) add(n int) {
@@ -44,10 +43,4 @@ func (p *progress) done() {
 	if !p.shown.IsZero() {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}
-}
-
-// terminal says whether w is a terminal.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -17,6 +17,7 @@ type stackResult struct {
 	// addresses is all that is kept of the one stack's frames, where it is set: a
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
+	names     export.Names
 	all       bool // all were asked for: cbf makes a folder, however many there are
 }
 
@@ -44,7 +45,7 @@ func (r *stackResult) write(out io.Writer, format, path string) error {
 
 func (r *stackResult) set() *export.Set {
 	return &export.Set{
-		Arch: r.at.Arch(), Stacks: r.stacks, Threads: r.threads, Images: r.at.Images(), All: r.all,
+		Arch: r.at.Arch(), Stacks: r.stacks, Threads: r.threads, Images: r.at.Images(), All: r.all, Names: r.names,
 		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
 }

@@ -28,12 +28,13 @@ type stackFlags struct {
 	pid        int
 	connect    string
 	core       string
-	breakAt    string
+	breakAt    []string
 	goroutine  string
 	thread     string
 	depth      int
 	strategies []string
 	format     string
+	names      string
 	output     string
 }
 
@@ -72,12 +73,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
 	fl.StringVar(&f.core, "core", "", "read this core file")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
-	fl.StringVar(&f.breakAt, "break", "", "run to this location: FUNCTION, FILE:LINE or *ADDRESS")
+	fl.StringArrayVar(&f.breakAt, "break", nil, "run to this `location`: FUNCTION, FILE:LINE or *ADDRESS; may be given more than once")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
+	fl.StringVar(&f.names, "names", "", "names in text: short (no arguments of templates and functions) or full (default: short on a terminal)")
+	_ = c.RegisterFlagCompletionFunc("names", cobra.FixedCompletions(nameStyles, cobra.ShellCompDirectiveNoFileComp))
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -98,7 +101,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 
 func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 	switch {
-	case f.core != "" && (f.pid != 0 || f.breakAt != ""):
+	case f.core != "" && (f.pid != 0 || len(f.breakAt) > 0):
 		return usageErrorf("--core excludes --pid and --break")
 	case f.core != "" && len(args) != 1:
 		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
@@ -108,13 +111,13 @@ func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
 
 func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
 	switch {
-	case f.connect != "" && (f.pid != 0 || f.breakAt != "" || f.core != "" || len(args) > 0):
+	case f.connect != "" && (f.pid != 0 || len(f.breakAt) > 0 || f.core != "" || len(args) > 0):
 		return usageErrorf("--connect excludes --pid, --core, --break and a program")
 	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
 		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
 	case f.pid != 0 && len(args) > 0:
 		return usageErrorf("clew stack takes --pid or a program to run, not both")
-	case f.pid != 0 && f.breakAt != "":
+	case f.pid != 0 && len(f.breakAt) > 0:
 		return usageErrorf("--break is for a program that clew runs, not for --pid")
 	}
 	return nil
@@ -124,9 +127,11 @@ func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	switch {
 	case !slices.Contains(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
+	case f.names != "" && !slices.Contains(nameStyles, f.names):
+		return usageErrorf("--names: unknown style %q; known: %v", f.names, nameStyles)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
-	case f.format == "pprof" && f.output == "" && terminal(c.OutOrStdout()):
+	case f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()):
 		return usageErrorf("--format pprof is binary: write it to a file with -o FILE, or into a pipe")
 	}
 	return nil
@@ -146,6 +151,9 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 	}
 	return nil
 }
+
+// nameStyles are the values of --names.
+var nameStyles = []string{string(export.ShortNames), string(export.FullNames)}
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
@@ -171,6 +179,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result.all = f.goroutine == "all" || f.thread == "all"
+	result.names = export.Names(f.names)
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
 	}
@@ -247,7 +256,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	process := live.NewProcess(s)
 	process.FindDebugFiles(debugFolders)
 	if len(args) > 0 {
-		if _, err := process.RunTo(ctx, f.breakAt, notify); err != nil {
+		if _, err := process.RunTo(ctx, notify, f.breakAt...); err != nil {
 			_ = done()
 			return nil, nil, failf("%v", err)
 		}

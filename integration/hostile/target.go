@@ -52,7 +52,7 @@ func stop(p program.Program, scenario, dir string) (*target, error) {
 func (t *target) close() { _ = t.session.Close() }
 
 func (t *target) readStop(stem string) error {
-	if _, err := live.RunTo(context.Background(), t.session, "", nil); err != nil {
+	if _, err := live.RunTo(context.Background(), t.session, nil); err != nil {
 		return err
 	}
 	view, err := live.Read(t.session, false)

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols"
 )
 
@@ -166,7 +167,7 @@ func differ(a *symbols.Call, b *llvmFrame, outermost bool) string {
 		return "line"
 	case a.File != file && a.Line > 0:
 		return "file"
-	case a.Function == symbols.Demangle(b.FunctionName) || a.Function == b.FunctionName:
+	case a.Function == names.Demangle(b.FunctionName) || a.Function == b.FunctionName:
 		return ""
 	case outermost:
 		return "symbol"

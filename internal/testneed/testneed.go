@@ -65,6 +65,9 @@ var Needs = []Need{
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
 	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
 	{Name: "xz", Programs: []string{"xz"}, Debian: []string{"xz-utils"}},
+	{Name: "debuginfod", Programs: []string{"debuginfod"}, Debian: []string{"debuginfod"}},
+	{Name: "debuginfod-find", Programs: []string{"debuginfod-find"}, Debian: []string{"debuginfod"}},
+	{Name: "c++filt", Programs: []string{"c++filt"}, Debian: []string{"binutils"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 

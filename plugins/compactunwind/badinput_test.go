@@ -82,8 +82,8 @@ func TestBadInput(t *testing.T) {
 		"impossible permutation":   {entry20 + 4, 2<<24 | 20<<16 | 1<<10 | 6, "", "no order of 1 registers has number 6", 20, 21},
 		"no room":                  {entry20 + 4, 2<<24 | 2<<16 | 3<<10, "", "no room for 3 registers", 20, 21},
 		"sub that is not there":    {entry20 + 4, 3<<24 | 7<<16 | 1<<13, "", "no instruction at offset 4", 20, 21},
-		"sub beyond the code":      {entry20 + 4, 3<<24 | 1<<16 | 1<<13, "", "offset 1, where no instruction has an operand", 20, 21},
-		"FDE that is not there":    {entry20 + 4, 4<<24 | 0x30, "", "said to have an FDE (at 0x30", 20, 21},
+		"sub beyond the code":      {entry20 + 4, 3<<24 | 1<<16 | 1<<13, "", "not at offset 1: no instruction has an operand", 20, 21},
+		"FDE that is not there":    {entry20 + 4, 4<<24 | 0x30, "", "its encoding names one (at 0x30", 20, 21},
 		"null":                     {entry20 + 4, 0, "", "no compact unwind rules", 20, 21},
 		"a return address of none": {entry20 + 4, 0xffff_ffff, "page 0, entry 20", "", 10, 550},
 	} {

@@ -29,7 +29,7 @@ var (
 	sections = []string{sectionInfo, sectionEH, sectionText, sectionStubs, sectionHelper, commandStarts}
 )
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{
@@ -44,7 +44,7 @@ func New() *tablewalk.Unwinder {
 	})
 }
 
-// image is what one image has.
+// image holds one image's tables.
 type image struct {
 	arch   unwind.Arch
 	base   uint64 // of the Mach-O header
@@ -92,7 +92,7 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 	return im, problems
 }
 
-// extent is where a section is.
+// extent is the range of a section.
 func extent(s unwind.Section) unwind.Range {
 	return unwind.Range{Start: s.Addr, End: s.Addr + uint64(len(s.Data))}
 }
@@ -118,11 +118,10 @@ func (im *image) Coverage() unwind.RangeSet {
 	return unwind.NewRangeSet(ranges...)
 }
 
-// Signal implements [tablewalk.Tables]. Signals' trampolines have no encoding of
-// their own.
+// Signal implements [tablewalk.Tables]. Signal trampolines have no encoding.
 func (im *image) Signal(uint64) bool { return false }
 
-// code gives original bytes of __text from an address on.
+// code returns original bytes of __text from an address on.
 func (im *image) code(addr uint64, n int) []byte {
 	if addr < im.text.Addr || addr-im.text.Addr >= uint64(len(im.text.Data)) {
 		return nil
@@ -131,7 +130,7 @@ func (im *image) code(addr uint64, n int) []byte {
 	return data[:min(n, len(data))]
 }
 
-// function gives the bounds of the function at an address, from the image's list
+// function returns the bounds of the function at an address, from the image's list
 // of functions.
 func (im *image) function(addr uint64) (unwind.Range, bool) {
 	if addr < im.base || addr-im.base > 1<<32-1 {
@@ -151,8 +150,8 @@ func (im *image) function(addr uint64) (unwind.Range, bool) {
 
 // functionStarts decodes the data of LC_FUNCTION_STARTS: the distance of each
 // function from the one before, the first from the Mach-O header, in ULEB128;
-// ended by a zero. On 32-bit Arm the lowest bit marks Thumb code; there is none
-// here.
+// ended by a zero. (The lowest bit marks Thumb code on 32-bit Arm, which is not
+// supported.)
 func functionStarts(data []byte) (starts []uint32, err error) {
 	var at uint64
 	for i := 0; i < len(data); {

@@ -25,7 +25,7 @@ var (
 	num = stackasm.Num
 )
 
-// library gives a library of package table's test data as the host describes it,
+// library returns a library of package table's test data as the host describes it,
 // loaded at header.
 func library(t testing.TB, name string) unwind.Image {
 	t.Helper()
@@ -108,7 +108,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// with gives an unwinder that knows a library.
+// with returns an unwinder that knows a library.
 func with(t testing.TB, arch unwind.Arch, image unwind.Image) *tablewalk.Unwinder {
 	t.Helper()
 	u := New()

@@ -9,11 +9,11 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Inspection shows what a file has: a row for each entry of the pages, which is a
-// run of functions with one encoding.
+// Inspection shows the tables of a file: a row for each entry of the pages, which
+// is a run of functions with one encoding.
 var Inspection = inspect.Format{Name: unwind.StrategyCompact, Sections: sections, Open: openInspection}
 
-// maxShown bounds the problems with encodings that are told one by one.
+// maxShown bounds the problems with encodings that are listed one by one.
 const maxShown = 16
 
 func openInspection(in *inspect.Image) *inspect.Tables {
@@ -50,8 +50,8 @@ func openInspection(in *inspect.Image) *inspect.Tables {
 	return out
 }
 
-// functions is how many functions an entry is for: those that start in it, or one
-// where that is not known.
+// functions is the number of functions of an entry: those that start in it, or
+// one if that is unknown.
 func (im *image) functions(e table.Entry) int {
 	low, _ := slices.BinarySearch(im.starts, e.Start)
 	high, _ := slices.BinarySearch(im.starts, e.End)
@@ -67,7 +67,7 @@ func (im *image) rows(yield func(inspect.Row) bool) {
 	}
 }
 
-// shown is an entry as it is printed.
+// shown is the printed form of an entry.
 func (im *image) shown(e table.Entry) inspect.Row {
 	out := inspect.Row{
 		Start: im.base + uint64(e.Start), End: im.base + uint64(e.End), Encoding: fmt.Sprintf("0x%08x", uint32(e.Encoding)),

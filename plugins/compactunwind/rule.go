@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// What is said of rules that may be wrong.
+// Notes on rules that may be wrong.
 const (
 	doubtBody   = "the rule describes the function's body, and the instruction may lie in its prologue or epilogue"
 	doubtLikely = "the code is reached by indirect jumps only, or not all of it is understood: the rule is likely, not certain"
@@ -35,7 +35,7 @@ func (im *image) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 }
 
 // waiting is the rule of a frame that waits in a call, in a function whose table
-// may be wrong there: by the function's code, where that shows one.
+// may be wrong there: the rule by the function's code, if that shows one.
 func (im *image) waiting(addr uint64, body *tablewalk.Rule) *tablewalk.Rule {
 	code, start, _ := im.functionCode(addr)
 	if code == nil {
@@ -80,8 +80,8 @@ func (im *image) anywhere(addr uint64, body *tablewalk.Rule, dwarf bool, err err
 	return body, nil
 }
 
-// simulate finds the rule at an instruction by a function's code. Where that leaves
-// a doubt, what a table says of the body may settle it.
+// simulate finds the rule at an instruction by a function's code. If that is not
+// certain, a table's rule for the body may settle it.
 func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (row *simulate.Row, sure bool, why string) {
 	row, sure, why = simulate.At(im.arch, code, start, at)
 	base, offset, ok := bodyCFA(body)
@@ -95,7 +95,7 @@ func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (
 }
 
 // functionCode returns the code of the function at an address from its start on,
-// beyond that address; nil with the reason where that is not known.
+// beyond that address; nil with the reason if it is unknown.
 func (im *image) functionCode(addr uint64) (code []byte, start uint64, why string) {
 	f, ok := im.function(addr)
 	if !ok || f.End-f.Start > maxFunction {
@@ -108,16 +108,16 @@ func (im *image) functionCode(addr uint64) (code []byte, start uint64, why strin
 	return code, f.Start, ""
 }
 
-// pushes says whether a rule is of a function on x86-64 that finds its frame by
-// the stack pointer and moves that in its body. DWARF tables of such functions go
-// by the order of the code and not by the paths through it: clang for macOS does
-// not mend them where a push is not behind its pop.
+// pushes reports whether a rule is of a function on x86-64 that finds its frame
+// by the stack pointer and moves that in its body. DWARF tables of such functions
+// go by the order of the code and not by the paths through it: clang for macOS
+// leaves them wrong where a push is not behind its pop.
 func (im *image) pushes(body *tablewalk.Rule) bool {
 	base, _, ok := bodyCFA(body)
 	return ok && im.arch == unwind.AMD64 && base == im.arch.SP()
 }
 
-// bodyCFA is how a table finds the CFA, where that is by a register.
+// bodyCFA is a table's rule for the CFA, if it is by a register.
 func bodyCFA(body *tablewalk.Rule) (base unwind.Register, offset int64, ok bool) {
 	if body == nil || body.CFA.From != rule.Register || body.CFA.Deref {
 		return 0, 0, false
@@ -125,7 +125,7 @@ func bodyCFA(body *tablewalk.Rule) (base unwind.Register, offset int64, ok bool)
 	return body.CFA.Register, body.CFA.Offset, true
 }
 
-// encoded finds the rule in the tables. dwarf says that it is of __eh_frame.
+// encoded finds the rule in the tables. dwarf is true for a rule of __eh_frame.
 func (im *image) encoded(addr uint64, kind unwind.PCKind) (found *tablewalk.Rule, dwarf bool, err error) {
 	if addr < im.base || addr-im.base > 1<<32-1 {
 		return nil, false, nil
@@ -151,15 +151,15 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (found *tablewalk.Rule
 	return &tablewalk.Rule{Rule: r.Rule(im.arch)}, false, nil
 }
 
-// decode returns the rule of an entry, with what of its code that needs.
+// decode returns the rule of an entry, reading its code if needed.
 func (im *image) decode(e table.Entry) (table.Rule, error) {
 	start := im.base + uint64(e.Start)
 	return im.table.Decode(im.arch, e, func(offset uint32, n int) []byte { return im.code(start+uint64(offset), n) })
 }
 
-// dwarf finds the rule in __eh_frame. The encoding says where the FDE is; the
-// index of all FDEs by address says the same, also where the offset was too large
-// for the encoding and is 0, or is wrong.
+// dwarf finds the rule in __eh_frame. The encoding has the FDE's offset; the
+// index of all FDEs by address finds the same FDE, even where the offset is
+// wrong, or is 0 because it did not fit the encoding.
 func (im *image) dwarf(addr uint64, entry table.Entry, hint uint32) (*tablewalk.Rule, error) {
 	if im.eh != nil {
 		if fde, ok := im.eh.Find(addr); ok {
@@ -170,5 +170,5 @@ func (im *image) dwarf(addr uint64, entry table.Entry, hint uint32) (*tablewalk.
 			return &tablewalk.Rule{Rule: row.Rule()}, nil
 		}
 	}
-	return nil, im.table.Refuse(entry, fmt.Errorf("the code at %#x is said to have an FDE (at %#x in %s), and has none", addr, hint, sectionEH))
+	return nil, im.table.Refuse(entry, fmt.Errorf("no FDE for the code at %#x, though its encoding names one (at %#x in %s)", addr, hint, sectionEH))
 }

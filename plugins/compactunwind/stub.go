@@ -38,7 +38,8 @@ func (im *image) stub(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) 
 	return &tablewalk.Rule{Rule: entry}, nil
 }
 
-// pushedInHelper says how much has been pushed at an offset in __stub_helper.
+// pushedInHelper returns the number of bytes pushed before an offset in
+// __stub_helper.
 func (im *image) pushedInHelper(off uint64) int64 {
 	switch {
 	case im.arch == unwind.ARM64 && off >= helperSaveARM64 && off < helperHeadARM64:

@@ -4,16 +4,16 @@
 //
 // It needs the sections: compilers describe every instruction, prologues and
 // epilogues included. Only where arm64 tables were made for calls (clang 14) is the
-// code of an innermost frame's function looked at. What it says is as
-// good as the tables. Hand-written assembly may have none, or wrong ones; the
-// host judges every step. How it walks is package internal/unwind/tablewalk.
+// code of an innermost frame's function simulated. Its answers are as good as the
+// tables. Hand-written assembly may have none, or wrong ones; the host judges every
+// step. How it walks is package internal/unwind/tablewalk.
 //
-// # What a caller holds
+// # Registers of a caller
 //
-// Registers that the rules recover, and the callee-saved ones of the C ABI where
-// there is no rule for them. The others are unknown after one step. On arm64 the
-// link register is unknown after one step too, since the call has overwritten
-// it (R10), except where a signal interrupted the caller.
+// A caller holds the registers that the rules recover, and the callee-saved ones
+// of the C ABI without a rule. The others are unknown after one step. On arm64
+// the link register is unknown after one step too, since the call has
+// overwritten it (R10), except where a signal interrupted the caller.
 //
 // README.md lists the heuristics, each with its test.
 package dwarfcfi

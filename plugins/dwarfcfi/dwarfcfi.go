@@ -13,10 +13,10 @@ const (
 	sectionEH     = ".eh_frame"
 	sectionHeader = ".eh_frame_hdr"
 	sectionDebug  = ".debug_frame"
-	// sectionMachO is what Mach-O images have.
+	// sectionMachO is the section of Mach-O images.
 	sectionMachO = "__eh_frame"
-	// sectionSegment is what an image without section headers has: the loadable
-	// segment from the place that the program header PT_GNU_EH_FRAME names on.
+	// sectionSegment is for images without section headers: the loadable segment
+	// from the place that the program header PT_GNU_EH_FRAME names on.
 	sectionSegment = "segment:0x6474e550"
 	// sectionBefore is that segment up to there: .eh_frame may come first.
 	sectionBefore = "segment-before:0x6474e550"
@@ -26,7 +26,7 @@ var arches = []unwind.Arch{unwind.AMD64, unwind.ARM64}
 
 var sections = []string{sectionEH, sectionHeader, sectionDebug, sectionMachO, sectionSegment, sectionBefore}
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{

@@ -27,7 +27,7 @@ func openOrder(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (tabl
 	return ts, problems
 }
 
-// tablesOf makes the tables of the sections that there are.
+// tablesOf makes the tables of the sections that the image has.
 func tablesOf(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (ts tables, problems tablewalk.Problems) {
 	section := func(name string) cfi.Section {
 		for _, s := range in.Sections {
@@ -76,7 +76,7 @@ func (ts tables) Coverage() (set unwind.RangeSet) {
 	return set
 }
 
-// find gives the FDE that counts for an address.
+// find returns the FDE that counts for an address.
 func (ts tables) find(addr uint64) (*cfi.Table, cfi.FDE, bool) {
 	for _, t := range ts {
 		if f, ok := t.Find(addr); ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Inspection shows call-frame information: of .eh_frame, and of .debug_frame what
-// the other does not have.
+// Inspection shows call-frame information: all of .eh_frame, and the rest of
+// .debug_frame.
 var Inspection = inspect.Format{
 	Name:     unwind.StrategyDWARF,
 	Sections: sections,
@@ -44,7 +44,7 @@ type piece struct {
 }
 
 // pieces yields the code that the tables describe, by ascending address: a later
-// table has what those before it leave.
+// table has only the code that is not in those before it.
 func (ts tables) pieces() iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		var all []piece
@@ -86,7 +86,7 @@ func (ts tables) rows(yield func(inspect.Row) bool) {
 	}
 }
 
-// shown is a row as it is printed.
+// shown is the printed form of a row.
 func shown(row *cfi.Row, start, end uint64) inspect.Row {
 	made := row.Rule()
 	out := inspect.Row{Start: start, End: end, Equations: made.Equations()}

@@ -8,18 +8,18 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// What is said of steps by a rule that the code shows and the tables do not.
+// Notes on steps by a rule that the code shows and the tables do not.
 const (
 	noteCode    = "by the function's own code: its tables are right at calls only"
 	doubtLikely = noteCode + ", and the code is reached by indirect jumps, which makes its rule likely and not certain"
 )
 
-// settle asks the code of a function whether a row that may be right at calls only
-// holds at an instruction between them. Where it does, the row has the tables'
-// trust; where the code shows another rule, that counts, with the trust of a frame
-// pointer, as everything that rests on code alone, or of a scanned frame where it
-// is only likely. nil leaves the doubt: the code may not be all of the function, or
-// it does not tell.
+// settle simulates a function's code to find out whether a row that may be right at
+// calls only holds at an instruction between them. If it does, the row has the
+// tables' trust. If the code shows another rule, that counts, with the trust of a
+// frame pointer, like everything that rests on code alone, or of a scanned frame if
+// it is only likely. nil leaves the doubt: the code may be incomplete, or shows no
+// rule.
 func settle(f *unwind.FunctionCode, fde *cfi.FDE, table *rule.Rule, pc uint64, regs *unwind.Registers) *tablewalk.Rule {
 	if !f.Exact || f.Start != fde.Start || pc-f.Start >= uint64(len(f.Code)) {
 		return nil
@@ -36,8 +36,8 @@ func settle(f *unwind.FunctionCode, fde *cfi.FDE, table *rule.Rule, pc uint64, r
 	return &tablewalk.Rule{Rule: code.Rule, Trust: unwind.TrustFramePointer, Note: noteCode}
 }
 
-// agree says whether two rules are the same in a frame: one CFA, be it by different
-// registers, and every register in the same place.
+// agree reports whether two rules are the same in a frame: one CFA, possibly by
+// different registers, and every register in the same place.
 func agree(table, code *rule.Rule, regs *unwind.Registers) bool {
 	cfa, ok1 := inRegister(table, regs)
 	codeCFA, ok2 := inRegister(code, regs)

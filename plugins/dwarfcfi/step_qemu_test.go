@@ -47,7 +47,7 @@ func TestStepARM64(t *testing.T) {
 	}, "-static", "-DNOSIGNAL")
 }
 
-// functions gives the functions of a program by its symbols, as the host does.
+// functions returns the functions of a program by its symbols, as the host does.
 func functions(file *cfitest.File, p singlestep.Program) func(pc uint64) *unwind.FunctionCode {
 	known := map[uint64]*unwind.FunctionCode{}
 	return func(pc uint64) *unwind.FunctionCode {

@@ -10,14 +10,14 @@ import (
 // address.
 const recordSize = 16
 
-// convention is what the walk needs to know of an architecture.
+// convention holds the properties of an architecture for the walk.
 type convention struct {
 	arch       unwind.Arch
 	pc, sp, fp unwind.Register
 	// text is the rule of a step along the chain.
 	text string
-	// recordAlign is what C's records are aligned to: 16 on arm64, where SP is.
-	// Go's lie at SP-8 there (R12).
+	// recordAlign is the alignment of C's records: 16 on arm64, like SP's. Go's
+	// lie at SP-8 there (R12).
 	recordAlign uint64
 	// simulate finds the rule at an instruction, waiting that of a frame that waits in
 	// a call.

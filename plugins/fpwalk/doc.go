@@ -2,8 +2,8 @@
 // frame pointer, return address} that functions keep on the stack, on amd64
 // (C and Go) and arm64 (C).
 //
-// It needs no tables, so it may be asked about any executable address (R5),
-// JIT code included. What it finds is only as good as the code's discipline:
+// It needs no tables, so it may be asked about any executable address (R5), JIT
+// code included. Its answers are only as good as the code's discipline:
 //
 //   - In the innermost frame the frame pointer may still be the caller's (at a
 //     function's entry, in its prologue or epilogue, in a leaf without a

@@ -16,7 +16,7 @@ type Unwinder struct {
 	config config
 }
 
-// config is what Update and Yield tell; a walk uses one copy throughout.
+// config is the input of Update and Yield; a walk uses one copy throughout.
 type config struct {
 	pacMask uint64
 	yield   unwind.RangeSet
@@ -24,7 +24,7 @@ type config struct {
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
 
-// New gives an unwinder that yields to no one.
+// New returns an unwinder that yields to no one.
 func New() *Unwinder { return &Unwinder{} }
 
 // Describe implements [unwind.Unwinder].
@@ -40,8 +40,8 @@ func (u *Unwinder) Describe(context.Context) (unwind.Description, error) {
 }
 
 // Update implements [unwind.Unwinder]. Frame pointers cross code that no image
-// has (R5), so no image adds coverage; what counts is the delta's mask for
-// pointer authentication (R11).
+// has (R5), so no image adds coverage; only the delta's mask for pointer
+// authentication counts (R11).
 func (u *Unwinder) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
 	u.mu.Lock()
 	u.config.pacMask = delta.PACMask

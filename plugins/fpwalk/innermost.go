@@ -16,7 +16,7 @@ const (
 )
 
 // innermost steps from a frame that was stopped anywhere in its function. The
-// frame pointer may not be its own yet, or no longer (R4, R6).
+// frame pointer may not be this frame's yet, or no longer (R4, R6).
 func (w *walker) innermost() bool {
 	if w.pcValue < unwind.LowestCode {
 		// A call through a null pointer. Nothing there can have run.
@@ -41,10 +41,10 @@ func (w *walker) innermost() bool {
 	return w.apply(&r, unwind.TrustFramePointer, "")
 }
 
-// caller steps from a frame that waits in a call, and whose code is known.
-// Where the code shows that it keeps no frame pointer, the rule that it shows
-// is used, be it only likely; where it leaves a doubt, the frame pointer is followed
-// as always, and the host has less trust in that.
+// caller steps from a frame that waits in a call, and whose code is known. If the
+// code keeps no frame pointer, the rule that it shows is used, even one that is only
+// likely. If the code is not certain, the frame pointer is followed as always, and
+// the host trusts it less.
 func (w *walker) caller() bool {
 	f := w.request.Function
 	if len(f.Code) == 0 || !f.Exact {
@@ -61,7 +61,7 @@ func (w *walker) caller() bool {
 	return w.apply(&r, unwind.TrustFramePointer, note)
 }
 
-// unchecked follows the frame pointer as it is, and says that this may skip
+// unchecked follows the frame pointer as it is, with a note that this may skip
 // the caller.
 func (w *walker) unchecked(why string) bool {
 	more := w.record(false)
@@ -78,7 +78,7 @@ func (w *walker) apply(r *rule.Rule, trust unwind.Trust, note string) bool {
 	var caller rule.Caller
 	err := r.Apply(&frame, &caller)
 	ra, found := caller.Registers.Get(w.pc)
-	if found { // what cannot be is told before what is missing
+	if found { // an impossible value is reported before missing memory
 		if bad := frame.CheckStack(w.arch, &caller); bad != nil {
 			return w.failed(bad, true)
 		}
@@ -98,8 +98,8 @@ func (w *walker) apply(r *rule.Rule, trust unwind.Trust, note string) bool {
 	return w.goesOn()
 }
 
-// failed ends the walk where a rule cannot be applied, or leads to no caller. What
-// is not sure is no known end.
+// failed ends the walk where a rule cannot be applied, or leads to no caller. An
+// uncertain frame is no known end.
 func (w *walker) failed(err error, sure bool) bool {
 	var memory *rule.MissingMemory
 	var register *rule.MissingRegister

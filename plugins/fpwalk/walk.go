@@ -11,10 +11,10 @@ import (
 // Notes on steps that are less than certain.
 const (
 	noteUnchecked = "the caller may be missing: whether the function had set up its frame could not be checked"
-	noteBorder    = "the caller keeps no frame pointer: what it has in that register is no stack address"
+	noteBorder    = "the caller keeps no frame pointer: its value of that register is no stack address"
 )
 
-// checkContext is the number of steps after which a walk looks at its context.
+// checkContext is the number of steps after which a walk checks its context.
 const checkContext = 1024
 
 // A result has room for firstSteps steps at first, and for growSteps times as
@@ -95,7 +95,7 @@ func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
 	return false
 }
 
-// broken ends the walk where a rule leads to what cannot be.
+// broken ends the walk where a rule's result is impossible.
 func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
 	w.result.CFA, w.result.PC = cfa, pc
 	return w.stop(unwind.StopBroken, format, args...)
@@ -110,8 +110,8 @@ func (w *walker) need(addr, size uint64) bool {
 }
 
 // record steps to the caller by the frame record that the frame pointer points
-// to (R4, R6), and says whether the walk goes on. The frame is sure when it is
-// known that the record is its own; if not, nothing here is a known end.
+// to (R4, R6), and reports whether the walk goes on. sure: the record is known
+// to be this frame's; if not, nothing here is a known end.
 func (w *walker) record(sure bool) bool {
 	fp := w.fpValue
 	switch {
@@ -124,7 +124,7 @@ func (w *walker) record(sure bool) bool {
 	case fp%8 != 0:
 		return w.broken(0, 0, "frame pointer %#x is not a multiple of 8", fp)
 	case fp%w.recordAlign != 0:
-		return w.stop(unwind.StopNoRule, "frame pointer %#x is no multiple of %d: a Go function's record, which does not give the CFA (R12)", fp, w.recordAlign)
+		return w.stop(unwind.StopNoRule, "frame pointer %#x is no multiple of %d: a Go function's record, which does not determine the CFA (R12)", fp, w.recordAlign)
 	case fp > ^uint64(0)-recordSize:
 		return w.broken(0, 0, "frame pointer %#x lies at the end of the address space", fp)
 	}
@@ -162,19 +162,19 @@ func (w *walker) record(sure bool) bool {
 		trust, note = unwind.TrustScan, noteBorder
 	}
 	step := w.push(cfa, ra, trust, w.text, note)
-	// What else the caller had in its registers is not known from here on.
+	// All other registers of the caller are unknown from here on.
 	step.Caller.Set(w.fp, callerFP)
 	w.fpValue = callerFP
 	return w.goesOn()
 }
 
-// inSegment says whether memory from low up to high lies in the segment, as
+// inSegment reports whether memory from low up to high lies in the segment, as
 // far as that is known.
 func (w *walker) inSegment(low, high uint64) bool {
 	return !w.segmentKnown || w.request.Segment.Contains(low) && w.request.Segment.Contains(high)
 }
 
-// judgeReturn ends the walk where a return address is not one.
+// judgeReturn ends the walk at an invalid return address.
 func (w *walker) judgeReturn(cfa, ra uint64, sure bool) (more, done bool) {
 	switch {
 	case ra < unwind.LowestCode && sure:
@@ -187,8 +187,7 @@ func (w *walker) judgeReturn(cfa, ra uint64, sure bool) (more, done bool) {
 	return true, false
 }
 
-// callerKind is what a caller's frame pointer says of the record it was read
-// from.
+// callerKind classifies a caller's frame pointer.
 type callerKind uint8
 
 const (
@@ -197,10 +196,10 @@ const (
 	callerNone                        // no address: the caller keeps no frame pointer
 )
 
-// judgeCaller looks at the caller's frame pointer. One on another stack is
-// fine: Go's C code runs on the thread's stack, and its caller's record lies
-// on the goroutine's (R14). The step to that caller still lies on this stack;
-// the host decides about going on.
+// judgeCaller judges the caller's frame pointer. One on another stack is fine:
+// Go's C code runs on the thread's stack, and its caller's record lies on the
+// goroutine's (R14). The step to that caller still lies on this stack; the host
+// decides about going on.
 func (w *walker) judgeCaller(cfa, callerFP uint64) callerKind {
 	switch {
 	case callerFP == 0:
@@ -248,7 +247,7 @@ func (w *walker) grow(n int) {
 	w.result.Steps = grown
 }
 
-// goesOn says after a step whether another may follow.
+// goesOn reports after a step whether another may follow.
 func (w *walker) goesOn() bool {
 	lookup := unwind.ReturnAddr(w.pcValue).Lookup(w.arch)
 	switch {

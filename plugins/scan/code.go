@@ -7,12 +7,12 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// chunk is how much code is asked for at once, in bytes, aligned to itself. It is
-// a compromise: each request is a round trip, and most code of a chunk goes unread.
+// chunk is the size of a request for code, in bytes, aligned to itself. It is a
+// compromise: each request is a round trip, and most code of a chunk goes unread.
 const chunk = 4 << 10
 
-// maxChunks bounds the pieces of code and the pointers that are asked for to make
-// one step; beyond it they count as unknown. The host answers 64 requests for memory at most.
+// maxChunks bounds the requests for code and pointers for one step; beyond it they count as
+// unknown. The host answers 64 requests for memory at most.
 const maxChunks = 48
 
 // errNeed says that memory is missing, which the walk has asked for.
@@ -23,11 +23,12 @@ var errNeed = errors.New("memory is missing")
 type source struct {
 	windows    unwind.Windows // by address
 	executable unwind.RangeSet
-	chunks     int // windows off the stack: what was asked for so far
+	chunks     int // windows off the stack: those asked for so far
 	need       unwind.Range
 }
 
-// stackReach is how far above SP a window is taken for one of the stack, in bytes.
+// stackReach is the distance above SP, in bytes, up to which a window counts as
+// part of the stack.
 const stackReach = 1 << 20
 
 func newSource(windows unwind.Windows, executable unwind.RangeSet, sp uint64) *source {
@@ -44,7 +45,7 @@ func newSource(windows unwind.Windows, executable unwind.RangeSet, sp uint64) *s
 	return s
 }
 
-// at gives what the windows hold from addr on; asked is set where the host was
+// at returns the bytes of the windows from addr on; asked is set if the host was
 // asked for addr and had nothing.
 func (s *source) at(addr uint64) (data []byte, asked bool) {
 	// Windows may overlap, so the one that begins last need not be the one.

@@ -15,7 +15,7 @@ const (
 // maxRecordGap is the largest distance between two frame records, in bytes (R7).
 const maxRecordGap = 128 << 10
 
-// convention is what a scan needs to know of an architecture.
+// convention holds the properties of an architecture for a scan.
 type convention struct {
 	arch       unwind.Arch
 	pc, sp, fp unwind.Register

@@ -8,7 +8,7 @@ import (
 )
 
 // Bounds of a simulation, in bytes: how far behind its function's entry a frame
-// may be, and how much code behind the frame's place is looked at too.
+// may be, and how much code behind the frame's place is simulated too.
 const (
 	maxEntryDistance = 64 << 10
 	codeBehind       = 256
@@ -24,22 +24,22 @@ type candidate struct {
 	entry    *entry // agrees with the slot
 }
 
-// entry is what a function's code says of the frame that is left.
+// entry is the layout of the frame that is left, by its function's code.
 type entry struct {
 	rule    rule.Rule
 	cfa     uint64
 	slot    uint64 // of the return address
 	onStack bool   // it has a slot
-	// certain is set where the CFA is known by the stack pointer. The frame pointer
+	// certain is set if the CFA is known by the stack pointer. The frame pointer
 	// may itself be guessed.
 	certain bool
 	// exact is set where every way through the code agrees; otherwise the place is
-	// reached by jump tables, and what the code says is likely.
+	// reached by jump tables, and the layout is only likely.
 	exact bool
 }
 
-// ownEntry is what the code says that came with the request, if it is known for
-// certain where the function begins.
+// ownEntry is the entry by the code that came with the request, if the
+// function's start is known for certain.
 func (w *walker) ownEntry() (*entry, bool) {
 	f := w.function
 	if f == nil || !f.Exact || len(f.Code) == 0 {
@@ -49,7 +49,7 @@ func (w *walker) ownEntry() (*entry, bool) {
 	return e, ok && e.certain
 }
 
-// entryAt is what the code of a function that begins at start says.
+// entryAt is the entry by the code of a function that begins at start.
 func (w *walker) entryAt(start uint64) (*entry, bool, error) {
 	pc := w.pcAddr.Raw()
 	if pc < start || pc-start > maxEntryDistance {
@@ -88,5 +88,5 @@ func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
 	return e, true
 }
 
-// innermost says that all registers are as the processor had them.
+// innermost reports whether all registers are those of the processor.
 func (w *walker) innermost() bool { return w.pcAddr.Kind() == unwind.KindInstruction }

@@ -17,8 +17,8 @@ type Plugin struct {
 	config config
 }
 
-// config is what Update and Yield tell. A walk uses one copy throughout; what it
-// refers to is never changed.
+// config is the input of Update and Yield. A walk uses one copy throughout; the
+// data that it refers to never changes.
 type config struct {
 	os         string
 	pacMask    uint64
@@ -34,7 +34,7 @@ type image struct {
 
 var _ unwind.Unwinder = (*Plugin)(nil)
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *Plugin { return &Plugin{} }
 
 // Describe implements [unwind.Unwinder].
@@ -49,8 +49,8 @@ func (p *Plugin) Describe(context.Context) (unwind.Description, error) {
 	}, nil
 }
 
-// Update implements [unwind.Unwinder]. It remembers where code is, and claims to
-// cover nothing.
+// Update implements [unwind.Unwinder]. It keeps the ranges of code, and covers
+// nothing.
 func (p *Plugin) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// blank gives n words that point nowhere.
+// blank returns n words that point nowhere.
 func blank(n int) []uint64 { return make([]uint64, n) }
 
 // words puts lists of words together.
@@ -159,7 +159,7 @@ func TestOwnCode(t *testing.T) {
 	f.finds(pointerRA, 4, noteCode)
 	f = at(t, pointerRA, 0, 0, 0, 0).returnTo(midRA)
 	f.request.Function = own
-	f.findsNone(unwind.StopNoRule, "where there is none that leads here")
+	f.findsNone(unwind.StopNoRule, "no return address there leads here")
 	f = at(t, blank(40)...)
 	f.request.Function = &unwind.FunctionCode{Start: leafAt - 0, Exact: false, Code: image64[:2]}
 	f.findsNone(unwind.StopNoRule, "none of 40 words")
@@ -169,7 +169,7 @@ func TestOwnCode(t *testing.T) {
 // function has, as a rule.
 func TestSwitch(t *testing.T) {
 	at(t, pointerRA, 0, 0, byTableRA, 0).returnTo(switchRA).withCaller(t, switchAt).finds(byTableRA, 4, noteLikely)
-	at(t, pointerRA, 0, 0, 0, 0).returnTo(switchRA).withCaller(t, switchAt).findsNone(unwind.StopNoRule, "where there is none that leads here")
+	at(t, pointerRA, 0, 0, 0, 0).returnTo(switchRA).withCaller(t, switchAt).findsNone(unwind.StopNoRule, "no return address there leads here")
 }
 
 // TestSavedRegisters: the function's code tells where it saved the caller's.

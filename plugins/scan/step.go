@@ -8,11 +8,11 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Notes say what speaks for a frame.
+// Notes are the evidence for a frame.
 const (
-	noteCode     = "found by scanning the stack: what is called before the return address leads here, and the code of this function agrees that it lies there"
+	noteCode     = "found by scanning the stack: the call before the return address leads here, and the code of this function agrees that it lies there"
 	noteLikely   = "found by scanning the stack: a call ends at the return address, and the code of this function, reached through a jump table, probably has it there"
-	noteReached  = "found by scanning the stack: what is called before the return address leads here"
+	noteReached  = "found by scanning the stack: the call before the return address leads here"
 	noteIndirect = "found by scanning the stack: a call ends at the return address, but nothing shows that it led here; callers may be missing or not exist"
 	noteSignal   = "found by scanning the stack: a signal handler's way back; callers may be missing"
 )
@@ -43,7 +43,8 @@ func (w *walker) push(c *candidate) bool {
 	if step.CFA <= w.spValue {
 		return w.broken(step.CFA, c.ra, "CFA %#x does not lie above the stack pointer %#x", step.CFA, w.spValue)
 	}
-	// The place was found on the stack: a rule by another register comes to the same.
+	// The place was found on the stack: a rule by another register amounts to the
+	// same.
 	r.CFA, r.RA = rule.In(w.sp, int64(step.CFA-w.spValue)), rule.AtCFA(-int64(step.CFA-c.slot))
 	frame := rule.Frame{Registers: &w.regs, Kind: w.pcAddr.Kind(), Memory: w.source.windows, PACMask: w.config.pacMask}
 	var caller rule.Caller
@@ -67,10 +68,10 @@ func (w *walker) align(addr uint64) uint64 {
 	return (addr + a - 1) &^ (a - 1)
 }
 
-// guessed is the rule where the function's code is not known (R7): if the frame's
-// own frame pointer points right below the return address, it is a record of the
-// two; if not, it may be the caller's still. Everything else is lost. Where ok is
-// false, memory is missing.
+// guessed is the rule without the function's code (R7): if the frame's frame
+// pointer points right below the return address, it is a record of the two; if
+// not, it may be the caller's still. Everything else is lost. Where ok is false,
+// memory is missing.
 func (w *walker) guessed(slot, cfa uint64) (r rule.Rule, ok bool) {
 	r.Arch = w.arch
 	fp, known := w.regs.Get(w.fp)
@@ -94,8 +95,8 @@ func (w *walker) guessed(slot, cfa uint64) (r rule.Rule, ok bool) {
 	return r, true
 }
 
-// elsewhere says that a frame pointer may be one of another stack: C code that Go
-// has called keeps that of Go's frame, whose stack may lie lower (R14).
+// elsewhere reports whether a frame pointer may be one of another stack: C code
+// that Go has called keeps that of Go's frame, whose stack may lie lower (R14).
 func (w *walker) elsewhere(fp uint64) bool {
 	s := w.request.Segment
 	return s.High != 0 && !s.Contains(fp) && fp >= unwind.LowestCode && fp%wordSize == 0

@@ -66,14 +66,14 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the walk. It gives false, for step and its like to return.
+// stop ends the walk. It returns false, for step and its like to return.
 func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
 	w.result.Stop = stop
 	w.result.Reason = fmt.Sprintf(format, args...)
 	return false
 }
 
-// broken ends the walk where something cannot be.
+// broken ends the walk at an impossible value.
 func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
 	w.result.CFA, w.result.PC = cfa, pc
 	return w.stop(unwind.StopBroken, format, args...)
@@ -85,7 +85,7 @@ func (w *walker) missing() bool {
 	return false
 }
 
-// step leaves one frame, and says whether the walk goes on.
+// step leaves one frame, and reports whether the walk goes on.
 func (w *walker) step() bool {
 	w.tracer.Budget = instructionBudget
 	if pc := w.pcAddr.Raw(); pc < unwind.LowestCode && w.pcAddr.Kind() == unwind.KindReturn {
@@ -97,7 +97,7 @@ func (w *walker) step() bool {
 	return w.search()
 }
 
-// window gives how many words may be looked at (R7).
+// window returns the number of words that may be searched (R7).
 func (w *walker) window() uint64 {
 	if w.pcAddr.Kind() == unwind.KindInstruction {
 		return wordsInnermost
@@ -106,7 +106,7 @@ func (w *walker) window() uint64 {
 }
 
 // byCode leaves a frame whose function is known to keep its return address at
-// one place: that place is looked at, and no other.
+// one place: only that place is examined.
 func (w *walker) byCode(e *entry) bool {
 	if !e.onStack {
 		return w.stop(unwind.StopNoRule, "the function's own code has its return address in a register: there is nothing to scan for")
@@ -123,14 +123,14 @@ func (w *walker) byCode(e *entry) bool {
 	case err != nil:
 		return w.missing()
 	case !ok:
-		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, where there is none that leads here", e.slot)
+		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, and no return address there leads here", e.slot)
 	}
 	c.entry = e
 	return w.push(c)
 }
 
-// search looks at one word after the other. A word whose place agrees with the
-// function's own code is taken at once; otherwise the first that is not refused.
+// search examines one word after the other. A word whose place agrees with the
+// function's code is taken at once; otherwise the first that is not refused.
 func (w *walker) search() bool {
 	var best *candidate
 	tally := refusals{}
@@ -159,9 +159,9 @@ func (w *walker) search() bool {
 	return w.finish(best, w.window(), &tally, "")
 }
 
-// judge says whether the word at slot can be the return address. Where its call
-// shows the function's entry, the candidate is the word at the place that the
-// function's code names, which may be another.
+// judge decides whether the word at slot can be the return address. Where its
+// call shows the function's entry, the candidate is the word at the place that
+// the function's code names, which may be another.
 func (w *walker) judge(slot uint64, tally *refusals) (*candidate, bool, error) {
 	c, ok, err := w.candidate(slot)
 	if err != nil {
@@ -203,12 +203,12 @@ func (w *walker) judge(slot uint64, tally *refusals) (*candidate, bool, error) {
 	return nil, false, nil
 }
 
-// inWindow says whether a word is one of those that are looked at.
+// inWindow reports whether a word lies in the window.
 func (w *walker) inWindow(slot uint64) bool {
 	return slot >= w.spValue && slot%wordSize == 0 && (slot-w.spValue)/wordSize < w.window() && slot <= ^uint64(0)-2*wordSize
 }
 
-// inSegment says whether a word lies on the stack, as far as that is known.
+// inSegment reports whether a word lies on the stack, as far as that is known.
 func (w *walker) inSegment(slot uint64) bool {
 	s := w.request.Segment
 	return s.High == 0 || slot >= s.Low && slot < s.High && s.High-slot >= wordSize
@@ -227,7 +227,7 @@ func (r *refusals) add(c *candidate) {
 	}
 }
 
-// finish takes the best candidate after n words, or says that there is none.
+// finish takes the best candidate after n words, or ends the walk without one.
 func (w *walker) finish(best *candidate, n uint64, tally *refusals, border string) bool {
 	if best != nil {
 		return w.push(best)
@@ -286,7 +286,7 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 	return c, c.signal || c.answer > callsite.Never, nil
 }
 
-// goesOn says after a step whether another may follow.
+// goesOn reports after a step whether another may follow.
 func (w *walker) goesOn() bool {
 	lookup := uint64(w.pcAddr.Lookup(w.arch))
 	switch {

@@ -47,7 +47,7 @@ func program(arch unwind.Arch, functions ...rows) unwind.Image {
 		Executable: []unwind.Range{{Start: codeBase, End: codeBase + 0x10000}}}
 }
 
-// with gives an unwinder that knows an image without problems.
+// with returns an unwinder that knows an image without problems.
 func with(t testing.TB, arch unwind.Arch, mask uint64, images ...unwind.Image) *tablewalk.Unwinder {
 	t.Helper()
 	p := New()

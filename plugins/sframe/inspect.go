@@ -12,7 +12,7 @@ import (
 // sections are those that the tables are read from.
 var sections = []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec, sectionTyped, sectionSegment}
 
-// Inspection shows what a file has.
+// Inspection shows the tables of a file.
 var Inspection = inspect.Format{Name: unwind.StrategySFrame, Sections: sections, Open: openInspection}
 
 func openInspection(image *inspect.Image) *inspect.Tables {

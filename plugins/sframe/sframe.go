@@ -12,14 +12,14 @@ import (
 // Version is the strategy's version, raised when its answers change.
 const Version = "1.0"
 
-// sectionSegment is what an image without section headers has: the loadable
-// segment from the place that the program header PT_GNU_SFRAME names on.
+// sectionSegment is for images without section headers: the loadable segment
+// from the place that the program header PT_GNU_SFRAME names on.
 const sectionSegment = "segment:0x6474e554"
 
-// sectionTyped is the section of SFrame's own type, whatever it is called.
+// sectionTyped is the section of SFrame's type, whatever its name.
 const sectionTyped = "section-type:0x6ffffff4"
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New() *tablewalk.Unwinder {
 	return tablewalk.New(tablewalk.Strategy{
 		Description: unwind.Description{
@@ -90,7 +90,7 @@ func (t tables) Rule(addr uint64, kind unwind.PCKind) (*tablewalk.Rule, error) {
 	case sframe.Hole:
 		return nil, nil
 	case sframe.Doubtful:
-		return nil, fmt.Errorf("the rule for code at %#x may not be what was meant: two rows in a row are the same, as binutils up to 2.44 writes them where it drops what it cannot express", addr)
+		return nil, fmt.Errorf("the rule for code at %#x may be wrong: two rows in a row are the same, as binutils up to 2.44 writes them where it drops a directive that it cannot express", addr)
 	case sframe.SignalWithoutRule:
 		return nil, fmt.Errorf("the frame at %#x is a signal's, and SFrame has no rule for it", addr)
 	}

@@ -33,7 +33,7 @@ func startNative(t *testing.T, tr *steptest.Tracer, p *stepProgram) {
 	})
 }
 
-// baseOf gives the address that a file is loaded at.
+// baseOf returns the address that a file is loaded at.
 func baseOf(pid int, path string) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {

@@ -146,7 +146,7 @@ func (p *stepProgram) load(path string, bias uint64) (unwind.Image, error) {
 	return image, nil
 }
 
-// entryOf gives the address where a program begins.
+// entryOf returns the address where a program begins.
 func entryOf(t *testing.T, exe string) uint64 {
 	t.Helper()
 	f, err := elf.Open(exe)

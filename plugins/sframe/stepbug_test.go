@@ -11,11 +11,11 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
 )
 
-// TestStepKnownBug steps through what binutils 2.40 is known to get wrong
-// (sframetest/testdata/known-bug.s): by the table as it is, the instructions at
-// and behind the label wrong have no right rule, and they are refused. So are
-// those around them that have the same rule. 2.44 leaves the function out, and version
-// 3 has it right.
+// TestStepKnownBug steps through code that binutils 2.40 is known to get wrong
+// (sframetest/testdata/known-bug.s): by the table as it is, the instructions at and
+// behind the label wrong have no right rule, and they are refused. So are those around
+// them that have the same rule. 2.44 leaves the function out, and version 3 has it
+// right.
 func TestStepKnownBug(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
@@ -49,7 +49,7 @@ func TestStepKnownBug(t *testing.T) {
 	}
 }
 
-// symbol gives a symbol's address.
+// symbol returns a symbol's address.
 func symbol(t *testing.T, exe, name string) uint64 {
 	t.Helper()
 	f, err := elf.Open(exe)

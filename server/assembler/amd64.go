@@ -8,7 +8,7 @@ import (
 
 var amd64 = machine{
 	notCode: "is not canonical",
-	saved: amd64Saved, savedOrder: amd64SavedOrder,
+	saved:   amd64Saved, savedOrder: amd64SavedOrder,
 	stepGo: (*Target).stepAMD64, stepFP: (*Target).stepFPAMD64,
 	setFP: [][]byte{
 		{0x48, 0x89, 0xe5},       // mov %rsp,%rbp
@@ -16,9 +16,10 @@ var amd64 = machine{
 	},
 }
 
-// What the kernel saves (asm/ucontext.h, asm/sigcontext.h): SP points to the struct
-// ucontext, whose uc_flags, uc_link and uc_stack take 40 bytes, then registers
-// follow in this order, and behind them the fault (trapno and cr2).
+// Layout of the registers that the kernel saves (asm/ucontext.h, asm/sigcontext.h):
+// SP points to the struct ucontext, whose uc_flags, uc_link and uc_stack take 40
+// bytes, then registers follow in this order, and behind them the fault (trapno and
+// cr2).
 const (
 	amd64Saved = 40
 	amd64Trap  = amd64Saved + 8*20
@@ -29,10 +30,10 @@ const (
 var amd64SavedOrder = []unwind.Register{8, 9, 10, 11, 12, 13, 14, 15, 5 /*rdi*/, 4, /*rsi*/
 	unwind.AMD64RBP, unwind.AMD64RBX, 1 /*rdx*/, 0 /*rax*/, 2 /*rcx*/, unwind.AMD64RSP, unwind.AMD64RIP}
 
-// Rules for Go frames on amd64, as equations. See "Go on amd64" in the
-// internal ABI document (abi-internal.md, "Architecture specifics") and rule
-// R13: the tables give SP's distance from its value at entry, exactly, for
-// every PC; the frame pointer is saved right below the return address.
+// Rules for Go frames on amd64, as equations. See "Go on amd64" in the internal
+// ABI document (abi-internal.md, "Architecture specifics") and rule R13: the
+// tables hold SP's exact distance from its value at entry for every PC; the
+// frame pointer is saved right below the return address.
 const (
 	fpSaved     = "[cfa-16]"
 	fpUnchanged = "unchanged"

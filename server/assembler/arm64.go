@@ -8,14 +8,15 @@ import (
 
 var arm64 = machine{
 	notCode: "is above the user address space",
-	saved: arm64Saved, savedOrder: arm64SavedOrder,
+	saved:   arm64Saved, savedOrder: arm64SavedOrder,
 	stepGo: (*Target).stepARM64, stepFP: (*Target).stepFPARM64,
 	setFP: [][]byte{{0xfd, 0x23, 0x00, 0xd1}}, // sub $8,sp,x29
 }
 
-// What the kernel saves (arch/arm64/kernel/signal.c, struct rt_sigframe): a struct
-// siginfo of 128 bytes comes first; in struct ucontext 176 bytes are before the
-// struct sigcontext, and in that 8 before x0 to x30, sp and pc.
+// Layout of the registers that the kernel saves (arch/arm64/kernel/signal.c,
+// struct rt_sigframe): a struct siginfo of 128 bytes comes first; in struct
+// ucontext 176 bytes are before the struct sigcontext, and in that 8 before x0 to
+// x30, sp and pc.
 const arm64Saved = 128 + 176 + 8
 
 var arm64SavedOrder = func() (out []unwind.Register) {
@@ -26,7 +27,7 @@ var arm64SavedOrder = func() (out []unwind.Register) {
 }()
 
 // stepARM64 leaves a Go frame on arm64 (R12; abi-internal.md, "arm64
-// architecture"; cmd/internal/obj/arm64, preprocess). The tables give SP's
+// architecture"; cmd/internal/obj/arm64, preprocess). The tables hold SP's
 // distance from its value at entry, which is the CFA. A frame has its return
 // address at SP and the caller's frame pointer right below, where x29 points to.
 // A function without a frame, or outside of it, has its return address in x30.
@@ -67,8 +68,8 @@ func (t *Target) stepFPARM64(fn Function, fp uint64) (unwind.Step, error) {
 }
 
 // stepLink leaves a function that has its return address in x30: only where
-// nothing was called since (R10). Behind a call of morestack in a prologue x30
-// is what the runtime has saved.
+// nothing was called since (R10). Behind a call of morestack in a prologue the
+// runtime has saved x30.
 func (t *Target) stepLink(regs *unwind.Registers, cfa uint64, kind unwind.PCKind) (unwind.Step, error) {
 	lr, ok := regs.Get(unwind.ARM64LR)
 	pc, _ := regs.PC(t.Arch)
@@ -84,7 +85,7 @@ func (t *Target) stepLink(regs *unwind.Registers, cfa uint64, kind unwind.PCKind
 	return step, nil
 }
 
-// injected undoes what a signal handler does to make a function look called: it
+// injected undoes a signal handler's changes that make a function look called: it
 // pushes x30 and puts the interrupted PC there (runtime/signal_arm64.go, pushCall
 // and preparePanic).
 func (t *Target) injected(step unwind.Step, fn Function) unwind.Step {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxRun bounds the steps asked for in one call.
+	// maxRun bounds the steps of one call.
 	maxRun = 4096
 
 	// Sizes of the stack windows that are sent with a walk, in bytes. They start
@@ -17,8 +17,8 @@ const (
 	firstWindow = 16 << 10
 	lastWindow  = 256 << 10
 	pageSize    = 4096
-	// maxNeed bounds what a strategy may ask for at once off the stack, in bytes,
-	// and maxExtra how often it may ask for one step.
+	// maxNeed bounds a strategy's single request for memory off the stack, in
+	// bytes, and maxExtra the number of such requests for one step.
 	maxNeed  = 64 << 10
 	maxExtra = 64
 )
@@ -37,8 +37,8 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 	if s.scans() {
 		req.MaxFrames = 1
 	}
-	// Tables describe a frame that has called; what follows frame pointers needs to
-	// know whether its code keeps one.
+	// Tables describe a frame that has called; a strategy that follows frame
+	// pointers must know whether the code keeps one.
 	called := f.PC.Kind() == unwind.KindReturn && s.Description.Trust > unwind.TrustFramePointer
 	if s.Description.WantsCode && fn.known && !called {
 		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code.body(fn.Function, f.PC.Raw())}
@@ -47,7 +47,7 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 }
 
 // ask sends a request, and the memory that the strategy then asks for, until it
-// answers or memory cannot be had.
+// answers or the memory cannot be read.
 func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) (unwind.WalkResult, error) {
 	sent := newSent(w.target, req, w.window)
 	for {
@@ -94,8 +94,8 @@ func newSent(t *Target, req *unwind.WalkRequest, size int) *sent {
 	return s
 }
 
-// add adds memory that was asked for. more is false where there is none to add:
-// the strategy cannot go on.
+// add adds the memory asked for. more is false if there is none to add: the
+// strategy cannot go on.
 func (s *sent) add(need unwind.Range) (more bool, err error) {
 	if need.End <= need.Start || need.End-need.Start > maxNeed {
 		return false, fmt.Errorf("asked for memory [%#x, %#x)", need.Start, need.End)
@@ -107,12 +107,12 @@ func (s *sent) add(need unwind.Range) (more bool, err error) {
 		return false, nil // asked for again: it cannot go on without
 	}
 	s.last = need
-	// What cannot be had is an empty window: the strategy may go on without.
+	// Unreadable memory is an empty window: the strategy may go on without it.
 	s.extra = append(s.extra, unwind.Window{Addr: need.Start, Data: s.read(need)})
 	return true, nil
 }
 
-// grow makes the stack window as large as is needed, if that will do.
+// grow enlarges the stack window as needed, if it can.
 func (s *sent) grow(need unwind.Range) bool {
 	sp := s.stack.Addr
 	if need.Start < sp || need.End > s.high || need.End-sp > lastWindow || s.size >= lastWindow {
@@ -129,8 +129,8 @@ func (s *sent) grow(need unwind.Range) bool {
 	return true
 }
 
-// read reads memory as far as that can be done without a gap: of code the original
-// bytes, of which the image's file has more than a snapshot.
+// read reads memory up to the first gap. Of code it reads the original bytes; an
+// image's file has more of them than a snapshot.
 func (s *sent) read(need unwind.Range) []byte {
 	n := int(need.End - need.Start)
 	if s.target.Executable.Contains(need.Start) {
@@ -140,7 +140,8 @@ func (s *sent) read(need unwind.Range) []byte {
 }
 
 // complete fetches all registers of the frame that a run was cut at: runs carry
-// them only for their last step. Where that fails the frame keeps what it has.
+// them only for their last step. If that fails, the frame keeps the registers
+// that it has.
 func (w *walker) complete(ctx context.Context, s *Strategy, req *unwind.WalkRequest, steps int) {
 	if req.AllRegisters {
 		return
@@ -157,8 +158,8 @@ func (w *walker) complete(ctx context.Context, s *Strategy, req *unwind.WalkRequ
 	}
 }
 
-// readUpTo reads memory from addr to end, at most size bytes, and returns what
-// can be read without a gap. Delve's reads are all or nothing, so a failed read
+// readUpTo reads memory from addr to end, at most size bytes, and returns the
+// bytes up to the first gap. Delve's reads are all or nothing, so a failed read
 // is repeated up to the first page that cannot be read.
 func readUpTo(m unwind.Memory, addr, end uint64, size int) []byte {
 	if end > addr && end-addr < uint64(size) {

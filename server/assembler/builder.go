@@ -8,13 +8,13 @@ import (
 )
 
 // Sink takes a stack's frames as they are found, innermost first and complete:
-// for stacks so deep that they must not be held whole. It must not keep the
-// slice. The Stack that is returned in the end holds none of them.
+// for stacks too deep to be kept whole. It must not keep the slice. The Stack
+// that is returned in the end contains none of them.
 type Sink func(frames []unwind.Frame)
 
-// A walk with a sink holds at least keepFrames of the last frames, which is more
-// than any rule looks back on (limits of scans in a row, Go's scheduler), and at
-// most sinkFrames more, besides one run.
+// A walk with a sink keeps at least the last keepFrames frames, more than any
+// rule looks back (limits of scans in a row, Go's scheduler), and at most
+// sinkFrames more, besides one run.
 const (
 	keepFrames = 1024
 	sinkFrames = 4096
@@ -30,7 +30,7 @@ type builder struct {
 	turn   turn
 }
 
-// turn is what was tried to leave the last frame.
+// turn is the state of the attempts to leave the last frame.
 type turn struct {
 	reasons []string   // why the frame could not be left
 	bound   *candidate // of scans (scansFirst)
@@ -39,14 +39,14 @@ type turn struct {
 
 func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
 
-// refuse keeps a candidate that was not believed.
+// refuse keeps a rejected candidate.
 func (b *builder) refuse(strategy, reason string, pc, cfa uint64) {
 	f := b.last()
 	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
 	b.note(strategy, reason)
 }
 
-// note keeps why a strategy did not leave the last frame.
+// note keeps the reason for which a strategy did not leave the last frame.
 func (b *builder) note(strategy, why string) {
 	b.turn.reasons = append(b.turn.reasons, strategy+": "+why)
 }
@@ -61,7 +61,8 @@ func (b *builder) end(stop unwind.StopKind, reason string) outcome {
 
 func (b *builder) truncate(reason string) outcome { return b.end(unwind.Truncated, reason) }
 
-// full says that the walk has as many frames as it may, and marks the stack.
+// full reports whether the walk has reached its limit of frames, and marks the
+// stack.
 func (b *builder) full() bool {
 	if b.opts.MaxFrames <= 0 || b.depth() < b.opts.MaxFrames {
 		return false
@@ -78,7 +79,8 @@ func (b *builder) drain() {
 	}
 }
 
-// pass hands the sink the first n frames that are held, inlined ones put in.
+// pass hands the sink the first n of the kept frames, with the inlined ones
+// inserted.
 func (b *builder) pass(n int) {
 	part := unwind.Stack{Frames: b.stack.Frames[:n:n]}
 	stitch(b.arch, &part, b.claims)

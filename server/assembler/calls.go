@@ -10,18 +10,18 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// callFinding is what code says of a return address: a call must end there, and
-// must lead to the function that is left. refusal is why it cannot be one, doubt why
-// it need not be; "" for neither. unproven says that a call ends there which may or
-// may not have led here: it is one through a register or pointer (README.md,
+// callFinding is the code's evidence about a return address: a call must end there,
+// and must lead to the function that is left. refusal tells why that is impossible,
+// doubt why it is uncertain; both may be "". unproven: a call ends there that may or
+// may not have led here, since it goes through a register or pointer (README.md,
 // "Return addresses").
 type callFinding struct {
 	refusal, doubt string
 	unproven       bool
 }
 
-// callFindings keeps them, for all stacks of one stop: many have many frames in
-// common.
+// callFindings caches them for all stacks of one stop, since many stacks share
+// frames.
 type callFindings struct {
 	mu    sync.Mutex
 	known map[callKey]callFinding
@@ -33,7 +33,7 @@ type callKey struct {
 	tables bool // the step rests on tables
 }
 
-// maxFindings bounds what is kept.
+// maxFindings bounds the cache.
 const maxFindings = 1 << 16
 
 // of returns the finding for a step.
@@ -86,7 +86,7 @@ func (s *callSite) judge() callFinding {
 
 func (s *callSite) bothKnown() bool { return s.callee.known && s.caller.known }
 
-// vsyscall refuses the page that the kernel acts for by itself.
+// vsyscall refuses the page that the kernel emulates.
 func (s *callSite) vsyscall() callFinding {
 	if t := s.target; t.Executable != nil && t.Arch == unwind.AMD64 && t.OS == "linux" && t.Arch.InKernel(s.ra) {
 		return callFinding{refusal: fmt.Sprintf("nothing at return address %#x, in the kernel's part of memory, calls", s.ra)}
@@ -98,9 +98,10 @@ func (s *callSite) vsyscall() callFinding {
 // whatever instruction came next (runtime, pushCall).
 var injectsReturn = map[string]bool{"runtime.asyncPreempt": true, "runtime.debugCallV2": true}
 
-// uncalled says that no call leads here: to a signal's trampoline; to the code that
-// a handler of Go's has made look as if it had called. A function that sets SP to
-// another stack was not found by a word of the stack, and is checked already.
+// uncalled reports whether no call leads here: to a signal's trampoline; to the
+// code that a handler of Go's has made look as if it had called. A function that
+// sets SP to another stack was not found by a word of the stack, and is checked
+// already.
 func (s *callSite) uncalled() bool {
 	way := switchOf(s.callee.Function)
 	return s.callee.known && s.callee.Go && injectsReturn[s.callee.Name] || s.signalReturn(s.ra) || way == leaves || way == enters
@@ -117,14 +118,14 @@ func (s *callSite) noCall() callFinding {
 	return callFinding{refusal: fmt.Sprintf("no call ends at return address %#x", s.ra)}
 }
 
-// isGoexit says that a return address is the one that newproc puts below a
-// goroutine's first function: one instruction into goexit.
+// isGoexit reports whether a return address is the one that newproc puts below
+// a goroutine's first function: one instruction into goexit.
 func isGoexit(fn Function, ra uint64) bool { return fn.Go && fn.Outermost && ra-fn.Start <= 4 }
 
-// calledByDebugger says that a return address is where a debugger has called a
-// function, for an expression: right behind the breakpoint instruction in one of
-// the runtime's debugCall functions, where it sets the registers as if the
-// instruction were a call. Test: integration/dap TestInjectedCall.
+// calledByDebugger reports whether a return address is where a debugger has
+// called a function, for an expression: right behind the breakpoint instruction
+// in one of the runtime's debugCall functions, where it sets the registers as if
+// the instruction were a call. Test: integration/dap TestInjectedCall.
 func (s *callSite) calledByDebugger() bool {
 	size, ok := strings.CutPrefix(s.caller.Name, "debugCall")
 	if !ok || !s.caller.Go || strings.Trim(size, "0123456789") != "" {
@@ -134,8 +135,8 @@ func (s *callSite) calledByDebugger() bool {
 	return s.target.Arch != unwind.AMD64 || len(code) == 1 && code[0] == 0xcc
 }
 
-// betweenGoAndC refuses a call between the two where neither is assembly. What is
-// not known may still be Go, of an image that cannot be read.
+// betweenGoAndC refuses a call between the two where neither is assembly. An
+// unknown function may still be Go's, in an image that cannot be read.
 func (s *callSite) betweenGoAndC() callFinding {
 	reason := fmt.Sprintf("return address %#x: %s and %s cannot call each other: between Go and C is assembly",
 		s.ra, orElse(s.caller.Name, "this code"), orElse(s.callee.Name, "the code that is left"))
@@ -148,12 +149,13 @@ func (s *callSite) betweenGoAndC() callFinding {
 // callbackCalls are the functions that cgocallback calls, through a register.
 var callbackCalls = map[string]bool{"runtime.cgocallbackg": true, "runtime.needm": true, "runtime.needAndBindM": true, "runtime.dropm": true}
 
-// callsThrough says that a function of Go's may call another through the register
-// or pointer that it was given: those that switch stacks are given one kind each.
+// callsThrough reports whether a Go function may call another through the
+// register or pointer that was passed to it: those that switch stacks are given
+// one kind each.
 func callsThrough(caller, callee Function) bool {
 	switch strings.TrimSuffix(caller.Name, ".abi0") {
 	case "runtime.asmcgocall":
-		return !callee.Go || callee.Asm // C's, or what stands for it
+		return !callee.Go || callee.Asm // C's, or a stub for it
 	case "runtime.cgocallback":
 		return callbackCalls[callee.Name]
 	case "runtime.systemstack", "runtime.mcall":
@@ -162,9 +164,9 @@ func callsThrough(caller, callee Function) bool {
 	return true
 }
 
-// leads asks where the calls can lead.
+// leads decides whether the calls can lead to the frame.
 func (s *callSite) leads() callFinding {
-	// The runtime never calls what switches stacks through a pointer.
+	// The runtime never calls functions that switch stacks through a pointer.
 	pointers := switchOf(s.callee.Function) == notSwitch
 	indirect := false
 	for _, c := range s.calls {
@@ -185,11 +187,11 @@ func (s *callSite) leads() callFinding {
 	return callFinding{refusal: reason}
 }
 
-// exact says that the beginning of the function that is left is known.
+// exact reports whether the start of the function that is left is known.
 func (s *callSite) exact() bool { return s.callee.known && s.callee.Exact }
 
-// mayLead says that code entered at target can come to the frame's place, or to
-// the entry of its function.
+// mayLead reports whether code entered at target can reach the frame's place,
+// or to the entry of its function.
 func (s *callSite) mayLead(target uint64) bool {
 	callee, t := s.callee, s.target
 	inside := s.exact() && target >= callee.Start && target < callee.End
@@ -203,8 +205,8 @@ func (s *callSite) mayLead(target uint64) bool {
 	return s.isStub(target) || s.mayReach(target) || s.changed(target)
 }
 
-// isStub says that code leads on by means that the code alone does not show, or
-// that it cannot be read.
+// isStub reports whether code goes on in a way that the code alone does not
+// show, or cannot be read.
 func (s *callSite) isStub(target uint64) bool {
 	was := s.code(target, callsite.Longest)
 	arch := s.target.Arch
@@ -219,15 +221,15 @@ func (s *callSite) mayReach(target uint64) bool {
 	return err != nil || answer != callsite.Never
 }
 
-// changed says that code in memory (hooks) is not what the image's file says.
+// changed reports whether code in memory differs from the image's file (hooks).
 func (s *callSite) changed(target uint64) bool {
 	var now [callsite.Longest]byte
 	return s.target.Memory.ReadMemory(target, now[:]) == nil && !bytes.Equal(s.code(target, callsite.Longest), now[:])
 }
 
-// resolving says that code is a stub for a dynamically linked function, and the
-// frame's function the one that binds such stubs, or unknown: it runs on for a
-// while when the stub leads elsewhere already.
+// resolving reports whether code is a stub for a dynamically linked function,
+// and the frame's function the one that binds such stubs, or unknown: it runs
+// on for a while when the stub leads elsewhere already.
 func resolving(arch unwind.Arch, code []byte, callee Function, exact bool) bool {
 	if exact && !strings.HasPrefix(callee.Name, "_dl_runtime_") {
 		return false
@@ -239,8 +241,8 @@ func resolving(arch unwind.Arch, code []byte, callee Function, exact bool) bool 
 	return bytes.HasPrefix(code, []byte{0xff, 0x25}) || bytes.HasPrefix(code, []byte{0xf2, 0xff, 0x25})
 }
 
-// retpoline says that code is a stub that calls over a few bytes, to replace its
-// return address with where it goes on (-mindirect-branch=thunk).
+// retpoline reports whether code is a stub that calls over a few bytes, to
+// replace its return address with its real target (-mindirect-branch=thunk).
 func retpoline(arch unwind.Arch, code []byte) bool {
 	return arch == unwind.AMD64 && code[0] == 0xe8 && code[1] < 64 && code[2] == 0 && code[3] == 0 && code[4] == 0
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// checks are what every step must pass, whoever made it, in this order. Each looks
-// at the evidence alone. The first refusal wins; every doubt counts.
+// checks are the tests that every step must pass, whoever made it, in this order.
+// Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
 	{"own code", "R4", agreesWithOwnCode},
 	{"goexit", "R8", goexitAtTheTop},
@@ -32,17 +32,17 @@ type check struct {
 	judge      func(*evidence) verdict
 }
 
-// verdict is what a check says of a step. The zero verdict accepts it.
+// verdict is the result of a check. The zero verdict accepts it.
 type verdict struct {
 	answer answer
 	why    string       // of a refusal; the note of a doubt
 	trust  unwind.Trust // the most that a doubt leaves
-	// guess says that no code shows an accepted step to be right.
+	// guess: no code confirms an accepted step.
 	guess bool
-	// bounds says that a scan must find a nearer caller than this step, which waits or
-	// was refused.
+	// bounds: a scan must find a nearer caller than this step, which waits or was
+	// refused.
 	bounds bool
-	// noFrame says that the frame pointer of an accepted step is not the caller's.
+	// noFrame: the frame pointer of an accepted step is not the caller's.
 	noFrame bool
 }
 
@@ -55,7 +55,7 @@ const (
 	wait          // a scan has its turn first
 )
 
-// judge runs the checks. It applies to the step what they say.
+// judge runs the checks and applies their verdicts to the step.
 func judge(ev *evidence) (all verdict) {
 	for i := range checks {
 		v := checks[i].judge(ev)
@@ -88,20 +88,20 @@ func doubtful(why string) verdict {
 
 // agreesWithOwnCode compares a step that rests on a frame pointer, or on less, with
 // the code of the function that it leaves, simulated from its start. A step that
-// says otherwise would skip callers silently. It is accepted where the code leaves a
-// doubt, or a register is not known.
+// contradicts it would skip callers silently. The step is accepted where the
+// simulation is not certain, or a register is unknown.
 func agreesWithOwnCode(ev *evidence) verdict {
 	if ev.step.Trust > unwind.TrustFramePointer {
 		return verdict{}
 	}
-	// What is only likely counts for more than a chain that was not checked, and
-	// for less than what anything else has found.
+	// A rule that is only likely counts for more than an unchecked chain of frame
+	// pointers, and for less than any other finding.
 	code, ok := ev.witness.expects(ev.step.Trust == unwind.TrustFramePointer)
 	switch {
 	case !ok:
 	case ev.arch == unwind.AMD64 && ev.step.CFA != code.cfa:
-		// On arm64 the record may lie anywhere in its frame, so that a chain of records
-		// does not have the CFA: there only the return address is compared.
+		// On arm64 the record may lie anywhere in its frame, so a chain of records does
+		// not contain the CFA: there only the return address is compared.
 		return refusal("the function's own code puts its CFA at %#x, not at %#x", code.cfa, ev.step.CFA)
 	case code.haveRA && code.plain != ev.pc:
 		return refusal("the function's own code puts the return address %#x where this has %#x", code.ra, ev.pc)
@@ -126,8 +126,8 @@ func returnsBehindACall(ev *evidence) verdict {
 	return verdict{}
 }
 
-// liesInAFunction refuses what a scan found in none of the functions of an image
-// that has symbols for all of them.
+// liesInAFunction refuses a return address found by a scan that lies in no
+// function of an image that has symbols for all of them.
 func liesInAFunction(ev *evidence) verdict {
 	if ev.inNoFunction {
 		return refusal("return address %#x lies in no function of an image that has symbols for all", ev.pc)
@@ -137,10 +137,10 @@ func liesInAFunction(ev *evidence) verdict {
 
 const reasonWaits = "nothing shows that this code keeps a frame pointer"
 
-// scansFirst has a frame pointer that was followed out of code that may keep none
-// wait until a scan has had its turn: what that finds nearer to SP counts. So many
-// frames of a stack wait, and no more: in a deep recursion a scan for each would take
-// too long.
+// scansFirst delays a step by frame pointer out of code that may not keep one until a
+// scan has had its turn: a caller that the scan finds nearer to SP counts. Only a
+// limited number of frames of a stack wait: in a deep recursion a scan for each would
+// take too long.
 func scansFirst(ev *evidence) verdict {
 	if ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
 		return verdict{}
@@ -152,8 +152,8 @@ func scansFirst(ev *evidence) verdict {
 	return verdict{}
 }
 
-// isNearest refuses what a scan found farther away than where a frame pointer leads,
-// unless code shows it to be right.
+// isNearest refuses a scan's caller that is farther away than a frame pointer's,
+// unless code confirms it.
 func isNearest(ev *evidence) verdict {
 	if ev.scans && ev.bound != nil && ev.step.CFA >= ev.bound.step.CFA && !ev.witness.agrees().ok {
 		return refusal("a frame pointer leads to a nearer caller")
@@ -161,7 +161,7 @@ func isNearest(ev *evidence) verdict {
 	return verdict{}
 }
 
-// isComplete refuses a step without what the next one needs.
+// isComplete refuses a step without the registers that the next one needs.
 func isComplete(ev *evidence) verdict {
 	switch {
 	case !ev.havePC:
@@ -172,9 +172,9 @@ func isComplete(ev *evidence) verdict {
 	return verdict{}
 }
 
-// returnsToCode refuses a return address that can be none (R3, R4, R6, R8). What a
-// signal interrupted may be a call through an invalid pointer: its PC says so, and
-// is no return address.
+// returnsToCode refuses an invalid return address (R3, R4, R6, R8). A signal may
+// have interrupted a call through an invalid pointer: then the caller's PC is that
+// pointer, and no return address.
 func returnsToCode(ev *evidence) verdict {
 	if ev.interrupted {
 		return verdict{}
@@ -246,18 +246,18 @@ func isCalledFromThere(ev *evidence) verdict {
 }
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused
-// at the same frame: then either that strategy's tables lie, or the stack is
-// damaged here, and the step rests on the same damaged words.
+// at the same frame: then either that strategy's tables are wrong, or the stack
+// is damaged here, and the step rests on the same damaged words.
 func followsNoRefusal(ev *evidence) verdict {
 	if ev.better == "" || ev.step.Trust <= unwind.TrustScan {
 		return verdict{}
 	}
-	return doubtful("what " + ev.better + " gave was refused, so that the stack may be damaged here")
+	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")
 }
 
-// isNoGuess finds out whether code shows a step to be right that does not rest on
-// tables. If not, everything above rests on a guess: callers may be missing, and
-// nothing above would show it.
+// isNoGuess checks that code confirms a step that does not rest on tables. If
+// not, everything above rests on a guess: callers may be missing, and nothing
+// above would show it.
 func isNoGuess(ev *evidence) verdict {
 	switch {
 	case ev.soFar.guess > 0:
@@ -270,15 +270,16 @@ func isNoGuess(ev *evidence) verdict {
 	return verdict{}
 }
 
-// guessed says that no code speaks for a step that does not rest on tables.
+// guessed reports whether a step that does not rest on tables is confirmed by
+// no code.
 func (ev *evidence) guessed() bool {
 	return !ev.wild && ev.trust <= unwind.TrustFramePointer && !ev.witness.led() && !ev.witness.agrees().ok && !ev.witness.prologue().ok
 }
 
-// restsOnNoGuess gives what is above a guess the trust of a scan, and the stack no
-// end that is known. Behind other steps of that trust one step is enough whose
-// return address lies behind a call of code that leads here: then a frame and its
-// caller confirm each other.
+// restsOnNoGuess lowers steps above a guess to the trust of a scan, and such a stack
+// has no known end. Behind other steps of that trust one step is enough whose return
+// address lies behind a call of code that leads here: then a frame and its caller
+// confirm each other.
 func restsOnNoGuess(ev *evidence) verdict {
 	if ev.scans || ev.step.Trust <= unwind.TrustScan {
 		return verdict{}

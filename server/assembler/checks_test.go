@@ -112,7 +112,7 @@ func TestChecks(t *testing.T) {
 		},
 		"uncertain call": {{"a call", nil, accept, ""}, {"a landing pad", func(ev *evidence) { ev.call.doubt = "perhaps" }, doubt, "perhaps"}},
 		"after a refusal": {{"the first", nil, accept, ""},
-			{"the second", func(ev *evidence) { ev.better = "tables" }, doubt, "what tables gave was refused"}},
+			{"the second", func(ev *evidence) { ev.better = "tables" }, doubt, "tables's step was refused"}},
 		"guess": {{"a chain", nil, accept, ""}},
 		"rests on a guess": {
 			{"on none", nil, accept, ""},

@@ -8,12 +8,12 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// codeRule is where a function's own code, simulated from its start, has the
-// caller at one instruction. This file is the only one that knows how it is found.
+// codeRule is the rule for the caller at one instruction, from simulating the
+// function's code from its start. Only this file knows how it is found.
 type codeRule struct{ rule prologue.Rule }
 
 // simulate returns the rule that code shows at pc, nil if it shows none. Go's
-// assembly may have calls of Go code, which keep other registers than C's.
+// assembly may call Go code, which preserves other registers than C does.
 func simulate(arch unwind.Arch, callsGo bool, code []byte, start, pc uint64) *codeRule {
 	run := prologue.AMD64
 	switch {
@@ -31,10 +31,10 @@ func simulate(arch unwind.Arch, callsGo bool, code []byte, start, pc uint64) *co
 	return &codeRule{rule}
 }
 
-// certain says that every path through the code agrees; else the rule is likely.
+// certain: all paths through the code agree; otherwise the rule is likely.
 func (r *codeRule) certain() bool { return r != nil && r.rule.Certain == prologue.Exact }
 
-// certainRule returns the rule that a function's code shows for certain, nil if
+// certainRule returns the rule that a function's code proves, nil if there is
 // none.
 func (p *program) certainRule(fn Function, pc uint64) *codeRule {
 	if rule := simulate(p.target.Arch, false, p.body(fn, pc), fn.Start, pc); rule.certain() {
@@ -43,8 +43,8 @@ func (p *program) certainRule(fn Function, pc uint64) *codeRule {
 	return nil
 }
 
-// frameRule returns the rule that the code of a frame's function shows, be it only
-// likely; nil if it shows none. known is false where there is no code to ask.
+// frameRule returns the rule that the code of a frame's function shows, even one
+// that is only likely; nil if it shows none. known is false without code.
 func (p *program) frameRule(f *unwind.Frame) (rule *codeRule, known bool) {
 	d := p.describe(f.PC.Lookup(p.target.Arch))
 	if !d.simulated {
@@ -60,7 +60,7 @@ func (p *program) frameRule(f *unwind.Frame) (rule *codeRule, known bool) {
 	return d.rule, d.code
 }
 
-// certainFrameRule is the same, nil where it is only likely.
+// certainFrameRule is the same, but nil for a rule that is only likely.
 func (p *program) certainFrameRule(f *unwind.Frame) *codeRule {
 	if rule, _ := p.frameRule(f); rule.certain() {
 		return rule
@@ -105,11 +105,11 @@ func (r *codeRule) equation(arch unwind.Arch) string {
 	return fmt.Sprintf("cfa=%s%+d; ra=[cfa%+d]", arch.RegisterName(r.base()), r.rule.CFA.Off, r.rule.RA.Off)
 }
 
-// raOffset is where the return address lies, from the CFA.
+// raOffset is the return address's offset from the CFA.
 func (r *codeRule) raOffset() (int64, bool) { return r.rule.RA.Off, r.rule.RA.Kind == prologue.AtCFA }
 
-// restoreFP sets the caller's frame pointer as the rule has it, and names where
-// that is; ok is false if it is not known.
+// restoreFP sets the caller's frame pointer by the rule, and returns the
+// notation of its place; ok is false if it is unknown.
 func (r *codeRule) restoreFP(t *Target, step *unwind.Step, regs *unwind.Registers) (where string, ok bool) {
 	switch r.rule.FP.Kind {
 	case prologue.Same:
@@ -144,7 +144,8 @@ func (t *Target) restore(step *unwind.Step, reg unwind.Register, at prologue.Loc
 	return true
 }
 
-// byFrame says that the rule finds the caller by an established frame pointer.
+// byFrame reports whether the rule finds the caller by an established frame
+// pointer.
 func (r *codeRule) byFrame() bool {
 	return r.rule.CFA == prologue.Expr{Base: prologue.RBP, Off: 16} && r.rule.FP == prologue.Loc{Kind: prologue.AtCFA, Off: -16}
 }
@@ -152,10 +153,10 @@ func (r *codeRule) byFrame() bool {
 const (
 	functionAlign       = 16 // of gcc and clang on amd64, when they optimise
 	maxPrologueDistance = 16 << 10
-	maxPrologues        = 64 // that are simulated: bytes of any kind may look like one
+	maxPrologues        = 64 // to simulate: bytes of any kind may look like one
 	pushRBP             = 0x55
-	// codeBehind is how much code behind a frame's place is simulated too, in bytes,
-	// where it is not known how far its function goes.
+	// codeBehind is the amount of code to simulate behind a frame's place, in bytes,
+	// where the end of its function is unknown.
 	codeBehind = 256
 )
 
@@ -196,7 +197,7 @@ func (p *program) findPrologue(pc uint64) *codeRule {
 	return nil
 }
 
-// beginsFrame says that code at an address looks like such a prologue.
+// beginsFrame reports whether code at an address looks like such a prologue.
 func beginsFrame(code []byte, at uint64) bool {
 	if at%functionAlign != 0 {
 		return bytes.HasPrefix(code, framed)
@@ -206,7 +207,7 @@ func beginsFrame(code []byte, at uint64) bool {
 }
 
 // codeBefore returns up to maxPrologueDistance bytes of code before pc and a few
-// behind, and where they begin: in the first page from which on all is known.
+// behind, and their start: in the first page from which on all code is known.
 func (p *program) codeBefore(pc uint64) (low uint64, code []byte) {
 	if pc < unwind.LowestCode || pc > ^uint64(0)-pageSize {
 		return pc, nil

@@ -7,13 +7,13 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// asmcgocall calls C on the system stack, and keeps there how to come back: the
+// asmcgocall calls C on the system stack, and keeps there the way back: the
 // goroutine and the distance of its SP from its stack's top, since the stack may
 // be copied meanwhile; or, where it was on the system stack already, the old SP
-// itself. The code behind the call reads them back, and so tells where they are.
+// itself. The code behind the call reads them, and so shows where they are.
 
-// stepDepth leaves a frame of asmcgocall that has called C. There is no step where
-// the way back cannot be read; the frame pointer may do then.
+// stepDepth leaves a frame of asmcgocall that has called C. There is no step if
+// the way back cannot be read; then the frame pointer may do.
 func (g *goFrame) stepDepth() goWay {
 	if g.way != savesDepth {
 		return goWay{}
@@ -41,7 +41,8 @@ func (g *goFrame) stepDepth() goWay {
 	return goWay{candidate: candidate{step: &step, switches: true, stack: g.otherRuntime(&slots, &step)}}
 }
 
-// savedSP reads the SP that asmcgocall had on the other stack, and says where it is.
+// savedSP reads the SP that asmcgocall had on the other stack, and returns its
+// place.
 func (g *goFrame) savedSP(slots *gocode.WayBack) (sp uint64, rule string, ok bool) {
 	sp, ok = g.word(g.sp + uint64(slots.Old))
 	if !ok || slots.G < 0 {
@@ -75,7 +76,7 @@ func (g *goFrame) wayBack() (gocode.WayBack, bool) {
 }
 
 // stackTop reads the top of the stack of the goroutine that the slot names: from
-// its runtime.g, or where that cannot be read from what is known of the thread.
+// its runtime.g or, if that cannot be read, from the thread's data.
 func (g *goFrame) stackTop(slots *gocode.WayBack) (uint64, bool) {
 	addr, ok := g.word(g.sp + uint64(slots.G))
 	if !ok || addr == 0 {
@@ -95,7 +96,7 @@ func (g *goFrame) stackTop(slots *gocode.WayBack) (uint64, bool) {
 	return 0, false
 }
 
-// maxGoStack is what Go's runtime lets a goroutine's stack grow to, in bytes.
+// maxGoStack is Go's limit for the size of a goroutine's stack, in bytes.
 const maxGoStack = 1 << 30
 
 // otherRuntime returns the stack of a goroutine that asmcgocall comes back to, where

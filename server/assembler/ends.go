@@ -7,9 +7,10 @@ import (
 )
 
 // ends decide whether the stack ends at a frame, in this order. An end is a claim
-// like a frame (R16). The first check that holds decides; if none does it is the end.
+// like a frame (R16). The first check that applies decides; if none applies, it is
+// the end.
 //
-// Tables that say that there is no caller are believed, but for Go's code. A frame
+// Tables that mark an outermost frame are trusted, except for Go's code. A frame
 // pointer of 0 (R4) and a return address below 4096 (R8) are words that may be there
 // for other reasons.
 var ends = []endCheck{
@@ -28,8 +29,8 @@ var ends = []endCheck{
 	{"far from the top", "R8", noEnd, "the stack goes on far above", func(e *ending) bool { return e.stack.High-e.sp > nearTop }},
 }
 
-// endCheck decides where it holds; why is the reason against an end, or the guess
-// that the stack rests on where it is "".
+// endCheck decides if it applies; why is the reason against an end; where it is
+// "", the reason is the guess that the stack rests on.
 type endCheck struct {
 	name, rule string
 	answer     endAnswer
@@ -49,7 +50,8 @@ const (
 // lie, in bytes: glibc keeps the thread's own data there (struct pthread, TLS).
 const nearTop = 8 << 10
 
-// ending is a claim that the stack ends at a frame, and all that it is judged by.
+// ending is a claim that the stack ends at a frame, with the evidence for and
+// against it.
 type ending struct {
 	reason    string // of the claim
 	outermost bool   // by a known outermost function; else a strategy says so
@@ -89,8 +91,8 @@ func (w *walker) ended() bool {
 	return result == reachedEnd
 }
 
-// claimedEnd ends the stack at the last frame, as a strategy says, unless
-// something speaks against it.
+// claimedEnd ends the stack at the last frame, as a strategy claims, unless a
+// check objects.
 func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, why string) {
 	f, trust := w.last(), s.Description.Trust
 	e := &ending{
@@ -100,8 +102,8 @@ func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, 
 	}
 	e.sp, _ = f.Registers.SP(w.target.Arch)
 	e.stack = w.stacks.segment(e.sp)
-	// The function is known, and its own code was compared with each step; or its
-	// callee was left by frame pointer, and such code was compiled together as a rule.
+	// The function is known, and its code was compared with each step; or its callee
+	// was left by frame pointer, and such code is usually compiled together.
 	e.inChain = e.function.known
 	if n := len(w.stack.Frames); n > 1 {
 		e.inChain = e.inChain || strings.HasPrefix(w.stack.Frames[n-2].Rule, "cfa="+w.target.Arch.RegisterName(w.target.Arch.FP()))

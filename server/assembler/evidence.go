@@ -7,21 +7,22 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// candidate is a step out of a frame, and who made it.
+// candidate is a step out of a frame, with its strategy.
 type candidate struct {
 	step     *unwind.Step
 	strategy string
 	scans    bool // found by a scan
-	// switches says that the caller may lie on another stack (R14).
+	// switches: the caller may lie on another stack (R14).
 	switches bool
-	// stack is a stack that the step itself makes known; nil for none.
+	// stack is a stack that the step itself has found; nil for none.
 	stack *unwind.Segment
-	// unframed says that the caller has no frame yet though it has called.
+	// unframed: the caller has no frame yet, although it has called.
 	unframed bool
 }
 
-// evidence is all that a step is judged by. It is gathered before the first check
-// and does not change; what takes decoding is asked of the witness.
+// evidence is the whole input of the checks. It is gathered before the first
+// check and does not change; the witness answers the questions that need
+// decoding.
 type evidence struct {
 	candidate
 	arch  unwind.Arch
@@ -32,18 +33,18 @@ type evidence struct {
 	pc, callerSP    uint64 // of the caller
 	havePC, haveSP  bool
 	callee, caller  *place
-	call            callFinding // what the call before the return address says
+	call            callFinding // the evidence of the call before the return address
 	witness         witness
 	from, to        int             // the two stacks, -1 if unknown
 	found           *unwind.Segment // the caller's, where none of the known ones is
 	segments        []unwind.Segment
-	floor           uint64 // what the caller's SP must be above
+	floor           uint64 // the caller's SP must be above it
 	mappings        bool   // the executable ones are known
 	outside         bool   // the return address lies outside of them
-	interrupted     bool   // the caller's PC is what could not be fetched from
-	inNoFunction    bool   // of an image that has symbols for all, as a scan's step has it
+	interrupted     bool   // the caller's PC is the address that could not be fetched
+	inNoFunction    bool   // of an image that has symbols for all; for steps by scan
 	onGoroutine     bool   // the frame is Go's, on a goroutine's stack
-	wild            bool   // the frame's PC lies where no code is
+	wild            bool   // the frame's PC lies outside all code
 	misplacedGoexit bool   // a goroutine's first return address, but not at the top of its stack
 	trust           unwind.Trust
 	better          string     // a better strategy whose step was refused here, "" for none
@@ -55,36 +56,36 @@ type evidence struct {
 // unknownPlace is that of an address in no known function.
 var unknownPlace place
 
-// witness is asked what code says of a step. Each answer takes decoding, so a
-// check asks only for what it needs.
+// witness answers questions about a step from code. Each answer needs decoding,
+// so a check asks only when it must.
 type witness interface {
-	// expects returns where the code of the frame's function has the caller; likely
-	// takes a rule that is not certain, too.
+	// expects returns the caller by the code of the frame's function; likely
+	// accepts a rule that is not certain, too.
 	expects(likely bool) (expected, bool)
-	// unclear says that there is code, and that it shows no rule.
+	// unclear: there is code, and it shows no rule.
 	unclear() bool
-	// led says that the call before the return address leads to the frame.
+	// led: the call before the return address leads to the frame.
 	led() bool
-	// agrees says whether the function's code, or that of what the call has called,
-	// shows the step to be right.
+	// agrees: the function's code, or that of the called function, confirms the
+	// step.
 	agrees() agreement
-	// prologue says the same of the nearest prologue before the frame's place.
+	// prologue is the same for the nearest prologue before the frame's place.
 	prologue() agreement
 }
 
-// expected is where code has the caller: plain is the return address without
+// expected is the caller that code shows: plain is the return address without
 // pointer authentication (R11).
 type expected struct {
 	cfa, ra, plain uint64
 	haveRA         bool
 }
 
-// agreement says that code shows a step to be right, and whether its frame pointer
-// is, too.
+// agreement tells whether code confirms a step, and whether it confirms its frame
+// pointer too.
 type agreement struct{ ok, frame bool }
 
-// carried is what a walk carries from step to step. Only [carried.accepted] and
-// [carried.waits] change it.
+// carried is the state that a walk carries from step to step. Only
+// [carried.accepted] and [carried.waits] change it.
 type carried struct {
 	// fresh is set in the innermost frame and one that a signal interrupted: only
 	// there may a CFA equal the SP (R3: an arm64 leaf; R10).
@@ -101,7 +102,7 @@ type carried struct {
 	scheduled bool
 }
 
-// accepted takes over what a step that was accepted changes.
+// accepted updates the state for an accepted step.
 func (c *carried) accepted(ev *evidence, guess bool) {
 	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
 	if guess && c.guess == 0 {
@@ -125,10 +126,11 @@ func (c *carried) accepted(ev *evidence, guess bool) {
 	}
 }
 
-// waits notes that a step waits for a scan.
+// waits records that a step waits for a scan.
 func (c *carried) waits() { c.waited++ }
 
-// guessed says why the end of a stack is not believed, "" if it is.
+// guessed returns the reason for which the end of a stack is not trusted, "" if
+// it is.
 func (c *carried) guessed() string {
 	if c.guess == 0 {
 		return ""
@@ -166,7 +168,7 @@ func (w *walker) gather(c candidate) *evidence {
 	return ev
 }
 
-// gatherCaller collects what there is to say of the caller's program counter.
+// gatherCaller collects the evidence about the caller's program counter.
 func (ev *evidence) gatherCaller(w *walker) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
@@ -182,8 +184,8 @@ func (ev *evidence) gatherCaller(w *walker) {
 	}
 }
 
-// outside says that a return address lies outside of what is executable. A signal's
-// trampoline was not called: it may begin where its mapping does (R9).
+// outside reports whether a return address lies outside all executable mappings. A
+// signal's trampoline was not called: it may begin where its mapping does (R9).
 func (t *Target) outside(ra uint64) bool {
 	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
 }
@@ -197,7 +199,7 @@ func (ev *evidence) gatherStacks(s *stacks, t *Target) {
 	case ev.stack != nil && ev.stack.Contains(ev.callerSP):
 		ev.found = ev.stack
 	case ev.switches && ev.step.CallerKind == unwind.KindInstruction:
-		// What a signal interrupted; what was called returns to a stack that is known.
+		// Only for interrupted code: called code returns to a known stack.
 		ev.found = t.discover(ev.callerSP)
 	}
 }
@@ -251,8 +253,8 @@ func (w *codeWitness) agrees() agreement {
 	return agreement{}
 }
 
-// entered returns the rule that the code which a call enters has at the frame's
-// place, nil if it does not lead there.
+// entered returns the rule at the frame's place by the code that a call enters,
+// nil if that code does not lead there.
 func (w *codeWitness) entered(call callsite.Call) *codeRule {
 	pc := w.frame.PC.Raw()
 	entry, ok := w.leadsTo(call, w.frame)
@@ -264,8 +266,8 @@ func (w *codeWitness) entered(call callsite.Call) *codeRule {
 
 func (w *codeWitness) prologue() agreement { return w.compare(w.prologueRule(w.frame.PC.Raw())) }
 
-// compare says whether a rule leads to the step's caller. What the step has for
-// the caller's frame pointer counts only if the rule has the same.
+// compare reports whether a rule leads to the step's caller. The step's frame
+// pointer counts only if the rule has the same.
 func (w *codeWitness) compare(rule *codeRule) agreement {
 	if rule == nil {
 		return agreement{}
@@ -283,9 +285,9 @@ func (w *codeWitness) compare(rule *codeRule) agreement {
 	return agreement{ok: true, frame: !has || known && got == fp}
 }
 
-// shown says of the step from the innermost frame, where nothing but a scan or a
-// frame pointer in unknown code speaks for it, that code shows it to be right:
-// steps of the program rest on it.
+// shown reports whether code confirms the step from the innermost frame, where
+// only a scan or a frame pointer in unknown code found it: stepping the program
+// rests on it.
 func (ev *evidence) shown() bool {
 	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && (ev.witness.agrees().ok || ev.witness.prologue().ok)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
-// most of them too (FuncFlag TopFrame). Where C's stacks end the code map says
+// most of them too (FuncFlag TopFrame). The code map knows where C's stacks end
 // ([Function.Outermost]): it knows the image, and any function may have such a name.
 var outermost = map[string]string{
 	"runtime.goexit": "goroutine's start",
@@ -24,13 +24,13 @@ var outermost = map[string]string{
 var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0": true, "runtime.asyncPreempt": true}
 
 // notOutermost are functions that Go's tables mark as outermost for the runtime's
-// own tracebacks, and that have a caller all the same: below a signal handler is
-// what the signal interrupted.
+// own tracebacks, although they have a caller: the code that the signal
+// interrupted is below its handler.
 var notOutermost = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtramp": true}
 
-// endReason says that fn is a known outermost function, "" if not. A frame that
-// stopped inside mstart's own first instructions is on the caller's stack still,
-// so for these only a return address counts.
+// endReason returns the reason for an end if fn is a known outermost function,
+// else "". A frame that stopped inside mstart's own first instructions is on the
+// caller's stack still, so for these only a return address counts.
 func endReason(fn Function, kind unwind.PCKind) string {
 	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
 		return fn.Name
@@ -41,8 +41,8 @@ func endReason(fn Function, kind unwind.PCKind) string {
 	return ""
 }
 
-// stepGo leaves a Go frame by Go's tables. mayswitch is set when the rule is
-// that of a stack switch. Only amd64 and arm64 have rules; elsewhere the other
+// stepGo leaves a Go frame by Go's tables. mayswitch is set if the rule is that
+// of a stack switch. Only amd64 and arm64 have rules; elsewhere the other
 // strategies and Delve's claims serve.
 func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind) (step unwind.Step, mayswitch bool, err error) {
 	m := machineOf(t.Arch)
@@ -70,8 +70,8 @@ func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind)
 	return step, false, err
 }
 
-// switched says that fn has gone to another stack, or may have, and keeps its
-// frame pointer meanwhile: SP may be on either stack then.
+// switched reports whether fn has gone to another stack, or may have, and keeps
+// its frame pointer meanwhile: SP may be on either stack then.
 func (t *Target) switched(regs *unwind.Registers, fn Function, kind unwind.PCKind) bool {
 	if way := switchOf(fn); way != keepsFP && way != savesDepth {
 		return false
@@ -81,9 +81,9 @@ func (t *Target) switched(regs *unwind.Registers, fn Function, kind unwind.PCKin
 	return kind == unwind.KindReturn || haveFP && t.framed(fn, pc)
 }
 
-// framed says that the frame pointer is that of fn's own frame at pc: behind the
-// instruction of the prologue that sets it, and before the epilogue restores it.
-// Between them SP may be on either stack. Test: in integration,
+// framed reports whether the frame pointer is that of fn's frame at pc: behind
+// the instruction of the prologue that sets it, and before the epilogue restores
+// it. Between them SP may be on either stack. Test: in integration,
 // TestEveryInstruction.
 func (t *Target) framed(fn Function, pc uint64) bool {
 	if !fn.HasSPDelta || fn.SPDelta < 8 || pc <= fn.Start {
@@ -94,7 +94,8 @@ func (t *Target) framed(fn Function, pc uint64) bool {
 }
 
 // stepRecord makes the step out of a frame whose return address lies at raSlot;
-// the caller's frame pointer lies at fpSlot, or is regs' own where that is 0.
+// the caller's frame pointer lies at fpSlot, or is that of regs where fpSlot is
+// 0.
 func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) (unwind.Step, error) {
 	step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
 	ra, err := t.word(raSlot)
@@ -118,8 +119,8 @@ func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) 
 }
 
 // stepOddFrame leaves a Go frame whose frame pointer is not where the compiler
-// puts it, by simulating the function's own instructions; ok is false where
-// they leave a doubt.
+// puts it, by simulating the function's instructions; ok is false where the
+// simulation is not certain.
 func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
 	pc, _ := regs.PC(t.Arch)
 	if !fn.bounded() || pc < fn.Start {
@@ -140,8 +141,8 @@ func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (
 	return step, fp, true
 }
 
-// stepByRule makes the step out of a frame whose CFA is known, by what its own code
-// has of the return address.
+// stepByRule makes the step out of a frame whose CFA is known, by the simulated
+// rule for the return address.
 func (t *Target) stepByRule(rule *codeRule, cfa uint64) (unwind.Step, bool) {
 	off, ok := rule.raOffset()
 	if !ok {

@@ -3,8 +3,8 @@ package assembler
 import "github.com/clewdbg/clew/unwind"
 
 // stepOwnStack leaves a frame of Go's assembly that has gone to the system stack for
-// one call of C, or aligned its stack for it, by its own code. Go's tables count from
-// an SP that is gone.
+// one call of C, or aligned its stack for it, by simulating its code. Go's tables
+// count from an SP that is gone.
 func (g *goFrame) stepOwnStack() goWay {
 	fn, arch := &g.fn, g.target.Arch
 	if g.way != notSwitch || !fn.Asm || !fn.bounded() {
@@ -26,7 +26,7 @@ func (g *goFrame) stepOwnStack() goWay {
 	return goWay{candidate: candidate{step: &step, switches: true}}
 }
 
-// tablesHold says that the CFA is where Go's tables have it, too.
+// tablesHold reports whether Go's tables have the same CFA.
 func (g *goFrame) tablesHold(cfa uint64) bool {
 	return g.fn.HasSPDelta && g.target.Arch == unwind.AMD64 && cfa == g.sp+uint64(g.fn.SPDelta)+8
 }

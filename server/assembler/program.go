@@ -5,16 +5,16 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// program reads a target's code and stack for one walk, and keeps what it has
-// read: recursion asks again and again.
+// program reads a target's code and stack for one walk, and caches them, since
+// recursion asks for the same again and again.
 type program struct {
 	target    *Target
 	tracer    callsite.Tracer
 	functions map[unwind.LookupAddr]*described
-	signals   map[uint64]bool      // is it a signal's trampoline, by address
-	prologues map[uint64]*codeRule // what the prologue before an address shows, nil for none
-	// seen is the stack window that was read last: what is checked word by word
-	// need not be read from the process again.
+	signals   map[uint64]bool      // whether it is a signal's trampoline, by address
+	prologues map[uint64]*codeRule // the rule by the prologue before an address, nil for none
+	// seen is the stack window that was read last, so that checks word by word do
+	// not read from the process each time.
 	seen unwind.Window
 }
 
@@ -24,7 +24,8 @@ type place struct {
 	known bool
 }
 
-// described is a place, and what its function's code shows, once it was asked.
+// described is a place with the rule of its function's code, once that was
+// computed.
 type described struct {
 	place
 	simulated bool
@@ -72,7 +73,8 @@ func (p *program) body(fn Function, pc uint64) []byte {
 // simulation: functions are rarely larger, and a prologue never.
 const maxCode = 64 << 10
 
-// bounded says that a function's end is known, and that it is not too large.
+// bounded reports whether a function's end is known and the function is not too
+// large.
 func (fn *Function) bounded() bool { return fn.End > fn.Start && fn.End-fn.Start <= maxCode }
 
 // code returns original bytes, from pages that are kept.
@@ -96,7 +98,7 @@ func (p *program) word(addr uint64) (uint64, bool) {
 	return v, err == nil
 }
 
-// signalFrame says that a frame is a signal's trampoline.
+// signalFrame reports whether a frame is that of a signal's trampoline.
 func (p *program) signalFrame(f *unwind.Frame) bool {
 	if f.PC.Kind() != unwind.KindReturn {
 		return p.target.inSignalFrame(f.PC.Raw())
@@ -109,19 +111,19 @@ func (p *program) signalFrame(f *unwind.Frame) bool {
 	return is
 }
 
-// signalReturn says that handlers of signals return to ra.
+// signalReturn reports whether signal handlers return to ra.
 func (p *program) signalReturn(ra uint64) bool {
 	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(ra, callsite.SignalReturnSize))
 }
 
-// wild says that a frame's program counter lies where no code is.
+// wild reports whether a frame's program counter lies outside all code.
 func (p *program) wild(f *unwind.Frame) bool {
 	pc := f.PC.Raw()
 	return f.PC.Kind() == unwind.KindInstruction && (pc < unwind.LowestCode || p.target.Executable != nil && !p.target.Executable.Contains(pc))
 }
 
 // callsBefore returns the calls that the bytes before a step's return address can
-// be; known is false where the code is not known.
+// be; known is false where the code is unknown.
 func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known bool) {
 	ra, ok := step.Caller.PC(p.target.Arch)
 	if !ok || step.CallerKind != unwind.KindReturn {
@@ -134,8 +136,8 @@ func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known b
 	return callsite.Before(p.target.Arch, code, ra), true
 }
 
-// leadsTo says that code that a call enters leads to a frame's place, and where
-// that function begins.
+// leadsTo reports whether the code that a call enters leads to a frame's place,
+// and returns that function's start.
 func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok bool) {
 	answer, entry, err := p.tracer.Leads(call, f.PC)
 	return entry, err == nil && answer == callsite.Reached
@@ -162,8 +164,8 @@ func (t *Target) callTarget(ra uint64) (uint64, bool) {
 	return 0, false
 }
 
-// original returns original bytes of code, as many as can be had without a gap:
-// from the image's file, else from memory, which has no breakpoints in it.
+// original returns original bytes of code up to the first gap: from the image's
+// file, else from memory, which has no breakpoints in it.
 func (t *Target) original(addr uint64, n int) []byte {
 	code := t.Code.Bytes(addr, n)
 	if len(code) == n || !t.Executable.Contains(addr) {

@@ -10,8 +10,8 @@ import (
 const noLayout = "its layout is not known, as the program has no DWARF"
 
 // resume goes from mcall or morestack on the system stack to the goroutine that
-// called it, whose state they have saved in its runtime.g. What is below on the
-// system stack belongs to no call. The state is the caller's as long as the scheduler
+// called it, whose state they have saved in its runtime.g. The words below on the
+// system stack belong to no call. The state is the caller's as long as the scheduler
 // has not been called and the instruction before its PC is a call of this very
 // function; else the goroutine is not running any more, and the stack ends here.
 func (g *goFrame) resume() goWay {
@@ -20,23 +20,24 @@ func (g *goFrame) resume() goWay {
 	case g.way != leaves || g.leftKnown && !g.left:
 		return goWay{}
 	case !g.leftKnown:
-		return truncated("%s leaves the goroutine's stack, and whether it has done so, and where it was, is in runtime.g: %s", name, noLayout)
+		return truncated("%s leaves the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	case g.scheduled || saved != nil && saved.G == 0:
 		return goWay{stop: unwind.End, reason: name + ": the scheduler's stack begins here, the goroutine that called it was left"}
 	case saved == nil:
-		return truncated("%s has left the goroutine's stack, and where it was is in runtime.g: %s", name, noLayout)
+		return truncated("%s has left the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	}
 	if reason := g.savedByOther(saved); reason != "" {
-		return truncated("%s has left the goroutine's stack, and where it was is not known: %s", name, reason)
+		return truncated("%s has left the goroutine's stack, and the goroutine's state is unknown: %s", name, reason)
 	}
 	step := unwind.Step{Caller: saved.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI, Rule: "cfa=g.sched.sp; ra=g.sched.pc; fp=g.sched.bp"}
 	step.CFA, _ = saved.Registers.SP(g.target.Arch)
 	// morestack was called in the prologue: f has no frame yet, and where a link
-	// register holds the return address the caller's SP is f's own.
+	// register holds the return address the caller's SP is that of f.
 	return goWay{candidate: candidate{step: &step, switches: true, unframed: name != "runtime.mcall"}, last: name + " has left the goroutine's stack"}
 }
 
-// savedByOther says why the saved state is not that of the call of this function, "" if it is.
+// savedByOther returns the reason for which the saved state is not that of the call of this
+// function, "" if it is.
 func (g *goFrame) savedByOther(saved *unwind.Saved) string {
 	pc, ok := saved.Registers.PC(g.target.Arch)
 	if !ok || pc == 0 {
@@ -55,25 +56,25 @@ func (g *goFrame) savedByOther(saved *unwind.Saved) string {
 	return ""
 }
 
-// leavesTo says that a call of fn leaves the goroutine's stack.
+// leavesTo reports whether a call of fn leaves the goroutine's stack.
 func leavesTo(fn *place) bool {
 	return fn.known && (switchOf(fn.Function) == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt"))
 }
 
-// enter goes from gogo, when it has set SP to the goroutine's stack, to where the
-// goroutine goes on: no call led from there to here. The words of the state that
-// gogo is done with are 0 already.
+// enter goes from gogo, once it has set SP to the goroutine's stack, to the place
+// where the goroutine resumes: no call led from there to here. gogo has already
+// cleared the words of the state that it has used.
 func (g *goFrame) enter() goWay {
 	arch, saved, name := g.target.Arch, g.thread.Saved, g.fn.Name
 	switch {
 	case g.way != enters || g.leftKnown && g.left:
 		return goWay{}
 	case !g.leftKnown:
-		return truncated("%s goes to a goroutine's stack, and which it is is in runtime.g: %s", name, noLayout)
+		return truncated("%s goes to a goroutine's stack, whose state is in runtime.g: %s", name, noLayout)
 	}
 	pc, okPC := saved.Registers.PC(arch)
 	if was, _ := saved.Registers.SP(arch); !okPC || was != 0 && was != g.sp {
-		return truncated("%s goes to a goroutine's stack, and which it is is not known", name)
+		return truncated("%s goes to a goroutine's stack, and the goroutine is unknown", name)
 	}
 	kind, ok := g.goesOn(pc)
 	if !ok {
@@ -85,8 +86,9 @@ func (g *goFrame) enter() goWay {
 	return goWay{candidate: candidate{step: &step, switches: true}, last: name + " goes to a goroutine's stack"}
 }
 
-// goesOn says what kind of address a goroutine goes on at. A new one, or one that
-// has recovered from a panic, goes on at an instruction that no call is before of.
+// goesOn returns the kind of the address at which a goroutine resumes. A new one,
+// or one that has recovered from a panic, resumes at an instruction without a call
+// before it.
 func (g *goFrame) goesOn(pc uint64) (kind unwind.PCKind, ok bool) {
 	if leavesTo(g.directCallee(pc)) {
 		return unwind.KindReturn, true
@@ -95,7 +97,8 @@ func (g *goFrame) goesOn(pc uint64) (kind unwind.PCKind, ok bool) {
 	return unwind.KindInstruction, to.known && switchOf(to.Function) != enters
 }
 
-// keepUnsaved keeps the registers whose words in the saved state are 0 already.
+// keepUnsaved keeps the registers whose words in the saved state are already
+// cleared.
 func (g *goFrame) keepUnsaved(step *unwind.Step) {
 	for _, reg := range []unwind.Register{g.target.Arch.FP(), g.target.Arch.LR()} {
 		if v, _ := step.Caller.Get(reg); reg == unwind.NoRegister || v != 0 {

@@ -81,7 +81,7 @@ func TestR2BetterStrategiesHaveTheFrameBehindAScan(t *testing.T) {
 	}
 }
 
-// calls gives a target with calls right before return addresses, and functions of
+// calls returns a target with calls right before return addresses, and functions of
 // which nobody knows where they begin.
 func calls(at map[uint64]uint64) *Target {
 	unsure := code{}
@@ -186,7 +186,7 @@ func TestEndInUnknownCode(t *testing.T) {
 	}
 }
 
-// endless gives a scanner that always finds a caller in the same code.
+// endless returns a scanner that always finds a caller in the same code.
 func endless(from, to uint64, n int) *scanner {
 	s := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{}}}
 	s.next = func(sp uint64) []unwind.Step {

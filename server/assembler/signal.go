@@ -9,11 +9,12 @@ import (
 )
 
 // A handler of a signal returns into a few instructions that ask the kernel to
-// restore what it interrupted ([callsite.IsSignalReturn]). No call led there, so
-// no table need describe it, and its return address is looked up as it is (R9).
+// restore the interrupted context ([callsite.IsSignalReturn]). No call led
+// there, so no table need describe it, and its return address is looked up as it
+// is (R9).
 
-// isSignalFrame says that pc is where a signal handler returns to. The kernel's
-// own copy of the instructions may be in no image (qemu's is in none).
+// isSignalFrame reports whether a signal handler returns to pc. The kernel's
+// copy of the instructions may lie outside all images (qemu's does).
 func (t *Target) isSignalFrame(pc uint64) bool {
 	if t.OS != "linux" {
 		return false
@@ -32,8 +33,9 @@ func (t *Target) isSignalFrame(pc uint64) bool {
 // $15,%rax); the second one is the system call.
 const moveSize = 7
 
-// inSignalFrame says that the instruction at pc is one of the trampoline's: a
-// handler was stepped out of, or another signal came just then.
+// inSignalFrame reports whether the instruction at pc belongs to the
+// trampoline: the program has stepped out of a handler, or another signal came
+// at that moment.
 func (t *Target) inSignalFrame(pc uint64) bool {
 	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize)
 }
@@ -62,7 +64,7 @@ func (t *Target) stepSignal(regs *unwind.Registers) (step unwind.Step, err error
 	return step, nil
 }
 
-// strategySignal names the host's own rule for signal trampolines.
+// strategySignal names the host's rule for signal trampolines.
 const strategySignal = unwind.StrategyRegisters
 
 // leaveSignal leaves the frame of a signal's trampoline.
@@ -81,8 +83,8 @@ func (w *walker) leaveSignal(_ context.Context) outcome {
 
 const noteWild = "no code is there: taken as a call to it, whose return address lies where the stack pointer points"
 
-// fetchFailed says that the signal whose trampoline's frame is at sp came from
-// fetching an instruction at pc.
+// fetchFailed reports whether the signal whose trampoline's frame is at sp came
+// from fetching an instruction at pc.
 func (t *Target) fetchFailed(sp, pc uint64) bool {
 	if t.Arch != unwind.AMD64 || t.OS != "linux" {
 		return false

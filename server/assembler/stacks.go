@@ -2,12 +2,12 @@ package assembler
 
 import "github.com/clewdbg/clew/unwind"
 
-// stacks are the segments that a thread's frames can lie on, and how far the walk
-// has used each of them (R3, R14).
+// stacks are the segments that a thread's frames can lie on, with the walk's
+// progress on each (R3, R14).
 type stacks struct {
 	segments []unwind.Segment
-	// floors is, by segment, what the next CFA must be above; the last element is
-	// that of a stack whose segments are unknown.
+	// floors holds, by segment, the address that the next CFA must be above; the
+	// last element is for a stack whose segments are unknown.
 	floors []uint64
 }
 
@@ -46,7 +46,7 @@ func (s *stacks) segment(addr uint64) unwind.Segment {
 	return unwind.Segment{}
 }
 
-// floor is what a CFA on a segment must be above.
+// floor is the address that a CFA on a segment must be above.
 func (s *stacks) floor(segment int) uint64 {
 	switch {
 	case len(s.segments) == 0:
@@ -57,8 +57,8 @@ func (s *stacks) floor(segment int) uint64 {
 	return s.floors[segment]
 }
 
-// reach notes that the walk has come to sp. A segment that the step made known is
-// added; the thread's own list stays as it is.
+// reach records that the walk has reached sp. A segment that the step found is
+// added; the thread's list does not change.
 func (s *stacks) reach(sp uint64, found *unwind.Segment) {
 	if found != nil {
 		s.segments = append(s.segments[:len(s.segments):len(s.segments)], *found)
@@ -71,14 +71,15 @@ func (s *stacks) reach(sp uint64, found *unwind.Segment) {
 // address into goexit may be, in bytes (runtime.newproc1 keeps a few words above).
 const nearGoroutineTop = 256
 
-// belowTop says that a stack pointer is not at the top of its goroutine's stack.
+// belowTop reports whether a stack pointer is not at the top of its goroutine's
+// stack.
 func (s *stacks) belowTop(sp uint64) bool {
 	i := s.index(sp)
 	return i >= 0 && s.segments[i].Kind != unwind.SegmentThread && s.segments[i].High-sp > nearGoroutineTop
 }
 
-// discover makes a stack of the writable mapping that addr lies in, nil if there
-// is none: a signal may have interrupted code on any stack.
+// discover makes a stack of the writable mapping around addr, nil without one: a
+// signal may have interrupted code on any stack.
 func (t *Target) discover(addr uint64) *unwind.Segment {
 	r, ok := t.Writable.Find(addr)
 	if !ok {
@@ -87,8 +88,8 @@ func (t *Target) discover(addr uint64) *unwind.Segment {
 	return &unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread}
 }
 
-// leftGoroutine says whether a frame lies on another stack than a goroutine's.
-// Behind mcall's and morestack's calls it always does.
+// leftGoroutine reports whether a frame lies on another stack than a
+// goroutine's. Behind mcall's and morestack's calls it always does.
 func (s *stacks) leftGoroutine(th *unwind.Thread, f *unwind.Frame) (left, known bool) {
 	if th.Saved == nil {
 		return f.PC.Kind() == unwind.KindReturn, f.PC.Kind() == unwind.KindReturn

@@ -6,8 +6,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// matchClaim finds the physical frame of Delve's with that PC and SP, -1 if
-// there is none.
+// matchClaim returns the index of Delve's physical frame with that PC and SP,
+// -1 if there is none.
 func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
 	for i := range claims {
 		c := &claims[i]
@@ -36,11 +36,11 @@ func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (call
 	return nil, nil
 }
 
-// stitch gives every frame that Delve knows too its index in Delve's stack, and
+// stitch sets the index in Delve's stack of every frame that Delve knows too, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
-// and SP (R15: at a stack switch the two have different ideas of the CFA).
-// Delve's frames that match none of ours are not believed and do not appear.
+// and SP (R15: at a stack switch the two define the CFA differently). Delve's
+// frames that match none of ours are rejected and do not appear.
 func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 	if len(claims) == 0 {
 		return
@@ -73,13 +73,14 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 	stack.Frames = out
 }
 
-// claimKey is what a frame of Delve's is found by: its PC, and its CFA or SP.
+// claimKey is the key of a Delve frame: its PC, and its CFA or SP.
 type claimKey struct {
 	pc, at uint64
 	bySP   bool
 }
 
-// claimIndex has Delve's physical frames by every key; the first of equals counts.
+// claimIndex maps every key to Delve's physical frame; of several with the same
+// key the first counts.
 type claimIndex map[claimKey]int
 
 func (x claimIndex) find(arch unwind.Arch, f *unwind.Frame) (i int, ok bool) {

@@ -8,19 +8,20 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// goSwitch says how a function of Go's runtime goes from one stack to another,
-// and so how its frame is left (R14). See the table in this package's README.
+// goSwitch is the way in which a function of Go's runtime switches stacks, and
+// so the way in which its frame is left (R14). See the table in this package's
+// README.
 type goSwitch uint8
 
 const (
 	notSwitch goSwitch = iota
-	// keepsFP: the frame pointer stays that of the function's own frame on the
-	// stack that it came from, so that the chain of frame pointers crosses the
-	// switch (runtime/asm_amd64.s, "The original frame pointer is stored in BP,
-	// which is useful for stack unwinding").
+	// keepsFP: the frame pointer stays that of the function's frame on the stack
+	// that it came from, so that the chain of frame pointers crosses the switch
+	// (runtime/asm_amd64.s, "The original frame pointer is stored in BP, which is
+	// useful for stack unwinding").
 	keepsFP
-	// savesDepth: where it came from is on the new stack, as a distance from the
-	// old one's top.
+	// savesDepth: the old SP is kept on the new stack, as a distance from the old
+	// stack's top.
 	savesDepth
 	// leaves: the goroutine's state is in its runtime.g, and the scheduler may
 	// have given the thread to another goroutine since.
@@ -60,23 +61,23 @@ type goFrame struct {
 	way       goSwitch
 	sp        uint64
 	scheduled bool // the scheduler was called since
-	// left says that the frame lies on another stack than a goroutine's.
+	// left: the frame lies on another stack than a goroutine's.
 	left, leftKnown bool
 }
 
-// goWay is what one way to leave a Go frame comes to: a step; the end or truncation
+// goWay is the result of one way to leave a Go frame: a step; the end or truncation
 // of the stack; or neither, and the next way's turn.
 type goWay struct {
 	candidate
 	err    error // why there is no step that could be judged; step has the CFA
 	stop   unwind.StopKind
 	reason string // of the stop
-	// last is what the stack is truncated with if the step is refused.
+	// last is the reason for truncating the stack if the step is refused.
 	last string
 }
 
-// goWays are the ways, in this order: at a stack switch by what the runtime keeps
-// of the other stack, elsewhere by Go's tables.
+// goWays are the ways, in this order: at a stack switch by the state that the
+// runtime keeps of the other stack, elsewhere by Go's tables.
 var goWays = []func(*goFrame) goWay{
 	(*goFrame).resume, (*goFrame).enter, (*goFrame).stepDepth, (*goFrame).stepBack, (*goFrame).stepOwnStack, (*goFrame).stepTables,
 }
@@ -103,8 +104,8 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 	if g.way == notSwitch {
 		return nothing
 	}
-	// What tables say of it does not hold behind the switch: they lead past
-	// every frame on the other stack, to one that looks right.
+	// Tables are wrong behind the switch: they lead past every frame on the other
+	// stack, to one that looks right.
 	return w.truncate(fn.Name + " switches stacks, and the other one is not known: " + w.turn.why())
 }
 
@@ -125,14 +126,14 @@ func (w *walker) follow(way goWay) outcome {
 	return nothing
 }
 
-// stepTables leaves the frame by Go's own tables.
+// stepTables leaves the frame by Go's tables.
 func (g *goFrame) stepTables() goWay {
 	step, switches, err := g.target.stepGo(&g.frame.Registers, g.fn, g.frame.PC.Kind())
 	return goWay{candidate: candidate{step: &step, switches: switches}, err: err}
 }
 
 // stepBack leaves an asmcgocall that is on the goroutine's stack by SP, because behind
-// a call of C the frame pointer may point to where the stack was before it grew.
+// a call of C the frame pointer may point into the stack from before it grew.
 func (g *goFrame) stepBack() goWay {
 	kind := g.frame.PC.Kind()
 	if g.way != savesDepth || g.left || !g.leftKnown || kind != unwind.KindInstruction || g.target.Arch != unwind.AMD64 || !g.fn.HasSPDelta {

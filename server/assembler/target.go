@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Target is what is known of a stopped process at one stop.
+// Target describes a stopped process at one stop.
 type Target struct {
 	Arch unwind.Arch
 	OS   string // GOOS
@@ -37,16 +37,16 @@ func (t *Target) word(addr uint64) (uint64, error) {
 	return unwind.ReadWord(t.Memory, addr, t.Arch.PointerSize(), t.order())
 }
 
-// CodeMap knows the target's code: which function an address lies in, and the
-// original bytes of it (breakpoints removed).
+// CodeMap holds the target's code: the function around an address, and the
+// original bytes (breakpoints removed).
 type CodeMap interface {
 	// Function returns the function that the address lies in.
 	Function(at unwind.LookupAddr) (Function, bool)
-	// Bytes returns up to n original bytes of code from addr on: as many as are
-	// known without a gap, possibly none.
+	// Bytes returns up to n original bytes of code from addr on: up to the first
+	// gap, possibly none.
 	Bytes(addr uint64, n int) []byte
-	// Complete says whether all functions of the image that the address lies in are
-	// known: nothing else was ever called.
+	// Complete reports whether all functions of the image that the address lies in
+	// are known: nothing else was ever called.
 	Complete(at unwind.LookupAddr) bool
 }
 
@@ -57,13 +57,13 @@ type Function struct {
 	// Exact is false where Start is only the nearest symbol below.
 	Exact bool
 	// Whole is the entry of the function that this is a part of, which the compiler
-	// has put elsewhere; 0 if it is not such a part, or that is not known.
+	// has moved; 0 if it is not such a part, or that is unknown.
 	Whole uint64
-	// Go says that the function is in Go's own tables. SPDelta is then, where
-	// HasSPDelta, the number of bytes that SP is below its value at entry, at
-	// the address asked about. Outermost marks functions at which stacks end: for
-	// Go where the runtime's own tracebacks stop (FuncFlag TopFrame), for C the
-	// entry point and where the C library starts threads.
+	// Go: the function is in Go's tables. SPDelta is then, if HasSPDelta, the
+	// number of bytes that SP is below its value at entry, at the queried address.
+	// Outermost marks functions at which stacks end: for Go where the runtime's
+	// own tracebacks stop (FuncFlag TopFrame), for C the entry point and where the
+	// C library starts threads.
 	Go         bool
 	SPDelta    int64
 	HasSPDelta bool
@@ -75,7 +75,7 @@ type Function struct {
 
 // Options bound one walk.
 type Options struct {
-	// MaxFrames bounds the number of physical frames; 0 is no bound.
+	// MaxFrames bounds the number of physical frames; 0 means no bound.
 	MaxFrames int
 	// AllRegisters keeps every recovered register of every frame.
 	AllRegisters bool
@@ -87,7 +87,7 @@ type Options struct {
 type Strategy struct {
 	Description unwind.Description
 	Unwinder    unwind.Unwinder
-	// Coverage is what the strategy covers of the target's images.
+	// Coverage is the strategy's coverage of the target's images.
 	Coverage unwind.RangeSet
 }
 
@@ -98,8 +98,9 @@ func (s *Strategy) serves(arch unwind.Arch, at unwind.LookupAddr) bool {
 	return slices.Contains(s.Description.Arches, arch)
 }
 
-// scans says that a strategy's frames are never trusted more than a scan's. It
-// is asked for one frame at a time, so that better strategies have the next (R2).
+// scans reports whether a strategy's frames have at most the trust of a scan.
+// Such a strategy is asked for one frame at a time, so that better strategies get
+// the next (R2).
 func (s *Strategy) scans() bool { return s.Description.Trust <= unwind.TrustScan }
 
 // Assembler builds stacks with strategies, best ranked first.
@@ -117,10 +118,10 @@ func (a *Assembler) trustOf(name string) unwind.Trust {
 	if name == unwind.StrategyDelve {
 		return unwind.TrustScan
 	}
-	return unwind.TrustCFI // the host's own rules
+	return unwind.TrustCFI // the host's rules
 }
 
-// scansAfter says that a strategy that scans comes after this one.
+// scansAfter reports whether a strategy that scans comes after this one.
 func (a *Assembler) scansAfter(name string) bool {
 	i := a.rank(name)
 	return i >= 0 && slices.ContainsFunc(a.Strategies[i+1:], func(s Strategy) bool { return s.scans() })

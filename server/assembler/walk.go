@@ -7,8 +7,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Stack assembles the stack of one thread of control. It never fails: what is
-// wrong with a stack is said in it.
+// Stack assembles the stack of one thread of control. It never fails: the stack
+// itself tells its faults.
 func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opts Options) unwind.Stack {
 	w := &walker{
 		asm: a, target: t, thread: th, code: newProgram(t), window: firstWindow, carried: carried{fresh: true}, down: make(map[string]bool),
@@ -38,14 +38,14 @@ type walker struct {
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
-	// room is for one step's evidence, which would be allocated for each otherwise.
+	// room holds one step's evidence, which would otherwise be allocated for each.
 	room struct {
 		evidence evidence
 		witness  codeWitness
 	}
 }
 
-// outcome is what one way to leave a frame comes to.
+// outcome is the result of one way to leave a frame.
 type outcome int
 
 const (
@@ -54,7 +54,7 @@ const (
 	reachedEnd                // the stack is complete, or as deep as it may be
 )
 
-// start makes the innermost frame, of the thread's registers.
+// start makes the innermost frame from the thread's registers.
 func (w *walker) start() bool {
 	regs := w.thread.Registers
 	pc, okPC := regs.PC(w.target.Arch)
@@ -100,7 +100,7 @@ func (w *walker) next(ctx context.Context) bool {
 	return false
 }
 
-// askStrategies asks those that cover the last frame's code, by rank.
+// askStrategies asks the strategies that cover the last frame's code, by rank.
 func (w *walker) askStrategies(ctx context.Context) outcome {
 	at := w.last().PC.Lookup(w.target.Arch)
 	fn := w.code.function(at)
@@ -118,13 +118,14 @@ func (w *walker) askStrategies(ctx context.Context) outcome {
 	return nothing
 }
 
-// Limits on frames that were scanned for (R7): in one stack, and in a row.
+// Limits on frames found by scans (R7): in one stack, and in a row.
 const (
 	maxScanned      = 64
 	maxScannedInRow = 8
 )
 
-// mayNotScan says why a strategy that scans is not asked, "" if it may be.
+// mayNotScan returns the reason for which a scanning strategy is not asked, ""
+// if it may be.
 func (w *walker) mayNotScan(s *Strategy, fn *place) string {
 	c := &w.carried
 	switch {
@@ -142,7 +143,7 @@ func (w *walker) mayNotScan(s *Strategy, fn *place) string {
 }
 
 // run asks one strategy to leave the last frame and as many more as it can, and
-// judges what comes back.
+// judges its steps.
 func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 	name := s.Description.Name
 	req := w.request(s, fn)
@@ -188,8 +189,8 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 		if i == 0 {
 			return nothing
 		}
-		// The next turn asks again from this frame, with its code: what is refused then
-		// is kept.
+		// The next turn asks again from this frame, with its code, and keeps the
+		// refusals.
 		f := w.last()
 		f.Rejected = f.Rejected[:refusals]
 		w.complete(ctx, s, req, i)
@@ -198,9 +199,9 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 	return w.afterRun(s, result)
 }
 
-// afterRun ends the stack at the last frame of a run, if the strategy says so. A
-// frame pointer of 0 ends the chain (R4), but not the stack where the frame's own
-// code says how to go on without it.
+// afterRun ends the stack at the last frame of a run, if the strategy claims an
+// end. A frame pointer of 0 ends the chain (R4), but not the stack if the frame's
+// code shows how to go on without it.
 func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
 	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && w.code.certainFrameRule(w.last()) != nil {
 		return progressed
@@ -211,8 +212,8 @@ func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
 	return progressed
 }
 
-// cuts says that the last frame, in the middle of a run, belongs to Go's tables or
-// to a strategy of higher rank. The strategy should have stopped there by itself;
+// cuts reports whether the last frame, in the middle of a run, belongs to Go's
+// tables or to a strategy of higher rank. The strategy should have stopped there;
 // the host does not rely on it.
 func (w *walker) cuts(s *Strategy) bool {
 	f := w.last()
@@ -232,7 +233,7 @@ func (w *walker) cuts(s *Strategy) bool {
 	return false
 }
 
-// takeWaiting takes the step that has waited for scans, if there is one.
+// takeWaiting takes the step that has waited for scans, if any.
 func (w *walker) takeWaiting(_ context.Context) outcome {
 	if !w.turn.waits {
 		return nothing
@@ -247,7 +248,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 	return w.take(*w.turn.bound)
 }
 
-// takeClaim leaves the last frame as Delve believes, judged like any other
+// takeClaim leaves the last frame by Delve's own stack, judged like any other
 // candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
 // in C code its claims come last and have the least trust.
 func (w *walker) takeClaim(_ context.Context) outcome {
@@ -300,9 +301,9 @@ func (w *walker) take(c candidate) outcome {
 	return progressed
 }
 
-// doubtUnproven lowers the trust of the last frames when what should come next was
-// refused, and nothing but calls through registers or pointers leads to them: either
-// of the two places is damaged, and which one is not known.
+// doubtUnproven lowers the trust of the last frames if the next candidate was
+// refused and only calls through registers or pointers lead to them: one of the two
+// places is damaged, and it is unknown which.
 func (w *walker) doubtUnproven() {
 	n := len(w.stack.Frames)
 	if len(w.last().Rejected) == 0 {

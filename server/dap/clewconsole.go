@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
@@ -28,8 +30,8 @@ type console struct {
 	exports  *exporter
 	plugins  *pluginLister
 	caps     *clientCapabilities
-	state    *state
-	frames   *frames
+	state    *debuggee.State
+	frames   *frames.IDs
 	evaluate func(context.Context, *dapwire.Message) // handles what is no command of clew's
 }
 
@@ -187,7 +189,7 @@ func (c *console) withStacks(ctx context.Context, call *consoleCall, want *expor
 	if err := want.check(); err != nil {
 		return err
 	}
-	if !settle(ctx, c.wire, call.m) {
+	if !c.wire.Settle(ctx, call.m) {
 		return errAnswered
 	}
 	return c.exports.exportSet(ctx, call.m, want, use)
@@ -251,12 +253,12 @@ func (a *exportArguments) choose(word string) bool {
 // threadOfFrame returns the DAP thread of a frame that the client has selected, the
 // current one where none is.
 func (c *console) threadOfFrame(frame int64) int64 {
-	at, stopped := c.state.at()
-	if ref, known, err := c.frames.find(at, frame); stopped && known && err == nil {
-		if th := &ref.stack.found.Thread; th.Goroutine != 0 {
+	at, stopped := c.state.At()
+	if ref, known, err := c.frames.Find(at, frame); stopped && known && err == nil {
+		if th := ref.Thread(); th.Goroutine != 0 {
 			return int64(th.Goroutine)
 		} else if th.ID != 0 {
-			return ownThreadID(th.ID)
+			return debuggee.ThreadID(th.ID)
 		}
 	}
 	return -1

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -28,7 +30,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestConsoleArguments(t *testing.T) {
-	c := &console{state: new(state), frames: new(frames)}
+	c := &console{state: new(debuggee.State), frames: new(frames.IDs)}
 	for line, want := range map[string]string{
 		"":                                 `{"threadId":-1,"all":"","format":"","depth":0} []`,
 		"all":                              `{"threadId":null,"all":"goroutines","format":"","depth":0} []`,

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -80,8 +81,7 @@ type exportedFile struct {
 // exporter exports stacks.
 type exporter struct {
 	wire       *wire.Bridge
-	program    *program
-	config     *config
+	program    *debuggee.Program
 	caps       *clientCapabilities
 	maxMessage int
 }
@@ -91,14 +91,14 @@ type exporter struct {
 func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) {
 	var want exportArguments
 	if err := m.Decode("arguments", &want); err != nil {
-		e.wire.Client.Fail(m, argumentError(err))
+		e.wire.Client.Fail(m, wire.ArgumentError(err))
 		return
 	}
 	if err := want.check(); err != nil {
 		e.wire.Client.Fail(m, err)
 		return
 	}
-	if !settle(ctx, e.wire, m) {
+	if !e.wire.Settle(ctx, m) {
 		return
 	}
 	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
@@ -140,8 +140,8 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
 	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
 	defer shown.End()
-	return e.program.atStopPaced(ctx, m.Seq, func(ctx context.Context, v *view, pace func()) error {
-		threads, name, err := v.toExport(want)
+	return e.program.AtStopPaced(ctx, m.Seq, func(ctx context.Context, v *debuggee.View, pace func()) error {
+		threads, name, err := toExport(v, want)
 		if err != nil {
 			return err
 		}
@@ -170,34 +170,34 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 
 // exportView returns the view of the program that stacks are exported from. A snapshot
 // needs one that keeps what was read.
-func (e *exporter) exportView(ctx context.Context, v *view, format string) (*stop.Stopped, *engine.Prepared, error) {
-	if err := e.program.prepare(ctx, v); err != nil {
+func (e *exporter) exportView(ctx context.Context, v *debuggee.View, format string) (*stop.Stopped, *engine.Prepared, error) {
+	if err := e.program.Prepare(ctx, v); err != nil {
 		return nil, nil, err
 	}
 	if format != "snapshot" {
-		return v.Stopped, v.prepared, nil
+		return v.Stopped, v.Prepared, nil
 	}
 	seen, err := v.Record(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := e.program.open(e.config.wishes())
+	o, err := e.program.Open(e.program.Config.Wishes())
 	if err != nil {
 		return nil, nil, err
 	}
-	prepared, err := seen.Prepare(ctx, o.engine)
+	prepared, err := seen.Prepare(ctx, o.Engine)
 	return seen, prepared, err
 }
 
 // toExport returns the threads that are wanted, and a name for their file.
-func (v *view) toExport(want *exportArguments) (threads []delve.Thread, name string, err error) {
+func toExport(v *debuggee.View, want *exportArguments) (threads []delve.Thread, name string, err error) {
 	switch want.All {
 	case "goroutines":
 		threads, err = v.Goroutines()
 	case "threads":
 		threads, err = v.Threads()
 	default:
-		th, _, _, err := v.resolve(*want.ThreadID)
+		th, _, _, err := v.Resolve(*want.ThreadID)
 		th.Claims = nil
 		return []delve.Thread{th}, fileName(&th.Thread), err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
@@ -53,31 +54,31 @@ type coveredBody struct {
 // imageLister lists the program's images.
 type imageLister struct {
 	wire    *wire.Bridge
-	program *program
+	program *debuggee.Program
 }
 
 // onImages answers clew/images: what the program has loaded, and which
 // strategies have what to unwind it by.
 func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
-	if !settle(ctx, l.wire, m) {
+	if !l.wire.Settle(ctx, m) {
 		return
 	}
 	body := imagesBody{Images: []imageBody{}}
-	err := l.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		if err := l.program.prepare(ctx, v); err != nil {
+	err := l.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
+		if err := l.program.Prepare(ctx, v); err != nil {
 			return err
 		}
-		served := v.served()
+		served := served(v)
 		in := v.EngineInput()
 		for i, img := range v.Images().All() {
 			out := imageBody{
 				Path: img.Path, BuildID: hex.EncodeToString(img.BuildID), Base: stackjson.Address(img.Base), End: stackjson.Address(img.EndOfText),
-				ExecutableBytes: v.prepared.ExecutableBytes(i), Unwind: []coveredBody{},
+				ExecutableBytes: v.Prepared.ExecutableBytes(i), Unwind: []coveredBody{},
 			}
 			if i < len(in.About) {
 				out.Notes = in.About[i]
 			}
-			for _, c := range v.prepared.Covered(i) {
+			for _, c := range v.Prepared.Covered(i) {
 				out.add(&c, served[i][c.Strategy])
 				delete(served[i], c.Strategy)
 			}
@@ -111,7 +112,7 @@ func (b *imageBody) add(c *engine.Covered, frames int) {
 
 // served counts, for each image by its index, the frames whose caller was found,
 // by the strategy that has found it, in the stacks of this view.
-func (v *view) served() map[int]map[string]int {
+func served(v *debuggee.View) map[int]map[string]int {
 	images := v.EngineInput().Images
 	code := make([]unwind.RangeSet, len(images))
 	for i := range images {
@@ -137,7 +138,7 @@ func (v *view) served() map[int]map[string]int {
 			callee = f
 		}
 	}
-	for _, st := range v.Stacks(v.prepared) {
+	for _, st := range v.Stacks(v.Prepared) {
 		count(&st.Stack)
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -23,8 +24,7 @@ type pluginsBody struct {
 // pluginLister lists strategies, and says how their plugins are.
 type pluginLister struct {
 	wire    *wire.Bridge
-	program *program
-	config  *config
+	program *debuggee.Program
 }
 
 // onPlugins answers clew/plugins: the session's strategies by rank, and how
@@ -41,15 +41,15 @@ func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
 // list has every strategy say what it is, which starts its plugin if need be,
 // and returns their health.
 func (l *pluginLister) list(ctx context.Context) (body *pluginsBody, err error) {
-	err = l.program.stops.Alone(ctx, func(ctx context.Context) error {
-		o, err := l.program.open(l.config.wishes())
+	err = l.program.Stops.Alone(ctx, func(ctx context.Context) error {
+		o, err := l.program.Open(l.program.Config.Wishes())
 		if err != nil {
 			return err
 		}
-		for _, s := range o.strategies.Order {
+		for _, s := range o.Strategies.Order {
 			_, _ = s.Unwinder.Describe(ctx) // its health says why it does not
 		}
-		body = &pluginsBody{o.strategies.Health()}
+		body = &pluginsBody{o.Strategies.Health()}
 		return nil
 	})
 	return body, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -14,8 +16,7 @@ import (
 // reunwinder unwinds by other strategies.
 type reunwinder struct {
 	wire    *wire.Bridge
-	program *program
-	config  *config
+	program *debuggee.Program
 }
 
 // onReunwind answers clew/reunwind: a stack by other strategies than the
@@ -26,49 +27,49 @@ type reunwinder struct {
 // the frames have no IDs, and stackTrace returns what it did before.
 func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 	var want struct {
-		page
+		frames.Page
 		Strategies []string `json:"strategies"`
 	}
 	if err := m.Decode("arguments", &want); err != nil {
-		r.wire.Client.Fail(m, argumentError(err))
+		r.wire.Client.Fail(m, wire.ArgumentError(err))
 		return
 	}
 	if len(want.Strategies) == 0 || slices.Contains(want.Strategies, "") {
 		r.wire.Client.Fail(m, errors.New("strategies is missing: give a list of names, best first"))
 		return
 	}
-	if !settle(ctx, r.wire, m) {
+	if !r.wire.Settle(ctx, m) {
 		return
 	}
-	var answer clewStack
-	err := r.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
-		th, _, _, err := v.resolve(want.ThreadID)
+	var answer frames.StackBody
+	err := r.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
+		th, _, _, err := v.Resolve(want.ThreadID)
 		if err != nil {
 			return err
 		}
-		other := r.config.wishes()
+		other := r.program.Config.Wishes()
 		other.Names, other.Only = want.Strategies, true
-		prepared, err := r.program.prepareOther(ctx, v, other)
+		prepared, err := r.program.PrepareOther(ctx, v, other)
 		if err != nil {
 			return err
 		}
 		th.Claims = nil
 		threads := []delve.Thread{th}
-		start, end := want.frames()
+		start, end := want.Frames()
 		depth := 0
-		if end < maxRows {
+		if end < frames.MaxRows {
 			depth = end
 		}
 		stacks := v.All(ctx, prepared, threads, stop.AllOptions{Depth: depth})
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		answer = stackPart(v.Arch(), &th, &stacks[0], start, end)
+		answer = frames.PartOf(v.Arch(), &th, &stacks[0], start, end)
 		return nil
 	})
 	if err != nil {
 		r.wire.Client.Fail(m, err)
 		return
 	}
-	r.wire.Client.Respond(m, &clewStackResponse{Body: answer})
+	r.wire.Client.Respond(m, &frames.StackResponse{Body: answer})
 }

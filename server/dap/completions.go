@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/export"
 )
@@ -35,7 +36,7 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
 		Line   int    `json:"line"`
 	}
 	if err := m.Decode("arguments", &args); err != nil {
-		c.wire.Client.Fail(m, argumentError(err))
+		c.wire.Client.Fail(m, wire.ArgumentError(err))
 		return
 	}
 	column := args.Column

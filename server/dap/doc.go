@@ -16,7 +16,7 @@
 // written, before the events that it causes.
 //
 // Frames that Delve knows keep Delve's IDs, and with them their variables.
-// Frames and variables that only clew knows have IDs from [FirstID] up, with the
+// Frames and variables that only clew knows have IDs from [debuggee.FirstID] up, with the
 // epoch (the count of stops) in them: old ones are refused. Such a frame is lent to
 // Delve for a request about it, so that types, values and expressions are Delve's
 // there too; a frame that was only scanned for is not. A C thread without a
@@ -24,30 +24,23 @@
 //
 // # Parts
 //
-// Package wire is the first part: both connections, numbers, cancelled and long requests.
-// The second is the requests, a small type for each concern, to which the [Proxy] routes
-// by a table:
+// Arrows go down only, from the last of these to the first:
+//
+//   - wire: both connections, numbers, cancelled and long requests
+//   - debuggee: the program from stop to stop, the session's configuration and strategies
+//   - frames: rows of stacks, IDs, scopes, threads; Delve answers about a frame that only
+//     clew knows
+//   - this package: the requests, a small type for each concern, to which the [Proxy] routes
+//     by a table
+//   - serve: listening, a process for each session
+//
+// The files of this package:
 //
 //   - proxy.go: the table
-//   - launch.go, initialize.go, config.go: what client and clew tell each other at the start
+//   - launch.go, initialize.go: what client and clew tell each other at the start
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - variables.go: variables and expressions
 //   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
-//   - notes.go: defects that are shown once
-//   - page.go, settle.go, arguments.go, errors.go: shared by them
-//
-// The third is frames and what stands behind them:
-//
-//   - program.go: the program at a stop or in a core file (server/stop)
-//   - state.go: does the program run, and at which stop does it stand
-//   - target.go: what is debugged, as Delve has it; remote.go: a program that others may
-//     let run, too
-//   - strategysource.go, strategies.go: sets of strategies, the configured one and others
-//   - prefetch.go: what is done before a client asks, or while Delve answers
-//   - stacktrace.go, gostack.go, rows.go, delveframes.go, clewstack.go: stacks
-//   - scopes.go, ids.go: what a frame holds; lend.go: Delve answers about a frame that
-//     only clew knows
-//   - threads.go, stopped.go, threadid.go: threads without a goroutine
 package dap

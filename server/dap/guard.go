@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
@@ -18,8 +19,8 @@ type Guard interface {
 // programGuard tells the guard of the program of this session.
 type programGuard struct {
 	guard  Guard // may be nil
-	target func() Target
-	state  *state
+	target func() debuggee.Target
+	state  *debuggee.State
 	log    func(format string, args ...any)
 }
 
@@ -57,7 +58,7 @@ func (g *programGuard) resumes() {
 	if g.guard == nil || s == nil {
 		return
 	}
-	if _, stopped := g.state.at(); stopped && s.Live() && !s.Launched() {
+	if _, stopped := g.state.At(); stopped && s.Live() && !s.Launched() {
 		g.note(g.guard.Continue(s.Pid(), s.Planted()))
 	}
 }

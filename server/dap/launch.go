@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/server/corefile"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -16,15 +17,15 @@ import (
 // launcher handles the requests at the start of a session.
 type launcher struct {
 	wire       *wire.Bridge
-	config     *config
+	config     *debuggee.Config
 	run        *running
 	guard      *programGuard
-	strategies StrategySource // may be nil
-	remote     bool           // the program is reached through a Delve server
+	strategies debuggee.StrategySource // may be nil
+	remote     bool                    // the program is reached through a Delve server
 }
 
 // readClew reads clew's own attribute. An error names what is wrong in it.
-func (l *launcher) readClew(raw json.RawMessage) (args clewArguments, err error) {
+func (l *launcher) readClew(raw json.RawMessage) (args debuggee.ClewArguments, err error) {
 	if len(raw) > 0 {
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.DisallowUnknownFields()
@@ -33,12 +34,12 @@ func (l *launcher) readClew(raw json.RawMessage) (args clewArguments, err error)
 		}
 	}
 	switch args.Annotate {
-	case "", AnnotateLabels, AnnotateNames, AnnotateOff:
+	case "", debuggee.AnnotateLabels, debuggee.AnnotateNames, debuggee.AnnotateOff:
 	default:
 		return args, fmt.Errorf("clew.annotate is %q, not labels, names or off", args.Annotate)
 	}
 	if l.strategies != nil && len(args.Strategies)+len(args.Plugins) > 0 {
-		if err := l.strategies.Check(StrategyConfig{Names: args.Strategies, Plugins: args.Plugins}); err != nil {
+		if err := l.strategies.Check(debuggee.StrategyConfig{Names: args.Strategies, Plugins: args.Plugins}); err != nil {
 			return args, fmt.Errorf("clew.%w", err)
 		}
 	}
@@ -62,12 +63,12 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) {
 	if args.OutputMode == "remote" && (args.Mode == "core" || args.Mode == "replay") {
 		// No program writes there: Delve would wait for the end of its output, and the session
 		// would not end. Test: integration/dap TestCoreEnds.
-		setArgument(m, "outputMode", "local")
+		wire.SetArgument(m, "outputMode", "local")
 	}
-	if core, executable := l.config.coreFile(); core != "" && !l.remote {
+	if core, executable := l.config.CoreFile(); core != "" && !l.remote {
 		// What else is wrong with a core file is for Delve to say.
 		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(core, executable)); other {
-			l.wire.Client.Refuse(m, errLaunch, "Failed to launch", err.Error())
+			l.wire.Client.Refuse(m, wire.LaunchFailed, "Failed to launch", err.Error())
 			return
 		}
 	}
@@ -95,7 +96,7 @@ func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) {
 			return
 		}
 		if launch.Program != "" {
-			l.config.set(&launch)
+			l.config.Set(&launch)
 		}
 	}
 	l.guard.restarting()
@@ -103,20 +104,20 @@ func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) {
 }
 
 // read reads the arguments of a request.
-func (l *launcher) read(m *dapwire.Message) (args launchArguments, ok bool) {
+func (l *launcher) read(m *dapwire.Message) (args debuggee.LaunchArguments, ok bool) {
 	raw, _ := m.Get("arguments")
 	args, err := l.readLaunch(raw)
 	if err != nil {
 		l.wire.Client.Refuse(m, wire.Malformed, "Failed to "+m.Command, "invalid debug configuration - "+err.Error())
 		return args, false
 	}
-	l.config.set(&args)
+	l.config.Set(&args)
 	return args, true
 }
 
 // readLaunch reads launch arguments. What is malformed is for Delve to refuse,
 // apart from clew's own attribute.
-func (l *launcher) readLaunch(raw json.RawMessage) (args launchArguments, err error) {
+func (l *launcher) readLaunch(raw json.RawMessage) (args debuggee.LaunchArguments, err error) {
 	if len(raw) == 0 {
 		return args, nil
 	}
@@ -125,7 +126,7 @@ func (l *launcher) readLaunch(raw json.RawMessage) (args launchArguments, err er
 		Clew json.RawMessage `json:"clew"`
 	}
 	if json.Unmarshal(raw, &own) == nil {
-		args.clew, err = l.readClew(own.Clew)
+		args.Clew, err = l.readClew(own.Clew)
 	}
 	return args, err
 }

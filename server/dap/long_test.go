@@ -57,13 +57,13 @@ func TestLongRequests(t *testing.T) {
 // run was not sent.
 func TestLongRequestThatResumes(t *testing.T) {
 	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}})
-	p.state.stops()
+	p.state.Stops()
 	long, err := dapwiretest.Request("continue", map[string]string{"x": strings.Repeat("x", maxDelveMessage)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Request(t.Context(), long)
-	if _, stopped := p.state.at(); !stopped {
+	if _, stopped := p.state.At(); !stopped {
 		t.Error("the program counts as running")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -22,10 +24,10 @@ type Options struct {
 	// Remote reaches the process that the upstream debugs, where that is a Delve
 	// server; it is called instead of Session, after the first `initialized` event,
 	// and may take its time. The target is closed if it is an [io.Closer].
-	Remote func(context.Context) (Target, stop.Program, error)
+	Remote func(context.Context) (debuggee.Target, stop.Program, error)
 	// Strategies opens strategies: when the first stack is assembled, and for each
 	// other list that a request names.
-	Strategies StrategySource
+	Strategies debuggee.StrategySource
 	// DebugFolders are where separate debug files are searched; nil means where
 	// distributions put them.
 	DebugFolders []string
@@ -45,16 +47,11 @@ type Options struct {
 
 // Proxy is one session. It routes requests and events.
 type Proxy struct {
-	opts    Options
 	wire    *wire.Bridge
-	up      *wire.Link
-	client  *wire.Client
-	state   state
-	config  config
-	program program
-	frames  frames
-	alias   threadAlias
-	notes   notes
+	state   debuggee.State
+	config  debuggee.Config
+	program *debuggee.Program
+	frames  *frames.Frames
 	guard   programGuard
 	steps   stepper
 	routes  map[string]handler
@@ -75,30 +72,32 @@ func New(opts Options) *Proxy {
 		opts.Log = func(string, ...any) {}
 	}
 	p := &Proxy{
-		opts: opts, config: defaultConfig(),
+		config: debuggee.DefaultConfig(),
 		wire: wire.NewBridge(wire.Options{
 			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, AnswerHead: internals.ResponseHead, Log: opts.Log,
 		}),
 	}
-	p.up, p.client = p.wire.Up, p.wire.Client
-	p.program = program{stops: p.newStops(), config: &p.config, client: p.client, strategies: opts.Strategies}
-	p.notes.client = p.client
-	p.guard = programGuard{guard: opts.Guard, target: p.program.target, state: &p.state, log: opts.Log}
-	p.routes = p.route()
+	p.program = debuggee.New(debuggee.Options{
+		Wire: p.wire, State: &p.state, Config: &p.config, Session: opts.Session, Remote: opts.Remote, Strategies: opts.Strategies, DebugFolders: opts.DebugFolders, Patience: opts.Patience,
+	})
+	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
+	p.routes = p.route(&opts)
 	return p
 }
 
 // route makes the handlers of the requests that do not just pass.
-func (p *Proxy) route() map[string]handler {
+func (p *Proxy) route(opts *Options) map[string]handler {
+	alias := new(debuggee.ThreadAlias)
+	p.frames = frames.New(p.wire, p.program, alias)
 	start := &initializer{wire: p.wire}
-	run := &running{up: p.up, state: &p.state, alias: &p.alias, guard: &p.guard, target: p.program.target}
-	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: p.opts.Strategies, remote: p.opts.Remote != nil}
-	p.steps = stepper{wire: p.wire, program: &p.program, run: run}
-	vars := &variables{wire: p.wire, state: &p.state, frames: &p.frames, config: &p.config, lender: p, run: run}
-	exports := &exporter{wire: p.wire, program: &p.program, config: &p.config, caps: &start.caps, maxMessage: p.opts.MaxMessage}
-	plugins := &pluginLister{wire: p.wire, program: &p.program, config: &p.config}
+	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target}
+	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
+	p.steps = stepper{wire: p.wire, program: p.program, run: run}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, lender: p.frames.Lender, run: run}
+	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
+	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{
-		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: &p.frames, evaluate: vars.onEvaluate,
+		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
 	}
 	return map[string]handler{
 		"initialize":         start.onInitialize,
@@ -115,28 +114,28 @@ func (p *Proxy) route() map[string]handler {
 		"stepOut":            p.steps.onStep,
 		"stepBack":           p.steps.onStep,
 		"writeMemory":        run.onWrite,
-		"threads":            p.onThreads,
-		"exceptionInfo":      p.onExceptionInfo,
-		"stackTrace":         p.onStackTrace,
-		"scopes":             p.onScopes,
+		"threads":            p.frames.Threads.OnThreads,
+		"exceptionInfo":      p.frames.Threads.OnExceptionInfo,
+		"stackTrace":         p.frames.Stacks.OnStackTrace,
+		"scopes":             p.frames.Scopes.OnScopes,
 		"variables":          vars.onVariables,
 		"setVariable":        vars.onSetVariable,
 		"setExpression":      vars.onEvaluate,
 		"dataBreakpointInfo": vars.onDataBreakpointInfo,
 		"evaluate":           commands.onEvaluate,
 		"completions":        commands.onCompletions,
-		"clew/stack":         p.onClewStack,
+		"clew/stack":         p.frames.Stacks.OnClewStack,
 		"clew/export":        exports.onExport,
-		"clew/images":        (&imageLister{wire: p.wire, program: &p.program}).onImages,
+		"clew/images":        (&imageLister{wire: p.wire, program: p.program}).onImages,
 		"clew/plugins":       plugins.onPlugins,
-		"clew/reunwind":      (&reunwinder{wire: p.wire, program: &p.program, config: &p.config}).onReunwind,
+		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p.program}).onReunwind,
 	}
 }
 
 // Run passes messages until one side closes its connection, and closes the
 // other's.
 func (p *Proxy) Run() {
-	defer func() { p.program.close(p.opts.Remote != nil) }()
+	defer p.program.Close()
 	p.wire.Run(p)
 }
 
@@ -146,41 +145,31 @@ func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) {
 		h(ctx, m)
 		return
 	}
-	p.up.Forward(m, nil)
+	p.wire.Up.Forward(m, nil)
 }
 
 // Cancel ends the work for a request.
-func (p *Proxy) Cancel(request int64) bool { return p.program.stops.Cancel(request) }
+func (p *Proxy) Cancel(request int64) bool { return p.program.Stops.Cancel(request) }
 
 // Lost notes that the program cannot be reached any more.
-func (p *Proxy) Lost() { p.state.runs() }
+func (p *Proxy) Lost() { p.state.Runs() }
 
 // Event reads an event of Delve's before the client gets it.
 func (p *Proxy) Event(m *dapwire.Message) {
 	switch m.Event {
 	case "initialized":
-		p.attach()
+		p.program.Attach()
 		p.guard.started()
 	case "stopped":
 		p.steps.end()
-		p.state.stops()
-		p.nameStoppedThread(m)
-		p.prefetchStopped(m)
+		p.state.Stops()
+		p.frames.Threads.NameStopped(m)
+		p.frames.Stacks.PrefetchStopped(m)
 	case "continued":
-		p.state.runs()
-		p.nameContinuedThread(m)
+		p.state.Runs()
+		p.frames.Threads.NameContinued(m)
 	case "terminated", "exited":
 		p.steps.end()
-		p.state.runs()
-	}
-}
-
-// prefetchStopped begins with the stack that the client will ask for.
-func (p *Proxy) prefetchStopped(stopped *dapwire.Message) {
-	var body struct {
-		ThreadID int64 `json:"threadId"`
-	}
-	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && p.program.target() != nil {
-		go p.find(p.wire.Context(), 0, page{ThreadID: body.ThreadID, Levels: 1})
+		p.state.Runs()
 	}
 }

@@ -9,36 +9,37 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/pluginhost"
 	"github.com/clewdbg/clew/server/stop"
 )
 
 // fakeSource refuses a strategy named "nosuch".
-type fakeSource struct{ opened []StrategyConfig }
+type fakeSource struct{ opened []debuggee.StrategyConfig }
 
-func (s *fakeSource) Check(want StrategyConfig) error {
+func (s *fakeSource) Check(want debuggee.StrategyConfig) error {
 	if slices.Contains(want.Names, "nosuch") {
 		return errors.New(`strategies: there is no "nosuch"`)
 	}
 	return nil
 }
 
-func (s *fakeSource) Open(want StrategyConfig) (*Strategies, error) {
+func (s *fakeSource) Open(want debuggee.StrategyConfig) (*debuggee.Strategies, error) {
 	s.opened = append(s.opened, want)
 	return nil, errors.New("no plugins here")
 }
 
 // newLauncher plays a launcher.
 func newLauncher(t *testing.T) (*launcher, *fakeGuard, *pair) {
-	guard, st := &fakeGuard{}, new(state)
-	c := defaultConfig()
+	guard, st := &fakeGuard{}, new(debuggee.State)
+	c := debuggee.DefaultConfig()
 	l := &launcher{config: &c, strategies: &fakeSource{}}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
-		target := func() Target { return nil }
+		target := func() debuggee.Target { return nil }
 		l.wire, l.guard = w, &programGuard{guard: guard, state: st, target: target, log: t.Logf}
-		l.run = &running{up: w.Up, state: st, alias: new(threadAlias), guard: l.guard, target: target}
+		l.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
 		return map[string]handler{"launch": l.onLaunch, "attach": l.onAttach, "restart": l.onRestart}
 	})
 	return l, guard, p
@@ -82,16 +83,16 @@ func TestLaunch(t *testing.T) {
 	}
 	same := func(request string) { t.Helper(); pass(request, request) }
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":7,"substitutePath":[{"from":"/client","to":"/debugger"}],"clew":{"annotate":"names","strategies":["scan"]}}}`)
-	if depth, annotate := l.config.get(); depth != 7 || annotate != AnnotateNames || l.config.clientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.wishes().Names, []string{"scan"}) {
-		t.Errorf("depth %d, %s, %s, %+v", depth, annotate, l.config.clientPath("/debugger/x.go"), l.config.wishes())
+	if depth, annotate := l.config.Get(); depth != 7 || annotate != debuggee.AnnotateNames || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Wishes().Names, []string{"scan"}) {
+		t.Errorf("depth %d, %s, %s, %+v", depth, annotate, l.config.ClientPath("/debugger/x.go"), l.config.Wishes())
 	}
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":"x","clew":{"annotate":"off"}}}`) // for Delve to refuse
-	if depth, annotate := l.config.get(); depth != 7 || annotate != AnnotateOff {
+	if depth, annotate := l.config.Get(); depth != 7 || annotate != debuggee.AnnotateOff {
 		t.Errorf("depth %d, %s", depth, annotate)
 	}
 	same(`{"seq":1,"type":"request","command":"attach","arguments":{"processId":5}}`)
 	same(`{"seq":1,"type":"request","command":"restart","arguments":{"arguments":{"program":"p","stackTraceDepth":9}}}`)
-	if depth, _ := l.config.get(); depth != 9 {
+	if depth, _ := l.config.Get(); depth != 9 {
 		t.Errorf("after a restart: depth %d", depth)
 	}
 	if !slices.Equal(guard.told, []string{"attach 5", "restart"}) {
@@ -101,70 +102,55 @@ func TestLaunch(t *testing.T) {
 	pass(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"remote"}}`,
 		`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"local"}}`)
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"core","coreFilePath":"/nonexistent","program":"/p","outputMode":"local"}}`)
-	if core, executable := l.config.coreFile(); core != "/nonexistent" || executable != "/p" {
+	if core, executable := l.config.CoreFile(); core != "/nonexistent" || executable != "/p" {
 		t.Errorf("%q of %q", core, executable)
-	}
-}
-
-// TestConfigLearns: Delve's console changes what clew needs, too.
-func TestConfigLearns(t *testing.T) {
-	c := defaultConfig()
-	for command, changed := range map[string]bool{
-		"dlv config substitutePath /client /debugger": true, " dlv  config stackTraceDepth 12 ": false, "dlv config stackTraceDepth x": false, "dlv config": false, "x": false,
-	} {
-		if c.learn(command) != changed {
-			t.Errorf("%s: changed is not %v", command, changed)
-		}
-	}
-	if depth, _ := c.get(); depth != 12 || c.clientPath("/debugger/x.go") != "/client/x.go" {
-		t.Errorf("depth %d, %s", depth, c.clientPath("/debugger/x.go"))
 	}
 }
 
 // fakeLender answers about frames that only clew knows.
 type fakeLender struct {
 	err error
-	ref frameRef
+	ref frames.Ref
 }
 
-func (l *fakeLender) frameOf(m *dapwire.Message, _ int, _ string) (stop.Moment, frameRef, bool, bool) {
+func (l *fakeLender) FrameOf(m *dapwire.Message, _ int, _ string) (stop.Moment, frames.Ref, bool, bool) {
 	return stop.Moment{}, l.ref, true, true
 }
 
-func (l *fakeLender) inFrame(_ context.Context, m *dapwire.Message, _ frameRef, _ bool) (*dapwire.Message, error) {
+func (l *fakeLender) InFrame(_ context.Context, m *dapwire.Message, _ frames.Ref, _ bool) (*dapwire.Message, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	return dapwire.NewResponse(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: "lent"}})
 }
 
-func (l *fakeLender) mapReferences(answer *dapwire.Message, _ stop.Moment, _ frameRef, list string) {
+func (l *fakeLender) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {
 	answer.Set("mapped", []byte(`"`+list+`"`))
 }
 
 // newVariables plays the requests about variables, at a stop.
 func newVariables(t *testing.T) (*variables, *fakeLender, *pair) {
-	c, lender := defaultConfig(), &fakeLender{}
-	v := &variables{state: new(state), frames: new(frames), config: &c, lender: lender}
-	v.state.stops()
+	c, lender := debuggee.DefaultConfig(), &fakeLender{}
+	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, lender: lender}
+	v.state.Stops()
 	return v, lender, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
-		v.run = &running{up: w.Up, state: v.state, target: func() Target { return nil }}
+		v.run = &running{up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
 		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
 	})
 }
 
 // reference makes clew's reference for variables.
-func (v *variables) reference(h held) string {
-	at, _ := v.state.at()
-	return string(itoa(v.frames.mintVars(at.Epoch, h)))
+func (v *variables) reference(h frames.Held) string {
+	at, _ := v.state.At()
+	return string(itoa(v.frames.MintVars(at.Epoch, h)))
 }
 
 // TestVariables: clew's own variables are read page by page, those of a lent frame are
 // Delve's, and others pass.
 func TestVariables(t *testing.T) {
 	v, _, p := newVariables(t)
-	own := v.reference(held{vars: []dap.Variable{{Name: "rax", Value: "0x1"}, {Name: "rbx", Value: "0x2"}, {Name: "rcx", Value: "0x3"}}})
+	own := v.reference(frames.Held{Vars: []dap.Variable{{Name: "rax", Value: "0x1"}, {Name: "rbx", Value: "0x2"}, {Name: "rcx", Value: "0x3"}}})
 	for page, want := range map[string]string{
 		``: "rax rbx rcx", `,"start":1`: "rbx rcx", `,"start":1,"count":1`: "rbx", `,"count":9`: "rax rbx rcx", `,"start":9`: "", `,"filter":"indexed"`: "", `,"filter":"named","start":-1,"count":1`: "rax",
 	} {
@@ -179,7 +165,7 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%s: %s, want %s", page, got, want)
 		}
 	}
-	lent := v.reference(held{delve: 1005})
+	lent := v.reference(frames.Held{Delve: 1005})
 	got := p.relay(`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":`+lent+`,"start":0}}`,
 		`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":1005,"start":0}}`,
 		`{"seq":1,"type":"response","request_seq":1,"success":true,"command":"variables"}`)
@@ -188,11 +174,11 @@ func TestVariables(t *testing.T) {
 	}
 	const delves = `{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":1000}}`
 	p.relay(delves, delves, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"variables"}`)
-	v.state.runs()
+	v.state.Runs()
 	if got := p.ask(`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":` + own + `}}`); !strings.Contains(got, "debuggee is running") || !strings.Contains(got, `"id":2008`) {
 		t.Error(got)
 	}
-	v.state.stops()
+	v.state.Stops()
 	if got := p.ask(`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":` + own + `}}`); !strings.Contains(got, "not of the present stop") {
 		t.Error(got)
 	}
@@ -205,10 +191,10 @@ func TestSetVariable(t *testing.T) {
 	set := func(reference, name string) string {
 		return `{"seq":1,"type":"request","command":"setVariable","arguments":{"variablesReference":` + reference + `,"name":"` + name + `","value":"1"}}`
 	}
-	if got := p.ask(set(v.reference(held{vars: []dap.Variable{{Name: "rax"}}}), "rax")); !strings.Contains(got, "cannot be changed") || !strings.Contains(got, `"id":2012`) {
+	if got := p.ask(set(v.reference(frames.Held{Vars: []dap.Variable{{Name: "rax"}}}), "rax")); !strings.Contains(got, "cannot be changed") || !strings.Contains(got, `"id":2012`) {
 		t.Error(got)
 	}
-	lent := v.reference(held{delve: 1005})
+	lent := v.reference(frames.Held{Delve: 1005})
 	for name, want := range map[string]string{"s": "the program would have to run", "n": `"result":"lent"`} {
 		p.write(p.client, set(lent, name))
 		p.answer(p.injected("variables", `{"variablesReference":1005}`), "true", `{"variables":[{"name":"s","type":"string"},{"name":"n","type":"int"}]}`)
@@ -216,14 +202,14 @@ func TestSetVariable(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}
-	lender.err = errGuessed
+	lender.err = errors.New("no frame of Delve's")
 	p.write(p.client, set(lent, "n"))
 	p.answer(p.injected("variables", `{"variablesReference":1005}`), "false", `{}`)
-	if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), errGuessed.Error()) {
+	if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), lender.err.Error()) {
 		t.Errorf("%s, %v", got, err)
 	}
 	p.relay(set("1000", "x"), set("1000", "x"), `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"setVariable"}`)
-	if at, _ := v.state.at(); at.Writes != 3 {
+	if at, _ := v.state.At(); at.Writes != 3 {
 		t.Errorf("memory was written %d times", at.Writes)
 	}
 }
@@ -232,7 +218,7 @@ func TestSetVariable(t *testing.T) {
 // own commands are about no frame.
 func TestEvaluate(t *testing.T) {
 	v, lender, p := newVariables(t)
-	own := string(itoa(FirstID + 5))
+	own := string(itoa(debuggee.FirstID + 5))
 	evaluate := func(expression, frame string) string {
 		return `{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":"` + expression + `","frameId":` + frame + `}}`
 	}
@@ -242,8 +228,8 @@ func TestEvaluate(t *testing.T) {
 	if got := p.ask(evaluate("call f()", own)); !strings.Contains(got, "calls are made from the innermost frame") || !strings.Contains(got, `"id":2009`) {
 		t.Error(got)
 	}
-	lender.err = errNoCFA
-	if got := p.ask(evaluate("x", own)); !strings.Contains(got, errNoCFA.Error()) {
+	lender.err = errors.New("no CFA")
+	if got := p.ask(evaluate("x", own)); !strings.Contains(got, lender.err.Error()) {
 		t.Error(got)
 	}
 	const answer = `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"evaluate"}`
@@ -258,7 +244,7 @@ func TestEvaluate(t *testing.T) {
 		{`{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":5}}`, `{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":5}}`, 2},
 	} {
 		p.relay(c.request, c.passed, answer)
-		if at, _ := v.state.at(); at.Writes != c.wrote {
+		if at, _ := v.state.At(); at.Writes != c.wrote {
 			t.Errorf("%s: %d changes", c.request, at.Writes)
 		}
 	}
@@ -271,16 +257,16 @@ func TestDataBreakpointInfo(t *testing.T) {
 		return `{"seq":1,"type":"request","command":"dataBreakpointInfo","arguments":{` + arguments + `}}`
 	}
 	for arguments, want := range map[string]string{
-		`"frameId":` + string(itoa(FirstID+5)) + `,"name":"x"`:                                             "are set on the variables in its scopes",
-		`"variablesReference":` + v.reference(held{vars: []dap.Variable{{Name: "rax"}}}) + `,"name":"rax"`: "no variable of the program",
-		`"variablesReference":` + string(itoa(2*FirstID-1)) + `,"name":"x"`:                                "not of the present stop",
+		`"frameId":` + string(itoa(debuggee.FirstID+5)) + `,"name":"x"`:                                           "are set on the variables in its scopes",
+		`"variablesReference":` + v.reference(frames.Held{Vars: []dap.Variable{{Name: "rax"}}}) + `,"name":"rax"`: "no variable of the program",
+		`"variablesReference":` + string(itoa(2*debuggee.FirstID-1)) + `,"name":"x"`:                              "not of the present stop",
 	} {
 		if got := p.ask(info(arguments)); !strings.Contains(got, want) || !strings.Contains(got, `"id":2017`) {
 			t.Errorf("%s: %s", arguments, got)
 		}
 	}
 	const answer = `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"x"}`
-	p.relay(info(`"variablesReference":`+v.reference(held{delve: 1005})+`,"name":"x"`), info(`"variablesReference":1005,"name":"x"`), answer)
+	p.relay(info(`"variablesReference":`+v.reference(frames.Held{Delve: 1005})+`,"name":"x"`), info(`"variablesReference":1005,"name":"x"`), answer)
 	p.relay(info(`"frameId":1000,"name":"x"`), info(`"frameId":1000,"name":"x"`), answer)
 }
 
@@ -372,25 +358,13 @@ func TestPluginsWithoutStrategies(t *testing.T) {
 	if len(source.opened) != 1 {
 		t.Errorf("opened: %+v", source.opened)
 	}
-	l := &pluginLister{program: &program{stops: stop.New(stop.Options{Patience: 1})}}
-	if err := l.program.stops.Alone(t.Context(), func(ctx context.Context) error {
+	l := &pluginLister{program: &debuggee.Program{Stops: stop.New(stop.Options{Patience: 1})}}
+	if err := l.program.Stops.Alone(t.Context(), func(ctx context.Context) error {
 		if _, err := l.list(ctx); !errors.Is(err, stop.ErrPatience) {
 			t.Errorf("while other work is done: %v", err)
 		}
 		return nil
 	}); !errors.Is(err, stop.ErrPatience) {
 		t.Errorf("the other work: %v", err)
-	}
-}
-
-// TestStrategyKey: sets of strategies are told apart by all that is wished.
-func TestStrategyKey(t *testing.T) {
-	seen := map[string]bool{}
-	for _, c := range []StrategyConfig{{}, {Names: []string{"a"}}, {Names: []string{"a", "b"}}, {Names: []string{"a,b"}}, {Only: true}, {Plugins: []pluginhost.ThirdParty{{}}}} {
-		if key := c.key(); seen[key] {
-			t.Errorf("%+v has the key of another", c)
-		} else {
-			seen[key] = true
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
@@ -74,7 +75,7 @@ func (p *pair) relay(request, passed, answer string) string {
 
 // fakeTarget is a program that is not there.
 type fakeTarget struct {
-	Target
+	debuggee.Target
 	live, launched bool
 	wrote          int
 	armed          []stepping.Temporary
@@ -117,10 +118,10 @@ func (g *fakeGuard) Continue(pid int, patches []lifeline.Patch) error {
 }
 
 // failing is a program that cannot be worked with.
-func failing(target Target, err error) *program {
+func failing(target debuggee.Target, err error) *debuggee.Program {
 	stops := stop.New(stop.Options{Now: func() (stop.Moment, error) { return stop.Moment{}, err }})
 	stops.Watch(target, nil)
-	return &program{stops: stops}
+	return &debuggee.Program{Stops: stops}
 }
 
 // TestGuardIsTold: what the guard must know comes before the program can run.
@@ -137,14 +138,14 @@ func TestGuardIsTold(t *testing.T) {
 		{&fakeTarget{}, true, []string{"attach 5", "restart"}}, // a core file
 	} {
 		told := &fakeGuard{}
-		g := &programGuard{guard: told, state: new(state), log: t.Logf, target: func() Target {
+		g := &programGuard{guard: told, state: new(debuggee.State), log: t.Logf, target: func() debuggee.Target {
 			if c.target == nil {
 				return nil
 			}
 			return c.target
 		}}
 		if c.stopped {
-			g.state.stops()
+			g.state.Stops()
 		}
 		g.attaching(0) // by name
 		g.attaching(5)
@@ -165,34 +166,34 @@ func TestGuardIsTold(t *testing.T) {
 // TestResume: the program runs from the request on, and stands where it stood if Delve
 // refuses.
 func TestResume(t *testing.T) {
-	st, alias, target := new(state), new(threadAlias), &fakeTarget{live: true}
+	st, alias, target := new(debuggee.State), new(debuggee.ThreadAlias), &fakeTarget{live: true}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
-		r := &running{up: w.Up, state: st, alias: alias, target: func() Target { return target }}
+		r := &running{up: w.Up, state: st, alias: alias, target: func() debuggee.Target { return target }}
 		r.guard = &programGuard{state: st, target: r.target, log: t.Logf}
 		return map[string]handler{"continue": r.onResume, "writeMemory": r.onWrite}
 	})
-	st.stops()
-	at, _ := st.at()
+	st.Stops()
+	at, _ := st.At()
 	for _, success := range []string{"false", "true"} {
 		p.write(p.client, `{"seq":1,"type":"request","command":"continue","arguments":{"threadId":1073741831}}`)
 		p.expect(p.toPeer, `{"seq":1,"type":"request","command":"continue","arguments":{"threadId":0}}`)
-		if _, stopped := st.at(); stopped {
+		if _, stopped := st.At(); stopped {
 			t.Error("the program stands while Delve lets it run")
 		}
 		p.write(p.peer, `{"seq":1,"type":"response","request_seq":1,"success":`+success+`,"command":"continue"}`)
 		if _, err := p.fromProxy.Read(); err != nil {
 			t.Fatal(err)
 		}
-		if now, stopped := st.at(); stopped != (success == "false") || now != at {
+		if now, stopped := st.At(); stopped != (success == "false") || now != at {
 			t.Errorf("after success %s: %+v, %v", success, now, stopped)
 		}
 	}
-	if alias.id.Load() != FirstID+7 {
-		t.Errorf("Delve's thread 0 is %d", alias.id.Load())
+	if alias.ID.Load() != debuggee.FirstID+7 {
+		t.Errorf("Delve's thread 0 is %d", alias.ID.Load())
 	}
 	p.relay(`{"seq":2,"type":"request","command":"writeMemory"}`, `{"seq":2,"type":"request","command":"writeMemory"}`,
 		`{"seq":1,"type":"response","request_seq":2,"success":false,"command":"writeMemory"}`)
-	if now, _ := st.at(); now.Writes != at.Writes+1 || target.wrote != 1 {
+	if now, _ := st.At(); now.Writes != at.Writes+1 || target.wrote != 1 {
 		t.Errorf("%+v; the target is told %d times", now, target.wrote)
 	}
 }
@@ -200,11 +201,11 @@ func TestResume(t *testing.T) {
 // newStepper plays a stepper whose looks at the program fail.
 func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 	s := &stepper{program: failing(target, stop.ErrPatience)}
-	st := new(state)
-	st.stops()
+	st := new(debuggee.State)
+	st.Stops()
 	return s, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		s.wire = w
-		s.run = &running{up: w.Up, state: st, alias: new(threadAlias), target: s.program.target, guard: &programGuard{state: st, target: s.program.target, log: t.Logf}}
+		s.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target, guard: &programGuard{state: st, target: s.program.Target, log: t.Logf}}
 		perform := func(d stepping.Decision) handler {
 			return func(_ context.Context, m *dapwire.Message) { s.perform(m, target, &d, 3) }
 		}
@@ -283,7 +284,7 @@ func TestStepDecisions(t *testing.T) {
 func TestSettle(t *testing.T) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		return map[string]handler{"clew/x": func(ctx context.Context, m *dapwire.Message) {
-			if settle(ctx, w, m) {
+			if w.Settle(ctx, m) {
 				w.Client.Respond(m, &dap.Response{})
 			}
 		}}

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -10,15 +11,15 @@ import (
 // running passes the requests that let the program run, or change its memory.
 type running struct {
 	up     *wire.Link
-	state  *state
-	alias  *threadAlias
+	state  *debuggee.State
+	alias  *debuggee.ThreadAlias
 	guard  *programGuard
-	target func() Target
+	target func() debuggee.Target
 }
 
 // onResume passes what lets the program run.
 func (r *running) onResume(_ context.Context, m *dapwire.Message) {
-	r.alias.mapThread(m)
+	r.alias.MapThread(m)
 	r.resume(m, nil)
 }
 
@@ -26,7 +27,7 @@ func (r *running) onResume(_ context.Context, m *dapwire.Message) {
 // answer.
 func (r *running) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 	r.guard.resumes()
-	answered := r.state.resumes()
+	answered := r.state.Resumes()
 	r.up.Forward(m, func(answer *dapwire.Message) {
 		answered(answer.Success)
 		if rewrite != nil {
@@ -42,8 +43,8 @@ func (r *running) onWrite(_ context.Context, m *dapwire.Message) {
 
 // wrote is called when a request may have changed the program's memory.
 func (r *running) wrote() {
-	r.state.writes()
-	if s, ok := r.target().(Shared); ok {
+	r.state.Writes()
+	if s, ok := r.target().(debuggee.Shared); ok {
 		s.Wrote()
 	}
 }

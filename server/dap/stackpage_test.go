@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
@@ -31,10 +33,10 @@ type played struct {
 // fixedStrategies are the strategies for the program's C code.
 type fixedStrategies struct{ trust unwind.Trust }
 
-func (fixedStrategies) Check(StrategyConfig) error { return nil }
+func (fixedStrategies) Check(debuggee.StrategyConfig) error { return nil }
 
-func (s fixedStrategies) Open(StrategyConfig) (*Strategies, error) {
-	return &Strategies{Order: stoptest.Strategies(s.trust)}, nil
+func (s fixedStrategies) Open(debuggee.StrategyConfig) (*debuggee.Strategies, error) {
+	return &debuggee.Strategies{Order: stoptest.Strategies(s.trust)}, nil
 }
 
 // playProgram begins a session with a program that stands.
@@ -42,7 +44,7 @@ func playProgram(t *testing.T, program *stoptest.Program, trust unwind.Trust) *p
 	t.Helper()
 	s := &played{program: program, events: make(chan string, 16)}
 	s.pair = newPair(t, Options{
-		Remote:     func(context.Context) (Target, stop.Program, error) { return program, program, nil },
+		Remote:     func(context.Context) (debuggee.Target, stop.Program, error) { return program, program, nil },
 		Strategies: fixedStrategies{trust},
 	})
 	go s.answer(s.peer)
@@ -125,7 +127,7 @@ func (s *played) response(m *dapwire.Message) []byte {
 
 // body is the debugger's own page of a stack: frame n has the ID 1000+n.
 func (s *played) body(m *dapwire.Message) ([]byte, error) {
-	var want page
+	var want frames.Page
 	switch {
 	case m.Command == "threads" && s.program.Library:
 		return []byte(`{"threads":[{"id":1,"name":"Dummy"}]}`), nil
@@ -146,13 +148,13 @@ func (s *played) body(m *dapwire.Message) ([]byte, error) {
 	}
 	all := s.program.DelveFrames(stop.Key{Goroutine: uint64(id)})
 	if want.Levels <= 0 {
-		want.Levels = defaultDepth
+		want.Levels = debuggee.DefaultDepth
 	}
-	var frames []json.RawMessage
+	frames := []json.RawMessage{}
 	for n := want.StartFrame; n < min(len(all), want.StartFrame+want.Levels); n++ {
 		frames = append(frames, s.frame(n, all[n].Function, all[n].PC.Raw()))
 	}
-	return stackBody(frames, want.StartFrame+want.Levels), nil
+	return json.Marshal(map[string]any{"stackFrames": frames, "totalFrames": want.StartFrame + want.Levels})
 }
 
 func (s *played) frame(n int, name string, pc uint64) json.RawMessage {
@@ -182,9 +184,9 @@ type shownFrame struct {
 	Hint string `json:"presentationHint"`
 }
 
-func (s *played) page(thread int64, start, levels int) (frames []shownFrame, total int) {
+func (s *played) page(thread int64, start, levels int) (rows []shownFrame, total int) {
 	s.t.Helper()
-	m := s.request("stackTrace", page{thread, start, levels})
+	m := s.request("stackTrace", frames.Page{ThreadID: thread, StartFrame: start, Levels: levels})
 	var body struct {
 		StackFrames []shownFrame
 		TotalFrames int
@@ -235,7 +237,7 @@ func TestPageThatDelveHasWrong(t *testing.T) {
 // TestPagesOfC: a thread that Delve does not know has frames with IDs of clew's,
 // the same from request to request, and void at the next stop.
 func TestPagesOfC(t *testing.T) {
-	const frames, thread = 50, FirstID + stoptest.CThread
+	const frames, thread = 50, debuggee.FirstID + stoptest.CThread
 	s := playProgram(t, stoptest.New(frames), unwind.TrustFramePointer)
 	first, total := s.page(thread, 0, 20)
 	if len(first) != 20 || total <= 20 || first[0].Name != "leaf" || first[1].Hint != "label" || !strings.Contains(first[1].Name, "by frame pointer") {
@@ -243,7 +245,7 @@ func TestPagesOfC(t *testing.T) {
 	}
 	seen := make(map[int64]bool)
 	for _, f := range first {
-		if f.ID < FirstID || seen[f.ID] {
+		if f.ID < debuggee.FirstID || seen[f.ID] {
 			t.Errorf("ID %d", f.ID)
 		}
 		seen[f.ID] = true
@@ -295,7 +297,7 @@ func TestStackWhileItRuns(t *testing.T) {
 	if len(got) != 3 || total != 3 {
 		t.Errorf("total %d: %+v", total, got)
 	}
-	if m := s.request("scopes", map[string]int64{"frameId": FirstID}); m.Success || !strings.Contains(string(m.Bytes()), "debuggee is running") {
+	if m := s.request("scopes", map[string]int64{"frameId": debuggee.FirstID}); m.Success || !strings.Contains(string(m.Bytes()), "debuggee is running") {
 		t.Errorf("%s", m.Bytes())
 	}
 }
@@ -304,24 +306,24 @@ func TestStackWhileItRuns(t *testing.T) {
 // cancelled request ends it.
 func TestWorkAtAStop(t *testing.T) {
 	p := New(Options{Client: nopCloser{}, Upstream: nopCloser{}, Patience: time.Minute})
-	do := func(work func(context.Context, *view) error) error {
-		return p.program.atStop(context.Background(), 5, work)
+	do := func(work func(context.Context, *debuggee.View) error) error {
+		return p.program.AtStop(context.Background(), 5, work)
 	}
-	fine := func(context.Context, *view) error { return nil }
+	fine := func(context.Context, *debuggee.View) error { return nil }
 	if err := do(fine); !errors.Is(err, stop.ErrRunning) {
 		t.Errorf("while the program runs: %v", err)
 	}
-	p.state.stops()
+	p.state.Stops()
 	if err := do(fine); !errors.Is(err, stop.ErrNoProgram) {
 		t.Errorf("without a program: %v", err)
 	}
 	program := stoptest.New(3)
-	p.program.stops.Watch(program, program)
-	var first *view
-	if err := do(func(_ context.Context, v *view) error { first = v; return nil }); err != nil || first.target != Target(program) {
+	p.program.Stops.Watch(program, program)
+	var first *debuggee.View
+	if err := do(func(_ context.Context, v *debuggee.View) error { first = v; return nil }); err != nil || first.Target != debuggee.Target(program) {
 		t.Errorf("%+v, %v", first, err)
 	}
-	if err := do(func(_ context.Context, v *view) error {
+	if err := do(func(_ context.Context, v *debuggee.View) error {
 		if v != first {
 			t.Error("the stop's view is not kept")
 		}
@@ -329,12 +331,12 @@ func TestWorkAtAStop(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	p.state.writes()
-	if err := do(func(ctx context.Context, v *view) error {
+	p.state.Writes()
+	if err := do(func(ctx context.Context, v *debuggee.View) error {
 		if v == first {
 			t.Error("the view is kept after a write")
 		}
-		if p.program.stops.Cancel(6) || !p.program.stops.Cancel(5) {
+		if p.program.Stops.Cancel(6) || !p.program.Stops.Cancel(5) {
 			t.Error("the wrong request was cancelled")
 		}
 		<-ctx.Done()
@@ -343,11 +345,11 @@ func TestWorkAtAStop(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	program.Move(delve.ErrMoved)
-	before, _ := p.state.at()
+	before, _ := p.state.At()
 	if err := do(fine); err != nil {
 		t.Errorf("after it has moved: %v", err)
 	}
-	if at, _ := p.state.at(); at.Epoch != before.Epoch+1 {
+	if at, _ := p.state.At(); at.Epoch != before.Epoch+1 {
 		t.Errorf("epoch %d, then %d: frames' IDs of before are not void", before.Epoch, at.Epoch)
 	}
 }

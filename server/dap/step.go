@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
@@ -19,9 +20,9 @@ var steps = map[string]stepping.Command{"next": stepping.Next, "stepIn": steppin
 // stepper checks steps before Delve does them.
 type stepper struct {
 	wire    *wire.Bridge
-	program *program
+	program *debuggee.Program
 	run     *running
-	armed   atomic.Pointer[Target] // has a breakpoint of a step of clew's
+	armed   atomic.Pointer[debuggee.Target] // has a breakpoint of a step of clew's
 }
 
 // onStep checks a step before Delve does it: Delve places a breakpoint at what it
@@ -35,27 +36,27 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 		s.wire.Up.Forward(m, nil)
 		return
 	}
-	if tid, ok := ownThread(args.ThreadID); ok {
+	if tid, ok := debuggee.ThreadOf(args.ThreadID); ok {
 		// For Delve a thread without a goroutine can step only while it is the
 		// current one.
-		if err := s.program.atStop(ctx, m.Seq, func(_ context.Context, v *view) error { return v.target.SelectThread(tid) }); err != nil {
-			s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
+		if err := s.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) error { return v.Target.SelectThread(tid) }); err != nil {
+			s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
 			return
 		}
-		s.run.alias.mapThread(m)
+		s.run.alias.MapThread(m)
 	}
 	command, ok := steps[m.Command]
-	if t := s.program.target(); t != nil && !t.Live() {
+	if t := s.program.Target(); t != nil && !t.Live() {
 		ok = false // a core file or a recording: nothing is written into it
 	}
 	if !ok || args.Granularity == "instruction" {
 		s.run.resume(m, nil)
 		return
 	}
-	var session Target
+	var session debuggee.Target
 	d := stepping.Decision{Action: stepping.Delegate}
-	if err := s.program.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		session = v.target
+	if err := s.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) (err error) {
+		session = v.Target
 		d, err = s.plan(ctx, v, args.ThreadID, command)
 		return err
 	}); err != nil {
@@ -67,21 +68,21 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 }
 
 // plan decides how to step.
-func (s *stepper) plan(ctx context.Context, v *view, thread int64, c stepping.Command) (d stepping.Decision, err error) {
-	th, _, _, err := v.resolve(thread)
+func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, c stepping.Command) (d stepping.Decision, err error) {
+	th, _, _, err := v.Resolve(thread)
 	if err != nil {
 		return d, err
 	}
 	return v.Plan(ctx, th, c, func(ctx context.Context) (*engine.Prepared, error) {
-		err := s.program.prepare(ctx, v)
-		return v.prepared, err
+		err := s.program.Prepare(ctx, v)
+		return v.Prepared, err
 	})
 }
 
 // perform does a step as it was decided.
-func (s *stepper) perform(m *dapwire.Message, t Target, d *stepping.Decision, thread int64) {
+func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Decision, thread int64) {
 	if err := d.Err(); err != nil {
-		s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
+		s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
 		return
 	}
 	if d.Action == stepping.Delegate {
@@ -89,7 +90,7 @@ func (s *stepper) perform(m *dapwire.Message, t Target, d *stepping.Decision, th
 		return
 	}
 	if err := t.Arm(d.Caller); err != nil {
-		s.wire.Client.Refuse(m, errStep, "Unable to step", err.Error())
+		s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
 		return
 	}
 	s.armed.Store(&t)

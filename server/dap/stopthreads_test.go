@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop/stoptest"
 	"github.com/clewdbg/clew/unwind"
@@ -26,7 +28,7 @@ func (s *played) threads() []dap.Thread {
 // TestListedThreads: threads without a goroutine are listed besides Delve's; where
 // Delve lists nothing, so are goroutines.
 func TestListedThreads(t *testing.T) {
-	const c = FirstID + stoptest.CThread
+	const c = debuggee.FirstID + stoptest.CThread
 	s := playProgram(t, stoptest.New(5), unwind.TrustCFI)
 	want := []dap.Thread{{Id: 1, Name: "* [Go 1] main.climb (Thread 100)"}, {Id: 2, Name: "[Go 2] main.climb"}, {Id: c, Name: "[Thread 200] leaf"}}
 	if got := s.threads(); !slices.Equal(got, want) {
@@ -55,7 +57,7 @@ func TestStoppedThread(t *testing.T) {
 	s := playProgram(t, program, unwind.TrustCFI)
 	s.events <- `{"seq":1,"type":"event","event":"stopped","body":{"reason":"breakpoint","threadId":0}}`
 	var body struct{ ThreadID int64 }
-	if m := s.message(); m.Decode("body", &body) != nil || body.ThreadID != FirstID+stoptest.CThread {
+	if m := s.message(); m.Decode("body", &body) != nil || body.ThreadID != debuggee.FirstID+stoptest.CThread {
 		t.Errorf("%s", m.Bytes())
 	}
 }
@@ -64,7 +66,7 @@ func TestStoppedThread(t *testing.T) {
 // it was found.
 func TestScopesOfClewsFrame(t *testing.T) {
 	s := playProgram(t, stoptest.New(10), unwind.TrustCFI)
-	frames, _ := s.page(FirstID+stoptest.CThread, 0, 10)
+	frames, _ := s.page(debuggee.FirstID+stoptest.CThread, 0, 10)
 	var scopes struct{ Scopes []dap.Scope }
 	if m := s.request("scopes", map[string]int64{"frameId": frames[3].ID}); m.Decode("body", &scopes) != nil || len(scopes.Scopes) != 2 {
 		t.Fatalf("%s", m.Bytes())
@@ -82,7 +84,7 @@ func TestScopesOfClewsFrame(t *testing.T) {
 // indices that the frames have in the stack.
 func TestClewStackOfThread(t *testing.T) {
 	s := playProgram(t, stoptest.New(10), unwind.TrustCFI)
-	m := s.request("clew/stack", page{ThreadID: FirstID + stoptest.CThread, StartFrame: 4, Levels: 3})
+	m := s.request("clew/stack", frames.Page{ThreadID: debuggee.FirstID + stoptest.CThread, StartFrame: 4, Levels: 3})
 	var body struct {
 		Frames []struct {
 			Index    int
@@ -94,7 +96,7 @@ func TestClewStackOfThread(t *testing.T) {
 	if m.Decode("body", &body) != nil || len(body.Frames) != 3 || body.Frames[0].Index != 4 || body.Frames[0].Strategy != stoptest.StrategyName || len(body.Segments) != 1 {
 		t.Errorf("%s", m.Bytes())
 	}
-	if m := s.request("clew/stack", page{ThreadID: 77}); m.Success || !strings.Contains(string(m.Bytes()), "no goroutine 77") {
+	if m := s.request("clew/stack", frames.Page{ThreadID: 77}); m.Success || !strings.Contains(string(m.Bytes()), "no goroutine 77") {
 		t.Errorf("%s", m.Bytes())
 	}
 }

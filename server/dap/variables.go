@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stop"
@@ -14,21 +16,21 @@ import (
 // variables handles the requests about variables and expressions.
 type variables struct {
 	wire   *wire.Bridge
-	state  *state
-	frames *frames
-	config *config
+	state  *debuggee.State
+	frames *frames.IDs
+	config *debuggee.Config
 	lender lender
 	run    *running
 }
 
 // lender has Delve answer about frames that only clew knows.
 type lender interface {
-	// frameOf finds the frame that a request is about; see [Proxy.frameOf].
-	frameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frameRef, known, ok bool)
-	// inFrame has Delve answer a request about a frame; see [Proxy.inFrame].
-	inFrame(ctx context.Context, m *dapwire.Message, ref frameRef, named bool) (answer *dapwire.Message, err error)
-	// mapReferences replaces Delve's references in an answer; see [Proxy.mapReferences].
-	mapReferences(answer *dapwire.Message, at stop.Moment, ref frameRef, list string)
+	// FrameOf finds the frame that a request is about; see [frames.Lender.FrameOf].
+	FrameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref frames.Ref, known, ok bool)
+	// InFrame has Delve answer a request about a frame; see [frames.Lender.InFrame].
+	InFrame(ctx context.Context, m *dapwire.Message, ref frames.Ref, named bool) (answer *dapwire.Message, err error)
+	// MapReferences replaces Delve's references in an answer; see [frames.Lender.MapReferences].
+	MapReferences(answer *dapwire.Message, at stop.Moment, ref frames.Ref, list string)
 }
 
 // onVariables returns the contents of clew's own scopes, and has Delve return those of
@@ -40,22 +42,22 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) {
 		Start              int    `json:"start"`
 		Count              int    `json:"count"`
 	}
-	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
+	if m.Decode("arguments", &args) != nil || args.VariablesReference < debuggee.FirstID {
 		v.wire.Up.Forward(m, nil)
 		return
 	}
-	at, h, ok := v.heldBy(m, args.VariablesReference, errVariables, "Unable to lookup variable")
+	at, h, ok := v.heldBy(m, args.VariablesReference, wire.VariablesFailed, "Unable to lookup variable")
 	if !ok {
 		return
 	}
-	if h.delve != 0 { // Delve has loaded them, or knows their addresses
-		setArgument(m, "variablesReference", h.delve)
-		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.lender.mapReferences(answer, at, h.frame, "variables") })
+	if h.Delve != 0 { // Delve has loaded them, or knows their addresses
+		wire.SetArgument(m, "variablesReference", h.Delve)
+		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.lender.MapReferences(answer, at, h.Frame, "variables") })
 		return
 	}
 	vars := []dap.Variable{}
 	if args.Filter != "indexed" { // all of clew's have names
-		vars = append(vars, pageOf(h.vars, args.Start, args.Count)...)
+		vars = append(vars, pageOf(h.Vars, args.Start, args.Count)...)
 	}
 	v.wire.Client.Respond(m, &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: vars}})
 }
@@ -71,13 +73,13 @@ func pageOf(vars []dap.Variable, start, count int) []dap.Variable {
 
 // heldBy finds what a variable reference of clew's stands for; ok is false if the request
 // was refused.
-func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop.Moment, h held, ok bool) {
-	at, stopped := v.state.at()
+func (v *variables) heldBy(m *dapwire.Message, id int64, errorID int, message string) (at stop.Moment, h frames.Held, ok bool) {
+	at, stopped := v.state.At()
 	if !stopped {
 		v.wire.Client.Refuse(m, errorID, message, "debuggee is running")
 		return at, h, false
 	}
-	h, err := v.frames.variables(at, id)
+	h, err := v.frames.Variables(at, id)
 	if err != nil {
 		v.wire.Client.Refuse(m, errorID, message, err.Error())
 		return at, h, false
@@ -93,30 +95,30 @@ func (v *variables) onSetVariable(ctx context.Context, m *dapwire.Message) {
 		VariablesReference int64  `json:"variablesReference"`
 		Name               string `json:"name"`
 	}
-	if m.Decode("arguments", &args) != nil || args.VariablesReference < FirstID {
+	if m.Decode("arguments", &args) != nil || args.VariablesReference < debuggee.FirstID {
 		v.run.onWrite(ctx, m)
 		return
 	}
-	at, h, ok := v.heldBy(m, args.VariablesReference, errSetVariable, message)
+	at, h, ok := v.heldBy(m, args.VariablesReference, wire.SetVariableFailed, message)
 	if !ok {
 		return
 	}
-	if h.delve == 0 {
-		v.wire.Client.Refuse(m, errSetVariable, message, "what clew has recovered cannot be changed")
+	if h.Delve == 0 {
+		v.wire.Client.Refuse(m, wire.SetVariableFailed, message, "what clew has recovered cannot be changed")
 		return
 	}
-	if v.isString(ctx, h.delve, args.Name) {
-		v.wire.Client.Refuse(m, errSetVariable, message, "for a new string the program would have to run, which it cannot from a frame that clew has recovered")
+	if v.isString(ctx, h.Delve, args.Name) {
+		v.wire.Client.Refuse(m, wire.SetVariableFailed, message, "for a new string the program would have to run, which it cannot from a frame that clew has recovered")
 		return
 	}
-	setArgument(m, "variablesReference", h.delve)
-	answer, err := v.lender.inFrame(ctx, m, h.frame, false)
+	wire.SetArgument(m, "variablesReference", h.Delve)
+	answer, err := v.lender.InFrame(ctx, m, h.Frame, false)
 	v.run.wrote()
 	if err != nil {
-		v.wire.Client.Refuse(m, errSetVariable, message, err.Error())
+		v.wire.Client.Refuse(m, wire.SetVariableFailed, message, err.Error())
 		return
 	}
-	v.lender.mapReferences(answer, at, h.frame, "")
+	v.lender.MapReferences(answer, at, h.Frame, "")
 	v.wire.Client.Send(answer)
 }
 
@@ -170,10 +172,10 @@ func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) {
 		return
 	}
 	if isConsoleCommand(args.Expression) {
-		if args.FrameID >= FirstID {
-			setArgument(m, "frameId", int64(0)) // Delve does not know it
+		if args.FrameID >= debuggee.FirstID {
+			wire.SetArgument(m, "frameId", int64(0)) // Delve does not know it
 		}
-	} else if args.FrameID >= FirstID {
+	} else if args.FrameID >= debuggee.FirstID {
 		v.evaluateInOwn(ctx, m, args.Expression)
 		return
 	}
@@ -181,8 +183,8 @@ func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) {
 		if calls(args.Expression) {
 			v.run.wrote()
 		}
-		if answer.Success && v.config.learn(args.Expression) {
-			v.state.writes() // frames that were kept have other paths
+		if answer.Success && v.config.Learn(args.Expression) {
+			v.state.Writes() // frames that were kept have other paths
 		}
 	})
 }
@@ -191,20 +193,20 @@ func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) {
 // would have to start from the innermost frame.
 func (v *variables) evaluateInOwn(ctx context.Context, m *dapwire.Message, expression string) {
 	const message = "Unable to evaluate expression"
-	at, ref, _, ok := v.lender.frameOf(m, errEvaluate, message)
+	at, ref, _, ok := v.lender.FrameOf(m, wire.EvaluateFailed, message)
 	if !ok {
 		return
 	}
 	if calls(expression) {
-		v.wire.Client.Refuse(m, errEvaluate, message, "calls are made from the innermost frame, not from one that clew has recovered")
+		v.wire.Client.Refuse(m, wire.EvaluateFailed, message, "calls are made from the innermost frame, not from one that clew has recovered")
 		return
 	}
-	answer, err := v.lender.inFrame(ctx, m, ref, true)
+	answer, err := v.lender.InFrame(ctx, m, ref, true)
 	if err != nil {
-		v.wire.Client.Refuse(m, errEvaluate, message, err.Error())
+		v.wire.Client.Refuse(m, wire.EvaluateFailed, message, err.Error())
 		return
 	}
-	v.lender.mapReferences(answer, at, ref, "")
+	v.lender.MapReferences(answer, at, ref, "")
 	v.wire.Client.Send(answer)
 }
 
@@ -219,18 +221,18 @@ func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) 
 	}
 	switch {
 	case m.Decode("arguments", &args) != nil:
-	case args.VariablesReference >= FirstID:
-		_, h, ok := v.heldBy(m, args.VariablesReference, errDataBreak, message)
+	case args.VariablesReference >= debuggee.FirstID:
+		_, h, ok := v.heldBy(m, args.VariablesReference, wire.DataBreakpointFailed, message)
 		if !ok {
 			return
 		}
-		if h.delve == 0 {
-			v.wire.Client.Refuse(m, errDataBreak, message, "this is no variable of the program, which clew has recovered")
+		if h.Delve == 0 {
+			v.wire.Client.Refuse(m, wire.DataBreakpointFailed, message, "this is no variable of the program, which clew has recovered")
 			return
 		}
-		setArgument(m, "variablesReference", h.delve)
-	case args.VariablesReference == 0 && args.FrameID >= FirstID:
-		v.wire.Client.Refuse(m, errDataBreak, message, "in a frame that clew has recovered data breakpoints are set on the variables in its scopes")
+		wire.SetArgument(m, "variablesReference", h.Delve)
+	case args.VariablesReference == 0 && args.FrameID >= debuggee.FirstID:
+		v.wire.Client.Refuse(m, wire.DataBreakpointFailed, message, "in a frame that clew has recovered data breakpoints are set on the variables in its scopes")
 		return
 	}
 	v.wire.Up.Forward(m, nil)

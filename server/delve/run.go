@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
@@ -152,8 +153,10 @@ func (p *program) Locate(loc string) ([]uint64, error) {
 	}
 	var addrs []uint64
 	for _, l := range locs {
-		if l.PC != 0 {
-			addrs = append(addrs, l.PC)
+		for _, pc := range append(l.PCs, l.PC) { // PC is the first of PCs, where there are any
+			if pc != 0 && !slices.Contains(addrs, pc) {
+				addrs = append(addrs, pc)
+			}
 		}
 	}
 	if len(addrs) == 0 {

@@ -220,3 +220,18 @@ func TestSwift(t *testing.T) {
 		t.Errorf("%v %s", err, b.String())
 	}
 }
+
+// TestNames: short names are for tables on a terminal; a file has them whole.
+func TestNames(t *testing.T) {
+	stack := unwind.Stack{Frames: []unwind.Frame{{Function: "void std::sort<int*>(int*, int*)"}}}
+	for names, want := range map[export.Names]bool{export.ShortNames: true, export.FullNames: false, "": false} {
+		var b strings.Builder
+		set := export.Set{Arch: unwind.AMD64, Stacks: []unwind.Stack{stack}, Names: names}
+		if err := set.Write(&b, "text"); err != nil {
+			t.Fatal(err)
+		}
+		if short := !strings.Contains(b.String(), "std::sort<int*>(int*, int*)"); short != want || !strings.Contains(b.String(), "std::sort") {
+			t.Errorf("names %q:\n%s", names, b.String())
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 
 	"github.com/google/pprof/profile"
@@ -21,11 +22,35 @@ import (
 // to: profile.proto wants an address within the calling instruction. Frames have
 // their names and lines with them, so that pprof needs no files.
 func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
-	b := profileBuilder{
-		arch: arch, images: images,
+	b := newProfile(arch)
+	for i := range stacks {
+		b.stack(&stacks[i], images)
+	}
+	return b.write(w)
+}
+
+// Profiled is a stack for a profile, with the images of its own process.
+type Profiled struct {
+	Stack  unwind.Stack
+	Images *imagemap.ImageMap // may be nil
+}
+
+// PprofOf is [Pprof] for stacks that need not be of one process. Frames without a
+// trust have no such label.
+func PprofOf(w io.Writer, arch unwind.Arch, stacks iter.Seq[Profiled]) error {
+	b := newProfile(arch)
+	for s := range stacks {
+		b.stack(&s.Stack, s.Images)
+	}
+	return b.write(w)
+}
+
+func newProfile(arch unwind.Arch) *profileBuilder {
+	return &profileBuilder{
+		arch:      arch,
 		functions: make(map[profile.Function]*profile.Function),
 		locations: make(map[string]*profile.Location),
-		mappings:  make(map[uint64]*profile.Mapping),
+		mappings:  make(map[mappingKey]*profile.Mapping),
 		out: &profile.Profile{
 			SampleType:        []*profile.ValueType{{Type: "stack", Unit: "count"}},
 			DefaultSampleType: "stack",
@@ -33,9 +58,9 @@ func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagema
 			Period:            1,
 		},
 	}
-	for i := range stacks {
-		b.stack(&stacks[i])
-	}
+}
+
+func (b *profileBuilder) write(w io.Writer) error {
 	if err := b.out.CheckValid(); err != nil {
 		return fmt.Errorf("stacks as a profile: %w", err)
 	}
@@ -45,17 +70,22 @@ func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagema
 	return nil
 }
 
+// mappingKey tells images apart, also of several processes.
+type mappingKey struct {
+	start, limit  uint64
+	path, buildID string
+}
+
 // profileBuilder adds every function, location and mapping once.
 type profileBuilder struct {
 	arch      unwind.Arch
-	images    *imagemap.ImageMap
 	out       *profile.Profile
 	functions map[profile.Function]*profile.Function
-	locations map[string]*profile.Location // by address and lines
-	mappings  map[uint64]*profile.Mapping  // by base
+	locations map[string]*profile.Location // by address, mapping and lines
+	mappings  map[mappingKey]*profile.Mapping
 }
 
-func (b *profileBuilder) stack(s *unwind.Stack) {
+func (b *profileBuilder) stack(s *unwind.Stack, images *imagemap.ImageMap) {
 	sample := &profile.Sample{Value: []int64{1}, Label: map[string][]string{"stop": {s.Stop.String()}}}
 	if s.Goroutine != 0 {
 		sample.Label["goroutine"] = []string{strconv.FormatUint(s.Goroutine, 10)}
@@ -77,10 +107,10 @@ func (b *profileBuilder) stack(s *unwind.Stack) {
 			continue
 		}
 		lowest = min(lowest, f.Trust)
-		sample.Location = append(sample.Location, b.location(f, lines))
+		sample.Location = append(sample.Location, b.location(f, lines, images))
 		lines = nil
 	}
-	if len(sample.Location) > 0 {
+	if len(sample.Location) > 0 && lowest != unwind.TrustNone {
 		sample.Label["trust"] = []string{lowest.String()}
 	}
 	b.out.Sample = append(b.out.Sample, sample)
@@ -97,30 +127,35 @@ func (b *profileBuilder) function(f *unwind.Frame) *profile.Function {
 	return fn
 }
 
-func (b *profileBuilder) location(f *unwind.Frame, lines []profile.Line) *profile.Location {
+func (b *profileBuilder) location(f *unwind.Frame, lines []profile.Line, images *imagemap.ImageMap) *profile.Location {
 	addr := uint64(f.PC.Lookup(b.arch))
+	mapping := b.mapping(addr, images)
 	key := strconv.FormatUint(addr, 16)
+	if mapping != nil {
+		key += fmt.Sprintf(" in %d", mapping.ID)
+	}
 	for _, l := range lines {
 		key += fmt.Sprintf(" %d:%d", l.Function.ID, l.Line)
 	}
 	loc, ok := b.locations[key]
 	if !ok {
-		loc = &profile.Location{ID: uint64(len(b.locations) + 1), Address: addr, Line: lines, Mapping: b.mapping(addr)}
+		loc = &profile.Location{ID: uint64(len(b.locations) + 1), Address: addr, Line: lines, Mapping: mapping}
 		b.locations[key] = loc
 		b.out.Location = append(b.out.Location, loc)
 	}
 	return loc
 }
 
-func (b *profileBuilder) mapping(addr uint64) *profile.Mapping {
-	if b.images == nil {
+func (b *profileBuilder) mapping(addr uint64, images *imagemap.ImageMap) *profile.Mapping {
+	if images == nil {
 		return nil
 	}
-	img, ok := b.images.Lookup(addr)
+	img, ok := images.Lookup(addr)
 	if !ok {
 		return nil
 	}
-	m, ok := b.mappings[img.Base]
+	key := mappingKey{img.Base, img.EndOfText, img.Path, string(img.BuildID)}
+	m, ok := b.mappings[key]
 	if !ok {
 		// The image's lowest byte is the file's first.
 		m = &profile.Mapping{
@@ -128,7 +163,7 @@ func (b *profileBuilder) mapping(addr uint64) *profile.Mapping {
 			// The profile has all that is known; pprof must not look for more in files.
 			HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 		}
-		b.mappings[img.Base] = m
+		b.mappings[key] = m
 		b.out.Mapping = append(b.out.Mapping, m)
 	}
 	return m

@@ -30,10 +30,24 @@ type Set struct {
 	// Snapshot makes a snapshot of the stacks; nil where the memory that was read for them was
 	// not kept.
 	Snapshot func() (*snapshot.Snapshot, error)
+	// Names says how text shows names of functions.
+	Names Names
 	// All is set where all stacks were asked for: as CBF they make a folder, however
 	// many there are.
 	All bool
 }
+
+// Names is how long names of functions are in text.
+type Names string
+
+// The choices: as they are, or without arguments of templates and functions. The
+// zero value means short on a terminal, whose lines are not long, and full elsewhere.
+const (
+	FullNames  Names = "full"
+	ShortNames Names = "short"
+)
+
+func (n Names) short(w io.Writer) bool { return n == ShortNames || n == "" && Terminal(w) }
 
 // FormatError says that there is no such format.
 type FormatError struct{ Format string }
@@ -51,7 +65,7 @@ func (s *Set) folder() bool { return s.All || len(s.Stacks) != 1 }
 func (s *Set) Write(w io.Writer, format string) error {
 	switch format {
 	case "text":
-		return Text(w, s.Stacks, TextOptions{Color: Color(w), SegmentName: s.segmentName})
+		return Text(w, s.Stacks, TextOptions{Color: Color(w), Short: s.Names.short(w), SegmentName: s.segmentName})
 	case "json":
 		return JSON(w, s.Arch, s.Stacks, false)
 	case "swift":

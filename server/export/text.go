@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -21,6 +22,9 @@ type TextOptions struct {
 	Color bool
 	// Verbose adds to every frame the rule by which it is left.
 	Verbose bool
+	// Short leaves arguments of templates and functions out of names; see
+	// [names.Short].
+	Short bool
 	// SegmentName describes a stack segment by its index in [unwind.Frame]:
 	// "g0 stack". May be nil.
 	SegmentName func(s *unwind.Stack, segment int) string
@@ -29,8 +33,13 @@ type TextOptions struct {
 // Color says whether colours should go to w: it is a terminal, and the user has
 // not set NO_COLOR (https://no-color.org).
 func Color(w io.Writer) bool {
+	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Terminal says whether w is a terminal.
+func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Text writes a table for every stack, one line a frame: how it was found and
@@ -124,7 +133,7 @@ func (t *table) stack(s *unwind.Stack) {
 		width[c] = len(text)
 	}
 	for i := range s.Frames {
-		rows[i] = frameRow(i, &s.Frames[i])
+		rows[i] = t.frameRow(i, &s.Frames[i])
 		for c, text := range rows[i] {
 			if n := utf8.RuneCountInString(text); c != colFunction || n <= maxFunctionColumn {
 				width[c] = max(width[c], n)
@@ -214,13 +223,17 @@ func (t *table) stop(s *unwind.Stack) {
 	t.out.WriteByte('\n')
 }
 
-func frameRow(index int, f *unwind.Frame) row {
+func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
+	function := f.Function
+	if o.Short {
+		function = names.Short(function)
+	}
 	r := row{
 		colIndex:    strconv.Itoa(index),
 		colTrust:    f.Trust.String(),
 		colStrategy: Clean(f.Strategy),
 		colPC:       fmt.Sprintf("%#x", f.PC.Raw()),
-		colFunction: Clean(f.Function),
+		colFunction: Clean(function),
 	}
 	image := ""
 	if f.Image != "" {

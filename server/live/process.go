@@ -25,7 +25,9 @@ type Process struct {
 	source  Source
 	place   place
 	files   codemap.Files
-	last    *loaded // at the last stop that was looked at
+	// generated names code outside of images.
+	generated codemap.Generated
+	last      *loaded // at the last stop that was looked at
 }
 
 // loaded is what a process has mapped at a stop. It is not changed once it is
@@ -36,6 +38,7 @@ type loaded struct {
 	executable, writable unwind.RangeSet
 	images               *imagemap.ImageMap
 	code                 *codemap.Map
+	generatedErr         error // what of the names of generated code could not be read
 }
 
 // NewProcess makes a Process of a session.
@@ -103,9 +106,18 @@ func (p *Process) Read(record bool) (*View, error) {
 			Executable: now.executable, Writable: now.writable, Code: now.code,
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
-		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.code.Notes(), About: now.code.About(),
+		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.notes(), About: now.code.About(),
 	}
 	return v, nil
+}
+
+// notes lists what could not be used.
+func (l *loaded) notes() []string {
+	out := l.code.Notes()
+	if l.generatedErr != nil {
+		out = append(out, "names of generated code: "+strings.ReplaceAll(l.generatedErr.Error(), "\n", "; "))
+	}
+	return out
 }
 
 // View is [Process.Look] for package stop.
@@ -135,15 +147,33 @@ func (p *Process) load() (*loaded, error) {
 		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
 	}
 	p.files.Arch = p.source.Arch()
+	if p.files.Ask == nil {
+		p.files.Ask = debugFiles()
+	}
 	open := p.place.opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {
 		now.code = codemap.New(p.source.Arch(), now.images, open)
 	}
+	p.nameGenerated(now)
 	p.files.Sweep()
 	p.source.KnowCode(now.code.CodeOf)
 	return now, nil
+}
+
+// nameGenerated names code that the process has generated, where there is any. What
+// cannot be read of it costs names only.
+func (p *Process) nameGenerated(now *loaded) {
+	if !anonymousCode(now.maps) {
+		return
+	}
+	pid := 0
+	if r, ok := p.place.(running); ok {
+		pid = r.Pid()
+	}
+	code, err := p.generated.Read(pid, unwind.ReaderAt{Memory: p.place.memory()}, now.code)
+	now.code, now.generatedErr = code, err
 }
 
 // readMaps reads /proc/PID/maps in large pieces: the kernel takes its time for

@@ -54,7 +54,7 @@ func startLoading(t *testing.T) *loading {
 			t.Error(err)
 		}
 	})
-	if _, err := RunTo(context.Background(), l.Session, "pause_here", nil); err != nil {
+	if _, err := RunTo(context.Background(), l.Session, nil, "pause_here"); err != nil {
 		t.Fatal(err)
 	}
 	return l

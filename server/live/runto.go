@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/clewdbg/clew/server/delve"
@@ -56,21 +58,22 @@ func (e *UnknownLocationError) Error() string {
 }
 
 // RunTo is [Process.RunTo] of a process that is new.
-func RunTo(ctx context.Context, s *delve.Session, location string, notify func(string)) (delve.Stop, error) {
-	return NewProcess(s).RunTo(ctx, location, notify)
+func RunTo(ctx context.Context, s *delve.Session, notify func(string), locations ...string) (delve.Stop, error) {
+	return NewProcess(s).RunTo(ctx, notify, locations...)
 }
 
-// RunTo resumes the program until it stops by itself, or at a location. The
-// breakpoint for a location in a library is set when the library is loaded; notify
-// gets a message when clew waits for that, and when the program stops by itself
-// first. When ctx ends before the program stops, the error is the context's cause.
-func (p *Process) RunTo(ctx context.Context, location string, notify func(string)) (delve.Stop, error) {
+// RunTo lets the program run until it stops by itself, or at one of the locations. A
+// location in a library that is not loaded yet is set when it is; notify is
+// told when clew waits for that, and when the program stops by itself first. When
+// ctx ends before the program stops, the error is the context's cause.
+func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...string) (delve.Stop, error) {
 	s := p.session
-	r := &runner{session: s, process: p, location: location, notify: notify, notGo: s.InLibrary()}
-	if location != "" {
-		if err := r.start(); err != nil {
-			return delve.Stop{}, err
-		}
+	r := &runner{session: s, process: p, notify: notify, notGo: s.InLibrary()}
+	for _, location := range locations {
+		r.targets = append(r.targets, target{location: location})
+	}
+	if err := r.start(); err != nil {
+		return delve.Stop{}, err
 	}
 	fatal, err := r.stopWhereFatal()
 	if err != nil {
@@ -99,24 +102,25 @@ func (p *Process) RunTo(ctx context.Context, location string, notify func(string
 // the program cannot reach it. At a stop where libraries may have been loaded the
 // program goes on.
 func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
+	missing := r.unplaced()
 	switch {
 	case stop.Reason == delve.StopExited:
-		return false, &ExitError{Status: stop.ExitStatus, Location: r.location, NotGo: r.notGo}
-	case stop.Reason == delve.StopLibrary && (r.location == "" || r.target != 0):
-		return false, nil // Delve stops here in a C program, to set breakpoints in Go
-	case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && stop.Breakpoint != r.target:
+		return false, &ExitError{Status: stop.ExitStatus, Location: strings.Join(r.locations(), ", "), NotGo: r.notGo}
+	case stop.Reason == delve.StopLibrary && len(missing) == 0:
+		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
+	case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && !r.reached(stop):
 		return false, r.libraries()
-	case r.location != "" && r.target == 0 && stop.Reason != delve.StopManual:
-		return false, &UnknownLocationError{Location: r.location, Stopped: stop.Reason}
+	case len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != delve.StopManual:
+		return false, &UnknownLocationError{Location: missing[0], Stopped: stop.Reason}
 	}
 	r.elsewhere(stop)
 	return true, nil
 }
 
-// elsewhere notifies the user that the program has stopped before the location.
+// elsewhere says that a program has stopped before it came to a location.
 func (r *runner) elsewhere(stop delve.Stop) {
-	if r.location != "" && stop.Breakpoint != r.target {
-		r.say("the program stopped by itself (%s) before it reached %q", stop.Reason, r.location)
+	if len(r.targets) > 0 && !r.reached(stop) {
+		r.say("the program stopped by itself (%s) before it reached %q", stop.Reason, strings.Join(r.locations(), ", "))
 	}
 }
 
@@ -126,15 +130,44 @@ func (r *runner) say(format string, args ...any) {
 	}
 }
 
-// runner sets the breakpoint for a location as soon as it is known.
+// runner places the breakpoints for locations, sooner or later.
 type runner struct {
-	session  *delve.Session
-	process  *Process
+	session *delve.Session
+	process *Process
+	notify  func(string)
+	notGo   bool // the executable has no Go code
+	targets []target
+	held    []uint64 // addresses of the targets' breakpoints
+	waiting []int    // breakpoints where libraries come
+}
+
+// target is a location to stop at.
+type target struct {
 	location string
-	notify   func(string)
-	notGo    bool  // the executable has no Go code
-	target   int   // breakpoint at the location, 0 until it is placed
-	waiting  []int // breakpoints where libraries may have been loaded
+	placed   bool
+	id       int // of its breakpoint; 0 where another target has one there
+}
+
+func (r *runner) locations() (out []string) {
+	for _, t := range r.targets {
+		out = append(out, t.location)
+	}
+	return out
+}
+
+// unplaced lists the locations that are not known yet.
+func (r *runner) unplaced() (out []string) {
+	for _, t := range r.targets {
+		if !t.placed {
+			out = append(out, t.location)
+		}
+	}
+	return out
+}
+
+// reached says whether a stop is at one of the locations.
+func (r *runner) reached(stop delve.Stop) bool {
+	return stop.Breakpoint != 0 && slices.ContainsFunc(r.targets, func(t target) bool { return t.id == stop.Breakpoint })
 }
 
 // fatalFunctions are the functions in which Go's runtime ends a program: after a panic,
@@ -164,9 +197,9 @@ func (r *runner) stopWhereFatal() (id int, err error) {
 	return id, nil
 }
 
-// start sets the breakpoint. If its location is not known yet, start sets one where
-// it may become known: at main.main, or at the entry point, when the libraries that
-// the program is linked with are loaded.
+// start places the breakpoints, or one at the moment from which on they may be
+// possible: the program's own main function, or its entry point, when the libraries
+// that it is linked with are there. From there on, every change of the loader's list.
 func (r *runner) start() error {
 	if ok, err := r.place(); ok || err != nil {
 		return err
@@ -178,7 +211,10 @@ func (r *runner) start() error {
 		main = []uint64{entry}
 	}
 	if err != nil {
-		return fmt.Errorf("location %q is not known, and neither is where to wait for it: %w", r.location, err)
+		return fmt.Errorf("location %q is not known, and neither is where to wait for it: %w", r.unplaced()[0], err)
+	}
+	if main = r.without(main); len(main) == 0 {
+		return nil // it is one of the locations: the program stops there anyway
 	}
 	id, err := r.session.BreakAt(main...)
 	if err != nil {
@@ -211,9 +247,11 @@ func (r *runner) libraries() error {
 		return err
 	}
 	if len(hooks) == 0 { // a static program: nothing will be loaded
-		return &UnknownLocationError{Location: r.location}
+		return &UnknownLocationError{Location: r.unplaced()[0]}
 	}
-	r.say("location %q is not known yet: waiting for a library that has it", r.location)
+	for _, location := range r.unplaced() {
+		r.say("location %q is not known yet: waiting for a library that has it", location)
+	}
 	id, err := r.session.BreakAt(hooks...)
 	if err != nil {
 		return fmt.Errorf("breakpoint at the dynamic loader's %s: %w", loaderHook, err)
@@ -222,20 +260,41 @@ func (r *runner) libraries() error {
 	return nil
 }
 
-// place sets the breakpoint if the location is known now: to Delve, or by a
-// symbol of an image.
+// place sets the breakpoints of the locations that are known now: to Delve, or by a
+// symbol of an image. It reports whether all are.
 func (r *runner) place() (bool, error) {
-	addrs, err := r.session.Locate(r.location)
-	if errors.Is(err, delve.ErrNoLocation) {
-		addrs, err = r.symbols(r.location)
+	all := true
+	for i := range r.targets {
+		t := &r.targets[i]
+		if t.placed {
+			continue
+		}
+		addrs, err := r.session.Locate(t.location)
+		if errors.Is(err, delve.ErrNoLocation) {
+			addrs, err = r.symbols(t.location)
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(addrs) == 0 {
+			all = false
+			continue
+		}
+		t.placed = true
+		if addrs = r.without(addrs); len(addrs) == 0 {
+			continue
+		}
+		if t.id, err = r.session.BreakAt(addrs...); err != nil {
+			return false, fmt.Errorf("breakpoint at %q: %w", t.location, err)
+		}
+		r.held = append(r.held, addrs...)
 	}
-	if err != nil || len(addrs) == 0 {
-		return false, err
-	}
-	if r.target, err = r.session.BreakAt(addrs...); err != nil {
-		return false, fmt.Errorf("breakpoint at %q: %w", r.location, err)
-	}
-	return true, nil
+	return all, nil
+}
+
+// without returns the addresses that no target has a breakpoint at.
+func (r *runner) without(addrs []uint64) []uint64 {
+	return slices.DeleteFunc(addrs, func(addr uint64) bool { return slices.Contains(r.held, addr) })
 }
 
 func (r *runner) symbols(name string) ([]uint64, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
@@ -84,8 +85,9 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 // a thread's registers nor for a stack's memory.
 var errNothingElse = errors.New("the Delve server takes one client only, so clew cannot read registers and stacks; start it with --headless --accept-multiclient")
 
-// reach opens another connection to the server, to read registers and memory.
-func (s *server) reach(ctx context.Context) (dap.Target, stop.Program, error) {
+// reach reaches the program by a connection of its own, on which the server is
+// asked for registers and memory.
+func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, error) {
 	several, err := s.up.takesSeveral(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/proxy"
@@ -126,9 +126,11 @@ func run(t *testing.T, s *server) (addr string, stop context.CancelFunc, wait fu
 // none has no strategies: there is no program to read.
 type none struct{}
 
-func (none) Check(dap.StrategyConfig) error { return nil }
+func (none) Check(debuggee.StrategyConfig) error { return nil }
 
-func (none) Open(dap.StrategyConfig) (*dap.Strategies, error) { return nil, errors.New("none") }
+func (none) Open(debuggee.StrategyConfig) (*debuggee.Strategies, error) {
+	return nil, errors.New("none")
+}
 
 type client struct {
 	t *testing.T

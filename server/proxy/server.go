@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
 )
 
@@ -24,7 +24,7 @@ type Config struct {
 	Announce func(net.Addr)
 	// Strategies, DebugFolders, Patience and MaxMessage are those of
 	// [dap.Options].
-	Strategies   dap.StrategySource
+	Strategies   debuggee.StrategySource
 	DebugFolders []string
 	Patience     time.Duration
 	MaxMessage   int

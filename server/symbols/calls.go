@@ -1,6 +1,10 @@
 package symbols
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/clewdbg/clew/server/names"
+)
 
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
@@ -11,6 +15,9 @@ type Call struct {
 	// function and all that is inlined there, so that nothing is missing in the chain.
 	// Else the name is a symbol's.
 	Described bool
+	// Label is where Function's symbol is, if that is all that is known: the
+	// instruction may belong to another function behind it. 0 for certain ones.
+	Label uint64
 }
 
 // Calls returns the functions that the instruction at vaddr belongs to: the
@@ -22,7 +29,7 @@ func (f *File) Calls(vaddr uint64) []Call {
 		if fn, ok := t.Func(vaddr); ok && fn.HasTables() {
 			var out []Call
 			for c := range fn.Calls(vaddr) {
-				out = append(out, Call{c.Name, c.File, c.Line, true})
+				out = append(out, Call{Function: c.Name, File: c.File, Line: c.Line, Described: true})
 			}
 			return out
 		}
@@ -77,7 +84,10 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 			out := make([]Call, len(calls))
 			for i := range calls {
 				c := &calls[i]
-				out[i] = Call{nameOf(c, fn.name), c.File, c.Line, c.Function}
+				out[i] = Call{Function: nameOf(c, fn.name), File: c.File, Line: c.Line, Described: c.Function}
+				if fn.guess && !c.Function {
+					out[i].Label = fn.start
+				}
 			}
 			return out
 		}
@@ -85,5 +95,9 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	if !named {
 		return nil
 	}
-	return []Call{{Function: Demangle(fn.name)}}
+	c := Call{Function: names.Demangle(fn.name)}
+	if fn.guess {
+		c.Label = fn.start
+	}
+	return []Call{c}
 }

@@ -51,6 +51,14 @@ type DebugSearch struct {
 	Known   string   // the path by which the file is known, where it is opened by another
 	Beside  string   // the folder that it lies in
 	Folders []string // of debug files
+	Also    string   // a debug file that was found elsewhere by build ID; "" for none
+}
+
+// WantsDebugFile says whether the file has neither DWARF nor a separate debug file
+// and could be known elsewhere by its build ID.
+func (f *File) WantsDebugFile() bool {
+	ef, ok := f.object.(*elfFile)
+	return ok && len(f.buildID) > 0 && ef.debug == nil && !hasDWARF(ef.File)
 }
 
 // OpenWithDebug opens the file at path, and its separate debug file where there
@@ -123,6 +131,9 @@ func (f *File) candidates(ef *elfFile, where DebugSearch) (out []candidate) {
 		for _, folder := range where.Folders {
 			out = append(out, candidate{path: filepath.Join(folder, ".build-id", id[:2], id[2:]+".debug")})
 		}
+	}
+	if where.Also != "" {
+		out = append(out, candidate{path: where.Also})
 	}
 	name, crc, ok := ef.debugLink()
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/internal/dwarfline"
+	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
 // maxDebug bounds a decompressed debug section, in bytes.
@@ -145,7 +146,7 @@ func nameOf(c *dwarfline.Call, symbol string) string {
 	if !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)) {
 		name = symbol
 	}
-	return Demangle(name)
+	return names.Demangle(name)
 }
 
 // isCloneOf says whether a symbol names a part or a variant of a function.
@@ -156,7 +157,7 @@ func isCloneOf(symbol, name string) bool {
 
 // mangles says whether a symbol is the mangled name of a function with that name.
 func mangles(symbol, name string) bool {
-	short := demangleShort(symbol)
+	short := names.Short(names.Demangle(symbol))
 	if i := strings.LastIndex(short, "::"); i >= 0 {
 		short = short[i+2:]
 	}

@@ -8,7 +8,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -115,7 +115,7 @@ func (f *elfFile) readFunctions() []function {
 	if more == nil {
 		more = f.readMini()
 	}
-	return readFunctions(f.File, more, f.moved)
+	return readFunctions(f.File, more, f.moved, f.boundLabels)
 }
 
 func (f *elfFile) fullSymbols() bool {

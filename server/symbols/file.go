@@ -11,7 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -20,6 +20,9 @@ type File struct {
 	object
 	buildID  []byte
 	problems []error
+
+	dataOnce sync.Once
+	data     map[string]uint64 // see [File.Data]
 
 	goTable   func() *gotab.Table
 	functions func() []function

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/ianlancetaylor/demangle"
+	"github.com/clewdbg/clew/server/names"
 )
 
 // function is a function of the symbol tables.
@@ -15,6 +15,7 @@ type function struct {
 	name       string // as in the file
 	reach      uint64 // the highest end of this function and all before it
 	sized      bool   // the symbol has a size: end is its own
+	guess      bool   // what lies behind start may be another function: end is no proof
 	rank       int    // which of several names for one address to prefer; higher is better
 }
 
@@ -33,8 +34,9 @@ type Bounds struct {
 
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
 // one for each; debug is the separate debug file, or the small one within, nil if there
-// is none. A file without section headers has dynamic symbols all the same.
-func readFunctions(f, debug *elf.File, moved uint64) []function {
+// is none. A file without section headers has dynamic symbols all the same. bound
+// is told of them before they count.
+func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []function {
 	var out []function
 	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
 		symbols, err := read()
@@ -67,7 +69,6 @@ func readFunctions(f, debug *elf.File, moved uint64) []function {
 	})
 	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
 	out = dropLabels(out)
-	reach := uint64(0)
 	for i := range out {
 		if !out[i].sized {
 			out[i].end = sectionEnd(f, out[i].start)
@@ -75,6 +76,10 @@ func readFunctions(f, debug *elf.File, moved uint64) []function {
 				out[i].end = out[i+1].start
 			}
 		}
+	}
+	bound(out)
+	reach := uint64(0)
+	for i := range out {
 		reach = max(reach, out[i].end)
 		out[i].reach = reach
 	}
@@ -219,7 +224,7 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 	if !ok {
 		return Bounds{}, false
 	}
-	b := Bounds{Name: Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
+	b := Bounds{Name: names.Demangle(fn.name), Start: fn.start, End: fn.end, Exact: fn.sized && !fragment(fn.name)}
 	if name, _, cold := strings.Cut(fn.name, ".cold"); cold {
 		b.Whole = f.uniqueAddress(name)
 	}
@@ -251,7 +256,7 @@ func (f *File) Complete() bool {
 func (f *File) Find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
-		if fn.name == name || strings.HasPrefix(fn.name, "_") && Demangle(fn.name) == name {
+		if fn.name == name || strings.HasPrefix(fn.name, "_") && names.Demangle(fn.name) == name {
 			out = append(out, fn.start)
 		}
 	}
@@ -263,20 +268,4 @@ func (f *File) Find(name string) []uint64 {
 		}
 	}
 	return out
-}
-
-// maxName bounds a demangled name, as a power of 2 in bytes: short mangled names
-// can stand for huge ones.
-const maxName = 14
-
-// Demangle returns the name that a C++ or Rust compiler mangled; other names,
-// Swift's among them, come back as they are.
-func Demangle(name string) string {
-	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxName))
-}
-
-// demangleShort returns a mangled name without parameters and template arguments; other
-// names as they are.
-func demangleShort(name string) string {
-	return demangle.Filter(name, demangle.NoClones, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxName))
 }

@@ -81,26 +81,6 @@ func TestFunctionBounds(t *testing.T) {
 	}
 }
 
-func TestDemangle(t *testing.T) {
-	for name, want := range map[string]string{
-		"_ZN3foo3barEi":                          "foo::bar(int)",
-		"_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
-		"_RNvCs1234_7mycrate3foo":                "mycrate::foo",
-		"main.main":                              "main.main",
-		"_start":                                 "_start",
-		"_Z":                                     "_Z",
-	} {
-		if got := Demangle(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
-	}
-	// Each S_ stands for all before: a short name for an endless one.
-	bomb := "_Z1f1aIiE" + strings.Repeat("S_IS_S_E", 200)
-	if n := len(Demangle(bomb)); n > 1<<maxName && n > len(bomb) {
-		t.Errorf("%d bytes of mangled name become %d", len(bomb), n)
-	}
-}
-
 // Code that the linker drops keeps its lines at address 0, where they would
 // cover the real code of a position-independent program.
 func TestLinesOfDroppedCode(t *testing.T) {

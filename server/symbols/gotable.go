@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"iter"
 
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 )
 
 // goSource finds Go's function table and the data that belongs to it.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 )
 
 // An image that was read from memory has no sections: Go's table is somewhere in a

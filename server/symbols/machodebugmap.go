@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/clewdbg/clew/imagemap/macho"
-	"github.com/clewdbg/clew/server/internal/dwarfline"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
 // described is debugging information, of one file or of several.

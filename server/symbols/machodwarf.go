@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdbg/clew/server/internal/dwarfline"
-	"github.com/clewdbg/clew/server/internal/gotab"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 )
 
 // dwarfSegment holds DWARF. It is in separate debug files, and in Go's programs.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/server/internal/gotab/testprog"
+	"github.com/clewdbg/clew/server/symbols/gotab/testprog"
 	"github.com/clewdbg/clew/unwind"
 )
 

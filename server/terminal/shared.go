@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/clewdbg/clew/server/corefile"
-	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
@@ -69,7 +69,7 @@ func (s *shared) InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, erro
 	return inserted, nil
 }
 
-// Wrote implements [dap.Shared].
+// Wrote implements [debuggee.Shared].
 func (s *shared) Wrote() { s.server.changed() }
 
 // Close closes what the editor's session has opened; the program goes on.
@@ -81,7 +81,7 @@ func (s *shared) Close() error {
 }
 
 // reach returns the program to an editor.
-func (s *server) reach(context.Context) (dap.Target, stop.Program, error) {
+func (s *server) reach(context.Context) (debuggee.Target, stop.Program, error) {
 	session, err := delve.Over(s.dbg)
 	if err != nil {
 		return nil, nil, err

@@ -15,7 +15,7 @@ import (
 // MaxNeed is the most memory in bytes that a walk may ask for at once.
 const MaxNeed = 64 << 10
 
-// Options says what the suite is to test an unwinder with.
+// Options are the suite's input for an unwinder.
 type Options struct {
 	// Images is sent to every new unwinder first.
 	Images unwind.ImageDelta
@@ -111,7 +111,7 @@ func newSession(newUnwinder func() unwind.Unwinder, opts Options) (*session, err
 
 func (s *session) close() {
 	if c, ok := s.unwinder.(io.Closer); ok {
-		_ = c.Close() // the test is over; what it found is what counts
+		_ = c.Close() // the test is over; only its findings count
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *session) yield(ranges ...unwind.Range) error {
 	})
 }
 
-// walk makes walks and checks every answer for what no answer may be.
+// walk makes walks and checks the validity of every answer.
 func (s *session) walk(requests ...unwind.WalkRequest) (results []unwind.WalkResult, err error) {
 	err = s.call("Walk", func(ctx context.Context) (err error) {
 		results, err = s.unwinder.Walk(ctx, requests)

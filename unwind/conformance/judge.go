@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// judge says what no answer to a request may be.
+// judge returns the fault of an answer that no request may have.
 func judge(d *unwind.Description, request *unwind.WalkRequest, result *unwind.WalkResult) error {
 	if n := len(result.Steps); n > request.MaxFrames {
 		return fmt.Errorf("%d steps where %d were the limit", n, request.MaxFrames)

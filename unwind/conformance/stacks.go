@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
 
-// recordsCode is where the code of [FrameRecords] is said to be.
+// recordsCode is the alleged address of the code of [FrameRecords].
 const recordsCode = 0x40_0000
 
 // FrameRecords makes a walk over a chain of frame records on amd64 or arm64

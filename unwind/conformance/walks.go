@@ -46,7 +46,8 @@ func checkWalks(s *session) error {
 	return nil
 }
 
-// checkStarved begins without memory and gives each walk only what it asks for.
+// checkStarved begins without memory and passes each walk only the memory it
+// asks for.
 func checkStarved(s *session) error {
 	return s.eachWalk(func(request unwind.WalkRequest, all unwind.WalkResult) error {
 		memory := request.Stack

@@ -1,23 +1,23 @@
-// Package plugin makes a program of an unwinder: a plugin that clew runs in a
-// process of its own. A whole plugin is
+// Package plugin turns an unwinder into a program: a plugin that clew runs in a
+// separate process. A complete plugin is
 //
 //	func main() { plugin.Serve(myUnwinder{}) }
 //
-// where myUnwinder implements [unwind.Unwinder]; folder example holds one that
-// works. Named in clew.json with its path, its SHA-256 and its rank, it is
-// started when it is first needed.
+// where myUnwinder implements [unwind.Unwinder]; the folder example holds a
+// working one. clew.json names the plugin with its path, SHA-256 and rank; clew
+// starts it when it is first needed.
 //
-// # What a plugin can rely on
+// # Guarantees to a plugin
 //
-//   - It is spoken to over a unix socket in a folder that only the user can
+//   - The host connects over a unix socket in a folder that only the user can
 //     enter, over gRPC; the messages are in package unwind/wire/unwindv1, for
 //     plugins in other languages.
 //   - Standard input is empty, the environment is minimal, the working directory
-//     is the root. What it writes to standard error goes to clew's log.
-//   - It ends with its host, even when the host is killed (see below), and the
+//     is the root. Its standard error goes to clew's log.
+//   - It ends with its host, even if the host is killed (see below). The
 //     terminal's Ctrl-C does not reach it.
 //
-// # What is asked of it
+// # Duties of a plugin
 //
 //   - Answer a walk within the session's deadline (250 ms unless configured); a
 //     plugin that does not is killed and started again.

@@ -76,7 +76,7 @@ func cleanUp(session, sockets string, hostLives bool) error {
 		}
 		if _, err := os.Lstat(filepath.Join(session, LockName)); os.IsNotExist(err) {
 			// The lock was there before this plugin was, so another plugin of the
-			// session is removing it. What came in its way must go as well.
+			// session is removing it. Entries that were in its way must go as well.
 			if os.RemoveAll(session) == nil {
 				return nil
 			}

@@ -16,11 +16,12 @@ import (
 // package, clew.unwind.v1.
 const ProtocolVersion = 1
 
-// Name is what the service is called in go-plugin's set of plugins.
+// Name is the service's name in go-plugin's set of plugins.
 const Name = "unwinder"
 
-// Handshake is what host and plugin agree on before they talk. The cookie is no
-// secret: it tells a user who starts a plugin by hand what it is for.
+// Handshake is checked by host and plugin before the first call. The cookie is
+// no secret: with it the plugin can tell a user who starts it by hand that it
+// is a plugin.
 var Handshake = goplugin.HandshakeConfig{
 	ProtocolVersion:  ProtocolVersion,
 	MagicCookieKey:   "CLEW_PLUGIN",
@@ -32,7 +33,7 @@ var Handshake = goplugin.HandshakeConfig{
 // is larger from the first call on.
 const flowWindow = 4 << 20
 
-// bufferSize is what is read or written by one system call.
+// bufferSize is the size of a read or write, in bytes.
 const bufferSize = 128 << 10
 
 // Serve serves an unwinder to the host that started this process. It returns
@@ -56,7 +57,7 @@ func Serve(u unwind.Unwinder) {
 	})
 }
 
-// Set is the host's side: what go-plugin dispenses by [Name] from it is a
+// Set is the host's side: go-plugin dispenses from it, by [Name], a
 // [*wire.Client].
 func Set() goplugin.PluginSet {
 	return goplugin.PluginSet{Name: &grpcPlugin{}}
@@ -69,12 +70,12 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithInitialConnWindowSize(flowWindow),
 		grpc.WithReadBufferSize(bufferSize),
 		grpc.WithWriteBufferSize(bufferSize),
-		// The host decides what is repeated, after it has restarted the plugin.
+		// The host decides which calls to repeat after it has restarted the plugin.
 		grpc.WithDisableRetry(),
 	}
 }
 
-// grpcPlugin is both sides of what go-plugin calls a plugin. NetRPC is not
+// grpcPlugin is both sides of a plugin in go-plugin's terms. NetRPC is not
 // implemented: go-plugin's default protocol is not allowed here.
 type grpcPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin

@@ -6,19 +6,20 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// What values are for, in errors.
+// Uses of values, in errors.
 const (
 	forCFA = "the CFA"
 	forRA  = "the return address"
 )
 
 // Apply applies the rule to a frame. The errors are those of this package, and
-// those of the rule's expressions. Where one is returned the caller holds what was
-// found before: CFA, then return address. It does not allocate where there is no
-// error.
+// those of the rule's expressions. If an error is returned, the caller holds what
+// was found before: CFA, then return address. It does not allocate where there is
+// no error.
 //
-// A caller holds what the rule proves: PC and SP, registers that have a value that
-// can be found, and with Kept those that the C ABI makes every function keep.
+// A caller holds the registers that the rule proves: PC and SP, registers that
+// have a value that can be found, and with Kept those that the C ABI makes every
+// function keep.
 func (r *Rule) Apply(f *Frame, caller *Caller) error {
 	*caller = Caller{Kind: unwind.KindReturn}
 	if r.RA.From == Undefined {
@@ -146,7 +147,7 @@ func (s *step) restore(f *Frame, out *unwind.Registers, reg unwind.Register, v *
 	if err != nil {
 		if _, lost := err.(*MissingRegister); lost { //nolint:errorlint // made here, never wrapped
 			out.Forget(reg)
-			return nil // only what needs it later fails
+			return nil // only a later use of it fails
 		}
 		return err
 	}
@@ -165,7 +166,7 @@ func (s *step) pointed(f *Frame, v *Value) bool {
 }
 
 // value computes a value that rests on the CFA, a register or an expression. reg
-// and what it is for are for errors.
+// and its use are for errors.
 func (s *step) value(f *Frame, v *Value, reg unwind.Register, what string) (uint64, error) {
 	var sum uint64
 	var err error

@@ -31,7 +31,7 @@ func (r *Rule) EqualPlaces(o *Rule) bool {
 			}
 		}
 	}
-	if r.Kept != o.Kept { // one of them loses what the other keeps
+	if r.Kept != o.Kept { // one of them loses registers that the other keeps
 		for _, reg := range r.Arch.CalleeSaved() {
 			if !r.equalAt(o, reg) {
 				return false

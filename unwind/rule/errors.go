@@ -32,7 +32,7 @@ func (e *MissingRegister) Error() string {
 	return fmt.Sprintf("%s needs %s, which is not known", e.For, e.Name)
 }
 
-// ImpossibleError says that a rule leads to what cannot be.
+// ImpossibleError is a rule's result that is impossible.
 type ImpossibleError struct {
 	CFA    uint64
 	PC     uint64 // the return address, where that is known

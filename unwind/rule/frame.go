@@ -13,7 +13,7 @@ type Frame struct {
 	Segment unwind.Segment
 }
 
-// Caller is what a rule finds.
+// Caller is the result of a rule.
 type Caller struct {
 	CFA       uint64
 	Registers unwind.Registers // its return address as PC
@@ -31,8 +31,8 @@ func Add(arch unwind.Arch, base uint64, off int64, cfa uint64) (uint64, error) {
 }
 
 // Strip removes a pointer authentication code from a return address (R11). Bit
-// 55 says which half of the address space it is in, and so what the bits under
-// the mask were.
+// 55 selects the half of the address space, and with it the value of the bits
+// under the mask.
 func Strip(addr, mask uint64) uint64 {
 	if addr&(1<<55) != 0 {
 		return addr | mask
@@ -41,16 +41,16 @@ func Strip(addr, mask uint64) uint64 {
 }
 
 // restored says that the frame pointer is the caller's again though a rule reads
-// it relative to itself: a function's own frame pointer lies between its stack
-// pointer and its CFA; what its caller has in the register does not, since that
-// part of the stack is this function's.
+// it relative to itself: a function's frame pointer lies between its stack
+// pointer and its CFA; its caller's does not, since that part of the stack is
+// this function's.
 func (f *Frame) restored(arch unwind.Arch, cfa uint64) bool {
 	fp, ok := f.Registers.FP(arch)
 	sp, spKnown := f.Registers.SP(arch)
 	return !ok || spKnown && fp < sp || fp >= cfa
 }
 
-// maxNeed bounds what is asked for at once, in bytes.
+// maxNeed bounds a single request for memory, in bytes.
 const maxNeed = 4096
 
 // Need is the error that asks for size bytes of memory at an address.

@@ -2,18 +2,18 @@ package rule
 
 import "github.com/clewdbg/clew/unwind"
 
-// From says what a value is found from.
+// From is the base of a value.
 type From uint8
 
-// What values are found from.
+// The bases of values.
 const (
 	// Lost is the zero value: nothing says where the value is.
 	Lost From = iota
-	// Undefined says that there is none: a return address that is undefined ends
-	// the stack (DWARF 5, 6.4.4).
+	// Undefined: the value does not exist; an undefined return address ends the
+	// stack (DWARF 5, 6.4.4).
 	Undefined
-	// Same says that the value is still in its own register; for the return
-	// address that is the link register.
+	// Same: the value is still in its register; for the return address that is the
+	// link register.
 	Same
 	// CFA is the CFA plus Offset.
 	CFA
@@ -29,7 +29,7 @@ type Condition uint8
 // When values hold.
 const (
 	Always Condition = iota
-	// Unrestored: while the frame pointer is the frame's own. Once it is the
+	// Unrestored: as long as the frame pointer is this frame's. Once it is the
 	// caller's again the register has its caller's value too. gcc's tables of
 	// functions that realign their stack do not say so (package cfi, realign.go).
 	Unrestored
@@ -65,7 +65,7 @@ type Rule struct {
 	Kept bool
 
 	CFA Value
-	// Add is added to the word that gives the CFA, where that is read from memory.
+	// Add is added to the word that was read from memory as the CFA.
 	Add    int64
 	RA, FP Value
 	// Saved are the values of other registers. That of the stack pointer counts in
@@ -115,7 +115,7 @@ type DWARF interface {
 	String() string
 }
 
-// value returns what the rule says of a register.
+// value returns the rule of a register.
 func (r *Rule) value(reg unwind.Register) Value {
 	if reg == r.Arch.FP() {
 		return r.FP

@@ -31,7 +31,7 @@ func (v Value) Plus(n int64) Value {
 	return v
 }
 
-// Values gives registers values by their names on the architecture.
+// Values are the values of registers, by their names on the architecture.
 type Values map[string]Value
 
 // Stack is a stack that is being described. Its methods return it, so that
@@ -74,13 +74,13 @@ func (s *Stack) fail(format string, args ...any) {
 	}
 }
 
-// Here is the address of what is appended next.
+// Here is the address of the next byte to be appended.
 func (s *Stack) Here() uint64 { return s.base + uint64(len(s.data)) }
 
-// Mark gives the place of what is appended next a label.
+// Mark labels the address of the next byte to be appended.
 func (s *Stack) Mark(label string) *Stack { return s.Define(label, s.Here()) }
 
-// Define gives any address a label, for what lies outside the stack.
+// Define labels any address, for places outside the stack.
 func (s *Stack) Define(label string, addr uint64) *Stack {
 	switch _, dup := s.labels[label]; {
 	case label == "":
@@ -93,7 +93,7 @@ func (s *Stack) Define(label string, addr uint64) *Stack {
 	return s
 }
 
-// grow appends n bytes and gives them, nil when that is refused.
+// grow appends n bytes and returns them, nil if that is refused.
 func (s *Stack) grow(n int) []byte {
 	if n < 0 || n > MaxSize-len(s.data) {
 		s.fail("%d more bytes exceed the limit of %d", n, MaxSize)

@@ -1,8 +1,7 @@
 // Package stackasm is a small assembler for synthetic stacks: memory is laid
-// out word by word from an address upwards, places in it get labels, and words
-// and registers refer to labels that may be defined later. It follows the idea
-// of the test assembler that Breakpad and rust-minidump test their walkers
-// with.
+// out word by word from an address upwards, addresses get labels, and words and
+// registers may refer to labels that are defined later. It follows the test
+// assembler of Breakpad and rust-minidump.
 //
 // A stack of two frames on amd64, as an unwinder's test writes it:
 //

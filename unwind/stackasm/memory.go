@@ -25,8 +25,8 @@ func (m *Memory) Value(v Value) (uint64, error) {
 	return addr + v.number, nil
 }
 
-// Addr is the address of a label; it panics where there is none, since a test
-// that names a wrong label is wrong itself.
+// Addr is the address of a label. It panics for an undefined label, since the
+// test that names it is wrong.
 func (m *Memory) Addr(label string) uint64 {
 	addr, err := m.Value(At(label))
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	trustMask       = 7
 )
 
-// stringTable gives strings their index in WalkAnswer.strings. Steps in a row
+// stringTable assigns strings their index in WalkAnswer.strings. Steps in a row
 // mostly share their rule, so the last one is looked at before the map.
 type stringTable struct {
 	index  map[string]uint32
@@ -132,7 +132,7 @@ func answerFromWire(requests []unwind.WalkRequest, p *pb.WalkAnswer) ([]unwind.W
 	if err != nil {
 		return nil, err
 	}
-	steps := make([]unwind.Step, n) // n is at most what was asked for
+	steps := make([]unwind.Step, n) // n is at most MaxFrames of all requests
 	results := make([]unwind.WalkResult, len(requests))
 	at, extra := 0, 0
 	for i, end := range p.GetEnds() {

@@ -12,23 +12,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ContractError says that the other side broke the plugin contract: a message
+// ContractError is a breach of the plugin contract by the other side: a message
 // that contradicts itself or the call that it answers.
 type ContractError struct {
 	Method string // "Walk"
 	Reason string
 }
 
-// Error says what was broken, and where.
+// Error names the method and the violation.
 func (e *ContractError) Error() string {
 	return fmt.Sprintf("plugin contract broken in %s: %s", e.Method, e.Reason)
 }
 
-// RequestError says that a walk cannot be asked for: the fault is the caller's,
+// RequestError is a request for a walk that is invalid: the caller's fault;
 // nothing was sent.
 type RequestError struct{ Reason string }
 
-// Error says what is wrong with the request.
+// Error tells the reason.
 func (e *RequestError) Error() string { return "no request for a walk: " + e.Reason }
 
 func broken(method, format string, args ...any) *ContractError {
@@ -42,7 +42,7 @@ type StrategyError struct {
 	Message string
 }
 
-// Error gives the strategy's message.
+// Error returns the strategy's message.
 func (e *StrategyError) Error() string {
 	return fmt.Sprintf("%s: the strategy failed: %s", e.Method, e.Message)
 }
@@ -51,8 +51,8 @@ func (e *StrategyError) Error() string {
 // passed.
 const deadlineSkew = 100 * time.Millisecond
 
-// callError sorts what a gRPC call failed with. Failures of the transport (the
-// process is gone) stay what they are: a status with code Unavailable or
+// callError classifies the error of a gRPC call. Failures of the transport (the
+// process is gone) stay as they are: a status with code Unavailable or
 // Canceled.
 func callError(ctx context.Context, method string, err error) error {
 	if err == nil {
@@ -67,9 +67,9 @@ func callError(ctx context.Context, method string, err error) error {
 	case codes.Unknown:
 		return &StrategyError{Method: method, Message: st.Message()}
 	case codes.Canceled, codes.DeadlineExceeded:
-		// The context's own error says whose deadline it was. Where nobody
-		// cancelled, the connection was closed under the call, which is what gRPC
-		// calls "cancelled" too.
+		// The context's own error tells whose deadline it was. Without a cancellation
+		// the connection was closed during the call, which gRPC calls "cancelled"
+		// too.
 		if st.Code() == codes.DeadlineExceeded {
 			// The deadline travels with the call, and the other side's clock may
 			// be the first to say that it has passed.
@@ -88,7 +88,7 @@ func callError(ctx context.Context, method string, err error) error {
 	return broken(method, "%s: %s", st.Code(), st.Message())
 }
 
-// serverError is the other direction: what a handler returns.
+// serverError is the other direction: it converts a handler's error.
 func serverError(ctx context.Context, err error) error {
 	var contract *ContractError
 	switch {

@@ -14,15 +14,15 @@ const (
 	// MaxAnswer bounds a message from a plugin, in bytes.
 	MaxAnswer = 64 << 20
 
-	// requestOverhead is more than what a request takes besides its memory: 42
+	// requestOverhead is an upper bound for a request without its memory: 42
 	// registers of at most 13 bytes and some numbers.
 	requestOverhead = 1 << 10
 	// windowOverhead is the same for one window.
 	windowOverhead = 32
-	// maxCode bounds the code of a function: a longer one is not sent, since
-	// what is cut off might be what lies before PC.
+	// maxCode bounds the code of a function: a longer one is not sent, since the
+	// missing part might lie before PC.
 	maxCode = 1 << 20
-	// maxBudget is what one request's windows may take of a message.
+	// maxBudget bounds the windows of one request in a message.
 	maxBudget = MaxRequest - maxCode - 2*requestOverhead
 )
 
@@ -33,9 +33,9 @@ func requestToWire(r *unwind.WalkRequest) (out *pb.WalkRequest, size int, err er
 	if r.MaxFrames < 1 {
 		return nil, 0, &RequestError{Reason: fmt.Sprintf("it asks for %d frames", r.MaxFrames)}
 	}
-	// What only the strategy can judge travels as it is: an architecture that it
-	// does not know, a segment that is inverted. Its answer is that it has no
-	// rule.
+	// Values that only the strategy can judge are sent unchanged: an architecture
+	// that it does not know, a segment that is inverted. Its answer is that it has
+	// no rule.
 	arch, _ := archFromWire(pb.Arch(r.Arch))
 	out = &pb.WalkRequest{
 		Arch:          pb.Arch(arch),

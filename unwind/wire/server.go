@@ -21,7 +21,7 @@ func Register(s grpc.ServiceRegistrar, u unwind.Unwinder) {
 type server struct {
 	pb.UnimplementedUnwinderServer
 	unwinder unwind.Unwinder
-	gate     sync.RWMutex // read: walks; write: changes of what is known
+	gate     sync.RWMutex // read: walks; write: changes of images and ranges
 }
 
 // Describe implements the service.

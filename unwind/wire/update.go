@@ -89,7 +89,7 @@ func (b *deltaBuilder) add(chunk *pb.UpdateChunk) error {
 		if uint64(len(data.Data)) > b.missing {
 			return broken(method, "%d bytes of data where %d are missing", len(data.Data), b.missing)
 		}
-		// Grows with what has come, not with the announced size.
+		// Grows with the data received, not with the announced size.
 		b.open.Data = append(b.open.Data, data.Data...)
 		b.missing -= uint64(len(data.Data))
 		return nil

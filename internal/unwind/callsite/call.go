@@ -27,7 +27,7 @@ var (
 	arm64Forms = []int{4}
 )
 
-// Before gives the calls that the bytes before end can be: code holds original
+// Before returns the calls that the bytes before end can be: code holds original
 // bytes, the last of which lies at end-1. On amd64 there may be more than one,
 // since instructions do not say where they begin; none means that end is no
 // return address.

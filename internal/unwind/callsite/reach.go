@@ -158,7 +158,7 @@ func (t *Tracer) Leads(c Call, to unwind.CodeAddr) (a Answer, entry uint64, err 
 	return a, entry, err
 }
 
-// behindStubs gives where code goes on that only jumps, unless the place is in it.
+// behindStubs returns where code goes on that only jumps, unless the place is in it.
 func (t *Tracer) behindStubs(at uint64, to unwind.CodeAddr) (uint64, error) {
 	entry, start := at, at
 	for stubs := 0; stubs < maxStubs && at != to.Raw(); {

@@ -9,7 +9,7 @@ type Error struct {
 	Reason  string
 }
 
-// Error gives the place and the reason.
+// Error returns the place and the reason.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s+%#x: %s", e.Section, e.Offset, e.Reason)
 }

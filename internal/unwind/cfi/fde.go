@@ -41,7 +41,7 @@ func (t *Table) parseFDE(e *entry, c *cie) (f FDE, live bool, err *Error) {
 	return f, true, nil
 }
 
-// At gives the FDE at an offset in the section, which is that of its length.
+// At returns the FDE at an offset in the section, which is that of its length.
 // Compact unwind names FDEs that way.
 func (t *Table) At(offset uint64) (FDE, error) {
 	f, live, err := t.at(offset)

@@ -80,7 +80,7 @@ func parseHeader(s Section, big bool, addrSize int, bias uint64) (h header) {
 	return h
 }
 
-// entry gives the start of the code and the address of the FDE.
+// entry returns the start of the code and the address of the FDE.
 func (h *header) entry(i int) (start, fde uint64) {
 	r := reader{data: h.section.Data, pos: h.table + 2*h.size*i, big: h.big}
 	start = uint64(r.signed(h.size)) + h.section.Addr
@@ -107,7 +107,7 @@ func (t *Table) findByHeader(addr uint64) (f FDE, ok bool) {
 // ErrNoFrame says that a header leads to no .eh_frame.
 type ErrNoFrame struct{ Reason string }
 
-// Error gives the reason.
+// Error returns the reason.
 func (e *ErrNoFrame) Error() string { return e.Reason }
 
 // SplitSegment finds .eh_frame by its header, for programs without section

@@ -34,13 +34,13 @@ type indexed struct {
 	cie        uint32
 }
 
-// fde gives an FDE of the index.
+// fde returns an FDE of the index.
 func (x *index) fde(i uint32) FDE {
 	f := &x.fdes[i]
 	return FDE{Start: f.start, End: f.end, Offset: uint64(f.off), cie: x.cies[f.cie], instr: int(f.instr), end: int(f.stop)}
 }
 
-// Find gives the FDE that counts for an address. Before the index is built it
+// Find returns the FDE that counts for an address. Before the index is built it
 // asks the table of .eh_frame_hdr, if that is good.
 func (t *Table) Find(addr uint64) (FDE, bool) {
 	if !t.built.Load() && t.header.count > 0 {
@@ -176,7 +176,7 @@ func (b *builder) rest(off int, err *Error) {
 	}
 }
 
-// cie gives the CIE at an offset, which is decoded once.
+// cie returns the CIE at an offset, which is decoded once.
 func (b *builder) cie(off int) ciePlace {
 	place, ok := b.cies[off]
 	if !ok {

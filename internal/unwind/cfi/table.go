@@ -87,7 +87,7 @@ func New(s Section, opts Options) *Table {
 // Arch is the architecture of the code.
 func (t *Table) Arch() unwind.Arch { return t.opts.Arch }
 
-// Section gives the section that the table was made of.
+// Section returns the section that the table was made of.
 func (t *Table) Section() Section { return t.section }
 
 func (t *Table) errorf(offset uint64, format string, args ...any) *Error {
@@ -111,7 +111,7 @@ func (p *problems) add(err *Error) {
 	}
 }
 
-// Problems gives the first problems of the section and how many it has in all.
+// Problems returns the first problems of the section and how many it has in all.
 // It builds the index.
 func (t *Table) Problems() (first []*Error, count int) {
 	t.build()

@@ -16,7 +16,7 @@ import (
 
 const stack = 0x7ffd_0000_0000
 
-// evaluate gives the CFA that an expression leads to, with rax 100 and rbx
+// evaluate returns the CFA that an expression leads to, with rax 100 and rbx
 // unknown, and memory of known bytes at rsp.
 func evaluate(t *testing.T, expression []byte) (uint64, error) {
 	t.Helper()

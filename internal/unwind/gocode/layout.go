@@ -21,7 +21,7 @@ type Layout struct {
 // functions of assembly in others of the same name.
 type Code func(name string) [][]byte
 
-// of gives the code of a function of the runtime's, which uses the g of the
+// of returns the code of a function of the runtime's, which uses the g of the
 // thread; its wrapper does not, or after the call only: that has the plain name
 // where symbols tell them apart, and the function itself the suffix.
 func (c Code) of(name string) ([]byte, error) {

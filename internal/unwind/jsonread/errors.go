@@ -22,7 +22,7 @@ func (e *FieldError) Error() string {
 	return e.Path + ": " + e.Err.Error()
 }
 
-// Unwrap gives what is wrong with the value.
+// Unwrap returns what is wrong with the value.
 func (e *FieldError) Unwrap() error { return e.Err }
 
 // SyntaxError says that a document is not JSON.
@@ -37,7 +37,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON, at byte %d: %v", e.Offset, e.Err)
 }
 
-// Unwrap gives encoding/json's error.
+// Unwrap returns encoding/json's error.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // step is one part of a path: a field, or (name empty and isIndex) an element.

@@ -75,7 +75,7 @@ func (r *Reader) Path() string {
 	return b.String()
 }
 
-// Wrap gives an error that says where the value at hand is. Errors that know
+// Wrap returns an error that says where the value at hand is. Errors that know
 // their place already stay as they are.
 func (r *Reader) Wrap(err error) error {
 	var field *FieldError
@@ -116,7 +116,7 @@ func (r *Reader) space() {
 	}
 }
 
-// peek gives the next byte that is not white space.
+// peek returns the next byte that is not white space.
 func (r *Reader) peek() byte {
 	r.space()
 	if r.pos < len(r.data) {
@@ -180,7 +180,7 @@ func (r *Reader) Skip() {
 
 var delimiters = []byte(",:]} \t\r\n")
 
-// Raw gives the bytes of the value at hand and passes over it.
+// Raw returns the bytes of the value at hand and passes over it.
 func (r *Reader) Raw() []byte {
 	r.space()
 	start := r.pos
@@ -213,7 +213,7 @@ func (r *Reader) rawString() (text []byte, escaped bool) {
 	}
 }
 
-// Text gives a string's bytes; they are the document's own where the string
+// Text returns a string's bytes; they are the document's own where the string
 // has no escapes, so the caller must not keep or change them.
 func (r *Reader) Text() ([]byte, error) {
 	if err := r.expect('"', "a string"); err != nil {
@@ -231,13 +231,13 @@ func (r *Reader) Text() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// String gives a string.
+// String returns a string.
 func (r *Reader) String() (string, error) {
 	text, err := r.Text()
 	return string(text), err
 }
 
-// Uint gives a number that is a whole one from 0 to limit.
+// Uint returns a number that is a whole one from 0 to limit.
 func (r *Reader) Uint(limit uint64) (uint64, error) {
 	if k := r.kind(); k != "a number" {
 		return 0, r.Errorf("expected a number, found %s", k)
@@ -250,7 +250,7 @@ func (r *Reader) Uint(limit uint64) (uint64, error) {
 	return n, nil
 }
 
-// Bool gives a boolean.
+// Bool returns a boolean.
 func (r *Reader) Bool() (bool, error) {
 	switch r.peek() {
 	case 't', 'f':

@@ -48,7 +48,7 @@ const amd64Implicit = 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<11
 // hwDwarf maps the hardware's register numbers to DWARF's.
 var hwDwarf = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// gpr gives the register file index and width in bits of a general purpose register.
+// gpr returns the register file index and width in bits of a general purpose register.
 func gpr(r x86asm.Reg) (uint8, int) {
 	switch {
 	case r >= x86asm.RAX && r <= x86asm.R15:

@@ -20,7 +20,7 @@ func ARM64Waiting(code []byte, start, ra uint64) (Rule, Verdict) {
 // maxInstruction is the longest instruction of amd64, in bytes.
 const maxInstruction = 15
 
-// Calls gives the addresses where a call may begin that returns to ra. Instructions of amd64 cannot be read
+// Calls returns the addresses where a call may begin that returns to ra. Instructions of amd64 cannot be read
 // backwards: of several that end there a walk from the function's start reaches one.
 func (d *Decoder) Calls(wide bool, code []byte, start, ra uint64) (list []uint64) {
 	if ra < start || ra-start > uint64(len(code)) {

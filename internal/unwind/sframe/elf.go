@@ -71,7 +71,7 @@ func (o *Options) AddPLT(s Section) {
 	}
 }
 
-// ArchOf gives the architecture of a file that can have SFrame.
+// ArchOf returns the architecture of a file that can have SFrame.
 func ArchOf(f *elf.File) unwind.Arch {
 	switch f.Machine {
 	case elf.EM_X86_64:
@@ -84,7 +84,7 @@ func ArchOf(f *elf.File) unwind.Arch {
 	return unwind.ArchUnknown
 }
 
-// find gives the section or what stands for it.
+// find returns the section or what stands for it.
 func find(f *elf.File, bias uint64) (Section, error) {
 	for _, s := range f.Sections {
 		if s.Name != SectionName && s.Type != sectionType || s.Type == elf.SHT_NOBITS {

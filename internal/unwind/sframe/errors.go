@@ -10,7 +10,7 @@ type Error struct {
 	Reason  string
 }
 
-// Error gives the place, the field and the reason.
+// Error returns the place, the field and the reason.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s+%#x: %s: %s", e.Section, e.Offset, e.Field, e.Reason)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// find gives the function that an address lies in.
+// find returns the function that an address lies in.
 func (t *Table) find(addr uint64) *function {
 	low, high := t.search.between(addr)
 	for low < high {
@@ -26,7 +26,7 @@ func (t *Table) find(addr uint64) *function {
 	return nil
 }
 
-// Lookup gives the rules for an address, and what they amount to. The row is
+// Lookup returns the rules for an address, and what they amount to. The row is
 // meaningless where there is a [Hole]. It does not allocate.
 func (t *Table) Lookup(addr uint64) (row Row, answer Answer) {
 	f := t.find(addr)
@@ -73,7 +73,7 @@ func (t *Table) rowless(f *function) (row Row, answer Answer) {
 	return row, Outermost
 }
 
-// Find gives the function that an address lies in.
+// Find returns the function that an address lies in.
 func (t *Table) Find(addr uint64) (Function, bool) {
 	if f := t.find(addr); f != nil {
 		return f.export(), true

@@ -35,7 +35,7 @@ func newSearch(index []function) (s search) {
 	return s
 }
 
-// between gives the range of functions among which the first one that starts
+// between returns the range of functions among which the first one that starts
 // behind an address is.
 func (s *search) between(addr uint64) (low, high int) {
 	stretch := (addr - s.first) >> s.shift

@@ -48,5 +48,5 @@ type LineError struct {
 // Error says which line and what.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap gives the problem.
+// Unwrap returns the problem.
 func (e *LineError) Unwrap() error { return e.Err }

@@ -59,7 +59,7 @@ type (
 	}
 )
 
-// Marshal gives the snapshot as one line, without a line end. The same snapshot
+// Marshal returns the snapshot as one line, without a line end. The same snapshot
 // gives the same bytes, and [Parse] reads them; bytes of names that are not UTF-8
 // become U+FFFD, since JSON has no way to say them. The error is that of
 // [Snapshot.Validate].
@@ -135,7 +135,7 @@ func threadOf(arch unwind.Arch, t *unwind.Thread) threadForm {
 	return out
 }
 
-// claimOf gives a claim's form. Its registers are listed where the fields of a
+// claimOf returns a claim's form. Its registers are listed where the fields of a
 // frame cannot say them: others than PC, SP and FP, or a PC that is not the
 // frame's own (with its authentication code removed, R11).
 func claimOf(arch unwind.Arch, i int, f *unwind.Frame) stackjson.Frame {
@@ -152,7 +152,7 @@ func claimOf(arch unwind.Arch, i int, f *unwind.Frame) stackjson.Frame {
 	return stackjson.FromFrame(arch, i, f, list)
 }
 
-// each gives a list's forms, and an empty list, not nil, for none.
+// each returns a list's forms, and an empty list, not nil, for none.
 func each[T, F any](list []T, form func(T) F) []F {
 	out := make([]F, 0, len(list))
 	for _, v := range list {

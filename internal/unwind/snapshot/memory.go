@@ -108,11 +108,11 @@ func conflict(windows []unwind.Window, order []int, i int, have []byte) error {
 	return e
 }
 
-// Windows gives the memory as sorted windows that neither overlap nor adjoin.
+// Windows returns the memory as sorted windows that neither overlap nor adjoin.
 // Their data must not be changed.
 func (m *Memory) Windows() unwind.Windows { return unwind.Windows(m.runs) }
 
-// find gives the window that addr lies in.
+// find returns the window that addr lies in.
 func (m *Memory) find(addr uint64) (unwind.Window, bool) {
 	i, found := slices.BinarySearchFunc(m.runs, addr, func(w unwind.Window, addr uint64) int { return cmp.Compare(w.Addr, addr) })
 	if !found {
@@ -137,7 +137,7 @@ func (m *Memory) ReadMemory(addr uint64, p []byte) error {
 	return nil
 }
 
-// Readable gives the range of memory around addr that can be read. It is empty
+// Readable returns the range of memory around addr that can be read. It is empty
 // where addr cannot be read. A range that ends with the address space's last
 // byte has End 2^64-1, one less than it is.
 func (m *Memory) Readable(addr uint64) unwind.Range {

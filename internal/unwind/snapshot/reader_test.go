@@ -13,7 +13,7 @@ import (
 	. "github.com/clewdbg/clew/internal/unwind/snapshot"
 )
 
-// read gives what a reader says of each line: "ok", or the error.
+// read returns what a reader says of each line: "ok", or the error.
 func read(in io.Reader, opts Options) (got []string) {
 	for s, err := range NewReader(in, opts).All() {
 		switch {

@@ -31,7 +31,7 @@ func drawAddr(t *rapid.T, arch unwind.Arch) uint64 {
 	return rapid.Uint64().Draw(t, "address")
 }
 
-// drawRange gives two addresses in order.
+// drawRange returns two addresses in order.
 func drawRange(t *rapid.T, arch unwind.Arch) (low, high uint64) {
 	a, b := drawAddr(t, arch), drawAddr(t, arch)
 	return min(a, b), max(a, b)

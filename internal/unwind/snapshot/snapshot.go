@@ -53,10 +53,10 @@ type Map struct {
 // Executable says whether code may run there.
 func (m Map) Executable() bool { return len(m.Perm) > 2 && m.Perm[2] == 'x' }
 
-// Target gives a snapshot's memory, for unwinding.
+// Target returns a snapshot's memory, for unwinding.
 func (s *Snapshot) Target() (*Memory, error) { return NewMemory(s.Memory) }
 
-// Order gives the byte order: the architecture's unless the snapshot says
+// Order returns the byte order: the architecture's unless the snapshot says
 // otherwise.
 func (s *Snapshot) Order() binary.ByteOrder {
 	if s.ByteOrder == nil {
@@ -65,7 +65,7 @@ func (s *Snapshot) Order() binary.ByteOrder {
 	return s.ByteOrder
 }
 
-// Executable gives the executable mappings. known is false where the snapshot
+// Executable returns the executable mappings. known is false where the snapshot
 // has no maps, so that the images' executable ranges count.
 func (s *Snapshot) Executable() (set unwind.RangeSet, known bool) {
 	if s.Maps == nil {
@@ -80,7 +80,7 @@ func (s *Snapshot) Executable() (set unwind.RangeSet, known bool) {
 	return unwind.NewRangeSet(ranges...), true
 }
 
-// ResolvePath gives the file that an image's path stands for: an absolute path
+// ResolvePath returns the file that an image's path stands for: an absolute path
 // lies below root ("" is "/"), a relative one is relative to dir, the folder of
 // the snapshot ("." when it came from a stream). An absolute path never leads
 // out of root. Paths like "[vdso]" stand for no file and give "".

@@ -142,7 +142,7 @@ func marshal(t testing.TB, s *Snapshot) []byte {
 	return out
 }
 
-// with gives a small valid snapshot with fields put in or replaced (given as
+// with returns a small valid snapshot with fields put in or replaced (given as
 // JSON), and without those given as "".
 func with(fields map[string]string) string {
 	all := map[string]string{

@@ -11,7 +11,7 @@ import (
 // "0x7ffe10", "0x0".
 type Address uint64
 
-// String gives the JSON form, without quotes.
+// String returns the JSON form, without quotes.
 func (a Address) String() string { return "0x" + strconv.FormatUint(uint64(a), 16) }
 
 // MarshalText implements [encoding.TextMarshaler].

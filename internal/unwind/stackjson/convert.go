@@ -21,7 +21,7 @@ func FromStacks(arch unwind.Arch, stacks []unwind.Stack, registers bool) Answer 
 	return a
 }
 
-// FromStack gives a stack's form.
+// FromStack returns a stack's form.
 func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 	out := Stack{
 		Thread:    s.Thread,
@@ -37,7 +37,7 @@ func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 	return out
 }
 
-// FromFrame gives the form of the frame that has that index in its stack.
+// FromFrame returns the form of the frame that has that index in its stack.
 func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Frame {
 	out := Frame{
 		Index:    index,
@@ -82,7 +82,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 	return out
 }
 
-// Domain gives the stacks; an answer that is an error gives that error.
+// Domain returns the stacks; an answer that is an error gives that error.
 func (a *Answer) Domain(arch unwind.Arch) ([]unwind.Stack, error) {
 	if a.Error != "" {
 		return nil, errors.New(a.Error)
@@ -98,7 +98,7 @@ func (a *Answer) Domain(arch unwind.Arch) ([]unwind.Stack, error) {
 	return out, nil
 }
 
-// Domain gives the stack in the domain's terms.
+// Domain returns the stack in the domain's terms.
 func (s *Stack) Domain(arch unwind.Arch) (unwind.Stack, error) {
 	out := unwind.Stack{
 		Thread:    s.Thread,
@@ -120,7 +120,7 @@ func (s *Stack) Domain(arch unwind.Arch) (unwind.Stack, error) {
 	return out, nil
 }
 
-// Domain gives the frame in the domain's terms. Its registers are those that
+// Domain returns the frame in the domain's terms. Its registers are those that
 // are listed; PC, SP and FP come from the fields of their own where the list
 // does not have them. The error is a [*FieldError].
 func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {

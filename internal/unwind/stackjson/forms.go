@@ -123,13 +123,13 @@ type Answer struct {
 	Error  string  `json:"error,omitempty"`
 }
 
-// Failure is the answer that an error gives.
+// Failure is the answer for an error.
 func Failure(err error) Answer { return Answer{Error: err.Error()} }
 
-// Marshal gives v as JSON on one line, without a line end. It is what
-// encoding/json gives, except that <, > and & stay as they are: they are
-// frequent in the names of C++ functions and harmless outside of HTML. The same
-// value gives the same bytes.
+// Marshal returns v as JSON on one line, without a line end. It is the output
+// of encoding/json, except that <, > and & stay as they are: they are frequent
+// in the names of C++ functions and harmless outside of HTML. The same value
+// returns the same bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

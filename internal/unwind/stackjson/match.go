@@ -46,7 +46,7 @@ func Expect(a Answer) (Expectation, error) {
 	return Expectation{doc: doc}, err
 }
 
-// MarshalJSON gives the expectation as it was read, without white space.
+// MarshalJSON returns the expectation as it was read, without white space.
 func (e Expectation) MarshalJSON() ([]byte, error) {
 	if e.doc == nil {
 		return []byte("{}"), nil

@@ -27,7 +27,7 @@ func (e *RegisterError) Error() string {
 	return fmt.Sprintf("%v has no register %q", e.Arch, e.Name)
 }
 
-// RegistersByName gives the known registers by name. Those that the
+// RegistersByName returns the known registers by name. Those that the
 // architecture does not have are left out, so that what is written can be read.
 func RegistersByName(arch unwind.Arch, r *unwind.Registers) map[string]Address {
 	out := make(map[string]Address, r.Len())

@@ -58,7 +58,7 @@ func drawRegisters(t *rapid.T, arch unwind.Arch) (r unwind.Registers) {
 	return r
 }
 
-// drawFrame gives a frame as JSON can say it: with its PC among its registers,
+// drawFrame returns a frame as JSON can say it: with its PC among its registers,
 // a segment that nobody knows, and an offset only where there is an image.
 func drawFrame(t *rapid.T, arch unwind.Arch) unwind.Frame {
 	f := unwind.Frame{

@@ -36,7 +36,7 @@ func newState(pacMask uint64, images []*image) *state {
 	return s
 }
 
-// around gives the tables of the images that an address may lie in, until use
+// around returns the tables of the images that an address may lie in, until use
 // says that it is done. Images do not overlap as a rule; where they seem to,
 // because one lies, the one that starts last comes first.
 func (s *state) around(arch unwind.Arch, addr uint64, use func(Tables) (done bool)) {
@@ -64,7 +64,7 @@ func (s *state) lookup(arch unwind.Arch, code unwind.CodeAddr) uint64 {
 	return at
 }
 
-// find gives the rule at an address, which is not in the cache.
+// find returns the rule at an address, which is not in the cache.
 func (s *state) find(arch unwind.Arch, code unwind.CodeAddr) (rule *Rule, err error) {
 	at := s.lookup(arch, code)
 	s.around(arch, at, func(t Tables) bool {

@@ -28,7 +28,7 @@ type Tables interface {
 	// Signal says whether the code at an address is what a signal's handler
 	// returns to.
 	Signal(addr uint64) bool
-	// Rule gives the rule for an address, which is of a kind; nil without one,
+	// Rule returns the rule for an address, which is of a kind; nil without one,
 	// with an error if there should be one.
 	Rule(addr uint64, kind unwind.PCKind) (*Rule, error)
 }
@@ -55,7 +55,7 @@ type Unwinder struct {
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
 
-// New gives an unwinder that knows no images and yields to no one.
+// New returns an unwinder that knows no images and yields to no one.
 func New(s Strategy) *Unwinder {
 	u := &Unwinder{strategy: s}
 	u.state.Store(newState(0, nil))

@@ -11,7 +11,7 @@ const (
 )
 
 // arm64Pairs are the registers that may be saved, the pair nearest to the frame
-// record first, with their bits. Bits 5 to 7 are no pair's.
+// record first, with their bits. Bits 5 to 7 are unused.
 var arm64Pairs = [...]struct {
 	bit   uint
 	first unwind.Register

@@ -5,7 +5,7 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Rule makes one rule of [Steps]. A register that the function has not saved is
+// Rule makes a rule of [Steps]. A register that the function has not saved is
 // its caller's where the C ABI makes functions keep it.
 func (r *Rule) Rule(arch unwind.Arch) rule.Rule {
 	out := rule.Rule{Arch: arch, Kept: true, CFA: rule.In(r.Base, r.Offset),

@@ -1,7 +1,7 @@
 package table
 
 // Encoding is how to unwind from a run of code, in 32 bits: 8 that all
-// architectures share and 24 that are the mode's own.
+// architectures share and 24 that depend on the mode.
 type Encoding uint32
 
 // The parts that all architectures share.
@@ -13,21 +13,21 @@ const (
 	ownMask          Encoding = 1<<24 - 1
 )
 
-// Null says that there is no unwind information: code by hand, or code that
-// needs none. Marks that all architectures share do not change that.
+// Null reports whether there is no unwind information: code by hand, or code
+// that needs none. Marks that all architectures share do not change that.
 func (e Encoding) Null() bool { return e&(modeMask|ownMask) == 0 }
 
-// HasLSDA says whether the function has a language-specific data area.
+// HasLSDA reports whether the function has a language-specific data area.
 func (e Encoding) HasLSDA() bool { return e&hasLSDA != 0 }
 
 // Personality is the number of the personality routine, from 1; 0 for none.
 func (e Encoding) Personality() int { return int(e & personalityMask >> 28) }
 
-// NotFunctionStart says that the run does not start with a function.
+// NotFunctionStart reports whether the run starts inside a function.
 func (e Encoding) NotFunctionStart() bool { return e&notFunctionStart != 0 }
 
 // mode is the encoding's kind, which each architecture numbers by itself.
 func (e Encoding) mode() uint32 { return uint32(e & modeMask >> 24) }
 
-// bits gives n bits from bit low on.
+// bits returns n bits from bit low on.
 func (e Encoding) bits(low, n uint) uint32 { return uint32(e) >> low & (1<<n - 1) }

@@ -2,17 +2,18 @@ package table
 
 import "fmt"
 
-// Error says what of a section is wrong. Page and Entry count from 0; -1 where
-// the error is not within one.
+// Error is a fault of a section. Page and Entry count from 0; -1 where the
+// error is not within one.
 type Error struct {
 	Page, Entry int
 	Offset      uint64 // in the section, in bytes
 	Reason      string
-	// Err is what an entry's encoding is refused for, nil for all other errors.
+	// Err is the reason for which an entry's encoding is refused, nil for all
+	// other errors.
 	Err error
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Error names the place and the reason.
@@ -30,7 +31,7 @@ func headerError(offset uint64, format string, args ...any) error {
 	return &Error{Page: -1, Entry: -1, Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// EncodingError says that an encoding cannot be a rule.
+// EncodingError is an encoding that has no valid rule.
 type EncodingError struct {
 	Encoding Encoding
 	Reason   string

@@ -6,7 +6,7 @@ type parser struct {
 	header
 	table *Table
 	room  int // how many entries there can be
-	// exhausted says that there were more.
+	// exhausted: there were more.
 	exhausted bool
 }
 
@@ -37,7 +37,7 @@ func (p *parser) pages() {
 		e, next := p.indexEntry(i), p.indexEntry(i+1)
 		at := p.index.off + i*indexEntrySize
 		if next.function < e.function {
-			// Whichever of them lies: what follows cannot be placed.
+			// Whichever of them is wrong: the pages behind cannot be placed.
 			p.table.problem(int(i), -1, at, "the index is out of order: %#x before %#x", e.function, next.function)
 			p.add(e.function, hole)
 			return
@@ -59,8 +59,8 @@ func (p *parser) pages() {
 	p.add(end.function, hole)
 }
 
-// page decodes a page of the second level, whose code ends at end. It gives
-// false for one that lies.
+// page decodes a page of the second level, whose code ends at end. It returns
+// false for a page that contradicts itself.
 func (p *parser) page(i int, e indexEntry, end uint32) bool {
 	at := uint64(e.page)
 	if e.page == 0 {
@@ -81,7 +81,7 @@ func (p *parser) page(i int, e indexEntry, end uint32) bool {
 	return false
 }
 
-// entries gives a page's array of entries: u16 offset from the page, u16 count.
+// entries returns a page's array of entries: u16 offset from the page, u16 count.
 func (p *parser) entries(i int, page, field, size uint64) (array, bool) {
 	off, ok1 := p.u16(page + field)
 	n, ok2 := p.u16(page + field + 2)
@@ -108,7 +108,7 @@ func (p *parser) place(i int, k, at uint64, start, prev, end uint32, e Encoding)
 		p.table.problem(i, int(k), at, "%#x lies beyond the page's end %#x", start, end)
 		return false
 	case e == hole:
-		p.table.problem(i, int(k), at, "the encoding %#x is none", uint32(e))
+		p.table.problem(i, int(k), at, "invalid encoding %#x", uint32(e))
 		return false
 	case len(p.table.starts) >= p.room:
 		// Pages that share their entries: no linker does that, and the table could
@@ -144,8 +144,8 @@ func (p *parser) regular(i int, page uint64, first, end uint32) bool {
 }
 
 // compressed decodes a page of words: 8 bits that choose an encoding, of the
-// section's common ones or else of the page's own, and 24 bits of offset from
-// the page's first function.
+// section's common ones or else of the page's, and 24 bits of offset from the
+// page's first function.
 func (p *parser) compressed(i int, page uint64, first, end uint32) bool {
 	const size = compressedSize
 	a, ok := p.entries(i, page, 4, size)

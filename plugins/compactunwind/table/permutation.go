@@ -4,7 +4,7 @@ package table
 // number: its digits, in a mixed base, choose each register from among those
 // that are left (a Lehmer code), the lowest address first.
 
-// divisors are the places' values for each count of registers. With six
+// divisors are the values of the places for each count of registers. With six
 // registers the last is the one that is left.
 var divisors = [7][]uint32{
 	1: {1},
@@ -15,12 +15,13 @@ var divisors = [7][]uint32{
 	6: {120, 24, 6, 2, 1},
 }
 
-// maxRegisters is how many registers a frameless function can have saved.
+// maxRegisters is the largest number of registers that a frameless function
+// saves.
 const maxRegisters = 6
 
 // Permutation decodes the order of count registers (0 to 6): their numbers, 1 to
-// 6, the one at the lowest address first. It gives false for a number that no
-// order has.
+// 6, the one at the lowest address first. It returns false for an invalid
+// number.
 func Permutation(count int, number uint32) (order [maxRegisters]int, ok bool) {
 	if count < 0 || count > maxRegisters {
 		return order, false

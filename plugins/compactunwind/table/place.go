@@ -2,9 +2,8 @@ package table
 
 import "github.com/clewdbg/clew/unwind"
 
-// Decode gives the rule that an entry of the table is, as [Encoding.Decode] does.
-// The error is an [*Error] with the entry's place, whose cause is an
-// [*EncodingError].
+// Decode returns the rule of an entry of the table, like [Encoding.Decode]. The
+// error is an [*Error] with the entry's place, whose cause is an [*EncodingError].
 func (t *Table) Decode(arch unwind.Arch, e Entry, code Code) (Rule, error) {
 	r, err := e.Encoding.Decode(arch, code)
 	if err != nil {
@@ -13,9 +12,9 @@ func (t *Table) Decode(arch unwind.Arch, e Entry, code Code) (Rule, error) {
 	return r, nil
 }
 
-// Refuse says of an entry of the table, which cannot be used for a reason, where
-// in the section it is. That is looked for in the pages, which takes time in
-// proportion to the entries of one.
+// Refuse returns the error for an entry of the table that cannot be used, with
+// its place in the section. It searches the pages for that, in time proportional
+// to the entries of one.
 func (t *Table) Refuse(e Entry, why error) error {
 	at := Error{Page: -1, Entry: -1, Reason: why.Error(), Err: why}
 	p := parser{section: t.section, header: t.header, table: &Table{}}

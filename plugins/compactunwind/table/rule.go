@@ -2,17 +2,17 @@ package table
 
 import "github.com/clewdbg/clew/unwind"
 
-// Kind says what an encoding tells.
+// Kind is the kind of an encoding.
 type Kind uint8
 
 // The kinds of rules.
 const (
-	// Null: nothing. The code may be a leaf by hand, or data.
+	// Null: no rule. The code may be a hand-written leaf, or data.
 	Null Kind = iota
-	// Steps: the rule says how to find the caller.
+	// Steps: the rule finds the caller.
 	Steps
-	// DWARF: the FDE at FDE in __eh_frame says it, or, where FDE is 0, the one
-	// that has the code.
+	// DWARF: the FDE at FDE in __eh_frame has the rule, or, where FDE is 0, the
+	// one for this code.
 	DWARF
 )
 
@@ -20,21 +20,20 @@ const (
 // pairs and the frame pointer.
 const maxSaved = 19
 
-// Rule says how to find the caller of a frame in the body of a function. In the
-// prologue and the epilogue it is wrong.
+// Rule finds the caller of a frame in the body of a function. In the prologue
+// and the epilogue it is wrong.
 //
-// It is the form that encodings are decoded in; [Rule.Rule] makes a [rule.Rule]
-// of it. The CFA is the value of register Base plus Offset; the caller's stack pointer
-// is the CFA. The return address is in memory at CFA - pointer size, or, with
-// InLR, still in the link register.
+// Encodings are decoded to it; [Rule.Rule] makes a [rule.Rule] of it. The CFA is the
+// value of register Base plus Offset; the caller's stack pointer is the CFA. The
+// return address is in memory at CFA - pointer size, or, with InLR, still in the link
+// register.
 type Rule struct {
 	Kind   Kind
 	Base   unwind.Register
 	Offset int64
 	InLR   bool
-	// Signed says that the return address is signed with the address of an
-	// instruction too (FEAT_PAuth_LR). To a debugger that is no different: it
-	// strips the code.
+	// Signed: the return address is signed with the address of an instruction too
+	// (FEAT_PAuth_LR). A debugger strips the authentication code either way.
 	Signed bool
 	// FDE is an offset in the section __eh_frame, for [DWARF].
 	FDE uint32
@@ -58,13 +57,12 @@ func (r *Rule) save(reg unwind.Register, offset int64) {
 	r.n++
 }
 
-// Code gives up to n original bytes of the run's code, from an offset from its
-// start on. It may give fewer, or none.
+// Code returns up to n original bytes of the run's code, from an offset from
+// its start on. It may return fewer, or none.
 type Code func(offset uint32, n int) []byte
 
-// Decode gives the rule that an encoding is for an architecture. The frame sizes
-// of some x86 functions are in their code only. The error is an
-// [*EncodingError].
+// Decode returns the rule of an encoding on an architecture. The frame sizes of
+// some x86 functions are in their code only. The error is an [*EncodingError].
 func (e Encoding) Decode(arch unwind.Arch, code Code) (Rule, error) {
 	if e.Null() {
 		return Rule{}, nil

@@ -3,7 +3,7 @@ package table
 import "encoding/binary"
 
 // The section's layout (compact_unwind_encoding.h: struct
-// unwind_info_section_header and what follows it).
+// unwind_info_section_header and the arrays behind it).
 const (
 	version        = 1
 	headerSize     = 7 * 4
@@ -34,8 +34,8 @@ func (s section) u32(off uint64) (uint32, bool) {
 	return binary.LittleEndian.Uint32(s[off:]), true
 }
 
-// holds says whether n elements of a size lie at an offset. n has at most 32
-// bits and size few, so the product does not overflow.
+// holds reports whether n elements of a size lie at an offset. n has at most 32
+// bits and size only a few, so the product does not overflow.
 func (s section) holds(off, n, size uint64) bool {
 	return off <= uint64(len(s)) && n*size <= uint64(len(s))-off
 }

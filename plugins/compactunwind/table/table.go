@@ -19,7 +19,7 @@ type Entry struct {
 // concurrent use.
 type Table struct {
 	// starts and encodings are parallel. An entry reaches to the next one's start;
-	// the last is the end of all, and hole marks where there is nothing.
+	// the last is the end of all, and hole marks code without an encoding.
 	starts    []uint32
 	encodings []Encoding
 	// buckets has for each bucketSize bytes of code from starts[0] on the last
@@ -30,19 +30,19 @@ type Table struct {
 	lsda          []LSDA
 	problems      []error
 
-	// What it was decoded from, to say where an entry is.
+	// The section that it was decoded from, for the place of an entry.
 	section section
 	header  header
 }
 
-// hole is what no file may contain: [Parse] refuses it, with a problem.
+// hole is a value that no file may contain: [Parse] refuses it, with a problem.
 const hole Encoding = 0xffff_ffff
 
 const (
 	bucketShift = 9
 	bucketSize  = 1 << bucketShift
-	// maxBuckets bounds what a section that claims much code can allocate: 512 MiB
-	// of code. Beyond it lookup takes more steps.
+	// maxBuckets bounds the allocation for a section that claims much code: 512
+	// MiB of code. Beyond it lookup takes more steps.
 	maxBuckets = 1 << 20
 )
 
@@ -52,9 +52,9 @@ type LSDA struct {
 	Data     uint32 // likewise
 }
 
-// Parse decodes a section. It fails where nothing of it can be used; for what
-// is wrong with single pages see [Table.Problems]. The table keeps data, which
-// must not change.
+// Parse decodes a section. It fails if nothing of it can be used; see
+// [Table.Problems] for faults of single pages. The table keeps data, which must
+// not change.
 func Parse(data []byte) (*Table, error) {
 	s := section(data)
 	h, err := s.header()
@@ -84,7 +84,7 @@ func (t *Table) Len() int {
 	return n
 }
 
-// Find gives the entry for a code offset. It allocates nothing.
+// Find returns the entry for a code offset. It allocates nothing.
 func (t *Table) Find(offset uint32) (Entry, bool) {
 	if len(t.starts) < 2 || offset < t.starts[0] || offset >= t.starts[len(t.starts)-1] {
 		return Entry{}, false
@@ -128,7 +128,7 @@ func (t *Table) All() func(yield func(Entry) bool) {
 // personality routines that encodings name by number.
 func (t *Table) Personalities() []uint32 { return t.personalities }
 
-// LSDA gives the language-specific data area of the function at an offset.
+// LSDA returns the language-specific data area of the function at an offset.
 func (t *Table) LSDA(function uint32) (LSDA, bool) {
 	i := sort.Search(len(t.lsda), func(i int) bool { return t.lsda[i].Function >= function })
 	if i < len(t.lsda) && t.lsda[i].Function == function {
@@ -137,7 +137,7 @@ func (t *Table) LSDA(function uint32) (LSDA, bool) {
 	return LSDA{}, false
 }
 
-// Problems lists what of the section could not be used, the first few of many.
+// Problems lists the unusable parts of the section, the first few of many.
 func (t *Table) Problems() []error { return t.problems }
 
 // maxProblems bounds the problems that are kept.

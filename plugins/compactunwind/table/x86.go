@@ -15,12 +15,12 @@ const (
 	x86DWARF     = 4
 )
 
-// family is what x86 and x86-64 differ in.
+// family holds the differences between x86 and x86-64.
 type family struct {
 	word      int64 // bytes
 	base      unwind.Register
 	stack     unwind.Register
-	registers [7]unwind.Register // by their number in encodings; 0 is none
+	registers [7]unwind.Register // by their number in encodings; 0 for none
 	sub       []byte             // sub $imm32, stack: what comes before imm32
 }
 
@@ -69,7 +69,7 @@ func (e Encoding) decodeX86Frame(f *family) (Rule, error) {
 		offset := lowest + f.word*slot
 		switch {
 		case number == 0:
-		case number >= 6: // the frame pointer has its own slot; 7 is no register
+		case number >= 6: // the frame pointer has a separate slot; 7 is invalid
 			return Rule{}, encodingError(e, "slot %d has register number %d", slot, number)
 		case seen>>number&1 != 0:
 			return Rule{}, encodingError(e, "two slots have register number %d", number)
@@ -102,13 +102,13 @@ func (e Encoding) decodeX86Frameless(f *family, size int64) (Rule, error) {
 }
 
 // indirectSize reads the frame's size from the instruction that makes room for
-// it: bits 16 to 23 are where in the function its operand is, bits 13 to 15 how
+// it: bits 16 to 23 are the operand's offset in the function, bits 13 to 15 how
 // many words the function pushed besides, return address included.
 func (e Encoding) indirectSize(f *family, code Code) (int64, error) {
 	at := e.bits(16, 8)
 	before := uint32(len(f.sub))
 	if at < before {
-		return 0, encodingError(e, "the size of the frame is said to be at offset %d, where no instruction has an operand", at)
+		return 0, encodingError(e, "the size of the frame is not at offset %d: no instruction has an operand there", at)
 	}
 	var got []byte
 	if code != nil {

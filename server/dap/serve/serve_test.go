@@ -367,7 +367,7 @@ func TestGuard(t *testing.T) {
 		started := 0
 		g := &guard{start: func() (*lifeline.Line, error) {
 			started++
-			if want == failure {
+			if errors.Is(want, failure) {
 				return nil, failure
 			}
 			return nil, nil

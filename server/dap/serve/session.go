@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 )
@@ -16,7 +17,7 @@ import (
 // Config is what every session of a server has in common.
 type Config struct {
 	Delve      delve.DAPConfig
-	Strategies dap.StrategySource
+	Strategies debuggee.StrategySource
 	// DebugFolders are where separate debug files are looked for; nil: the usual
 	// ones.
 	DebugFolders []string

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,7 +20,7 @@ func sent(t *testing.T, b *bytes.Buffer) (out []string) {
 	b.Reset()
 	for {
 		content, err := r.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return out
 		}
 		if err != nil {

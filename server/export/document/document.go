@@ -19,6 +19,9 @@ type Document struct {
 	WordSize cbf.WordSize
 	// Frames are innermost first, repeats expanded. Nil for an image map.
 	Frames []cbf.Frame
+	// Calls are the functions that each of Frames belongs to, the innermost inlined
+	// one first, the physical function last. It is empty where no symbols were read.
+	Calls [][]Call
 	// Complete: the backtrace ended by an end instruction, or exactly where the
 	// data ends. For an image map, all of it was read.
 	Complete bool
@@ -63,9 +66,11 @@ const (
 	CBF
 	ImageMap
 	Swift
+	JSON
+	Pprof
 )
 
-var formatNames = [...]string{Unknown: "unknown", CBF: "cbf", ImageMap: "image-map", Swift: "swift"}
+var formatNames = [...]string{Unknown: "unknown", CBF: "cbf", ImageMap: "image-map", Swift: "swift", JSON: "json", Pprof: "pprof"}
 
 // FormatNames are the names of the known formats.
 func FormatNames() []string { return append([]string(nil), formatNames[CBF:]...) }
@@ -80,7 +85,7 @@ func (f Format) String() string {
 
 // ParseFormat reads what [Format.String] writes; "unknown" is refused.
 func ParseFormat(s string) (Format, error) {
-	for f := CBF; f <= Swift; f++ {
+	for f := CBF; f <= Pprof; f++ {
 		if f.String() == s {
 			return f, nil
 		}

@@ -36,9 +36,7 @@ func (d *Document) Encode(to Format, strict bool) ([]byte, error) {
 // merely stops for truncated. A backtrace that is not complete, because it was truncated or
 // could not be read to its end, ends in trunc.
 func (d *Document) cbf(strict bool) ([]byte, error) {
-	// An image map's JSON has an empty list of frames; a backtrace with images
-	// comes out of an envelope, which has an architecture.
-	if len(d.Frames) == 0 && d.Images != nil && d.Architecture == "" {
+	if d.imagesOnly() {
 		return nil, ErrNoBacktrace
 	}
 	ending := cbf.EndTruncated
@@ -46,6 +44,13 @@ func (d *Document) cbf(strict bool) ([]byte, error) {
 		ending = cbf.EndMark
 	}
 	return cbf.AppendFrames(nil, d.WordSize, d.Frames, ending, cbf.EncodeOptions{Strict: strict})
+}
+
+// imagesOnly says that there is no backtrace. An image map's JSON has an empty list
+// of frames; a backtrace with images comes out of an envelope, which has an
+// architecture.
+func (d *Document) imagesOnly() bool {
+	return len(d.Frames) == 0 && d.Images != nil && d.Architecture == ""
 }
 
 func (d *Document) swift(strict bool) ([]byte, error) {

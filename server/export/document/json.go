@@ -40,6 +40,15 @@ type (
 		Kind    string             `json:"kind"`
 		Address *stackjson.Address `json:"address"`
 		Count   *uint64            `json:"count"`
+		callForm
+	}
+	// callForm is the part of a frame that symbols add. A frame's inlined functions
+	// come as frames before it.
+	callForm struct {
+		Function string   `json:"function,omitempty"`
+		File     pathText `json:"file,omitempty"`
+		Line     int      `json:"line,omitempty"`
+		Inlined  bool     `json:"inlined,omitempty"`
 	}
 )
 
@@ -65,12 +74,37 @@ func (d *Document) WriteJSON(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(appendFrame(b.AvailableBuffer(), f))
+		if err := writeFrame(b, f, d.calls(i)); err != nil {
+			return err
+		}
 	}
 	b.WriteString(`],`)
 	b.Write(last[1:])
 	b.WriteByte('\n')
 	return b.Flush()
+}
+
+// writeFrame writes a frame, behind those of the functions inlined there.
+func writeFrame(b *bufio.Writer, f cbf.Frame, calls []Call) error {
+	if len(calls) == 0 {
+		b.Write(appendFrame(b.AvailableBuffer(), f))
+		return nil
+	}
+	for i, c := range calls {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		words, err := stackjson.Marshal(callForm{c.Function, pathText(c.File), c.Line, i+1 < len(calls)})
+		if err != nil {
+			return err
+		}
+		frame := appendFrame(b.AvailableBuffer(), f)
+		if len(words) > len("{}") {
+			frame = append(append(frame[:len(frame)-1], ','), words[1:]...)
+		}
+		b.Write(frame)
+	}
+	return nil
 }
 
 func appendFrame(dst []byte, f cbf.Frame) []byte {

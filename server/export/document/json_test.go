@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -116,6 +117,35 @@ func TestFormats(t *testing.T) {
 	for _, name := range []string{"", "unknown", "CBF"} {
 		if f, err := document.ParseFormat(name); err == nil {
 			t.Errorf("%q is %v", name, f)
+		}
+	}
+}
+
+// TestCalls: what symbols add is read back, and written in no other format.
+func TestCalls(t *testing.T) {
+	d := &document.Document{
+		WordSize: cbf.Word64, Complete: true,
+		Frames: []cbf.Frame{{Kind: cbf.PC, Address: 0x10}, {Kind: cbf.RA, Address: 0x20}, {Kind: cbf.RA, Address: 0x30}},
+		Calls:  [][]document.Call{{{Function: "a<\"b\">", File: "/src/\xff.c", Line: 1}, {}, {Function: "c"}}, nil, {{Function: "d", Line: 7}}},
+	}
+	var b strings.Builder
+	if err := d.WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	for again, err := range document.Parse([]byte(b.String())) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(again.Calls, d.Calls) || !reflect.DeepEqual(again.Frames, d.Frames) {
+			t.Errorf("%s\n%+v", b.String(), again)
+		}
+		with, err := again.Encode(document.CBF, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Calls = nil
+		if without, err := again.Encode(document.CBF, true); err != nil || string(with) != string(without) {
+			t.Errorf("% x, without functions % x, %v", with, without, err)
 		}
 	}
 }

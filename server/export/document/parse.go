@@ -100,16 +100,34 @@ func (f *form) document() (*Document, error) {
 }
 
 func (f *form) readFrames(d *Document) error {
+	var inlined []Call // in the frame that comes next
 	err := eachElement("frames", f.Frames, func(form *frameForm) error {
 		if n := len(d.Frames); n > 0 && d.Frames[n-1].Kind == cbf.Truncated {
 			return errors.New("nothing can follow a truncated frame")
 		}
 		frame, err := form.frame()
+		if err != nil {
+			return err
+		}
+		if form.Inlined {
+			inlined = append(inlined, form.call())
+			return nil
+		}
 		d.Frames = append(d.Frames, frame)
-		return err
+		if form.Function != "" || form.File != "" || len(inlined) > 0 {
+			for len(d.Calls) < len(d.Frames) {
+				d.Calls = append(d.Calls, nil)
+			}
+			d.Calls[len(d.Frames)-1] = append(inlined, form.call())
+		}
+		inlined = nil
+		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if len(inlined) > 0 {
+		return &fieldError{"frames", errors.New("the last one is inlined, but in no frame")}
 	}
 	if n := len(d.Frames); n > 0 && d.Frames[n-1].Kind == cbf.Truncated && d.Complete {
 		return &fieldError{"complete", errors.New("true, but the last frame is truncated")}
@@ -133,6 +151,8 @@ func (f *form) readImages(d *Document) error {
 	d.Images, err = imagemap.New(imagemap.WordSize(d.WordSize), f.Platform, images)
 	return err
 }
+
+func (f *callForm) call() Call { return Call{f.Function, string(f.File), f.Line} }
 
 func (f *frameForm) frame() (cbf.Frame, error) {
 	for kind := cbf.PC; kind <= cbf.Truncated; kind++ {

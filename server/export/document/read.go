@@ -56,8 +56,11 @@ func Read(data []byte, o Options) iter.Seq[*Document] {
 		case ImageMap:
 			d.setImages(data, "", o.maps())
 			d.Complete = d.Err == nil
-		case Swift:
-			readEnvelopes(data, o, yield)
+		case Swift, JSON:
+			readObjects(data, format, o, yield)
+			return
+		case Pprof:
+			readProfile(data, yield)
 			return
 		default:
 			d.Err = &Error{Err: fmt.Errorf("cannot read %v", format)}
@@ -68,8 +71,11 @@ func Read(data []byte, o Options) iter.Seq[*Document] {
 
 // Recognise tells the format of data by its contents, see the package comment.
 func Recognise(data []byte, o Options) Format {
-	if isJSON(data) {
-		return Swift
+	switch {
+	case isJSON(data):
+		return Swift // or JSON: each object tells
+	case bytes.HasPrefix(data, []byte(gzipMagic)):
+		return Pprof
 	}
 	backtrace := tryBacktrace(data, o.MaxFrames)
 	images := tryImages(data, o.maps())
@@ -129,8 +135,8 @@ func tryImages(data []byte, opts imagemap.DecodeOptions) int {
 	return len(data)
 }
 
-// readEnvelopes reads a sequence of JSON objects.
-func readEnvelopes(data []byte, o Options, yield func(*Document) bool) {
+// readObjects reads a sequence of JSON objects: envelopes, and what decode writes.
+func readObjects(data []byte, format Format, o Options, yield func(*Document) bool) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	for {
 		var text json.RawMessage
@@ -142,10 +148,10 @@ func readEnvelopes(data []byte, o Options, yield func(*Document) bool) {
 		start += int64(len(data[start:]) - len(bytes.TrimLeft(data[start:], " \t\r\n")))
 		if err != nil {
 			// Data behind a syntax error cannot be told apart from it.
-			yield(&Document{Format: Swift, Err: syntaxError(err, int64(len(data)))})
+			yield(&Document{Format: format, Err: syntaxError(err, int64(len(data)))})
 			return
 		}
-		if !yield(readEnvelope(text, start, o)) {
+		if !yield(readObject(text, start, format, o)) {
 			return
 		}
 	}
@@ -163,6 +169,29 @@ func syntaxError(err error, length int64) *Error {
 		err = errors.New("the JSON object is cut off")
 	}
 	return &Error{Offset: offset, Err: err}
+}
+
+// readObject reads an envelope, or a document's own form, which has a field that no
+// envelope has.
+func readObject(text []byte, start int64, format Format, o Options) *Document {
+	var f form
+	err := json.Unmarshal(text, &f)
+	own := f.WordSize != nil && f.Frames != nil
+	if format == Swift && (!own || o.Format == Swift) {
+		return readEnvelope(text, start, o)
+	}
+	var d *Document
+	if err = typeError(err); err == nil {
+		d, err = f.document()
+	}
+	if err != nil {
+		return &Document{Format: JSON, Err: &Error{Offset: start, Err: err}}
+	}
+	d.Format = JSON
+	if o.Images != nil && d.Images == nil {
+		d.addImages(o.Images, "")
+	}
+	return d
 }
 
 func readEnvelope(text []byte, start int64, o Options) *Document {

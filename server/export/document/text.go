@@ -52,9 +52,10 @@ func (d *Document) writeBacktrace(b *bufio.Writer) {
 		if last > i {
 			index = fmt.Sprintf("%d-%d", i, last)
 		}
+		d.writeInlined(b, 2*widest+3, i)
 		fmt.Fprintf(b, "%*s  ", 2*widest+3, index)
 		if f.Kind.HasAddress() {
-			fmt.Fprintf(b, "%-5s  0x%0*x%s\n", f.Kind, d.digits(), f.Address, d.place(f))
+			fmt.Fprintf(b, "%-5s  0x%0*x%s%s\n", f.Kind, d.digits(), f.Address, d.place(f), d.function(i))
 		} else {
 			fmt.Fprintf(b, "(%s left out)\n", export.Count(f.Count, "frame"))
 		}
@@ -71,6 +72,37 @@ func (d *Document) writeBacktrace(b *bufio.Writer) {
 	if d.Trailing > 0 {
 		fmt.Fprintf(b, "  note: %s after the end belong to no backtrace\n", export.Count(d.Trailing, "byte"))
 	}
+}
+
+// writeInlined writes a line for each function that is inlined in the frame with
+// index i.
+func (d *Document) writeInlined(b *bufio.Writer, width, i int) {
+	calls := d.calls(i)
+	for _, c := range calls[:max(0, len(calls)-1)] {
+		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [inlined]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text())
+	}
+}
+
+// function is the physical function of the frame with index i, "" if unknown.
+func (d *Document) function(i int) string {
+	calls := d.calls(i)
+	if len(calls) == 0 {
+		return ""
+	}
+	return calls[len(calls)-1].text()
+}
+
+// text is a function and its place, behind two spaces.
+func (c Call) text() string {
+	name := "?"
+	if c.Function != "" {
+		name = export.Clean(c.Function)
+	}
+	out := "  " + name
+	if c.File != "" {
+		out += fmt.Sprintf("  %s:%d", export.Clean(c.File), c.Line)
+	}
+	return out
 }
 
 // place says which image an address is in. The call that a return address

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
+	"github.com/clewdbg/clew/server/internal/jit"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -17,9 +18,10 @@ import (
 // Map is the code of one target at one stop. It is immutable and safe for
 // concurrent use.
 type Map struct {
-	arch    unwind.Arch
-	images  []*image
-	regions []region // sorted, without overlaps
+	arch      unwind.Arch
+	images    []*image
+	regions   []region   // sorted, without overlaps
+	generated *jit.Names // of code outside of images; nil where nothing names it
 }
 
 // image is an image, bound to where it is loaded.
@@ -65,7 +67,7 @@ func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
 		next.images = append(next.images, m.known(bound, i))
 	}
 	if slices.Equal(next.images, m.images) {
-		return m
+		return m.withNames(nil) // what was generated may be other code now
 	}
 	for _, img := range next.images {
 		for _, r := range img.executable() {

@@ -22,18 +22,27 @@ type Files struct {
 	DebugFolders []string
 	// Arch is the target's architecture: of a universal file its image counts, unless
 	// the image's build ID names another.
-	Arch  unwind.Arch
-	known map[fileKey]*known
+	Arch unwind.Arch
+	// Ask returns the debug file of a build that is not on this machine as a rule. It
+	// does not wait: while it is pending it may come for a later stop. Nil: nothing
+	// is asked.
+	Ask     func(buildID []byte) (path string, pending bool)
+	known   map[fileKey]*known
+	waiting map[*symbols.File]bool // files whose debug file is pending
 }
 
 // open opens the file at path, with its debug file, and refuses it where it is of
 // another build than the image.
 func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*symbols.File, error) {
-	file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
-		Choice: f.choice(img), Known: img.Path, Beside: filepath.Dir(path), Folders: debugFolders,
-	})
+	search := symbols.DebugSearch{Choice: f.choice(img), Known: img.Path, Beside: filepath.Dir(path), Folders: debugFolders}
+	file, err := symbols.OpenWithDebug(path, search)
 	if err != nil {
 		return nil, err
+	}
+	if f.Ask != nil && file.WantsDebugFile() {
+		if file, err = f.openAsked(file, path, search); err != nil {
+			return nil, err
+		}
 	}
 	if id := file.BuildID(); len(id) > 0 && len(img.BuildID) > 0 && !bytes.Equal(id, img.BuildID) {
 		return nil, &BuildError{Path: path, Loaded: img.BuildID, Found: id}
@@ -42,6 +51,36 @@ func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*
 		return nil, fmt.Errorf("%s is for %v, the target is %v: it is not used", path, a, f.Arch)
 	}
 	return file, nil
+}
+
+// openAsked opens a file again with the debug file that Ask knows, if it does.
+func (f *Files) openAsked(file *symbols.File, path string, search symbols.DebugSearch) (*symbols.File, error) {
+	debug, pending := f.Ask(file.BuildID())
+	switch {
+	case debug != "":
+		search.Also = debug
+		return symbols.OpenWithDebug(path, search)
+	case pending:
+		file.AddProblem(fmt.Errorf("%s: its debug file was asked for and is not there yet: names may come with the next stop", search.Known))
+		if f.waiting == nil {
+			f.waiting = make(map[*symbols.File]bool)
+		}
+		f.waiting[file] = true
+	}
+	return file, nil
+}
+
+// arrived reports whether the debug file that a file waited for is there, or will not
+// come.
+func (f *Files) arrived(file *symbols.File) bool {
+	if file == nil || !f.waiting[file] {
+		return false
+	}
+	if _, pending := f.Ask(file.BuildID()); pending {
+		return false
+	}
+	delete(f.waiting, file)
+	return true
 }
 
 // choice says which of a universal file's images it is.
@@ -134,10 +173,10 @@ func locate(pid int, path string) (string, fs.FileInfo) {
 func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, error)) (*symbols.File, error) {
 	k := f.known[key]
 	switch {
-	case k != nil && sameContents(k.info, info):
-	case k != nil && k.info != nil && info != nil && os.SameFile(k.info, info):
-		// The process has this very file mapped; which of the old contents it has read is
-		// not known.
+	case k != nil && sameContents(k.info, info) && !f.arrived(k.file):
+	case k != nil && k.info != nil && info != nil && os.SameFile(k.info, info) && !sameContents(k.info, info):
+		// The process has this very file mapped; what it has seen of the old contents
+		// nobody knows.
 		k = &known{info: info, err: fmt.Errorf("%s %w", key.path, errChanged)}
 	default:
 		k = &known{info: info}
@@ -164,6 +203,7 @@ func (f *Files) Sweep() {
 	for key, k := range f.known {
 		if !k.used {
 			delete(f.known, key)
+			delete(f.waiting, k.file)
 		}
 		k.used = false
 	}

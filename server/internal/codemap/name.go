@@ -28,7 +28,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
-			n = m.naming(m.lookup(f.PC))
+			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
 		out = append(n.name(out, claimed, f), n.physical(f))
@@ -71,7 +71,7 @@ func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.nat
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
 	n.place(&f)
 	if !n.keeps(&f) && !f.Inlined {
-		f.Function, f.File, f.Line = n.call.function, n.call.file, n.call.line
+		f.Function, f.File, f.Line, f.Described = n.call.function, n.call.file, n.call.line, n.native
 	}
 	return f
 }
@@ -89,7 +89,7 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 	for _, c := range n.inlined {
 		in := f
 		in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
-		in.Function, in.File, in.Line = c.function, c.file, c.line
+		in.Function, in.File, in.Line, in.Described = c.function, c.file, c.line, n.native
 		if i := slices.IndexFunc(claimed, func(d unwind.Frame) bool { return d.Line == c.line && d.File == c.file }); i >= 0 {
 			in.DelveFrame = claimed[i].DelveFrame
 			claimed = claimed[i+1:]
@@ -99,9 +99,13 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 	return out
 }
 
-func (m *Map) naming(at unwind.LookupAddr) (n naming) {
+// naming looks an address up for a frame whose PC is pc.
+func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
 	if !ok {
+		if s, ok := m.generated.Find(uint64(at)); ok {
+			n.call.function = s.Name
+		}
 		return n
 	}
 	n.image = img
@@ -112,7 +116,7 @@ func (m *Map) naming(at unwind.LookupAddr) (n naming) {
 	calls := img.file.Calls(vaddr)
 	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
-		one := call{c.Function, c.File, c.Line}
+		one := call{c.Name(pc - img.bias), c.File, c.Line}
 		if i+1 == len(calls) {
 			n.call = one
 		} else {

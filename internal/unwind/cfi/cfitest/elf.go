@@ -72,7 +72,7 @@ func (f *File) Image(id unwind.ImageID) unwind.Image {
 	return unwind.Image{ID: id, Base: f.Bias, Sections: f.Sections, Executable: f.Code}
 }
 
-// Section gives a section, without data if there is none.
+// Section returns a section, without data if there is none.
 func (f *File) Section(name string) cfi.Section {
 	for _, s := range f.Sections {
 		if s.Name == name {

@@ -40,7 +40,7 @@ const (
 	Flexible     = 1 // of Info2
 )
 
-// For gives a builder for an architecture's tables as its assembler writes them.
+// For returns a builder for an architecture's tables as its assembler writes them.
 func For(version uint8, arch unwind.Arch, addr uint64) *Builder {
 	b := &Builder{Version: version, Arch: arch, Addr: addr, Flags: 1, Big: arch == unwind.S390X}
 	if arch == unwind.AMD64 {
@@ -58,7 +58,7 @@ func (b *Builder) Add(f Func) *Builder {
 	return b
 }
 
-// Hex gives the bytes that hexadecimal digits stand for.
+// Hex returns the bytes that hexadecimal digits stand for.
 func Hex(text string) []byte {
 	p, err := hex.DecodeString(strings.NewReplacer(" ", "", "|", "").Replace(text))
 	if err != nil {

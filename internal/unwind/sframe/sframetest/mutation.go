@@ -51,7 +51,7 @@ func ParseMutation(line string) (m Mutation, err error) {
 	return m, nil
 }
 
-// Apply gives the section changed.
+// Apply returns the section changed.
 func (m Mutation) Apply(section []byte) ([]byte, error) {
 	changed := bytes.Clone(section)
 	for _, c := range m.Changes {

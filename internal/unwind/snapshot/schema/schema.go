@@ -29,7 +29,7 @@ const (
 // BaseURL is what the files' $id have in common.
 const BaseURL = "https://github.com/clewdbg/clew/schema/"
 
-// Text gives a file by its name, and nil where there is none.
+// Text returns a file by its name, and nil where there is none.
 func Text(name string) []byte {
 	text, err := Files.ReadFile(name)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestDecode(t *testing.T) {
 			{"base":"0x400000","endOfText":"0x401000","buildID":"0aff","name":"app","path":"/bin/app"},{"base":"0x0","endOfText":"0x1"}]`), true, true},
 		{"an error", decoded("", `,"error":{"offset":3,"message":"unknown instruction 0x9f"}`), true, true},
 		{"an unknown field", decoded("", `,"colour":1`), true, false},
-		{"an unknown field of a frame", decoded(`{"kind":"pc","address":"0x1","function":"f"}`, ""), true, false},
+		{"an unknown field of a frame", decoded(`{"kind":"pc","address":"0x1","colour":"f"}`, ""), true, false},
 		{"a word of 8 bits", `{"wordSize":8,"complete":true,"frames":[]}`, false, false},
 		{"no frames", `{"wordSize":64,"complete":true}`, false, false},
 		{"no complete", `{"wordSize":64,"frames":[]}`, false, false},

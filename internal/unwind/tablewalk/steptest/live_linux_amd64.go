@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Live gives the images of a process for [Tracer.Images]. load reads an ELF file
+// Live returns the images of a process for [Tracer.Images]. load reads an ELF file
 // as it lies with a bias.
 func Live(t testing.TB, p *singlestep.Process, load func(path string, bias uint64) (unwind.Image, error)) func() (unwind.ImageDelta, []unwind.Range, error) {
 	l := live{process: p, load: load, dir: t.TempDir(), known: map[string]bool{}}

@@ -24,7 +24,7 @@ type Machine struct {
 	Order binary.ByteOrder
 	Saved []unwind.Register // are compared
 	Kind  func(code []byte) Kind
-	// Entered gives CFA and return address at a function's first instruction.
+	// Entered returns CFA and return address at a function's first instruction.
 	Entered func(word func(addr uint64) uint64, regs *singlestep.Registers) (cfa, ra uint64)
 	RedZone uint64 // below SP
 	// Pushed is how many bytes of a call's return address lie below the CFA.

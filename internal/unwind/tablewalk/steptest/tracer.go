@@ -64,7 +64,7 @@ type Tracer struct {
 	Images func() (unwind.ImageDelta, []unwind.Range, error)
 	// Counts says whether an instruction counts, nil for all.
 	Counts func(pc uint64) bool
-	// Function gives the function around an instruction, for strategies that want
+	// Function returns the function around an instruction, for strategies that want
 	// its code; nil where none does.
 	Function func(pc uint64) *unwind.FunctionCode
 	// Status is what the program ends with.

@@ -1,5 +1,5 @@
-// Package objdump reads what llvm-objdump --macho --unwind-info prints of a
-// Mach-O image, for tests to compare with.
+// Package objdump parses the output of llvm-objdump --macho --unwind-info, for
+// tests to compare with.
 package objdump
 
 import (
@@ -15,10 +15,10 @@ type Run struct {
 	Start, End, Encoding uint32
 }
 
-// Pair is a function and where its language-specific data is.
+// Pair is a function and the place of its language-specific data.
 type Pair struct{ Function, Data uint32 }
 
-// Dump is what is printed of one image.
+// Dump is the output for one image.
 type Dump struct {
 	// Pages by kind, as the second level's pages have them.
 	Regular, Compressed int

@@ -19,7 +19,7 @@ type Unwinder struct {
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
 
-// Describe says what the strategy is. It needs no image, so it covers anything.
+// Describe describes the strategy. It needs no image, so it covers anything.
 func (u *Unwinder) Describe(context.Context) (unwind.Description, error) {
 	return unwind.Description{
 		Name: "framechain", Version: "1.0",
@@ -29,7 +29,7 @@ func (u *Unwinder) Describe(context.Context) (unwind.Description, error) {
 	}, nil
 }
 
-// Update needs nothing of an image, and covers what is executable of it.
+// Update needs no section of an image, and covers its executable ranges.
 func (u *Unwinder) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
 	reports := make([]unwind.ImageReport, len(delta.Added))
 	for i, img := range delta.Added {

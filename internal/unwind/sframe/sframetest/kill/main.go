@@ -82,7 +82,7 @@ func run(toolchains string) error {
 	return os.WriteFile(filepath.Join(testdata, "libsframe-kills.txt"), []byte(kept.String()), 0o644)
 }
 
-// mutate gives sections of version 3 as they are, and with one to four bytes
+// mutate returns sections of version 3 as they are, and with one to four bytes
 // changed, half of the changes in the header and the index: the same at every run.
 func mutate() (tried []sframetest.Mutation, packed []byte, err error) {
 	paths, err := filepath.Glob(filepath.Join(testdata, "*-v3.elf.gz"))

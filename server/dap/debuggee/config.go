@@ -1,0 +1,143 @@
+package debuggee
+
+import (
+	"regexp"
+	"strconv"
+	"sync"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/pluginhost"
+)
+
+// Annotate says how a stack shows where its evidence becomes weaker.
+type Annotate string
+
+// The ways to show it.
+const (
+	AnnotateLabels Annotate = "labels" // rows between frames
+	AnnotateNames  Annotate = "names"  // in the frames' names
+	AnnotateOff    Annotate = "off"
+)
+
+// Config is what launch and attach requests say, as far as clew needs it.
+type Config struct {
+	mu         sync.Mutex
+	depth      int // frames where the client names no number
+	annotate   Annotate
+	strategies StrategyConfig
+	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
+	core       string      // the core file, "" for none, and
+	executable string      // what it is of
+}
+
+// DefaultDepth is Delve's stackTraceDepth.
+const DefaultDepth = 50
+
+// DefaultConfig is the configuration without any.
+func DefaultConfig() Config { return Config{depth: DefaultDepth, annotate: AnnotateLabels} }
+
+// LaunchArguments are the attributes of launch and attach requests.
+type LaunchArguments struct {
+	Mode            string         `json:"mode"`
+	Program         string         `json:"program"`
+	CoreFilePath    string         `json:"coreFilePath"`
+	ProcessID       int            `json:"processId"`
+	OutputMode      string         `json:"outputMode"`
+	StackTraceDepth int            `json:"stackTraceDepth"`
+	SubstitutePath  []substitution `json:"substitutePath"`
+
+	Clew ClewArguments `json:"-"` // is read by itself
+}
+
+type substitution struct {
+	From string `json:"from"` // the client's
+	To   string `json:"to"`
+}
+
+// ClewArguments is the attribute that is clew's own.
+type ClewArguments struct {
+	Strategies []string                `json:"strategies"`
+	Annotate   Annotate                `json:"annotate"`
+	Plugins    []pluginhost.ThirdParty `json:"plugins"`
+}
+
+// Set takes the arguments of a launch or attach request.
+func (c *Config) Set(args *LaunchArguments) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.core, c.executable = "", ""
+	if args.Mode == "core" {
+		c.core, c.executable = args.CoreFilePath, args.Program
+	}
+	if args.StackTraceDepth > 0 {
+		c.depth = args.StackTraceDepth
+	}
+	if args.Clew.Annotate != "" {
+		c.annotate = args.Clew.Annotate
+	}
+	if len(args.Clew.Strategies) > 0 {
+		c.strategies.Names = args.Clew.Strategies
+	}
+	if len(args.Clew.Plugins) > 0 {
+		c.strategies.Plugins = args.Clew.Plugins
+	}
+	if len(args.SubstitutePath) > 0 {
+		c.toClient = nil
+		for _, s := range args.SubstitutePath {
+			c.toClient = append(c.toClient, [2]string{s.To, s.From})
+		}
+	}
+}
+
+// CoreFile returns the core file that is debugged, if one is.
+func (c *Config) CoreFile() (core, executable string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core, c.executable
+}
+
+// Get returns how stacks are shown.
+func (c *Config) Get() (depth int, annotate Annotate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.depth, c.annotate
+}
+
+// Wishes says which strategies the session wants.
+func (c *Config) Wishes() StrategyConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strategies
+}
+
+// ClientPath is a path as the client knows it.
+func (c *Config) ClientPath(path string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return delve.SubstitutePath(path, c.toClient)
+}
+
+var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
+
+var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
+
+// Learn applies a console command that Delve has carried out. It returns whether frames
+// are shown differently now.
+func (c *Config) Learn(command string) (changed bool) {
+	if found := setPaths.FindStringSubmatch(command); found != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.toClient = delve.EditSubstitutePath(c.toClient, found[1])
+		return true
+	}
+	found := setDepth.FindStringSubmatch(command)
+	if found == nil {
+		return false
+	}
+	if n, err := strconv.Atoi(found[1]); err == nil && n > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.depth = n
+	}
+	return false
+}

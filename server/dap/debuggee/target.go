@@ -1,0 +1,38 @@
+package debuggee
+
+import (
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
+)
+
+// Target is what the upstream debugs: a [delve.Session] in this process, or a
+// [delve.Remote].
+type Target interface {
+	stop.Debugger
+	Pid() int
+	// Live says whether it is a process, and not a core file or a recording;
+	// Launched, whether Delve has started it.
+	Live() bool
+	Launched() bool
+	// Planted lists Delve's breakpoints.
+	Planted() []lifeline.Patch
+	// SelectThread changes what Delve's commands are about.
+	SelectThread(tid uint64) error
+	// PrefetchStack has Delve walk a stack before a request for it, until release.
+	PrefetchStack(goroutine int64, depth int) (release func())
+	// Arm has the next resume stop at a frame's return, and EndStep forgets it.
+	Arm(at stepping.Temporary) error
+	EndStep() error
+}
+
+// Shared is a target that other clients look at too: Wrote says that this one may
+// have changed the program's memory.
+type Shared interface{ Wrote() }
+
+// Lender is a target whose Delve can be lent a frame that it does not know, for
+// requests about it: one in this process.
+type Lender interface {
+	InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error)
+}

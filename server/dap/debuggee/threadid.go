@@ -1,0 +1,84 @@
+package debuggee
+
+import (
+	"github.com/clewdbg/clew/server/delve"
+)
+
+// FirstID is where clew's own IDs begin: of frames, of variables, and of threads
+// without a goroutine (FirstID + thread ID). Delve's are below: it counts frames
+// and variables from 1000, and its threads are goroutines.
+const FirstID = 1 << 30
+
+// ThreadOf returns the thread that a DAP thread ID of clew's stands for.
+func ThreadOf(id int64) (tid uint64, ok bool) {
+	if id < FirstID || id >= 2*FirstID {
+		return 0, false
+	}
+	return uint64(id - FirstID), true
+}
+
+// ThreadID is the DAP thread ID of a thread without a goroutine.
+func ThreadID(tid uint64) int64 { return FirstID + int64(tid) }
+
+// Resolve returns the thread of control that a DAP thread ID stands for, and the
+// ID by which Delve knows it: -1 is the selected goroutine, and so is 0 where the
+// current thread has none. Delve knows a thread without a goroutine only while it
+// is the current one; known is false for others.
+func (v *View) Resolve(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+	if r, ok := v.known[id]; ok && id > 0 {
+		return r.thread, r.delveID, r.known, nil
+	}
+	th, delveID, known, err = v.find(id)
+	if err == nil {
+		v.known[id] = resolved{th, delveID, known}
+	}
+	return th, delveID, known, err
+}
+
+// Resolved returns a thread that was resolved at this stop already.
+func (v *View) Resolved(id int64) (th delve.Thread, ok bool) {
+	r, ok := v.known[id]
+	return r.thread, ok && id > 0
+}
+
+// resolved is a thread that was found. What is selected may change at a stop, so
+// that -1 and 0 are found anew each time.
+type resolved struct {
+	thread  delve.Thread
+	delveID int64
+	known   bool
+}
+
+func (v *View) find(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+	if tid, ok := ThreadOf(id); ok {
+		return v.findThread(tid)
+	}
+	if id <= 0 {
+		th, err = v.Selected()
+		return th, id, true, err
+	}
+	th, err = v.Goroutine(uint64(id))
+	if !v.Target.InLibrary() {
+		return th, id, true, err
+	}
+	// Of goroutines in a library Delve knows at most the selected one.
+	selected, failed := v.Target.Selected()
+	if failed != nil || selected.Goroutine != uint64(id) {
+		return th, 0, false, err
+	}
+	if err != nil {
+		th, err = v.Selected()
+	}
+	return th, id, true, err
+}
+
+// findThread finds a thread by its ID. Delve knows it by its goroutine, else while
+// it is selected.
+func (v *View) findThread(tid uint64) (th delve.Thread, delveID int64, known bool, err error) {
+	th, err = v.Thread(tid)
+	if err != nil || th.Goroutine != 0 {
+		return th, int64(th.Goroutine), true, err
+	}
+	selected, err := v.Target.Selected()
+	return th, 0, err == nil && selected.Goroutine == 0 && selected.Thread == tid, err
+}

@@ -1,0 +1,12 @@
+// Package frames shows a program's frames to a client of the Debug Adapter Protocol.
+//
+//   - stacktrace.go, gostack.go, prefetch.go: a page of a stack, Delve's own where it is right,
+//     else assembled; work that is done before the client asks, or while Delve answers
+//   - rows.go, delveframes.go: the page's JSON; Delve's bytes stay as they are
+//   - clewstack.go: a stack with the evidence for each frame
+//   - ids.go: IDs of frames and variables; those of another stop are refused
+//   - scopes.go: what a frame holds
+//   - lend.go: Delve answers about a frame that only clew knows
+//   - threads.go, stopped.go: threads without a goroutine
+//   - notes.go: defects that are shown once
+package frames

@@ -1,0 +1,131 @@
+package frames
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/stop"
+)
+
+// prefetch does what an answer to a stackTrace request will need, where Delve has
+// nothing else to do and the program is known to stand still. Delve's stack is
+// walked at once, so that Delve finds it when it is asked; clew's own part is
+// done while Delve writes its answer. Done waits for that, and has Delve forget
+// the stack; it must be called before the next request is handled.
+func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done func()) {
+	if _, stopped := s.program.State.At(); !stopped || !s.wire.Up.Idle() {
+		return func() {}
+	}
+	var walked delveWalk
+	known := false
+	frames := s.framesOf(want)
+	if err := s.atStop(ctx, request, func(_ context.Context, v *view) error {
+		walked.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
+		known = v.has(want.ThreadID, frames)
+		return nil
+	}); err != nil {
+		s.wire.Log("prefetch: %v", err)
+		return walked.end // also if it has not begun yet
+	}
+	if known {
+		return walked.end
+	}
+	found := make(chan struct{})
+	go func() {
+		defer close(found)
+		s.find(ctx, request, want)
+	}()
+	return func() {
+		<-found
+		walked.end()
+	}
+}
+
+// PrefetchStopped begins with the stack that the client will ask for.
+func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
+	var body struct {
+		ThreadID int64 `json:"threadId"`
+	}
+	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && s.program.Target() != nil {
+		go s.find(s.wire.Context(), 0, Page{ThreadID: body.ThreadID, Levels: 1})
+	}
+}
+
+// delveWalk is a stack that Delve has walked before it is asked for it. Work that
+// was given up may begin it after its end.
+type delveWalk struct {
+	mu      sync.Mutex
+	release func()
+	over    bool
+}
+
+func (w *delveWalk) begin(release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		release()
+	} else {
+		w.release = release
+	}
+}
+
+// releasePatience bounds the wait for Delve's lock, which is free while the
+// program stands still.
+const releasePatience = 2 * time.Second
+
+func (w *delveWalk) end() {
+	w.mu.Lock()
+	release := w.release
+	w.over, w.release = true, nil
+	w.mu.Unlock()
+	if release == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); release() }()
+	select {
+	case <-done:
+	case <-time.After(releasePatience):
+	}
+}
+
+// framesOf is the number of frames from the innermost one on that a page needs.
+func (s *Stacks) framesOf(want Page) int {
+	levels := want.Levels
+	if levels <= 0 {
+		levels, _ = s.program.Config.Get()
+	}
+	start := max(want.StartFrame, 0)
+	if start >= MaxRows || levels > MaxRows-start {
+		return MaxRows
+	}
+	return start + levels
+}
+
+// has says that so many frames of a thread were found at this stop already.
+func (v *view) has(thread int64, frames int) bool {
+	th, ok := v.Resolved(thread)
+	return ok && v.Found(stop.KeyOf(&th), v.Prepared, frames)
+}
+
+// find finds the stack of a thread before the client asks for it. Every stop does
+// so for the thread that has stopped, while the client still reads of it.
+func (s *Stacks) find(ctx context.Context, request int64, want Page) {
+	err := s.atStop(ctx, request, func(ctx context.Context, v *view) error {
+		th, _, known, err := v.Resolve(want.ThreadID)
+		if err != nil {
+			return err
+		}
+		frames := s.framesOf(want)
+		if st, err := v.Go(ctx, th, frames); err != nil || st != nil {
+			return err
+		}
+		_, err = s.assemble(ctx, v, th, frames, known)
+		return err
+	})
+	if err != nil {
+		s.wire.Log("prefetch: %v", err)
+	}
+}

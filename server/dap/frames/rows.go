@@ -1,0 +1,219 @@
+package frames
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// row is one row of a stack as the client shows it: a frame, or a label between
+// frames.
+type row struct {
+	frame int    // index into the stack's frames; of a label, of the frame after it
+	label string // "" for a frame
+}
+
+// rows lays out a stack.
+func (a *assembled) rows(annotate debuggee.Annotate) []row {
+	out := make([]row, 0, len(a.stack.Frames)+4)
+	weakness := 0
+	for i := range a.stack.Frames {
+		f := &a.stack.Frames[i]
+		w := weaknessOf(f.Trust)
+		if w > weakness && annotate == debuggee.AnnotateLabels {
+			out = append(out, row{i, fmt.Sprintf("-- %s --", evidence(f))})
+		}
+		weakness = w
+		out = append(out, row{frame: i})
+	}
+	if annotate == debuggee.AnnotateLabels && a.cutOff() {
+		out = append(out, row{len(a.stack.Frames), fmt.Sprintf("-- truncated: %s --", a.stack.Reason)})
+	}
+	return out
+}
+
+// cutOff says that the stack ends before its outermost frame, and not because
+// the client wanted no more.
+func (a *assembled) cutOff() bool {
+	return a.stack.Stop == unwind.Truncated && !a.stack.DepthLimited
+}
+
+// weaknessOf orders the evidence that frames rest on, 0 for what is as good as
+// certain.
+func weaknessOf(t unwind.Trust) int {
+	switch t {
+	case unwind.TrustContext, unwind.TrustCFI:
+		return 0
+	case unwind.TrustFramePointer:
+		return 1
+	}
+	return 2
+}
+
+// evidence says what a frame rests on.
+func evidence(f *unwind.Frame) string {
+	switch weaknessOf(f.Trust) {
+	case 0:
+		return "by call-frame information (" + f.Strategy + ")"
+	case 1:
+		return "by frame pointer (" + f.Strategy + ")"
+	}
+	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
+}
+
+// frame gives a row in JSON. A frame that Delve knows is Delve's, with what it
+// does not know added.
+func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, annotate debuggee.Annotate) (json.RawMessage, error) {
+	if r.label != "" {
+		id := a.labels[r.frame]
+		if id == 0 {
+			var err error
+			if id, err = s.ids.mint(v.At.Epoch, Ref{stack: a, frame: -1}); err != nil {
+				return nil, err
+			}
+			a.labels[r.frame] = id
+		}
+		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
+	}
+	f := &a.stack.Frames[r.frame]
+	if f.DelveFrame >= 0 {
+		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
+			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
+			return s.improve(known, a, r.frame, annotate)
+		}
+	}
+	shown := s.describe(f)
+	shown.Name += a.remark(r.frame, annotate)
+	id := a.ids[r.frame]
+	if id == 0 {
+		var err error
+		if id, err = s.ids.mint(v.At.Epoch, Ref{a, r.frame}); err != nil {
+			return nil, err
+		}
+		a.ids[r.frame] = id
+	}
+	shown.Id = id
+	return json.Marshal(shown)
+}
+
+// describe gives a frame's name, place and address.
+func (s *Stacks) describe(f *unwind.Frame) dap.StackFrame {
+	out := dap.StackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
+	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
+		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
+	}
+	if weaknessOf(f.Trust) > 1 || strings.HasPrefix(f.Function, "runtime.") {
+		out.PresentationHint = "subtle"
+	}
+	return out
+}
+
+// frameName is a frame's function as Delve names it, without the path of its
+// package, else the image and offset.
+func frameName(f *unwind.Frame) string {
+	switch {
+	case f.Function != "":
+		return shortName(f.Function)
+	case f.Image != "":
+		return fmt.Sprintf("%s+%#x", filepath.Base(f.Image), f.Offset)
+	}
+	return fmt.Sprintf("%#x", f.PC.Raw())
+}
+
+// shortName drops the folders of a Go function's package: those before the first
+// parenthesis or bracket, which may hold types with paths of their own. A name
+// of C or C++ has a slash nowhere but in "operator/".
+func shortName(function string) string {
+	end := len(function)
+	if i := strings.IndexAny(function, "([<"); i >= 0 {
+		end = i
+	}
+	if i := strings.LastIndexByte(function[:end], '/'); i > 0 && !strings.HasSuffix(function[:i], "operator") {
+		return function[i+1:]
+	}
+	return function
+}
+
+// remark is what a frame's name says of its evidence, where names do.
+func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
+	if annotate != debuggee.AnnotateNames {
+		return ""
+	}
+	s := ""
+	if f := &a.stack.Frames[i]; weaknessOf(f.Trust) > 0 {
+		s = " [" + evidence(f) + "]"
+	}
+	if i+1 == len(a.stack.Frames) && a.cutOff() {
+		s += " [truncated: " + a.stack.Reason + "]"
+	}
+	return s
+}
+
+// improve returns a frame of Delve's, with clew's name and place where Delve has none, or
+// where the compiler describes code that is not Go's: `clew stack` shows the same words.
+func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debuggee.Annotate) (json.RawMessage, error) {
+	f := &a.stack.Frames[i]
+	remark := a.remark(i, annotate)
+	unnamed := known.isNamed(unknownName) && (f.Function != "" || f.Image != "")
+	sameName, samePlace := s.sameWords(known, f)
+	if unnamed || !samePlace {
+		shown := s.describe(f)
+		shown.Id = int(known.id)
+		shown.Name += remark
+		return json.Marshal(shown)
+	}
+	if sameName && remark == "" && weaknessOf(f.Trust) < 2 {
+		return known.raw, nil
+	}
+	o, err := dapwire.ParseObject(known.raw)
+	if err != nil {
+		return nil, err
+	}
+	if weaknessOf(f.Trust) > 1 {
+		o.Set("presentationHint", []byte(`"subtle"`))
+	}
+	shown := o.Text("name")
+	if !sameName {
+		shown = frameName(f)
+	}
+	name, err := json.Marshal(shown + remark)
+	if err != nil {
+		return nil, err
+	}
+	o.Set("name", name)
+	return o.Bytes(), nil
+}
+
+// sameWords says whether Delve has a frame's name, and its place, as clew has them. Of Go's
+// code it has them from the same tables.
+func (s *Stacks) sameWords(known delveFrame, f *unwind.Frame) (name, place bool) {
+	if !f.Described {
+		return true, true
+	}
+	var shown dap.StackFrame
+	if json.Unmarshal(known.raw, &shown) != nil {
+		return false, false
+	}
+	path := ""
+	if shown.Source != nil {
+		path = shown.Source.Path
+	}
+	return shown.Name == frameName(f), shown.Line == f.Line && path == s.program.Config.ClientPath(f.File)
+}
+
+// unknownName is Delve's name for a function that it does not know.
+const unknownName = "???"
+
+// isAbsolute: on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
+// Debug information of libc has paths within its source tree only.
+func isAbsolute(path string) bool {
+	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+	return drive || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`)
+}

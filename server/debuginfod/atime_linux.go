@@ -1,0 +1,15 @@
+package debuginfod
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// lastUsed says when a file was last read or written.
+func lastUsed(info fs.FileInfo) time.Time {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(st.Atim.Unix())
+	}
+	return info.ModTime()
+}

@@ -1,0 +1,7 @@
+// Package names makes names of functions readable: [Demangle] undoes what
+// compilers did to them, [Short] leaves out what makes them long.
+//
+// C++ (Itanium ABI) and Rust (legacy and v0) are demangled by Ian Lance Taylor's
+// library, D by this package but for rare template arguments. Swift is not: its names
+// come as they are.
+package names

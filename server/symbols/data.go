@@ -1,0 +1,37 @@
+package symbols
+
+import "debug/elf"
+
+// Data returns the link-time address of the variable with that name, in the file's own
+// tables of symbols. Only ELF is looked into.
+func (f *File) Data(name string) (vaddr uint64, ok bool) {
+	ef, isELF := f.object.(*elfFile)
+	if !isELF {
+		return 0, false
+	}
+	f.dataOnce.Do(func() { f.data = readData(ef.File) })
+	vaddr, ok = f.data[name]
+	return vaddr, ok
+}
+
+// wanted are the variables that anyone asks for: a file may have very many.
+var wanted = map[string]bool{"__jit_debug_descriptor": true}
+
+func readData(f *elf.File) map[string]uint64 {
+	out := make(map[string]uint64)
+	for _, read := range []func() ([]elf.Symbol, error){f.DynamicSymbols, f.Symbols} {
+		if len(out) == len(wanted) {
+			break
+		}
+		symbols, err := read()
+		if err != nil {
+			continue
+		}
+		for _, s := range symbols {
+			if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && s.Section != elf.SHN_UNDEF && wanted[s.Name] {
+				out[s.Name] = s.Value
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package symbolstore
+
+import (
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/server/symbols"
+)
+
+// Open returns the store of a folder with executables, libraries and debug files,
+// anywhere below it, or of one such file.
+func Open(path string) (*Store, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return newStore(path, &folder{path: path}), nil
+	}
+	ids := buildIDs(path)
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%s: no ELF or Mach-O file with a build ID", path)
+	}
+	return newStore(path, &folder{path: filepath.Dir(path), index: indexOf(path, ids)}), nil
+}
+
+func indexOf(path string, ids [][]byte) map[string][]string {
+	out := make(map[string][]string)
+	for _, id := range ids {
+		out[string(id)] = []string{path}
+	}
+	return out
+}
+
+// maxFiles bounds the files of a folder that are looked into.
+const maxFiles = 1 << 17
+
+// folder is a source of files, which are indexed when one is not at its usual place.
+type folder struct {
+	path  string
+	index map[string][]string // paths by build ID
+}
+
+// find implements source.
+func (f *folder) find(id []byte) ([]*symbols.File, error) {
+	paths := f.usual(id)
+	if f.index == nil && len(paths) == 0 {
+		f.index = walk(f.path)
+	}
+	for _, path := range f.index[string(id)] {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	var out []*symbols.File
+	var failed error
+	for _, path := range paths {
+		file, err := open(path, id, f.path)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		out = append(out, file)
+	}
+	return out, failed
+}
+
+// usual lists the places by build ID where distributions put debug files and their
+// executables (GDB's manual, "Debugging Information in Separate Files").
+func (f *folder) usual(id []byte) (out []string) {
+	name := hex.EncodeToString(id)
+	for _, root := range []string{f.path, filepath.Join(f.path, ".build-id"), filepath.Join(f.path, "usr/lib/debug/.build-id")} {
+		for _, ending := range []string{".debug", ""} {
+			path := filepath.Join(root, name[:2], name[2:]+ending)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// walk indexes the regular files below a folder. What cannot be read is left out.
+func walk(root string) map[string][]string {
+	index := make(map[string][]string)
+	n := 0
+	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil
+		}
+		if n++; n > maxFiles {
+			return fs.SkipAll
+		}
+		for _, id := range buildIDs(path) {
+			index[string(id)] = append(index[string(id)], path)
+		}
+		return nil
+	})
+	return index
+}
+
+// buildIDs reads the build IDs of a file: of a universal Mach-O file there are
+// several.
+func buildIDs(path string) (out [][]byte) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err != nil {
+		return nil
+	}
+	if string(magic[:]) == elf.ELFMAG {
+		if id, _ := imagemap.ReadBuildID(f); len(id) > 1 {
+			return [][]byte{id}
+		}
+		return nil
+	}
+	slices, err := macho.Slices(f)
+	if err != nil {
+		return nil
+	}
+	for _, s := range slices {
+		if m, err := macho.Read(s.Open(f)); err == nil && len(m.UUID) > 0 {
+			out = append(out, m.UUID)
+		}
+	}
+	return out
+}
+
+// open opens a file of a build, with its debug file where root has that.
+func open(path string, id []byte, root string) (*symbols.File, error) {
+	f, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
+		Choice: symbols.Choice{BuildID: id}, Known: path, Beside: filepath.Dir(path),
+		Folders: []string{root, filepath.Join(root, "usr/lib/debug")},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found := f.BuildID(); !slices.Equal(found, id) {
+		return nil, fmt.Errorf("%s is of another build (%x), wanted %x", path, found, id)
+	}
+	return f, nil
+}
