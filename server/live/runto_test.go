@@ -87,7 +87,7 @@ func TestRunToEveryLocation(t *testing.T) {
 			if err != nil || stop.Reason != delve.StopBreakpoint {
 				t.Fatalf("%+v, %v", stop, err)
 			}
-			v, err := p.Look(false)
+			v, err := p.Read(false)
 			if err != nil {
 				t.Fatal(err)
 			}
