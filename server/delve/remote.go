@@ -25,10 +25,11 @@ import (
 //
 // It is not safe for concurrent use, [Remote.Selected] and [Remote.Close] apart.
 type Remote struct {
-	conn   net.Conn
-	client *rpc2.RPCClient
-	arch   unwind.Arch
-	pid    int
+	server
+	elsewhere
+	conn net.Conn
+	arch unwind.Arch
+	pid  int
 
 	several bool
 
@@ -41,6 +42,12 @@ type Remote struct {
 	layout   *layout    // of the runtime's structures; nil where it is not known
 	noLayout bool       // it is nowhere to be found
 }
+
+// server asks the Delve server, and remembers nothing.
+type server struct{ client *rpc2.RPCClient }
+
+// elsewhere answers what is the same for every program of another process's Delve.
+type elsewhere struct{}
 
 // RemoteError says why a program behind a Delve server cannot be looked at.
 type RemoteError struct {
@@ -77,7 +84,7 @@ const connectPatience = 10 * time.Second
 func Connect(conn net.Conn) (*Remote, error) {
 	_ = conn.SetDeadline(time.Now().Add(connectPatience))
 	defer func() { _ = conn.SetDeadline(time.Time{}) }()
-	r := &Remote{conn: conn, client: rpc2.NewClientFromConn(conn)}
+	r := &Remote{conn: conn, server: server{rpc2.NewClientFromConn(conn)}}
 	state, err := r.client.GetStateNonBlocking()
 	if err != nil {
 		return nil, &RemoteError{"no headless Delve server answers there (dlv dap is not one)", err}
@@ -101,16 +108,16 @@ func (r *Remote) Several() bool { return r.several }
 func (r *Remote) Close() error { return r.conn.Close() }
 
 // Live says that it is a process.
-func (r *Remote) Live() bool { return true }
+func (elsewhere) Live() bool { return true }
 
 // Launched is false: the server's user ends the program.
-func (r *Remote) Launched() bool { return false }
+func (elsewhere) Launched() bool { return false }
 
 // Planted lists nothing: the server sees to its breakpoints.
-func (r *Remote) Planted() []lifeline.Patch { return nil }
+func (elsewhere) Planted() []lifeline.Patch { return nil }
 
 // PrefetchStack does nothing: the server walks stacks by itself.
-func (r *Remote) PrefetchStack(int64, int) (release func()) { return func() {} }
+func (elsewhere) PrefetchStack(int64, int) (release func()) { return func() {} }
 
 // Pid is the process's ID, on the server's machine.
 func (r *Remote) Pid() int { return r.pid }
@@ -154,7 +161,7 @@ func (r *Remote) Begin() error {
 }
 
 // state returns the server's state, or an error if the program runs.
-func (r *Remote) state() (*api.DebuggerState, error) {
+func (r server) state() (*api.DebuggerState, error) {
 	state, err := r.client.GetStateNonBlocking()
 	switch {
 	case err != nil:
@@ -171,7 +178,7 @@ func (r *Remote) state() (*api.DebuggerState, error) {
 
 // InLibrary is as [Session.InLibrary]: the server does not say, and where it knows no
 // goroutines neither does clew.
-func (r *Remote) InLibrary() bool { return false }
+func (elsewhere) InLibrary() bool { return false }
 
 // Selected returns the goroutine and thread that the server's commands are about.
 func (r *Remote) Selected() (Selection, error) {
@@ -205,10 +212,10 @@ var errNoArm = errors.New("the caller as Delve has it is wrong here, and behind 
 
 // Arm refuses: a breakpoint at a return address that another activation reaches
 // first would stop at the wrong one.
-func (r *Remote) Arm(stepping.Temporary) error { return errNoArm }
+func (elsewhere) Arm(stepping.Temporary) error { return errNoArm }
 
 // EndStep has nothing to end.
-func (r *Remote) EndStep() error { return nil }
+func (elsewhere) EndStep() error { return nil }
 
 // remoteRegisters are a thread's.
 type remoteRegisters struct {
@@ -217,7 +224,7 @@ type remoteRegisters struct {
 	arch unwind.Arch
 }
 
-func (r *Remote) readRegisters(thread int) (out remoteRegisters, err error) {
+func (r server) readRegisters(thread int) (out remoteRegisters, err error) {
 	list, err := r.client.ListThreadRegisters(thread, false)
 	if err != nil {
 		return out, fmt.Errorf("registers of thread %d: %w", thread, err)

@@ -41,7 +41,7 @@ func (r *Remote) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 }
 
 // listThreads lists the threads by their IDs. The server takes them out of a map.
-func (r *Remote) listThreads() ([]*api.Thread, error) {
+func (r server) listThreads() ([]*api.Thread, error) {
 	list, err := r.client.ListThreads()
 	if err != nil {
 		return nil, &RemoteError{"list threads", err}
@@ -81,7 +81,7 @@ func (r *Remote) Goroutines(threads []Thread) ([]Thread, error) {
 }
 
 // address is that of a variable of the program's.
-func (r *Remote) address(name string) (uint64, error) {
+func (r server) address(name string) (uint64, error) {
 	v, err := r.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{})
 	if err != nil {
 		return 0, err
@@ -125,7 +125,7 @@ func (r *Remote) readLayout() *layout {
 }
 
 // fields returns a variable's structure.
-func (r *Remote) fields(name string) (remoteFields, error) {
+func (r server) fields(name string) (remoteFields, error) {
 	v, err := r.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{MaxVariableRecurse: 1, MaxStructFields: -1})
 	if err != nil {
 		return remoteFields{}, err
