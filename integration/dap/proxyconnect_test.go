@@ -174,7 +174,7 @@ func TestStackConnectRefused(t *testing.T) {
 	}
 	refused("127.0.0.1:1", "no Delve server at 127.0.0.1:1")
 	refused("unix:/nonexistent/socket", "no Delve server at unix:/nonexistent/socket")
-	refused(start(t, dlv).addr, "dlv dap is none")
+	refused(start(t, dlv).addr, "dlv dap is not one")
 
 	up := headless(t, nil, true, exe, "wait")
 	client := rpcTo(t, up)

@@ -17,19 +17,24 @@ const (
 
 // Claim fills in Delve's frames: depth physical ones if there are so many; 0 stands
 // for a number that covers ordinary stacks. Delve counts inlined calls as frames:
-// they are additional. The note says why Delve failed; the stack is made without it.
+// they are additional. Where more of them bring no more physical ones Delve's stack
+// has no end: it repeats its last frame, which then looks like an inlined call. The
+// note says why Delve failed; the stack is made without it. Test: TestRepeatedClaims.
 func Claim(v View, th *delve.Thread, depth int) (note string) {
 	if depth <= 0 {
 		depth = someClaims
 	}
+	before := 0
 	for ask := min(depth+depth/2, FirstClaims); ; ask *= 2 {
 		claims, err := claim(v, th, ask)
 		if err != nil {
 			return unclaimed(err)
 		}
-		if len(claims) < ask || physical(claims) >= depth || ask > MaxClaims {
+		found := physical(claims)
+		if len(claims) < ask || found >= depth || found == before || ask > MaxClaims {
 			return ""
 		}
+		before = found
 	}
 }
 

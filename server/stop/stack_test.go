@@ -171,6 +171,18 @@ func TestEndlessClaims(t *testing.T) {
 	}
 }
 
+// TestRepeatedClaims: a frame that the debugger repeats without an end is no reason
+// to ask for ever more.
+func TestRepeatedClaims(t *testing.T) {
+	p := stoptest.New(10)
+	p.Endless, p.EndlessInlined = 1<<30, true
+	at, _ := stopped(t, p)
+	th := cThread(t, at)
+	if note := stop.Claim(at.View, &th, 0); note != "" || !slices.Equal(p.Asked(), []int{3 << 9, 3 << 10}) {
+		t.Errorf("asked for %v, %q", p.Asked(), note)
+	}
+}
+
 // TestAll: of many goroutines the debugger is asked only for those on threads.
 func TestAll(t *testing.T) {
 	const frames = 10

@@ -39,6 +39,9 @@ type Program struct {
 	// Endless is how often the debugger has the outermost frame of each stack once
 	// more, at the same place.
 	Endless int
+	// EndlessInlined marks these frames as inlined calls, as a debugger behind a
+	// server does, which tells them by their address and CFA.
+	EndlessInlined bool
 	// Extra is a frame that the debugger alone has between the first two frames of
 	// the goroutine, as it has after a wrong unwinding; 0 for none.
 	Extra uint64
@@ -280,6 +283,7 @@ func (v *view) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
 	}
 	for n := 0; n < v.Endless && len(out) < depth; n++ {
 		out = append(out, out[len(out)-1])
+		out[len(out)-1].Inlined = v.EndlessInlined
 	}
 	return out, nil
 }
