@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -32,7 +33,7 @@ func run(args []string) int {
 	root := delve.CommandTree()
 	clewCommands := addCommands(root)
 	takeOverDAP(root)
-	if err := takeOverSessions(root); err != nil {
+	if err := errors.Join(takeOverSessions(root), takeOverVersion(root)); err != nil {
 		fmt.Fprintln(os.Stderr, "clew:", err)
 		return exitFailed
 	}
@@ -61,15 +62,10 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 	root.Short = "Delve with a stack you can trust."
 	root.Long = "clew is Delve with a stack you can trust: every dlv command, and stacks of Go programs\n" +
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
-	const group = "clew"
-	root.AddGroup(&cobra.Group{ID: group, Title: "Trusted stacks:"})
-	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand()}
+	root.AddGroup(&cobra.Group{ID: groupID, Title: "Trusted stacks:"})
+	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()}
 	for _, c := range clewCommands {
-		c.GroupID = group
-		c.SilenceUsage, c.SilenceErrors = true, true
-		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-			return usageErrorf("%v; see %s --help", err, c.CommandPath())
-		})
+		setUsage(c)
 		root.AddCommand(c)
 	}
 	return clewCommands
