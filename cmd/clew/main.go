@@ -18,7 +18,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run dispatches. The two internal commands come first and load nothing: a
+// run dispatches. The internal commands come first and load nothing: a
 // plugin starts within milliseconds.
 func run(args []string) int {
 	if len(args) > 0 {
@@ -27,6 +27,9 @@ func run(args []string) int {
 			return servePlugin(args[1:])
 		case lifelineCommand:
 			lifeline.Serve(os.Stdin)
+			return exitDone
+		case demoProgram:
+			runDemoProgram()
 			return exitDone
 		}
 	}
