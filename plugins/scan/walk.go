@@ -263,7 +263,8 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 	if start+uint64(len(code)) != ra {
 		return c, false, nil // the host does not have that code
 	}
-	for _, call := range callsite.Before(w.arch, code, ra) {
+	calls, _ := callsite.Before(w.arch, code, ra)
+	for _, call := range calls {
 		if call.Direct && !w.config.executable.Contains(call.Target) {
 			continue
 		}
