@@ -209,7 +209,7 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 
 var describe = map[document.Format]string{
 	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
-	document.JSON: "the JSON that clew decode writes", document.Pprof: "a profile for pprof",
+	document.JSON: "JSON of clew's", document.Pprof: "a profile for pprof",
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and

@@ -67,7 +67,7 @@ func (s *Set) Write(w io.Writer, format string) error {
 	case "text":
 		return Text(w, s.Stacks, TextOptions{Color: Color(w), Short: s.Names.short(w), SegmentName: s.segmentName})
 	case "json":
-		return JSON(w, s.Arch, s.Stacks, false)
+		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
 		return Swift(w, s.Arch, s.Stacks, s.Images)
 	case "pprof":
