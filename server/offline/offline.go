@@ -7,6 +7,7 @@ import (
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/symbolstore"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -22,6 +23,13 @@ type Opener struct {
 // FindDebugFiles says where separate debug files are looked for, below the root,
 // instead of where distributions put them.
 func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folders }
+
+// FindFiles has files come from a store: those of images, before their paths count, and
+// the debug files of those that lie at their paths.
+func (o *Opener) FindFiles(s *symbolstore.Store) {
+	o.files.Find = s.File
+	o.files.Ask = func(buildID []byte) (string, bool) { return s.DebugFile(buildID), false }
+}
 
 // Open is [Opener.Open] of a new one.
 func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []unwind.Thread, error) {
