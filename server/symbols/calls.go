@@ -48,6 +48,10 @@ func (f *File) IsGo(vaddr uint64) bool {
 	return ok && fn.HasTables()
 }
 
+// HasDWARF says whether the file, or its separate debug file, describes its code in
+// DWARF.
+func (f *File) HasDWARF() bool { return f.dwarf() != nil }
+
 // callCache holds what was found for code that is not Go's. Demangling takes longer
 // than looking up, and a program's stacks have the same addresses again and again.
 type callCache struct {

@@ -12,10 +12,11 @@ import (
 // which begins right behind another function, at its first instruction. Inlined
 // functions are frames too, with the trust of the frame that they lie in (R1).
 //
-// Frames of Go code that have a function already keep it and the inlined frames
-// before it: Delve has them from the same tables. Of other code the
-// resolver's chain counts where it has one; what Delve says of it is a claim, from
-// which inlined frames take their index in Delve's stack.
+// Frames of Go code with DWARF that have a function already keep it and the inlined
+// frames before it: Delve has them from there. Of other code, and of Go code in a
+// program without DWARF, where Delve has wrong lines, the resolver's chain counts where
+// there is one; what Delve says of it is a claim, from which inlined frames take their
+// index in Delve's stack.
 func (m *Map) Name(stack *unwind.Stack) {
 	named := make(map[unwind.CodeAddr]naming)
 	out := make([]unwind.Frame, 0, len(stack.Frames))
@@ -49,7 +50,7 @@ type naming struct {
 	image   *image
 	call    call   // of the physical frame
 	inlined []call // innermost first
-	native  bool   // the chain is complete, and of code that is not Go's
+	whole   bool   // the chain is complete, and Delve has no better one
 }
 
 type call struct {
@@ -65,7 +66,7 @@ func (n *naming) place(f *unwind.Frame) {
 }
 
 // keeps reports whether a frame keeps the function that it has.
-func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.native }
+func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.whole }
 
 // physical returns a frame with its names.
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
@@ -78,7 +79,7 @@ func (n *naming) physical(f unwind.Frame) unwind.Frame {
 
 // name appends the inlined frames that lie in a frame. claimed are those of Delve.
 func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame) []unwind.Frame {
-	if f.Inlined || n.keeps(&f) || !n.native && len(claimed) > 0 {
+	if f.Inlined || n.keeps(&f) || !n.whole && len(claimed) > 0 {
 		for _, in := range claimed {
 			n.place(&in)
 			out = append(out, in)
@@ -114,7 +115,7 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	}
 	vaddr := uint64(at) - img.bias
 	calls := img.file.Calls(vaddr)
-	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
+	n.whole = len(calls) > 0 && calls[0].Described && (!img.file.IsGo(vaddr) || !img.file.HasDWARF())
 	for i, c := range calls {
 		one := call{c.Name(pc - img.bias), c.File, c.Line}
 		if i+1 == len(calls) {
