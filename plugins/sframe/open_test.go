@@ -24,7 +24,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := sframe.Open(f, bias)
+		table, err := sframetest.Open(f, bias)
 		if err != nil {
 			t.Fatal(err)
 		}
