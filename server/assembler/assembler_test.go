@@ -166,14 +166,14 @@ func TestEndByFramePointer(t *testing.T) {
 	}
 }
 
-// R9: what the signal handler made look like a call of sigpanic is none.
+// R9: what the signal handler made look like a call of sigpanic is no call.
 func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
 	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(0, leafPC).Pad(64).Assemble()
 	if err != nil {
 		t.Fatal(err)
 	}
 	th := thread(0x501010, sp0, sp0)
-	s, _, err := target(memories(m)).stepGo(&th.Registers, Function{Name: "runtime.sigpanic", Go: true, SPDelta: 32, HasSPDelta: true}, unwind.KindReturn)
+	s, err := goStep(target(memories(m)), th, &Function{Name: "runtime.sigpanic", Go: true, SPDelta: 32, HasSPDelta: true})
 	if err != nil || s.CallerKind != unwind.KindInstruction {
 		t.Errorf("%v, %v", s.CallerKind, err)
 	}
@@ -304,7 +304,8 @@ func TestR13FramePointerOfGoFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := target(memories(m)).framePointerSaved(cfa, c.bp, cfa-64, c.kind); got != c.want {
+			g := goFrame{program: newProgram(target(memories(m))), frame: &unwind.Frame{PC: unwind.Code(midPC, c.kind)}, sp: cfa - 64}
+			if got := g.framePointerSaved(cfa, c.bp); got != c.want {
 				t.Errorf("saved: %v, want %v", got, c.want)
 			}
 		})
@@ -332,7 +333,7 @@ func TestCrosscall2(t *testing.T) {
 	tg := target(memories(m))
 	tg.Code = fixedCode(crosscall2Code)
 	th := thread(0x505000+51, cfa-88, cfa-24)
-	step, _, err := tg.stepGo(&th.Registers, Function{Name: "crosscall2", Start: 0x505000, End: 0x505000 + uint64(len(crosscall2Code)), Go: true, SPDelta: 80, HasSPDelta: true}, unwind.KindReturn)
+	step, err := goStep(tg, th, &Function{Name: "crosscall2", Start: 0x505000, End: 0x505000 + uint64(len(crosscall2Code)), Go: true, SPDelta: 80, HasSPDelta: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +352,7 @@ func (c fixedCode) Complete(unwind.LookupAddr) bool             { return false }
 func (c fixedCode) Bytes(_ uint64, n int) []byte                { return c[:min(n, len(c))] }
 
 // R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's
-// inlined frames come with it, and frames that nobody else has do not (F1: the
+// inlined frames come with it, and frames that only Delve has do not (F1: the
 // bogus frame after asmcgocall).
 func TestR15StitchesClaims(t *testing.T) {
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0), step(sp0+32, outerPC, 0)}}}

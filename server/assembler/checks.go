@@ -6,29 +6,40 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+// The steps that a check applies to, by their trust so far.
+type steps struct{ from, to unwind.Trust }
+
+var (
+	every  = steps{unwind.TrustNone, unwind.TrustContext}
+	chains = steps{unwind.TrustNone, unwind.TrustFramePointer} // rest on a frame pointer or on less
+	finds  = steps{unwind.TrustNone, unwind.TrustScan}         // found by a scan, or as uncertain
+	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}  // the others
+)
+
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
-	{"own code", "R4", agreesWithOwnCode},
-	{"goexit", "R8", goexitAtTheTop},
-	{"call", "R7", returnsBehindACall},
-	{"known function", "R7", liesInAFunction},
-	{"scan first", "R2", scansFirst},
-	{"nearest", "R2", isNearest},
-	{"registers", "R10", isComplete},
-	{"code address", "R3", returnsToCode},
-	{"alignment", "R3", isAligned},
-	{"stack", "R14", staysOnItsStack},
-	{"order", "R3", goesUp},
-	{"unchecked frame pointer", "R5", keepsFramePointer},
-	{"uncertain call", "R16", isCalledFromThere},
-	{"after a refusal", "R2", followsNoRefusal},
-	{"guess", "R16", isNoGuess},
-	{"rests on a guess", "R1", restsOnNoGuess},
+	{"own code", "R4", chains, agreesWithOwnCode},
+	{"goexit", "R8", every, goexitAtTheTop},
+	{"call", "R7", every, returnsBehindACall},
+	{"known function", "R7", finds, liesInAFunction},
+	{"scan first", "R2", chains, scansFirst},
+	{"nearest", "R2", finds, isNearest},
+	{"registers", "R10", every, isComplete},
+	{"code address", "R3", every, returnsToCode},
+	{"alignment", "R3", every, isAligned},
+	{"stack", "R14", every, staysOnItsStack},
+	{"order", "R3", every, goesUp},
+	{"unchecked frame pointer", "R5", chains, keepsFramePointer},
+	{"uncertain call", "R16", sure, isCalledFromThere},
+	{"after a refusal", "R2", sure, followsNoRefusal},
+	{"guess", "R16", finds, isNoGuess},
+	{"rests on a guess", "R1", sure, restsOnNoGuess},
 }
 
 type check struct {
 	name, rule string
+	steps      steps
 	judge      func(*evidence) verdict
 }
 
@@ -58,8 +69,12 @@ const (
 // judge runs the checks and applies their verdicts to the step.
 func judge(ev *evidence) (all verdict) {
 	for i := range checks {
+		if s := checks[i].steps; ev.step.Trust < s.from || ev.step.Trust > s.to {
+			continue
+		}
 		v := checks[i].judge(ev)
 		switch v.answer {
+		case accept:
 		case refuse:
 			v.bounds = scansFirst(ev).answer == wait
 			return v
@@ -82,6 +97,14 @@ func refusal(format string, args ...any) verdict {
 	return verdict{answer: refuse, why: fmt.Sprintf(format, args...)}
 }
 
+// orAccept accepts where there is no reason against it.
+func orAccept(v verdict) verdict {
+	if v.why == "" {
+		return verdict{}
+	}
+	return v
+}
+
 func doubtful(why string) verdict {
 	return verdict{answer: doubt, why: why, trust: unwind.TrustScan}
 }
@@ -91,9 +114,6 @@ func doubtful(why string) verdict {
 // contradicts it would skip callers silently. The step is accepted where the
 // simulation is not certain, or a register is unknown.
 func agreesWithOwnCode(ev *evidence) verdict {
-	if ev.step.Trust > unwind.TrustFramePointer {
-		return verdict{}
-	}
 	// A rule that is only likely counts for more than an unchecked chain of frame
 	// pointers, and for less than any other finding.
 	code, ok := ev.witness.expects(ev.step.Trust == unwind.TrustFramePointer)
@@ -103,7 +123,7 @@ func agreesWithOwnCode(ev *evidence) verdict {
 		// On arm64 the record may lie anywhere in its frame, so a chain of records does
 		// not contain the CFA: there only the return address is compared.
 		return refusal("the function's own code puts its CFA at %#x, not at %#x", code.cfa, ev.step.CFA)
-	case code.haveRA && code.plain != ev.pc:
+	case code.haveRA && code.ra != ev.pc:
 		return refusal("the function's own code puts the return address %#x where this has %#x", code.ra, ev.pc)
 	}
 	return verdict{}
@@ -120,10 +140,7 @@ func goexitAtTheTop(ev *evidence) verdict {
 // returnsBehindACall refuses a return address that no call which leads to the frame
 // ends at ([callFinding]).
 func returnsBehindACall(ev *evidence) verdict {
-	if ev.call.refusal != "" {
-		return verdict{answer: refuse, why: ev.call.refusal}
-	}
-	return verdict{}
+	return orAccept(verdict{answer: refuse, why: ev.call.refusal})
 }
 
 // liesInAFunction refuses a return address found by a scan that lies in no
@@ -142,7 +159,7 @@ const reasonWaits = "nothing shows that this code keeps a frame pointer"
 // limited number of frames of a stack wait: in a deep recursion a scan for each would
 // take too long.
 func scansFirst(ev *evidence) verdict {
-	if ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
+	if !ev.scanFollows || ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned {
 		return verdict{}
 	}
 	v := keepsFramePointer(ev)
@@ -239,17 +256,14 @@ func keepsFramePointer(ev *evidence) verdict {
 
 // isCalledFromThere doubts a step whose return address need not be one.
 func isCalledFromThere(ev *evidence) verdict {
-	if ev.call.doubt == "" || ev.step.Trust <= unwind.TrustScan {
-		return verdict{}
-	}
-	return doubtful(ev.call.doubt)
+	return orAccept(doubtful(ev.call.doubt))
 }
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused
 // at the same frame: then either that strategy's tables are wrong, or the stack
 // is damaged here, and the step rests on the same damaged words.
 func followsNoRefusal(ev *evidence) verdict {
-	if ev.better == "" || ev.step.Trust <= unwind.TrustScan {
+	if ev.better == "" {
 		return verdict{}
 	}
 	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")
@@ -281,9 +295,6 @@ func (ev *evidence) guessed() bool {
 // address lies behind a call of code that leads here: then a frame and its caller
 // confirm each other.
 func restsOnNoGuess(ev *evidence) verdict {
-	if ev.scans || ev.step.Trust <= unwind.TrustScan {
-		return verdict{}
-	}
 	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.witness.led() {
 		return doubtful("rests on a frame that was not found for certain, and no call here is known to have led to it")
 	}

@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
@@ -29,16 +30,21 @@ func (g *goFrame) stepDepth() goWay {
 	if g.target.Arch == unwind.ARM64 {
 		old -= 8
 	}
-	step, err := machineOf(g.target.Arch).stepFP(g.target, g.fn, old)
-	if err != nil {
+	record := machineOf(g.target.Arch).record
+	if record == nil {
 		return goWay{}
 	}
-	step.Rule = rule + "; " + step.Rule
-	pc, _ := step.Caller.PC(g.target.Arch)
+	regs := g.frame.Registers
+	regs.Set(g.target.Arch.FP(), old)
+	if r, err := record(g); err != nil || g.by(&r, &regs) != nil {
+		return goWay{}
+	}
+	g.step.Rule = rule + "; " + g.step.Rule
+	pc, _ := g.step.Caller.PC(g.target.Arch)
 	if callee := g.directCallee(pc); !callee.known || callee.Start != g.fn.Start {
 		return goWay{} // the slots hold something else
 	}
-	return goWay{candidate: candidate{step: &step, switches: true, stack: g.otherRuntime(&slots, &step)}}
+	return goWay{candidate: candidate{step: g.step, switches: true, stack: g.otherRuntime(&slots)}}
 }
 
 // savedSP reads the SP that asmcgocall had on the other stack, and returns its
@@ -78,22 +84,27 @@ func (g *goFrame) wayBack() (gocode.WayBack, bool) {
 // stackTop reads the top of the stack of the goroutine that the slot names: from
 // its runtime.g or, if that cannot be read, from the thread's data.
 func (g *goFrame) stackTop(slots *gocode.WayBack) (uint64, bool) {
-	addr, ok := g.word(g.sp + uint64(slots.G))
-	if !ok || addr == 0 {
-		return 0, false
-	}
-	if top, ok := g.word(addr + uint64(slots.TopAt)); ok {
+	addr, top, ok := g.kept(slots)
+	if ok {
 		return top, true
 	}
-	if s := g.thread.Saved; s == nil || s.G != addr {
+	if s := g.thread.Saved; addr == 0 || s == nil || s.G != addr {
 		return 0, false
 	}
-	for _, segment := range g.thread.Segments {
-		if segment.Kind == unwind.SegmentGoroutine {
-			return segment.High, true
-		}
+	i := slices.IndexFunc(g.thread.Segments, func(s unwind.Segment) bool { return s.Kind == unwind.SegmentGoroutine })
+	if i < 0 {
+		return 0, false
 	}
-	return 0, false
+	return g.thread.Segments[i].High, true
+}
+
+// kept reads the runtime.g that the slot names, and the top of its stack.
+func (g *goFrame) kept(slots *gocode.WayBack) (addr, top uint64, ok bool) {
+	if addr, ok = g.word(g.sp + uint64(slots.G)); !ok || addr == 0 {
+		return 0, 0, false
+	}
+	top, ok = g.word(addr + uint64(slots.TopAt))
+	return addr, top, ok
 }
 
 // maxGoStack is Go's limit for the size of a goroutine's stack, in bytes.
@@ -102,32 +113,16 @@ const maxGoStack = 1 << 30
 // otherRuntime returns the stack of a goroutine that asmcgocall comes back to, where
 // it is not one of the thread's; else nil. Its bounds are in the runtime.g that
 // asmcgocall has kept, lowest word first.
-func (g *goFrame) otherRuntime(slots *gocode.WayBack, step *unwind.Step) *unwind.Segment {
-	sp, _ := step.Caller.SP(g.target.Arch)
+func (g *goFrame) otherRuntime(slots *gocode.WayBack) *unwind.Segment {
+	sp, _ := g.step.Caller.SP(g.target.Arch)
 	if slots.G < 0 || len(g.stacks.segments) == 0 || g.stacks.index(sp) >= 0 {
 		return nil
 	}
-	low, high, ok := g.bounds(slots)
-	s := unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
-	if !ok || sp < s.Low || sp >= s.High || s.High-s.Low > maxGoStack {
+	addr, high, ok := g.kept(slots)
+	low, readable := g.word(addr + uint64(slots.TopAt) - uint64(g.target.Arch.PointerSize()))
+	writable, mapped := g.target.Writable.Find(low)
+	if known := ok && readable && mapped; !known || sp < low || sp >= high || high > min(writable.End, low+maxGoStack) {
 		return nil
 	}
-	if r, ok := g.target.Writable.Find(s.Low); !ok || s.High > r.End {
-		return nil
-	}
-	return &s
-}
-
-// bounds reads those of the stack of the goroutine that the slot names.
-func (g *goFrame) bounds(slots *gocode.WayBack) (low, high uint64, ok bool) {
-	addr, ok := g.word(g.sp + uint64(slots.G))
-	if !ok {
-		return 0, 0, false
-	}
-	high, ok = g.word(addr + uint64(slots.TopAt))
-	if !ok {
-		return 0, 0, false
-	}
-	low, ok = g.word(addr + uint64(slots.TopAt) - uint64(g.target.Arch.PointerSize()))
-	return low, high, ok
+	return &unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
 }
