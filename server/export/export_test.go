@@ -128,7 +128,7 @@ func TestTextOfHostileNames(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for _, stacks := range [][]unwind.Stack{nil, {mixed()}} {
 		var b bytes.Buffer
-		if err := export.JSON(&b, unwind.AMD64, stacks, true); err != nil {
+		if err := export.JSON(&b, unwind.AMD64, stacks, nil, true); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Count(b.Bytes(), []byte("\n")) != 1 || !bytes.HasPrefix(b.Bytes(), []byte(`{"stacks":[`)) {

@@ -56,7 +56,7 @@ func (s *Set) Write(w io.Writer, format string) error {
 	case "text":
 		return Text(w, s.Stacks, TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName})
 	case "json":
-		return JSON(w, s.Arch, s.Stacks, false)
+		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
 		return Swift(w, s.Arch, s.Stacks, s.Images)
 	case "pprof":

@@ -60,7 +60,7 @@ type call struct {
 // place sets the image that a frame lies in.
 func (n *naming) place(f *unwind.Frame) {
 	if n.image != nil {
-		f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
+		f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.start()
 	}
 }
 
