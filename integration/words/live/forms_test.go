@@ -104,9 +104,13 @@ var (
 )
 
 // fromText are the rows of clew stack's table. Paths are short there.
-func fromText(t *testing.T, at *target, style string) (rows []row) {
+func fromText(t *testing.T, at *target, style string) []row {
 	t.Helper()
-	out := stackOf(t, at, "--names", style)
+	return textRows(t, stackOf(t, at, "--names", style))
+}
+
+func textRows(t *testing.T, out string) (rows []row) {
+	t.Helper()
 	for _, m := range textRow.FindAllStringSubmatch(out, -1) {
 		cells := append(gap.Split(m[2], 2), "")
 		r := row{pc: number(t, m[1], 16), name: textMark.ReplaceAllString(cells[0], "")}

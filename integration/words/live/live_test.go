@@ -74,6 +74,44 @@ func TestSameWords(t *testing.T) {
 	}
 }
 
+// TestBreak: a location is every place that has it: a line within an inlined function,
+// whatever it is inlined in, a name of C, and one of C++ without its arguments. Of several
+// locations the first that is reached counts.
+func TestBreak(t *testing.T) {
+	exe, marks := mixed(t)
+	line := func(mark string) string { return fmt.Sprintf("%s:%d", marks[mark].file, marks[mark].line) }
+	for _, c := range []struct {
+		stop      string
+		locations []string
+		want      []string // functions from the innermost on
+	}{
+		{"first", []string{line("spot")}, []string{"spot", "place"}},
+		{"second", []string{line("spot")}, []string{"spot", "place"}},
+		{"second", []string{line("place")}, []string{"place", "second"}},
+		{"first", []string{"place"}, []string{"spot", "place", "first"}},
+		{"second", []string{"place"}, []string{"place", "second"}},
+		{"callback", []string{"app::Box::apply", "leaf"}, []string{"app::Box::apply", "work", "run"}},
+		{"callback", []string{"leaf", "main.callback"}, []string{"leaf", "app::touch"}},
+		{"callback", []string{"leaf", line("run"), "main.callback"}, []string{"run"}},
+	} {
+		t.Run(c.stop+" "+strings.Join(c.locations, " "), func(t *testing.T) {
+			flags := []string{"--names", "short"}
+			for _, location := range c.locations {
+				flags = append(flags, "--break", location)
+			}
+			rows := textRows(t, stackOf(t, &target{exe: exe, stop: c.stop}, flags...))
+			for i, name := range c.want {
+				if i >= len(rows) || rows[i].name != name {
+					t.Fatalf("%v, want %v", rows[:min(len(rows), 4)], c.want)
+				}
+			}
+			if spot := marks["spot"]; c.want[0] == "spot" && (rows[0].line != spot.line || rows[1].line != marks["place"].line) {
+				t.Errorf("%v, %v", rows[0], rows[1])
+			}
+		})
+	}
+}
+
 // parkedGoroutine stands for the goroutine that is parked in the callback.
 const parkedGoroutine = 1 << 63
 

@@ -4,6 +4,8 @@ package main
 
 /*
 int run(int stop);
+int first(void);
+int second(void);
 */
 import "C"
 
@@ -41,6 +43,10 @@ func main() {
 	switch os.Args[1] {
 	case "native":
 		C.run(trap) // line: main
+	case "first":
+		C.first()
+	case "second":
+		C.second()
 	case "callback":
 		C.run(breakpoint) // line: main and back
 	case "parked":

@@ -41,3 +41,19 @@ extern "C" int work(int stop) {
 		return a < b;
 	});
 }
+
+static volatile int sink;
+
+static inline __attribute__((always_inline)) void spot(int n) {
+	sink = n; // line: spot
+}
+
+template <typename T>
+__attribute__((noinline)) int place(T n) {
+	spot(int(n)); // line: place
+	return sink;
+}
+
+extern "C" int first() { return place<long>(1) + 1; }
+
+extern "C" int second() { return place<char>(2) + place<long>(3); }
