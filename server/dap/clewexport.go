@@ -91,18 +91,16 @@ type exporter struct {
 
 // onExport answers clew/export with the files that `clew stack` would write
 // of the same stop.
-func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) {
+func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) error {
 	var want exportArguments
 	if err := m.Decode("arguments", &want); err != nil {
-		e.wire.Client.Fail(m, wire.ArgumentError(err))
-		return
+		return wire.ArgumentError(err)
 	}
 	if err := want.check(); err != nil {
-		e.wire.Client.Fail(m, err)
-		return
+		return err
 	}
-	if !e.wire.Settle(ctx, m) {
-		return
+	if err := e.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
 	err := e.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
@@ -118,11 +116,10 @@ func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) {
 		answer.Body.Stacks, answer.Body.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
 		return err
 	})
-	if err != nil {
-		e.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		e.wire.Client.Respond(m, &answer)
 	}
-	e.wire.Client.Respond(m, &answer)
+	return err
 }
 
 // maxEnvelope is more than an answer has besides the data of a few files, in

@@ -59,9 +59,9 @@ type imageLister struct {
 
 // onImages answers clew/images: what the program has loaded, and which
 // strategies have what to unwind it by.
-func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
-	if !l.wire.Settle(ctx, m) {
-		return
+func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) error {
+	if err := l.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	body := imagesBody{Images: []imageBody{}}
 	err := l.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
@@ -89,11 +89,10 @@ func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
 		}
 		return nil
 	})
-	if err != nil {
-		l.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		l.wire.Client.Respond(m, &imagesResponse{Body: body})
 	}
-	l.wire.Client.Respond(m, &imagesResponse{Body: body})
+	return err
 }
 
 // add adds a strategy that has something to do with the image.

@@ -29,13 +29,12 @@ type pluginLister struct {
 
 // onPlugins answers clew/plugins: the session's strategies by rank, and how
 // they are. The program may run.
-func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
+func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) error {
 	body, err := l.list(ctx)
-	if err != nil {
-		l.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		l.wire.Client.Respond(m, &pluginsResponse{Body: *body})
 	}
-	l.wire.Client.Respond(m, &pluginsResponse{Body: *body})
+	return err
 }
 
 // list has every strategy say what it is, which starts its plugin if need be,

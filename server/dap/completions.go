@@ -29,15 +29,10 @@ type completionsResponse struct {
 
 // onCompletions proposes clew's own commands and their arguments. Delve has no
 // completions: anything else gets none.
-func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
-	var args struct {
-		Text   string `json:"text"`
-		Column int    `json:"column"`
-		Line   int    `json:"line"`
-	}
+func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
+	var args dap.CompletionsArguments
 	if err := m.Decode("arguments", &args); err != nil {
-		c.wire.Client.Fail(m, wire.ArgumentError(err))
-		return
+		return wire.ArgumentError(err)
 	}
 	column := args.Column
 	if c.caps.ColumnsStartAt1 == nil || *c.caps.ColumnsStartAt1 {
@@ -54,6 +49,7 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
 		}
 	}
 	c.wire.Client.Respond(m, &answer)
+	return nil
 }
 
 // lastWord is where the last word of a text begins.

@@ -58,7 +58,7 @@ type Proxy struct {
 }
 
 // handler handles one request.
-type handler func(context.Context, *dapwire.Message)
+type handler func(context.Context, *dapwire.Message) error
 
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
@@ -140,12 +140,12 @@ func (p *Proxy) Run() {
 }
 
 // Request handles a request of the client's; see [wire.Handler].
-func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) {
+func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	if h := p.routes[m.Command]; h != nil {
-		h(ctx, m)
-		return
+		return h(ctx, m)
 	}
 	p.wire.Up.Forward(m, nil)
+	return nil
 }
 
 // Cancel ends the work for a request.

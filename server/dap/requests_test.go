@@ -115,8 +115,8 @@ type fakeLender struct {
 	ref frames.Ref
 }
 
-func (l *fakeLender) FrameOf(m *dapwire.Message, _ int, _ string) (stop.Moment, frames.Ref, bool, bool) {
-	return stop.Moment{}, l.ref, true, true
+func (l *fakeLender) FrameOf(*dapwire.Message) (stop.Moment, frames.Ref, bool, error) {
+	return stop.Moment{}, l.ref, true, nil
 }
 
 func (l *fakeLender) InFrame(_ context.Context, m *dapwire.Message, _ frames.Ref, _ bool) (*dapwire.Message, error) {
@@ -278,7 +278,10 @@ func TestInitialize(t *testing.T) {
 	i := &initializer{}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		i.wire = w
-		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) { w.Client.Respond(m, &dap.Response{}) }}
+		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) error {
+			w.Client.Respond(m, &dap.Response{})
+			return nil
+		}}
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
@@ -36,14 +35,13 @@ type segment struct {
 // OnClewStack answers clew/stack: the frames of a stack with the evidence for
 // each, in the form of `clew stack --format json`. Startframe and levels count
 // frames, of which labels are none; without levels the stack is given whole.
-func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) {
+func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if err := m.Decode("arguments", &want); err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
+		return err
 	}
-	if !s.wire.Settle(ctx, m) {
-		return
+	if err := s.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	var answer StackBody
 	err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
@@ -59,11 +57,10 @@ func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) {
 		answer = PartOf(v.Arch(), &a.found.Thread, &a.stack, start, end)
 		return nil
 	})
-	if err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
+	if err == nil {
+		s.wire.Client.Respond(m, &StackResponse{Body: answer})
 	}
-	s.wire.Client.Respond(m, &StackResponse{Body: answer})
+	return err
 }
 
 // PartOf is part of a thread's stack in JSON; frames keep their indices.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -18,6 +20,9 @@ import (
 // which knows types, values and expressions: the frame is lent to it for the time
 // of the request (server/delve, insertframe.go). A frame whose place is only guessed is
 // not: values would be, too.
+
+// ErrRunning is Delve's refusal while the program runs.
+var ErrRunning = errors.New("debuggee is running")
 
 var (
 	errLabel     = errors.New("this is a label between frames, and no frame")
@@ -49,26 +54,18 @@ func (r Ref) lendable() error {
 	return nil
 }
 
-// FrameOf finds the frame that a request is about; ok is false where the request
-// was refused.
-func (l *Lender) FrameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref Ref, known, ok bool) {
-	var args struct {
-		FrameID int64 `json:"frameId"`
-	}
+// FrameOf finds the frame that a request is about. Unknown frames are for Delve to refuse.
+func (l *Lender) FrameOf(m *dapwire.Message) (at stop.Moment, ref Ref, known bool, err error) {
+	var args dap.ScopesArguments
 	if m.Decode("arguments", &args) != nil {
-		return at, ref, false, true // for Delve to refuse
+		return at, ref, false, nil
 	}
 	at, stopped := l.program.State.At()
-	if !stopped && args.FrameID >= debuggee.FirstID {
-		l.wire.Client.Refuse(m, id, message, "debuggee is running")
-		return at, ref, false, false
+	if !stopped && args.FrameId >= debuggee.FirstID {
+		return at, ref, false, ErrRunning
 	}
-	ref, known, err := l.ids.Find(at, args.FrameID)
-	if err != nil {
-		l.wire.Client.Refuse(m, id, message, err.Error())
-		return at, ref, false, false
-	}
-	return at, ref, known, true
+	ref, known, err = l.ids.Find(at, int64(args.FrameId))
+	return at, ref, known, err
 }
 
 // InFrame has Delve answer a request about a frame that only clew knows. With

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
@@ -34,19 +34,32 @@ type Scopes struct {
 
 // OnScopes adds a scope that says how the frame was found. A frame that only
 // clew knows has that, its registers, and its variables where DWARF describes them.
-func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) {
-	at, ref, known, ok := c.lender.FrameOf(m, wire.ScopesFailed, "Unable to list locals")
+func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
+	at, ref, known, err := c.lender.FrameOf(m)
 	switch {
-	case !ok:
+	case err != nil:
+		return err
 	case !known:
 		c.wire.Up.Forward(m, nil)
 	case ref.frame < 0:
-		c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
+		c.respond(m, []json.RawMessage{}, nil)
 	case ref.isOwn():
 		c.scopesOfOwn(ctx, m, at, ref)
 	default:
 		c.scopesOfDelve(ctx, m, at, ref)
 	}
+	return nil
+}
+
+// respond answers with scopes of Delve's and of clew's.
+func (c *Scopes) respond(m *dapwire.Message, delves []json.RawMessage, own []dap.Scope) {
+	out := scopesResponse{Body: scopesBody{delves}}
+	for _, s := range own {
+		if raw, err := json.Marshal(s); err == nil { // of this type nothing fails
+			out.Body.Scopes = append(out.Body.Scopes, raw)
+		}
+	}
+	c.wire.Client.Respond(m, &out)
 }
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.
@@ -60,19 +73,10 @@ func (c *Scopes) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Mo
 	if err != nil {
 		c.wire.Log("scopes: %v", err)
 	}
-	var out scopesResponse
-	for _, raw := range body.Scopes {
+	c.respond(m, slices.DeleteFunc(body.Scopes, func(raw json.RawMessage) bool {
 		var s dap.Scope
-		if json.Unmarshal(raw, &s) == nil && s.Name != registersScope { // ours has no more, and says so
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-		}
-	}
-	for _, s := range c.ownScopes(ctx, m, at, ref) {
-		if raw, err := json.Marshal(s); err == nil {
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-		}
-	}
-	c.wire.Client.Respond(m, &out)
+		return json.Unmarshal(raw, &s) != nil || s.Name == registersScope // ours has no more, and says so
+	}), c.ownScopes(ctx, m, at, ref))
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -83,25 +87,18 @@ const registersScope = "Registers"
 func (c *Scopes) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
 	answer, err := c.wire.Up.Ask(ctx, m)
 	if err != nil {
-		return
+		return // both connections end
 	}
-	if !answer.Success {
-		if _, stopped := c.program.State.At(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
-			c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: c.ownScopes(ctx, m, at, ref)}})
-			return
-		}
+	var body scopesBody
+	_, stopped := c.program.State.At()
+	switch {
+	case answer.Success && answer.Decode("body", &body) == nil:
+		c.respond(m, body.Scopes, []dap.Scope{c.unwindScope(at, ref)})
+	case !answer.Success && stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText):
+		c.respond(m, nil, c.ownScopes(ctx, m, at, ref))
+	default:
 		c.wire.Client.Send(answer)
-		return
 	}
-	var out scopesResponse
-	if answer.Decode("body", &out.Body) == nil {
-		if raw, err := json.Marshal(c.unwindScope(at, ref)); err == nil {
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-			c.wire.Client.Respond(m, &out)
-			return
-		}
-	}
-	c.wire.Client.Send(answer)
 }
 
 // ownScopes are the scopes of a frame that Delve has no scopes for.

@@ -5,56 +5,46 @@ import (
 	"encoding/json"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
 // OnStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
-func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) {
+func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if m.Decode("arguments", &want) != nil {
 		s.wire.Up.Forward(m, nil)
-		return
+		return nil
 	}
 	if want.ThreadID >= debuggee.FirstID {
-		s.stackOfThread(ctx, m, want)
-		return
+		return s.stackOfThread(ctx, m, want)
 	}
 	done := s.prefetch(ctx, m.Seq, want)
 	defer done()
 	answer, from, err := s.askStack(ctx, m, want)
-	if err != nil {
-		return // both connections end
-	}
-	if !answer.Success {
-		if s.lists(ctx, m) {
-			s.stackOfThread(ctx, m, want)
-			return
-		}
-		s.wire.Client.Send(answer)
-		return
-	}
-	var body []byte
-	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
+	switch {
+	case err != nil:
+		return nil // both connections end
+	case !answer.Success && s.lists(ctx, m):
+		return s.stackOfThread(ctx, m, want)
+	case answer.Success:
+		var body []byte // work that is given up may set it later
+		if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+			if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
+				return err
+			}
+			v.take(want.ThreadID, from, answer)
+			body, err = s.stackPage(ctx, v, want)
 			return err
+		}); err != nil {
+			s.wire.Log("stackTrace: %v", err)
+		} else if body != nil { // else Delve's own, confirmed
+			answer.Set("body", body)
 		}
-		v.take(want.ThreadID, from, answer)
-		body, err = s.stackPage(ctx, v, want)
-		return err
-	}); err != nil {
-		s.wire.Log("stackTrace: %v", err)
-		s.wire.Client.Send(answer)
-		return
 	}
-	if body == nil { // Delve's own, confirmed
-		s.wire.Client.Send(answer)
-		return
-	}
-	answer.Set("body", body)
 	s.wire.Client.Send(answer)
+	return nil
 }
 
 // lists says that goroutines are listed that Delve does not know: see onThreads.
@@ -69,26 +59,24 @@ func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool)
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
 // nothing. It is asked for the stack of the current thread all the same: the
 // answer says whether the program stands still.
-func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) {
+func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) error {
 	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: -1, Levels: 1}))
 	if err != nil {
-		return
+		return nil // both connections end
 	}
 	answer.SetRequestSeq(m.Seq)
-	if !answer.Success {
-		s.wire.Client.Send(answer)
-		return
+	if answer.Success {
+		var body []byte
+		if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+			body, err = s.stackPage(ctx, v, want)
+			return err
+		}); err != nil {
+			return err
+		}
+		answer.Set("body", body)
 	}
-	var body []byte
-	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		body, err = s.stackPage(ctx, v, want)
-		return err
-	}); err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
-	}
-	answer.Set("body", body)
 	s.wire.Client.Send(answer)
+	return nil
 }
 
 // stackPage returns the rows that a request asks for, as the body of a response.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -34,16 +33,16 @@ type Threads struct {
 // none: those that C made. Threads of Go's runtime are not listed, but for one
 // that a stop has named. Where Go came with a library, Delve may know no goroutine
 // at all: then they are listed here too.
-func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
+func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 	answer, err := ts.wire.Up.Ask(ctx, m)
 	if err != nil {
-		return
+		return nil // both connections end
 	}
 	var out threadsResponse
 	body := &out.Body
 	if !answer.Success || answer.Decode("body", body) != nil {
 		ts.wire.Client.Send(answer)
-		return
+		return nil
 	}
 	none := dummy(body.Threads)
 	var added []dap.Thread
@@ -51,25 +50,23 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
 		added, err = listing{v, ts.program.Config.Get().Names}.unlisted(none, ts.alias.Stopped.Load())
 		return err
 	})
+	if err != nil && !none {
+		ts.wire.Log("threads: %v", err)
+	}
 	if err != nil || len(added) == 0 {
-		if err != nil && !none {
-			ts.wire.Log("threads: %v", err)
-		}
 		ts.wire.Client.Send(answer)
-		return
+		return nil
 	}
 	if none {
 		body.Threads = nil
 	}
 	for _, t := range added {
-		raw, err := json.Marshal(t)
-		if err != nil {
-			ts.wire.Client.Send(answer)
-			return
+		if raw, err := json.Marshal(t); err == nil { // of this type nothing fails
+			body.Threads = append(body.Threads, raw)
 		}
-		body.Threads = append(body.Threads, raw)
 	}
 	ts.wire.Client.Respond(m, &out)
+	return nil
 }
 
 // listing lists the threads of a stop.
@@ -162,12 +159,14 @@ func dummy(threads []json.RawMessage) bool {
 
 // OnExceptionInfo refuses what Delve has of goroutines only: their panics and
 // fatal errors. Its own refusal would name a goroutine that there is not.
-func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) {
+func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) error {
 	tid, ok := debuggee.ThreadOf(debuggee.RequestedThread(m))
-	switch {
-	case !ok:
+	if !ok {
 		ts.wire.Up.Forward(m, nil)
-	case ts.wire.Settle(ctx, m):
-		ts.wire.Client.Refuse(m, wire.ExceptionInfoFailed, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+		return nil
 	}
+	if err := ts.wire.Settle(ctx, m); err != nil {
+		return err
+	}
+	return fmt.Errorf("thread %d runs no goroutine: nothing is known of an exception", tid)
 }
