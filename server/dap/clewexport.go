@@ -181,11 +181,7 @@ func (e *exporter) exportView(ctx context.Context, v *debuggee.View, format stri
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := e.program.Open(e.program.Config.Wishes())
-	if err != nil {
-		return nil, nil, err
-	}
-	prepared, err := seen.Prepare(ctx, o.Engine)
+	prepared, err := e.program.PrepareAt(ctx, seen, e.program.Config.Get().Strategies)
 	return seen, prepared, err
 }
 

@@ -41,7 +41,7 @@ func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) error 
 // and returns their health.
 func (l *pluginLister) list(ctx context.Context) (body *pluginsBody, err error) {
 	err = l.program.Stops.Alone(ctx, func(ctx context.Context) error {
-		o, err := l.program.Open(l.program.Config.Wishes())
+		o, err := l.program.Open(l.program.Config.Get().Strategies)
 		if err != nil {
 			return err
 		}

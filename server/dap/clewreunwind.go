@@ -45,9 +45,9 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) error {
 		if err != nil {
 			return err
 		}
-		other := r.program.Config.Wishes()
+		other := r.program.Config.Get().Strategies
 		other.Names, other.Only = want.Strategies, true
-		prepared, err := r.program.PrepareOther(ctx, v, other)
+		prepared, err := r.program.PrepareAt(ctx, v.Stopped, other)
 		if err != nil {
 			return err
 		}

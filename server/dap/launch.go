@@ -68,9 +68,9 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		// would not end. Test: integration/dap TestCoreEnds.
 		wire.SetArgument(m, "outputMode", "local")
 	}
-	if core, executable := l.config.CoreFile(); core != "" && !l.remote {
+	if s := l.config.Get(); s.Core != "" && !l.remote {
 		// What else is wrong with a core file is for Delve to say.
-		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(core, executable)); other {
+		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(s.Core, s.Executable)); other {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}

@@ -85,11 +85,11 @@ func TestLaunch(t *testing.T) {
 	}
 	same := func(request string) { t.Helper(); pass(request, request) }
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":7,"substitutePath":[{"from":"/client","to":"/debugger"}],"clew":{"annotate":"names","strategies":["scan"]}}}`)
-	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateNames, Names: names.StyleShort}) || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Wishes().Names, []string{"scan"}) {
-		t.Errorf("%+v, %s, %+v", shown, l.config.ClientPath("/debugger/x.go"), l.config.Wishes())
+	if shown := l.config.Get().Shown; shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateNames, Names: names.StyleShort}) || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Get().Strategies.Names, []string{"scan"}) {
+		t.Errorf("%+v, %s, %+v", shown, l.config.ClientPath("/debugger/x.go"), l.config.Get().Strategies)
 	}
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":"x","clew":{"annotate":"off","names":"full"}}}`) // for Delve to refuse
-	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateOff, Names: names.StyleFull}) {
+	if shown := l.config.Get().Shown; shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateOff, Names: names.StyleFull}) {
 		t.Errorf("%+v", shown)
 	}
 	same(`{"seq":1,"type":"request","command":"attach","arguments":{"processId":5}}`)
@@ -104,8 +104,8 @@ func TestLaunch(t *testing.T) {
 	pass(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"remote"}}`,
 		`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"local"}}`)
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"core","coreFilePath":"/nonexistent","program":"/p","outputMode":"local"}}`)
-	if core, executable := l.config.CoreFile(); core != "/nonexistent" || executable != "/p" {
-		t.Errorf("%q of %q", core, executable)
+	if s := l.config.Get(); s.Core != "/nonexistent" || s.Executable != "/p" {
+		t.Errorf("%q of %q", s.Core, s.Executable)
 	}
 }
 

@@ -20,7 +20,7 @@ func New(w *wire.Bridge, program *debuggee.Program, alias *debuggee.ThreadAlias)
 	lender := &Lender{s}
 	return &Handlers{
 		IDs: s.ids, Lender: lender,
-		Stacks:  &Stacks{session: s, notes: notes{client: w.Client}},
+		Stacks:  &Stacks{session: s, notes: notes{console: w.Client.Console}},
 		Scopes:  &Scopes{s, lender},
 		Threads: &Threads{s, alias},
 	}

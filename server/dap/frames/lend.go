@@ -2,6 +2,7 @@ package frames
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -175,24 +176,23 @@ func (l *Lender) MapReferences(answer *dapwire.Message, at stop.Moment, ref Ref,
 	if list == "" {
 		l.mapReference(body, at, ref)
 	} else {
-		items, _ := body.Get(list)
-		elements, err := dapwire.Elements(items)
-		if err != nil {
+		var elements []json.RawMessage
+		if items, _ := body.Get(list); json.Unmarshal(items, &elements) != nil {
 			return
 		}
-		out := []byte{'['}
 		for i, e := range elements {
-			if i > 0 {
-				out = append(out, ',')
-			}
 			o, err := dapwire.ParseObject(e)
 			if err != nil {
 				return
 			}
 			l.mapReference(o, at, ref)
-			out = append(out, o.Bytes()...)
+			elements[i] = o.Bytes()
 		}
-		body.Set(list, append(out, ']'))
+		out, err := json.Marshal(elements)
+		if err != nil {
+			return
+		}
+		body.Set(list, out)
 	}
 	answer.Set("body", body.Bytes())
 }

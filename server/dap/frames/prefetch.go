@@ -2,7 +2,6 @@ package frames
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
@@ -18,19 +17,19 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	if _, stopped := s.program.State.At(); !stopped || !s.wire.Up.Idle() {
 		return func() {}
 	}
-	var walked delveWalk
+	walk := newDelveWalk()
 	known := false
 	frames := s.framesOf(want)
 	if err := s.atStop(ctx, request, func(_ context.Context, v *view) error {
-		walked.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
+		walk.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {
 		s.wire.Log("prefetch: %v", err)
-		return walked.end // also if it has not begun yet
+		return walk.end // also if it has not begun yet
 	}
 	if known {
-		return walked.end
+		return walk.end
 	}
 	found := make(chan struct{})
 	go func() {
@@ -39,7 +38,7 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	}()
 	return func() {
 		<-found
-		walked.end()
+		walk.end()
 	}
 }
 
@@ -56,19 +55,20 @@ func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
 // delveWalk is a stack that Delve has walked before it is asked for it. Work that
 // was given up may begin it after its end.
 type delveWalk struct {
-	mu      sync.Mutex
-	release func()
-	over    bool
+	over  context.Context
+	stop  func()
+	walks chan chan struct{} // gets what is closed when Delve has forgotten the stack
+}
+
+func newDelveWalk() *delveWalk {
+	over, stop := context.WithCancel(context.Background())
+	return &delveWalk{over, stop, make(chan chan struct{}, 1)}
 }
 
 func (w *delveWalk) begin(release func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over {
-		release()
-	} else {
-		w.release = release
-	}
+	forgotten := make(chan struct{})
+	context.AfterFunc(w.over, func() { defer close(forgotten); release() })
+	w.walks <- forgotten
 }
 
 // releasePatience bounds the wait for Delve's lock, which is free while the
@@ -76,18 +76,14 @@ func (w *delveWalk) begin(release func()) {
 const releasePatience = 2 * time.Second
 
 func (w *delveWalk) end() {
-	w.mu.Lock()
-	release := w.release
-	w.over, w.release = true, nil
-	w.mu.Unlock()
-	if release == nil {
-		return
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); release() }()
+	w.stop()
 	select {
-	case <-done:
-	case <-time.After(releasePatience):
+	case forgotten := <-w.walks:
+		select {
+		case <-forgotten:
+		case <-time.After(releasePatience):
+		}
+	default:
 	}
 }
 

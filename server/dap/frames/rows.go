@@ -70,38 +70,39 @@ func evidence(f *unwind.Frame) string {
 }
 
 // frame writes a row as JSON. A frame that Delve knows is Delve's, in clew's words.
-func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Shown) (json.RawMessage, error) {
+func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Settings) (json.RawMessage, error) {
 	if r.label != "" {
-		id := a.labels[r.frame]
-		if id == 0 {
-			var err error
-			if id, err = s.ids.mint(v.At.Epoch, Ref{stack: a, frame: -1}); err != nil {
-				return nil, err
-			}
-			a.labels[r.frame] = id
+		id, err := s.idOf(v, a.labels[r.frame], Ref{a, -1})
+		if err != nil {
+			return nil, err
 		}
+		a.labels[r.frame] = id
 		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
 	}
-	f := &a.stack.Frames[r.frame]
-	remark := a.remark(r.frame, shown.Annotate)
+	f, remark := &a.stack.Frames[r.frame], a.remark(r.frame, shown.Annotate)
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
 			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
 			return s.inWords(known, f, v.IsGo(f), shown.Names, remark)
 		}
 	}
-	described := s.describe(f, shown.Names)
-	id := a.ids[r.frame]
-	if id == 0 {
-		var err error
-		if id, err = s.ids.mint(v.At.Epoch, Ref{a, r.frame}); err != nil {
-			return nil, err
-		}
-		a.ids[r.frame] = id
+	id, err := s.idOf(v, a.ids[r.frame], Ref{a, r.frame})
+	if err != nil {
+		return nil, err
 	}
+	a.ids[r.frame] = id
+	described := s.describe(f, shown.Names)
 	described.Id = id
 	described.Name += remark
 	return json.Marshal(described)
+}
+
+// idOf returns the ID that a row has, or a new one where that is 0.
+func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
+	if id != 0 {
+		return id, nil
+	}
+	return s.ids.mint(v.At.Epoch, ref)
 }
 
 // describe returns a frame's name, place and address.
