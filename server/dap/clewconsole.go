@@ -122,7 +122,7 @@ func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) error {
 	}
 	switch {
 	case err == nil:
-		c.wire.Client.Respond(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")}})
+		c.wire.Client.Respond(m, dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")})
 	case errors.Is(err, stop.ErrCancelled), errors.As(err, new(*wire.Refusal)):
 	default:
 		err = &wire.Refusal{ID: wire.Failed, Message: "Unable to run clew command", Details: err.Error()}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -64,12 +62,7 @@ func (a *exportArguments) check() error {
 	return nil
 }
 
-// exportResponse is the answer to clew/export.
-type exportResponse struct {
-	dap.Response
-	Body exported `json:"body"`
-}
-
+// exported is the answer to clew/export.
 type exported struct {
 	Files     []exportedFile `json:"files"`
 	Stacks    int            `json:"stacks"`
@@ -102,22 +95,22 @@ func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) error {
 	if err := e.wire.Settle(ctx, m); err != nil {
 		return err
 	}
-	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
+	answer := exported{Files: []exportedFile{}}
 	err := e.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
 		files, err := set.Files(name, want.Format)
 		size := 0
 		for _, f := range files {
 			size += base64.StdEncoding.EncodedLen(len(f.Data))
-			answer.Body.Files = append(answer.Body.Files, exportedFile{f.Name, f.Data})
+			answer.Files = append(answer.Files, exportedFile{f.Name, f.Data})
 		}
 		if most := e.maxMessage; err == nil && size > most-maxEnvelope {
 			err = fmt.Errorf("the files have %d bytes as text, and a message %d at most: write them with the console command `clew export FILE`", size, most)
 		}
-		answer.Body.Stacks, answer.Body.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
+		answer.Stacks, answer.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
 		return err
 	})
 	if err == nil {
-		e.wire.Client.Respond(m, &answer)
+		e.wire.Client.Respond(m, answer)
 	}
 	return err
 }
@@ -140,7 +133,7 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
 	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
 	defer shown.End()
-	return e.program.AtStopPaced(ctx, m.Seq, func(ctx context.Context, v *debuggee.View, pace func()) error {
+	return e.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
 		threads, name, err := toExport(v, want)
 		if err != nil {
 			return err
@@ -149,13 +142,13 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 		if err != nil {
 			return err
 		}
-		pace()
+		v.Pace()
 		what := want.All
 		if what == "" {
 			what = "stacks"
 		}
 		shown.Begin("Export of "+string(what), string(what), len(threads))
-		stacks := seen.All(ctx, prepared, threads, stop.AllOptions{Depth: want.Depth, Done: func() { pace(); shown.Add() }})
+		stacks := seen.All(ctx, prepared, threads, stop.AllOptions{Depth: want.Depth, Done: func() { v.Pace(); shown.Add() }})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}

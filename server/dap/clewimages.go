@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -17,12 +15,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// imagesResponse is the answer to clew/images.
-type imagesResponse struct {
-	dap.Response
-	Body imagesBody `json:"body"`
-}
-
+// imagesBody is the answer to clew/images.
 type imagesBody struct {
 	Images []imageBody `json:"images"`
 }
@@ -90,7 +83,7 @@ func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) error {
 		return nil
 	})
 	if err == nil {
-		l.wire.Client.Respond(m, &imagesResponse{Body: body})
+		l.wire.Client.Respond(m, body)
 	}
 	return err
 }

@@ -3,20 +3,13 @@ package dap
 import (
 	"context"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
-// pluginsResponse is the answer to clew/plugins: that of `clew plugins --format json`.
-type pluginsResponse struct {
-	dap.Response
-	Body pluginsBody `json:"body"`
-}
-
+// pluginsBody is the answer to clew/plugins: that of `clew plugins --format json`.
 type pluginsBody struct {
 	Plugins []pluginhost.Health `json:"plugins"`
 }
@@ -32,7 +25,7 @@ type pluginLister struct {
 func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) error {
 	body, err := l.list(ctx)
 	if err == nil {
-		l.wire.Client.Respond(m, &pluginsResponse{Body: *body})
+		l.wire.Client.Respond(m, body)
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) error {
 		return nil
 	})
 	if err == nil {
-		r.wire.Client.Respond(m, &frames.StackResponse{Body: answer})
+		r.wire.Client.Respond(m, answer)
 	}
 	return err
 }

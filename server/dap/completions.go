@@ -20,11 +20,8 @@ type completion struct {
 	Length int `json:"length"`
 }
 
-type completionsResponse struct {
-	dap.Response
-	Body struct {
-		Targets []completion `json:"targets"`
-	} `json:"body"`
+type completionsBody struct {
+	Targets []completion `json:"targets"`
 }
 
 // onCompletions proposes clew's own commands and their arguments. Delve has no
@@ -39,16 +36,15 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
 		column--
 	}
 	units := utf16.Encode([]rune(args.Text)) // what columns count
-	var answer completionsResponse
-	answer.Body.Targets = []completion{}
+	answer := completionsBody{[]completion{}}
 	if args.Line <= 1 && column >= 0 && column <= len(units) {
 		before := string(utf16.Decode(units[:column]))
 		for _, word := range proposals(before) {
 			last := len(utf16.Encode([]rune(before[lastWord(before):])))
-			answer.Body.Targets = append(answer.Body.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
+			answer.Targets = append(answer.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
 		}
 	}
-	c.wire.Client.Respond(m, &answer)
+	c.wire.Client.Respond(m, answer)
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/delve"
 )
 
@@ -113,7 +112,7 @@ func TestSameNumbers(t *testing.T) {
 		p.write(p.client, `{"seq":5,"type":"request","command":"a"}`)
 		p.expect(p.toPeer, `{"seq":5,"type":"request","command":"a"}`)
 	}
-	answer, _ := dapwiretest.Response(m, nil)
+	answer, _ := dapwire.NewResponse(m, nil)
 	p.write(p.peer, string(answer.Bytes()))
 	p.expect(p.fromProxy, `{"seq":1,"type":"response","request_seq":2199023255552,"success":true,"command":"a"}`)
 	for n := range 2 {

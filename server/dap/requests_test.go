@@ -123,7 +123,7 @@ func (l *fakeLender) InFrame(_ context.Context, m *dapwire.Message, _ frames.Ref
 	if l.err != nil {
 		return nil, l.err
 	}
-	return dapwire.NewResponse(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: "lent"}})
+	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "lent"})
 }
 
 func (l *fakeLender) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {
@@ -279,7 +279,7 @@ func TestInitialize(t *testing.T) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		i.wire = w
 		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) error {
-			w.Client.Respond(m, &dap.Response{})
+			w.Client.Respond(m, nil)
 			return nil
 		}}
 	})

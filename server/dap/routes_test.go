@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -286,7 +284,7 @@ func TestSettle(t *testing.T) {
 		return map[string]handler{"clew/x": func(ctx context.Context, m *dapwire.Message) error {
 			err := w.Settle(ctx, m)
 			if err == nil {
-				w.Client.Respond(m, &dap.Response{})
+				w.Client.Respond(m, nil)
 			}
 			return err
 		}}

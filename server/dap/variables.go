@@ -55,7 +55,7 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
 	if args.Filter != "indexed" { // all of clew's have names
 		vars = append(vars, pageOf(h.Vars, args.Start, args.Count)...)
 	}
-	v.wire.Client.Respond(m, &dap.VariablesResponse{Body: dap.VariablesResponseBody{Variables: vars}})
+	v.wire.Client.Respond(m, dap.VariablesResponseBody{Variables: vars})
 	return nil
 }
 

@@ -3,21 +3,13 @@ package frames
 import (
 	"context"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// StackResponse is the answer to clew/stack and clew/reunwind.
-type StackResponse struct {
-	dap.Response
-	Body StackBody `json:"body"`
-}
-
-// StackBody is the answer to clew/stack: a stack in the form of `clew stack
+// StackBody is the answer to clew/stack and clew/reunwind: a stack in the form of `clew stack
 // --format json`, with the memory that its frames can lie on.
 type StackBody struct {
 	stackjson.Stack
@@ -58,7 +50,7 @@ func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 		return nil
 	})
 	if err == nil {
-		s.wire.Client.Respond(m, &StackResponse{Body: answer})
+		s.wire.Client.Respond(m, answer)
 	}
 	return err
 }

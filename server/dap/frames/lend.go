@@ -75,7 +75,7 @@ func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named
 	if err := ref.lendable(); err != nil {
 		return nil, err
 	}
-	err = l.program.AtStopPaced(ctx, 0, func(ctx context.Context, v *debuggee.View, pace func()) error {
+	err = l.program.AtStop(ctx, 0, func(ctx context.Context, v *debuggee.View) error {
 		lender, ok := v.Target.(debuggee.Lender)
 		if !ok {
 			return errElsewhere
@@ -89,7 +89,7 @@ func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named
 			return err
 		}
 		defer loan.Release()
-		defer l.keepAt(pace)()
+		defer l.keepAt(v.Pace)()
 		if named {
 			id, err := l.nameLoan(ctx, &loan, lent.Lookup)
 			if err != nil {

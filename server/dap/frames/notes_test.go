@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNotesOnce: a note is shown once, and a session has a bounded number of them.
-func TestNotesOnce(t *testing.T) {
+// TestNotes: a note is shown once, and a session has a bounded number of them.
+func TestNotes(t *testing.T) {
 	var shown []string
 	n := notes{console: func(text string) { shown = append(shown, text) }}
 	n.show([]string{"a", "b", "a"})

@@ -16,12 +16,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// scopesResponse is [dap.ScopesResponse] with scopes of Delve's, whose bytes stay, too.
-type scopesResponse struct {
-	dap.Response
-	Body scopesBody `json:"body"`
-}
-
+// scopesBody is [dap.ScopesResponseBody] with scopes of Delve's, whose bytes stay, too.
 type scopesBody struct {
 	Scopes []json.RawMessage `json:"scopes"`
 }
@@ -53,13 +48,13 @@ func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
 
 // respond answers with scopes of Delve's and of clew's.
 func (c *Scopes) respond(m *dapwire.Message, delves []json.RawMessage, own []dap.Scope) {
-	out := scopesResponse{Body: scopesBody{delves}}
+	out := scopesBody{delves}
 	for _, s := range own {
 		if raw, err := json.Marshal(s); err == nil { // of this type nothing fails
-			out.Body.Scopes = append(out.Body.Scopes, raw)
+			out.Scopes = append(out.Scopes, raw)
 		}
 	}
-	c.wire.Client.Respond(m, &out)
+	c.wire.Client.Respond(m, out)
 }
 
 // scopesOfOwn asks Delve for the variables of a frame that is lent to it.

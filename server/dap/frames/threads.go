@@ -15,12 +15,9 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// threadsResponse is [dap.ThreadsResponse] with Delve's threads, whose bytes stay.
-type threadsResponse struct {
-	dap.Response
-	Body struct {
-		Threads []json.RawMessage `json:"threads"`
-	} `json:"body"`
+// threadsBody is [dap.ThreadsResponseBody] with Delve's threads, whose bytes stay.
+type threadsBody struct {
+	Threads []json.RawMessage `json:"threads"`
 }
 
 // Threads handles what is about threads.
@@ -38,9 +35,8 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 	if err != nil {
 		return nil // both connections end
 	}
-	var out threadsResponse
-	body := &out.Body
-	if !answer.Success || answer.Decode("body", body) != nil {
+	var body threadsBody
+	if !answer.Success || answer.Decode("body", &body) != nil {
 		ts.wire.Client.Send(answer)
 		return nil
 	}
@@ -65,7 +61,7 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 			body.Threads = append(body.Threads, raw)
 		}
 	}
-	ts.wire.Client.Respond(m, &out)
+	ts.wire.Client.Respond(m, body)
 	return nil
 }
 

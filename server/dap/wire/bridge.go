@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -160,7 +158,7 @@ func (b *Bridge) cancel(h Handler, m *dapwire.Message) bool {
 	if !ok || !b.requests.cancel(seq, b.opts.Cancelled) && !h.Cancel(seq) {
 		return false
 	}
-	b.Client.Respond(m, &dap.CancelResponse{})
+	b.Client.Respond(m, nil)
 	return true
 }
 

@@ -76,9 +76,9 @@ func (c *Client) waiting() (out []*dapwire.Message) {
 	return out
 }
 
-// Respond answers a request.
-func (c *Client) Respond(request *dapwire.Message, answer dap.ResponseMessage) {
-	m, err := dapwire.NewResponse(request, answer)
+// Respond answers a request; the body may be nil.
+func (c *Client) Respond(request *dapwire.Message, body any) {
+	m, err := dapwire.NewResponse(request, body)
 	c.sendNew(m, err)
 }
 
