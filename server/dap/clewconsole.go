@@ -35,7 +35,7 @@ type console struct {
 	evaluate handler // handles what is no command of clew's
 }
 
-// consoleCall is a command that was given in the console.
+// consoleCall is a command that a user has typed into the console.
 type consoleCall struct {
 	m     *dapwire.Message
 	frame int64 // that is selected, 0 for none

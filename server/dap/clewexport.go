@@ -129,7 +129,7 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 }
 
 // exportSet assembles the stacks that are wanted, as `clew stack` does, and has
-// them used while the program stands; name is what their file is called.
+// them used while the program stands still; name is the name of their file.
 func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
 	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
 	defer shown.End()

@@ -93,7 +93,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
-	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, lender: p.frames.Lender, run: run}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
 	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{

@@ -76,7 +76,7 @@ func (p *pair) expect(r *dapwire.Reader, want string) {
 	}
 }
 
-// TestPassesUnknown: what nobody has heard of passes unchanged, in both
+// TestPassesUnknown: unknown requests and events pass unchanged, in both
 // directions, reverse requests and their answers included.
 func TestPassesUnknown(t *testing.T) {
 	p := newPair(t, Options{})
@@ -121,7 +121,7 @@ func TestSameNumbers(t *testing.T) {
 	}
 }
 
-// TestDelvesAnswer: without a program to look at, Delve's own stack goes out as
+// TestDelvesAnswer: without a program to read, Delve's own stack goes out as
 // it came.
 func TestDelvesAnswer(t *testing.T) {
 	p := newPair(t, Options{Session: func() *delve.Session { return nil }})

@@ -196,7 +196,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// newStepper plays a stepper whose looks at the program fail.
+// newStepper plays a stepper that cannot read the program.
 func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 	s := &stepper{program: failing(target, stop.ErrPatience)}
 	st := new(debuggee.State)

@@ -16,26 +16,26 @@ import (
 
 // variables handles the requests about variables and expressions.
 type variables struct {
-	wire   *wire.Bridge
-	state  *debuggee.State
-	frames *frames.IDs
-	config *debuggee.Config
-	lender lender
-	run    *running
+	wire     *wire.Bridge
+	state    *debuggee.State
+	frames   *frames.IDs
+	config   *debuggee.Config
+	inserter inserter
+	run      *running
 }
 
-// lender has Delve answer about frames that only clew knows.
-type lender interface {
-	// FrameOf finds the frame that a request is about; see [frames.Lender.FrameOf].
+// inserter has Delve answer about frames that only clew knows.
+type inserter interface {
+	// FrameOf finds the frame that a request is about; see [frames.Inserter.FrameOf].
 	FrameOf(m *dapwire.Message) (at stop.Moment, ref frames.Ref, known bool, err error)
-	// InFrame has Delve answer a request about a frame; see [frames.Lender.InFrame].
+	// InFrame has Delve answer a request about a frame; see [frames.Inserter.InFrame].
 	InFrame(ctx context.Context, m *dapwire.Message, ref frames.Ref, named bool) (answer *dapwire.Message, err error)
-	// MapReferences replaces Delve's references in an answer; see [frames.Lender.MapReferences].
+	// MapReferences replaces Delve's references in an answer; see [frames.Inserter.MapReferences].
 	MapReferences(answer *dapwire.Message, at stop.Moment, ref frames.Ref, list string)
 }
 
 // onVariables returns the contents of clew's own scopes, and has Delve return those of
-// frames that are lent to it.
+// inserted frames.
 func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
 	var args dap.VariablesArguments
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < debuggee.FirstID {
@@ -48,7 +48,7 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
 	}
 	if h.Delve != 0 { // Delve has loaded them, or knows their addresses
 		wire.SetArgument(m, "variablesReference", h.Delve)
-		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.lender.MapReferences(answer, at, h.Frame, "variables") })
+		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.inserter.MapReferences(answer, at, h.Frame, "variables") })
 		return nil
 	}
 	vars := []dap.Variable{}
@@ -86,8 +86,8 @@ var (
 	errLater     = errors.New("in a frame that clew has recovered data breakpoints are set on the variables in its scopes")
 )
 
-// onSetVariable has Delve set a variable of a frame that is lent to it, and
-// refuses to change what is ours to show only.
+// onSetVariable has Delve set a variable of an inserted frame, and refuses to change
+// what only clew shows.
 func (v *variables) onSetVariable(ctx context.Context, m *dapwire.Message) error {
 	var args dap.SetVariableArguments
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < debuggee.FirstID {
@@ -104,22 +104,22 @@ func (v *variables) onSetVariable(ctx context.Context, m *dapwire.Message) error
 	}
 	wire.SetArgument(m, "variablesReference", h.Delve)
 	defer v.run.wrote()
-	return v.lend(ctx, m, at, h.Frame, false)
+	return v.insert(ctx, m, at, h.Frame, false)
 }
 
-// lend has Delve answer a request about a frame that is lent to it; see [frames.Lender.InFrame].
-func (v *variables) lend(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frames.Ref, named bool) error {
-	answer, err := v.lender.InFrame(ctx, m, ref, named)
+// insert has Delve answer a request about a frame; see [frames.Inserter.InFrame].
+func (v *variables) insert(ctx context.Context, m *dapwire.Message, at stop.Moment, ref frames.Ref, named bool) error {
+	answer, err := v.inserter.InFrame(ctx, m, ref, named)
 	if err != nil {
 		return err
 	}
-	v.lender.MapReferences(answer, at, ref, "")
+	v.inserter.MapReferences(answer, at, ref, "")
 	v.wire.Client.Send(answer)
 	return nil
 }
 
-// isString says that a variable is a string of Go's: Delve has the program
-// allocate a new one.
+// isString reports whether a variable is a Go string: Delve has the program allocate a
+// new one.
 func (v *variables) isString(ctx context.Context, reference int64, name string) bool {
 	answer, err := v.wire.Up.Inject(ctx, &dap.VariablesRequest{
 		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: int(reference)},
@@ -143,23 +143,23 @@ func (v *variables) isString(ctx context.Context, reference int64, name string) 
 
 var consoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
 
-// isConsoleCommand says that Delve takes an expression for a command of its console.
+// isConsoleCommand reports whether Delve takes an expression for a command of its console.
 func isConsoleCommand(expression string) bool { return consoleCommand.MatchString(expression) }
 
 var call = regexp.MustCompile(`^\s*call\s+\S+`)
 
-// calls says that Delve takes an expression for one that lets the program run a function,
+// calls reports whether Delve takes an expression for one that lets the program run a function,
 // or assigns. All others only read.
 func calls(expression string) bool { return call.MatchString(expression) }
 
-// onEvaluate lends Delve a frame that it does not know: it would take the
+// onEvaluate inserts a frame that Delve does not know: Delve would take the
 // innermost frame instead, and return another variable of that name. Delve's console
 // commands are about no frame.
 func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) error {
 	var args dap.EvaluateArguments
 	if m.Decode("arguments", &args) == nil && args.FrameId >= debuggee.FirstID {
 		if !isConsoleCommand(args.Expression) {
-			return v.evaluateInOwn(ctx, m, args.Expression)
+			return v.evaluateInserted(ctx, m, args.Expression)
 		}
 		wire.SetArgument(m, "frameId", int64(0)) // Delve does not know it
 	}
@@ -174,21 +174,21 @@ func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) error {
 	return nil
 }
 
-// evaluateInOwn evaluates an expression in a frame that is lent to Delve. A call
-// would have to start from the innermost frame.
-func (v *variables) evaluateInOwn(ctx context.Context, m *dapwire.Message, expression string) error {
-	at, ref, _, err := v.lender.FrameOf(m)
+// evaluateInserted evaluates an expression in an inserted frame. A call would have to
+// start from the innermost frame.
+func (v *variables) evaluateInserted(ctx context.Context, m *dapwire.Message, expression string) error {
+	at, ref, _, err := v.inserter.FrameOf(m)
 	switch {
 	case err != nil:
 		return err
 	case calls(expression):
 		return errCall
 	}
-	return v.lend(ctx, m, at, ref, true)
+	return v.insert(ctx, m, at, ref, true)
 }
 
 // onDataBreakpointInfo refuses expressions in frames that Delve does not know:
-// they would be evaluated later, when the frame is lent no more. A variable is
+// they would be evaluated later, when the frame is inserted no more. A variable is
 // known by its address.
 func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) error {
 	var args dap.DataBreakpointInfoArguments

@@ -25,8 +25,8 @@ type segment struct {
 }
 
 // OnClewStack answers clew/stack: the frames of a stack with the evidence for
-// each, in the form of `clew stack --format json`. Startframe and levels count
-// frames, of which labels are none; without levels the stack is given whole.
+// each, in the form of `clew stack --format json`. startFrame and levels count
+// frames, not labels; without levels the answer is the whole stack.
 func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if err := m.Decode("arguments", &want); err != nil {

@@ -87,14 +87,14 @@ func (w *delveWalk) end() {
 	}
 }
 
-// has says that so many frames of a thread were found at this stop already.
+// has reports whether so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
 	th, ok := v.Resolved(thread)
 	return ok && v.Found(stop.KeyOf(&th), v.Prepared, frames)
 }
 
 // find finds the stack of a thread before the client asks for it. Every stop does
-// so for the thread that has stopped, while the client still reads of it.
+// so for the thread that has stopped, while the client reads the event.
 func (s *Stacks) find(ctx context.Context, request int64, want Page) {
 	err := s.atStop(ctx, request, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.Resolve(want.ThreadID)

@@ -40,14 +40,13 @@ func (a *assembled) rows(annotate debuggee.Annotate) []row {
 	return out
 }
 
-// cutOff says that the stack ends before its outermost frame, and not because
-// the client wanted no more.
+// cutOff reports whether the stack ends before its outermost frame, for another reason
+// than the number of frames that the client wanted.
 func (a *assembled) cutOff() bool {
 	return a.stack.Stop == unwind.Truncated && !a.stack.DepthLimited
 }
 
-// weaknessOf orders the evidence that frames rest on, 0 for what is as good as
-// certain.
+// weaknessOf orders evidence, 0 for what is as good as certain.
 func weaknessOf(t unwind.Trust) int {
 	switch t {
 	case unwind.TrustContext, unwind.TrustCFI:
@@ -58,7 +57,7 @@ func weaknessOf(t unwind.Trust) int {
 	return 2
 }
 
-// evidence says what a frame rests on.
+// evidence names the evidence for a frame.
 func evidence(f *unwind.Frame) string {
 	switch weaknessOf(f.Trust) {
 	case 0:
@@ -82,7 +81,7 @@ func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debug
 	f, remark := &a.stack.Frames[r.frame], a.remark(r.frame, shown.Annotate)
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
+			s.ids.rememberOne(v.At.Epoch, known.id, Ref{a, r.frame})
 			return s.inWords(known, f, v.IsGo(f), shown.Names, remark)
 		}
 	}
@@ -140,7 +139,8 @@ func shortName(function string) string {
 	return function
 }
 
-// remark is what a frame's name says of its evidence, where names do.
+// remark is the text on its evidence that a frame's name ends with, where the session
+// wants that in names.
 func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	if annotate != debuggee.AnnotateNames {
 		return ""

@@ -24,13 +24,13 @@ type scopesBody struct {
 // Scopes handles the requests for what a frame holds.
 type Scopes struct {
 	session
-	lender *Lender
+	inserter *Inserter
 }
 
 // OnScopes adds a scope that says how the frame was found. A frame that only
 // clew knows has that, its registers, and its variables where DWARF describes them.
 func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
-	at, ref, known, err := c.lender.FrameOf(m)
+	at, ref, known, err := c.inserter.FrameOf(m)
 	switch {
 	case err != nil:
 		return err
@@ -38,8 +38,8 @@ func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
 		c.wire.Up.Forward(m, nil)
 	case ref.frame < 0:
 		c.respond(m, []json.RawMessage{}, nil)
-	case ref.isOwn():
-		c.scopesOfOwn(ctx, m, at, ref)
+	case ref.isClews():
+		c.scopesOfClew(ctx, m, at, ref)
 	default:
 		c.scopesOfDelve(ctx, m, at, ref)
 	}
@@ -57,12 +57,12 @@ func (c *Scopes) respond(m *dapwire.Message, delves []json.RawMessage, own []dap
 	c.wire.Client.Respond(m, out)
 }
 
-// scopesOfOwn asks Delve for the variables of a frame that is lent to it.
-func (c *Scopes) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
+// scopesOfClew asks Delve for the variables of a frame that is inserted into its stack.
+func (c *Scopes) scopesOfClew(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
 	var body scopesBody
-	answer, err := c.lender.InFrame(ctx, m, ref, true)
+	answer, err := c.inserter.InFrame(ctx, m, ref, true)
 	if err == nil && answer.Success {
-		c.lender.MapReferences(answer, at, ref, "scopes")
+		c.inserter.MapReferences(answer, at, ref, "scopes")
 		err = answer.Decode("body", &body)
 	}
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Scopes) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Mo
 	}
 	c.respond(m, slices.DeleteFunc(body.Scopes, func(raw json.RawMessage) bool {
 		var s dap.Scope
-		return json.Unmarshal(raw, &s) != nil || s.Name == registersScope // ours has no more, and says so
-	}), c.ownScopes(ctx, m, at, ref))
+		return json.Unmarshal(raw, &s) != nil || s.Name == registersScope // clew has a scope of that name
+	}), c.clewScopes(ctx, m, at, ref))
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -90,14 +90,14 @@ func (c *Scopes) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.
 	case answer.Success && answer.Decode("body", &body) == nil:
 		c.respond(m, body.Scopes, []dap.Scope{c.unwindScope(at, ref)})
 	case !answer.Success && stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText):
-		c.respond(m, nil, c.ownScopes(ctx, m, at, ref))
+		c.respond(m, nil, c.clewScopes(ctx, m, at, ref))
 	default:
 		c.wire.Client.Send(answer)
 	}
 }
 
-// ownScopes are the scopes of a frame that Delve has no scopes for.
-func (c *Scopes) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) []dap.Scope {
+// clewScopes are the scopes of a frame that Delve has no scopes for.
+func (c *Scopes) clewScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) []dap.Scope {
 	var out []dap.Scope
 	if vars := c.registers(ctx, m, ref); len(vars) > 0 {
 		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: c.ids.MintVars(at.Epoch, Held{Vars: vars})})
@@ -105,11 +105,11 @@ func (c *Scopes) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Mome
 	return append(out, c.unwindScope(at, ref))
 }
 
-// registers gives a frame's registers.
+// registers returns a frame's registers.
 func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
 	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
-		_, all, err := c.lender.recovered(ctx, v, ref)
+		_, all, err := c.inserter.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
 		}

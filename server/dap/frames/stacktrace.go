@@ -47,7 +47,7 @@ func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) error {
 	return nil
 }
 
-// lists says that goroutines are listed that Delve does not know: see onThreads.
+// lists reports whether goroutines are listed that Delve does not know: see OnThreads.
 func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) {
 	err := s.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
 		inLibrary = v.Target.InLibrary()
@@ -57,8 +57,8 @@ func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool)
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
-// nothing. It is asked for the stack of the current thread all the same: the
-// answer says whether the program stands still.
+// nothing. Delve is asked for the stack of the current thread all the same: its
+// answer reports whether the program stands still.
 func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) error {
 	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: -1, Levels: 1}))
 	if err != nil {

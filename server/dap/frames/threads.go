@@ -40,7 +40,7 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 		ts.wire.Client.Send(answer)
 		return nil
 	}
-	none := dummy(body.Threads)
+	none := noGoroutines(body.Threads)
 	var added []dap.Thread
 	err = ts.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) (err error) {
 		added, err = listing{v, ts.program.Config.Get().Names}.unlisted(none, ts.alias.Stopped.Load())
@@ -91,7 +91,7 @@ func (v listing) unlisted(none bool, named int64) (out []dap.Thread, err error) 
 		if th.Goroutine != 0 || th.Runtime && named != debuggee.ThreadID(th.ID) {
 			continue
 		}
-		t := dap.Thread{Id: int(debuggee.ThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+		t := dap.Thread{Id: int(debuggee.ThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.functionOf(&th))}
 		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
 			markSelected(&t, selected)
 		}
@@ -117,7 +117,7 @@ func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 		return nil // there is no runtime yet
 	}
 	for _, g := range all {
-		t := dap.Thread{Id: int(g.Goroutine), Name: fmt.Sprintf("[Go %d]%s", g.Goroutine, v.standsIn(&g))}
+		t := dap.Thread{Id: int(g.Goroutine), Name: fmt.Sprintf("[Go %d]%s", g.Goroutine, v.functionOf(&g))}
 		if g.ID != 0 {
 			t.Name += fmt.Sprintf(" (Thread %d)", g.ID)
 		}
@@ -132,9 +132,9 @@ func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 	return out
 }
 
-// standsIn names the function that a thread stands in, after a space; "" if it has
+// functionOf names the function that a thread is in, after a space; "" if it has
 // no program counter.
-func (v listing) standsIn(th *delve.Thread) string {
+func (v listing) functionOf(th *delve.Thread) string {
 	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""
@@ -143,9 +143,9 @@ func (v listing) standsIn(th *delve.Thread) string {
 	return " " + frameName(&f, v.names)
 }
 
-// dummy says that Delve knows of no goroutine, and names one to have any: before
-// the runtime has started, after the program's end, and while it runs.
-func dummy(threads []json.RawMessage) bool {
+// noGoroutines reports whether Delve knows no goroutine. It lists one that does not exist
+// then: before the runtime has started, after the program's end, and while it runs.
+func noGoroutines(threads []json.RawMessage) bool {
 	if len(threads) != 1 {
 		return false
 	}
@@ -154,7 +154,7 @@ func dummy(threads []json.RawMessage) bool {
 }
 
 // OnExceptionInfo refuses what Delve has of goroutines only: their panics and
-// fatal errors. Its own refusal would name a goroutine that there is not.
+// fatal errors. Its own refusal would name a goroutine that does not exist.
 func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) error {
 	tid, ok := debuggee.ThreadOf(debuggee.RequestedThread(m))
 	if !ok {

@@ -127,7 +127,7 @@ func (l *Link) write(content []byte) error {
 	return dapwire.Write(l.w, content)
 }
 
-// Idle says that Delve has answered every request.
+// Idle reports whether Delve has answered every request.
 func (l *Link) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
