@@ -57,8 +57,8 @@ func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool)
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
-// nothing. Delve is asked for the stack of the current thread all the same: its
-// answer reports whether the program stands still.
+// nothing. Delve is asked for the stack of the current thread all the same, which it
+// refuses while the program runs.
 func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) error {
 	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: -1, Levels: 1}))
 	if err != nil {
