@@ -35,24 +35,17 @@ func ParseObject(raw []byte) (*Object, error) {
 	if !s.take('{') {
 		return nil, errNotObject
 	}
-	s.space()
-	if s.take('}') {
-		return o, s.end()
-	}
-	for {
+	for s.space(); !s.take('}'); s.space() {
+		if len(o.fields) > 0 && !s.take(',') {
+			return nil, s.malformed("no comma or brace after a field")
+		}
 		f, err := s.field()
 		if err != nil {
 			return nil, err
 		}
 		o.fields = append(o.fields, f)
-		s.space()
-		if s.take('}') {
-			return o, s.end()
-		}
-		if !s.take(',') {
-			return nil, s.malformed("no comma or brace after a field")
-		}
 	}
+	return o, s.end()
 }
 
 // Get returns a field's value. Of two fields with the same name the last counts, as
