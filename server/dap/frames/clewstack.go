@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
@@ -30,7 +31,7 @@ type segment struct {
 func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if err := m.Decode("arguments", &want); err != nil {
-		return err
+		return wire.ArgumentError(err)
 	}
 	if err := s.wire.Settle(ctx, m); err != nil {
 		return err

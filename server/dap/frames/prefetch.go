@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -44,11 +46,9 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 
 // PrefetchStopped begins with the stack that the client will ask for.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
-	var body struct {
-		ThreadID int64 `json:"threadId"`
-	}
-	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && s.program.Target() != nil {
-		go s.find(s.wire.Context(), 0, Page{ThreadID: body.ThreadID, Levels: 1})
+	var body dap.StoppedEventBody
+	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
+		go s.find(s.wire.Context(), 0, Page{ThreadID: int64(body.ThreadId), Levels: 1})
 	}
 }
 
