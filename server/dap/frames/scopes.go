@@ -48,13 +48,7 @@ func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
 
 // respond answers with scopes of Delve's and of clew's.
 func (c *Scopes) respond(m *dapwire.Message, delves []json.RawMessage, own []dap.Scope) {
-	out := scopesBody{delves}
-	for _, s := range own {
-		if raw, err := json.Marshal(s); err == nil { // of this type nothing fails
-			out.Scopes = append(out.Scopes, raw)
-		}
-	}
-	c.wire.Client.Respond(m, out)
+	c.wire.Client.Respond(m, scopesBody{append(delves, rawOf(own)...)})
 }
 
 // scopesOfClew asks Delve for the variables of a frame that is inserted into its stack.

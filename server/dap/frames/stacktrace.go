@@ -29,22 +29,29 @@ func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) error {
 	case !answer.Success && s.lists(ctx, m):
 		return s.stackOfThread(ctx, m, want)
 	case answer.Success:
-		var body []byte // work that is given up may set it later
-		if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-			if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
-				return err
-			}
-			v.take(want.ThreadID, from, answer)
-			body, err = s.stackPage(ctx, v, want)
-			return err
-		}); err != nil {
-			s.wire.Log("stackTrace: %v", err)
-		} else if body != nil { // else Delve's own, confirmed
-			answer.Set("body", body)
-		}
+		s.improve(ctx, m, want, answer, from)
 	}
 	s.wire.Client.Send(answer)
 	return nil
+}
+
+// improve makes Delve's answer one with the assembled stack; from is the index of its
+// first frame. It stays as it is where clew has no stack, or the same.
+func (s *Stacks) improve(ctx context.Context, m *dapwire.Message, want Page, answer *dapwire.Message, from int) {
+	var body []byte // work that is given up may set it later
+	err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+		if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
+			return err
+		}
+		v.take(want.ThreadID, from, answer)
+		body, err = s.stackPage(ctx, v, want)
+		return err
+	})
+	if err != nil {
+		s.wire.Log("stackTrace: %v", err)
+	} else if body != nil {
+		answer.Set("body", body)
+	}
 }
 
 // lists reports whether goroutines are listed that Delve does not know: see OnThreads.

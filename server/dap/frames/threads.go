@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/go-dap"
 
@@ -56,13 +57,19 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 	if none {
 		body.Threads = nil
 	}
-	for _, t := range added {
-		if raw, err := json.Marshal(t); err == nil { // of this type nothing fails
-			body.Threads = append(body.Threads, raw)
-		}
-	}
+	body.Threads = slices.Concat(body.Threads, rawOf(added))
 	ts.wire.Client.Respond(m, body)
 	return nil
+}
+
+// rawOf encodes values of go-dap's types, of which none fails.
+func rawOf[T any](list []T) (out []json.RawMessage) {
+	for _, v := range list {
+		if raw, err := json.Marshal(v); err == nil {
+			out = append(out, raw)
+		}
+	}
+	return out
 }
 
 // listing lists the threads of a stop.
