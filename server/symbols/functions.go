@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/clewdbg/clew/server/names"
 )
@@ -245,6 +246,17 @@ func (f *File) uniqueAddress(name string) (start uint64) {
 	return start
 }
 
+// isCalled reports whether a mangled name is that of a function that users call by name.
+func isCalled(mangled, name string) bool {
+	last := name[strings.LastIndexByte(name, ':')+1:]
+	isWord := strings.IndexFunc(last, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) < 0
+	if !strings.HasPrefix(mangled, "_") || isWord && !strings.Contains(mangled, last) { // to demangle all takes long
+		return false
+	}
+	demangled := names.Demangle(mangled)
+	return demangled == name || demangled != mangled && names.Short(demangled) == name
+}
+
 // Complete says whether the file, or its separate debug file, has a full table of
 // symbols, not only of those that it exports: then code that lies in none of its
 // functions belongs to no function.
@@ -252,11 +264,12 @@ func (f *File) Complete() bool {
 	return f.fullSymbols() && len(f.functions()) > 0
 }
 
-// Find returns the addresses of the functions with that name, mangled or not.
+// Find returns the addresses of the functions with that name: as in the file, demangled, or
+// without arguments of templates and functions.
 func (f *File) Find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
-		if fn.name == name || strings.HasPrefix(fn.name, "_") && names.Demangle(fn.name) == name {
+		if fn.name == name || isCalled(fn.name, name) {
 			out = append(out, fn.start)
 		}
 	}
