@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
@@ -93,7 +94,7 @@ func loadConfig(path string) (config, error) {
 		}
 		path = filepath.Join(dir, "clew", "clew.json")
 	}
-	data, err := os.ReadFile(path)
+	data, err := readConfig(path)
 	if errors.Is(err, os.ErrNotExist) && !named {
 		return config{}, nil
 	}
@@ -105,6 +106,20 @@ func loadConfig(path string) (config, error) {
 		return config{}, failf("configuration %s: %v", path, err)
 	}
 	return c, nil
+}
+
+// readConfig reads a configuration file, whatever the path leads to.
+func readConfig(path string) ([]byte, error) {
+	f, info, err := elffile.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 1 << 20 // bytes
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, most>>20)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 func parseConfig(data []byte) (config, error) {

@@ -30,7 +30,7 @@ func (f *File) findDSYM(path string) {
 	if _, err := os.Stat(where); err != nil {
 		return
 	}
-	debug, err := openChosen(where, Choice{Arch: m.Arch(), BuildID: f.buildID})
+	debug, err := openChosen(where, where, Choice{Arch: m.Arch(), BuildID: f.buildID})
 	if err == nil {
 		d, ok := debug.object.(*machoFile)
 		switch {

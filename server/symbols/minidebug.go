@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/mikelolasagasti/xz"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // Some distributions leave in a stripped file a small one with the names of its
@@ -32,7 +34,7 @@ func (f *elfFile) readMini() *elf.File {
 	if err != nil {
 		return nil
 	}
-	mini, err := elf.NewFile(bytes.NewReader(data))
+	mini, _, err := elffile.New(bytes.NewReader(data), int64(len(data)), int64(len(data)))
 	if err != nil || mini.Machine != f.File.Machine || mini.Class != f.Class {
 		return nil
 	}

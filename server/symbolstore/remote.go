@@ -2,9 +2,9 @@ package symbolstore
 
 import (
 	"context"
-	"debug/elf"
 	"errors"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/symbols"
 )
@@ -53,7 +53,7 @@ func (r *remote) find(id []byte) (out []*symbols.File, err error) {
 // hasGoTable says whether the image that a debug file is of has a table of Go's
 // functions: the debug file has the section's header only.
 func hasGoTable(path string) bool {
-	f, err := elf.Open(path)
+	f, err := elffile.Open(path)
 	if err != nil {
 		return false
 	}
