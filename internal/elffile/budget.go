@@ -48,7 +48,7 @@ func (e *LeftOutError) Error() string {
 	if n := len(e.Sections) - len(shown); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("%.200s%s left out: %s decompressed, of which the file may have %s",
+	return fmt.Sprintf("%.200s%s left out: %s when read, of which the file may have %s",
 		strings.Join(shown, ", "), more, amount(e.Bytes), amount(e.Budget))
 }
 

@@ -36,10 +36,10 @@ func mayLoad(path string, folders []string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
-	switch {
-	case f.LeftOut != nil:
-		return &RefusedError{path, f.LeftOut}
-	case f.Section(".debug_info") != nil || f.Section(".zdebug_info") != nil:
+	if err := checkSections(f); err != nil {
+		return &RefusedError{path, err}
+	}
+	if f.Section(".debug_info") != nil || f.Section(".zdebug_info") != nil {
 		return nil // it looks for no debug file
 	}
 	for _, debug := range debugFiles(path, f.File, folders) {
@@ -67,8 +67,50 @@ func mayRead(path string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
+	if err := checkSections(f); err != nil {
+		return &RefusedError{path, err}
+	}
+	return nil
+}
+
+// checkSections says why a file's sections cost Delve too much.
+func checkSections(f *elffile.File) error {
 	if f.LeftOut != nil {
-		return &RefusedError{path, f.LeftOut}
+		return f.LeftOut
+	}
+	return checkFrames(f.File)
+}
+
+// maxFrameEntry bounds an entry of call-frame information, in bytes. Compilers write some
+// hundred for the longest functions.
+const maxFrameEntry = 64 << 10
+
+// checkFrames looks for an entry of call-frame information that is too long: Delve keeps
+// kilobytes for each state that one remembers, which takes one byte of it.
+func checkFrames(f *elf.File) error {
+	for _, name := range []string{".eh_frame", ".debug_frame", ".zdebug_frame"} {
+		s := f.Section(name)
+		if s == nil || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			continue // Delve cannot read it either
+		}
+		for len(data) >= 4 {
+			const long = 0xffffffff // a length of 64 bits follows (DWARF 5, section 7.4)
+			size, rest := uint64(f.ByteOrder.Uint32(data)), data[4:]
+			if size == long && len(rest) >= 8 {
+				size, rest = f.ByteOrder.Uint64(rest), rest[8:]
+			}
+			if size > uint64(len(rest)) {
+				break
+			}
+			if size > maxFrameEntry {
+				return fmt.Errorf("%s has an entry of %d KiB", name, size>>10)
+			}
+			data = rest[size:]
+		}
 	}
 	return nil
 }

@@ -191,7 +191,11 @@ func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
 	if ef.File.Machine != debug.File.Machine || ef.Class != debug.Class {
 		return nil, &OtherBuildError{What: "machine", Want: ef.Machine(), Found: debug.Machine()}
 	}
-	f.problems = append(f.problems, file.problems...)
+	for _, err := range file.problems { // not that its program headers lead nowhere, as objcopy leaves them
+		if left := (*elffile.LeftOutError)(nil); errors.As(err, &left) {
+			f.AddProblem(err)
+		}
+	}
 	return debug.File, nil
 }
 

@@ -111,7 +111,9 @@ func newChosen(r io.ReaderAt, size, stored int64, which Choice) (*File, error) {
 		return nil, err
 	}
 	f := newFile(&elfFile{File: ef})
-	f.buildID, _ = imagemap.ReadBuildID(whole)
+	if f.buildID, err = imagemap.ReadBuildID(whole); err != nil && f.buildID == nil {
+		f.AddProblem(fmt.Errorf("build ID: %w", err))
+	}
 	if left != nil {
 		f.AddProblem(left)
 	}
