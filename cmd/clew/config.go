@@ -39,6 +39,8 @@ type config struct {
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`
+	// FileLimits raise or lower what the sections of files may hold when they are read.
+	FileLimits elffile.Limits `json:"fileLimits"`
 }
 
 // duration is a time.Duration as text.
@@ -105,6 +107,7 @@ func loadConfig(path string) (config, error) {
 	if err != nil {
 		return config{}, failf("configuration %s: %v", path, err)
 	}
+	elffile.SetLimits(c.FileLimits)
 	return c, nil
 }
 

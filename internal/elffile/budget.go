@@ -12,24 +12,35 @@ import (
 
 // Limits say what the sections of files may hold, decompressed, in bytes.
 type Limits struct {
-	PerByte uint64 // for each byte that is stored of a file
-	Least   uint64 // that any file may hold
-	Session uint64 // that all files of a process may hold beyond PerByte
+	PerByte uint64 `json:"perByte"` // for each byte that is stored of a file
+	Least   uint64 `json:"least"`   // that any file may hold
+	Session uint64 `json:"session"` // that all files of a process may hold beyond PerByte
 }
 
-// limits are the process's.
-var limits = Limits{PerByte: 32, Least: 64 << 20, Session: 512 << 20}
+// chosen are the limits that differ from standard.
+var (
+	chosen   atomic.Pointer[Limits]
+	standard = Limits{PerByte: 32, Least: 64 << 20, Session: 512 << 20}
+)
 
-// spent is what has been used of limits.Session.
+// limits are the process's.
+func limits() Limits {
+	if l := chosen.Load(); l != nil {
+		return *l
+	}
+	return standard
+}
+
+// spent is what has been used of the session's.
 var spent atomic.Uint64
 
-// Raise replaces the limits that are not 0. It must be called before files are opened.
-func Raise(to Limits) {
-	for _, l := range []struct{ of, to *uint64 }{{&limits.PerByte, &to.PerByte}, {&limits.Least, &to.Least}, {&limits.Session, &to.Session}} {
-		if *l.to != 0 {
-			*l.of = *l.to
-		}
-	}
+// SetLimits sets the limits of files that are opened from now on; 0 stands for the
+// standard.
+func SetLimits(to Limits) {
+	chosen.Store(&Limits{
+		PerByte: min(cmp.Or(to.PerByte, standard.PerByte), 1<<16), // times most is no overflow
+		Least:   cmp.Or(to.Least, standard.Least), Session: cmp.Or(to.Session, standard.Session),
+	})
 }
 
 // LeftOutError says that sections of a file are not read, as they would hold more than
@@ -60,7 +71,7 @@ const young = 256 << 20
 
 // free is what a file may hold without taking of the session's budget.
 func free(size, stored int64) uint64 {
-	return max(limits.PerByte*min(uint64(max(stored, 0)), most), uint64(max(min(size, young), 0)))
+	return max(limits().PerByte*min(uint64(max(stored, 0)), most), uint64(max(min(size, young), 0)))
 }
 
 // fit leaves out sections, those that hold most first, until the rest fits into the
@@ -74,7 +85,7 @@ func fit(f *elf.File, size int64, free uint64) *LeftOutError {
 		sizes[s] = fullSize(s, size)
 		total += sizes[s]
 	}
-	left := &LeftOutError{Budget: max(free, limits.Least)}
+	left := &LeftOutError{Budget: max(free, limits().Least)}
 	fits := func() bool { return total <= free || total <= left.Budget && reserve(total-free) }
 	if fits() {
 		return nil
@@ -95,7 +106,7 @@ func fit(f *elf.File, size int64, free uint64) *LeftOutError {
 func reserve(n uint64) bool {
 	for {
 		have := spent.Load()
-		if have+n > limits.Session {
+		if have+n > limits().Session {
 			return false
 		}
 		if spent.CompareAndSwap(have, have+n) {

@@ -109,8 +109,21 @@ func TestSession(t *testing.T) {
 			fit++
 		}
 	}
-	if want := int(limits.Session / (60 << 20)); fit != want {
+	if want := int(limits().Session / (60 << 20)); fit != want {
 		t.Errorf("%d files fit, want %d", fit, want)
+	}
+}
+
+// TestSetLimits: who trusts a file can have all of it.
+func TestSetLimits(t *testing.T) {
+	defer SetLimits(Limits{})
+	data := image(debugSection(".debug_info", 1<<30))
+	for least, want := range map[uint64]bool{0: false, 2 << 30: true} {
+		defer spent.Store(spent.Swap(0))
+		SetLimits(Limits{Least: least, Session: 4 << 30})
+		if _, left := open(t, data); (left == nil) != want {
+			t.Errorf("least %d: %v", least, left)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func Stored(info fs.FileInfo) int64 {
 
 // CheckWhole says whether a file may be read from its start to its end.
 func CheckWhole(info fs.FileInfo) error {
-	if may := free(info.Size(), Stored(info)); uint64(info.Size()) > max(may, limits.Least) {
+	if may := free(info.Size(), Stored(info)); uint64(info.Size()) > max(may, limits().Least) {
 		return fmt.Errorf("a file of %s, of which the disk holds %s", amount(uint64(info.Size())), amount(uint64(Stored(info))))
 	}
 	return nil
