@@ -74,6 +74,13 @@ func free(size, stored int64) uint64 {
 	return max(limits().PerByte*min(uint64(max(stored, 0)), most), uint64(max(min(size, young), 0)))
 }
 
+// MayHold says whether stored bytes may become full bytes, and counts them: for what is
+// compressed in another way than an ELF section.
+func MayHold(stored, full uint64) bool {
+	free := limits().PerByte * min(stored, most)
+	return full <= free || full <= max(free, limits().Least) && reserve(full-free)
+}
+
 // fit leaves out sections, those that hold most first, until the rest fits into the
 // file's budget. It returns nil if all fit.
 func fit(f *elf.File, size int64, free uint64) *LeftOutError {

@@ -114,6 +114,26 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestMayHold: a small piece may become large a few times only.
+func TestMayHold(t *testing.T) {
+	defer spent.Store(spent.Swap(0))
+	for _, c := range []struct {
+		stored, full uint64
+		may          bool
+	}{{100, 3000, true}, {100, 60 << 20, true}, {100, 65 << 20, false}, {100 << 20, 3 << 30, true}, {100 << 20, 4 << 30, false}} {
+		if got := MayHold(c.stored, c.full); got != c.may {
+			t.Errorf("%d bytes may become %d: %t", c.stored, c.full, got)
+		}
+	}
+	n := 0
+	for MayHold(100, 60<<20) && n < 100 {
+		n++
+	}
+	if want := int(limits().Session/(60<<20)) - 1; n != want {
+		t.Errorf("%d times, want %d", n, want)
+	}
+}
+
 // TestSetLimits: who trusts a file can have all of it.
 func TestSetLimits(t *testing.T) {
 	defer SetLimits(Limits{})

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 )
@@ -112,14 +113,18 @@ func (f *machoFile) debugSection(name string) []byte {
 // unpack decompresses a section as Go's linker writes it: "ZLIB", the size in
 // big-endian, and the data.
 func unpack(data []byte) []byte {
-	if len(data) < 12 || string(data[:4]) != "ZLIB" || binary.BigEndian.Uint64(data[4:]) > maxDebug {
+	if len(data) < 12 || string(data[:4]) != "ZLIB" {
+		return nil
+	}
+	size := binary.BigEndian.Uint64(data[4:])
+	if size > maxDebug || !elffile.MayHold(uint64(len(data)), size) {
 		return nil
 	}
 	r, err := zlib.NewReader(bytes.NewReader(data[12:]))
 	if err != nil {
 		return nil
 	}
-	out, err := io.ReadAll(io.LimitReader(r, int64(binary.BigEndian.Uint64(data[4:]))))
+	out, err := io.ReadAll(io.LimitReader(r, int64(size)))
 	if err != nil {
 		return nil
 	}

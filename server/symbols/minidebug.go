@@ -51,8 +51,8 @@ func unxz(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	out, err := io.ReadAll(io.LimitReader(r, maxMini+1))
-	if err == nil && len(out) > maxMini {
-		err = fmt.Errorf("more than %d MiB", maxMini>>20)
+	if err == nil && (len(out) > maxMini || !elffile.MayHold(uint64(len(data)), uint64(len(out)))) {
+		err = fmt.Errorf("%d bytes become more than they may", len(data))
 	}
 	return out, err
 }
