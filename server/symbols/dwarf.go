@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
@@ -122,12 +123,15 @@ type debugELF struct {
 // openFirst opens the first of several files that is there.
 func openFirst(places []string) (out debugELF, err error) {
 	for _, place := range places {
-		file, _, failed := openRegular(place)
+		file, info, failed := elffile.OpenRegular(place)
 		if failed != nil {
-			err = cmp.Or(err, failed)
+			err = cmp.Or(err, error(&Error{Path: place, Err: failed}))
 			continue
 		}
-		f, failed := elf.NewFile(file)
+		f, left, failed := elffile.New(file, info.Size(), elffile.Stored(info))
+		if failed == nil && left != nil {
+			failed = left
+		}
 		if failed != nil {
 			file.Close()
 			return out, &Error{Path: place, Err: failed}

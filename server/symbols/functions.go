@@ -2,11 +2,13 @@ package symbols
 
 import (
 	"debug/elf"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
 	"unicode"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/names"
 )
 
@@ -33,30 +35,29 @@ type Bounds struct {
 	Whole uint64
 }
 
+// maxFunctions bounds the functions of a file: the largest programs have two million.
+const maxFunctions = 8 << 20
+
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
 // one for each; debug is the separate debug file, or the small one within, nil if there
 // is none. A file without section headers has dynamic symbols all the same. bound
 // is told of them before they count.
 func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []function {
 	var out []function
-	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
-		symbols, err := read()
-		if err != nil {
-			return
-		}
+	add := func(f *elf.File, symbols iter.Seq2[int, elf.Symbol]) {
 		for _, s := range symbols {
-			if fn, ok := functionOf(f, s); ok {
+			if fn, ok := functionOf(f, s); ok && len(out) < maxFunctions {
 				out = append(out, fn)
 			}
 		}
 	}
-	add(f, f.Symbols)
-	add(f, f.DynamicSymbols)
+	add(f, elffile.Symbols(f, elf.SHT_SYMTAB))
+	add(f, elffile.Symbols(f, elf.SHT_DYNSYM))
 	if len(f.Sections) == 0 {
-		add(f, func() ([]elf.Symbol, error) { return dynamicSymbols(f, moved), nil })
+		add(f, slices.All(dynamicSymbols(f, moved)))
 	}
 	if debug != nil {
-		add(debug, debug.Symbols)
+		add(debug, elffile.Symbols(debug, elf.SHT_SYMTAB))
 	}
 	out = append(out, pltFunctions(f)...)
 	slices.SortStableFunc(out, func(a, b function) int {

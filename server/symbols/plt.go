@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"strings"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // pltFunctions returns the entries of an amd64 image's procedure linkage tables as
@@ -92,9 +94,9 @@ func pltEntries(s *elf.Section, code []byte, slots map[uint64]string) (out []fun
 
 // pltSlots names the slots of the global offset table by their relocations.
 func pltSlots(f *elf.File) map[uint64]string {
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return nil
+	var symbols []string
+	for _, s := range elffile.Symbols(f, elf.SHT_DYNSYM) {
+		symbols = append(symbols, s.Name)
 	}
 	slots := make(map[uint64]string)
 	for _, s := range f.Sections {
@@ -110,7 +112,7 @@ func pltSlots(f *elf.File) map[uint64]string {
 			info := binary.LittleEndian.Uint64(data[8:])
 			kind, symbol := elf.R_X86_64(elf.R_TYPE64(info)), elf.R_SYM64(info)
 			if (kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT) && symbol > 0 && int(symbol) <= len(symbols) {
-				slots[binary.LittleEndian.Uint64(data)] = symbols[symbol-1].Name
+				slots[binary.LittleEndian.Uint64(data)] = symbols[symbol-1]
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols"
 )
 
@@ -70,7 +71,7 @@ func hasGoTable(path string) bool {
 }
 
 func hasSection(path string, is func(*elf.Section) bool) bool {
-	f, err := elf.Open(path)
+	f, err := elffile.Open(path)
 	if err != nil {
 		return false
 	}
