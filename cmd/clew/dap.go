@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -70,6 +71,7 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 }
 
 func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
+	defer debuginfod.BoundOthers(func(s string) { fmt.Fprintf(os.Stderr, "clew: %s\n", s) })()
 	flag := func(name string) string { return c.Flag(name).Value.String() }
 	switch clientAddr := flag("client-addr"); {
 	case f.sessionFD >= 0:

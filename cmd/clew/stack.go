@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/corefile"
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
@@ -66,7 +67,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
   clew stack --pid 4711 --goroutine all
   clew stack --core core.4711 ./server
   clew stack --connect 127.0.0.1:4711 --goroutine all`,
-		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			defer endDownloads(c.Context())
+			return runStack(c, &f, args)
+		},
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
@@ -165,6 +169,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
+	defer debuginfod.BoundOthers(notify)()
 	process, done, err := openTarget(c.Context(), f, args, strats.debugFolders, notify)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/symbolstore"
 )
 
@@ -47,10 +48,14 @@ func showDownload() func(debuginfod.Progress) {
 		if now := time.Now(); now.Sub(shown) >= progressEvery {
 			shown = now
 			// The line is removed at once by what is written next.
-			fmt.Fprintf(os.Stderr, "%v: %d of %d KiB\x1b[K\r", p.Request, p.Received>>10, p.Size>>10)
+			fmt.Fprintf(os.Stderr, "%v: %d of %d KiB; Ctrl-C ends that\x1b[K\r", p.Request, p.Received>>10, p.Size>>10)
 		}
 	}
 }
+
+// endDownloads waits, where the user sees it, for the debug files that a stack lacked:
+// the next one has them. The stack is out, and its program was left.
+func endDownloads(ctx context.Context) { live.EndDownloads(ctx, showDownload()) }
 
 // addCalls adds what --symbols has to a document. That an image has no symbols is
 // said once, and no failure.

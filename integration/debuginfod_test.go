@@ -1,0 +1,133 @@
+package integration
+
+import (
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// debuginfodAt sets the server that clew asks, and returns its cache.
+func debuginfodAt(t *testing.T, url string) (cache string) {
+	t.Helper()
+	cache = t.TempDir()
+	t.Setenv("DEBUGINFOD_URLS", url)
+	t.Setenv("DEBUGINFOD_CACHE_PATH", cache)
+	return cache
+}
+
+// TestDebuginfodHangs: a server that never answers costs the names, not the stack. Delve
+// asks it too, for every library; neither of them is waited for, and nothing is left
+// running or half written.
+func TestDebuginfodHangs(t *testing.T) {
+	testneed.Tool(t, "debuginfod-find") // else Delve asks nobody
+	l := makeLater(t, "exe", "-O2 -g")
+	var asked, open atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		open.Add(1)
+		<-r.Context().Done()
+		open.Add(-1)
+	}))
+	defer server.Close()
+	cache := debuginfodAt(t, server.URL)
+	start := time.Now()
+	o := l.stack(t, l.bare, "--format", "json")
+	const most = 30 * time.Second // Delve alone would take 270 s for each library
+	if took := time.Since(start); took > most {
+		t.Errorf("it took %v", took)
+	}
+	s := o.stacks(t)[0]
+	if last := s.Frames[len(s.Frames)-1]; last.Function != "runtime.goexit" {
+		t.Errorf("%s", show(&s))
+	}
+	for _, name := range []string{"app", "libshapes.so"} {
+		if n := strings.Count(strings.Join(s.Notes, "\n"), name+": its debug file was asked for and is not there yet"); n != 1 {
+			t.Errorf("%d notes on %s: %q", n, name, s.Notes)
+		}
+	}
+	if n := strings.Count(o.stderr, "DEBUGINFOD_URLS are slow"); n != 1 {
+		t.Errorf("said %d times that servers are slow: %s", n, o.stderr)
+	}
+	for deadline := time.Now().Add(10 * time.Second); open.Load() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d requests go on", open.Load(), asked.Load())
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(left) > 0 {
+		t.Errorf("left in the cache: %q", left)
+	}
+}
+
+// TestDebuginfodLies: what a server sends of another build gives no names, and is named.
+// The second stop knows, since nothing waits for the server at the first.
+func TestDebuginfodLies(t *testing.T) {
+	l := makeLater(t, "exe", "-O2 -g")
+	plain, _ := liveRows(t, l.stack(t, l.bare, "--format", "json"))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, clewPath()) // which has a build ID, of its own
+	}))
+	defer server.Close()
+	debuginfodAt(t, server.URL)
+	o := l.stack(t, l.bare, "--format", "json")
+	rows, _ := liveRows(t, o)
+	sameRows(t, "with lies", rows, plain)
+
+	file := filepath.Join(t.TempDir(), "x.json")
+	l.stack(t, l.bare, "--format", "swift", "-o", file)
+	got := clew(t, "decode", "--format", "json", "--symbols", "debuginfod", file).want(t, done)
+	for _, name := range []string{"app", "libshapes.so"} {
+		if n := strings.Count(got.stderr, name+`": `); n != 1 || !strings.Contains(got.stderr, "build") {
+			t.Errorf("said %d times that there is nothing of %s: %s", n, name, got.stderr)
+		}
+	}
+}
+
+// TestDebuginfodTables: a stripped library without tables is unwound by the .debug_frame
+// that a debuginfod has of it, once that was fetched.
+func TestDebuginfodTables(t *testing.T) {
+	v := program.Variant{Name: "linked-O2-debuginfod", CFlags: "-O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -Wl,--build-id", Linkage: program.Linked}
+	p := build(t, v)
+	debug := split(t, p.Library, t.TempDir())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, buildIDOf(t, debug)) && strings.HasSuffix(r.URL.Path, "/debuginfo") {
+			http.ServeFile(w, r, debug)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	cache := debuginfodAt(t, server.URL)
+	scenario := program.Scenarios[1] // through a callback
+
+	file := filepath.Join(t.TempDir(), "x.json")
+	launch(t, p, scenario.Name, scenario.Stop, "--format", "snapshot", "-o", file)
+	clew(t, "unwind", "--symbols", "debuginfod", file).want(t, done) // waits for the server
+	if _, err := os.Stat(filepath.Join(cache, buildIDOf(t, debug), "debuginfo")); err != nil {
+		t.Fatal(err)
+	}
+	launch(t, p, scenario.Name, scenario.Stop, "--format", "json").check(t, v, scenario.Groups)
+}
+
+func buildIDOf(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	id, err := imagemap.ReadBuildID(f)
+	if err != nil || len(id) == 0 {
+		t.Fatalf("%s has no build ID: %v", path, err)
+	}
+	return hex.EncodeToString(id)
+}
