@@ -79,6 +79,33 @@ func makeStripped(t *testing.T) stripped {
 	return s
 }
 
+// everyFormat writes a backtrace in all formats that documents are read from, and returns
+// what clew decode is given to read them.
+func everyFormat(t *testing.T, d *document.Document) map[string][]string {
+	t.Helper()
+	encode := func(to document.Format) []byte {
+		data, err := d.Encode(to, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	var plain strings.Builder
+	if err := d.WriteJSON(&plain); err != nil {
+		t.Fatal(err)
+	}
+	profile := execute(encodeCommand(), plain.String(), "--to", "pprof", "-")
+	if profile.code != 0 {
+		t.Fatalf("%+v", profile)
+	}
+	return map[string][]string{
+		"cbf":   {"--images", file(t, "x.cif", encode(document.ImageMap)), file(t, "x.cbf", encode(document.CBF))},
+		"swift": {file(t, "x.json", encode(document.Swift))},
+		"json":  {file(t, "x.json", []byte(plain.String()))},
+		"pprof": {file(t, "x.pb.gz", []byte(profile.out))},
+	}
+}
+
 // TestDecodeSymbols: a backtrace of a stripped program gets the words of the
 // unstripped one, from every format, from a folder, a file and a server.
 func TestDecodeSymbols(t *testing.T) {
@@ -94,28 +121,7 @@ func TestDecodeSymbols(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", server.URL)
 	t.Setenv("DEBUGINFOD_CACHE_PATH", t.TempDir())
 
-	encode := func(to document.Format) []byte {
-		data, err := s.backtrace.Encode(to, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	var plain strings.Builder
-	if err := s.backtrace.WriteJSON(&plain); err != nil {
-		t.Fatal(err)
-	}
-	profile := execute(encodeCommand(), plain.String(), "--to", "pprof", "-")
-	if profile.code != 0 {
-		t.Fatalf("%+v", profile)
-	}
-	images := file(t, "x.cif", encode(document.ImageMap))
-	for format, args := range map[string][]string{
-		"cbf":   {"--images", images, file(t, "x.cbf", encode(document.CBF))},
-		"swift": {file(t, "x.json", encode(document.Swift))},
-		"json":  {file(t, "x.json", []byte(plain.String()))},
-		"pprof": {file(t, "x.pb.gz", []byte(profile.out))},
-	} {
+	for format, args := range everyFormat(t, s.backtrace) {
 		for _, place := range []string{s.folder, s.debug, "debuginfod"} {
 			got := execute(decodeCommand(), "", append([]string{"--format", "json", "--symbols", place}, args...)...)
 			if got.code != 0 || got.errors != "" {
@@ -272,4 +278,38 @@ func badFile(t *testing.T, source string, damage func(string) string) (debug, ba
 		t.Fatal(err)
 	}
 	return path("p.debug"), file(t, "x.json", data)
+}
+
+// TestDecodeSymbolsLabel: in a stripped library without tables, code behind the one label
+// that it exports may belong to another function, which every format says alike.
+func TestDecodeSymbolsLabel(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	dir := t.TempDir()
+	source, library := filepath.Join(dir, "a.s"), filepath.Join(dir, "a.so")
+	text := ".text\n.globl label\nlabel: ret\n.fill 15, 1, 0x90\nhidden: call hidden\n ret\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(testneed.Tool(t, "gcc"), "-shared", "-nostdlib", "-s", "-Wl,--build-id", "-o", library, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := symbols.Open(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const base, behind = 0x7f0000000000, 0x15 // where the call in hidden returns to
+	images, err := imagemap.New(imagemap.Word64, "", []imagemap.Image{{Base: base, EndOfText: base + 0x100000, BuildID: f.BuildID(), Path: "/gone/a.so"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := f.Find("label")[0]
+	d := &document.Document{WordSize: cbf.Word64, Architecture: "x86_64", Complete: true, Images: images, Frames: []cbf.Frame{
+		{Kind: cbf.PC, Address: base + label}, {Kind: cbf.RA, Address: base + label + behind},
+	}}
+	for format, args := range everyFormat(t, d) {
+		got := execute(decodeCommand(), "", append([]string{"--symbols", dir}, args...)...)
+		if got.code != 0 || !strings.Contains(got.out, "  label+0x15?\n") || strings.Contains(got.out, "  label\n") {
+			t.Errorf("%s: %+v", format, got)
+		}
+	}
 }
