@@ -1,11 +1,14 @@
 package debuginfod
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -46,6 +49,88 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// hugeHeader sends a header's line of a gigabyte, as far as it is taken.
+func hugeHeader(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, err = conn.Write([]byte("HTTP/1.1 200 OK\r\nX-A: "))
+	part := bytes.Repeat([]byte("a"), 1<<20)
+	for n := 0; n < 1<<10 && err == nil; n++ {
+		_, err = conn.Write(part)
+	}
+}
+
+// TestNoLength: a file whose size the server does not say.
+func TestNoLength(t *testing.T) {
+	b := compiled(t)
+	url := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		data, err := os.ReadFile(b.debug)
+		if err != nil {
+			t.Error(err)
+		}
+		for len(data) > 0 {
+			n := min(len(data), 1000)
+			_, _ = w.Write(data[:n])
+			w.(http.Flusher).Flush()
+			data = data[n:]
+		}
+	})
+	for _, by := range []string{"", testneed.Tool(t, "debuginfod-find")} {
+		c := config(t, url)
+		c.Program = by
+		path, err := New(c).Get(t.Context(), Request{Kind: Debuginfo, BuildID: b.id}, nil)
+		if err != nil {
+			t.Errorf("by %q: %v", by, err)
+			continue
+		}
+		same(t, path, b.debug)
+	}
+}
+
+// TestBoundOthers: a debuginfod-find that another part of this process waits for ends
+// when its time is over, and leaves no half file; clew's own do not.
+func TestBoundOthers(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	program := testneed.Tool(t, "debuginfod-find")
+	c := config(t, server(t, hang))
+	t.Setenv("DEBUGINFOD_URLS", c.URLs[0])
+	t.Setenv("DEBUGINFOD_CACHE_PATH", c.Cache)
+	var said atomic.Int32
+	defer BoundOthers(func(string) { said.Add(1) })()
+	c.Program, c.MaxTime = program, patience+3*time.Second
+	own := make(chan error, 1)
+	start := time.Now()
+	go func() {
+		_, err := New(c).Get(t.Context(), Request{Kind: Debuginfo, BuildID: []byte{9, 9, 9, 9}}, nil)
+		if err == nil || time.Since(start) < patience+time.Second {
+			err = fmt.Errorf("ended after %v: %w", time.Since(start), err)
+		} else {
+			err = nil
+		}
+		own <- err
+	}()
+	for _, id := range []string{"01020304", "05060708"} { // as Delve does
+		if out, err := exec.Command(program, "debuginfo", id).CombinedOutput(); err == nil {
+			t.Errorf("%s", out)
+		}
+	}
+	if took := time.Since(start); took < patience || took > patience+10*time.Second {
+		t.Errorf("two took %v", took)
+	}
+	if n := said.Load(); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+	if err := <-own; err != nil {
+		t.Errorf("clew's own: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 // TestMisbehaving: what one server does wrong is named, leaves nothing in the cache,
 // and costs another's right answer nothing.
 func TestMisbehaving(t *testing.T) {
@@ -67,6 +152,9 @@ func TestMisbehaving(t *testing.T) {
 			_, _ = w.Write([]byte("\x7fELF"))
 		}, new(*ServerError)},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, new(*ServerError)},
+		// The right one, but what lies on this machine is none of a server's business.
+		"redirects to a file":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file://"+b.debug, http.StatusFound) }, new(*ServerError)},
+		"a header of a gigabyte": {hugeHeader, new(*ServerError)},
 		"claims to be huge": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-DEBUGINFOD-SIZE", "99999999999")
 			_, _ = w.Write([]byte("\x7fELF"))
