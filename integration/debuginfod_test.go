@@ -98,8 +98,9 @@ func TestDebuginfodTables(t *testing.T) {
 	v := program.Variant{Name: "linked-O2-debuginfod", CFlags: "-O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -Wl,--build-id", Linkage: program.Linked}
 	p := build(t, v)
 	debug := split(t, p.Library, t.TempDir())
+	id := hex.EncodeToString(buildIDOf(t, debug))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, buildIDOf(t, debug)) && strings.HasSuffix(r.URL.Path, "/debuginfo") {
+		if strings.Contains(r.URL.Path, id) && strings.HasSuffix(r.URL.Path, "/debuginfo") {
 			http.ServeFile(w, r, debug)
 			return
 		}
@@ -112,13 +113,13 @@ func TestDebuginfodTables(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.json")
 	launch(t, p, scenario.Name, scenario.Stop, "--format", "snapshot", "-o", file)
 	clew(t, "unwind", "--symbols", "debuginfod", file).want(t, done) // waits for the server
-	if _, err := os.Stat(filepath.Join(cache, buildIDOf(t, debug), "debuginfo")); err != nil {
+	if _, err := os.Stat(filepath.Join(cache, id, "debuginfo")); err != nil {
 		t.Fatal(err)
 	}
 	launch(t, p, scenario.Name, scenario.Stop, "--format", "json").check(t, v, scenario.Groups)
 }
 
-func buildIDOf(t *testing.T, path string) string {
+func buildIDOf(t *testing.T, path string) []byte {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -129,5 +130,5 @@ func buildIDOf(t *testing.T, path string) string {
 	if err != nil || len(id) == 0 {
 		t.Fatalf("%s has no build ID: %v", path, err)
 	}
-	return hex.EncodeToString(id)
+	return id
 }
