@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbolstore"
 )
 
@@ -23,6 +24,7 @@ type decodeFlags struct {
 	from       string
 	images     string
 	symbols    string
+	names      names.Style
 	noPlatform bool
 }
 
@@ -61,6 +63,7 @@ Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
 	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map, swift, json or pprof (default: recognised)")
 	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
+	namesFlag(c, &f.names)
 	symbolsFlag(c, &f.symbols, "add functions, lines and inlined functions by build ID, from")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -84,7 +87,7 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 	if err != nil {
 		return failf("--symbols: %w", err)
 	}
-	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
 	if f.images != "" {
 		o.Images = d.images(f.images, c.InOrStdin(), o)
 	}
@@ -113,6 +116,7 @@ type decoding struct {
 	symbols *symbolstore.Store // nil: none are asked for
 	json    bool
 	titles  bool
+	names   names.Style
 	out     *bufio.Writer
 	err     io.Writer
 	blocks  int
@@ -180,6 +184,7 @@ func (d *decoding) document(name string, n int, doc *document.Document) error {
 	if d.titles && n == 1 {
 		fmt.Fprintf(d.out, "%s:\n", name)
 	}
+	doc.Names = d.names
 	return doc.WriteText(d.out)
 }
 
