@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -31,15 +32,7 @@ func debuginfodAt(t *testing.T, url string) (cache string) {
 func TestDebuginfodHangs(t *testing.T) {
 	testneed.Tool(t, "debuginfod-find") // else Delve asks nobody
 	l := makeLater(t, "exe", "-O2 -g")
-	var asked, open atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		open.Add(1)
-		<-r.Context().Done()
-		open.Add(-1)
-	}))
-	defer server.Close()
-	cache := debuginfodAt(t, server.URL)
+	silent, cache := hangingAt(t)
 	start := time.Now()
 	o := l.stack(t, l.bare, "--format", "json")
 	const most = 30 * time.Second // Delve alone would take 270 s for each library
@@ -58,9 +51,67 @@ func TestDebuginfodHangs(t *testing.T) {
 	if n := strings.Count(o.stderr, "DEBUGINFOD_URLS are slow"); n != 1 {
 		t.Errorf("said %d times that servers are slow: %s", n, o.stderr)
 	}
-	for deadline := time.Now().Add(10 * time.Second); open.Load() > 0; time.Sleep(10 * time.Millisecond) {
+	silent.left(t, cache)
+}
+
+// TestDebuginfodInterrupted: Ctrl-C ends the wait for a server, and all that waits.
+func TestDebuginfodInterrupted(t *testing.T) {
+	testneed.Tool(t, "debuginfod-find")
+	l := makeLater(t, "exe", "-O2 -g")
+	file := filepath.Join(t.TempDir(), "x.json")
+	l.stack(t, l.bare, "--format", "swift", "-o", file)
+	for name, args := range map[string][]string{
+		"stack":  {"stack", "--", l.bare}, // Delve waits
+		"decode": {"decode", "--symbols", "debuginfod", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			silent, cache := hangingAt(t)
+			cmd := exec.Command(clewPath(), args...)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(30 * time.Second); silent.asked.Load() == 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the server is not asked")
+				}
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != failed || time.Since(start) > 5*time.Second || !strings.HasSuffix(stderr.String(), "clew: interrupted\n") {
+				t.Errorf("%v after %v: %s", err, time.Since(start), stderr.String())
+			}
+			silent.left(t, cache)
+		})
+	}
+}
+
+// silentServer never answers.
+type silentServer struct{ asked, open atomic.Int32 }
+
+// hangingAt runs one, and sets it for clew with an empty cache.
+func hangingAt(t *testing.T) (s *silentServer, cache string) {
+	t.Helper()
+	s = new(silentServer)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		s.open.Add(1)
+		s.asked.Add(1)
+		<-r.Context().Done()
+		s.open.Add(-1)
+	}))
+	t.Cleanup(server.Close)
+	return s, debuginfodAt(t, server.URL)
+}
+
+// left demands that nothing goes on to wait, and that no half of a file is in the cache.
+func (s *silentServer) left(t *testing.T, cache string) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); s.open.Load() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests go on", open.Load(), asked.Load())
+			t.Fatalf("%d of %d requests go on", s.open.Load(), s.asked.Load())
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(cache, "*", "*")); len(left) > 0 {

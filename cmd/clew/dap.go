@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -71,7 +72,7 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 }
 
 func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
-	defer debuginfod.BoundOthers(func(s string) { fmt.Fprintf(os.Stderr, "clew: %s\n", s) })()
+	defer debuginfod.BoundOthers(context.Background(), func(s string) { fmt.Fprintf(os.Stderr, "clew: %s\n", s) })()
 	flag := func(name string) string { return c.Flag(name).Value.String() }
 	switch clientAddr := flag("client-addr"); {
 	case f.sessionFD >= 0:

@@ -165,7 +165,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
-	defer debuginfod.BoundOthers(notify)()
+	defer debuginfod.BoundOthers(c.Context(), notify)()
 	process, done, err := openTarget(c.Context(), f, args, strats.debugFolders, notify)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func TestBoundOthers(t *testing.T) {
 	t.Setenv("DEBUGINFOD_URLS", c.URLs[0])
 	t.Setenv("DEBUGINFOD_CACHE_PATH", c.Cache)
 	var said atomic.Int32
-	defer BoundOthers(func(string) { said.Add(1) })()
+	defer BoundOthers(t.Context(), func(string) { said.Add(1) })()
 	c.Program, c.MaxTime = program, patience+3*time.Second
 	own := make(chan error, 1)
 	start := time.Now()

@@ -1,6 +1,7 @@
 package debuginfod
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,8 +20,9 @@ const (
 // BoundOthers sees to it that Delve does not wait for a slow server: it ends the
 // debuginfod-find that Delve runs for every image without debug information when it
 // starts a program, one after the other and without a bound. What Delve then lacks,
-// clew gets in the background. notify is told of it once. It lasts until stop is called.
-func BoundOthers(notify func(string)) (stop func()) {
+// clew gets in the background. notify is told of it once. When ctx ends, Delve waits no
+// longer at all. It lasts until stop is called.
+func BoundOthers(ctx context.Context, notify func(string)) (stop func()) {
 	if os.Getenv("DEBUGINFOD_URLS") == "" {
 		return func() {}
 	}
@@ -34,6 +36,9 @@ func BoundOthers(notify func(string)) (stop func()) {
 			case <-done:
 				return
 			case now := <-tick.C:
+				if ctx.Err() != nil {
+					w.bound = 0
+				}
 				w.look(now)
 			}
 		}
@@ -56,12 +61,10 @@ func (w *watch) look(now time.Time) {
 		}
 	}
 	for pid := range running {
-		since, ok := w.seen[pid]
-		if !ok {
+		if _, ok := w.seen[pid]; !ok {
 			w.seen[pid] = now
-			continue
 		}
-		if now.Sub(since) < w.bound {
+		if now.Sub(w.seen[pid]) < w.bound {
 			continue
 		}
 		kill(pid, running[pid])
