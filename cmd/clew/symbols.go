@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,10 @@ func (d *decoding) addCalls(name string, doc *document.Document) {
 		return
 	}
 	doc.AddCalls(d.symbols)
+	if d.ctx.Err() != nil {
+		return // every image lacks its symbols, and it was the user's will
+	}
 	for _, note := range d.symbols.Notes() {
-		fmt.Fprintf(d.err, "clew: decode %s: note: %s\n", name, note)
+		fmt.Fprintf(d.err, "clew: decode %s: note: %s\n", name, strings.ReplaceAll(note, "\n", "; "))
 	}
 }
