@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
-	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -72,7 +70,6 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 }
 
 func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
-	defer debuginfod.BoundOthers(context.Background(), func(s string) { fmt.Fprintf(os.Stderr, "clew: %s\n", s) })()
 	flag := func(name string) string { return c.Flag(name).Value.String() }
 	switch clientAddr := flag("client-addr"); {
 	case f.sessionFD >= 0:

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/corefile"
-	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
@@ -165,7 +164,6 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
-	defer debuginfod.BoundOthers(c.Context(), notify)()
 	process, done, err := openTarget(c.Context(), f, args, strats.debugFolders, notify)
 	if err != nil {
 		return err

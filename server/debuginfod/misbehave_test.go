@@ -3,8 +3,9 @@ package debuginfod
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -90,44 +91,74 @@ func TestNoLength(t *testing.T) {
 	}
 }
 
-// TestBoundOthers: a debuginfod-find that another part of this process waits for ends
-// when its time is over, and leaves no half file; clew's own do not.
-func TestBoundOthers(t *testing.T) {
-	testneed.Platform(t, "linux/amd64")
-	program := testneed.Tool(t, "debuginfod-find")
-	c := config(t, server(t, hang))
-	t.Setenv("DEBUGINFOD_URLS", c.URLs[0])
-	t.Setenv("DEBUGINFOD_CACHE_PATH", c.Cache)
-	var said atomic.Int32
-	defer BoundOthers(t.Context(), func(string) { said.Add(1) })()
-	c.Program, c.MaxTime = program, patience+3*time.Second
-	own := make(chan error, 1)
-	start := time.Now()
-	go func() {
-		_, err := New(c).Get(t.Context(), Request{Kind: Debuginfo, BuildID: []byte{9, 9, 9, 9}}, nil)
-		if err == nil || time.Since(start) < patience+time.Second {
-			err = fmt.Errorf("ended after %v: %w", time.Since(start), err)
-		} else {
-			err = nil
+// TestFind: what Delve runs waits only a moment for a silent server, and less for the next
+// one; it takes no file of another build, from a server or the cache.
+func TestFind(t *testing.T) {
+	b, other := compiled(t), testneed.Tool(t, "debuginfod")
+	find := func(handler http.HandlerFunc, args ...string) (code int, out string, took time.Duration) {
+		t.Helper()
+		c := config(t, server(t, handler))
+		t.Setenv("DEBUGINFOD_URLS", c.URLs[0])
+		t.Setenv("DEBUGINFOD_CACHE_PATH", c.Cache)
+		var text strings.Builder
+		start := time.Now()
+		for range 2 {
+			code = Find(args, &text, io.Discard)
 		}
-		own <- err
-	}()
-	for _, id := range []string{"01020304", "05060708"} { // as Delve does
-		if out, err := exec.Command(program, "debuginfo", id).CombinedOutput(); err == nil {
-			t.Errorf("%s", out)
+		return code, text.String(), time.Since(start)
+	}
+	id := hex.EncodeToString(b.id)
+	if code, out, took := find(hang, "debuginfo", id); code == 0 || out != "" || took < patience || took > patience+2*time.Second {
+		t.Errorf("a silent server: exit code %d, %q after %v", code, out, took)
+	}
+	if code, out, _ := find(sends(other), "debuginfo", id); code == 0 || out != "" {
+		t.Errorf("another build: exit code %d, %q", code, out)
+	}
+	code, out, _ := find(sends(b.debug), "--verbose", "debuginfo", id)
+	paths := strings.Fields(out)
+	if code != 0 || len(paths) != 2 || paths[0] != paths[1] {
+		t.Fatalf("exit code %d, %q", code, out)
+	}
+	same(t, paths[0], b.debug)
+	for _, args := range [][]string{nil, {"debuginfo"}, {"metadata", id}, {"debuginfo", "xyz"}, {"source", id, "relative"}} {
+		if code, out, _ := find(sends(b.debug), args...); code == 0 || out != "" {
+			t.Errorf("%q: exit code %d, %q", args, code, out)
 		}
 	}
-	if took := time.Since(start); took < patience || took > patience+10*time.Second {
-		t.Errorf("two took %v", took)
+}
+
+// TestStandIn: where elfutils' program is installed and servers are set, the first one in
+// PATH is this program, which does not take itself for elfutils'.
+func TestStandIn(t *testing.T) {
+	real := testneed.Tool(t, "debuginfod-find")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	t.Setenv("DEBUGINFOD_URLS", "")
+	if err := StandIn(); err != nil || os.Getenv("PATH") != path {
+		t.Errorf("without servers: %v, PATH=%s", err, os.Getenv("PATH"))
 	}
-	if n := said.Load(); n != 1 {
-		t.Errorf("said %d times", n)
+	t.Setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
+	for range 2 { // a process, and one that it starts
+		if err := StandIn(); err != nil {
+			t.Fatal(err)
+		}
+		found, err := exec.LookPath(ProgramName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		self, _ := os.Executable()
+		if to, err := os.Readlink(found); err != nil || to != self {
+			t.Errorf("%s leads to %q: %v", found, to, err)
+		}
+		if c, err := Open(); err != nil || c.config.Program != real {
+			t.Errorf("clew's own client runs %v, %v", c, err)
+		}
 	}
-	if err := <-own; err != nil {
-		t.Errorf("clew's own: %v", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*")); len(left) > 0 {
-		t.Errorf("left: %q", left)
+	t.Setenv("PATH", t.TempDir())
+	if err := StandIn(); err != nil || installed() != "" {
+		t.Errorf("without elfutils: %v, %q", err, installed())
 	}
 }
 

@@ -15,15 +15,11 @@ import (
 	"time"
 )
 
-// ownFlag has the program say what it does. Delve writes it in another way, which tells
-// whose a process is.
-const ownFlag = "-v"
-
 // run has elfutils' debuginfod-find get the file, which it leaves in the cache.
 func (c *Client) run(ctx context.Context, r Request, progress func(Progress)) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	args := []string{ownFlag, r.Kind.String(), r.id()}
+	args := []string{"-v", r.Kind.String(), r.id()}
 	if r.Kind == Source {
 		args = append(args, r.Path)
 	}

@@ -72,7 +72,7 @@ func (f *Files) openAsked(file *symbols.File, path string, search symbols.DebugS
 		}
 		f.waiting[file] = true
 	case !errors.Is(err, debuginfod.ErrNotFound):
-		file.AddProblem(fmt.Errorf("%s has no names: %w", search.Known, err))
+		file.AddProblem(fmt.Errorf("%s: its debug file could not be had: %w", search.Known, err))
 	}
 	return file, nil
 }
