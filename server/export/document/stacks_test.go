@@ -19,14 +19,16 @@ const answer = `"stacks":[
 		"stop":"end"},
 	{"frames":[{"index":0,"kind":"ra","pc":"0x1030","strategy":"registers","trust":"context"}],"stop":"truncated","reason":"no rule"}]`
 
+var withStacks = map[string]string{
+	"stacks": `{` + answer + `,"images":[{"base":"0x1000","endOfText":"0x2000","buildID":"0aff","path":"/a"}]}`,
+	"snapshot": `{"version":1,"arch":"amd64","os":"linux","images":[{"path":"/a","base":"0x0","end":"0x2000","buildID":"0aff"}],
+		"maps":[{"start":"0x1000","end":"0x2000","perm":"r-xp","path":"/a"}],"threads":[],"memory":[],"expect":{` + answer + `}}`,
+}
+
 // TestReadStacks: stacks in JSON and in snapshots are backtraces with the images that
 // come with them, and with the words that they have already.
 func TestReadStacks(t *testing.T) {
-	for what, text := range map[string]string{
-		"stacks": `{` + answer + `,"images":[{"base":"0x1000","endOfText":"0x2000","buildID":"0aff","path":"/a"}]}`,
-		"snapshot": `{"version":1,"arch":"amd64","os":"linux","images":[{"path":"/a","base":"0x0","end":"0x2000","buildID":"0aff"}],
-			"maps":[{"start":"0x1000","end":"0x2000","perm":"r-xp","path":"/a"}],"threads":[],"memory":[],"expect":{` + answer + `}}`,
-	} {
+	for what, text := range withStacks {
 		docs := slices.Collect(document.Read([]byte(text), document.Options{}))
 		if len(docs) != 2 {
 			t.Errorf("%s: %d documents: %v", what, len(docs), docs[0].Err)
