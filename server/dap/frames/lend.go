@@ -23,6 +23,7 @@ var (
 	errLabel     = errors.New("this is a label between frames, and no frame")
 	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
 	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
+	errTailCall  = errors.New("this function has jumped to the one before: its frame is gone, and its variables with it")
 	errElsewhere = errors.New("the debugger runs in another process: variables of a frame that it does not know are not to be had")
 )
 
@@ -43,6 +44,8 @@ func (r Ref) lendable() error {
 	switch {
 	case weaknessOf(f.Trust) > 1:
 		return errGuessed
+	case f.TailCall:
+		return errTailCall
 	case f.CFA == 0:
 		return errNoCFA
 	}
