@@ -129,15 +129,15 @@ func compare(file, plain string, n int) (*tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	isSymbol, err := symbolsOf(plain)
+	known, err := symbolsOf(plain)
 	if err != nil {
 		return nil, err
 	}
 	t := &tally{}
 	for i, a := range addrs {
 		ours := f.Calls(a)
-		t.add(a, ours, theirs[i], isSymbol)
-		t.addGDB(a, ours, gdb[i], statement(a), len(ours) == len(theirs[i]))
+		t.add(a, ours, theirs[i], known)
+		t.addGDB(a, ours, &gdb[i], at{statement(a), len(ours) == len(theirs[i]), known})
 	}
 	for _, err := range f.Problems() {
 		t.differ(err.Error())
@@ -145,24 +145,34 @@ func compare(file, plain string, n int) (*tally, error) {
 	return t, nil
 }
 
-// symbolsOf says which names a file's symbols have.
-func symbolsOf(file string) (func(name string) bool, error) {
+// symbolTable has the addresses of a file's symbols.
+type symbolTable map[string]uint64
+
+func (s symbolTable) has(name string) bool {
+	_, ok := s[name]
+	return ok
+}
+
+// areOne says whether two names are of one address.
+func (s symbolTable) areOne(a, b string) bool { return s.has(a) && s.has(b) && s[a] == s[b] }
+
+func symbolsOf(file string) (symbolTable, error) {
 	f, err := elf.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	has := make(map[string]bool)
+	table := make(symbolTable)
 	for _, read := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
 		all, err := read()
 		if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 			return nil, err
 		}
 		for _, s := range all {
-			has[s.Name] = true
+			table[s.Name] = s.Value
 		}
 	}
-	return func(name string) bool { return has[name] }, nil
+	return table, nil
 }
 
 // sample returns addresses over all of .text.
@@ -183,7 +193,7 @@ func sample(file string, n int) (addrs []uint64, err error) {
 }
 
 // add compares a chain with LLVM's.
-func (t *tally) add(addr uint64, ours []symbols.Call, theirs []llvmFrame, isSymbol func(string) bool) {
+func (t *tally) add(addr uint64, ours []symbols.Call, theirs []llvmFrame, known symbolTable) {
 	t.addrs++
 	described := len(ours) > 0 && (ours[0].Described || ours[0].File != "")
 	if !described && len(theirs) == 1 && theirs[0].Line == 0 {
@@ -191,7 +201,7 @@ func (t *tally) add(addr uint64, ours []symbols.Call, theirs []llvmFrame, isSymb
 		return
 	}
 	t.inlined += max(len(ours)-1, 0)
-	what := chainsDiffer(ours, theirs, isSymbol)
+	what := chainsDiffer(ours, theirs, known)
 	switch what {
 	case "":
 		t.same++
@@ -205,12 +215,12 @@ func (t *tally) add(addr uint64, ours []symbols.Call, theirs []llvmFrame, isSymb
 }
 
 // chainsDiffer says in what two chains differ: in what is not known before what is.
-func chainsDiffer(ours []symbols.Call, theirs []llvmFrame, isSymbol func(string) bool) (what string) {
+func chainsDiffer(ours []symbols.Call, theirs []llvmFrame, known symbolTable) (what string) {
 	if len(ours) != len(theirs) {
 		return "depth"
 	}
 	for i := range ours {
-		one := differ(&ours[i], &theirs[i], i+1 == len(ours) && isSymbol(theirs[i].FunctionName))
+		one := differ(&ours[i], &theirs[i], i+1 == len(ours) && known.has(theirs[i].FunctionName))
 		if what == "" || one != "" && one != scoped && one != bySymbol {
 			what = one
 		}

@@ -51,14 +51,14 @@ func TestDiffer(t *testing.T) {
 		}
 	}
 	tally := &tally{}
-	tally.addGDB(1, []symbols.Call{right}, gdbChain{"a.h", 4, []string{"std::sort<int>"}}, true, true)
-	tally.addGDB(2, []symbols.Call{right}, gdbChain{"a.h", 3, []string{"other::sort<int>"}}, true, true)
-	tally.addGDB(3, []symbols.Call{right}, gdbChain{"a.h", 3, []string{"std::sort<int>", "main"}}, true, false)
+	tally.addGDB(1, []symbols.Call{right}, &gdbChain{"a.h", 4, []string{"std::sort<int>"}}, at{statement: true, asLLVM: true})
+	tally.addGDB(2, []symbols.Call{right}, &gdbChain{"a.h", 3, []string{"other::sort<int>"}}, at{statement: true, asLLVM: true})
+	tally.addGDB(3, []symbols.Call{right}, &gdbChain{"a.h", 3, []string{"std::sort<int>", "main"}}, at{statement: true, asLLVM: false})
 	if tally.wrong != 3 || tally.err() == nil || strings.Join(tally.examples, "") == "" {
 		t.Errorf("%+v", tally)
 	}
-	tally.addGDB(4, []symbols.Call{right}, gdbChain{"a.h", 4, []string{"std::sort<int>"}}, false, true)
-	tally.addGDB(5, []symbols.Call{right}, gdbChain{"a.h", 3, []string{"std::sort<int>", "main"}}, true, true)
+	tally.addGDB(4, []symbols.Call{right}, &gdbChain{"a.h", 4, []string{"std::sort<int>"}}, at{statement: false, asLLVM: true})
+	tally.addGDB(5, []symbols.Call{right}, &gdbChain{"a.h", 3, []string{"std::sort<int>", "main"}}, at{statement: true, asLLVM: true})
 	if tally.wrong != 3 || tally.noStatement != 1 || tally.nested != 1 {
 		t.Errorf("%+v", tally)
 	}

@@ -65,9 +65,16 @@ func askGDB(file string, addrs []uint64) (all []gdbChain, err error) {
 	return all, nil
 }
 
+// at is what else is known of an address.
+type at struct {
+	statement bool // its row in the line table is one
+	asLLVM    bool // clew's depth is LLVM's
+	known     symbolTable
+}
+
 // addGDB compares a chain with GDB's. What is known to differ counts apart: GDB takes the
-// last row that is a statement, and for line 0 a row before. asLLVM: the depth is LLVM's.
-func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs gdbChain, statement, asLLVM bool) {
+// last row that is a statement, and for line 0 a row before.
+func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs *gdbChain, is at) {
 	if len(ours) == 0 || !ours[0].Described { // GDB knows functions without DWARF by symbols
 		return
 	}
@@ -75,7 +82,7 @@ func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs gdbChain, statem
 	what := ""
 	switch {
 	case len(ours) == len(theirs.Names):
-	case len(ours) < len(theirs.Names) && asLLVM:
+	case len(ours) < len(theirs.Names) && is.asLLVM:
 		// The outermost function is nested in another one, which GDB's blocks do not tell
 		// from a caller.
 		t.nested++
@@ -83,15 +90,19 @@ func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs gdbChain, statem
 		what = "depth"
 	}
 	for i := range min(len(ours), len(theirs.Names)) {
-		if what == "" && !sameName(ours[i].Function, theirs.Names[i]) {
+		switch a, b := ours[i].Function, theirs.Names[i]; {
+		case what != "" || sameName(a, b):
+		case i+1 == len(ours) && is.known.areOne(a, b): // of assembler's functions each label is one
+			t.symbol++
+		default:
 			what = "name"
 		}
 	}
-	if what == "" && !t.samePlace(&ours[0], &theirs, statement) {
+	if what == "" && !t.samePlace(&ours[0], theirs, is.statement) {
 		what = "line"
 	}
 	if what != "" {
-		t.differ(fmt.Sprintf("%#x %s:\n  clew %+v\n  gdb  %+v", addr, what, ours, theirs))
+		t.differ(fmt.Sprintf("%#x %s:\n  clew %+v\n  gdb  %+v", addr, what, ours, *theirs))
 	}
 }
 
