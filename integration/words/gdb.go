@@ -89,14 +89,8 @@ func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs *gdbChain, is at
 	default:
 		what = "depth"
 	}
-	for i := range min(len(ours), len(theirs.Names)) {
-		switch a, b := ours[i].Function, theirs.Names[i]; {
-		case what != "" || sameName(a, b):
-		case i+1 == len(ours) && is.known.areOne(a, b): // of assembler's functions each label is one
-			t.symbol++
-		default:
-			what = "name"
-		}
+	if what == "" && !t.sameNames(ours, theirs.Names, is.known) {
+		what = "name"
 	}
 	if what == "" && !t.samePlace(&ours[0], theirs, is.statement) {
 		what = "line"
@@ -104,6 +98,21 @@ func (t *tally) addGDB(addr uint64, ours []symbols.Call, theirs *gdbChain, is at
 	if what != "" {
 		t.differ(fmt.Sprintf("%#x %s:\n  clew %+v\n  gdb  %+v", addr, what, ours, *theirs))
 	}
+}
+
+// sameNames says whether the names are GDB's, or known to differ.
+func (t *tally) sameNames(ours []symbols.Call, theirs []string, known symbolTable) bool {
+	for i := range min(len(ours), len(theirs)) {
+		a, b := ours[i].Function, theirs[i]
+		if sameName(a, b) {
+			continue
+		}
+		if i+1 < len(ours) || !known.areOne(a, b) { // of assembler's functions each label is one
+			return false
+		}
+		t.symbol++
+	}
+	return true
 }
 
 // samePlace says whether the innermost place is GDB's, or known to differ.
