@@ -69,7 +69,7 @@ func makeStripped(t *testing.T) stripped {
 		s.backtrace.Frames = append(s.backtrace.Frames, frame)
 		var calls []document.Call
 		for _, c := range f.Calls(at) {
-			calls = append(calls, document.Call{Function: c.Function, File: c.File, Line: c.Line})
+			calls = append(calls, document.Call{Function: c.Function, File: c.File, Line: c.Line, Column: c.Column})
 		}
 		s.want = append(s.want, calls)
 	}

@@ -242,7 +242,9 @@ func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
 	default:
 		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
 	}
-	if f.Inlined {
+	if f.TailCall {
+		r[colFunction] += " [tail call]"
+	} else if f.Inlined {
 		r[colFunction] += " [inlined]"
 	} else if index > 0 && f.PC.Kind() == unwind.KindInstruction && f.Trust != unwind.TrustContext {
 		r[colFunction] += " [interrupted]"

@@ -25,7 +25,8 @@ type File struct {
 	goTable   func() *gotab.Table
 	functions func() []function
 	dwarf     func() described
-	calls     callCache
+	calls     callCache[uint64]
+	jumps     callCache[jump]
 }
 
 // object is a file in one format. Addresses are the linker's.

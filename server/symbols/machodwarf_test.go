@@ -64,7 +64,7 @@ func TestMachODWARF(t *testing.T) {
 				t.Fatalf("outer is at %#x", at)
 			}
 			b, _ := f.FunctionBounds(at[0])
-			want := []Call{{Function: "inner", File: source, Line: 4, Described: true}, {Function: "outer", File: source, Line: 7, Described: true}}
+			want := []Call{{Function: "inner", File: source, Line: 4, Column: 7, Described: true}, {Function: "outer", File: source, Line: 7, Column: 2, Described: true}}
 			found := false
 			for pc := b.Start; pc < b.End; pc++ {
 				calls := f.Calls(pc)

@@ -83,7 +83,21 @@ func biasOf(img *imagemap.Image, f *symbols.File) uint64 {
 
 func callsOf(f *symbols.File, pc, at uint64) (out []document.Call) {
 	for _, c := range f.Calls(at) {
-		out = append(out, document.Call{Function: c.Name(pc), File: c.File, Line: c.Line})
+		out = append(out, document.Call{Function: c.Name(pc), File: c.File, Line: c.Line, Column: c.Column})
+	}
+	return out
+}
+
+// TailCalls implements [document.Symbols].
+func (s *Store) TailCalls(img *imagemap.Image, ret uint64, callee unwind.LookupAddr) (out []document.Call) {
+	for _, f := range s.files(img) {
+		bias := img.Base - f.Start()
+		for _, c := range f.TailCalls(ret-bias, uint64(callee)-bias) {
+			out = append(out, document.Call{Function: c.Function, File: c.File, Line: c.Line, Column: c.Column, TailCall: true})
+		}
+		if out != nil {
+			break
+		}
 	}
 	return out
 }

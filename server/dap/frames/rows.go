@@ -108,9 +108,9 @@ func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
 func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
 	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
-		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
+		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
 	}
-	if weaknessOf(f.Trust) > 1 || strings.HasPrefix(f.Function, "runtime.") {
+	if weaknessOf(f.Trust) > 1 || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
 		out.PresentationHint = "subtle"
 	}
 	return out
@@ -187,7 +187,7 @@ func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style nam
 // agrees reports whether Delve has a frame's name and place as clew has them.
 func (f *delveFrame) agrees(described *dap.StackFrame) bool {
 	var shown dap.StackFrame
-	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line {
+	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line || shown.Column != described.Column {
 		return false
 	}
 	path := func(s *dap.Source) string {

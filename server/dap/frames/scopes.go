@@ -145,7 +145,10 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 		add("image", f.Image)
 		add("offset", fmt.Sprintf("%#x", f.Offset))
 	}
-	if f.Inlined {
+	switch {
+	case f.TailCall:
+		add("tail call", "true")
+	case f.Inlined:
 		add("inlined", "true")
 	}
 	for _, n := range f.Notes {

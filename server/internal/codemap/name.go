@@ -20,21 +20,53 @@ import (
 func (m *Map) Name(stack *unwind.Stack) {
 	named := make(map[unwind.CodeAddr]naming)
 	out := make([]unwind.Frame, 0, len(stack.Frames))
+	var callee unwind.CodeAddr // of the frame before
 	for first := 0; first < len(stack.Frames); {
 		last := first
 		for last+1 < len(stack.Frames) && stack.Frames[last].Inlined {
 			last++
 		}
 		claimed, f := stack.Frames[first:last], stack.Frames[last]
+		claimed = slices.DeleteFunc(slices.Clone(claimed), func(c unwind.Frame) bool { return c.TailCall })
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
 			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
+		out = append(out, m.tailCalls(callee, &f, &n)...)
 		out = append(n.name(out, claimed, f), n.physical(f))
+		callee = f.PC
 	}
 	stack.Frames = slices.Clip(out)
+}
+
+// tailCalls returns the functions between a frame and the one before, which that has
+// replaced by jumps.
+func (m *Map) tailCalls(callee unwind.CodeAddr, f *unwind.Frame, n *naming) (out []unwind.Frame) {
+	if callee.Raw() == 0 || f.PC.Kind() != unwind.KindReturn || !n.whole {
+		return nil
+	}
+	at := m.lookup(callee)
+	if img, ok := m.at(uint64(at)); !ok || img != n.image {
+		return nil
+	}
+	for _, c := range n.image.file.TailCalls(f.PC.Raw()-n.image.bias, uint64(at)-n.image.bias) {
+		row := n.without(f)
+		row.TailCall = true
+		one := call{c.Function, c.File, c.Line, c.Column}
+		one.words(&row)
+		out = append(out, row)
+	}
+	return out
+}
+
+// without returns a frame that lies in a physical one, without words.
+func (n *naming) without(f *unwind.Frame) unwind.Frame {
+	in := *f
+	n.place(&in)
+	in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
+	return in
 }
 
 // lookup returns the address by which code is named (R9).
@@ -55,7 +87,12 @@ type naming struct {
 
 type call struct {
 	function, file string
-	line           int
+	line, column   int
+}
+
+// words sets a frame's words.
+func (c *call) words(f *unwind.Frame) {
+	f.Function, f.File, f.Line, f.Column = c.function, c.file, c.line, c.column
 }
 
 // place sets the image that a frame lies in.
@@ -72,7 +109,7 @@ func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.who
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
 	n.place(&f)
 	if !n.keeps(&f) && !f.Inlined {
-		f.Function, f.File, f.Line = n.call.function, n.call.file, n.call.line
+		n.call.words(&f)
 	}
 	return f
 }
@@ -86,11 +123,9 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 		}
 		return out
 	}
-	n.place(&f)
 	for _, c := range n.inlined {
-		in := f
-		in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
-		in.Function, in.File, in.Line = c.function, c.file, c.line
+		in := n.without(&f)
+		c.words(&in)
 		if i := slices.IndexFunc(claimed, func(d unwind.Frame) bool { return d.Line == c.line && d.File == c.file }); i >= 0 {
 			in.DelveFrame = claimed[i].DelveFrame
 			claimed = claimed[i+1:]
@@ -117,7 +152,7 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	calls := img.file.Calls(vaddr)
 	n.whole = len(calls) > 0 && calls[0].Described && (!img.file.IsGo(vaddr) || !img.file.HasDWARF())
 	for i, c := range calls {
-		one := call{c.Name(pc - img.bias), c.File, c.Line}
+		one := call{c.Name(pc - img.bias), c.File, c.Line, c.Column}
 		if i+1 == len(calls) {
 			n.call = one
 		} else {
