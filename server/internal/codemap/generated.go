@@ -1,112 +1,185 @@
 package codemap
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
+	"time"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/internal/jit"
+	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Generated is what names the code that a process has generated, read anew at each
-// stop as far as it has changed. The zero value knows nothing. It is not safe for
+// Generated is what is known of the code that a process has generated, read anew at
+// each stop as far as it has changed. The zero value knows nothing. It is not safe for
 // concurrent use.
 type Generated struct {
-	perf      []jit.Symbol
-	perfInfo  fs.FileInfo // of the file that perf was read from
-	names     *jit.Names
-	namesFrom []jit.Registered // the list that names was made with
+	perf    perfMap
+	dump    jitDump
+	objects []*object // as they were registered, the newest first as a rule
+	last    *generated
+	lastMap *Map // that was returned, for the map without generated code that is its base
 }
 
-// maxObjects bounds what is read of registered files at one stop, in bytes.
-const maxObjects = 64 << 20
+// object is an ELF file that is registered with GDB's interface.
+type object struct {
+	jit.Registered
+	raw  []byte
+	code []unwind.Range
+	file *symbols.File
+	err  error
+}
 
-// Read names the generated code of a process: by its perf map, if pid is not 0, and
-// by the files that it has registered with GDB's interface, which know better. m is
-// its code that was not generated.
-func (g *Generated) Read(pid int, memory io.ReaderAt, m *Map) (*Map, error) {
-	var failed error
-	changed := false
-	if pid != 0 {
-		changed, failed = g.readPerfMap(pid)
+// generated is the code of a process that lies in no image. It is not changed once it
+// is made.
+type generated struct {
+	where       unwind.RangeSet // executable memory of no image
+	images      []*image        // registered files, and functions that a jitdump has frames of
+	names       *jit.Names
+	dumped      []jit.Code // in names, from the index firstDumped on
+	firstDumped int
+}
+
+// Bounds on what is read of a process at one stop.
+const (
+	maxRead     = 64 << 20 // bytes
+	maxReadTime = 2 * time.Second
+)
+
+// readError says that not all could be read that names and describes generated code.
+type readError struct{ Err error }
+
+// Error says what could not be read, on one line.
+func (e *readError) Error() string {
+	return "generated code: " + strings.ReplaceAll(e.Err.Error(), "\n", "; ")
+}
+
+// Unwrap returns the reason.
+func (e *readError) Unwrap() error { return e.Err }
+
+// Read adds to a map the generated code of a process: by the files that it has registered
+// with GDB's interface; and if pid is not 0 by its perf map and its jitdump. executable is
+// all memory with code.
+func (g *Generated) Read(pid int, maps []imagemap.Mapping, executable unwind.RangeSet, memory io.ReaderAt, m *Map) (*Map, error) {
+	if m.base != nil {
+		m = m.base
 	}
-	registered, err := m.registered(memory)
-	failed = errors.Join(failed, err)
-	if changed || len(registered) > 0 || len(g.namesFrom) > 0 {
-		symbols := g.perf[:len(g.perf):len(g.perf)]
-		left := uint64(maxObjects)
-		for _, r := range registered {
-			if r.Size > left {
-				failed = errors.Join(failed, fmt.Errorf("generated code: more than %d MiB are registered", maxObjects>>20))
+	where := m.outside(executable)
+	if len(where) == 0 {
+		return m, nil
+	}
+	limited := &limitedReader{memory: memory, left: maxRead, until: time.Now().Add(maxReadTime)}
+	changed, failed := g.readObjects(limited, m)
+	if pid != 0 {
+		for _, read := range []func() (bool, error){func() (bool, error) { return g.perf.read(pid) }, func() (bool, error) { return g.dump.read(pid, maps) }} {
+			more, err := read()
+			changed, failed = changed || more, errors.Join(failed, err)
+		}
+	}
+	if g.last == nil || changed || !slices.Equal(where, g.last.where) {
+		var err error
+		g.last, err = g.make(where)
+		g.lastMap, failed = nil, errors.Join(failed, err)
+	}
+	if g.lastMap == nil || g.lastMap.base != m {
+		g.lastMap = m.with(g.last)
+	}
+	if failed != nil {
+		failed = &readError{failed}
+	}
+	return g.lastMap, failed
+}
+
+// Record reads what a snapshot must hold of registered files.
+func (m *Map) Record(executable unwind.RangeSet, memory io.ReaderAt) {
+	if m.generated != nil {
+		_, _ = new(Generated).Read(0, nil, executable, memory, m) // what fails is missing in the snapshot too
+	}
+}
+
+// NamedByFiles says whether generated code has names, lines or frames from files of the
+// process's.
+func (m *Map) NamedByFiles() bool { return m.generated != nil && m.generated.names.Len() > 0 }
+
+// outside returns the executable memory that lies in no image, without the kernel's.
+func (m *Map) outside(executable unwind.RangeSet) unwind.RangeSet {
+	var user []unwind.Range
+	for _, r := range executable {
+		if !m.arch.InKernel(r.Start) {
+			user = append(user, r)
+		}
+	}
+	return without(user, m.Executable())
+}
+
+// limitedReader reads memory up to a number of bytes and a time.
+type limitedReader struct {
+	memory io.ReaderAt
+	left   int
+	until  time.Time
+}
+
+var errTooMuch = fmt.Errorf("more is registered than %d MiB or %v of reading: the rest is not used", maxRead>>20, maxReadTime)
+
+// ReadAt implements [io.ReaderAt].
+func (l *limitedReader) ReadAt(p []byte, at int64) (int, error) {
+	if len(p) > l.left || time.Now().After(l.until) {
+		return 0, errTooMuch
+	}
+	l.left -= len(p)
+	return l.memory.ReadAt(p, at)
+}
+
+// readObjects reads the registered files. One that has not changed is kept.
+func (g *Generated) readObjects(memory io.ReaderAt, m *Map) (changed bool, failed error) {
+	registered, failed := m.registered(memory)
+	known := make(map[jit.Registered]*object, len(g.objects))
+	for _, o := range g.objects {
+		known[o.Registered] = o
+	}
+	var now []*object
+	for _, r := range registered {
+		raw, err := jit.ReadFile(memory, r)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			if errors.Is(err, errTooMuch) {
 				break
 			}
-			left -= r.Size
-			object, err := jit.ReadObject(memory, r)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				continue
-			}
-			symbols = append(symbols, object.Symbols...)
+			continue
 		}
-		g.names, g.namesFrom = jit.NewNames(symbols), registered
-	}
-	return m.withNames(g.names), failed
-}
-
-// readPerfMap reads the process's perf map if it is another one than before.
-func (g *Generated) readPerfMap(pid int) (changed bool, err error) {
-	path, uid := perfMapOf(pid)
-	f, err := jit.OpenRegular(path)
-	if err != nil {
-		changed = g.perf != nil
-		g.perf, g.perfInfo = nil, nil
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return changed, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || sameContents(info, g.perfInfo) {
-		return false, err
-	}
-	g.perf, g.perfInfo = nil, info
-	// Anyone can write where perf maps are. perf has the same rule.
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && fmt.Sprint(st.Uid) != uid {
-		return true, fmt.Errorf("%s is not the process's user's: it is not used", path)
-	}
-	g.perf, err = jit.ReadPerfMap(f)
-	return true, err
-}
-
-// perfMapOf returns where a process writes its perf map, as the process sees the
-// files and its own ID, and the user that it runs as.
-func perfMapOf(pid int) (path, uid string) {
-	id := fmt.Sprint(pid)
-	root := fmt.Sprintf("/proc/%d/root", pid)
-	if _, err := os.Stat(root); err != nil {
-		root = "/"
-	}
-	if status, err := os.Open(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
-		defer status.Close()
-		for lines := bufio.NewScanner(status); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
-			switch {
-			case len(fields) > 1 && fields[0] == "NStgid:":
-				id = fields[len(fields)-1] // in the innermost namespace
-			case len(fields) > 2 && fields[0] == "Uid:":
-				uid = fields[2] // the effective one
+		o := known[r]
+		if o == nil || !bytes.Equal(o.raw, raw) {
+			o, changed = open(memory, r, raw), true
+			if errors.Is(o.err, errTooMuch) {
+				failed = errors.Join(failed, o.err)
+				break
 			}
 		}
+		failed = errors.Join(failed, o.err)
+		now = append(now, o)
 	}
-	return filepath.Join(root, "tmp", "perf-"+id+".map"), uid
+	changed = changed || !slices.Equal(now, g.objects)
+	g.objects = now
+	return changed, failed
+}
+
+func open(memory io.ReaderAt, r jit.Registered, raw []byte) *object {
+	o := &object{Registered: r, raw: raw}
+	loaded, err := jit.Load(memory, r.Addr, raw)
+	if err == nil {
+		for _, r := range loaded.Code {
+			o.code = append(o.code, unwind.Range(r))
+		}
+		o.file, err = symbols.New(bytes.NewReader(loaded.File), int64(len(loaded.File)))
+	}
+	o.err = err
+	return o
 }
 
 // registered lists the files that the process has registered with GDB's interface, in
@@ -127,12 +200,101 @@ func (m *Map) registered(memory io.ReaderAt) (out []jit.Registered, failed error
 	return out, failed
 }
 
-// withNames is the map with names for code outside of images.
-func (m *Map) withNames(names *jit.Names) *Map {
-	if m.generated == names {
-		return m
+// make binds what was read to the executable memory that lies in no image. Of registered
+// files whose code overlaps the first in the list counts, which is the last that was
+// registered as a rule.
+func (g *Generated) make(where unwind.RangeSet) (*generated, error) {
+	out := &generated{where: where, firstDumped: len(g.perf.symbols), dumped: g.dump.code}
+	out.names = jit.NewNames(append(slices.Clip(g.perf.symbols), g.dump.symbols...))
+	free := where
+	add := func(img *image, code ...unwind.Range) {
+		mine := unwind.NewRangeSet(code...).Intersect(free)
+		if len(mine) == 0 || len(out.images) == maxGenerated {
+			return
+		}
+		free = without(free, mine)
+		img.Base, img.EndOfText = mine[0].Start, mine[len(mine)-1].End
+		img.Loaded = &imagemap.Loaded{HasBias: true}
+		for _, r := range mine {
+			img.Loaded.Executable = append(img.Loaded.Executable, imagemap.Range(r))
+		}
+		out.images = append(out.images, g.known(img))
 	}
-	other := *m
-	other.generated = names
-	return &other
+	for _, o := range g.objects {
+		if o.file != nil {
+			add(&image{Image: imagemap.Image{Path: fmt.Sprintf("code registered at %#x", o.Addr)}, file: o.file, generated: true}, o.code...)
+		}
+	}
+	for i := range g.dump.code {
+		c := &g.dump.code[i]
+		// Only what is there still: no later function lies on any of it.
+		if len(c.Unwind.Frame) > 0 && out.names.Whole(out.firstDumped+i) {
+			add(&image{Image: imagemap.Image{Path: fmt.Sprintf("code dumped at %#x", c.Start)}, generated: true, frames: c.Frames()}, unwind.Range{Start: c.Start, End: c.End})
+		}
+	}
+	if len(out.images) == maxGenerated {
+		return out, fmt.Errorf("more than %d pieces of it are described: the rest is not used", maxGenerated-1)
+	}
+	return out, nil
+}
+
+// maxGenerated bounds the images that are made of generated code.
+const maxGenerated = 4097
+
+// known returns the image of the last stop if it is the same: strategies have it.
+func (g *Generated) known(img *image) *image {
+	if g.last == nil {
+		return img
+	}
+	for _, old := range g.last.images {
+		if old.same(img) && old.frames.Addr == img.frames.Addr && bytes.Equal(old.frames.Data, img.frames.Data) {
+			return old
+		}
+	}
+	return img
+}
+
+// with is the map with generated code.
+func (m *Map) with(g *generated) *Map {
+	out := *m
+	out.base, out.generated = m, g
+	out.images = append(slices.Clip(m.images), g.images...)
+	out.bind()
+	return &out
+}
+
+// without returns the ranges of s that are not in t.
+func without(s, t unwind.RangeSet) unwind.RangeSet {
+	var out []unwind.Range
+	for _, r := range s {
+		out = append(out, t.Gaps(r)...)
+	}
+	return unwind.NewRangeSet(out...)
+}
+
+// function returns the function of a jitdump that an address lies in.
+func (g *generated) function(addr uint64) (c *jit.Code, ok bool) {
+	if g == nil {
+		return nil, false
+	}
+	i, ok := g.names.Index(addr)
+	if !ok || i < g.firstDumped {
+		return nil, false
+	}
+	return &g.dumped[i-g.firstDumped], true
+}
+
+// call returns what is known of the code at an address: a name, and where a jitdump has
+// them a file and a line.
+func (g *generated) call(addr uint64) (c call) {
+	if g == nil {
+		return c
+	}
+	s, _ := g.names.Find(addr)
+	c.function = names.Demangle(s.Name)
+	if code, ok := g.function(addr); ok {
+		line := code.LineAt(addr)
+		c.file, c.line = line.File, line.Line
+	}
+	return c
 }

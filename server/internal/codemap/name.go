@@ -102,13 +102,13 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 // naming looks an address up for a frame whose PC is pc.
 func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
-	if !ok {
-		if s, ok := m.generated.Find(uint64(at)); ok {
-			n.call.function = s.Name
-		}
+	if !ok || img.generated && img.file == nil {
+		n.call = m.generated.call(uint64(at))
 		return n
 	}
-	n.image = img
+	if !img.generated {
+		n.image = img
+	}
 	if img.file == nil {
 		return n
 	}
