@@ -151,3 +151,80 @@ func TestRegisteredByLLVM(t *testing.T) {
 		})
 	}
 }
+
+// hops returns the frames of generated code below the one named back, and demands that they
+// are the recorded ones and that nothing is missing up to Go.
+func hops(t testing.TB, stack *stackjson.Stack, record []uint64) []stackjson.Frame {
+	t.Helper()
+	first := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return f.Function == "back" }) + 1
+	n := len(record)
+	if first == 0 || n != 4 || len(stack.Frames) < first+n {
+		t.Fatalf("%x in %+v", record, stack.Frames)
+	}
+	frames := stack.Frames[first : first+n]
+	for i, f := range frames {
+		if uint64(f.PC) != record[n-1-i] {
+			t.Errorf("%+v, want %#x", f, record[n-1-i])
+		}
+	}
+	return frames[:n-1]
+}
+
+// TestDump: code without frame pointers that a jitdump describes, where the dump describes
+// what was there before, too.
+func TestDump(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	object := filepath.Join(t.TempDir(), "hop.o")
+	run(t, testneed.Tool(t, "gcc"), "-c", "-O2", "-fPIC", "-fomit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", object, "testdata/code/hop.c")
+	stack, record := stackOf(t, build(t, "dumps"), "dump", object, t.TempDir())
+	for i, f := range hops(t, &stack, record) {
+		hop := 2 - i
+		if f.Function != fmt.Sprintf("hop%d", hop) || f.File != "gen.src" || f.Line != 10*hop+1 || f.Trust != stackjson.TrustCFI {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+	if stack.Stop != stackjson.StopEnd || len(stack.Notes) > 0 {
+		t.Errorf("%s: %s; %q", stack.Stop, stack.Reason, stack.Notes)
+	}
+}
+
+// TestPerfMap: code with frame pointers that a perf map names, in which lines overlap: the
+// last one counts.
+func TestPerfMap(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	object := filepath.Join(t.TempDir(), "hop.o")
+	run(t, testneed.Tool(t, "gcc"), "-c", "-O2", "-fPIC", "-fno-omit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", object, "testdata/code/hop.c")
+	stack, record := stackOf(t, build(t, "dumps"), "perf", object)
+	for i, f := range hops(t, &stack, record) {
+		if f.Function != fmt.Sprintf("hop %d", 2-i) {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+}
+
+// TestLies: whatever the list of registered files is, the stack comes, and it says once
+// what is wrong.
+func TestLies(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	program := build(t, "lies")
+	for how, want := range map[string]string{
+		"none": "", "cycle": "the list comes back", "nowhere": "entry at 0x123456789000", "long": "more than 65536 entries",
+		"huge": "(and 1 more of its descriptions)", "size": "", "version": "version 77",
+	} {
+		t.Run(how, func(t *testing.T) {
+			start := time.Now()
+			stack, _ := stackOf(t, program, how)
+			if stack.Stop != stackjson.StopEnd || len(stack.Frames) < 3 {
+				t.Errorf("%s: %s: %+v", stack.Stop, stack.Reason, stack.Frames)
+			}
+			notes := strings.Join(stack.Notes, "\n")
+			if want == "" && notes != "" || !strings.Contains(notes, want) || len(stack.Notes) > 1 || len(notes) > 1000 {
+				t.Errorf("%.2000q, want %q", notes, want)
+			}
+			t.Logf("%v", time.Since(start))
+		})
+	}
+}

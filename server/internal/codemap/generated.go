@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -33,7 +32,6 @@ type object struct {
 	raw  []byte
 	code []unwind.Range
 	file *symbols.File
-	err  error
 }
 
 // generated is the code of a process that lies in no image. It is not changed once it
@@ -44,6 +42,7 @@ type generated struct {
 	names       *jit.Names
 	dumped      []jit.Code // in names, from the index firstDumped on
 	firstDumped int
+	left        int // images that were too many
 }
 
 // Bounds on what is read of a process at one stop.
@@ -52,16 +51,32 @@ const (
 	maxReadTime = 2 * time.Second
 )
 
-// readError says that not all could be read that names and describes generated code.
-type readError struct{ Err error }
-
-// Error says what could not be read, on one line.
-func (e *readError) Error() string {
-	return "generated code: " + strings.ReplaceAll(e.Err.Error(), "\n", "; ")
+// faults are reasons for which not all could be read that describes generated code.
+type faults struct {
+	first error
+	more  int
 }
 
-// Unwrap returns the reason.
-func (e *readError) Unwrap() error { return e.Err }
+func (f *faults) add(err error) {
+	switch {
+	case err == nil:
+	case f.first == nil:
+		f.first = err
+	default:
+		f.more++
+	}
+}
+
+// err names the first fault and counts the others.
+func (f *faults) err() error {
+	switch {
+	case f.first == nil:
+		return nil
+	case f.more == 0:
+		return fmt.Errorf("generated code: %w", f.first)
+	}
+	return fmt.Errorf("generated code: %w (and %d more of its descriptions)", f.first, f.more)
+}
 
 // Read adds to a map the generated code of a process: by the files that it has registered
 // with GDB's interface; and if pid is not 0 by its perf map and its jitdump. executable is
@@ -75,25 +90,26 @@ func (g *Generated) Read(pid int, maps []imagemap.Mapping, executable unwind.Ran
 		return m, nil
 	}
 	limited := &limitedReader{memory: memory, left: maxRead, until: time.Now().Add(maxReadTime)}
-	changed, failed := g.readObjects(limited, m)
+	var failed faults
+	changed := g.readObjects(limited, m, &failed)
 	if pid != 0 {
 		for _, read := range []func() (bool, error){func() (bool, error) { return g.perf.read(pid) }, func() (bool, error) { return g.dump.read(pid, maps) }} {
 			more, err := read()
-			changed, failed = changed || more, errors.Join(failed, err)
+			changed = changed || more
+			failed.add(err)
 		}
 	}
 	if g.last == nil || changed || !slices.Equal(where, g.last.where) {
-		var err error
-		g.last, err = g.make(where)
-		g.lastMap, failed = nil, errors.Join(failed, err)
+		g.last = g.make(where)
+		g.lastMap = nil
+	}
+	if g.last.left > 0 {
+		failed.add(fmt.Errorf("more than %d pieces of it are described: %d are not used", maxGenerated, g.last.left))
 	}
 	if g.lastMap == nil || g.lastMap.base != m {
 		g.lastMap = m.with(g.last)
 	}
-	if failed != nil {
-		failed = &readError{failed}
-	}
-	return g.lastMap, failed
+	return g.lastMap, failed.err()
 }
 
 // Record reads what a snapshot must hold of registered files.
@@ -137,54 +153,57 @@ func (l *limitedReader) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // readObjects reads the registered files. One that has not changed is kept.
-func (g *Generated) readObjects(memory io.ReaderAt, m *Map) (changed bool, failed error) {
-	registered, failed := m.registered(memory)
+func (g *Generated) readObjects(memory io.ReaderAt, m *Map, failed *faults) (changed bool) {
 	known := make(map[jit.Registered]*object, len(g.objects))
 	for _, o := range g.objects {
 		known[o.Registered] = o
 	}
 	var now []*object
-	for _, r := range registered {
-		raw, err := jit.ReadFile(memory, r)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			if errors.Is(err, errTooMuch) {
-				break
-			}
+	seen := make(map[jit.Registered]bool)
+	for _, r := range m.registered(memory, failed) {
+		if seen[r] {
 			continue
 		}
-		o := known[r]
-		if o == nil || !bytes.Equal(o.raw, raw) {
-			o, changed = open(memory, r, raw), true
-			if errors.Is(o.err, errTooMuch) {
-				failed = errors.Join(failed, o.err)
-				break
-			}
+		seen[r] = true
+		o, err := read(memory, r, known[r])
+		if errors.Is(err, errTooMuch) {
+			failed.add(err)
+			break
 		}
-		failed = errors.Join(failed, o.err)
-		now = append(now, o)
+		failed.add(err)
+		if o != nil {
+			now = append(now, o)
+		}
 	}
-	changed = changed || !slices.Equal(now, g.objects)
+	changed = !slices.Equal(now, g.objects)
 	g.objects = now
-	return changed, failed
+	return changed
 }
 
-func open(memory io.ReaderAt, r jit.Registered, raw []byte) *object {
-	o := &object{Registered: r, raw: raw}
-	loaded, err := jit.Load(memory, r.Addr, raw)
-	if err == nil {
-		for _, r := range loaded.Code {
-			o.code = append(o.code, unwind.Range(r))
-		}
-		o.file, err = symbols.New(bytes.NewReader(loaded.File), int64(len(loaded.File)))
+// read reads a registered file. What is known of it is returned where it is the same.
+func read(memory io.ReaderAt, r jit.Registered, known *object) (*object, error) {
+	raw, err := jit.ReadFile(memory, r)
+	if err != nil {
+		return nil, err
 	}
-	o.err = err
-	return o
+	if known != nil && bytes.Equal(known.raw, raw) {
+		return known, nil
+	}
+	loaded, err := jit.Load(memory, r.Addr, raw)
+	if err != nil {
+		return nil, err
+	}
+	o := &object{Registered: r, raw: raw}
+	for _, c := range loaded.Code {
+		o.code = append(o.code, unwind.Range(c))
+	}
+	o.file, err = symbols.New(bytes.NewReader(loaded.File), int64(len(loaded.File)))
+	return o, err
 }
 
 // registered lists the files that the process has registered with GDB's interface, in
 // any image.
-func (m *Map) registered(memory io.ReaderAt) (out []jit.Registered, failed error) {
+func (m *Map) registered(memory io.ReaderAt, failed *faults) (out []jit.Registered) {
 	layout := jit.Layout{Order: m.arch.ByteOrder(), WordSize: m.arch.PointerSize(), Packed: m.arch == unwind.I386}
 	for _, img := range m.images {
 		if img.file == nil {
@@ -195,21 +214,26 @@ func (m *Map) registered(memory io.ReaderAt) (out []jit.Registered, failed error
 			continue
 		}
 		list, err := jit.ReadDescriptor(memory, vaddr+img.bias, layout)
-		out, failed = append(out, list...), errors.Join(failed, err)
+		failed.add(err)
+		out = append(out, list...)
 	}
-	return out, failed
+	return out
 }
 
 // make binds what was read to the executable memory that lies in no image. Of registered
 // files whose code overlaps the first in the list counts, which is the last that was
 // registered as a rule.
-func (g *Generated) make(where unwind.RangeSet) (*generated, error) {
+func (g *Generated) make(where unwind.RangeSet) *generated {
 	out := &generated{where: where, firstDumped: len(g.perf.symbols), dumped: g.dump.code}
 	out.names = jit.NewNames(append(slices.Clip(g.perf.symbols), g.dump.symbols...))
 	free := where
 	add := func(img *image, code ...unwind.Range) {
 		mine := unwind.NewRangeSet(code...).Intersect(free)
-		if len(mine) == 0 || len(out.images) == maxGenerated {
+		if len(mine) == 0 {
+			return
+		}
+		if len(out.images) == maxGenerated {
+			out.left++
 			return
 		}
 		free = without(free, mine)
@@ -221,9 +245,7 @@ func (g *Generated) make(where unwind.RangeSet) (*generated, error) {
 		out.images = append(out.images, g.known(img))
 	}
 	for _, o := range g.objects {
-		if o.file != nil {
-			add(&image{Image: imagemap.Image{Path: fmt.Sprintf("code registered at %#x", o.Addr)}, file: o.file, generated: true}, o.code...)
-		}
+		add(&image{Image: imagemap.Image{Path: fmt.Sprintf("code registered at %#x", o.Addr)}, file: o.file, generated: true}, o.code...)
 	}
 	for i := range g.dump.code {
 		c := &g.dump.code[i]
@@ -232,14 +254,11 @@ func (g *Generated) make(where unwind.RangeSet) (*generated, error) {
 			add(&image{Image: imagemap.Image{Path: fmt.Sprintf("code dumped at %#x", c.Start)}, generated: true, frames: c.Frames()}, unwind.Range{Start: c.Start, End: c.End})
 		}
 	}
-	if len(out.images) == maxGenerated {
-		return out, fmt.Errorf("more than %d pieces of it are described: the rest is not used", maxGenerated-1)
-	}
-	return out, nil
+	return out
 }
 
 // maxGenerated bounds the images that are made of generated code.
-const maxGenerated = 4097
+const maxGenerated = 4096
 
 // known returns the image of the last stop if it is the same: strategies have it.
 func (g *Generated) known(img *image) *image {
