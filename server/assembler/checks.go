@@ -284,7 +284,7 @@ func restsOnNoGuess(ev *evidence) verdict {
 	if ev.scans || ev.step.Trust <= unwind.TrustScan {
 		return verdict{}
 	}
-	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.witness.led() {
+	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.entered && !ev.witness.led() {
 		return doubtful("rests on a frame that was not found for certain, and no call here is known to have led to it")
 	}
 	return verdict{}

@@ -18,6 +18,9 @@ type candidate struct {
 	stack *unwind.Segment
 	// unframed: the caller has no frame yet, although it has called.
 	unframed bool
+	// entered: the call before the return address, and what it was passed, are what the
+	// step rests on.
+	entered bool
 }
 
 // evidence is the whole input of the checks. It is gathered before the first
@@ -176,6 +179,7 @@ func (ev *evidence) gatherCaller(w *walker) {
 	ev.outside = ev.mappings && t.outside(ev.pc)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
+	case ev.entered:
 	case kind == unwind.KindReturn:
 		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.stacks.belowTop(ev.callerSP)
 		ev.call = w.asm.calls.of(w.code, ev)
