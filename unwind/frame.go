@@ -41,6 +41,9 @@ type Frame struct {
 	Line     int
 	Image    string // path or name
 	Offset   uint64 // PC - image base, where Image is set
+	// Group is not empty for code that the process has generated and that nothing names:
+	// the words for one row that stands for it and the frames beside it with the same.
+	Group string
 
 	Inlined bool // not a physical frame: lies in the next one
 	// DelveFrame is the frame's index in Delve's own stack, -1 where Delve has
@@ -48,6 +51,9 @@ type Frame struct {
 	DelveFrame int
 	Notes      []string
 }
+
+// SameRow reports whether one row stands for this frame and the one before it.
+func (f *Frame) SameRow(before *Frame) bool { return f.Group != "" && f.Group == before.Group }
 
 // StopKind is the way a stack ends. End and truncation are different values
 // (R8).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
@@ -66,17 +67,15 @@ func loads(code []byte, reg byte) (base uint8, off uint64, size int) {
 
 // entered is a call of Go's assembly that has entered generated code.
 type entered struct {
-	at  uint64 // where its return address lies
-	ra  uint64
-	fp  uint64
-	top bool // it was given the top of the stack that the generated code is on
+	at, ra    uint64 // where its return address lies, and which
+	structure uint64
+	fp        uint64
 }
 
-// Bounds on the search for that call.
+// Bounds on the search for that call, in bytes of stack, and on its arguments, in words.
 const (
-	maxEnteredStack = 8 << 20 // of a goroutine, in bytes
-	maxEnteredArgs  = 8       // words behind the return address
-	maxEnteredSlots = 4096    // between a stack's top and the outermost frame, in bytes
+	maxEnteredStack = 8 << 20
+	maxEnteredArgs  = 8
 )
 
 // leaveEntered leaves a frame of generated code that Go's assembly has entered.
@@ -108,28 +107,42 @@ func (w *walker) leaveEntered(_ context.Context) outcome {
 var dwarfOf = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // entered finds the calls of Go's assembly on the goroutine's stack that may have led to
-// the last frame. Where some were given the top of that frame's stack, they count alone.
+// the last frame: those whose structure is in the register that the way out reads it from,
+// or was saved by a callee, as such a register is preserved.
 func (w *walker) entered(out *wayOut) (calls []entered) {
-	const chunk = 64 << 10
+	f, arch := w.last(), w.target.Arch
 	for _, s := range w.thread.Segments {
-		if s.Kind != unwind.SegmentGoroutine {
-			continue
-		}
-		for at := s.Low; at < s.High && at-s.Low < maxEnteredStack; at += chunk {
-			stack := readUpTo(w.target.Memory, at, s.High, chunk+8*(1+maxEnteredArgs))
-			for i := 0; i+8 <= len(stack) && i < chunk; i += 8 {
-				if c, ok := w.enteredAt(out, s, at+uint64(i), stack[i:]); ok {
+		if s.Kind == unwind.SegmentGoroutine {
+			w.words(s.Low, s.High, maxEnteredArgs, func(at uint64, stack []byte) {
+				if c, ok := w.enteredAt(out, s, at, stack); ok {
 					calls = append(calls, c)
 				}
-			}
+			})
 		}
 	}
-	for _, c := range calls {
-		if c.top {
-			return []entered{c}
+	kept := make(map[uint64]bool)
+	high, _ := f.Registers.SP(arch)
+	low := high
+	for i := len(w.stack.Frames) - 1; i >= 0 && w.stack.Frames[i].Segment == f.Segment; i-- {
+		regs := &w.stack.Frames[i].Registers
+		low, _ = regs.SP(arch)
+		if v, ok := regs.Get(unwind.Register(dwarfOf[out.base])); ok {
+			kept[v] = true
 		}
 	}
-	return calls
+	w.words(low, high, 0, func(_ uint64, stack []byte) { kept[w.target.order().Uint64(stack)] = true })
+	return slices.DeleteFunc(calls, func(c entered) bool { return !kept[c.structure] })
+}
+
+// words calls do with each word of a stack, and so many that follow it.
+func (w *walker) words(low, high uint64, behind int, do func(at uint64, stack []byte)) {
+	const chunk = 64 << 10
+	for at := low; at < high && at-low < maxEnteredStack; at += chunk {
+		stack := readUpTo(w.target.Memory, at, high, chunk+8*behind)
+		for i := 0; i+8 <= len(stack) && i < chunk; i += 8 {
+			do(at+uint64(i), stack[i:])
+		}
+	}
 }
 
 // enteredAt says whether a return address behind a call of Go's assembly lies at the start of a
@@ -143,17 +156,14 @@ func (w *walker) enteredAt(out *wayOut, s unwind.Segment, at uint64, stack []byt
 	if callee := w.code.directCallee(c.ra); !callee.known || !callee.Go || !callee.Asm {
 		return c, false
 	}
-	sp, _ := w.last().Registers.SP(w.target.Arch)
 	for i := 1; i <= min(maxEnteredArgs, len(stack)/8-1); i++ {
-		if top := word(i); top >= sp && top-sp <= maxEnteredSlots {
-			c.top = true
-		}
-		if saved, have := w.code.word(word(i) + out.sp); ok || !have || saved != at {
+		c.structure = word(i)
+		if saved, have := w.code.word(c.structure + out.sp); !have || saved != at {
 			continue
 		}
-		var have bool
-		c.fp, have = w.code.word(word(i) + out.fp)
-		ok = have && c.fp > at && c.fp < s.High
+		fp, have := w.code.word(c.structure + out.fp)
+		c.fp = fp
+		return c, have && fp > at && fp < s.High
 	}
-	return c, ok
+	return c, false
 }

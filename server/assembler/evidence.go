@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
@@ -95,6 +96,9 @@ type carried struct {
 	fresh bool
 	// guess is the first frame that was only guessed, 0 for none (R16).
 	guess int
+	// gap is the first frame that was only guessed below one that was found without it, 0 for
+	// none.
+	gap int
 	// scanned and scannedInRow count the frames that scans have found (R7), waited
 	// the steps that had to wait for one.
 	scanned, scannedInRow, waited int
@@ -110,6 +114,9 @@ func (c *carried) accepted(ev *evidence, guess bool) {
 	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
 	if guess && c.guess == 0 {
 		c.guess = ev.depth
+	}
+	if ev.entered && c.guess > 0 {
+		c.gap, c.guess = cmp.Or(c.gap, c.guess), 0
 	}
 	c.scannedInRow++
 	if !ev.scans {
@@ -135,10 +142,11 @@ func (c *carried) waits() { c.waited++ }
 // guessed returns the reason for which the end of a stack is not trusted, "" if
 // it is.
 func (c *carried) guessed() string {
-	if c.guess == 0 {
+	frame := cmp.Or(c.gap, c.guess)
+	if frame == 0 {
 		return ""
 	}
-	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", c.guess)
+	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", frame)
 }
 
 // gather collects the evidence for a step out of the last frame.

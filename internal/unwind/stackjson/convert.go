@@ -51,6 +51,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 		Strategy: f.Strategy,
 		Rule:     f.Rule,
 		Inlined:  f.Inlined,
+		Group:    f.Group,
 		Notes:    f.Notes,
 	}
 	if f.PC.Kind() == unwind.KindReturn {
@@ -133,6 +134,7 @@ func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {
 		Strategy:   f.Strategy,
 		Rule:       f.Rule,
 		Inlined:    f.Inlined,
+		Group:      f.Group,
 		Notes:      f.Notes,
 		Segment:    -1,
 		DelveFrame: -1,

@@ -104,6 +104,14 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 		return nil, err
 	}
 	rows := a.rows(shown.Annotate)
+	// One row may stand for many frames.
+	for frames := last; len(rows) <= last && a.stack.DepthLimited && len(a.stack.Frames) > len(rows) && frames < MaxRows; {
+		frames = min(2*frames, MaxRows)
+		if a, err = s.assemble(ctx, v, th, frames, known); err != nil {
+			return nil, err
+		}
+		rows = a.rows(shown.Annotate)
+	}
 	total := len(rows)
 	if a.stack.DepthLimited {
 		total += shown.Depth

@@ -34,6 +34,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 		out = append(n.name(out, claimed, f), n.physical(f))
 	}
 	stack.Frames = slices.Clip(out)
+	m.group(stack.Frames)
 }
 
 // lookup returns the address by which code is named (R9).
