@@ -26,8 +26,9 @@ type piece struct {
 }
 
 // NewNames takes symbols in the order in which they were written: of those that
-// overlap the later one counts, as the code there was generated later. Symbols
-// without an address range do not count.
+// overlap the later one counts, as the code there was generated later. (Both files are
+// appended to; jit-interface.txt does not say which line counts.) Symbols without an
+// address range do not count.
 func NewNames(symbols []Symbol) *Names {
 	n := &Names{symbols: symbols}
 	order := make([]int, 0, len(symbols))
