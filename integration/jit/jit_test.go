@@ -228,3 +228,25 @@ func TestLies(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryImage: a library that is in memory only has its lines where the system lets its
+// file be read, else the stack says that names are missing.
+func TestMemoryImage(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	const source = "testdata/code/hop.c"
+	library := filepath.Join(t.TempDir(), "hop.so")
+	run(t, testneed.Tool(t, "gcc"), "-shared", "-g", "-O2", "-fPIC", "-fomit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", library, source)
+	stack, record := stackOf(t, build(t, "memfd"), library)
+	i := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return f.Function == "back" }) + 1
+	if i == 0 || len(record) != 2 || stack.Stop != stackjson.StopEnd {
+		t.Fatalf("%x in %+v", record, stack)
+	}
+	f, notes := stack.Frames[i], strings.Join(stack.Notes, "\n")
+	if uint64(f.PC) != record[1] || f.Function != "hop" || f.Trust != stackjson.TrustCFI {
+		t.Errorf("%+v, want hop at %#x", f, record[1])
+	}
+	if os.Getuid() == 0 && f.Line != lineOf(t, source, "next + 1") || f.Line == 0 && !strings.Contains(notes, "names are missing") {
+		t.Errorf("%+v; notes %q", f, notes)
+	}
+}
