@@ -164,8 +164,11 @@ func (p *Process) load() (*loaded, error) {
 // addGenerated adds the code that the process has generated, where there is any. What
 // cannot be read costs that only.
 func (p *Process) addGenerated(now *loaded) {
-	pid := 0
-	if r, ok := p.place.(running); ok {
+	pid, place := 0, p.place
+	if b, ok := place.(*behind); ok {
+		place = b.place
+	}
+	if r, ok := place.(running); ok {
 		pid = r.Pid()
 	}
 	code, err := p.generated.Read(pid, now.maps, now.executable, unwind.ReaderAt{Memory: p.place.memory()}, now.code)

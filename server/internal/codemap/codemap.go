@@ -170,17 +170,8 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 		return assembler.Function{}, false
 	}
 	vaddr := uint64(at) - img.bias
-	if table := img.goTable(); table != nil {
-		if fn, ok := table.Func(vaddr); ok && fn.HasTables() {
-			out := assembler.Function{
-				Name: fn.Name(), Start: fn.Entry + img.bias, End: fn.End + img.bias,
-				Exact: true, Go: true, Outermost: fn.Flag.TopFrame(), Asm: fn.Flag.Asm(),
-			}
-			if delta, ok := fn.SPDelta(vaddr); ok {
-				out.SPDelta, out.HasSPDelta = int64(delta), true
-			}
-			return out, true
-		}
+	if fn, ok := img.goFunction(vaddr); ok {
+		return fn, true
 	}
 	b, ok := img.file.FunctionBounds(vaddr)
 	if !ok {
@@ -192,6 +183,26 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 	}
 	if b.Whole != 0 {
 		out.Whole = b.Whole + img.bias
+	}
+	return out, true
+}
+
+// goFunction returns the function of Go's that an address in the file lies in.
+func (i *image) goFunction(vaddr uint64) (out assembler.Function, ok bool) {
+	table := i.goTable()
+	if table == nil {
+		return out, false
+	}
+	fn, ok := table.Func(vaddr)
+	if !ok || !fn.HasTables() {
+		return out, false
+	}
+	out = assembler.Function{
+		Name: fn.Name(), Start: fn.Entry + i.bias, End: fn.End + i.bias,
+		Exact: true, Go: true, Outermost: fn.Flag.TopFrame(), Asm: fn.Flag.Asm(),
+	}
+	if delta, ok := fn.SPDelta(vaddr); ok {
+		out.SPDelta, out.HasSPDelta = int64(delta), true
 	}
 	return out, true
 }

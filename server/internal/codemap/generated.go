@@ -93,11 +93,7 @@ func (g *Generated) Read(pid int, maps []imagemap.Mapping, executable unwind.Ran
 	var failed faults
 	changed := g.readObjects(limited, m, &failed)
 	if pid != 0 {
-		for _, read := range []func() (bool, error){func() (bool, error) { return g.perf.read(pid) }, func() (bool, error) { return g.dump.read(pid, maps) }} {
-			more, err := read()
-			changed = changed || more
-			failed.add(err)
-		}
+		changed = g.readFiles(pid, maps, &failed) || changed
 	}
 	if g.last == nil || changed || !slices.Equal(where, g.last.where) {
 		g.last = g.make(where)
@@ -110,6 +106,16 @@ func (g *Generated) Read(pid int, maps []imagemap.Mapping, executable unwind.Ran
 		g.lastMap = m.with(g.last)
 	}
 	return g.lastMap, failed.err()
+}
+
+// readFiles reads the perf map and the jitdump.
+func (g *Generated) readFiles(pid int, maps []imagemap.Mapping, failed *faults) (changed bool) {
+	self := aboutProcess(pid)
+	perf, err := g.perf.read(self)
+	failed.add(err)
+	dump, err := g.dump.read(self, maps)
+	failed.add(err)
+	return perf || dump
 }
 
 // Record reads what a snapshot must hold of registered files.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,8 +22,7 @@ type perfMap struct {
 }
 
 // read reads the map if it is another one than before.
-func (p *perfMap) read(pid int) (changed bool, err error) {
-	self := aboutProcess(pid)
+func (p *perfMap) read(self *process) (changed bool, err error) {
 	path := "/tmp/perf-" + self.id + ".map"
 	f, info, err := self.reopen(path, p.info)
 	if f == nil {
@@ -52,14 +52,8 @@ type jitDump struct {
 
 // read reads the dump if it is another one than before. Its writer maps it executable,
 // which is how perf learns of it (jitdump-specification.txt).
-func (d *jitDump) read(pid int, maps []imagemap.Mapping) (changed bool, err error) {
-	self := aboutProcess(pid)
-	path := ""
-	for _, m := range maps {
-		if m.Executable() && filepath.Base(m.Path) == "jit-"+self.id+".dump" {
-			path = m.Path
-		}
-	}
+func (d *jitDump) read(self *process, maps []imagemap.Mapping) (changed bool, err error) {
+	path := self.dump(maps)
 	if path == "" {
 		changed = d.info != nil
 		*d = jitDump{}
@@ -87,6 +81,17 @@ func (d *jitDump) read(pid int, maps []imagemap.Mapping) (changed bool, err erro
 	}
 	d.code, d.symbols = dump.Code, dump.Symbols()
 	return true, err
+}
+
+// dump is where a process has its jitdump, "" if it has none.
+func (p *process) dump(maps []imagemap.Mapping) string {
+	i := slices.IndexFunc(maps, func(m imagemap.Mapping) bool {
+		return m.Executable() && filepath.Base(m.Path) == "jit-"+p.id+".dump"
+	})
+	if i < 0 {
+		return ""
+	}
+	return maps[i].Path
 }
 
 // reopen opens a file that a process has left. There is no file where it is the same as

@@ -52,7 +52,7 @@ func main() {
 	}()
 	var p perfMap
 	for end := time.Now().Add(20 * time.Second); len(p.symbols) == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, err := p.read(cmd.Process.Pid); err != nil {
+		if _, err := p.read(aboutProcess(cmd.Process.Pid)); err != nil {
 			t.Fatal(err)
 		}
 	}
