@@ -118,6 +118,9 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
 	for i, c := range calls {
 		one := call{c.Name(pc - img.bias), c.File, c.Line}
+		if img.generated { // the process may say anything
+			one.function, one.file = clip(one.function), clip(one.file)
+		}
 		if i+1 == len(calls) {
 			n.call = one
 		} else {
@@ -125,4 +128,10 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 		}
 	}
 	return n
+}
+
+// clip bounds a name.
+func clip(name string) string {
+	const most = 4096 // bytes
+	return name[:min(len(name), most)]
 }

@@ -137,3 +137,17 @@ func FuzzDescriptor(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLoad begins with an object file of gcc's whose sections have addresses.
+func FuzzLoad(f *testing.F) {
+	f.Fuzz(func(t *testing.T, file []byte) {
+		before := bytes.Clone(file)
+		o, err := Load(bytes.NewReader(make([]byte, 0x100)), 0x40, file)
+		if (o == nil) == (err == nil) || !bytes.Equal(file, before) {
+			t.Fatalf("%v, %v", o, err)
+		}
+		if o != nil && len(o.File) != len(file) {
+			t.Fatalf("%d bytes of %d", len(o.File), len(file))
+		}
+	})
+}
