@@ -96,7 +96,7 @@ func (w *walker) leaveEntered(_ context.Context) outcome {
 	c := calls[0]
 	name := arch.RegisterName(unwind.Register(dwarfOf[out.base]))
 	step := unwind.Step{CFA: c.at + 8, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI,
-		Rule: fmt.Sprintf("cfa=[%s+%d]+8; ra=[cfa-8]; fp=[%s+%d]", name, out.sp, name, out.fp)}
+		Rule: fmt.Sprintf("cfa=[%s%+d]+8; ra=[cfa-8]; fp=[%s%+d]", name, int64(out.sp), name, int64(out.fp))}
 	step.Caller.Set(arch.PC(), c.ra)
 	step.Caller.Set(arch.SP(), step.CFA)
 	step.Caller.Set(arch.FP(), c.fp)
