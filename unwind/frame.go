@@ -42,6 +42,9 @@ type Frame struct {
 	Column   int    // 0 if unknown
 	Image    string // path or name
 	Offset   uint64 // PC - image base, where Image is set
+	// Group is not empty for code that the process has generated and that nothing names:
+	// the words for one row that stands for it and the frames beside it with the same.
+	Group string
 
 	Inlined bool // not a physical frame: lies in the next one
 	// TailCall says that the function jumped to the one of the frame before, and its own
@@ -53,6 +56,9 @@ type Frame struct {
 	DelveFrame int
 	Notes      []string
 }
+
+// SameRow reports whether one row stands for this frame and the one before it.
+func (f *Frame) SameRow(before *Frame) bool { return f.Group != "" && f.Group == before.Group }
 
 // StopKind is the way a stack ends. End and truncation are different values
 // (R8).

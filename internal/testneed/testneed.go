@@ -50,6 +50,8 @@ var Needs = []Need{
 	{Name: "rustc", Programs: []string{"rustc"}, Debian: []string{"rustc"}},
 	{Name: "gdc", Programs: []string{"gdc"}, Debian: []string{"gdc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
+	{Name: "clang-14", Programs: []string{"clang-14"}, Debian: []string{"clang-14"}},
+	{Name: "lli-14", Programs: []string{"lli-14"}, Debian: []string{"llvm-14-runtime", "libllvm14"}},
 	{Name: "clang-19", Programs: []string{"clang-19"}, Debian: []string{"clang-19"}},
 	{Name: "ld64.lld-19", Programs: []string{"ld64.lld-19"}, Debian: []string{"lld-19"}},
 	{Name: "llvm-objdump-19", Programs: []string{"llvm-objdump-19"}, Debian: []string{"llvm-19"}},

@@ -293,8 +293,12 @@ func (ev *evidence) guessed() bool {
 // restsOnNoGuess lowers steps above a guess to the trust of a scan, and such a stack
 // has no known end. Behind other steps of that trust one step is enough whose return
 // address lies behind a call of code that leads here: then a frame and its caller
-// confirm each other.
+// confirm each other. The Go that has entered generated code is found without the frames
+// between ([walker.leaveEntered]).
 func restsOnNoGuess(ev *evidence) verdict {
+	if ev.entered {
+		return verdict{}
+	}
 	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.witness.led() {
 		return doubtful("rests on a frame that was not found for certain, and no call here is known to have led to it")
 	}

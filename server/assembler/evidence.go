@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
@@ -21,6 +22,9 @@ type candidate struct {
 	stack *unwind.Segment
 	// unframed: the caller has no frame yet, although it has called.
 	unframed bool
+	// entered: the call before the return address, and what it was passed, are what the
+	// step rests on.
+	entered bool
 }
 
 // evidence is the whole input of the checks. It is gathered before the first
@@ -97,6 +101,9 @@ type carried struct {
 	fresh bool
 	// guess is the first frame that was only guessed, 0 for none (R16).
 	guess int
+	// gap is the first frame that was only guessed below one that was found without it, 0 for
+	// none.
+	gap int
 	// scanned and scannedInRow count the frames that scans have found (R7), waited
 	// the steps that had to wait for one.
 	scanned, scannedInRow, waited int
@@ -112,6 +119,9 @@ func (c *carried) accepted(ev *evidence, guess bool) {
 	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
 	if guess && c.guess == 0 {
 		c.guess = ev.depth
+	}
+	if ev.entered && c.guess > 0 {
+		c.gap, c.guess = cmp.Or(c.gap, c.guess), 0
 	}
 	c.scannedInRow++
 	if !ev.scans {
@@ -137,10 +147,11 @@ func (c *carried) waits() { c.waited++ }
 // guessed returns the reason for which the end of a stack is not trusted, "" if
 // it is.
 func (c *carried) guessed() string {
-	if c.guess == 0 {
+	frame := cmp.Or(c.gap, c.guess)
+	if frame == 0 {
 		return ""
 	}
-	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", c.guess)
+	return fmt.Sprintf("frame %d was only guessed, so that callers may be missing", frame)
 }
 
 // gather collects the evidence for a step out of the last frame.
@@ -181,6 +192,7 @@ func (ev *evidence) gatherCaller(w *walker) {
 	ev.outside = ev.mappings && t.outside(ev.pc)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
+	case ev.entered:
 	case kind == unwind.KindReturn:
 		ev.misplacedGoexit = ev.caller.known && ev.caller.isGoexit(ev.pc) && w.stacks.belowTop(ev.callerSP)
 		ev.call = w.asm.calls.of(w.code, ev)

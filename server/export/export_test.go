@@ -85,6 +85,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextGroup: one row stands for the frames of a group, with what is said of each, once.
+func TestTextGroup(t *testing.T) {
+	const group = "wazero: generated code, 3 frames without names"
+	frame := func(pc uint64, trust unwind.Trust, note string) unwind.Frame {
+		return unwind.Frame{PC: ret(pc), Trust: trust, Strategy: "fpwalk", Group: group, Notes: []string{note}, Rule: "cfa=rbp+16", DelveFrame: -1}
+	}
+	s := unwind.Stack{Thread: 1, Stop: unwind.End, Frames: []unwind.Frame{
+		frame(0x1000, unwind.TrustFramePointer, "first"), frame(0x2000, unwind.TrustScan, "other"), frame(0x3000, unwind.TrustFramePointer, "other"),
+		{PC: ret(0x4000), Trust: unwind.TrustCFI, Strategy: "gopclntab", Function: "main.main", DelveFrame: -1},
+	}}
+	want := `thread 1
+    #  trust  strategy   pc      function                                        where
+  0-2  scan   fpwalk     0x1000  wazero: generated code, 3 frames without names
+        note: first
+        note: other
+    3  cfi    gopclntab  0x4000  main.main
+  end
+`
+	if got := text(t, export.TextOptions{}, s); !slices.Equal(strings.Fields(got), strings.Fields(want)) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := text(t, export.TextOptions{Verbose: true}, s); strings.Count(got, group) != 3 || strings.Count(got, "rule: cfa=rbp+16") != 3 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestTextOptions(t *testing.T) {
 	o := export.TextOptions{Verbose: true, SegmentName: func(_ *unwind.Stack, segment int) string {
 		return []string{"goroutine stack", "system\x1b[2J stack"}[segment]

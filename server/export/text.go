@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -141,10 +142,15 @@ func (t *table) stack(s *unwind.Stack) {
 	if len(rows) > 0 {
 		t.row(titles, width, [columns]style{dim, dim, dim, dim, dim, dim})
 	}
-	for i := range s.Frames {
-		f := &s.Frames[i]
+	for i, n := 0, 0; i < len(s.Frames); i += n {
 		if i > 0 {
-			t.segment(s, s.Frames[i-1].Segment, f.Segment)
+			t.segment(s, s.Frames[i-1].Segment, s.Frames[i].Segment)
+		}
+		n = t.sameRow(s.Frames[i:])
+		f := together(s.Frames[i : i+n])
+		if n > 1 {
+			rows[i][colIndex] = fmt.Sprintf("%d-%d", i, i+n-1)
+			rows[i][colTrust] = f.Trust.String()
 		}
 		t.row(rows[i], width, [columns]style{colTrust: trustStyle(f.Trust), colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)
@@ -153,6 +159,30 @@ func (t *table) stack(s *unwind.Stack) {
 		t.line(dim, "  note: %s", Clean(n))
 	}
 	t.stop(s)
+}
+
+// sameRow is how many frames the next row stands for.
+func (t *table) sameRow(frames []unwind.Frame) (n int) {
+	for n = 1; n < len(frames) && !t.Verbose && frames[n].SameRow(&frames[n-1]); n++ {
+	}
+	return n
+}
+
+// together makes one frame of those that a row stands for: with the trust of the weakest, and
+// with what is to be said of each, once.
+func together(frames []unwind.Frame) *unwind.Frame {
+	f := frames[0]
+	for i := range frames[1:] {
+		other := &frames[1+i]
+		f.Trust = min(f.Trust, other.Trust)
+		f.Rejected = append(slices.Clip(f.Rejected), other.Rejected...)
+		for _, n := range other.Notes {
+			if !slices.Contains(f.Notes, n) {
+				f.Notes = append(slices.Clip(f.Notes), n)
+			}
+		}
+	}
+	return &f
 }
 
 // segment marks that the stack goes on elsewhere. A segment that is not known is

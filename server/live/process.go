@@ -22,13 +22,12 @@ import (
 // the process has loaded and what was read of it, so that a later stop costs no
 // more than what has changed. It is not safe for concurrent use.
 type Process struct {
-	session *delve.Session // nil for one that others may let run
-	source  Source
-	place   place
-	files   codemap.Files
-	// generated names code outside of images.
-	generated codemap.Generated
-	last      *loaded // at the last stop that was looked at
+	session   *delve.Session // nil for one that others may let run
+	source    Source
+	place     place
+	files     codemap.Files
+	generated codemap.Generated // code outside of images
+	last      *loaded           // at the last stop that was looked at
 }
 
 // loaded is what a process has mapped at a stop. It is not changed once it is
@@ -39,7 +38,7 @@ type loaded struct {
 	executable, writable unwind.RangeSet
 	images               *imagemap.ImageMap
 	code                 *codemap.Map
-	generatedErr         error // what of the names of generated code could not be read
+	generatedErr         error // what of generated code could not be read
 }
 
 // NewProcess makes a Process of a session.
@@ -126,7 +125,7 @@ func (p *Process) Read(record bool) (*View, error) {
 func (l *loaded) notes() []string {
 	out := l.code.Notes()
 	if l.generatedErr != nil {
-		out = append(out, "names of generated code: "+strings.ReplaceAll(l.generatedErr.Error(), "\n", "; "))
+		out = append(out, l.generatedErr.Error())
 	}
 	return out
 }
@@ -167,23 +166,23 @@ func (p *Process) load() (*loaded, error) {
 	} else {
 		now.code = codemap.New(p.source.Arch(), now.images, open)
 	}
-	p.nameGenerated(now)
+	p.addGenerated(now)
 	p.files.Sweep()
 	p.source.KnowCode(now.code.CodeOf)
 	return now, nil
 }
 
-// nameGenerated names code that the process has generated, where there is any. What
-// cannot be read of it costs names only.
-func (p *Process) nameGenerated(now *loaded) {
-	if !anonymousCode(now.maps) {
-		return
+// addGenerated adds the code that the process has generated, where there is any. What
+// cannot be read costs that only.
+func (p *Process) addGenerated(now *loaded) {
+	pid, place := 0, p.place
+	if b, ok := place.(*behind); ok {
+		place = b.place
 	}
-	pid := 0
-	if r, ok := p.place.(running); ok {
+	if r, ok := place.(running); ok {
 		pid = r.Pid()
 	}
-	code, err := p.generated.Read(pid, unwind.ReaderAt{Memory: p.place.memory()}, now.code)
+	code, err := p.generated.Read(pid, now.maps, now.executable, unwind.ReaderAt{Memory: p.place.memory()}, now.code)
 	now.code, now.generatedErr = code, err
 }
 

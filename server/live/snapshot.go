@@ -21,6 +21,7 @@ func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapsh
 		}
 		lost = lost || img.Loaded != nil && (img.Loaded.File == imagemap.FileDeleted || img.Loaded.File == imagemap.FileReplaced)
 	}
+	v.loaded.code.Record(t.Executable, unwind.ReaderAt{Memory: v.recorder})
 	s := &snapshot.Snapshot{Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
 	for _, m := range v.loaded.maps {
 		s.Maps = append(s.Maps, snapshot.Map{Start: m.Start, End: m.End, Perm: m.Perm, Path: m.Path})
@@ -29,8 +30,8 @@ func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapsh
 		s.Images = append(s.Images, snapshotImage(img))
 	}
 	s.Threads = append(s.Threads, threads...)
-	if lost {
-		return s, nil // elsewhere there is no such file: the kernel alone has it
+	if lost || v.loaded.code.NamedByFiles() {
+		return s, nil // elsewhere there is no such file
 	}
 	answer := stackjson.FromStacks(t.Arch, stacks, false)
 	for i := range answer.Stacks {

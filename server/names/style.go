@@ -48,12 +48,15 @@ func (s Style) On(terminal bool) Style {
 	return StyleFull
 }
 
-// Frame names a frame: its function, else its [Offset].
+// Frame names a frame: its function, else its [Offset], else its group.
 func (s Style) Frame(f *unwind.Frame) string {
-	if f.Function != "" {
+	switch {
+	case f.Function != "":
 		return s.Show(f.Function)
+	case f.Image != "":
+		return Offset(f)
 	}
-	return Offset(f)
+	return f.Group
 }
 
 // Offset names a frame's code by its image and the offset in it, "" if in no image.

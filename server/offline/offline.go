@@ -15,9 +15,10 @@ import (
 // the next. It is not safe for concurrent use.
 type Opener struct {
 	// Root is the folder that absolute paths lie below; "" is "/".
-	Root  string
-	files codemap.Files
-	last  *codemap.Map // of the snapshot before
+	Root      string
+	files     codemap.Files
+	generated codemap.Generated
+	last      *codemap.Map // of the snapshot before
 }
 
 // FindDebugFiles says where separate debug files are looked for, below the root,
@@ -61,12 +62,17 @@ func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []unwind
 	if !known && len(s.Images) > 0 {
 		executable = code.Executable()
 	}
+	notes := code.Notes()
+	code, err = o.generated.Read(0, nil, executable, unwind.ReaderAt{Memory: memory}, code)
+	if err != nil {
+		notes = append(notes, err.Error())
+	}
 	in := &engine.Input{
 		Target: assembler.Target{
 			Arch: s.Arch, OS: s.OS, Order: s.Order(), Memory: memory,
 			Executable: executable, Writable: writable(s), Code: code, PACMask: s.PACMask,
 		},
-		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: code.Notes(), About: code.About(),
+		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: notes, About: code.About(),
 	}
 	return in, append([]unwind.Thread{}, s.Threads...), nil
 }

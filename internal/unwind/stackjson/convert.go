@@ -53,6 +53,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 		Rule:     f.Rule,
 		Inlined:  f.Inlined,
 		TailCall: f.TailCall,
+		Group:    f.Group,
 		Notes:    f.Notes,
 	}
 	if f.PC.Kind() == unwind.KindReturn {
@@ -137,6 +138,7 @@ func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {
 		Rule:       f.Rule,
 		Inlined:    f.Inlined,
 		TailCall:   f.TailCall,
+		Group:      f.Group,
 		Notes:      f.Notes,
 		Segment:    -1,
 		DelveFrame: -1,

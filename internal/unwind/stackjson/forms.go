@@ -97,6 +97,7 @@ type Frame struct {
 	Rule       string             `json:"rule,omitempty"` // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
 	Inlined    bool               `json:"inlined,omitempty"`
 	TailCall   bool               `json:"tailCall,omitempty"`
+	Group      string             `json:"group,omitempty"` // one row stands for all beside it with the same
 	DelveFrame *int               `json:"delveFrame,omitempty"`
 	Registers  map[string]Address `json:"registers,omitempty"` // by the architecture's names
 	Rejected   []Rejected         `json:"rejected,omitempty"`

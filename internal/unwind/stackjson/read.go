@@ -18,7 +18,7 @@ const (
 )
 
 var (
-	frameOptional = []string{"cfa", "sp", "fp", "function", "file", "line", "column", "image", "offset", "rule", "inlined", "tailCall",
+	frameOptional = []string{"cfa", "sp", "fp", "function", "file", "line", "column", "image", "offset", "rule", "inlined", "tailCall", "group",
 		"delveFrame", "registers", "rejected", "notes"}
 	frameRequired = []string{"index", "kind", "pc", "strategy", "trust"}
 
@@ -142,6 +142,8 @@ func (f *Frame) readField(r *jsonread.Reader, name string, as form) (err error) 
 		f.Trust, err = jsonread.Parse(r, parseTrust)
 	case "rule":
 		f.Rule, err = r.String()
+	case "group":
+		f.Group, err = r.String()
 	case "inlined":
 		f.Inlined, err = r.Bool()
 	case "tailCall":

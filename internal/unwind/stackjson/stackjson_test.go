@@ -75,6 +75,7 @@ func drawFrame(t *rapid.T, arch unwind.Arch) unwind.Frame {
 		Column:     rapid.IntRange(0, 1<<20).Draw(t, "column"),
 		Image:      names.Draw(t, "image"),
 		Inlined:    rapid.Bool().Draw(t, "inlined"),
+		Group:      rapid.String().Draw(t, "group"),
 		DelveFrame: rapid.IntRange(-1, 3).Draw(t, "delveFrame"),
 	}
 	f.Registers.Set(arch.PC(), f.PC.Raw())

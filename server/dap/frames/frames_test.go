@@ -3,6 +3,7 @@ package frames
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,24 @@ func TestShortName(t *testing.T) {
 		if got := shortName(full); got != want {
 			t.Errorf("%s becomes %s, want %s", full, got, want)
 		}
+	}
+}
+
+// TestRowsOfGroups: one row stands for the frames of a group, and no label lies within.
+func TestRowsOfGroups(t *testing.T) {
+	a := &assembled{stack: unwind.Stack{Stop: unwind.End}}
+	for i, group := range []string{"", "g", "g", "g", ""} {
+		trust := unwind.TrustCFI
+		if i == 2 || i == 3 {
+			trust = unwind.TrustScan
+		}
+		a.stack.Frames = append(a.stack.Frames, unwind.Frame{Group: group, Trust: trust})
+	}
+	if got, want := a.rows(debuggee.AnnotateLabels), []row{{frame: 0}, {frame: 1}, {frame: 4}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if name := frameName(&a.stack.Frames[1], names.StyleFull); name != "g" {
+		t.Errorf("%q", name)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// row is one row of a stack as the client shows it: a frame, or a label between
-// frames.
+// row is one row of a stack as the client shows it: a frame, the first frame of a group
+// that one row stands for, or a label between frames.
 type row struct {
 	frame int    // index into the stack's frames; of a label, of the frame after it
 	label string // "" for a frame
@@ -28,6 +28,10 @@ func (a *assembled) rows(annotate debuggee.Annotate) []row {
 	for i := range a.stack.Frames {
 		f := &a.stack.Frames[i]
 		w := weaknessOf(f.Trust)
+		if i > 0 && f.SameRow(&a.stack.Frames[i-1]) {
+			weakness = w
+			continue
+		}
 		if w > weakness && annotate == debuggee.AnnotateLabels {
 			out = append(out, row{i, fmt.Sprintf("-- %s --", evidence(f))})
 		}

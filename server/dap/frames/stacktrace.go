@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 )
 
 // OnStackTrace answers with the assembled stack. Delve is asked first: that it
@@ -86,6 +87,23 @@ func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Pag
 	return nil
 }
 
+// assembleRows returns a stack with more than so many rows, if it has them: one row may stand
+// for many frames.
+func (s *Stacks) assembleRows(ctx context.Context, v *view, th delve.Thread, count int, delveKnows bool) (*assembled, []row, error) {
+	for frames := count; ; frames = min(2*frames, MaxRows) {
+		a, err := s.assemble(ctx, v, th, frames, delveKnows)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := a.rows(s.program.Config.Get().Annotate)
+		last := len(a.stack.Frames) - 1
+		grouped := last >= 0 && (len(rows) <= last || a.stack.Frames[last].Group != "")
+		if !grouped || len(rows) > count || !a.stack.DepthLimited || frames >= MaxRows {
+			return a, rows, nil
+		}
+	}
+}
+
 // stackPage returns the rows that a request asks for, as the body of a response.
 func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, error) {
 	shown := s.program.Config.Get()
@@ -94,11 +112,10 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.assemble(ctx, v, th, last, known)
+	a, rows, err := s.assembleRows(ctx, v, th, last, known)
 	if err != nil {
 		return nil, err
 	}
-	rows := a.rows(shown.Annotate)
 	total := len(rows)
 	if a.stack.DepthLimited {
 		total += shown.Depth

@@ -36,7 +36,7 @@ func TestReadStacks(t *testing.T) {
 		}
 		first, second := docs[0], docs[1]
 		frames := []cbf.Frame{{Kind: cbf.PC, Address: 0x1010}, {Kind: cbf.RA, Address: 0x1020}}
-		calls := [][]document.Call{{{"in", "a.c", 3}, {"out", "a.c", 7}}, nil}
+		calls := [][]document.Call{{{Function: "in", File: "a.c", Line: 3}, {Function: "out", File: "a.c", Line: 7}}, nil}
 		if first.Err != nil || !reflect.DeepEqual(first.Frames, frames) || !reflect.DeepEqual(first.Calls, calls) || !first.Complete || first.WordSize != cbf.Word64 {
 			t.Errorf("%s: %+v", what, first)
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/internal/jit"
 	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -21,7 +21,8 @@ type Map struct {
 	arch      unwind.Arch
 	images    []*image
 	regions   []region   // sorted, without overlaps
-	generated *jit.Names // of code outside of images; nil where nothing names it
+	generated *generated // code outside of images; nil where nothing is known of any
+	base      *Map       // this map without generated code, nil if it has none
 }
 
 // image is an image, bound to where it is loaded.
@@ -31,6 +32,10 @@ type image struct {
 	bias  uint64        // what is added to addresses in the file
 	file  *symbols.File // nil where err says why
 	err   error
+	// generated marks code that no file was loaded for; frames is its .eh_frame if it has
+	// no file of its own.
+	generated bool
+	frames    unwind.Section
 }
 
 // start is the image's lowest address, which offsets count from, as in image maps: a
@@ -62,6 +67,9 @@ func (m *Map) Arch() unwind.Arch { return m.arch }
 // Next is the map at a later stop. Images that are still what they were are
 // shared with this map; if all are, it is this map itself.
 func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
+	if m.base != nil {
+		m = m.base // what was generated may be other code now
+	}
 	next := &Map{arch: m.arch, images: make([]*image, 0, images.Len())}
 	for i, img := range images.All() {
 		bound := &image{Image: img, place: img.Base}
@@ -76,15 +84,21 @@ func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
 		next.images = append(next.images, m.known(bound, i))
 	}
 	if slices.Equal(next.images, m.images) {
-		return m.withNames(nil) // what was generated may be other code now
+		return m
 	}
-	for _, img := range next.images {
+	next.bind()
+	return next
+}
+
+// bind sorts the images' code.
+func (m *Map) bind() {
+	m.regions = nil
+	for _, img := range m.images {
 		for _, r := range img.executable() {
-			next.regions = append(next.regions, region{r, img})
+			m.regions = append(m.regions, region{r, img})
 		}
 	}
-	sort.Slice(next.regions, func(i, j int) bool { return next.regions[i].Start < next.regions[j].Start })
-	return next
+	sort.Slice(m.regions, func(i, j int) bool { return m.regions[i].Start < m.regions[j].Start })
 }
 
 // known returns the image that the map has already if it is the same, which lies
@@ -150,20 +164,14 @@ func (m *Map) at(addr uint64) (*image, bool) {
 func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 	img, ok := m.at(uint64(at))
 	if !ok || img.file == nil {
+		if c, ok := m.generated.function(uint64(at)); ok {
+			return assembler.Function{Name: c.Name, Start: c.Start, End: c.End, Exact: true}, true
+		}
 		return assembler.Function{}, false
 	}
 	vaddr := uint64(at) - img.bias
-	if table := img.file.GoTable(); table != nil {
-		if fn, ok := table.Func(vaddr); ok && fn.HasTables() {
-			out := assembler.Function{
-				Name: fn.Name(), Start: fn.Entry + img.bias, End: fn.End + img.bias,
-				Exact: true, Go: true, Outermost: fn.Flag.TopFrame(), Asm: fn.Flag.Asm(),
-			}
-			if delta, ok := fn.SPDelta(vaddr); ok {
-				out.SPDelta, out.HasSPDelta = int64(delta), true
-			}
-			return out, true
-		}
+	if fn, ok := img.goFunction(vaddr); ok {
+		return fn, true
 	}
 	b, ok := img.file.FunctionBounds(vaddr)
 	if !ok {
@@ -171,12 +179,41 @@ func (m *Map) Function(at unwind.LookupAddr) (assembler.Function, bool) {
 	}
 	out := assembler.Function{
 		Start: b.Start + img.bias, End: b.End + img.bias, Exact: b.Exact, Name: b.Name,
-		Outermost: b.Start == img.file.EntryPoint() || threadStarts[b.Name] && isLibc(img.Path),
+		Outermost: !img.generated && (b.Start == img.file.EntryPoint() || threadStarts[b.Name] && isLibc(img.Path)),
 	}
 	if b.Whole != 0 {
 		out.Whole = b.Whole + img.bias
 	}
 	return out, true
+}
+
+// goFunction returns the function of Go's that an address in the file lies in.
+func (i *image) goFunction(vaddr uint64) (out assembler.Function, ok bool) {
+	table := i.goTable()
+	if table == nil {
+		return out, false
+	}
+	fn, ok := table.Func(vaddr)
+	if !ok || !fn.HasTables() {
+		return out, false
+	}
+	out = assembler.Function{
+		Name: fn.Name(), Start: fn.Entry + i.bias, End: fn.End + i.bias,
+		Exact: true, Go: true, Outermost: fn.Flag.TopFrame(), Asm: fn.Flag.Asm(),
+	}
+	if delta, ok := fn.SPDelta(vaddr); ok {
+		out.SPDelta, out.HasSPDelta = int64(delta), true
+	}
+	return out, true
+}
+
+// goTable is the table of Go's functions, nil if there is none. Generated code has none
+// that counts.
+func (i *image) goTable() *gotab.Table {
+	if i.file == nil || i.generated {
+		return nil
+	}
+	return i.file.GoTable()
 }
 
 // threadStarts are the functions that the C library starts threads in (glibc:
@@ -223,11 +260,11 @@ func (m *Map) Complete(at unwind.LookupAddr) bool {
 	return ok && img.file != nil && img.file.Complete()
 }
 
-// Find returns the addresses of functions with that name, in any image.
+// Find returns the addresses of functions with that name, in any image that was loaded.
 func (m *Map) Find(name string) []uint64 {
 	var out []uint64
 	for _, img := range m.images {
-		if img.file != nil {
+		if img.file != nil && !img.generated {
 			for _, vaddr := range img.file.Find(name) {
 				out = append(out, vaddr+img.bias)
 			}
@@ -262,7 +299,7 @@ func (m *Map) Keys() []any {
 func (m *Map) Section(i int, name string) (unwind.Section, bool) {
 	img := m.images[i]
 	if img.file == nil {
-		return unwind.Section{}, false
+		return img.frames, img.frames.Name == name
 	}
 	c, ok := img.file.Section(name)
 	if !ok {
@@ -288,10 +325,7 @@ func (m *Map) Executable() unwind.RangeSet {
 func (m *Map) GoRanges() unwind.RangeSet {
 	var ranges []unwind.Range
 	for _, img := range m.images {
-		if img.file == nil {
-			continue
-		}
-		if table := img.file.GoTable(); table != nil {
+		if table := img.goTable(); table != nil {
 			start, end := table.Bounds()
 			ranges = append(ranges, unwind.Range{Start: start + img.bias, End: end + img.bias})
 		}

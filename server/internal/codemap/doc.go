@@ -7,4 +7,8 @@
 // deleted or replaced since, what the kernel has kept is read, or memory
 // ([LostFileError]); one of another build ([BuildError]) or written to since is not
 // used. The user is told.
+//
+// Code that the process has generated ([Generated]) becomes images too, in executable
+// memory that no file was loaded to: what the process has registered or dumped describes
+// it, and never what a file was loaded for.
 package codemap

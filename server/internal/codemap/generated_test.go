@@ -22,6 +22,9 @@ func nameAt(m *Map, addr uint64) string {
 	return stack.Frames[0].Function
 }
 
+// someCode is the executable memory of tests.
+var someCode = unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x2000}, unwind.Range{Start: 0x7000000, End: 0x7001000})
+
 // TestPerfMap: this process's own perf map names what lies in no image, anew when
 // it has grown.
 func TestPerfMap(t *testing.T) {
@@ -32,7 +35,7 @@ func TestPerfMap(t *testing.T) {
 	m := None(unwind.AMD64)
 	read := func() *Map {
 		t.Helper()
-		m, err := g.Read(os.Getpid(), bytes.NewReader(nil), m)
+		m, err := g.Read(os.Getpid(), nil, someCode, bytes.NewReader(nil), m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +110,7 @@ func TestRegistered(t *testing.T) {
 	}
 	m := New(unwind.AMD64, images, func(*imagemap.Image) (*symbols.File, error) { return library, nil })
 	var g Generated
-	named, err := g.Read(0, bytes.NewReader(memory), m)
+	named, err := g.Read(0, nil, someCode, bytes.NewReader(memory), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +121,14 @@ func TestRegistered(t *testing.T) {
 		t.Errorf("the map from before has the name %q", name)
 	}
 	put(memory[bias+vaddr+16:], 0) // unregistered
-	if named, err = g.Read(0, bytes.NewReader(memory), named); err != nil {
+	if named, err = g.Read(0, nil, someCode, bytes.NewReader(memory), named); err != nil {
 		t.Fatal(err)
 	}
 	if name := nameAt(named, 0x7000005); name != "" {
 		t.Errorf("unregistered: %q", name)
 	}
 	put(memory[bias+vaddr+16:], 1<<40)
-	if _, err = g.Read(0, bytes.NewReader(memory), m); err == nil {
+	if _, err = g.Read(0, nil, someCode, bytes.NewReader(memory), m); err == nil {
 		t.Error("a list that leads nowhere is no error")
 	}
 }

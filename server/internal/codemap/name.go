@@ -39,6 +39,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 		callee = f.PC
 	}
 	stack.Frames = slices.Clip(out)
+	m.group(stack.Frames)
 }
 
 // tailCalls returns the functions between a frame and the one before, which that has
@@ -138,13 +139,13 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 // naming looks an address up for a frame whose PC is pc.
 func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	img, ok := m.at(uint64(at))
-	if !ok {
-		if s, ok := m.generated.Find(uint64(at)); ok {
-			n.call.function = s.Name
-		}
+	if !ok || img.generated && img.file == nil {
+		n.call = m.generated.call(uint64(at))
 		return n
 	}
-	n.image = img
+	if !img.generated {
+		n.image = img
+	}
 	if img.file == nil {
 		return n
 	}
@@ -153,6 +154,9 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	n.whole = len(calls) > 0 && calls[0].Described && (!img.file.IsGo(vaddr) || !img.file.HasDWARF())
 	for i, c := range calls {
 		one := call{c.Name(pc - img.bias), c.File, c.Line, c.Column}
+		if img.generated { // the process may say anything
+			one.function, one.file = clip(one.function), clip(one.file)
+		}
 		if i+1 == len(calls) {
 			n.call = one
 		} else {
@@ -160,4 +164,10 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 		}
 	}
 	return n
+}
+
+// clip bounds a name.
+func clip(name string) string {
+	const most = 4096 // bytes
+	return name[:min(len(name), most)]
 }

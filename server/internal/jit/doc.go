@@ -5,5 +5,5 @@
 //
 // The decoders know nothing of processes: they read bytes, or memory through an
 // [io.ReaderAt]. Everything may have been left by another process, cut off, or
-// written to meanwhile: it names code, it proves nothing.
+// written to meanwhile. All that is read is bounded, and an error comes with what was good.
 package jit

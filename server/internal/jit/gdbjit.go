@@ -34,10 +34,10 @@ var errDescriptor = errors.New("JIT descriptor")
 // ReadDescriptor lists what is registered, by the variable __jit_debug_descriptor at
 // addr: version, action (u32), then pointers to the relevant and the first entry.
 // An entry has pointers to the next, the previous and the file, and the file's
-// size (u64). With an error, what was found before comes too: the process may have
-// been changing the list.
+// size (u64). An entry that is being removed does not count. With an error, what was
+// found before comes too: the process may have been changing the list.
 func ReadDescriptor(memory io.ReaderAt, addr uint64, l Layout) ([]Registered, error) {
-	at, err := l.first(memory, addr)
+	at, removed, err := l.first(memory, addr)
 	if err != nil {
 		return nil, fmt.Errorf("%w at %#x: %w", errDescriptor, addr, err)
 	}
@@ -55,24 +55,31 @@ func ReadDescriptor(memory io.ReaderAt, addr uint64, l Layout) ([]Registered, er
 			return out, fmt.Errorf("%w: entry at %#x: %w", errDescriptor, at, err)
 		}
 		r := Registered{l.pointer(entry[2*l.WordSize:]), l.Order.Uint64(entry[l.sizeOffset():])}
-		if r.valid() {
+		if r.valid() && at != removed {
 			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// first returns the address of the first entry, 0 for none.
-func (l Layout) first(memory io.ReaderAt, addr uint64) (uint64, error) {
+// unregister is the action that removes the relevant entry (JIT_UNREGISTER_FN).
+const unregister = 2
+
+// first returns the address of the first entry, and of one that is being removed; 0 for
+// none.
+func (l Layout) first(memory io.ReaderAt, addr uint64) (first, removed uint64, err error) {
 	head := make([]byte, 8+2*l.WordSize)
 	if err := readAt(memory, addr, head); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	version := l.Order.Uint32(head)
 	if version != 1 && !allZero(head) { // zeros: not initialised yet
-		return 0, fmt.Errorf("version %d", version)
+		return 0, 0, fmt.Errorf("version %d", version)
 	}
-	return l.pointer(head[8+l.WordSize:]), nil
+	if l.Order.Uint32(head[4:]) == unregister {
+		removed = l.pointer(head[8:])
+	}
+	return l.pointer(head[8+l.WordSize:]), removed, nil
 }
 
 // sizeOffset is where an entry has the file's size.

@@ -3,19 +3,39 @@ package jit
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sort"
+
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Code is a function in a jitdump.
 type Code struct {
 	Symbol
 	Index  uint64 // tells versions of one function apart
-	Bytes  []byte // its instructions as they were generated
 	Unwind Unwind
-	Lines  []Line // in the order of the file
+	Lines  []Line // by address
+}
+
+// Frames is where the function's .eh_frame counts from: code generators write it for the
+// place behind the code, at a multiple of 8, as perf inject does.
+func (c *Code) Frames() unwind.Section {
+	const align = 8
+	return unwind.Section{Name: ".eh_frame", Addr: c.Start + (c.End-c.Start+align-1)&^(align-1), Data: c.Unwind.Frame}
+}
+
+// LineAt returns the line that an instruction belongs to, the zero Line for none.
+func (c *Code) LineAt(addr uint64) Line {
+	i := sort.Search(len(c.Lines), func(i int) bool { return c.Lines[i].Addr > addr })
+	if i == 0 {
+		return Line{}
+	}
+	return c.Lines[i-1]
 }
 
 // Unwind is the unwind information of one function: an .eh_frame_hdr and an
@@ -63,7 +83,7 @@ const (
 
 // Bounds on a jitdump, in bytes.
 const (
-	maxDump   = 1 << 30
+	maxDump   = 256 << 20
 	maxRecord = 64 << 20
 )
 
@@ -177,9 +197,6 @@ func (d *dumpReader) load(body []byte) error {
 		return fmt.Errorf("%w: code at %#x of %#x bytes", errDump, addr, size)
 	}
 	c := Code{Symbol: Symbol{addr, addr + size, string(body[fixed:][:min(end, maxName)])}, Index: d.order.Uint64(body[32:])}
-	if code := body[fixed+end+1:]; uint64(len(code)) >= size {
-		c.Bytes = code[:size]
-	}
 	c.Unwind, d.unwind = d.unwind, Unwind{}
 	c.Lines = d.lines[addr]
 	delete(d.lines, addr)
@@ -248,6 +265,7 @@ func (d *dumpReader) debugInfo(body []byte) error {
 		out = append(out, Line{d.order.Uint64(rest), file, int(int32(d.order.Uint32(rest[8:])))})
 		rest = rest[entry+end+1:]
 	}
+	slices.SortStableFunc(out, func(a, b Line) int { return cmp.Compare(a.Addr, b.Addr) })
 	d.lines[addr] = out
 	return nil
 }

@@ -57,8 +57,14 @@ func TestDump(t *testing.T) {
 			t.Errorf("%v: %v", order, d.Symbols())
 		}
 		first := d.Code[0]
-		if string(first.Bytes) != "\x90\x90\x90\xc3" || string(first.Unwind.Frame) != "eh_frame" || string(first.Unwind.Header) != "hdr." {
+		if string(first.Unwind.Frame) != "eh_frame" || string(first.Unwind.Header) != "hdr." {
 			t.Errorf("%v: %+v", order, first)
+		}
+		if f := first.Frames(); f.Addr != 0x1008 || string(f.Data) != "eh_frame" {
+			t.Errorf("%v: %+v", order, f)
+		}
+		if at := []Line{first.LineAt(0xfff), first.LineAt(0x1001), first.LineAt(0x1003)}; at[0] != (Line{}) || at[1].Line != 10 || at[2].File != "b.js" {
+			t.Errorf("%v: %v", order, at)
 		}
 		if want := []Line{{0x1000, "a.js", 10}, {0x1002, "a.js", 11}, {0x1003, "b.js", 2}}; !reflect.DeepEqual(first.Lines, want) {
 			t.Errorf("%v: %v", order, first.Lines)

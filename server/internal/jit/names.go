@@ -26,8 +26,9 @@ type piece struct {
 }
 
 // NewNames takes symbols in the order in which they were written: of those that
-// overlap the later one counts, as the code there was generated later. Symbols
-// without an address range do not count.
+// overlap the later one counts, as the code there was generated later. (Both files are
+// appended to; jit-interface.txt does not say which line counts.) Symbols without an
+// address range do not count.
 func NewNames(symbols []Symbol) *Names {
 	n := &Names{symbols: symbols}
 	order := make([]int, 0, len(symbols))
@@ -74,14 +75,35 @@ func (n *Names) add(p piece) {
 
 // Find returns the symbol that an address lies in.
 func (n *Names) Find(addr uint64) (Symbol, bool) {
-	if n == nil {
+	i, ok := n.Index(addr)
+	if !ok {
 		return Symbol{}, false
 	}
+	return n.symbols[i], true
+}
+
+// Index returns which symbol an address lies in, in the order that they were given in.
+func (n *Names) Index(addr uint64) (symbol int, ok bool) {
+	if n == nil {
+		return 0, false
+	}
+	p, ok := n.piece(addr)
+	return p.symbol, ok
+}
+
+// Whole says whether a symbol is the last to name all of its range.
+func (n *Names) Whole(symbol int) bool {
+	s := n.symbols[symbol]
+	p, ok := n.piece(s.Start)
+	return ok && p == piece{s.Start, s.End, symbol}
+}
+
+func (n *Names) piece(addr uint64) (piece, bool) {
 	i := sort.Search(len(n.pieces), func(i int) bool { return n.pieces[i].end > addr })
 	if i == len(n.pieces) || addr < n.pieces[i].start {
-		return Symbol{}, false
+		return piece{}, false
 	}
-	return n.symbols[n.pieces[i].symbol], true
+	return n.pieces[i], true
 }
 
 // Len is the number of symbols.

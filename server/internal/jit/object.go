@@ -3,25 +3,28 @@ package jit
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
-
-	"github.com/clewdbg/clew/internal/elffile"
 )
 
-// Object is a registered ELF file. Its addresses are the process's: code
-// generators write them into the section headers.
+// Object is a registered ELF file as it was loaded. Code generators write the
+// addresses of loaded sections into the section headers.
 type Object struct {
-	Symbols []Symbol
-	Code    []Range // where its sections of code are
-	Frames  Range   // where its .eh_frame is; empty if there is none
+	// File is the file with its loaded sections as memory has them, with relocations
+	// applied to what is not loaded (DWARF), and with the values of symbols as addresses.
+	// No section in it has yet to be linked.
+	File []byte
+	Code []Range // where its sections of code are
 }
 
 // Range is the addresses Start to End, without End.
 type Range struct{ Start, End uint64 }
 
-// ReadObject reads a registered file from memory.
-func ReadObject(memory io.ReaderAt, r Registered) (*Object, error) {
+var errNoCode = errors.New("no section of code has an address")
+
+// ReadFile reads a registered file from memory, as it was registered.
+func ReadFile(memory io.ReaderAt, r Registered) ([]byte, error) {
 	if !r.valid() {
 		return nil, fmt.Errorf("file of JIT at %#x: %d bytes", r.Addr, r.Size)
 	}
@@ -33,74 +36,26 @@ func ReadObject(memory io.ReaderAt, r Registered) (*Object, error) {
 	if err := readAt(memory, r.Addr, raw); err != nil {
 		return nil, fmt.Errorf("file of JIT at %#x: %w", r.Addr, err)
 	}
-	o, err := parseObject(raw, r.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("file of JIT at %#x: %w", r.Addr, err)
-	}
-	return o, nil
+	return raw, nil
 }
 
-// parseObject reads the file that lies at addr.
-func parseObject(raw []byte, addr uint64) (*Object, error) {
-	f, left, err := elffile.New(bytes.NewReader(raw), int64(len(raw)), int64(len(raw)))
+// Load makes an object of a registered file, which lies at addr and is not changed.
+func Load(memory io.ReaderAt, addr uint64, registered []byte) (*Object, error) {
+	l, err := newLinker(bytes.Clone(registered))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("file of JIT at %#x: %w", addr, err)
 	}
-	o := &Object{Code: codeOf(f), Frames: framesOf(f, addr)}
-	if left != nil {
-		return nil, left
-	}
-	for _, s := range elffile.Symbols(f, elf.SHT_SYMTAB) {
-		if fn, ok := objectSymbol(f, s); ok && len(o.Symbols) < maxSymbols {
-			o.Symbols = append(o.Symbols, fn)
+	o := &Object{File: l.raw}
+	for _, s := range l.Sections {
+		if loaded(s) && s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr+s.Size > s.Addr {
+			o.Code = append(o.Code, Range{s.Addr, s.Addr + s.Size})
 		}
 	}
+	if len(o.Code) == 0 {
+		return nil, fmt.Errorf("file of JIT at %#x: %w", addr, errNoCode)
+	}
+	if l.Type == elf.ET_REL {
+		l.link(memory)
+	}
 	return o, nil
-}
-
-func codeOf(f *elf.File) (out []Range) {
-	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr != 0 && s.Addr+s.Size > s.Addr {
-			out = append(out, Range{s.Addr, s.Addr + s.Size})
-		}
-	}
-	return out
-}
-
-// framesOf says where the .eh_frame is: where the section was loaded and
-// relocated to, or in the file itself, whose frames are written with final
-// addresses then (LuaJIT).
-func framesOf(f *elf.File, addr uint64) Range {
-	s := f.Section(".eh_frame")
-	if s == nil || s.Type == elf.SHT_NOBITS || s.Size == 0 || s.Size > maxFileSize {
-		return Range{}
-	}
-	start := s.Addr
-	if start == 0 {
-		start = addr + s.Offset
-	}
-	if start+s.Size < start {
-		return Range{}
-	}
-	return Range{start, start + s.Size}
-}
-
-// objectSymbol returns the function that a symbol names. In a relocatable file its
-// value counts from its section's start.
-func objectSymbol(f *elf.File, s elf.Symbol) (Symbol, bool) {
-	if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Name == "" || int(s.Section) <= 0 || int(s.Section) >= len(f.Sections) {
-		return Symbol{}, false
-	}
-	section := f.Sections[s.Section]
-	start, end := s.Value, section.Addr+section.Size
-	if f.Type == elf.ET_REL {
-		start += section.Addr
-	}
-	if s.Size > 0 {
-		end = min(end, start+s.Size)
-	}
-	if section.Addr == 0 || start < section.Addr || start >= end {
-		return Symbol{}, false
-	}
-	return Symbol{start, end, s.Name[:min(len(s.Name), maxName)]}, true
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -20,10 +21,16 @@ const (
 
 var errNotRegular = errors.New("not a regular file")
 
-// OpenRegular opens a file that anyone may have put where perf maps are looked for:
-// it waits for no writer, and refuses what is no regular file.
-func OpenRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// OpenRegular opens a file that anyone may have put where perf maps are looked for, below
+// the root of the process that it is of: no link leads out of that. It waits for no
+// writer, and refuses what is no regular file.
+func OpenRegular(root, path string) (*os.File, error) {
+	below, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close()
+	f, err := below.OpenFile(strings.TrimLeft(path, "/"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

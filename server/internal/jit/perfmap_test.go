@@ -77,15 +77,23 @@ func TestOpenRegular(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := OpenRegular(pipe); err == nil {
+	if f, err := OpenRegular("/", pipe); err == nil {
 		f.Close()
 		t.Error("a pipe was opened")
+	}
+	root := t.TempDir()
+	if err := os.Symlink("/etc/passwd", filepath.Join(root, "perf-3.map")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := OpenRegular(root, "/perf-3.map"); err == nil {
+		f.Close()
+		t.Error("a link led out of the root")
 	}
 	file := filepath.Join(t.TempDir(), "perf-2.map")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := OpenRegular(file)
+	f, err := OpenRegular("/", file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,252 @@
+package jit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+)
+
+// folder holds the clew under test.
+var folder string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if folder, err = os.MkdirTemp("", "clew-jit-"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(folder)
+		if out, err := exec.Command("go", "build", "-o", clewPath(), "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build clew: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+func clewPath() string { return filepath.Join(folder, "clew") }
+
+// run runs a command to its end; a stack that is truncated is no failure.
+func run(t testing.TB, name string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var out, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !(errors.As(err, &exit) && name == clewPath() && exit.ExitCode() == 3) {
+		t.Fatalf("%s %s: %v\n%s\n%s", name, strings.Join(args, " "), err, out.String(), messages.String())
+	}
+	return out.String(), messages.String()
+}
+
+// build builds a program of testdata.
+func build(t testing.TB, name string, flags ...string) string {
+	t.Helper()
+	testneed.CC(t)
+	program := filepath.Join(t.TempDir(), name)
+	cmd := exec.Command("go", append(append([]string{"build", "-o", program}, flags...), ".")...)
+	cmd.Dir = filepath.Join("testdata", name)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return program
+}
+
+// stackOf runs a program to its breakpoint, and returns the stack there and what the program has
+// written: numbers, one a line.
+func stackOf(t testing.TB, program ...string) (stackjson.Stack, []uint64) {
+	t.Helper()
+	stdout, stderr := run(t, clewPath(), append([]string{"stack", "--format", "json", "--"}, program...)...)
+	var answer stackjson.Answer
+	if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Stacks) != 1 {
+		t.Fatalf("%v: %s\n%s", err, stdout, stderr)
+	}
+	var numbers []uint64
+	for _, line := range strings.Fields(stderr) {
+		if n, err := strconv.ParseUint(line, 0, 64); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return answer.Stacks[0], numbers
+}
+
+// lineOf is the number of the line with a text in a file.
+func lineOf(t testing.TB, file, text string) int {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(strings.Split(string(source), "\n"), func(s string) bool { return strings.Contains(s, text) })
+	if i < 0 {
+		t.Fatalf("%s has no line with %q", file, text)
+	}
+	return i + 1
+}
+
+// TestRegisteredByLLVM: code that LLVM has compiled while the program runs, without
+// frame pointers, and registered with GDB's interface. Go calls it through C, and it calls
+// back.
+func TestRegisteredByLLVM(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	clang := testneed.Tool(t, "clang-14")
+	testneed.Tool(t, "lli-14")
+	code := filepath.Join(t.TempDir(), "code.ll")
+	const source = "testdata/code/code.c"
+	for _, dwarf := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		t.Run(dwarf, func(t *testing.T) {
+			run(t, clang, "-O2", dwarf, "-fomit-frame-pointer", "-emit-llvm", "-S", "-o", code, source)
+			program := build(t, "mcjit")
+			stack, record := stackOf(t, program, code)
+			if len(record) != 3 || stack.Stop != stackjson.StopEnd {
+				t.Fatalf("%x; %s: %s", record, stack.Stop, stack.Reason)
+			}
+			type row struct {
+				pc       uint64
+				function string
+				line     int
+				inlined  bool
+			}
+			want := []row{
+				{record[2], "twice", lineOf(t, source, "back(r) * 2"), true},
+				{record[2], "inner", lineOf(t, source, "twice(back, r)"), false},
+				{record[1], "outer", lineOf(t, source, "inner(back, r,"), false},
+			}
+			first := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return f.Function == "back" }) + 1
+			if first == 0 || len(stack.Frames) < first+4 {
+				t.Fatalf("%+v", stack.Frames)
+			}
+			for i, w := range want {
+				f := stack.Frames[first+i]
+				if got := (row{uint64(f.PC), f.Function, f.Line, f.Inlined}); got != w || f.Trust != stackjson.TrustCFI || filepath.Base(f.File) != "code.c" {
+					t.Errorf("%+v, want %+v", f, w)
+				}
+			}
+			if f := stack.Frames[first+3]; uint64(f.PC) != record[0] || !strings.HasSuffix(f.Function, "_Cfunc_run") {
+				t.Errorf("%+v, want the return address %#x", f, record[0])
+			}
+			if len(stack.Notes) > 0 {
+				t.Errorf("notes %q", stack.Notes)
+			}
+			// A snapshot holds what was registered.
+			snapshot := filepath.Join(t.TempDir(), "snapshot.json")
+			run(t, clewPath(), "stack", "--format", "snapshot", "-o", snapshot, "--", program, code)
+			run(t, clewPath(), "unwind", snapshot)
+		})
+	}
+}
+
+// hops returns the frames of generated code below the one named back, and demands that they
+// are the recorded ones and that nothing is missing up to Go.
+func hops(t testing.TB, stack *stackjson.Stack, record []uint64) []stackjson.Frame {
+	t.Helper()
+	first := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return f.Function == "back" }) + 1
+	n := len(record)
+	if first == 0 || n != 4 || len(stack.Frames) < first+n {
+		t.Fatalf("%x in %+v", record, stack.Frames)
+	}
+	frames := stack.Frames[first : first+n]
+	for i, f := range frames {
+		if uint64(f.PC) != record[n-1-i] {
+			t.Errorf("%+v, want %#x", f, record[n-1-i])
+		}
+	}
+	return frames[:n-1]
+}
+
+// TestDump: code without frame pointers that a jitdump describes, where the dump describes
+// what was there before, too.
+func TestDump(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	object := filepath.Join(t.TempDir(), "hop.o")
+	run(t, testneed.Tool(t, "gcc"), "-c", "-O2", "-fPIC", "-fomit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", object, "testdata/code/hop.c")
+	stack, record := stackOf(t, build(t, "dumps"), "dump", object, t.TempDir())
+	for i, f := range hops(t, &stack, record) {
+		hop := 2 - i
+		if f.Function != fmt.Sprintf("hop%d", hop) || f.File != "gen.src" || f.Line != 10*hop+1 || f.Trust != stackjson.TrustCFI {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+	if stack.Stop != stackjson.StopEnd || len(stack.Notes) > 0 {
+		t.Errorf("%s: %s; %q", stack.Stop, stack.Reason, stack.Notes)
+	}
+}
+
+// TestPerfMap: code with frame pointers that a perf map names, in which lines overlap: the
+// last one counts.
+func TestPerfMap(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	object := filepath.Join(t.TempDir(), "hop.o")
+	run(t, testneed.Tool(t, "gcc"), "-c", "-O2", "-fPIC", "-fno-omit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", object, "testdata/code/hop.c")
+	stack, record := stackOf(t, build(t, "dumps"), "perf", object)
+	for i, f := range hops(t, &stack, record) {
+		if f.Function != fmt.Sprintf("hop %d", 2-i) {
+			t.Errorf("frame %d: %+v", i, f)
+		}
+	}
+}
+
+// TestLies: whatever the list of registered files is, the stack comes, and it says once
+// what is wrong.
+func TestLies(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	program := build(t, "lies")
+	for how, want := range map[string]string{
+		"none": "", "cycle": "the list comes back", "nowhere": "entry at 0x123456789000", "long": "more than 65536 entries",
+		"huge": "(and 1 more of its descriptions)", "size": "", "version": "version 77",
+	} {
+		t.Run(how, func(t *testing.T) {
+			start := time.Now()
+			stack, _ := stackOf(t, program, how)
+			if stack.Stop != stackjson.StopEnd || len(stack.Frames) < 3 {
+				t.Errorf("%s: %s: %+v", stack.Stop, stack.Reason, stack.Frames)
+			}
+			notes := strings.Join(stack.Notes, "\n")
+			if want == "" && notes != "" || !strings.Contains(notes, want) || len(stack.Notes) > 1 || len(notes) > 1000 {
+				t.Errorf("%.2000q, want %q", notes, want)
+			}
+			t.Logf("%v", time.Since(start))
+		})
+	}
+}
+
+// TestMemoryImage: a library that is in memory only has its lines where the system lets its
+// file be read, else the stack says that names are missing.
+func TestMemoryImage(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	const source = "testdata/code/hop.c"
+	library := filepath.Join(t.TempDir(), "hop.so")
+	run(t, testneed.Tool(t, "gcc"), "-shared", "-g", "-O2", "-fPIC", "-fomit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", library, source)
+	stack, record := stackOf(t, build(t, "memfd"), library)
+	i := slices.IndexFunc(stack.Frames, func(f stackjson.Frame) bool { return f.Function == "back" }) + 1
+	if i == 0 || len(record) != 2 || stack.Stop != stackjson.StopEnd {
+		t.Fatalf("%x in %+v", record, stack)
+	}
+	f, notes := stack.Frames[i], strings.Join(stack.Notes, "\n")
+	if uint64(f.PC) != record[1] || f.Function != "hop" || f.Trust != stackjson.TrustCFI {
+		t.Errorf("%+v, want hop at %#x", f, record[1])
+	}
+	if os.Getuid() == 0 && f.Line != lineOf(t, source, "next + 1") || f.Line == 0 && !strings.Contains(notes, "names are missing") {
+		t.Errorf("%+v; notes %q", f, notes)
+	}
+}
