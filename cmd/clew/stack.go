@@ -202,7 +202,7 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 		if err == nil {
 			return result, nil
 		}
-		if n == attempts || !errors.Is(err, delve.ErrMoved) {
+		if n == attempts || !errors.Is(err, live.ErrMoved) {
 			return nil, failf("%v", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 )
 
 // Session is a local process under Delve's control. Its methods must not be
@@ -18,11 +19,11 @@ import (
 // concurrent use.
 type Session struct {
 	program
-	layout   *layout     // of the runtime's structures; nil where it is not known
-	noLayout int         // the number of images that were searched for it in vain
-	code     gocode.Code // of the runtime; nil until it is known
-	slots    slots       // where libraries keep their threads' g
-	paged    *paged      // of the prefetched stack, nil for none
+	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
+	noLayout int               // the number of images that were searched for it in vain
+	code     gocode.Code       // of the runtime; nil until it is known
+	slots    slots             // where libraries keep their threads' g
+	paged    *paged            // of the prefetched stack, nil for none
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,

@@ -31,9 +31,9 @@ type dumped struct {
 	executable string
 }
 
-func (d *dumped) maps() ([]byte, error) { return []byte(d.Maps()), nil }
-func (d *dumped) memory() unwind.Memory { return d.File }
-func (d *dumped) name() string          { return "the core file" }
+func (d *dumped) Maps() ([]byte, error) { return []byte(d.File.Maps()), nil }
+func (d *dumped) Memory() unwind.Memory { return d.File }
+func (d *dumped) Name() string          { return "the core file" }
 
 // path is where a file of the process's is now.
 func (d *dumped) path(path string) string {
@@ -43,13 +43,16 @@ func (d *dumped) path(path string) string {
 	return path
 }
 
-func (d *dumped) images(maps []byte) (*imagemap.ImageMap, error) {
-	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.File}, Open: d.open}
+func (d *dumped) Images(maps []byte) (*imagemap.ImageMap, error) {
+	return Capture(imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.File}, Open: d.open})
+}
+
+// Capture reads images of which parts may be missing: headers that are neither in
+// memory nor in a file here. An image is there as far as it is known, and its notes say
+// what is missing.
+func Capture(s imagemap.Source) (*imagemap.ImageMap, error) {
 	m, err := s.Capture()
-	var incomplete *imagemap.CaptureError
-	if m != nil && errors.As(err, &incomplete) {
-		// Headers that are neither in the core file nor on this machine. The image is
-		// there, as far as it is known, and its notes say what is missing.
+	if m != nil && errors.As(err, new(*imagemap.CaptureError)) {
 		err = nil
 	}
 	return m, err
@@ -77,7 +80,7 @@ func (d *dumped) open(path string) (*imagemap.File, error) {
 	return out, nil
 }
 
-func (d *dumped) opener(f *codemap.Files) codemap.Opener {
+func (d *dumped) Opener(f *codemap.Files) codemap.Opener {
 	open := f.Offline(func(path string) string {
 		if strings.HasPrefix(path, "[") { // [vdso]: in memory only
 			return ""

@@ -23,7 +23,7 @@ import (
 type Process struct {
 	session *delve.Session // nil for one that others may let run
 	source  Source
-	place   place
+	place   Place
 	files   codemap.Files
 	// generated names code outside of images.
 	generated codemap.Generated
@@ -46,28 +46,34 @@ func NewProcess(s *delve.Session) *Process {
 	return &Process{session: s, source: s, place: running{s}}
 }
 
-// place is where a process's address space is: in the system, or in a core file.
-type place interface {
-	// maps returns the text of /proc/PID/maps.
-	maps() ([]byte, error)
-	memory() unwind.Memory
-	images(maps []byte) (*imagemap.ImageMap, error)
-	opener(*codemap.Files) codemap.Opener
-	name() string // "process 4711"
+// New makes a Process of a source whose address space is at that place.
+func New(s Source, at Place) *Process { return &Process{source: s, place: at} }
+
+// Place is where a process's address space is: in the system, in a core file, or on
+// another machine.
+type Place interface {
+	// Maps returns the text of /proc/PID/maps. It is called first at each stop.
+	Maps() ([]byte, error)
+	Memory() unwind.Memory
+	Images(maps []byte) (*imagemap.ImageMap, error)
+	Opener(*codemap.Files) codemap.Opener
+	Name() string // "process 4711"
 }
+
+// Here is the place of a process on this machine.
+func Here(s Source) Place { return running{s} }
 
 // running is the place of a process that is there.
 type running struct{ Source }
 
-func (r running) maps() ([]byte, error) { return readMaps(r.Pid()) }
-func (r running) memory() unwind.Memory { return r.Memory() }
-func (r running) name() string          { return fmt.Sprintf("process %d", r.Pid()) }
+func (r running) Maps() ([]byte, error) { return readMaps(r.Pid()) }
+func (r running) Name() string          { return fmt.Sprintf("process %d", r.Pid()) }
 
-func (r running) images([]byte) (*imagemap.ImageMap, error) {
+func (r running) Images([]byte) (*imagemap.ImageMap, error) {
 	return imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
 }
 
-func (r running) opener(f *codemap.Files) codemap.Opener {
+func (r running) Opener(f *codemap.Files) codemap.Opener {
 	return f.Live(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
 }
 
@@ -86,16 +92,13 @@ func (p *Process) Read(record bool) (*View, error) {
 			return nil, err
 		}
 	}
-	if b, ok := p.place.(*behind); ok {
-		b.find()
-	}
 	now, err := p.load()
 	if err != nil {
 		return nil, err
 	}
 	p.last = now
 	v := &View{source: p.source, place: p.place, loaded: now}
-	var memory unwind.Memory = blocks.Over(p.place.memory())
+	var memory unwind.Memory = blocks.Over(p.place.Memory())
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
@@ -131,9 +134,9 @@ func (p *Process) View(record bool) (stop.View, error) {
 
 // load finds out what the process has mapped, as far as it is not known.
 func (p *Process) load() (*loaded, error) {
-	text, err := p.place.maps()
+	text, err := p.place.Maps()
 	if err != nil {
-		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.name(), err)
+		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.Name(), err)
 	}
 	now := &loaded{text: text}
 	if p.last != nil && bytes.Equal(text, p.last.text) {
@@ -143,14 +146,14 @@ func (p *Process) load() (*loaded, error) {
 	}
 	if p.last != nil && sameImages(now.maps, p.last.maps) && !anonymousCode(now.maps) {
 		now.images = p.last.images
-	} else if now.images, err = p.place.images(text); err != nil {
-		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
+	} else if now.images, err = p.place.Images(text); err != nil {
+		return nil, fmt.Errorf("read the images of %s: %w", p.place.Name(), err)
 	}
 	p.files.Arch = p.source.Arch()
 	if p.files.Ask == nil {
 		p.files.Ask = debugFiles()
 	}
-	open := p.place.opener(&p.files)
+	open := p.place.Opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {
@@ -172,7 +175,7 @@ func (p *Process) nameGenerated(now *loaded) {
 	if r, ok := p.place.(running); ok {
 		pid = r.Pid()
 	}
-	code, err := p.generated.Read(pid, unwind.ReaderAt{Memory: p.place.memory()}, now.code)
+	code, err := p.generated.Read(pid, unwind.ReaderAt{Memory: p.place.Memory()}, now.code)
 	now.code, now.generatedErr = code, err
 }
 

@@ -1,6 +1,7 @@
-package delve
+package remote
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -13,24 +14,27 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Remote is a program behind a headless Delve server that takes several
+// Program is a program behind a headless Delve server that takes several
 // connections; this is one, for JSON-RPC. The program has other clients: any of
-// them can resume it at any time. What was read of it between [Remote.Begin]
-// and [Remote.Still] belongs together if both succeed.
+// them can resume it at any time. What was read of it between [Program.Begin]
+// and [Program.Still] belongs together if both succeed.
 //
-// It is not safe for concurrent use, [Remote.Selected] and [Remote.Close] apart.
-type Remote struct {
+// It is not safe for concurrent use, [Program.Selected] and [Program.Close] apart.
+type Program struct {
 	server
 	elsewhere
 	conn net.Conn
 	arch unwind.Arch
 	pid  int
-
+	// several says that the server takes several connections.
 	several bool
 
 	seen   seen    // since Begin
@@ -38,9 +42,9 @@ type Remote struct {
 
 	code gocode.Code // of the runtime; nil until it is told
 
-	mu       sync.Mutex // for:
-	layout   *layout    // of the runtime's structures; nil where it is not known
-	noLayout bool       // it is nowhere to be found
+	mu       sync.Mutex        // for:
+	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
+	noLayout bool              // it is nowhere to be found
 }
 
 // server asks the Delve server, and remembers nothing.
@@ -49,14 +53,14 @@ type server struct{ client *rpc2.RPCClient }
 // elsewhere answers what is the same for every program of another process's Delve.
 type elsewhere struct{}
 
-// RemoteError says why a program behind a Delve server cannot be looked at.
-type RemoteError struct {
+// Error says why a program behind a Delve server cannot be looked at.
+type Error struct {
 	What string
 	Err  error
 }
 
 // Error says what failed.
-func (e *RemoteError) Error() string {
+func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.What
 	}
@@ -64,48 +68,39 @@ func (e *RemoteError) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *RemoteError) Unwrap() error { return e.Err }
-
-var (
-	// ErrRunning says that the program runs, perhaps because another client let it.
-	ErrRunning = errors.New("the program is running; stop it first (dlv connect: halt; an editor: pause)")
-	// ErrMoved says that the program has run, or was changed, since it was looked at.
-	ErrMoved = errors.New("another client has let the program run, or has changed it")
-	// ErrRecorded says that there is no process.
-	ErrRecorded = errors.New("it debugs a core file or a recording")
-)
+func (e *Error) Unwrap() error { return e.Err }
 
 // connectPatience is the time that a server has to answer first. It does so at
 // once, whatever its program does, or never.
 const connectPatience = 10 * time.Second
 
-// Connect begins to speak with the server at the other end of a connection. The
-// program need not stand still for that.
-func Connect(conn net.Conn) (*Remote, error) {
+// Connect begins to speak with the server at the other end of a connection, and
+// closes it where that fails or ctx ends before. The program need not stand still.
+func Connect(ctx context.Context, conn net.Conn) (*Program, error) {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	_ = conn.SetDeadline(time.Now().Add(connectPatience))
 	defer func() { _ = conn.SetDeadline(time.Time{}) }()
-	r := &Remote{conn: conn, server: server{rpc2.NewClientFromConn(conn)}}
-	state, err := r.client.GetStateNonBlocking()
+	p := &Program{conn: conn, server: server{rpc2.NewClientFromConn(conn)}}
+	state, err := p.client.GetStateNonBlocking()
 	if err != nil {
-		return nil, &RemoteError{"no headless Delve server answers there (dlv dap is not one)", err}
+		err = &Error{"no headless Delve server answers there (dlv dap is not one)", err}
+	} else if v := p.client.GetVersion(); v.Backend == "core" || v.Backend == "rr" {
+		err = &Error{"the Delve server", live.ErrRecorded}
 	}
-	r.several = r.client.IsMulticlient()
-	if v := r.client.GetVersion(); v.Backend == "core" || v.Backend == "rr" {
-		return nil, &RemoteError{"the Delve server", ErrRecorded}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
 	}
-	r.pid = state.Pid
-	return r, nil
+	p.pid, p.several = state.Pid, p.client.IsMulticlient()
+	return p, nil
 }
-
-// Conn is the connection to the server.
-func (r *Remote) Conn() net.Conn { return r.conn }
 
 // Several says whether the server takes several connections. One that does not
 // ends with this one.
-func (r *Remote) Several() bool { return r.several }
+func (p *Program) Several() bool { return p.several }
 
 // Close closes the connection. The program and the server go on.
-func (r *Remote) Close() error { return r.conn.Close() }
+func (p *Program) Close() error { return p.conn.Close() }
 
 // Live says that it is a process.
 func (elsewhere) Live() bool { return true }
@@ -120,90 +115,90 @@ func (elsewhere) Planted() []lifeline.Patch { return nil }
 func (elsewhere) PrefetchStack(int64, int) (release func()) { return func() {} }
 
 // Pid is the process's ID, on the server's machine.
-func (r *Remote) Pid() int { return r.pid }
+func (p *Program) Pid() int { return p.pid }
 
-// Arch is the target's architecture. It is known after [Remote.Begin].
-func (r *Remote) Arch() unwind.Arch { return r.arch }
+// Arch is the target's architecture. It is known after [Program.Begin].
+func (p *Program) Arch() unwind.Arch { return p.arch }
 
 // OS is Linux: images of other systems are not found.
-func (r *Remote) OS() string { return "linux" }
+func (p *Program) OS() string { return "linux" }
 
 // KnowCode tells where to find the code of Go's runtime.
-func (r *Remote) KnowCode(code gocode.Code) { r.code = code }
+func (p *Program) KnowCode(code gocode.Code) { p.code = code }
 
 // Begin begins to read the program at this stop, and drops what was read before.
-func (r *Remote) Begin() error {
-	state, err := r.state()
+func (p *Program) Begin() error {
+	state, err := p.state()
 	if err != nil {
 		return err
 	}
-	if state.Pid != r.pid { // started anew
-		r.pid = state.Pid
-		r.mu.Lock()
-		r.layout, r.noLayout = nil, false
-		r.mu.Unlock()
+	if state.Pid != p.pid { // started anew
+		p.pid = state.Pid
+		p.mu.Lock()
+		p.layout, p.noLayout = nil, false
+		p.mu.Unlock()
 	}
-	r.seen = seen{}
-	planted, err := r.breakpoints()
+	p.seen = seen{}
+	planted, err := p.breakpoints()
 	if err != nil {
 		return err
 	}
-	r.seen.begin(state.CurrentThread.ID, planted)
-	regs, err := r.registersOf(state.CurrentThread.ID)
+	p.seen.begin(state.CurrentThread.ID, planted)
+	regs, err := p.registersOf(state.CurrentThread.ID)
 	if err != nil {
 		return err
 	}
-	r.arch = regs.arch
-	if r.arch != unwind.AMD64 {
-		return &RemoteError{What: fmt.Sprintf("through a Delve server clew knows programs on amd64 only, and this one is for %s", r.arch)}
+	p.arch = regs.arch
+	if p.arch != unwind.AMD64 {
+		return &Error{What: fmt.Sprintf("through a Delve server clew knows programs on amd64 only, and this one is for %s", p.arch)}
 	}
 	return nil
 }
 
 // state returns the server's state, or an error if the program runs.
-func (r server) state() (*api.DebuggerState, error) {
-	state, err := r.client.GetStateNonBlocking()
+func (s server) state() (*api.DebuggerState, error) {
+	state, err := s.client.GetStateNonBlocking()
 	switch {
 	case err != nil:
-		return nil, &RemoteError{"ask the Delve server for its state", err}
+		return nil, &Error{"ask the Delve server for its state", err}
 	case state.Exited:
-		return nil, &RemoteError{What: "the program has exited"}
+		return nil, &Error{What: "the program has exited"}
 	case state.Running || state.Recording:
-		return nil, ErrRunning
+		return nil, live.ErrRunning
 	case state.CurrentThread == nil:
-		return nil, &RemoteError{What: "the program has no threads"}
+		return nil, &Error{What: "the program has no threads"}
 	}
 	return state, nil
 }
 
-// InLibrary is as [Session.InLibrary]: the server does not say, and where it knows no
+// InLibrary is as [delve.Session.InLibrary]: the server does not say, and where it knows no
 // goroutines neither does clew.
 func (elsewhere) InLibrary() bool { return false }
 
 // Selected returns the goroutine and thread that the server's commands are about.
-func (r *Remote) Selected() (Selection, error) {
-	state, err := r.state()
+func (p *Program) Selected() (delve.Selection, error) {
+	state, err := p.state()
 	if err != nil {
-		return Selection{}, err
+		return delve.Selection{}, err
 	}
-	sel := Selection{Thread: uint64(state.CurrentThread.ID)}
+	sel := delve.Selection{Thread: uint64(state.CurrentThread.ID)}
 	if g := state.SelectedGoroutine; g != nil && g.ID > 0 {
 		sel.Goroutine = uint64(g.ID)
 		return sel, nil
 	}
-	r.mu.Lock()
-	l := r.layout
-	r.mu.Unlock()
-	if regs, err := r.readRegisters(state.CurrentThread.ID); err == nil && l != nil && l.tls != 0 {
-		rt := goRuntime{layout: l, arch: regs.arch, memory: examined{r.client}}
-		sel.Runtime = rt.madeByGo(rt.readPointer(regs.tls, l.tls))
+	p.mu.Lock()
+	l := p.layout
+	p.mu.Unlock()
+	if regs, err := p.readRegisters(state.CurrentThread.ID); err == nil && l != nil && l.TLS != 0 {
+		rt := goruntime.Runtime{Layout: l, Arch: regs.arch, Memory: examined{p.client}}
+		sel.Runtime = rt.MadeByGo(rt.ReadPointer(regs.tls, l.TLS))
 	}
 	return sel, nil
 }
 
 // SelectThread makes a thread the one that the server's commands are about.
-func (r *Remote) SelectThread(tid uint64) error {
-	_, err := r.client.SwitchThread(int(tid))
+func (p *Program) SelectThread(tid uint64) error {
+	_, err := p.client.SwitchThread(int(tid))
 	return err
 }
 
@@ -217,20 +212,20 @@ func (elsewhere) Arm(stepping.Temporary) error { return errNoArm }
 // EndStep has nothing to end.
 func (elsewhere) EndStep() error { return nil }
 
-// remoteRegisters are a thread's.
-type remoteRegisters struct {
+// registers are a thread's.
+type registers struct {
 	unwind.Registers
 	tls  uint64
 	arch unwind.Arch
 }
 
-func (r server) readRegisters(thread int) (out remoteRegisters, err error) {
-	list, err := r.client.ListThreadRegisters(thread, false)
+func (s server) readRegisters(thread int) (out registers, err error) {
+	list, err := s.client.ListThreadRegisters(thread, false)
 	if err != nil {
 		return out, fmt.Errorf("registers of thread %d: %w", thread, err)
 	}
 	for _, a := range []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.I386} {
-		out = remoteRegisters{arch: a}
+		out = registers{arch: a}
 		for _, reg := range list {
 			value, ok := leadingHex(reg.Value)
 			if !ok {
@@ -248,7 +243,7 @@ func (r server) readRegisters(thread int) (out remoteRegisters, err error) {
 			return out, nil
 		}
 	}
-	return out, &RemoteError{What: fmt.Sprintf("the registers of thread %d are of no architecture that clew knows", thread)}
+	return out, &Error{What: fmt.Sprintf("the registers of thread %d are of no architecture that clew knows", thread)}
 }
 
 // leadingHex reads a register's value, behind which the server may say more.
