@@ -1,10 +1,13 @@
 package delve
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sort"
 
+	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -138,6 +141,17 @@ func (p *program) Arch() unwind.Arch { return arch(p.target()) }
 
 // OS is the target's operating system (GOOS).
 func (p *program) OS() string { return p.target().BinInfo().GOOS }
+
+// RegisterList lists registers as Delve's interface has them.
+func (p *program) RegisterList(regs unwind.Registers, floatingPoint bool) api.Registers {
+	bi := p.target().BinInfo()
+	a := p.Arch()
+	list := op.NewDwarfRegisters(0, nil, binary.LittleEndian, uint64(a.PC()), uint64(a.SP()), uint64(a.FP()), 0)
+	for reg, value := range regs.All() {
+		list.AddReg(uint64(reg), op.DwarfRegisterFromUint64(value))
+	}
+	return api.ConvertRegisters(list, bi.Arch.DwarfRegisterToString, floatingPoint)
+}
 
 // registers reads a thread's registers and its TLS base.
 func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {

@@ -29,7 +29,7 @@ func (s *server) currentState() state { return state{delve.Moment(), s.changes.L
 
 // Begin begins to read the program at this stop.
 func (s *shared) Begin() error {
-	if s.server.walker.IsRunning() {
+	if s.server.process.IsRunning() {
 		return live.ErrRunning
 	}
 	s.since = s.server.currentState()
