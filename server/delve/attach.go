@@ -1,13 +1,14 @@
 package delve
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // AttachError says that a process could not be attached to, why, and what to
@@ -37,32 +38,23 @@ func checkAttachable(pid int) error {
 	if pid <= 0 {
 		return &AttachError{Pid: pid, Why: "not a process ID"}
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	status, err := procfs.ReadStatus(pid)
 	if errors.Is(err, os.ErrNotExist) {
 		return &AttachError{Pid: pid, Why: "no such process", Help: "it may have exited; list processes with ps", Err: err}
 	}
 	if err != nil {
 		return nil // not our business to refuse: attaching says why
 	}
-	if tracer := statusField(status, "TracerPid"); tracer != "" && tracer != "0" {
+	if tracer := status.Field("TracerPid"); tracer != "" && tracer != "0" {
 		return &AttachError{Pid: pid, Why: "process " + tracer + " is debugging it already", Help: "end that debugger first"}
 	}
 	if !hasGo(pid) {
 		return &AttachError{Pid: pid, Why: errNotGo.Error(), Err: errNotGo}
 	}
-	if state := statusField(status, "State"); strings.HasPrefix(state, "Z") {
+	if state := status.Field("State"); strings.HasPrefix(state, "Z") {
 		return &AttachError{Pid: pid, Why: "it has exited (zombie)"}
 	}
 	return nil
-}
-
-func statusField(status []byte, name string) string {
-	for line := range bytes.Lines(status) {
-		if key, value, ok := strings.Cut(string(line), ":"); ok && key == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
 
 // attachError explains a refused attach.
@@ -79,7 +71,7 @@ func attachError(pid int, err error) error {
 }
 
 func ownerOf(pid int) (uid int, ok bool) {
-	fi, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	fi, err := os.Stat(procfs.Path(pid, ""))
 	if err != nil {
 		return 0, false
 	}

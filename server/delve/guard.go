@@ -3,15 +3,14 @@ package delve
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -124,11 +123,11 @@ func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 // read once for each stop.
 func (g *guard) check(addr uint64) error {
 	if now := resumes.Load(); g.executable == nil || g.read != now {
-		executable, err := executableOf(g.pid)
+		maps, err := procfs.Maps(g.pid)
 		if err != nil {
 			return &OutsideCodeError{Addr: addr, Err: err}
 		}
-		g.executable, g.read = executable, now
+		g.executable, g.read = procfs.Ranges(maps, "x"), now
 	}
 	if !g.executable.Contains(addr) {
 		return &OutsideCodeError{Addr: addr}
@@ -136,34 +135,8 @@ func (g *guard) check(addr uint64) error {
 	return nil
 }
 
-// executableOf reads a process's executable mappings.
-func executableOf(pid int) (unwind.RangeSet, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return nil, err
-	}
-	maps, err := imagemap.ParseMaps(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	var out []unwind.Range
-	for _, m := range maps {
-		if m.Executable() {
-			out = append(out, unwind.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return unwind.NewRangeSet(out...), nil
-}
-
-// guardTarget puts the guard before a target's process, once. Only Linux lists
-// its mappings; elsewhere there is no guard.
-func guardTarget(t *proc.Target) error {
-	_, err := guardOf(t)
-	return err
-}
-
 // guardOf returns the guard before a target's process, and puts it there first if
-// necessary. It returns nil on other systems than Linux.
+// necessary. Only Linux lists a process's mappings: elsewhere it is nil.
 func guardOf(t *proc.Target) (*guard, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
@@ -205,7 +178,7 @@ func guardGroup(group *proc.TargetGroup) error {
 		return nil
 	}
 	for _, t := range group.Targets() {
-		if err := guardTarget(t); err != nil {
+		if _, err := guardOf(t); err != nil {
 			return err
 		}
 	}

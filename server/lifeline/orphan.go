@@ -2,11 +2,12 @@ package lifeline
 
 import (
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // launch is a program that the debugger was about to start when we last heard
@@ -67,14 +68,14 @@ func (l *launch) started(pid int) bool {
 	if err != nil || err2 != nil || born < ours {
 		return false
 	}
-	exe := procPath(pid, "exe")
-	return sameFile(exe, l.path) || sameFile(exe, procPath(self, "exe")) && !isPlugin(pid)
+	exe := procfs.Path(pid, "exe")
+	return sameFile(exe, l.path) || sameFile(exe, procfs.Path(self, "exe")) && !isPlugin(pid)
 }
 
 // isPlugin: a plugin is clew as well, and ends by its own life-line. A fork that
 // is not yet the program has the debugger's own arguments.
 func isPlugin(pid int) bool {
-	line, err := os.ReadFile(procPath(pid, "cmdline"))
+	line, err := os.ReadFile(procfs.Path(pid, "cmdline"))
 	return err != nil || strings.HasPrefix(afterZero(string(line)), "plugin\x00")
 }
 
@@ -87,8 +88,4 @@ func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(x, y)
-}
-
-func procPath(pid int, name string) string {
-	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }

@@ -4,13 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // guarded is a process that the guard watches over.
@@ -120,7 +121,7 @@ func (w *guarded) serve() {
 // restore takes the breakpoints out again. Only those that are still there: the
 // debugger may have got to it.
 func (w *guarded) restore() {
-	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", w.pid), os.O_RDWR, 0)
+	mem, err := os.OpenFile(procfs.Path(w.pid, "mem"), os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
@@ -135,21 +136,12 @@ func (w *guarded) restore() {
 
 // status returns a process's state letter and its tracer's ID.
 func status(pid int) (state, tracer string) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	s, err := procfs.ReadStatus(pid)
 	if err != nil {
 		return "", ""
 	}
-	for line := range bytes.Lines(text) {
-		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-		value = strings.TrimSpace(value)
-		switch key {
-		case "State":
-			state = value[:min(1, len(value))]
-		case "TracerPid":
-			tracer = value
-		}
-	}
-	return state, tracer
+	state = s.Field("State")
+	return state[:min(1, len(state))], s.Field("TracerPid")
 }
 
 // Fields of /proc/PID/stat, numbered as in proc_pid_stat(5).
@@ -162,7 +154,7 @@ const (
 // statField returns a field of /proc/PID/stat after the name, "" if the process is
 // gone.
 func statField(pid, number int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := os.ReadFile(procfs.Path(pid, "stat"))
 	if err != nil {
 		return ""
 	}

@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -66,7 +66,7 @@ func Here(s Source) Place { return running{s} }
 // running is the place of a process that is there.
 type running struct{ Source }
 
-func (r running) Maps() ([]byte, error) { return readMaps(r.Pid()) }
+func (r running) Maps() ([]byte, error) { return procfs.ReadMaps(r.Pid()) }
 func (r running) Name() string          { return fmt.Sprintf("process %d", r.Pid()) }
 
 func (r running) Images([]byte) (*imagemap.ImageMap, error) {
@@ -179,36 +179,12 @@ func (p *Process) nameGenerated(now *loaded) {
 	now.code, now.generatedErr = code, err
 }
 
-// readMaps reads /proc/PID/maps in large pieces: the kernel takes its time for
-// each, however small.
-func readMaps(pid int) ([]byte, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text := bytes.NewBuffer(make([]byte, 0, 16<<10))
-	_, err = text.ReadFrom(f)
-	return text.Bytes(), err
-}
-
 func (l *loaded) parse() (err error) {
 	if l.maps, err = imagemap.ParseMaps(bytes.NewReader(l.text)); err != nil {
 		return err
 	}
-	l.executable, l.writable = ranges(l.maps, 'x'), ranges(l.maps, 'w')
+	l.executable, l.writable = procfs.Ranges(l.maps, "x"), procfs.Ranges(l.maps, "w")
 	return nil
-}
-
-// ranges lists the mappings with a permission.
-func ranges(maps []imagemap.Mapping, perm byte) unwind.RangeSet {
-	var out []unwind.Range
-	for _, m := range maps {
-		if strings.IndexByte(m.Perm, perm) >= 0 {
-			out = append(out, unwind.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return unwind.NewRangeSet(out...)
 }
 
 // sameImages says whether the mappings that images are made of are the same.

@@ -1,7 +1,6 @@
 package codemap
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/clewdbg/clew/server/internal/jit"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -89,21 +89,17 @@ func (g *Generated) readPerfMap(pid int) (changed bool, err error) {
 // perfMapOf returns where a process writes its perf map, as the process sees the
 // files and its own ID, and the user that it runs as.
 func perfMapOf(pid int) (path, uid string) {
-	id := fmt.Sprint(pid)
-	root := fmt.Sprintf("/proc/%d/root", pid)
+	root := procfs.Path(pid, "root")
 	if _, err := os.Stat(root); err != nil {
 		root = "/"
 	}
-	if status, err := os.Open(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
-		defer status.Close()
-		for lines := bufio.NewScanner(status); lines.Scan(); {
-			fields := strings.Fields(lines.Text())
-			switch {
-			case len(fields) > 1 && fields[0] == "NStgid:":
-				id = fields[len(fields)-1] // in the innermost namespace
-			case len(fields) > 2 && fields[0] == "Uid:":
-				uid = fields[2] // the effective one
-			}
+	id := fmt.Sprint(pid)
+	if status, err := procfs.ReadStatus(pid); err == nil {
+		if ids := strings.Fields(status.Field("NStgid")); len(ids) > 0 {
+			id = ids[len(ids)-1] // in the innermost namespace
+		}
+		if ids := strings.Fields(status.Field("Uid")); len(ids) > 1 {
+			uid = ids[1] // the effective one
 		}
 	}
 	return filepath.Join(root, "tmp", "perf-"+id+".map"), uid
