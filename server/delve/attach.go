@@ -11,48 +11,32 @@ import (
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
-// AttachError says that a process could not be attached to, why, and what to
-// do about it.
-type AttachError struct {
-	Pid  int
-	Why  string
-	Help string
-	Err  error
+// cannotAttach says why a process cannot be attached to, and what to do about it.
+func cannotAttach(pid int, why string) error {
+	return fmt.Errorf("cannot attach to process %d: %s", pid, why)
 }
-
-// Error is one line: what, why, what to do.
-func (e *AttachError) Error() string {
-	s := fmt.Sprintf("cannot attach to process %d: %s", e.Pid, e.Why)
-	if e.Help != "" {
-		s += "; " + e.Help
-	}
-	return s
-}
-
-// Unwrap returns the cause.
-func (e *AttachError) Unwrap() error { return e.Err }
 
 // checkAttachable finds out beforehand what Delve would fail with later, and
 // less clearly.
 func checkAttachable(pid int) error {
 	if pid <= 0 {
-		return &AttachError{Pid: pid, Why: "not a process ID"}
+		return cannotAttach(pid, "not a process ID")
 	}
 	status, err := procfs.ReadStatus(pid)
 	if errors.Is(err, os.ErrNotExist) {
-		return &AttachError{Pid: pid, Why: "no such process", Help: "it may have exited; list processes with ps", Err: err}
+		return cannotAttach(pid, "no such process; it may have exited; list processes with ps")
 	}
 	if err != nil {
 		return nil // not our business to refuse: attaching says why
 	}
 	if tracer := status.Field("TracerPid"); tracer != "" && tracer != "0" {
-		return &AttachError{Pid: pid, Why: "process " + tracer + " is debugging it already", Help: "end that debugger first"}
+		return cannotAttach(pid, "process "+tracer+" is debugging it already; end that debugger first")
 	}
 	if !hasGo(pid) {
-		return &AttachError{Pid: pid, Why: errNotGo.Error(), Err: errNotGo}
+		return cannotAttach(pid, errNotGo.Error())
 	}
 	if state := status.Field("State"); strings.HasPrefix(state, "Z") {
-		return &AttachError{Pid: pid, Why: "it has exited (zombie)"}
+		return cannotAttach(pid, "it has exited (zombie)")
 	}
 	return nil
 }
@@ -61,13 +45,12 @@ func checkAttachable(pid int) error {
 func attachError(pid int, err error) error {
 	switch uid, ok := ownerOf(pid); {
 	case ok && uid != os.Getuid() && os.Getuid() != 0:
-		return &AttachError{Pid: pid, Why: fmt.Sprintf("it belongs to another user (uid %d)", uid), Help: "run clew as that user or as root", Err: err}
+		return cannotAttach(pid, fmt.Sprintf("it belongs to another user (uid %d); run clew as that user or as root", uid))
 	case yamaScope() > 0 && os.Getuid() != 0:
-		return &AttachError{Pid: pid, Err: err,
-			Why:  fmt.Sprintf("the kernel refuses it (Yama, kernel.yama.ptrace_scope = %d)", yamaScope()),
-			Help: "launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0"}
+		return cannotAttach(pid, fmt.Sprintf("the kernel refuses it (Yama, kernel.yama.ptrace_scope = %d); "+
+			"launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0", yamaScope()))
 	}
-	return &AttachError{Pid: pid, Why: err.Error(), Err: err}
+	return fmt.Errorf("cannot attach to process %d: %w", pid, err)
 }
 
 func ownerOf(pid int) (uid int, ok bool) {

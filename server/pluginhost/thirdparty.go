@@ -3,6 +3,7 @@ package pluginhost
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ThirdParty names a third party's plugin, as configurations have it. It is run
@@ -22,15 +23,6 @@ func (t *ThirdParty) Config() Config {
 	return Config{Name: t.Name, Path: t.Path, SHA256: t.SHA256, Args: t.Args}
 }
 
-// KeyError says which key of a configuration is wrong, and how.
-type KeyError struct {
-	Key    string // "plugins[0].path"
-	Reason string
-}
-
-// Error names the key first.
-func (e *KeyError) Error() string { return e.Key + ": " + e.Reason }
-
 // CheckThirdParties checks a list of plugins, the value of the key "plugins".
 // Builtin are names that are taken.
 func CheckThirdParties(list []ThirdParty, builtin []string) error {
@@ -38,14 +30,11 @@ func CheckThirdParties(list []ThirdParty, builtin []string) error {
 	for i := range list {
 		t := &list[i]
 		wrong := func(key, format string, a ...any) error {
-			return &KeyError{Key: fmt.Sprintf("plugins[%d].%s", i, key), Reason: fmt.Sprintf(format, a...)}
-		}
-		for _, name := range builtin {
-			if t.Name == name {
-				return wrong("name", "%q is the name of a built-in strategy", name)
-			}
+			return fmt.Errorf("plugins[%d].%s: %s", i, key, fmt.Sprintf(format, a...))
 		}
 		switch {
+		case slices.Contains(builtin, t.Name):
+			return wrong("name", "%q is the name of a built-in strategy", t.Name)
 		case taken[t.Name]:
 			return wrong("name", "there are two plugins %q", t.Name)
 		case t.Path == "":

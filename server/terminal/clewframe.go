@@ -16,17 +16,6 @@ var (
 	errNoChannel = errors.New("no channel from a frame that Delve does not have in its stack; go to another frame")
 )
 
-// NoVariablesError says why a frame that only clew knows has no variables.
-type NoVariablesError struct {
-	Frame int
-	Why   string
-}
-
-// Error names the frame and the reason.
-func (e *NoVariablesError) Error() string {
-	return fmt.Sprintf("frame %d is not in Delve's own stack, and has no variables here: %s", e.Frame, e.Why)
-}
-
 // clewFrame is a frame that only clew knows.
 type clewFrame struct {
 	server *server
@@ -36,8 +25,9 @@ type clewFrame struct {
 
 func (r *clewFrame) frame() *unwind.Frame { return &r.stack.Frames[r.index] }
 
+// none says why the frame has no variables.
 func (r *clewFrame) none(format string, args ...any) error {
-	return &NoVariablesError{Frame: r.index, Why: fmt.Sprintf(format, args...)}
+	return fmt.Errorf("frame %d is not in Delve's own stack, and has no variables here: %s", r.index, fmt.Sprintf(format, args...))
 }
 
 // lookup is the address for the frame's function and line (R9).
