@@ -43,34 +43,25 @@ func checkAttachable(pid int) error {
 
 // attachError explains a refused attach.
 func attachError(pid int, err error) error {
-	switch uid, ok := ownerOf(pid); {
-	case ok && uid != os.Getuid() && os.Getuid() != 0:
-		return cannotAttach(pid, fmt.Sprintf("it belongs to another user (uid %d); run clew as that user or as root", uid))
-	case yamaScope() > 0 && os.Getuid() != 0:
+	info, statErr := os.Stat(procfs.Path(pid, ""))
+	var owner *syscall.Stat_t
+	if statErr == nil {
+		owner, _ = info.Sys().(*syscall.Stat_t)
+	}
+	switch scope := yamaScope(); {
+	case os.Getuid() == 0:
+	case owner != nil && int(owner.Uid) != os.Getuid():
+		return cannotAttach(pid, fmt.Sprintf("it belongs to another user (uid %d); run clew as that user or as root", owner.Uid))
+	case scope > 0:
 		return cannotAttach(pid, fmt.Sprintf("the kernel refuses it (Yama, kernel.yama.ptrace_scope = %d); "+
-			"launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0", yamaScope()))
+			"launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0", scope))
 	}
 	return fmt.Errorf("cannot attach to process %d: %w", pid, err)
 }
 
-func ownerOf(pid int) (uid int, ok bool) {
-	fi, err := os.Stat(procfs.Path(pid, ""))
-	if err != nil {
-		return 0, false
-	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
-	}
-	return int(st.Uid), true
-}
-
 // yamaScope is the kernel's restriction of ptrace, 0 for none.
 func yamaScope() int {
-	b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
-	if err != nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	text, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope") // not there: none
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	return n
 }

@@ -1,6 +1,7 @@
 package lifeline
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -20,16 +21,11 @@ type launch struct {
 }
 
 func parseLaunch(line string) *launch {
-	fields := strings.SplitN(line, " ", 4)
-	if len(fields) != 4 {
+	l := new(launch)
+	if _, err := fmt.Sscanf(line, wordLaunch+" %d %s %q", &l.host, &l.session, &l.path); err != nil || l.host <= 1 {
 		return nil
 	}
-	host, err := strconv.Atoi(fields[1])
-	path, err2 := strconv.Unquote(fields[3])
-	if err != nil || err2 != nil || host <= 1 {
-		return nil
-	}
-	return &launch{host: host, session: fields[2], path: path}
+	return l
 }
 
 // kill waits for the debugger's end and kills the process that it had started.

@@ -3,7 +3,7 @@ package lifeline
 import (
 	"bufio"
 	"bytes"
-	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -52,7 +52,7 @@ func Serve(in io.Reader) {
 			w = &guarded{pid: pid, started: startTime(pid)}
 			wards[pid] = w
 		}
-		w.learn(fields)
+		w.learn(fields[0], lines.Text())
 		if w.kill {
 			starting = nil // this is it
 		}
@@ -65,19 +65,18 @@ func Serve(in io.Reader) {
 	}
 }
 
-func (w *guarded) learn(fields []string) {
-	switch {
-	case fields[0] == wordKill:
+func (w *guarded) learn(word, line string) {
+	switch word {
+	case wordKill:
 		w.kill = true
-	case fields[0] == wordAttach:
+	case wordAttach:
 		w.attaching = true
-	case fields[0] == wordContinue:
+	case wordContinue:
 		w.attaching = false // all patches were named
-	case fields[0] == wordPatch && len(fields) == 4:
-		addr, err := strconv.ParseUint(fields[2], 0, 64)
-		original, err2 := hex.DecodeString(fields[3])
-		if err == nil && err2 == nil {
-			w.patches = append(w.patches, Patch{addr, original})
+	case wordPatch:
+		p := Patch{}
+		if _, err := fmt.Sscanf(line, wordPatch+" %d %v %x", new(int), &p.Addr, &p.Original); err == nil {
+			w.patches = append(w.patches, p)
 		}
 	}
 }

@@ -81,9 +81,6 @@ func (r running) Opener(f *codemap.Files) codemap.Opener {
 // Linux distributions. It must be called before the first read.
 func (p *Process) FindDebugFiles(folders []string) { p.files.DebugFolders = folders }
 
-// Read reads a process at one stop; for several stops see [Process].
-func Read(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Read(record) }
-
 // Read reads the process at this stop. With record set, the memory that is read is
 // kept for [View.Snapshot].
 func (p *Process) Read(record bool) (*View, error) {

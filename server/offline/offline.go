@@ -27,11 +27,6 @@ type Opener struct {
 // instead of where distributions put them.
 func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folders }
 
-// Open is [Opener.Open] of a new one.
-func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []unwind.Thread, error) {
-	return (&Opener{Root: root}).Open(s, dir)
-}
-
 // Open makes the input and the threads. Paths of images are relative to dir;
 // absolute ones lie below the root. An image that cannot be opened, or that is
 // another build, is not used, and every stack says so.
