@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -76,15 +77,7 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 }
 
 func isClewCommand(clewCommands []*cobra.Command, args []string) bool {
-	if len(args) == 0 {
-		return false
-	}
-	for _, c := range clewCommands {
-		if c.Name() == args[0] {
-			return true
-		}
-	}
-	return false
+	return len(args) > 0 && slices.ContainsFunc(clewCommands, func(c *cobra.Command) bool { return c.Name() == args[0] })
 }
 
 // wantArgs refuses a wrong number of arguments as wrong usage.

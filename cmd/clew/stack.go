@@ -330,35 +330,22 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 
 // selectThreads returns the threads or goroutines that the flags name.
 func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
-	if f.thread != "" {
-		all, err := at.Threads()
-		if err != nil {
-			return nil, failf("%v", err)
+	which, what, list, id := f.goroutine, "goroutine", at.Goroutines, func(t delve.Thread) uint64 { return t.Goroutine }
+	switch {
+	case f.thread != "":
+		which, what, list, id = f.thread, "thread", at.Threads, func(t delve.Thread) uint64 { return t.ID }
+	case which == "current":
+		list = func() ([]delve.Thread, error) {
+			th, err := at.Current()
+			return []delve.Thread{th}, err
 		}
-		return pick(all, f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
 	}
-	if f.goroutine == "current" {
-		th, err := at.Current()
-		if err != nil {
-			return nil, failf("%v", err)
-		}
-		return []delve.Thread{th}, nil
+	all, err := list()
+	if err != nil || which == "all" || which == "current" {
+		return all, err
 	}
-	all, err := at.Goroutines()
-	if err != nil {
-		return nil, failf("%v", err)
-	}
-	return pick(all, f.goroutine, "goroutine", func(t delve.Thread) uint64 { return t.Goroutine })
-}
-
-func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) ([]delve.Thread, error) {
-	if which == "all" {
-		return all, nil
-	}
-	for _, th := range all {
-		if strconv.FormatUint(id(th), 10) == which {
-			return []delve.Thread{th}, nil
-		}
+	if i := slices.IndexFunc(all, func(th delve.Thread) bool { return strconv.FormatUint(id(th), 10) == which }); i >= 0 {
+		return all[i : i+1], nil
 	}
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
 }

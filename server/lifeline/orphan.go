@@ -72,12 +72,8 @@ func (l *launch) started(pid int) bool {
 // is not yet the program has the debugger's own arguments.
 func isPlugin(pid int) bool {
 	line, err := os.ReadFile(procfs.Path(pid, "cmdline"))
-	return err != nil || strings.HasPrefix(afterZero(string(line)), "plugin\x00")
-}
-
-func afterZero(s string) string {
-	_, rest, _ := strings.Cut(s, "\x00")
-	return rest
+	_, arguments, _ := strings.Cut(string(line), "\x00")
+	return err != nil || strings.HasPrefix(arguments, "plugin\x00")
 }
 
 func sameFile(a, b string) bool {

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -92,21 +93,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.SessionParent == "" {
-		o.SessionParent = os.TempDir()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.WalkTimeout <= 0 {
-		o.WalkTimeout = DefaultWalkTimeout
-	}
-	if o.UpdateTimeout <= 0 {
-		o.UpdateTimeout = DefaultUpdateTimeout
-	}
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = DefaultStartTimeout
-	}
+	o.SessionParent = cmp.Or(o.SessionParent, os.TempDir())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.WalkTimeout = cmp.Or(o.WalkTimeout, DefaultWalkTimeout)
+	o.UpdateTimeout = cmp.Or(o.UpdateTimeout, DefaultUpdateTimeout)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if o.OnNotice == nil {
 		o.OnNotice = func(string) {}
 	}

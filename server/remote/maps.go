@@ -13,6 +13,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -210,13 +211,7 @@ func (i *image) runs(addr uint64) bool {
 func (i *image) lines(text []byte, inode int, after uint64) ([]byte, uint64) {
 	up := func(addr uint64) uint64 { return (addr + pageSize - 1) &^ (pageSize - 1) }
 	for _, p := range i.loads {
-		flags := elf.ProgFlag(p.Flags)
-		perm := []byte("---p")
-		for n, f := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
-			if flags&f != 0 {
-				perm[n] = "rwx"[n]
-			}
-		}
+		perm := procfs.Permissions(elf.ProgFlag(p.Flags))
 		start := max((i.bias+p.Vaddr)&^(pageSize-1), after)
 		filled, end := up(i.bias+p.Vaddr+p.Filesz), up(i.bias+p.Vaddr+p.Memsz)
 		if p.Filesz > 0 && start < filled {

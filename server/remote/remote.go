@@ -143,7 +143,9 @@ func (p *Program) Begin() error {
 	if err != nil {
 		return err
 	}
-	p.seen.begin(state.CurrentThread.ID, planted)
+	p.seen = seen{
+		current: state.CurrentThread.ID, planted: planted, pages: make(map[uint64][]byte), registers: make(map[int]registers),
+	}
 	regs, err := p.registersOf(state.CurrentThread.ID)
 	if err != nil {
 		return err
@@ -249,9 +251,7 @@ func (s server) readRegisters(thread int) (out registers, err error) {
 // leadingHex reads a register's value, behind which the server may say more.
 func leadingHex(text string) (uint64, bool) {
 	text, ok := strings.CutPrefix(text, "0x")
-	if i := strings.IndexByte(text, ' '); i >= 0 {
-		text = text[:i]
-	}
+	text, _, _ = strings.Cut(text, " ")
 	v, err := strconv.ParseUint(text, 16, 64)
 	return v, ok && err == nil
 }

@@ -25,10 +25,6 @@ type seen struct {
 	threads   []*api.Thread
 }
 
-func (s *seen) begin(current int, planted map[uint64][]byte) {
-	*s = seen{current: current, planted: planted, pages: make(map[uint64][]byte), registers: make(map[int]registers)}
-}
-
 // Still reports whether the program is as it was read since [Program.Begin]: the same
 // thread stopped it, and all registers, memory and breakpoints that were read are
 // the same. Stacks follow from these alone, so they are right even if the program

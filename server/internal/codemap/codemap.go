@@ -1,9 +1,10 @@
 package codemap
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -94,19 +95,7 @@ func (m *Map) known(img *image, near int) *image {
 
 // same reports whether two images are the same file at the same place.
 func (i *image) same(other *image) bool {
-	if i.file != other.file || i.bias != other.bias || i.Base != other.Base || i.EndOfText != other.EndOfText ||
-		i.Path != other.Path || !bytes.Equal(i.BuildID, other.BuildID) {
-		return false
-	}
-	return sameError(i.err, other.err) && sameMapping(i.Loaded, other.Loaded)
-}
-
-func sameError(a, b error) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
-}
-
-func sameMapping(a, b *imagemap.Loaded) bool {
-	return a == b || a != nil && b != nil && a.File == b.File && slices.Equal(a.Executable, b.Executable)
+	return i.file == other.file && i.bias == other.bias && fmt.Sprint(i.err) == fmt.Sprint(other.err) && reflect.DeepEqual(i.Image, other.Image)
 }
 
 // executable lists where an image's code is: as it was mapped, else as the file

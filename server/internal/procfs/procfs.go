@@ -2,6 +2,7 @@ package procfs
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
 	"os"
 	"strconv"
@@ -59,6 +60,17 @@ func Maps(pid int) ([]imagemap.Mapping, error) {
 		return nil, err
 	}
 	return imagemap.ParseMaps(bytes.NewReader(text))
+}
+
+// Permissions writes those of a segment of an ELF file as in mappings: "r-xp".
+func Permissions(flags elf.ProgFlag) string {
+	perm := []byte("---p")
+	for i, flag := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
+		if flags&flag != 0 {
+			perm[i] = "rwx"[i]
+		}
+	}
+	return string(perm)
 }
 
 // Ranges lists the mappings with a permission.
