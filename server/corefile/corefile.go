@@ -112,7 +112,7 @@ func (f *File) name(n *notes) {
 			inodes[file.path] = inode
 		}
 		i, ok := at[file.start]
-		if !ok { // gcore leaves out what is in files
+		if !ok { // gcore leaves out memory that files hold
 			if f.omitted == nil {
 				f.omitted = make(map[uint64]bool)
 			}

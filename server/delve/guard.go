@@ -14,8 +14,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Delve writes breakpoints at any address, its own at what it takes for a return
-// address, which may be a word of the heap or of the program's data. Every such write goes through one method of the process
+// Delve writes breakpoints at any address. Its own return addresses may be wrong: words
+// of the heap, or of the program's data. Every such write goes through one method of the process
 // that a proc.Target holds (WriteBreakpoint). The guard stands before it and
 // refuses what lies outside the executable mappings, whichever command or
 // protocol asked. It also stands before EraseBreakpoint, which would write the

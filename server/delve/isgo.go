@@ -18,7 +18,7 @@ var errNotGo = errors.New("it is not a Go program (it has no table of Go functio
 // has loaded, as far as that can be found out.
 func hasGo(pid int) bool {
 	if err := checkGo(procfs.Path(pid, "exe")); !errors.Is(err, errNotGo) {
-		return true // attaching says what is wrong, if anything is
+		return true // attaching reports any fault
 	}
 	maps, err := procfs.Maps(pid)
 	if err != nil {

@@ -53,13 +53,13 @@ func LogDialError(addr string, err error) {
 // LogDAPError logs an error of the DAP layer.
 func LogDAPError(format string, args ...any) { logflags.DAPLogger().Errorf(format, args...) }
 
-// LogDAP logs what is of interest with --log-output=dap.
+// LogDAP logs details, with --log-output=dap.
 func LogDAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }
 
 // LogRPCError logs an error of the JSON-RPC layer.
 func LogRPCError(format string, args ...any) { logflags.RPCLogger().Errorf(format, args...) }
 
-// LogRPC logs what is of interest with --log-output=rpc.
+// LogRPC logs details, with --log-output=rpc.
 func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, args...) }
 
 // logging says that logs were set up. Until then nothing is written, errors
@@ -67,15 +67,15 @@ func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, ar
 var logging atomic.Bool
 
 // installLogger has Delve log through clew, which learns of a program that is about
-// to be started from the line that is logged then ([DAPConfig.OnLaunch]): what is
-// built first has its name only there.
+// to be started from the line that is logged then ([DAPConfig.OnLaunch]): a program
+// that is built first has its name only there.
 var installLogger = sync.OnceFunc(func() {
 	logflags.SetLoggerFactory(func(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {
 		return newTextLogger(flag, fields, out)
 	})
 })
 
-// launching is who is told of a program that is about to be started, nil for no one.
+// launching is told of a program that is about to be started; nil for no listener.
 var launching atomic.Pointer[launchWatch]
 
 // launchWatch is told once or more often: a program can be started again.

@@ -136,7 +136,7 @@ func (p *program) ClearBreak(id int) error {
 var ErrNoLocation = errors.New("no such location")
 
 // Locate finds the addresses of a location in Delve's notation (a function,
-// FILE:LINE, *ADDRESS), in what is loaded now and has DWARF. The error wraps
+// FILE:LINE, *ADDRESS), in images that are loaded now and have DWARF. The error wraps
 // [ErrNoLocation].
 func (p *program) Locate(loc string) ([]uint64, error) {
 	locs, _, err := p.dbg.FindLocation(-1, 0, 0, loc, false, nil)

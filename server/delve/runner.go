@@ -51,7 +51,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	if r.armed != nil {
 		if err := r.armed.place(); err != nil { // or the program would run away
 			if cctx != nil && cctx.ResumeChan != nil {
-				close(cctx.ResumeChan) // who waits for it learns of the error
+				close(cctx.ResumeChan) // whoever waits for it learns of the error
 				cctx.ResumeChan = nil
 			}
 			return nil, proc.StopUnknown, err

@@ -74,7 +74,7 @@ func TestRunnerPasses(t *testing.T) {
 	}
 }
 
-// TestRunnerRefuses: where a breakpoint cannot be placed nothing runs, and who waits
+// TestRunnerRefuses: where a breakpoint cannot be placed nothing runs, and whoever waits
 // for the program to run is told.
 func TestRunnerRefuses(t *testing.T) {
 	below := &ranGroup{}

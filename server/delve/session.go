@@ -130,7 +130,7 @@ func prepare(group *proc.TargetGroup) error {
 	return err
 }
 
-// Renew forgets what is true of one process only: Delve has started the program
+// Renew forgets all facts about one process: Delve has started the program
 // anew, or has followed it into another.
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()

@@ -97,7 +97,7 @@ func (s *Session) loadLayout(t *proc.Target) {
 	}
 	var err error
 	if s.layout, err = readLayout(t.BinInfo()); err != nil {
-		s.layout, _ = goruntime.CodeLayout(arch(t), s.code) // nil: mappings have to do, see segments
+		s.layout, _ = goruntime.CodeLayout(arch(t), s.code) // nil: mappings must suffice, see segments
 	}
 	if s.layout == nil && s.code != nil {
 		s.noLayout = images

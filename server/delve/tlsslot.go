@@ -12,7 +12,7 @@ import (
 // thread pointer, which the dynamic loader fills in (psABI, "Thread-Local Storage",
 // the initial-exec model).
 
-// maxRelocations bounds what is read of one table of relocations, in bytes.
+// maxRelocations bounds the bytes that are read of one table of relocations.
 const maxRelocations = 256 << 20
 
 // slots are the addresses of these words in every library with Go. They are read again

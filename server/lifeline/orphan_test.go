@@ -12,7 +12,7 @@ import (
 )
 
 // A debugger that dies while it attaches has not reported its breakpoints.
-func TestServeFindsBreakpointsThatNobodyNamed(t *testing.T) {
+func TestServeFindsUnnamedBreakpoints(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	cmd := sleeper(t)

@@ -48,8 +48,8 @@ func (d *dumped) Images(maps []byte) (*imagemap.ImageMap, error) {
 }
 
 // Capture reads images of which parts may be missing: headers that are neither in
-// memory nor in a file here. An image is there as far as it is known, and its notes say
-// what is missing.
+// memory nor in a file here. An image is there as far as it is known, and its notes list
+// the gaps.
 func Capture(s imagemap.Source) (*imagemap.ImageMap, error) {
 	m, err := s.Capture()
 	if m != nil && errors.As(err, new(*imagemap.CaptureError)) {

@@ -17,9 +17,9 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Process is a process under Delve's control, from stop to stop. It keeps what
-// the process has loaded and what was read of it, so that a later stop costs no
-// more than what has changed. It is not safe for concurrent use.
+// Process is a process under Delve's control, from stop to stop. It keeps the
+// mappings and files that were read, so that a later stop only costs the
+// changes. It is not safe for concurrent use.
 type Process struct {
 	session *delve.Session // nil for one that others may let run
 	source  Source
@@ -38,7 +38,7 @@ type loaded struct {
 	executable, writable unwind.RangeSet
 	images               *imagemap.ImageMap
 	code                 *codemap.Map
-	generatedErr         error // what of the names of generated code could not be read
+	generatedErr         error // names of generated code that could not be read
 }
 
 // NewProcess makes a Process of a session.

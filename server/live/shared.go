@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// shared is a source whose program others may let run: what was read of it counts
-// only if it stands still all the while.
+// shared is a source whose program others may let run: reads count only if the
+// program stands still all the while.
 type shared interface {
 	Begin() error
 	Still() error

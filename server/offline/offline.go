@@ -14,8 +14,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Opener opens snapshots, and keeps what it has read of images' files from one to
-// the next. It is not safe for concurrent use.
+// Opener opens snapshots, and keeps the files of images from one to the next. It is not safe for concurrent use.
 type Opener struct {
 	// Root is the folder that absolute paths lie below; "" is "/".
 	Root  string

@@ -189,7 +189,7 @@ func (k *kept) take() net.Conn {
 	return k
 }
 
-// Read returns what was read ahead, then reads the connection.
+// Read returns the bytes that were read ahead, then reads the connection.
 func (k *kept) Read(p []byte) (int, error) {
 	<-k.read
 	return k.ahead.Read(p)

@@ -50,7 +50,7 @@ type Program struct {
 // server asks the Delve server, and remembers nothing.
 type server struct{ client *rpc2.RPCClient }
 
-// elsewhere answers what is the same for every program of another process's Delve.
+// elsewhere has the answers that are the same for every program of another process's Delve.
 type elsewhere struct{}
 
 // Error says why a program behind a Delve server cannot be looked at.
@@ -126,7 +126,7 @@ func (p *Program) OS() string { return "linux" }
 // KnowCode tells where to find the code of Go's runtime.
 func (p *Program) KnowCode(code gocode.Code) { p.code = code }
 
-// Begin begins to read the program at this stop, and drops what was read before.
+// Begin begins to read the program at this stop, and drops earlier reads.
 func (p *Program) Begin() error {
 	state, err := p.state()
 	if err != nil {

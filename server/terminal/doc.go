@@ -3,7 +3,7 @@
 // interactively and headless.
 //
 // Delve's code does all the work. Its server dispatches requests through a table
-// of methods; the methods that give a stack, or rest on one, are replaced there by
+// of methods; the methods that return a stack, or rest on one, are replaced there by
 // ones that ask clew first ([server.overlay]):
 //
 //   - Stacktrace returns the assembled stack. Frames that Delve has too are Delve's,

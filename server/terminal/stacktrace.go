@@ -180,7 +180,7 @@ func withName(loc api.Location, f *unwind.Frame) api.Location {
 	return loc
 }
 
-// markOf returns the mark of an uncertain frame: what it rests on. A frame by CFI
+// markOf returns the mark of an uncertain frame: its evidence. A frame by CFI
 // has none.
 func markOf(t unwind.Trust) string {
 	switch t {

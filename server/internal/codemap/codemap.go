@@ -29,7 +29,7 @@ type Map struct {
 type image struct {
 	imagemap.Image
 	place uint64        // where it is loaded: the load bias in ELF, the address of the header in Mach-O
-	bias  uint64        // what is added to addresses in the file
+	bias  uint64        // to be added to addresses in the file
 	file  *symbols.File // nil where err says why
 	err   error
 }
@@ -68,7 +68,7 @@ func (m *Map) Next(images *imagemap.ImageMap, open Opener) *Map {
 		next.images = append(next.images, m.known(bound, i))
 	}
 	if slices.Equal(next.images, m.images) {
-		return m.withNames(nil) // what was generated may be other code now
+		return m.withNames(nil) // generated code may have changed
 	}
 	for _, img := range next.images {
 		for _, r := range img.executable() {
@@ -291,8 +291,8 @@ func (m *Map) Notes() []string {
 	return out
 }
 
-// About says of each image, in the order of [Map.Images], what is wrong with what
-// describes it, beyond that it could not be used at all.
+// About lists for each image, in the order of [Map.Images], the faults of the files that
+// describe it and are used all the same.
 func (m *Map) About() [][]string {
 	out := make([][]string, len(m.images))
 	for i, img := range m.images {

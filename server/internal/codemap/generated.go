@@ -25,7 +25,7 @@ type Generated struct {
 	namesFrom []jit.Registered // the list that names was made with
 }
 
-// maxObjects bounds what is read of registered files at one stop, in bytes.
+// maxObjects bounds the bytes that are read of registered files at one stop.
 const maxObjects = 64 << 20
 
 // Read names the generated code of a process: by its perf map, if pid is not 0, and

@@ -13,7 +13,7 @@ import (
 
 // openLost opens an image whose file has been deleted or replaced: the file that
 // the process has mapped, which the kernel keeps (proc_pid_map_files(5), for the
-// privileged; proc_pid_exe(5) for the program itself), else what is in memory.
+// privileged; proc_pid_exe(5) for the program itself), else its memory.
 func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*symbols.File, error) {
 	problem := func(instead string) error {
 		return fmt.Errorf("%s was %s after it was loaded: it is not used, but %s", img.Path, img.Loaded.File, instead)
@@ -39,7 +39,7 @@ func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*sym
 // openMissing opens an image of a snapshot whose file is not there. The snapshot
 // has its memory if the file was lost already when the snapshot was made.
 func openMissing(img *imagemap.Image, path string, memory io.ReaderAt) (*symbols.File, error) {
-	file, err := symbols.Open(path) // it says what is wrong with the path
+	file, err := symbols.Open(path) // for the error about the path
 	if err == nil {
 		return file, nil
 	}
@@ -71,8 +71,8 @@ func loaded(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, []unwind.Ra
 	return symbols.Loaded(memory, img.Base, img.Loaded.Bias)
 }
 
-// MemoryRanges says what is read of an image that has no file (any more) in
-// memory: what a snapshot must hold of it.
+// MemoryRanges lists the memory that is read of an image without a file: a snapshot
+// must hold it.
 func MemoryRanges(img *imagemap.Image, memory io.ReaderAt) (ranges []unwind.Range) {
 	if img.Loaded == nil {
 		return nil

@@ -24,7 +24,7 @@ func ReadStatus(pid int) (Status, error) {
 	return Status(text), err
 }
 
-// Field returns a field, "" if there is none.
+// Field returns a field, "" if it is missing.
 func (s Status) Field(name string) string {
 	for line := range strings.Lines(string(s)) {
 		if key, value, ok := strings.Cut(line, ":"); ok && key == name {
@@ -34,7 +34,7 @@ func (s Status) Field(name string) string {
 	return ""
 }
 
-// Number returns a field that is a number, 0 if it is none.
+// Number returns a field that is a number, 0 if it is not.
 func (s Status) Number(name string) int {
 	n, _ := strconv.Atoi(s.Field(name))
 	return n
