@@ -6,26 +6,9 @@ import (
 	"slices"
 )
 
-// ThirdParty names a third party's plugin, as configurations have it. It is run
-// only if its contents have that checksum.
-type ThirdParty struct {
-	Name   string   `json:"name"`
-	Path   string   `json:"path"` // absolute; not searched for
-	SHA256 string   `json:"sha256"`
-	Args   []string `json:"args"`
-	// Rank is its place among the strategies, 1 for the first; 0 is the first
-	// too, since such plugins cover little and know it well.
-	Rank int `json:"rank"`
-}
-
-// Config is the form for a host.
-func (t *ThirdParty) Config() Config {
-	return Config{Name: t.Name, Path: t.Path, SHA256: t.SHA256, Args: t.Args}
-}
-
-// CheckThirdParties checks a list of plugins, the value of the key "plugins".
+// CheckThirdParties checks a list of third parties' plugins, the value of the key "plugins".
 // Builtin are names that are taken.
-func CheckThirdParties(list []ThirdParty, builtin []string) error {
+func CheckThirdParties(list []Config, builtin []string) error {
 	taken := make(map[string]bool)
 	for i := range list {
 		t := &list[i]
@@ -43,9 +26,8 @@ func CheckThirdParties(list []ThirdParty, builtin []string) error {
 			return wrong("rank", "%d is negative", t.Rank)
 		}
 		taken[t.Name] = true
-		config := t.Config()
 		var bad *ConfigError
-		if err := config.check(); errors.As(err, &bad) {
+		if err := t.check(); errors.As(err, &bad) {
 			return wrong(bad.Key, "%s", bad.Reason)
 		}
 	}
