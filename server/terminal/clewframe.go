@@ -80,7 +80,7 @@ func (r *clewFrame) variables() error {
 }
 
 func (r *clewFrame) name() string {
-	if name := nameOf(r.frame()); name != "" {
+	if name := r.server.nameOf(r.frame()); name != "" {
 		return name
 	}
 	return fmt.Sprintf("the code at %#x", r.frame().PC.Raw())
@@ -88,10 +88,5 @@ func (r *clewFrame) name() string {
 
 // location is the frame's location as Delve's interface has it.
 func (r *clewFrame) location() api.Location {
-	loc := api.Location{PC: r.lookup(), PCs: []uint64{r.lookup()}}
-	loc.File, loc.Line = placeOf(r.frame())
-	if name := nameOf(r.frame()); name != "" {
-		loc.Function = &api.Function{Name_: name}
-	}
-	return loc
+	return r.server.inWords(api.Location{PC: r.lookup(), PCs: []uint64{r.lookup()}}, r.frame())
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/go-delve/delve/service/api"
@@ -13,6 +14,8 @@ import (
 	"github.com/clewdbg/clew/server/stop/stoptest"
 	"github.com/clewdbg/clew/unwind"
 )
+
+const firstOffset = math.MinInt32
 
 // fakeMethods are Delve's methods, with the stacks that the program's debugger claims;
 // those that no test expects to be called are nil.
@@ -28,7 +31,7 @@ type fakeMethods struct {
 func (m *fakeMethods) IsRunning() bool { return m.running }
 func (m *fakeMethods) ProcessPid() int { return m.program.Pid() }
 
-// Stacktrace marks each frame as Delve's, with its index in Delve's stack.
+// Stacktrace marks each frame as Delve's, by a FrameOffset below firstOffset by its index.
 func (m *fakeMethods) Stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
 	m.asked = append(m.asked, arg)
 	if m.failures > 0 {
@@ -42,7 +45,7 @@ func (m *fakeMethods) Stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut)
 	frames := m.program.DelveFrames(key)
 	for i := range frames[:max(min(arg.Depth+1, len(frames)), 0)] {
 		var f api.Stackframe
-		f.PC, f.File, f.Line = frames[i].PC.Raw(), "delve", i
+		f.PC, f.File, f.FrameOffset = frames[i].PC.Raw(), "delve", firstOffset-int64(i)
 		f.Function = &api.Function{Name_: "delve.f"}
 		out.Locations = append(out.Locations, f)
 	}
@@ -97,8 +100,8 @@ func (f *fakeSession) trace(t *testing.T, arg rpc2.StacktraceIn) []api.Stackfram
 func lines(frames []api.Stackframe) (out []int) {
 	for i := range frames {
 		n := -1
-		if frames[i].File == "delve" {
-			n = frames[i].Line
+		if frames[i].FrameOffset <= firstOffset {
+			n = int(firstOffset - frames[i].FrameOffset)
 		}
 		out = append(out, n)
 	}
