@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -81,13 +82,7 @@ func (s *Session) EndStep() error {
 			err = errors.Join(err, t.ClearSteppingBreakpoints())
 		}
 	}
-	if armed.failed != nil {
-		failed = armed.failed
-	}
-	if failed != nil {
-		return failed
-	}
-	return err
+	return cmp.Or(armed.failed, failed, err)
 }
 
 // temporary is a return breakpoint that is armed, or placed.
