@@ -31,14 +31,14 @@ type mapped struct {
 func (p *Program) mappings() ([]byte, error) {
 	libraries, _, err := p.client.ListDynamicLibraries()
 	if err != nil {
-		return nil, &Error{"list libraries", err}
+		return nil, fmt.Errorf("list libraries: %w", err)
 	}
 	if m := p.mapped; m != nil && m.pid == p.pid && slices.Equal(m.libraries, libraries) {
 		return m.text, nil
 	}
 	main, err := p.executable()
 	if err != nil {
-		return nil, &Error{"find the executable in memory", err}
+		return nil, fmt.Errorf("find the executable in memory: %w", err)
 	}
 	images := []image{main}
 	for _, l := range libraries {

@@ -53,23 +53,6 @@ type server struct{ client *rpc2.RPCClient }
 // elsewhere has the answers that are the same for every program of another process's Delve.
 type elsewhere struct{}
 
-// Error says why a program behind a Delve server cannot be looked at.
-type Error struct {
-	What string
-	Err  error
-}
-
-// Error says what failed.
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.What
-	}
-	return e.What + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
 // connectPatience is the time that a server has to answer first. It does so at
 // once, whatever its program does, or never.
 const connectPatience = 10 * time.Second
@@ -83,9 +66,9 @@ func Connect(ctx context.Context, conn net.Conn) (*Program, error) {
 	p := &Program{conn: conn, server: server{rpc2.NewClientFromConn(conn)}}
 	state, err := p.client.GetStateNonBlocking()
 	if err != nil {
-		err = &Error{"no headless Delve server answers there (dlv dap is not one)", err}
+		err = fmt.Errorf("no headless Delve server answers there (dlv dap is not one): %w", err)
 	} else if v := p.client.GetVersion(); v.Backend == "core" || v.Backend == "rr" {
-		err = &Error{"the Delve server", live.ErrRecorded}
+		err = fmt.Errorf("the Delve server: %w", live.ErrRecorded)
 	}
 	if err != nil {
 		_ = conn.Close()
@@ -152,7 +135,7 @@ func (p *Program) Begin() error {
 	}
 	p.arch = regs.arch
 	if p.arch != unwind.AMD64 {
-		return &Error{What: fmt.Sprintf("through a Delve server clew knows programs on amd64 only, and this one is for %s", p.arch)}
+		return fmt.Errorf("through a Delve server clew knows programs on amd64 only, and this one is for %s", p.arch)
 	}
 	return nil
 }
@@ -162,13 +145,13 @@ func (s server) state() (*api.DebuggerState, error) {
 	state, err := s.client.GetStateNonBlocking()
 	switch {
 	case err != nil:
-		return nil, &Error{"ask the Delve server for its state", err}
+		return nil, fmt.Errorf("ask the Delve server for its state: %w", err)
 	case state.Exited:
-		return nil, &Error{What: "the program has exited"}
+		return nil, errors.New("the program has exited")
 	case state.Running || state.Recording:
 		return nil, live.ErrRunning
 	case state.CurrentThread == nil:
-		return nil, &Error{What: "the program has no threads"}
+		return nil, errors.New("the program has no threads")
 	}
 	return state, nil
 }
@@ -245,7 +228,7 @@ func (s server) readRegisters(thread int) (out registers, err error) {
 			return out, nil
 		}
 	}
-	return out, &Error{What: fmt.Sprintf("the registers of thread %d are of no architecture that clew knows", thread)}
+	return out, fmt.Errorf("the registers of thread %d are of no architecture that clew knows", thread)
 }
 
 // leadingHex reads a register's value, behind which the server may say more.

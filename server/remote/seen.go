@@ -162,10 +162,10 @@ const maxBreakpoints = 4096
 func (p *Program) breakpoints() (map[uint64][]byte, error) {
 	list, err := p.client.ListBreakpoints(true)
 	if err != nil {
-		return nil, &Error{"list breakpoints", err}
+		return nil, fmt.Errorf("list breakpoints: %w", err)
 	}
 	if len(list) > maxBreakpoints {
-		return nil, &Error{What: fmt.Sprintf("%d breakpoints are too many", len(list))}
+		return nil, fmt.Errorf("%d breakpoints are too many", len(list))
 	}
 	out := make(map[uint64][]byte, len(list))
 	for _, bp := range list {
@@ -179,7 +179,7 @@ func (p *Program) breakpoints() (map[uint64][]byte, error) {
 			}
 			code, err := p.client.DisassembleRange(api.EvalScope{GoroutineID: -1}, addr, addr+breakpointSize, api.IntelFlavour)
 			if err != nil || len(code) == 0 || len(code[0].Bytes) < breakpointSize {
-				return nil, &Error{fmt.Sprintf("the code under the breakpoint at %#x", addr), errors.Join(io.ErrUnexpectedEOF, err)}
+				return nil, fmt.Errorf("the code under the breakpoint at %#x: %w", addr, errors.Join(io.ErrUnexpectedEOF, err))
 			}
 			out[addr] = code[0].Bytes[:breakpointSize]
 		}

@@ -47,7 +47,7 @@ func (p *Program) Threads(maps []imagemap.Mapping) ([]delve.Thread, error) {
 func (s server) listThreads() ([]*api.Thread, error) {
 	list, err := s.client.ListThreads()
 	if err != nil {
-		return nil, &Error{"list threads", err}
+		return nil, fmt.Errorf("list threads: %w", err)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	return list, nil
