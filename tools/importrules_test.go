@@ -127,6 +127,7 @@ func TestImportRules(t *testing.T) {
 			[]string{clew + "plugins/fpwalk", clew + "cmd/clew", clew + "integration/check", "github.com/go-delve/delve/service/api", clew + "internal/testneed"}},
 		{"server/live/x_test.go", []string{clew + "internal/testneed", "pgregory.net/rapid"}, []string{clew + "plugins/fpwalk", "github.com/go-delve/delve/pkg/proc"}},
 		{"server/delve/x.go", []string{"github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk", "unsafe"}},
+		{"server/remote/x.go", []string{"github.com/go-delve/delve/service/rpc2", clew + "server/live"}, []string{"github.com/go-delve/delve/pkg/proc"}},
 		{"server/terminal/x.go", []string{"github.com/go-delve/delve/service/rpc2", clew + "server/dap"}, []string{clew + "plugins/fpwalk", "unsafe"}},
 		{"server/delve/internals/x.go", []string{"unsafe", "github.com/go-delve/delve/pkg/proc"}, []string{clew + "plugins/fpwalk"}},
 		{"server/dap/wire/x.go", []string{clew + "server/dapwire", "github.com/google/go-dap", "net"},

@@ -27,7 +27,7 @@ type config struct {
 	// Strategies are the strategies to use, best ranked first.
 	Strategies []string `json:"strategies"`
 	// Plugins are third parties' strategies.
-	Plugins []pluginhost.ThirdParty `json:"plugins"`
+	Plugins []pluginhost.Config `json:"plugins"`
 	// WalkTimeout bounds one round trip to a plugin: "250ms".
 	WalkTimeout duration `json:"walkTimeout"`
 	// StackTimeout bounds the time that a debug session spends on one request of an
@@ -164,8 +164,8 @@ func (c *config) ranked(list []string) ([]pluginhost.Config, error) {
 // and those that the session names itself.
 func (c *config) rankedFor(s debuggee.StrategyConfig) ([]pluginhost.Config, error) {
 	all := *c
-	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.ThirdParty) bool {
-		return slices.ContainsFunc(s.Plugins, func(plugin pluginhost.ThirdParty) bool { return plugin.Name == p.Name })
+	all.Plugins = slices.DeleteFunc(slices.Clone(c.Plugins), func(p pluginhost.Config) bool {
+		return slices.ContainsFunc(s.Plugins, func(plugin pluginhost.Config) bool { return plugin.Name == p.Name })
 	})
 	all.Plugins = append(all.Plugins, s.Plugins...)
 	switch {
@@ -179,10 +179,10 @@ func (c *config) rankedFor(s debuggee.StrategyConfig) ([]pluginhost.Config, erro
 
 // rank returns the plugins of a list, or all built-in ones if it is empty, and at
 // their ranks the unlisted ones that the list does not name.
-func (c *config) rank(list []string, unlisted []pluginhost.ThirdParty) ([]pluginhost.Config, error) {
+func (c *config) rank(list []string, unlisted []pluginhost.Config) ([]pluginhost.Config, error) {
 	third := map[string]pluginhost.Config{}
 	for _, p := range c.Plugins {
-		third[p.Name] = p.Config()
+		third[p.Name] = p
 	}
 	if len(list) == 0 {
 		list = builtinNames()

@@ -59,7 +59,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestRankedStrategies(t *testing.T) {
-	c := config{Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/l", Rank: 99}, {Name: "second", Path: "/s", Rank: 2}, {Name: "first", Path: "/f"}}}
+	c := config{Plugins: []pluginhost.Config{{Name: "last", Path: "/l", Rank: 99}, {Name: "second", Path: "/s", Rank: 2}, {Name: "first", Path: "/f"}}}
 	for name, tc := range map[string]struct {
 		config []string
 		list   []string
@@ -88,19 +88,19 @@ func TestRankedStrategies(t *testing.T) {
 		})
 	}
 	builtin := strings.Join(builtinNames()[1:], " ")
-	session := pluginhost.ThirdParty{Name: "session", Path: "/own", Rank: 2}
+	session := pluginhost.Config{Name: "session", Path: "/own", Rank: 2}
 	c.Strategies = nil
 	for name, tc := range map[string]struct {
 		session debuggee.StrategyConfig
 		want    string
 	}{
 		"nothing":              {debuggee.StrategyConfig{}, "first dwarfcfi second " + builtin + " last"},
-		"a plugin":             {debuggee.StrategyConfig{Plugins: []pluginhost.ThirdParty{session}}, "first session dwarfcfi second " + builtin + " last"},
+		"a plugin":             {debuggee.StrategyConfig{Plugins: []pluginhost.Config{session}}, "first session dwarfcfi second " + builtin + " last"},
 		"a list":               {debuggee.StrategyConfig{Names: []string{"scan", "last"}}, "scan last"},
-		"both":                 {debuggee.StrategyConfig{Names: []string{"scan", "last"}, Plugins: []pluginhost.ThirdParty{session}}, "scan session last"},
-		"both, named":          {debuggee.StrategyConfig{Names: []string{"session", "scan"}, Plugins: []pluginhost.ThirdParty{session}}, "session scan"},
-		"only these":           {debuggee.StrategyConfig{Names: []string{"scan"}, Plugins: []pluginhost.ThirdParty{session}, Only: true}, "scan"},
-		"one of the same name": {debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}, "last"},
+		"both":                 {debuggee.StrategyConfig{Names: []string{"scan", "last"}, Plugins: []pluginhost.Config{session}}, "scan session last"},
+		"both, named":          {debuggee.StrategyConfig{Names: []string{"session", "scan"}, Plugins: []pluginhost.Config{session}}, "session scan"},
+		"only these":           {debuggee.StrategyConfig{Names: []string{"scan"}, Plugins: []pluginhost.Config{session}, Only: true}, "scan"},
+		"one of the same name": {debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.Config{{Name: "last", Path: "/own"}}}, "last"},
 	} {
 		got, err := c.rankedFor(tc.session)
 		var names []string
@@ -111,7 +111,7 @@ func TestRankedStrategies(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", name, s, err, tc.want)
 		}
 	}
-	if got, err := c.rankedFor(debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.ThirdParty{{Name: "last", Path: "/own"}}}); err != nil || got[0].Path != "/own" {
+	if got, err := c.rankedFor(debuggee.StrategyConfig{Names: []string{"last"}, Plugins: []pluginhost.Config{{Name: "last", Path: "/own"}}}); err != nil || got[0].Path != "/own" {
 		t.Errorf("the session's plugin of that name: %+v, %v", got, err)
 	}
 	for _, list := range [][]string{{"nosuch"}, {"fpwalk", "fpwalk"}} {

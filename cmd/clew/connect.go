@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/proxy"
+	"github.com/clewdbg/clew/server/remote"
 )
 
 // openRemote opens the program that a Delve server debugs. It does not change it.
@@ -16,19 +16,16 @@ func openRemote(ctx context.Context, addr string, debugFolders []string, notify 
 		return nil, nil, failf("%v", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	remote, err := delve.Connect(conn)
+	program, err := remote.Connect(ctx, conn)
 	if err != nil {
 		stop()
-		_ = conn.Close()
 		return nil, nil, failf("%s: %v", addr, err)
 	}
-	process := live.NewRemote(remote)
-	process.FindDebugFiles(debugFolders)
-	return process, func() error {
+	return program.Process(debugFolders), func() error {
 		stop()
-		if !remote.Several() {
+		if !program.Several() {
 			notify(fmt.Sprintf("the Delve server at %s takes one client only and ends with it; started with --accept-multiclient it stays", addr))
 		}
-		return remote.Close()
+		return program.Close()
 	}, nil
 }

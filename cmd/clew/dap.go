@@ -168,7 +168,7 @@ func (d dapStrategies) Check(s debuggee.StrategyConfig) error {
 		return nil
 	}
 	if _, err := c.rankedFor(s); err != nil {
-		return &pluginhost.KeyError{Key: "strategies", Reason: err.Error()}
+		return fmt.Errorf("strategies: %w", err)
 	}
 	return nil
 }

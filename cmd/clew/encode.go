@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 
@@ -89,52 +90,46 @@ func encodeFormats() []string {
 }
 
 func encode(text []byte, name string, strict bool) ([]byte, error) {
-	var out bytes.Buffer
 	to, err := document.ParseFormat(name)
 	if err != nil {
 		return nil, err
 	}
-	if to == document.Pprof {
-		return encodePprof(text)
-	}
-	n := 0
-	for d, err := range document.Parse(text) {
-		if err != nil {
-			return nil, err
-		}
-		if n++; n > 1 && to != document.Swift {
-			return nil, errSeveral
-		}
-		data, err := d.Encode(to, strict)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(data)
-	}
-	if n == 0 {
-		return nil, errNoDocument
-	}
-	return out.Bytes(), nil
-}
-
-func encodePprof(text []byte) ([]byte, error) {
 	n := 0
 	counted := func(yield func(*document.Document, error) bool) {
 		for d, err := range document.Parse(text) {
-			n++
+			if n++; n > 1 && to != document.Swift && to != document.Pprof && err == nil {
+				d, err = nil, errSeveral
+			}
 			if !yield(d, err) {
 				return
 			}
 		}
 	}
 	var out bytes.Buffer
-	if err := document.WritePprof(&out, counted); err != nil {
-		return nil, err
+	if to == document.Pprof {
+		err = document.WritePprof(&out, counted)
+	} else {
+		err = encodeEach(&out, counted, to, strict)
 	}
-	if n == 0 {
-		return nil, errNoDocument
+	if err == nil && n == 0 {
+		err = errNoDocument
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), err
+}
+
+// encodeEach writes documents one after the other.
+func encodeEach(out *bytes.Buffer, documents iter.Seq2[*document.Document, error], to document.Format, strict bool) error {
+	for d, err := range documents {
+		if err != nil {
+			return err
+		}
+		data, err := d.Encode(to, strict)
+		if err != nil {
+			return err
+		}
+		out.Write(data)
+	}
+	return nil
 }
 
 // cause is an error without the operation and the path that the caller names

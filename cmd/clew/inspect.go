@@ -97,8 +97,8 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 	if err != nil {
 		return failf("write the output: %v", err)
 	}
-	problems := i.problems()
-	for _, p := range i.others() { // of other files: no failure
+	problems, others := i.problems()
+	for _, p := range others { // of other files: no failure
 		fmt.Fprintf(c.ErrOrStderr(), "clew: inspect %s: %v\n", path, p)
 	}
 	for _, p := range problems {

@@ -91,12 +91,15 @@ func openImage(path string, f *symbols.File) *inspectedImage {
 	return i
 }
 
-// problems lists the parts of the unwind information that cannot be used.
-func (i *inspected) problems() (out []string) {
+// problems lists the parts of the unwind information that cannot be used, and the
+// faults of files that belong to this one.
+func (i *inspected) problems() (own []string, others []error) {
 	for _, image := range i.images {
 		for _, err := range image.file.Problems() {
 			if bad := new(symbols.SectionError); errors.As(err, &bad) {
-				out = append(out, bad.Detail())
+				own = append(own, bad.Detail())
+			} else {
+				others = append(others, err)
 			}
 		}
 		for _, t := range image.tables {
@@ -104,23 +107,11 @@ func (i *inspected) problems() (out []string) {
 				if len(i.images) > 1 {
 					p = image.arch.String() + ": " + p
 				}
-				out = append(out, t.name+": "+p)
+				own = append(own, t.name+": "+p)
 			}
 		}
 	}
-	return out
-}
-
-// others lists the faults of files that belong to this one.
-func (i *inspected) others() (out []error) {
-	for _, image := range i.images {
-		for _, err := range image.file.Problems() {
-			if !errors.As(err, new(*symbols.SectionError)) {
-				out = append(out, err)
-			}
-		}
-	}
-	return out
+	return own, others
 }
 
 // summary counts the entries of each format.

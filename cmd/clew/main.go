@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -83,15 +84,7 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 }
 
 func isClewCommand(clewCommands []*cobra.Command, args []string) bool {
-	if len(args) == 0 {
-		return false
-	}
-	for _, c := range clewCommands {
-		if c.Name() == args[0] {
-			return true
-		}
-	}
-	return false
+	return len(args) > 0 && slices.ContainsFunc(clewCommands, func(c *cobra.Command) bool { return c.Name() == args[0] })
 }
 
 // wantArgs refuses a wrong number of arguments as wrong usage.

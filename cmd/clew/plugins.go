@@ -41,21 +41,18 @@ func runPlugins(c *cobra.Command, format, configPath string) error {
 		}
 	}
 	health := strats.host.Health()
-	if err := printHealth(c, format, health); err != nil {
+	if format == "json" {
+		enc := json.NewEncoder(c.OutOrStdout())
+		enc.SetIndent("", "  ")
+		err = enc.Encode(map[string]any{"plugins": health})
+	} else {
+		err = pluginhost.WriteTable(c.OutOrStdout(), health)
+	}
+	if err != nil {
 		return failf("write the list: %v", err)
 	}
 	if failed > 0 {
 		return failf("%d of %d plugins do not work; see the list", failed, len(health))
 	}
 	return nil
-}
-
-func printHealth(c *cobra.Command, format string, health []pluginhost.Health) error {
-	out := c.OutOrStdout()
-	if format == "json" {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"plugins": health})
-	}
-	return pluginhost.WriteTable(out, health)
 }

@@ -93,58 +93,18 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	return c
 }
 
+// refusal is a fault of the flags, and whether they have it.
+type refusal struct {
+	when bool
+	why  string
+}
+
 // check refuses flags that contradict each other.
 func (f *stackFlags) check(c *cobra.Command, args []string) error {
-	for _, check := range []func(*cobra.Command, []string) error{f.checkCore, f.checkTarget, f.checkSelection, f.checkOutput} {
-		if err := check(c, args); err != nil {
-			return err
+	for _, r := range slices.Concat(f.targets(c, args), f.outputs(c)) {
+		if r.when {
+			return usageErrorf("%s", r.why)
 		}
-	}
-	return nil
-}
-
-func (f *stackFlags) checkCore(_ *cobra.Command, args []string) error {
-	switch {
-	case f.core != "" && (f.pid != 0 || len(f.breakAt) > 0):
-		return usageErrorf("--core excludes --pid and --break")
-	case f.core != "" && len(args) != 1:
-		return usageErrorf("--core CORE needs the executable that the core file is of: clew stack --core %s EXE", f.core)
-	}
-	return nil
-}
-
-func (f *stackFlags) checkTarget(c *cobra.Command, args []string) error {
-	switch {
-	case f.connect != "" && (f.pid != 0 || len(f.breakAt) > 0 || f.core != "" || len(args) > 0):
-		return usageErrorf("--connect excludes --pid, --core, --break and a program")
-	case f.pid == 0 && f.connect == "" && len(args) == 0 && !c.Flags().Changed("pid"):
-		return usageErrorf("clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help")
-	case f.pid != 0 && len(args) > 0:
-		return usageErrorf("clew stack takes --pid or a program to run, not both")
-	case f.pid != 0 && len(f.breakAt) > 0:
-		return usageErrorf("--break is for a program that clew runs, not for --pid")
-	}
-	return nil
-}
-
-func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
-	switch {
-	case !slices.Contains(export.Formats, f.format):
-		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
-	case f.format == "cbf" && f.output == "":
-		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
-	case f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()):
-		return usageErrorf("--format pprof is binary: write it to a file with -o FILE, or into a pipe")
-	}
-	return nil
-}
-
-func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
-	switch {
-	case f.depth < 0:
-		return usageErrorf("--depth %d is negative", f.depth)
-	case f.thread != "" && c.Flags().Changed("goroutine"):
-		return usageErrorf("use --thread or --goroutine, not both")
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {
@@ -152,6 +112,30 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 		}
 	}
 	return nil
+}
+
+// targets lists the faults of the flags that name the program.
+func (f *stackFlags) targets(c *cobra.Command, args []string) []refusal {
+	pid, connect, core, breaks, program := f.pid != 0, f.connect != "", f.core != "", len(f.breakAt) > 0, len(args) > 0
+	return []refusal{
+		{core && (pid || breaks), "--core excludes --pid and --break"},
+		{core && len(args) != 1, "--core CORE needs the executable that the core file is of: clew stack --core " + f.core + " EXE"},
+		{connect && (pid || breaks || core || program), "--connect excludes --pid, --core, --break and a program"},
+		{!connect && !program && !c.Flags().Changed("pid"), "clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help"},
+		{pid && program, "clew stack takes --pid or a program to run, not both"},
+		{pid && breaks, "--break is for a program that clew runs, not for --pid"},
+	}
+}
+
+// outputs lists the faults of the flags that name stacks and their form.
+func (f *stackFlags) outputs(c *cobra.Command) []refusal {
+	return []refusal{
+		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
+		{f.thread != "" && c.Flags().Changed("goroutine"), "use --thread or --goroutine, not both"},
+		{!slices.Contains(export.Formats, f.format), fmt.Sprintf("unknown format %q; known: %v", f.format, export.Formats)},
+		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
+		{f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()), "--format pprof is binary: write it to a file with -o FILE, or into a pipe"},
+	}
 }
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
@@ -201,7 +185,7 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 		if err == nil {
 			return result, nil
 		}
-		if n == attempts || !errors.Is(err, delve.ErrMoved) {
+		if n == attempts || !errors.Is(err, live.ErrMoved) {
 			return nil, failf("%v", err)
 		}
 	}
@@ -329,35 +313,22 @@ func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
 
 // selectThreads returns the threads or goroutines that the flags name.
 func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
-	if f.thread != "" {
-		all, err := at.Threads()
-		if err != nil {
-			return nil, failf("%v", err)
+	which, what, list, id := f.goroutine, "goroutine", at.Goroutines, func(t delve.Thread) uint64 { return t.Goroutine }
+	switch {
+	case f.thread != "":
+		which, what, list, id = f.thread, "thread", at.Threads, func(t delve.Thread) uint64 { return t.ID }
+	case which == "current":
+		list = func() ([]delve.Thread, error) {
+			th, err := at.Current()
+			return []delve.Thread{th}, err
 		}
-		return pick(all, f.thread, "thread", func(t delve.Thread) uint64 { return t.ID })
 	}
-	if f.goroutine == "current" {
-		th, err := at.Current()
-		if err != nil {
-			return nil, failf("%v", err)
-		}
-		return []delve.Thread{th}, nil
+	all, err := list()
+	if err != nil || which == "all" || which == "current" {
+		return all, err
 	}
-	all, err := at.Goroutines()
-	if err != nil {
-		return nil, failf("%v", err)
-	}
-	return pick(all, f.goroutine, "goroutine", func(t delve.Thread) uint64 { return t.Goroutine })
-}
-
-func pick(all []delve.Thread, which, what string, id func(delve.Thread) uint64) ([]delve.Thread, error) {
-	if which == "all" {
-		return all, nil
-	}
-	for _, th := range all {
-		if strconv.FormatUint(id(th), 10) == which {
-			return []delve.Thread{th}, nil
-		}
+	if i := slices.IndexFunc(all, func(th delve.Thread) bool { return strconv.FormatUint(id(th), 10) == which }); i >= 0 {
+		return all[i : i+1], nil
 	}
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
 }

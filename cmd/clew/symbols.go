@@ -48,7 +48,7 @@ func showDownload() func(debuginfod.Progress) {
 	return func(p debuginfod.Progress) {
 		if now := time.Now(); now.Sub(shown) >= progressEvery {
 			shown = now
-			// The line is removed at once by what is written next.
+			// The next output overwrites the line.
 			fmt.Fprintf(os.Stderr, "%v: %d of %d KiB; Ctrl-C ends that\x1b[K\r", p.Request, p.Received>>10, p.Size>>10)
 		}
 	}

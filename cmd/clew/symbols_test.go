@@ -144,7 +144,7 @@ func TestDecodeSymbols(t *testing.T) {
 	}
 }
 
-// TestDecodeSymbolsMissing: what is not there is said, and the frames come.
+// TestDecodeSymbolsMissing: missing symbols are reported, and the frames are shown.
 func TestDecodeSymbolsMissing(t *testing.T) {
 	s := makeStripped(t)
 	data, err := s.backtrace.Encode(document.Swift, false)

@@ -44,7 +44,7 @@ func stopAt(program, location string, list []string, args ...string) (*stopped, 
 		configs = append(configs, pluginhost.Config{Name: name, Rank: i})
 	}
 	if s.host, err = pluginhost.New(pluginhost.Options{Plugins: configs, WalkTimeout: patience}); err == nil {
-		_, err = live.RunTo(context.Background(), session, nil, location)
+		_, err = live.NewProcess(session).RunTo(context.Background(), nil, location)
 	}
 	if err != nil {
 		_ = s.close()

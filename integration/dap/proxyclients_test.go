@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -82,6 +83,7 @@ func TestProxyServerKilled(t *testing.T) {
 			c := p.dial()
 			c.remoteEntry()
 			c.stack(-1, 0, 10)
+			killLater(t, up.cmd.Process.Pid)
 			if err := syscall.Kill(up.cmd.Process.Pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -91,6 +93,29 @@ func TestProxyServerKilled(t *testing.T) {
 				t.Errorf("clew proxy ends with %v: %s", err, p.stderr)
 			}
 		})
+	}
+}
+
+// killLater kills the processes that a process has started, at the end of the test:
+// they run on where that process is killed itself.
+func killLater(t *testing.T, pid int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+		}
 	}
 }
 

@@ -52,10 +52,10 @@ func stop(p program.Program, scenario, dir string) (*target, error) {
 func (t *target) close() { _ = t.session.Close() }
 
 func (t *target) readStop(stem string) error {
-	if _, err := live.RunTo(context.Background(), t.session, nil); err != nil {
+	if _, err := live.NewProcess(t.session).RunTo(context.Background(), nil); err != nil {
 		return err
 	}
-	view, err := live.Read(t.session, false)
+	view, err := live.NewProcess(t.session).Read(false)
 	if err != nil {
 		return err
 	}

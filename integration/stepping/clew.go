@@ -61,7 +61,7 @@ func startClew(r *run) (debugger, error) {
 	if err := guard.Kill(c.session.Pid()); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	if _, err := live.RunTo(c.ctx, c.session, nil, "main.ready"); err != nil {
+	if _, err := live.NewProcess(c.session).RunTo(c.ctx, nil, "main.ready"); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil

@@ -92,7 +92,7 @@ func (t *tracer) close() { _ = t.session.Close() }
 
 // runTo runs to a Go function's first instruction and begins the shadow stack.
 func (t *tracer) runTo(name string) error {
-	view, err := live.Read(t.session, false)
+	view, err := live.NewProcess(t.session).Read(false)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (t *tracer) refresh() error {
 	if t.maps, err = imagemap.ParseMaps(bytes.NewReader(text)); err != nil {
 		return err
 	}
-	if t.view, err = live.Read(t.session, false); err != nil {
+	if t.view, err = live.NewProcess(t.session).Read(false); err != nil {
 		return err
 	}
 	t.view.Input.Names = nil // names are not compared

@@ -44,7 +44,7 @@ func (t *tracer) checkRecord() error {
 // as it is asked for, with the command's output (Delve's frames taken in) and
 // with a snapshot.
 func (t *tracer) checkWays(light *unwind.Stack) error {
-	view, err := live.Read(t.session, true)
+	view, err := live.NewProcess(t.session).Read(true)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (t *tracer) checkWays(light *unwind.Stack) error {
 	if err != nil {
 		return err
 	}
-	in, threads, err := offline.Open(taken, ".", "")
+	in, threads, err := (&offline.Opener{}).Open(taken, ".")
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (p *process) currentView() *live.View {
 	p.Helper()
 	if p.view == nil {
 		var err error
-		if p.view, err = live.Read(p.session, false); err != nil {
+		if p.view, err = live.NewProcess(p.session).Read(false); err != nil {
 			p.Fatal(err)
 		}
 	}

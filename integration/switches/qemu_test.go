@@ -247,7 +247,7 @@ func (e *emulated) stack(uint64) unwind.Stack {
 	e.must(err)
 	read, err := snapshot.Parse(line)
 	e.must(err)
-	in, threads, err := offline.Open(read, "", "")
+	in, threads, err := (&offline.Opener{}).Open(read, "")
 	e.must(err)
 	return engine.New(inprocess.Strategies()).Prepare(context.Background(), in).Stack(context.Background(), &threads[0], assembler.Options{})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -81,7 +82,7 @@ func (f *File) read() error {
 			if p.Memsz == 0 {
 				continue
 			}
-			f.maps = append(f.maps, imagemap.Mapping{Start: p.Vaddr, End: end, Perm: permissions(p.Flags)})
+			f.maps = append(f.maps, imagemap.Mapping{Start: p.Vaddr, End: end, Perm: procfs.Permissions(p.Flags)})
 			if p.Filesz > 0 {
 				f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 			}
@@ -92,16 +93,6 @@ func (f *File) read() error {
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
 	f.entry = notes.entry
 	return nil
-}
-
-func permissions(flags elf.ProgFlag) string {
-	perm := []byte("---p")
-	for i, flag := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
-		if flags&flag != 0 {
-			perm[i] = "rwx"[i]
-		}
-	}
-	return string(perm)
 }
 
 // name returns the mappings their files. Files have no inode numbers here: they are
@@ -122,7 +113,7 @@ func (f *File) name(n *notes) {
 			inodes[file.path] = inode
 		}
 		i, ok := at[file.start]
-		if !ok { // gcore leaves out what is in files
+		if !ok { // gcore leaves out memory that files hold
 			if f.omitted == nil {
 				f.omitted = make(map[uint64]bool)
 			}
@@ -168,7 +159,7 @@ func complete(m *imagemap.Mapping, file *os.File, size int64) {
 	if e, _, err := elffile.New(file, size, size); err == nil {
 		for _, p := range e.Progs {
 			if p.Type == elf.PT_LOAD && m.Offset == p.Off&^(pageSize-1) {
-				m.Perm = permissions(p.Flags)
+				m.Perm = procfs.Permissions(p.Flags)
 			}
 		}
 		return
@@ -184,7 +175,7 @@ func complete(m *imagemap.Mapping, file *os.File, size int64) {
 		}
 		for _, s := range f.Segments {
 			if s.Data > 0 && m.Offset == slice.Offset+s.Offset {
-				m.Perm = permissions(protection(s.Prot))
+				m.Perm = procfs.Permissions(protection(s.Prot))
 			}
 		}
 	}

@@ -131,7 +131,7 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// TestMemory: what was written out is read, across mappings, and nothing else.
+// TestMemory: memory that was written out is read, across mappings, and nothing else.
 func TestMemory(t *testing.T) {
 	c := processCore()
 	c.loads[2].start, c.loads[2].end = codeEnd, codeEnd+pageSize // data right behind the code
@@ -197,7 +197,7 @@ func TestCheckExecutable(t *testing.T) {
 	}
 }
 
-// TestWrongFiles: what is no core file, or lies, is an error that names it.
+// TestWrongFiles: a file that is no core file, or contradicts itself, is an error that names it.
 func TestWrongFiles(t *testing.T) {
 	for name, change := range map[string]func(*core){
 		"another kind":      func(c *core) { c.kind = elf.ET_EXEC },

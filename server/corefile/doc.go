@@ -4,6 +4,6 @@
 //
 // The kernel writes a program header PT_LOAD for every mapping, with as much of
 // the memory as /proc/PID/coredump_filter asks for (core(5)): as a rule not the
-// code, which is in files. The note NT_FILE names the files. Both together give
+// code, which is in files. The note NT_FILE names the files. Both together are
 // the text that /proc/PID/maps had.
 package corefile

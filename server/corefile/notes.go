@@ -21,7 +21,7 @@ const (
 
 const (
 	pageSize = 4096
-	// maxNotes bounds what is read of one segment of notes, in bytes. A thread
+	// maxNotes bounds the bytes that are read of one segment of notes. A thread
 	// takes some kilobytes.
 	maxNotes = 1 << 30
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/server/stop/stoptest"
 	"github.com/clewdbg/clew/unwind"
@@ -277,7 +277,7 @@ func TestPageOfAProgramThatMoves(t *testing.T) {
 	program := stoptest.New(30)
 	program.Extra = 0x501020
 	s := playProgram(t, program, unwind.TrustCFI)
-	for _, moved := range []error{nil, delve.ErrMoved} {
+	for _, moved := range []error{nil, live.ErrMoved} {
 		views := program.Views()
 		program.Move(moved)
 		if got, _ := s.page(stoptest.Goroutine, 0, 3); got[1].ID != 1002 {
@@ -344,7 +344,7 @@ func TestWorkAtAStop(t *testing.T) {
 	}); !errors.Is(err, stop.ErrCancelled) && !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	program.Move(delve.ErrMoved)
+	program.Move(live.ErrMoved)
 	before, _ := p.state.At()
 	if err := do(fine); err != nil {
 		t.Errorf("after it has moved: %v", err)

@@ -36,7 +36,7 @@ const cgoFlags = "CGO_CFLAGS"
 var setCgoFlags bool
 
 // Environ is the environment that this process was started with, for another one
-// that runs Delve's command line: it would warn of what was set here.
+// that runs Delve's command line: it would warn of the flags that were set here.
 func Environ() []string {
 	env := os.Environ()
 	if !setCgoFlags {

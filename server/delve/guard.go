@@ -3,20 +3,19 @@ package delve
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Delve writes breakpoints at any address, its own at what it takes for a return
-// address, which may be a word of the heap or of the program's data. Every such write goes through one method of the process
+// Delve writes breakpoints at any address. Its own return addresses may be wrong: words
+// of the heap, or of the program's data. Every such write goes through one method of the process
 // that a proc.Target holds (WriteBreakpoint). The guard stands before it and
 // refuses what lies outside the executable mappings, whichever command or
 // protocol asked. It also stands before EraseBreakpoint, which would write the
@@ -124,11 +123,11 @@ func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
 // read once for each stop.
 func (g *guard) check(addr uint64) error {
 	if now := resumes.Load(); g.executable == nil || g.read != now {
-		executable, err := executableOf(g.pid)
+		maps, err := procfs.Maps(g.pid)
 		if err != nil {
 			return &OutsideCodeError{Addr: addr, Err: err}
 		}
-		g.executable, g.read = executable, now
+		g.executable, g.read = procfs.Ranges(maps, "x"), now
 	}
 	if !g.executable.Contains(addr) {
 		return &OutsideCodeError{Addr: addr}
@@ -136,34 +135,8 @@ func (g *guard) check(addr uint64) error {
 	return nil
 }
 
-// executableOf reads a process's executable mappings.
-func executableOf(pid int) (unwind.RangeSet, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return nil, err
-	}
-	maps, err := imagemap.ParseMaps(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	var out []unwind.Range
-	for _, m := range maps {
-		if m.Executable() {
-			out = append(out, unwind.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return unwind.NewRangeSet(out...), nil
-}
-
-// guardTarget puts the guard before a target's process, once. Only Linux lists
-// its mappings; elsewhere there is no guard.
-func guardTarget(t *proc.Target) error {
-	_, err := guardOf(t)
-	return err
-}
-
 // guardOf returns the guard before a target's process, and puts it there first if
-// necessary. It returns nil on other systems than Linux.
+// necessary. Only Linux lists a process's mappings: elsewhere it is nil.
 func guardOf(t *proc.Target) (*guard, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
@@ -205,7 +178,7 @@ func guardGroup(group *proc.TargetGroup) error {
 		return nil
 	}
 	for _, t := range group.Targets() {
-		if err := guardTarget(t); err != nil {
+		if _, err := guardOf(t); err != nil {
 			return err
 		}
 	}

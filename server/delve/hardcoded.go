@@ -1,6 +1,8 @@
 package delve
 
 import (
+	"slices"
+
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -55,10 +57,8 @@ func stopAt(target *proc.Target, thread proc.Thread, pc uint64) {
 
 // hasMark says that a thread of the target was marked at this stop.
 func hasMark(target *proc.Target) bool {
-	for _, thread := range target.ThreadList() {
-		if bp := thread.Breakpoint().Breakpoint; bp != nil && bp.LogicalID() == internals.HardcodedID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(target.ThreadList(), func(thread proc.Thread) bool {
+		bp := thread.Breakpoint().Breakpoint
+		return bp != nil && bp.LogicalID() == internals.HardcodedID
+	})
 }

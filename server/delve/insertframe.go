@@ -21,7 +21,7 @@ import (
 // recovered registers; clew replaces its CFA by the one that it found. The frame has
 // no other registers: a variable in one of them cannot be read, and no register can
 // be set.
-// Test: integration/dap TestLocals.
+// Tests: integration/dap TestLocals, integration/terminal TestOwnFrames.
 
 // RecoveredFrame is a frame that clew recovered and Delve does not have.
 type RecoveredFrame struct {
@@ -37,6 +37,22 @@ type RecoveredFrame struct {
 	// StackHigh is the end of the goroutine's stack that the frame lies on, 0 for
 	// other stacks.
 	StackHigh uint64
+}
+
+// Recovered describes a frame of a thread's stack that clew recovered with these
+// registers.
+func Recovered(th *Thread, arch unwind.Arch, frames []unwind.Frame, index int, regs unwind.Registers) *RecoveredFrame {
+	f := &frames[index]
+	out := &RecoveredFrame{Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(arch))}
+	for index+out.Level < len(frames) && frames[index+out.Level].Inlined {
+		out.Level++
+	}
+	for _, s := range th.Segments {
+		if s.Kind == unwind.SegmentGoroutine && s.Contains(f.CFA-1) {
+			out.StackHigh = s.High
+		}
+	}
+	return out
 }
 
 // InsertedFrame says how Delve names a frame that was inserted.
@@ -89,6 +105,14 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 		remove()
 	}
 	return InsertedFrame{Thread: int64(f.Goroutine), Index: index, Release: release}, nil
+}
+
+// Described says whether there is DWARF for the function at an address: without it
+// a frame has no variables.
+func (s *Session) Described(addr uint64) bool {
+	bi := s.target().BinInfo()
+	image := bi.PCToImage(addr)
+	return bi.PCToFunc(addr) != nil && image != nil && !image.Stripped()
 }
 
 // rows returns the stack to insert: the inlined calls, the physical frame, and that

@@ -1,7 +1,6 @@
 package delve
 
 import (
-	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -9,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // errNotGo says that a program is not Go's.
@@ -19,14 +18,10 @@ var errNotGo = errors.New("it is not a Go program (it has no table of Go functio
 // hasGo says whether a process has Go code in its executable or in a library that it
 // has loaded, as far as that can be found out.
 func hasGo(pid int) bool {
-	if err := checkGo(fmt.Sprintf("/proc/%d/exe", pid)); !errors.Is(err, errNotGo) {
-		return true // attaching says what is wrong, if anything is
+	if err := checkGo(procfs.Path(pid, "exe")); !errors.Is(err, errNotGo) {
+		return true // attaching reports any fault
 	}
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return true
-	}
-	maps, err := imagemap.ParseMaps(bytes.NewReader(data))
+	maps, err := procfs.Maps(pid)
 	if err != nil {
 		return true
 	}
@@ -36,7 +31,7 @@ func hasGo(pid int) bool {
 			continue
 		}
 		seen[m.Path] = true
-		found, err := goTable(fmt.Sprintf("/proc/%d/root%s", pid, m.Path))
+		found, err := goTable(procfs.Path(pid, "root"+m.Path))
 		if found || errors.Is(err, os.ErrNotExist) { // it was replaced: not known
 			return true
 		}

@@ -3,10 +3,12 @@ package delve
 import (
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,13 +53,13 @@ func LogDialError(addr string, err error) {
 // LogDAPError logs an error of the DAP layer.
 func LogDAPError(format string, args ...any) { logflags.DAPLogger().Errorf(format, args...) }
 
-// LogDAP logs what is of interest with --log-output=dap.
+// LogDAP logs details, with --log-output=dap.
 func LogDAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }
 
 // LogRPCError logs an error of the JSON-RPC layer.
 func LogRPCError(format string, args ...any) { logflags.RPCLogger().Errorf(format, args...) }
 
-// LogRPC logs what is of interest with --log-output=rpc.
+// LogRPC logs details, with --log-output=rpc.
 func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, args...) }
 
 // logging says that logs were set up. Until then nothing is written, errors
@@ -65,15 +67,15 @@ func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, ar
 var logging atomic.Bool
 
 // installLogger has Delve log through clew, which learns of a program that is about
-// to be started from the line that is logged then ([DAPConfig.OnLaunch]): what is
-// built first has its name only there.
+// to be started from the line that is logged then ([DAPConfig.OnLaunch]): a program
+// that is built first has its name only there.
 var installLogger = sync.OnceFunc(func() {
 	logflags.SetLoggerFactory(func(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {
 		return newTextLogger(flag, fields, out)
 	})
 })
 
-// launching is who is told of a program that is about to be started, nil for no one.
+// launching is told of a program that is about to be started; nil for no listener.
 var launching atomic.Pointer[launchWatch]
 
 // launchWatch is told once or more often: a program can be started again.
@@ -102,23 +104,13 @@ func (w *launchWatch) check(s *Session) error {
 	return internals.Changed(internals.EntryLaunchLog, "a program was started, and no line of the log said so before")
 }
 
-// level is how much a logger writes.
-type level int
-
-const (
-	levelDebug level = iota
-	levelInfo
-	levelWarn
-	levelError
-	levelNone
-)
-
-var levelNames = map[level]string{levelDebug: "debug", levelInfo: "info", levelWarn: "warn", levelError: "error"}
+// levelNone is above every level.
+const levelNone = slog.LevelError + 1
 
 // textLogger writes lines as Delve's own logger does, which cannot be had beside
 // a logger factory.
 type textLogger struct {
-	least  level
+	least  slog.Level
 	fields logflags.Fields
 	out    io.Writer
 }
@@ -126,30 +118,26 @@ type textLogger struct {
 func newTextLogger(flag bool, fields logflags.Fields, out io.Writer) *textLogger {
 	// Delve makes a logger for every frame of a walk: nothing is done here that
 	// only matters where something is written.
-	l := &textLogger{least: levelError, fields: fields, out: out}
+	l := &textLogger{least: slog.LevelError, fields: fields, out: out}
 	switch {
 	case !logging.Load():
 		l.least = levelNone
 	case flag:
-		l.least = levelDebug
+		l.least = slog.LevelDebug
 	}
 	return l
 }
 
 // attributes are what a line begins with.
 func (l *textLogger) attributes() string {
-	names := make([]string, 0, len(l.fields))
-	for name := range l.fields {
-		names = append(names, name)
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(l.fields)) {
+		list = append(list, name+"="+quoted(fmt.Sprint(l.fields[name])))
 	}
-	sort.Strings(names)
-	for i, name := range names {
-		names[i] = name + "=" + quoted(fmt.Sprint(l.fields[name]))
-	}
-	if len(names) == 0 {
+	if len(list) == 0 {
 		return ""
 	}
-	return strings.Join(names, ",") + " "
+	return strings.Join(list, ",") + " "
 }
 
 // quoted quotes a value with unusual characters.
@@ -164,19 +152,19 @@ func quoted(s string) string {
 	return s
 }
 
-func (l *textLogger) write(at level, text func() string) {
+// write writes a line; without a format it has the arguments as they are.
+func (l *textLogger) write(at slog.Level, format string, args []any) {
 	if at < l.least {
 		return
 	}
-	out := l.out
+	out, text := l.out, fmt.Sprint(args...)
+	if format != "" {
+		text = fmt.Sprintf(format, args...)
+	}
 	if out == nil {
 		out = os.Stderr
 	}
-	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", time.Now().Format(time.RFC3339), levelNames[at], l.attributes(), text())
-}
-
-func (l *textLogger) Debugf(format string, args ...any) {
-	l.write(levelDebug, func() string { return fmt.Sprintf(format, args...) })
+	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", time.Now().Format(time.RFC3339), strings.ToLower(at.String()), l.attributes(), text)
 }
 
 func (l *textLogger) Infof(format string, args ...any) {
@@ -185,29 +173,13 @@ func (l *textLogger) Infof(format string, args ...any) {
 			launching.Load().starts(command[0])
 		}
 	}
-	l.write(levelInfo, func() string { return fmt.Sprintf(format, args...) })
+	l.write(slog.LevelInfo, format, args)
 }
 
-func (l *textLogger) Warnf(format string, args ...any) {
-	l.write(levelWarn, func() string { return fmt.Sprintf(format, args...) })
-}
-
-func (l *textLogger) Errorf(format string, args ...any) {
-	l.write(levelError, func() string { return fmt.Sprintf(format, args...) })
-}
-
-func (l *textLogger) Debug(args ...any) {
-	l.write(levelDebug, func() string { return fmt.Sprint(args...) })
-}
-
-func (l *textLogger) Info(args ...any) {
-	l.write(levelInfo, func() string { return fmt.Sprint(args...) })
-}
-
-func (l *textLogger) Warn(args ...any) {
-	l.write(levelWarn, func() string { return fmt.Sprint(args...) })
-}
-
-func (l *textLogger) Error(args ...any) {
-	l.write(levelError, func() string { return fmt.Sprint(args...) })
-}
+func (l *textLogger) Debugf(format string, args ...any) { l.write(slog.LevelDebug, format, args) }
+func (l *textLogger) Warnf(format string, args ...any)  { l.write(slog.LevelWarn, format, args) }
+func (l *textLogger) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
+func (l *textLogger) Debug(args ...any)                 { l.write(slog.LevelDebug, "", args) }
+func (l *textLogger) Info(args ...any)                  { l.write(slog.LevelInfo, "", args) }
+func (l *textLogger) Warn(args ...any)                  { l.write(slog.LevelWarn, "", args) }
+func (l *textLogger) Error(args ...any)                 { l.write(slog.LevelError, "", args) }

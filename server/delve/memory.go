@@ -10,7 +10,7 @@ import (
 )
 
 // Memory reads the stopped target's memory as the program itself would see it:
-// the breakpoint instructions that Delve wrote are replaced by what was there.
+// the breakpoint instructions that Delve wrote are replaced by the original code.
 func (p *program) Memory() unwind.Memory { return memory{p} }
 
 type memory struct{ p *program }
@@ -44,8 +44,8 @@ func overlay(t *proc.Target, addr uint64, p []byte) {
 	}
 }
 
-// Planted lists where Delve has written breakpoints into the target's code, and
-// what was there.
+// Planted lists where Delve has written breakpoints into the target's code, with the
+// original bytes.
 func (p *program) Planted() []lifeline.Patch {
 	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()

@@ -1,14 +1,14 @@
 package delve
 
 import (
-	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"syscall"
 
 	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // Delve halts a process by sending it SIGTRAP, and a breakpoint is a SIGTRAP too.
@@ -74,7 +74,7 @@ func clearAll(t *proc.Target) {
 // was sent to this thread, not to the process.
 func trapPending(t *proc.Target) (thread proc.Thread, directed bool) {
 	for _, th := range t.ThreadList() {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", t.Pid(), th.ThreadID()))
+		status, err := procfs.ReadStatus(th.ThreadID())
 		if err != nil || hasTrap(status, "SigBlk") {
 			continue
 		}
@@ -89,8 +89,8 @@ func trapPending(t *proc.Target) (thread proc.Thread, directed bool) {
 }
 
 // hasTrap says that SIGTRAP is in a set of signals of a thread's status.
-func hasTrap(status []byte, set string) bool {
-	mask, err := strconv.ParseUint(statusField(status, set), 16, 64)
+func hasTrap(status procfs.Status, set string) bool {
+	mask, err := strconv.ParseUint(status.Field(set), 16, 64)
 	return err == nil && mask>>(syscall.SIGTRAP-1)&1 != 0
 }
 

@@ -115,7 +115,7 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 
 // BreakAt sets a breakpoint at addresses and returns its ID.
 func (p *program) BreakAt(addrs ...uint64) (int, error) {
-	bp, err := p.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: pids(p.Pid(), len(addrs))}, "", nil, false)
+	bp, err := p.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: slices.Repeat([]int{p.Pid()}, len(addrs))}, "", nil, false)
 	if err != nil {
 		return 0, oneLine(err)
 	}
@@ -125,14 +125,6 @@ func (p *program) BreakAt(addrs ...uint64) (int, error) {
 // EntryPoint is the address where the program itself begins, when the libraries that
 // it is linked with are loaded.
 func (p *program) EntryPoint() (uint64, error) { return p.target().EntryPoint() }
-
-func pids(pid, n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = pid
-	}
-	return out
-}
 
 // ClearBreak removes a breakpoint.
 func (p *program) ClearBreak(id int) error {
@@ -144,7 +136,7 @@ func (p *program) ClearBreak(id int) error {
 var ErrNoLocation = errors.New("no such location")
 
 // Locate finds the addresses of a location in Delve's notation (a function,
-// FILE:LINE, *ADDRESS), in what is loaded now and has DWARF. The error wraps
+// FILE:LINE, *ADDRESS), in images that are loaded now and have DWARF. The error wraps
 // [ErrNoLocation].
 func (p *program) Locate(loc string) ([]uint64, error) {
 	locs, _, err := p.dbg.FindLocation(-1, 0, 0, loc, false, nil)

@@ -1,13 +1,10 @@
 package delve
 
 import (
-	"bytes"
-	"os"
-	"strconv"
-
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // runner stands before what runs the processes of a group. Delve has no callback
@@ -57,7 +54,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	if r.armed != nil {
 		if err := r.armed.place(); err != nil { // or the program would run away
 			if cctx != nil && cctx.ResumeChan != nil {
-				close(cctx.ResumeChan) // who waits for it learns of the error
+				close(cctx.ResumeChan) // whoever waits for it learns of the error
 				cctx.ResumeChan = nil
 			}
 			return nil, proc.StopUnknown, err
@@ -147,17 +144,10 @@ func timeOf(group *proc.TargetGroup) uint64 {
 
 // switches counts a process's context switches. A thread that a debugger holds has
 // none, whatever is done to its registers and memory.
-func switches(pid int) (n uint64) {
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+func switches(pid int) uint64 {
+	status, err := procfs.ReadStatus(pid)
 	if err != nil {
 		return 0
 	}
-	for line := range bytes.Lines(status) {
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		if bytes.HasSuffix(name, []byte("voluntary_ctxt_switches")) { // and the nonvoluntary ones
-			v, _ := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 64)
-			n += v
-		}
-	}
-	return n
+	return uint64(status.Number("voluntary_ctxt_switches") + status.Number("nonvoluntary_ctxt_switches"))
 }

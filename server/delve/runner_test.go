@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -73,7 +74,7 @@ func TestRunnerPasses(t *testing.T) {
 	}
 }
 
-// TestRunnerRefuses: where a breakpoint cannot be placed nothing runs, and who waits
+// TestRunnerRefuses: where a breakpoint cannot be placed nothing runs, and whoever waits
 // for the program to run is told.
 func TestRunnerRefuses(t *testing.T) {
 	below := &ranGroup{}
@@ -114,7 +115,7 @@ func TestCondition(t *testing.T) {
 
 // TestHasTrap reads sets of signals.
 func TestHasTrap(t *testing.T) {
-	status := []byte("Name:\tx\nSigPnd:\t0000000000000010\nShdPnd:\t0000000000000020\nSigBlk:\tnonsense\n")
+	status := procfs.Status("Name:\tx\nSigPnd:\t0000000000000010\nShdPnd:\t0000000000000020\nSigBlk:\tnonsense\n")
 	for set, want := range map[string]bool{"SigPnd": true, "ShdPnd": false, "SigBlk": false, "SigCgt": false} {
 		if hasTrap(status, set) != want {
 			t.Errorf("%s: %v", set, !want)

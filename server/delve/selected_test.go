@@ -39,12 +39,3 @@ func TestSubstitutePath(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestStatusField(t *testing.T) {
-	status := []byte("Name:\ta: b\nState:\tZ (zombie)\n")
-	for name, want := range map[string]string{"Name": "a: b", "State": "Z (zombie)", "TracerPid": ""} {
-		if got := statusField(status, name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 )
 
 // Session is a local process under Delve's control. Its methods must not be
@@ -18,11 +19,11 @@ import (
 // concurrent use.
 type Session struct {
 	program
-	layout   *layout     // of the runtime's structures; nil where it is not known
-	noLayout int         // the number of images that were searched for it in vain
-	code     gocode.Code // of the runtime; nil until it is known
-	slots    slots       // where libraries keep their threads' g
-	paged    *paged      // of the prefetched stack, nil for none
+	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
+	noLayout int               // the number of images that were searched for it in vain
+	code     gocode.Code       // of the runtime; nil until it is known
+	slots    slots             // where libraries keep their threads' g
+	paged    *paged            // of the prefetched stack, nil for none
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -46,7 +47,7 @@ type LaunchConfig struct {
 // Launch starts a program, stopped before its first instruction.
 func Launch(cfg LaunchConfig) (*Session, error) {
 	if err := checkLaunch(cfg.Args[0]); err != nil {
-		return nil, &LaunchError{Path: cfg.Args[0], Err: err}
+		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], err)
 	}
 	c := &debugger.Config{
 		WorkingDir: cfg.WorkingDir, Backend: "default", Foreground: !cfg.NoStdin, ExecuteKind: debugger.ExecutingExistingFile,
@@ -57,7 +58,7 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 	}
 	s, err := open(c, cfg.Args)
 	if err != nil {
-		return nil, &LaunchError{Path: cfg.Args[0], Err: oneLine(err)}
+		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], oneLine(err))
 	}
 	return s, nil
 }
@@ -93,6 +94,17 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 
 // Over makes a session of a debugger that was made already. The debugger is
 // stopped.
+//
+// It has Delve forget how to cancel downloads, so that an editor can pause a program
+// that was attached to.
+//
+// Situation: Delve notes, for every library that it adds, how to cancel the download
+// of its debug information, and forgets that at the end of each run of the program. A
+// pause that comes while there is such a note cancels the download, does nothing else,
+// and is not answered. Example: an editor attaches to a program that links a library,
+// and pauses it: the program runs on, whatever the editor asks, until it stops for
+// another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
+// in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
 	group, unlock := dbg.LockTargetGroup()
@@ -101,7 +113,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
-		if err := forgetDownloads(t.BinInfo()); err != nil {
+		if err := internals.ForgetDownloads(t.BinInfo()); err != nil {
 			return nil, err
 		}
 	}
@@ -118,18 +130,7 @@ func prepare(group *proc.TargetGroup) error {
 	return err
 }
 
-// forgetDownloads lets an editor pause a program that was attached to.
-//
-// Situation: Delve notes, for every library that it adds, how to cancel the download
-// of its debug information, and forgets that at the end of each run of the program. A
-// pause that comes while there is such a note cancels the download, does nothing else,
-// and is not answered. Example: an editor attaches to a program that links a library,
-// and pauses it: the program runs on, whatever the editor asks, until it stops for
-// another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
-// in integration/dap, TestPauseAfterAttach.
-func forgetDownloads(bi *proc.BinaryInfo) error { return internals.ForgetDownloads(bi) }
-
-// Renew forgets what is true of one process only: Delve has started the program
+// Renew forgets all facts about one process: Delve has started the program
 // anew, or has followed it into another.
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
@@ -167,18 +168,6 @@ func (p *program) Close() error {
 	}
 	return err
 }
-
-// LaunchError says that a program could not be started.
-type LaunchError struct {
-	Path string
-	Err  error
-}
-
-// Error names the program and the cause.
-func (e *LaunchError) Error() string { return fmt.Sprintf("cannot launch %s: %v", e.Path, e.Err) }
-
-// Unwrap returns the cause.
-func (e *LaunchError) Unwrap() error { return e.Err }
 
 // oneLine folds Delve's longer explanations into one line.
 func oneLine(err error) error {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// EndSignals returns the signals that end a server in order: what it has launched
-// is killed, what it has attached to goes on. SIGHUP, when the terminal is closed,
+// EndSignals returns the signals that end a server in order: a program that it has
+// launched is killed, one that it has attached to goes on. SIGHUP, when the terminal is closed,
 // is one of them: it would end Delve's server at once, and a process that it has
 // attached to with it, at the next breakpoint. Where it was ignored from the start
 // (nohup) it still is. Stop ends the delivery.

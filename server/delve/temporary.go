@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -81,13 +82,7 @@ func (s *Session) EndStep() error {
 			err = errors.Join(err, t.ClearSteppingBreakpoints())
 		}
 	}
-	if armed.failed != nil {
-		failed = armed.failed
-	}
-	if failed != nil {
-		return failed
-	}
-	return err
+	return cmp.Or(armed.failed, failed, err)
 }
 
 // temporary is a return breakpoint that is armed, or placed.
@@ -168,11 +163,9 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	sp, _ := regs.SP(arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
-		g, err := b.session.runtime(t).readG(b.session.currentG(t, th, tls))
-		if err != nil {
+		if goroutine, high, err = b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls)); err != nil {
 			return false, nil // a thread without a goroutine
 		}
-		goroutine, high = g.id, g.hi
 	}
 	return b.at.Matches(uint64(th.ThreadID()), sp, goroutine, high), nil
 }

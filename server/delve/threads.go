@@ -1,26 +1,22 @@
 package delve
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sort"
 
+	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // Thread is a stopped thread of the target, or a goroutine that is parked.
-type Thread struct {
-	unwind.Thread
-	// Current is set for the thread that stopped the program.
-	Current bool
-	// Runtime is set for a thread that Go's runtime made for itself and that runs
-	// no goroutine now: an idle one, or its monitor.
-	Runtime bool
-	m       uint64 // the runtime.m that it is, 0 if that is not known
-}
+type Thread = goruntime.Thread
 
 // Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
@@ -63,14 +59,8 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
 	}
-	thread := Thread{
-		Thread:  unwind.Thread{ID: uint64(th.ThreadID()), Registers: regs, FirstPC: unwind.KindInstruction},
-		Current: th.ThreadID() == t.CurrentThread().ThreadID(),
-	}
-	sp, _ := regs.SP(arch(t))
-	g, r := s.currentG(t, th, tls), s.runtime(t)
-	r.segments(&thread, g, sp, maps)
-	thread.Runtime = thread.Goroutine == 0 && r.madeByGo(g)
+	thread := s.runtime(t).Thread(uint64(th.ThreadID()), regs, s.currentG(t, th, tls), maps)
+	thread.Current = th.ThreadID() == t.CurrentThread().ThreadID()
 	return thread, nil
 }
 
@@ -81,7 +71,7 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
-	return s.runtime(t).goroutines(threads, func(name string) (uint64, error) {
+	return s.runtime(t).Goroutines(threads, func(name string) (uint64, error) {
 		scope, err := proc.ThreadScope(t, t.CurrentThread())
 		if err != nil {
 			return 0, err
@@ -95,8 +85,8 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 }
 
 // runtime reads what Go's runtime knows. The caller holds the target's lock.
-func (s *Session) runtime(t *proc.Target) *goRuntime {
-	return &goRuntime{layout: s.layout, arch: arch(t), memory: plain{t.Memory()}}
+func (s *Session) runtime(t *proc.Target) *goruntime.Runtime {
+	return &goruntime.Runtime{Layout: s.layout, Arch: arch(t), Memory: plain{t.Memory()}}
 }
 
 // loadLayout reads the layout, or tries again where a library may have brought Go.
@@ -107,7 +97,7 @@ func (s *Session) loadLayout(t *proc.Target) {
 	}
 	var err error
 	if s.layout, err = readLayout(t.BinInfo()); err != nil {
-		s.layout, _ = codeLayout(arch(t), s.code) // nil: mappings have to do, see segments
+		s.layout, _ = goruntime.CodeLayout(arch(t), s.code) // nil: mappings must suffice, see segments
 	}
 	if s.layout == nil && s.code != nil {
 		s.noLayout = images
@@ -127,17 +117,17 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 	if addr, ok := regs.GAddr(); ok {
 		return addr
 	}
-	if s.layout.tls != 0 {
-		return s.runtime(t).readPointer(tls, s.layout.tls)
+	if s.layout.TLS != 0 {
+		return s.runtime(t).ReadPointer(tls, s.layout.TLS)
 	}
 	if bi := t.BinInfo(); tls != 0 && inLibrary(bi) {
-		return s.runtime(t).libraryG(tls, s.slots.of(bi))
+		return s.runtime(t).LibraryG(tls, s.slots.of(bi))
 	}
 	off, err := t.BinInfo().GStructOffset(th.ProcessMemory())
 	if err != nil || tls == 0 {
 		return 0
 	}
-	return s.runtime(t).readPointer(tls+off, 0)
+	return s.runtime(t).ReadPointer(tls+off, 0)
 }
 
 // arch is the target's architecture.
@@ -151,6 +141,17 @@ func (p *program) Arch() unwind.Arch { return arch(p.target()) }
 
 // OS is the target's operating system (GOOS).
 func (p *program) OS() string { return p.target().BinInfo().GOOS }
+
+// RegisterList lists registers as Delve's interface has them.
+func (p *program) RegisterList(regs unwind.Registers, floatingPoint bool) api.Registers {
+	bi := p.target().BinInfo()
+	a := p.Arch()
+	list := op.NewDwarfRegisters(0, nil, binary.LittleEndian, uint64(a.PC()), uint64(a.SP()), uint64(a.FP()), 0)
+	for reg, value := range regs.All() {
+		list.AddReg(uint64(reg), op.DwarfRegisterFromUint64(value))
+	}
+	return api.ConvertRegisters(list, bi.Arch.DwarfRegisterToString, floatingPoint)
+}
 
 // registers reads a thread's registers and its TLS base.
 func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {

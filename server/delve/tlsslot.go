@@ -14,7 +14,7 @@ import (
 // thread pointer, which the dynamic loader fills in (psABI, "Thread-Local Storage",
 // the initial-exec model).
 
-// maxRelocations bounds what is read of one table of relocations, in bytes.
+// maxRelocations bounds the bytes that are read of one table of relocations.
 const maxRelocations = 256 << 20
 
 // slots are the addresses of these words in every library with Go. They are read again
@@ -66,30 +66,9 @@ func tlsSlots(f *elf.File) (addrs []uint64) {
 func relocated(data []byte, kind uint32) (addrs []uint64) {
 	const size = 24 // of an Elf64_Rela: r_offset, r_info, r_addend
 	for ; len(data) >= size; data = data[size:] {
-		if info := order.Uint64(data[8:]); uint32(info) == kind {
-			addrs = append(addrs, order.Uint64(data))
+		if info := binary.LittleEndian.Uint64(data[8:]); uint32(info) == kind {
+			addrs = append(addrs, binary.LittleEndian.Uint64(data))
 		}
 	}
 	return addrs
-}
-
-// libraryG is the address of the runtime.g of a thread whose Go code is in a library,
-// 0 if it has none. A candidate is a g if the runtime.m that it names refers to it.
-func (r *goRuntime) libraryG(tls uint64, slots []uint64) uint64 {
-	for _, slot := range slots {
-		addr := r.readPointer(tls+r.readPointer(slot, 0), 0)
-		if addr == 0 {
-			continue
-		}
-		g, err := r.readG(addr)
-		if err != nil || g.m == 0 {
-			continue
-		}
-		for _, field := range []int64{r.layout.mCurg, r.layout.mG0, r.layout.mGsignal} {
-			if r.readPointer(g.m, field) == addr {
-				return addr
-			}
-		}
-	}
-	return 0
 }

@@ -92,5 +92,5 @@ const (
 	wordKill     = "kill"     // PID
 	wordContinue = "continue" // PID
 	wordPatch    = "patch"    // PID ADDRESS BYTES
-	wordDone     = "done"     // all is well: do nothing
+	wordDone     = "done"     // do nothing
 )

@@ -69,3 +69,17 @@ func TestServeLeavesAnotherProcessAlone(t *testing.T) {
 		t.Errorf("state %q", state)
 	}
 }
+
+func TestLearn(t *testing.T) {
+	var w guarded
+	for _, line := range []string{"attach 12", "patch 12 0x401000 90cc", "patch 12 nonsense 90", "patch 12 0x401000"} {
+		word, _, _ := strings.Cut(line, " ")
+		w.learn(word, line)
+	}
+	if !w.attaching || len(w.patches) != 1 || w.patches[0].Addr != 0x401000 || string(w.patches[0].Original) != "\x90\xcc" {
+		t.Errorf("%+v", w)
+	}
+	if w.learn(wordContinue, "continue 12"); w.attaching {
+		t.Error("its breakpoints are known, and are searched for")
+	}
+}

@@ -1,12 +1,14 @@
 package lifeline
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // launch is a program that the debugger was about to start when we last heard
@@ -19,16 +21,11 @@ type launch struct {
 }
 
 func parseLaunch(line string) *launch {
-	fields := strings.SplitN(line, " ", 4)
-	if len(fields) != 4 {
+	l := new(launch)
+	if _, err := fmt.Sscanf(line, wordLaunch+" %d %s %q", &l.host, &l.session, &l.path); err != nil || l.host <= 1 {
 		return nil
 	}
-	host, err := strconv.Atoi(fields[1])
-	path, err2 := strconv.Unquote(fields[3])
-	if err != nil || err2 != nil || host <= 1 {
-		return nil
-	}
-	return &launch{host: host, session: fields[2], path: path}
+	return l
 }
 
 // kill waits for the debugger's end and kills the process that it had started.
@@ -67,28 +64,20 @@ func (l *launch) started(pid int) bool {
 	if err != nil || err2 != nil || born < ours {
 		return false
 	}
-	exe := procPath(pid, "exe")
-	return sameFile(exe, l.path) || sameFile(exe, procPath(self, "exe")) && !isPlugin(pid)
+	exe := procfs.Path(pid, "exe")
+	return sameFile(exe, l.path) || sameFile(exe, procfs.Path(self, "exe")) && !isPlugin(pid)
 }
 
 // isPlugin: a plugin is clew as well, and ends by its own life-line. A fork that
 // is not yet the program has the debugger's own arguments.
 func isPlugin(pid int) bool {
-	line, err := os.ReadFile(procPath(pid, "cmdline"))
-	return err != nil || strings.HasPrefix(afterZero(string(line)), "plugin\x00")
-}
-
-func afterZero(s string) string {
-	_, rest, _ := strings.Cut(s, "\x00")
-	return rest
+	line, err := os.ReadFile(procfs.Path(pid, "cmdline"))
+	_, arguments, _ := strings.Cut(string(line), "\x00")
+	return err != nil || strings.HasPrefix(arguments, "plugin\x00")
 }
 
 func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(x, y)
-}
-
-func procPath(pid int, name string) string {
-	return filepath.Join("/proc", strconv.Itoa(pid), name)
 }

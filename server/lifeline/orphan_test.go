@@ -7,30 +7,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // A debugger that dies while it attaches has not reported its breakpoints.
-func TestServeFindsBreakpointsThatNobodyNamed(t *testing.T) {
+func TestServeFindsUnnamedBreakpoints(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	cmd := sleeper(t)
 	pid := cmd.Process.Pid
 	stop(t, cmd) // or it would run into them
-	exe, err := os.Readlink(procPath(pid, "exe"))
+	exe, err := os.Readlink(procfs.Path(pid, "exe"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(procPath(pid, "maps"))
+	maps, err := procfs.Maps(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, err := imagemap.ParseMaps(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mem, err := os.OpenFile(procPath(pid, "mem"), os.O_RDWR, 0)
+	mem, err := os.OpenFile(procfs.Path(pid, "mem"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +81,7 @@ func TestLaunchLine(t *testing.T) {
 // What did not lose its parent with us is not the program that was started.
 func TestStartedSparesOthers(t *testing.T) {
 	cmd := sleeper(t)
-	exe, err := os.Readlink(procPath(cmd.Process.Pid, "exe"))
+	exe, err := os.Readlink(procfs.Path(cmd.Process.Pid, "exe"))
 	if err != nil {
 		t.Fatal(err)
 	}

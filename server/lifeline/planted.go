@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // trap is the breakpoint instruction that the debugger writes.
@@ -20,19 +21,15 @@ var trap = map[string][]byte{
 // plants its own (runtime.fatalpanic and the like), which lie in the Go program
 // itself, not in its libraries.
 func findBreakpoints(pid int, mem io.ReaderAt) (patches []Patch) {
-	maps, err := os.ReadFile(procPath(pid, "maps"))
+	list, err := procfs.Maps(pid)
 	if err != nil || len(trap) == 0 {
 		return nil
 	}
-	list, err := imagemap.ParseMaps(bytes.NewReader(maps))
+	path, err := os.Readlink(procfs.Path(pid, "exe"))
 	if err != nil {
 		return nil
 	}
-	path, err := os.Readlink(procPath(pid, "exe"))
-	if err != nil {
-		return nil
-	}
-	file, err := os.Open(procPath(pid, "exe")) // the one that runs, whatever lies at path now
+	file, err := os.Open(procfs.Path(pid, "exe")) // the one that runs, whatever lies at path now
 	if err != nil {
 		return nil
 	}

@@ -3,7 +3,6 @@ package lifeline
 import (
 	"bufio"
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // guarded is a process that the guard watches over.
@@ -51,7 +52,7 @@ func Serve(in io.Reader) {
 			w = &guarded{pid: pid, started: startTime(pid)}
 			wards[pid] = w
 		}
-		w.learn(fields)
+		w.learn(fields[0], lines.Text())
 		if w.kill {
 			starting = nil // this is it
 		}
@@ -64,19 +65,18 @@ func Serve(in io.Reader) {
 	}
 }
 
-func (w *guarded) learn(fields []string) {
-	switch {
-	case fields[0] == wordKill:
+func (w *guarded) learn(word, line string) {
+	switch word {
+	case wordKill:
 		w.kill = true
-	case fields[0] == wordAttach:
+	case wordAttach:
 		w.attaching = true
-	case fields[0] == wordContinue:
+	case wordContinue:
 		w.attaching = false // all patches were named
-	case fields[0] == wordPatch && len(fields) == 4:
-		addr, err := strconv.ParseUint(fields[2], 0, 64)
-		original, err2 := hex.DecodeString(fields[3])
-		if err == nil && err2 == nil {
-			w.patches = append(w.patches, Patch{addr, original})
+	case wordPatch:
+		p := Patch{}
+		if _, err := fmt.Sscanf(line, wordPatch+" %d %v %x", new(int), &p.Addr, &p.Original); err == nil {
+			w.patches = append(w.patches, p)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (w *guarded) serve() {
 // restore takes the breakpoints out again. Only those that are still there: the
 // debugger may have got to it.
 func (w *guarded) restore() {
-	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", w.pid), os.O_RDWR, 0)
+	mem, err := os.OpenFile(procfs.Path(w.pid, "mem"), os.O_RDWR, 0)
 	if err != nil {
 		return
 	}
@@ -135,21 +135,12 @@ func (w *guarded) restore() {
 
 // status returns a process's state letter and its tracer's ID.
 func status(pid int) (state, tracer string) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	s, err := procfs.ReadStatus(pid)
 	if err != nil {
 		return "", ""
 	}
-	for line := range bytes.Lines(text) {
-		key, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
-		value = strings.TrimSpace(value)
-		switch key {
-		case "State":
-			state = value[:min(1, len(value))]
-		case "TracerPid":
-			tracer = value
-		}
-	}
-	return state, tracer
+	state = s.Field("State")
+	return state[:min(1, len(state))], s.Field("TracerPid")
 }
 
 // Fields of /proc/PID/stat, numbered as in proc_pid_stat(5).
@@ -162,7 +153,7 @@ const (
 // statField returns a field of /proc/PID/stat after the name, "" if the process is
 // gone.
 func statField(pid, number int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := os.ReadFile(procfs.Path(pid, "stat"))
 	if err != nil {
 		return ""
 	}

@@ -30,9 +30,10 @@ type dumped struct {
 	executable string
 }
 
-func (d *dumped) maps() ([]byte, error) { return []byte(d.Maps()), nil }
-func (d *dumped) memory() unwind.Memory { return d.File }
-func (d *dumped) name() string          { return "the core file" }
+func (d *dumped) Maps() ([]byte, error) { return []byte(d.File.Maps()), nil }
+func (d *dumped) Memory() unwind.Memory { return d.File }
+func (d *dumped) LocalPid() int         { return 0 }
+func (d *dumped) Name() string          { return "the core file" }
 
 // path is where a file of the process's is now.
 func (d *dumped) path(path string) string {
@@ -42,10 +43,12 @@ func (d *dumped) path(path string) string {
 	return path
 }
 
-func (d *dumped) images(maps []byte) (*imagemap.ImageMap, error) {
-	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.File}, Open: d.open}
-	return asFarAsKnown(s.Capture())
+func (d *dumped) Images(maps []byte) (*imagemap.ImageMap, error) {
+	return Capture(imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.File}, Open: d.open})
 }
+
+// Capture reads images of which parts may be missing.
+func Capture(s imagemap.Source) (*imagemap.ImageMap, error) { return asFarAsKnown(s.Capture()) }
 
 // open opens a file for its headers. One that begins as the process's did counts
 // as the very file.
@@ -69,7 +72,7 @@ func (d *dumped) open(path string) (*imagemap.File, error) {
 	return out, nil
 }
 
-func (d *dumped) opener(f *codemap.Files) codemap.Opener {
+func (d *dumped) Opener(f *codemap.Files) codemap.Opener {
 	open := f.Offline(func(path string) string {
 		if strings.HasPrefix(path, "[") { // [vdso]: in memory only
 			return ""

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,17 +13,18 @@ import (
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Process is a process under Delve's control, from stop to stop. It keeps what
-// the process has loaded and what was read of it, so that a later stop costs no
-// more than what has changed. It is not safe for concurrent use.
+// Process is a process under Delve's control, from stop to stop. It keeps the
+// mappings and files that were read, so that a later stop only costs the
+// changes. It is not safe for concurrent use.
 type Process struct {
 	session   *delve.Session // nil for one that others may let run
 	source    Source
-	place     place
+	place     Place
 	files     codemap.Files
 	generated codemap.Generated // code outside of images
 	last      *loaded           // at the last stop that was looked at
@@ -38,7 +38,7 @@ type loaded struct {
 	executable, writable unwind.RangeSet
 	images               *imagemap.ImageMap
 	code                 *codemap.Map
-	generatedErr         error // what of generated code could not be read
+	generatedErr         error // the reason for which some generated code could not be read
 }
 
 // NewProcess makes a Process of a session.
@@ -46,47 +46,52 @@ func NewProcess(s *delve.Session) *Process {
 	return &Process{session: s, source: s, place: running{s}}
 }
 
-// place is where a process's address space is: in the system, or in a core file.
-type place interface {
-	// maps returns the text of /proc/PID/maps.
-	maps() ([]byte, error)
-	memory() unwind.Memory
-	images(maps []byte) (*imagemap.ImageMap, error)
-	opener(*codemap.Files) codemap.Opener
-	name() string // "process 4711"
+// New makes a Process of a source whose address space is at that place.
+func New(s Source, at Place) *Process { return &Process{source: s, place: at} }
+
+// Place is where a process's address space is: in the system, in a core file, or on
+// another machine.
+type Place interface {
+	// Maps returns the text of /proc/PID/maps. It is called first at each stop.
+	Maps() ([]byte, error)
+	Memory() unwind.Memory
+	Images(maps []byte) (*imagemap.ImageMap, error)
+	Opener(*codemap.Files) codemap.Opener
+	LocalPid() int // the process's ID on this machine, 0 if it does not run here
+	Name() string  // "process 4711"
 }
+
+// Here is the place of a process on this machine.
+func Here(s Source) Place { return running{s} }
 
 // running is the place of a process that is there.
 type running struct{ Source }
 
-func (r running) maps() ([]byte, error) { return readMaps(r.Pid()) }
-func (r running) memory() unwind.Memory { return r.Memory() }
-func (r running) name() string          { return fmt.Sprintf("process %d", r.Pid()) }
+func (r running) Maps() ([]byte, error) { return procfs.ReadMaps(r.Pid()) }
+func (r running) LocalPid() int         { return r.Pid() }
+func (r running) Name() string          { return fmt.Sprintf("process %d", r.Pid()) }
 
-func (r running) images([]byte) (*imagemap.ImageMap, error) {
+func (r running) Images([]byte) (*imagemap.ImageMap, error) {
 	return asFarAsKnown(imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()}))
 }
 
-// asFarAsKnown returns an image map of which something is missing: an image whose headers
-// are lost or damaged costs that image only. Its notes say what is wrong with it.
+// asFarAsKnown returns an image map of which parts may be missing: headers that are neither
+// in memory nor in a file here, or damaged, cost that image only. The map's notes list the
+// gaps.
 func asFarAsKnown(m *imagemap.ImageMap, err error) (*imagemap.ImageMap, error) {
-	var incomplete *imagemap.CaptureError
-	if m != nil && errors.As(err, &incomplete) {
+	if m != nil && errors.As(err, new(*imagemap.CaptureError)) {
 		return m, nil
 	}
 	return m, err
 }
 
-func (r running) opener(f *codemap.Files) codemap.Opener {
+func (r running) Opener(f *codemap.Files) codemap.Opener {
 	return f.Live(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
 }
 
 // FindDebugFiles sets the folders with separate debug files, instead of those of
 // Linux distributions. It must be called before the first read.
 func (p *Process) FindDebugFiles(folders []string) { p.files.DebugFolders = folders }
-
-// Read reads a process at one stop; for several stops see [Process].
-func Read(s *delve.Session, record bool) (*View, error) { return NewProcess(s).Read(record) }
 
 // Read reads the process at this stop. With record set, the memory that is read is
 // kept for [View.Snapshot].
@@ -96,16 +101,13 @@ func (p *Process) Read(record bool) (*View, error) {
 			return nil, err
 		}
 	}
-	if b, ok := p.place.(*behind); ok {
-		b.find()
-	}
 	now, err := p.load()
 	if err != nil {
 		return nil, err
 	}
 	p.last = now
 	v := &View{source: p.source, place: p.place, loaded: now}
-	var memory unwind.Memory = blocks.Over(p.place.memory())
+	var memory unwind.Memory = blocks.Over(p.place.Memory())
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
@@ -141,9 +143,9 @@ func (p *Process) View(record bool) (stop.View, error) {
 
 // load finds out what the process has mapped, as far as it is not known.
 func (p *Process) load() (*loaded, error) {
-	text, err := p.place.maps()
+	text, err := p.place.Maps()
 	if err != nil {
-		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.name(), err)
+		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.Name(), err)
 	}
 	now := &loaded{text: text}
 	if p.last != nil && bytes.Equal(text, p.last.text) {
@@ -153,14 +155,14 @@ func (p *Process) load() (*loaded, error) {
 	}
 	if p.last != nil && sameImages(now.maps, p.last.maps) && !anonymousCode(now.maps) {
 		now.images = p.last.images
-	} else if now.images, err = p.place.images(text); err != nil {
-		return nil, fmt.Errorf("read the images of %s: %w", p.place.name(), err)
+	} else if now.images, err = p.place.Images(text); err != nil {
+		return nil, fmt.Errorf("read the images of %s: %w", p.place.Name(), err)
 	}
 	p.files.Arch = p.source.Arch()
 	if p.files.Ask == nil {
 		p.files.Ask = debugFiles()
 	}
-	open := p.place.opener(&p.files)
+	open := p.place.Opener(&p.files)
 	if p.last != nil {
 		now.code = p.last.code.Next(now.images, open)
 	} else {
@@ -175,47 +177,16 @@ func (p *Process) load() (*loaded, error) {
 // addGenerated adds the code that the process has generated, where there is any. What
 // cannot be read costs that only.
 func (p *Process) addGenerated(now *loaded) {
-	pid, place := 0, p.place
-	if b, ok := place.(*behind); ok {
-		place = b.place
-	}
-	if r, ok := place.(running); ok {
-		pid = r.Pid()
-	}
-	code, err := p.generated.Read(pid, now.maps, now.executable, unwind.ReaderAt{Memory: p.place.memory()}, now.code)
+	code, err := p.generated.Read(p.place.LocalPid(), now.maps, now.executable, unwind.ReaderAt{Memory: p.place.Memory()}, now.code)
 	now.code, now.generatedErr = code, err
-}
-
-// readMaps reads /proc/PID/maps in large pieces: the kernel takes its time for
-// each, however small.
-func readMaps(pid int) ([]byte, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text := bytes.NewBuffer(make([]byte, 0, 16<<10))
-	_, err = text.ReadFrom(f)
-	return text.Bytes(), err
 }
 
 func (l *loaded) parse() (err error) {
 	if l.maps, err = imagemap.ParseMaps(bytes.NewReader(l.text)); err != nil {
 		return err
 	}
-	l.executable, l.writable = ranges(l.maps, 'x'), ranges(l.maps, 'w')
+	l.executable, l.writable = procfs.Ranges(l.maps, "x"), procfs.Ranges(l.maps, "w")
 	return nil
-}
-
-// ranges lists the mappings with a permission.
-func ranges(maps []imagemap.Mapping, perm byte) unwind.RangeSet {
-	var out []unwind.Range
-	for _, m := range maps {
-		if strings.IndexByte(m.Perm, perm) >= 0 {
-			out = append(out, unwind.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return unwind.NewRangeSet(out...)
 }
 
 // sameImages says whether the mappings that images are made of are the same.

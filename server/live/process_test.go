@@ -54,7 +54,7 @@ func startLoading(t *testing.T) *loading {
 			t.Error(err)
 		}
 	})
-	if _, err := RunTo(context.Background(), l.Session, nil, "pause_here"); err != nil {
+	if _, err := NewProcess(l.Session).RunTo(context.Background(), nil, "pause_here"); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -76,7 +76,7 @@ func (l *loading) has(v *View) bool {
 // sameInput demands that a later read returns what a first one would.
 func (l *loading) sameInput(t *testing.T, v *View) {
 	t.Helper()
-	fresh, err := Read(l.Session, false)
+	fresh, err := NewProcess(l.Session).Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestFileReplacedWhileLoaded(t *testing.T) {
 func TestLoadedImages(t *testing.T) {
 	l := startLoading(t)
 	l.run(t)
-	v, err := Read(l.Session, false)
+	v, err := NewProcess(l.Session).Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestSnapshotOfLaterStopHasTheVDSO(t *testing.T) {
 // Goroutines and threads are found one by one as they are in the whole list.
 func TestOneGoroutine(t *testing.T) {
 	l := startLoading(t)
-	v, err := Read(l.Session, false)
+	v, err := NewProcess(l.Session).Read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestOneGoroutine(t *testing.T) {
 		t.Fatalf("%d goroutines, %v", len(all), err)
 	}
 	for _, want := range all {
-		again, err := Read(l.Session, false)
+		again, err := NewProcess(l.Session).Read(false)
 		if err != nil {
 			t.Fatal(err)
 		}

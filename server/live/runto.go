@@ -57,11 +57,6 @@ func (e *UnknownLocationError) Error() string {
 	return s + "; check its spelling (FUNCTION, FILE:LINE or *ADDRESS)"
 }
 
-// RunTo is [Process.RunTo] of a process that is new.
-func RunTo(ctx context.Context, s *delve.Session, notify func(string), locations ...string) (delve.Stop, error) {
-	return NewProcess(s).RunTo(ctx, notify, locations...)
-}
-
 // RunTo lets the program run until it stops by itself, or at one of the locations. A
 // location in a library that is not loaded yet is set when it is; notify is
 // told when clew waits for that, and when the program stops by itself first. When

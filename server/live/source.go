@@ -7,8 +7,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Source is a stopped program as Delve has it: a [delve.Session] here, or a
-// [delve.Remote] behind a Delve server.
+// Source is a stopped program as Delve has it: a [delve.Session] here, or one behind
+// a Delve server.
 type Source interface {
 	Arch() unwind.Arch
 	OS() string // GOOS

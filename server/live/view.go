@@ -21,7 +21,7 @@ import (
 // concurrent use.
 type View struct {
 	source     Source
-	place      place
+	place      Place
 	loaded     *loaded
 	recorder   *engine.Recorder // nil unless recording
 	threads    []delve.Thread   // nil until they are asked for, as goroutines

@@ -11,8 +11,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Opener opens snapshots, and keeps what it has read of images' files from one to
-// the next. It is not safe for concurrent use.
+// Opener opens snapshots, and keeps the files of images from one to the next. It is not safe for concurrent use.
 type Opener struct {
 	// Root is the folder that absolute paths lie below; "" is "/".
 	Root      string
@@ -30,11 +29,6 @@ func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folde
 func (o *Opener) FindFiles(s *symbolstore.Store) {
 	o.files.Find = s.File
 	o.files.Ask = s.DebugFile
-}
-
-// Open is [Opener.Open] of a new one.
-func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []unwind.Thread, error) {
-	return (&Opener{Root: root}).Open(s, dir)
 }
 
 // Open makes the input and the threads. Paths of images are relative to dir;

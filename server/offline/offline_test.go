@@ -44,7 +44,7 @@ func taken() *snapshot.Snapshot {
 // TestOpen: a snapshot is the input that the program was.
 func TestOpen(t *testing.T) {
 	s := taken()
-	in, threads, err := Open(s, t.TempDir(), "")
+	in, threads, err := new(Opener).Open(s, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		s := taken()
 		change(s)
-		if in, _, err := Open(s, ".", ""); err == nil {
+		if in, _, err := new(Opener).Open(s, "."); err == nil {
 			t.Errorf("%s: %+v", what, in)
 		}
 	}

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"log/slog"
@@ -12,22 +13,24 @@ import (
 	"github.com/clewdbg/clew/unwind/wire"
 )
 
-// Config names one plugin.
+// Config names one plugin; a third party's, as configurations have it.
 type Config struct {
 	// Name is the strategy's name; the plugin must describe itself by it.
-	Name string
-	// Path is the absolute path of a third party's executable. Empty means a
-	// built-in plugin.
-	Path string
+	Name string `json:"name"`
+	// Path is the absolute path of a third party's executable, which is not searched
+	// for. Empty means a built-in plugin.
+	Path string `json:"path"`
 	// SHA256 is the checksum of that executable, 64 hexadecimal digits. A third
-	// party's plugin must have one.
-	SHA256 string
+	// party's plugin must have one, and is run only if its contents have it.
+	SHA256 string `json:"sha256"`
 	// Args are the executable's arguments.
-	Args []string
-	// Rank orders strategies: the lowest is asked first.
-	Rank int
+	Args []string `json:"args"`
+	// Rank orders strategies: the lowest is asked first. In a configuration it is the
+	// place among the strategies, 1 for the first; 0 is the first too, since such
+	// plugins cover little and know it well.
+	Rank int `json:"rank"`
 	// Env is added to the plugin's environment, which is otherwise minimal.
-	Env []string
+	Env []string `json:"-"`
 }
 
 func (c *Config) builtin() bool { return c.Path == "" }
@@ -92,21 +95,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.SessionParent == "" {
-		o.SessionParent = os.TempDir()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.WalkTimeout <= 0 {
-		o.WalkTimeout = DefaultWalkTimeout
-	}
-	if o.UpdateTimeout <= 0 {
-		o.UpdateTimeout = DefaultUpdateTimeout
-	}
-	if o.StartTimeout <= 0 {
-		o.StartTimeout = DefaultStartTimeout
-	}
+	o.SessionParent = cmp.Or(o.SessionParent, os.TempDir())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.WalkTimeout = cmp.Or(o.WalkTimeout, DefaultWalkTimeout)
+	o.UpdateTimeout = cmp.Or(o.UpdateTimeout, DefaultUpdateTimeout)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	if o.OnNotice == nil {
 		o.OnNotice = func(string) {}
 	}

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -38,12 +39,7 @@ func (p *Plugin) countFailure(err error, permanent bool) {
 	p.note(err)
 	now := time.Now()
 	p.mu.Lock()
-	recent := p.failures[:0]
-	for _, t := range p.failures {
-		if now.Sub(t) < failureWindow {
-			recent = append(recent, t)
-		}
-	}
+	recent := slices.DeleteFunc(p.failures, func(t time.Time) bool { return now.Sub(t) >= failureWindow })
 	p.failures = append(recent, now)
 	var off *DisabledError
 	switch {

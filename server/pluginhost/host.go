@@ -30,15 +30,13 @@ type Host struct {
 func New(o Options) (*Host, error) {
 	o.setDefaults()
 	h := &Host{options: o}
-	seen := make(map[string]bool)
 	for _, c := range o.Plugins {
 		if err := c.check(); err != nil {
 			return nil, err
 		}
-		if seen[c.Name] {
+		if h.Plugin(c.Name) != nil {
 			return nil, &ConfigError{Plugin: c.Name, Key: "name", Reason: "there are two of that name"}
 		}
-		seen[c.Name] = true
 		h.plugins = append(h.plugins, &Plugin{
 			config: c, host: h,
 			log:      o.Logger.With("plugin", c.Name),
@@ -56,10 +54,8 @@ func (h *Host) Plugins() []*Plugin { return slices.Clone(h.plugins) }
 
 // Plugin returns the plugin of that name, nil if there is none.
 func (h *Host) Plugin(name string) *Plugin {
-	for _, p := range h.plugins {
-		if p.config.Name == name {
-			return p
-		}
+	if i := slices.IndexFunc(h.plugins, func(p *Plugin) bool { return p.config.Name == name }); i >= 0 {
+		return h.plugins[i]
 	}
 	return nil
 }

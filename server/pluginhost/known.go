@@ -1,6 +1,10 @@
 package pluginhost
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"slices"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // known is the state that a plugin has been sent, and that a new process must be sent
 // first.
@@ -21,12 +25,7 @@ func (k *known) apply(d *unwind.ImageDelta) {
 		removed[id] = true
 	}
 	// A new slice: the old one may be on its way to a plugin.
-	images := make([]unwind.Image, 0, len(k.images)+len(d.Added))
-	for _, img := range k.images {
-		if !removed[img.ID] {
-			images = append(images, img)
-		}
-	}
+	images := slices.DeleteFunc(slices.Clone(k.images), func(img unwind.Image) bool { return removed[img.ID] })
 	k.sent, k.arch, k.os, k.pacMask = true, d.Arch, d.OS, d.PACMask
 	k.images = append(images, d.Added...)
 }

@@ -154,9 +154,13 @@ func call[T any](ctx context.Context, p *Plugin, method string, limit time.Durat
 		if err != nil {
 			return nothing, err
 		}
-		value, err := p.attempt(ctx, limit, func(ctx context.Context) (any, error) { return f(ctx, in.client) })
+		var value T
+		err = p.attempt(ctx, limit, func(ctx context.Context) (err error) {
+			value, err = f(ctx, in.client)
+			return err
+		})
 		if err == nil {
-			return value.(T), nil
+			return value, nil
 		}
 		err = p.judge(ctx, in, method, limit, err)
 		var crash *CrashError
@@ -167,7 +171,7 @@ func call[T any](ctx context.Context, p *Plugin, method string, limit time.Durat
 }
 
 // attempt bounds a call by the deadline and by the host's life.
-func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(context.Context) (any, error)) (any, error) {
+func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.host.ctx, func() { cancel(ErrClosed) })()
@@ -314,7 +318,7 @@ func (p *Plugin) brief(in *instance) (unwind.Description, error) {
 	var d unwind.Description
 	tell := func(method string, f func(context.Context) error) error {
 		limit := p.host.options.UpdateTimeout
-		_, err := p.attempt(context.Background(), limit, func(ctx context.Context) (any, error) { return nil, f(ctx) })
+		err := p.attempt(context.Background(), limit, f)
 		if err == nil {
 			return nil
 		}

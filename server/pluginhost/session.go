@@ -79,15 +79,8 @@ func diedLocking(dir string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && time.Since(modified(f)) > lockPause
-}
-
-// modified is the time when a file was written, or now if that is not known.
-func modified(f *os.File) time.Time {
-	if info, err := f.Stat(); err == nil {
-		return info.ModTime()
-	}
-	return time.Now()
+	info, err := f.Stat()
+	return err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && time.Since(info.ModTime()) > lockPause
 }
 
 // sweep removes session folders of hosts that are gone, as far as it can.

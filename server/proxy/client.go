@@ -12,8 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
-	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/remote"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -99,16 +98,11 @@ func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	disarm := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer disarm()
-	remote, err := delve.Connect(conn)
+	program, err := remote.Connect(ctx, conn)
 	if err != nil {
-		_ = conn.Close()
 		return nil, nil, err
 	}
-	process := live.NewRemote(remote)
-	process.FindDebugFiles(s.DebugFolders)
-	return remote, process, nil
+	return program, program.Process(s.DebugFolders), nil
 }
 
 // lingering bounds the time for a client to take its last message.

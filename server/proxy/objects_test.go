@@ -63,7 +63,7 @@ func TestLeadingID(t *testing.T) {
 	}
 }
 
-// FuzzObjects: what is kept stays within its bound, pieces make no difference,
+// FuzzObjects: the kept bytes stay within their bound, pieces make no difference,
 // and every value of a stream of JSON is found.
 func FuzzObjects(f *testing.F) {
 	for _, s := range []string{`{"id":1,"a":"}"}{"id":2}`, `}}}]`, `{"\`, `"{`, `[[[{`} {

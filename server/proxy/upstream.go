@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,20 +20,6 @@ const (
 	dialPatience = 10 * time.Second
 	kindPatience = 5 * time.Second
 )
-
-// UnreachableError says that there is no server at the address.
-type UnreachableError struct {
-	Addr string
-	Err  error
-}
-
-// Error says what to do.
-func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("no Delve server at %s (%v); start one there: dlv exec PROGRAM --headless --accept-multiclient --listen=%s", e.Addr, e.Err, e.Addr)
-}
-
-// Unwrap returns the cause.
-func (e *UnreachableError) Unwrap() error { return e.Err }
 
 var errOneClient = errors.New("the Delve server takes one client only; start it with --headless --accept-multiclient for more")
 
@@ -66,13 +53,13 @@ func reach(ctx context.Context, addr string) (*upstream, error) {
 
 func (u *upstream) dial(ctx context.Context) (net.Conn, error) { return Dial(ctx, u.addr) }
 
-// Dial connects to a Delve server. The error is an [*UnreachableError].
+// Dial connects to a Delve server. The error says how to start one.
 func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
 	conn, err := serve.Dial(ctx, addr)
 	if err != nil {
-		return nil, &UnreachableError{addr, err}
+		return nil, fmt.Errorf("no Delve server at %s (%w); start one there: dlv exec PROGRAM --headless --accept-multiclient --listen=%[1]s", addr, err)
 	}
 	return conn, nil
 }
@@ -173,25 +160,22 @@ func (u *upstream) close() {
 // data only in answer to a request.
 type kept struct {
 	net.Conn
-	lost  func()
+	ahead *bufio.Reader
 	read  chan struct{} // closed when the first read is back
-	n     int
-	first [1]byte
-	err   error
 
 	mu    sync.Mutex
 	taken bool
 }
 
 func keep(conn net.Conn, lost func()) *kept {
-	k := &kept{Conn: conn, lost: lost, read: make(chan struct{})}
+	k := &kept{Conn: conn, ahead: bufio.NewReader(conn), read: make(chan struct{})}
 	go func() {
-		k.n, k.err = conn.Read(k.first[:])
+		_, err := k.ahead.Peek(1)
 		close(k.read)
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.err != nil && !k.taken && !errors.Is(k.err, net.ErrClosed) {
-			k.lost()
+		if err != nil && !k.taken && !errors.Is(err, net.ErrClosed) {
+			lost()
 		}
 	}()
 	return k
@@ -205,24 +189,10 @@ func (k *kept) take() net.Conn {
 	return k
 }
 
-// Read returns the byte that was read ahead, then reads the connection.
+// Read returns the bytes that were read ahead, then reads the connection.
 func (k *kept) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
 	<-k.read
-	k.mu.Lock()
-	n, err := k.n, k.err
-	k.n = 0
-	k.mu.Unlock()
-	if n > 0 {
-		p[0] = k.first[0]
-		return 1, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return k.Conn.Read(p)
+	return k.ahead.Read(p)
 }
 
 // CloseWrite says that nothing more will be written.

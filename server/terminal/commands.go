@@ -81,8 +81,8 @@ const allFlags = "log log-output log-dest listen init build-flags wd backend hea
 	"allow-non-terminal-interactive check-go-version only-same-user disable-aslr api-version redirect"
 
 var commands = map[string]command{
-	"debug":  {debug, "tty output continue rr-cleanup"},
-	"test":   {test, "output"},
+	"debug":  {built(debugger.ExecutingGeneratedFile), "tty output continue rr-cleanup"},
+	"test":   {built(debugger.ExecutingGeneratedTest), "output"},
 	"exec":   {execute, "tty continue rr-cleanup"},
 	"attach": {attach, "continue waitfor waitfor-interval waitfor-duration"},
 	"core":   {core, ""},
@@ -121,15 +121,11 @@ func splitArgs(c *cobra.Command, args []string) (delves, program []string) {
 	return args, []string{}
 }
 
-func debug(s *session, c *cobra.Command, args []string) int {
-	return s.built(c, args, debugger.ExecutingGeneratedFile)
-}
-
-func test(s *session, c *cobra.Command, args []string) int {
-	return s.built(c, args, debugger.ExecutingGeneratedTest)
-}
-
 // built builds a program or a test, and debugs it.
+func built(kind debugger.ExecuteKind) func(*session, *cobra.Command, []string) int {
+	return func(s *session, c *cobra.Command, args []string) int { return s.built(c, args, kind) }
+}
+
 func (s *session) built(c *cobra.Command, args []string, kind debugger.ExecuteKind) int {
 	packages, rest := splitArgs(c, args)
 	isTest := kind == debugger.ExecutingGeneratedTest

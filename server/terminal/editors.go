@@ -20,13 +20,7 @@ type editors struct {
 	opts dap.Options // of every proxy
 
 	mu      sync.Mutex
-	proxies map[*editorProxy]bool
-}
-
-// editorProxy is a proxy between an editor and Delve.
-type editorProxy struct {
-	delves   net.Conn      // Delve's end
-	finished chan struct{} // closed when the editor has received everything
+	proxies map[net.Conn]chan struct{} // by Delve's end; closed when the editor has received everything
 }
 
 // sniffedConn is a connection that Delve has accepted. The first byte decides its
@@ -64,20 +58,20 @@ func (e *editors) insertProxy(conn net.Conn, beginning []byte) (delves net.Conn)
 	opts := e.opts
 	opts.Client, opts.Upstream = editor{io.MultiReader(bytes.NewReader(beginning), conn), conn}, ours
 	opts.Log = delve.LogDAP
-	s := &editorProxy{delves: delves, finished: make(chan struct{})}
+	finished := make(chan struct{})
 	e.mu.Lock()
 	if e.proxies == nil {
-		e.proxies = map[*editorProxy]bool{}
+		e.proxies = map[net.Conn]chan struct{}{}
 	}
-	e.proxies[s] = true
+	e.proxies[delves] = finished
 	e.mu.Unlock()
 	proxy := dap.New(opts)
 	go func() {
 		proxy.Run()
-		close(s.finished)
+		close(finished)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.proxies, s)
+		delete(e.proxies, delves)
 	}()
 	return delves
 }
@@ -90,10 +84,10 @@ func (e *editors) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	patience := time.After(tellPatience)
-	for s := range e.proxies {
-		_ = s.delves.Close() // Delve sends nothing more
+	for delves, finished := range e.proxies {
+		_ = delves.Close() // Delve sends nothing more
 		select {
-		case <-s.finished:
+		case <-finished:
 		case <-patience:
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
@@ -16,57 +15,49 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// fakeWalker has the stacks that the program's debugger claims.
-type fakeWalker struct {
-	program *stoptest.Program
-	running bool
-	err     error
-	depths  []int // of each request
-}
-
-func (w *fakeWalker) IsRunning() bool { return w.running }
-func (w *fakeWalker) ProcessPid() int { return w.program.Pid() }
-
-func (w *fakeWalker) Stacktrace(goroutine int64, depth int, _ api.StacktraceOptions) (out []proc.Stackframe, err error) {
-	w.depths = append(w.depths, depth)
-	if w.err != nil {
-		return nil, w.err
-	}
-	key := stop.Key{Goroutine: uint64(max(goroutine, 0))}
-	if goroutine <= 0 {
-		key = stop.Key{Goroutine: w.program.Selection.Goroutine, Thread: w.program.Selection.Thread}
-	}
-	frames := w.program.DelveFrames(key)
-	for i := range frames[:min(depth+1, len(frames))] {
-		out = append(out, proc.Stackframe{Current: proc.Location{PC: frames[i].PC.Raw(), Line: i}})
-	}
-	return out, nil
-}
-
-// ConvertStacktrace marks each frame as Delve's, by a FrameOffset below firstOffset by its index.
-func (w *fakeWalker) ConvertStacktrace(raw []proc.Stackframe, _ *proc.LoadConfig) (out []api.Stackframe, err error) {
-	for i := range raw {
-		var f api.Stackframe
-		f.PC, f.File, f.FrameOffset = raw[i].Current.PC, "delve", firstOffset-int64(raw[i].Current.Line)
-		f.Function = &api.Function{Name_: "delve.f"}
-		out = append(out, f)
-	}
-	return out, nil
-}
-
 const firstOffset = math.MinInt32
 
-// fakeMethods are Delve's methods; those that no test expects to be called are nil.
+// fakeMethods are Delve's methods, with the stacks that the program's debugger claims;
+// those that no test expects to be called are nil.
 type fakeMethods struct {
 	delveMethods
-	stacktraces int
-	evaluated   []api.EvalScope
+	program   *stoptest.Program
+	running   bool
+	failures  int // of the next stacks
+	asked     []rpc2.StacktraceIn
+	evaluated []api.EvalScope
 }
 
-func (m *fakeMethods) Stacktrace(_ rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
-	m.stacktraces++
-	out.Locations = delves(0x99)
+func (m *fakeMethods) IsRunning() bool { return m.running }
+func (m *fakeMethods) ProcessPid() int { return m.program.Pid() }
+
+// Stacktrace marks each frame as Delve's, by a FrameOffset below firstOffset by its index.
+func (m *fakeMethods) Stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) error {
+	m.asked = append(m.asked, arg)
+	if m.failures > 0 {
+		m.failures--
+		return errFake
+	}
+	key := stop.Key{Goroutine: uint64(max(arg.Id, 0))}
+	if arg.Id <= 0 {
+		key = stop.Key{Goroutine: m.program.Selection.Goroutine, Thread: m.program.Selection.Thread}
+	}
+	frames := m.program.DelveFrames(key)
+	for i := range frames[:max(min(arg.Depth+1, len(frames)), 0)] {
+		var f api.Stackframe
+		f.PC, f.File, f.FrameOffset = frames[i].PC.Raw(), "delve", firstOffset-int64(i)
+		f.Function = &api.Function{Name_: "delve.f"}
+		out.Locations = append(out.Locations, f)
+	}
 	return nil
+}
+
+// depths are those of the stacks that Delve was asked for.
+func (m *fakeMethods) depths() (out []int) {
+	for _, arg := range m.asked {
+		out = append(out, arg.Depth)
+	}
+	return out
 }
 
 func (m *fakeMethods) Eval(arg rpc2.EvalIn, _ *rpc2.EvalOut) error {
@@ -78,20 +69,19 @@ func (m *fakeMethods) Eval(arg rpc2.EvalIn, _ *rpc2.EvalOut) error {
 type fakeSession struct {
 	*server
 	program *stoptest.Program
-	walker  *fakeWalker
 	methods *fakeMethods
 	opened  int // how often strategies were opened
 }
 
 func newFake(t *testing.T, frames int) *fakeSession {
 	p := stoptest.New(frames)
-	f := &fakeSession{program: p, walker: &fakeWalker{program: p}, methods: new(fakeMethods)}
+	f := &fakeSession{program: p, methods: &fakeMethods{program: p}}
 	stacks := stop.NewStacks(stop.StacksOptions{Strategies: func() ([]engine.Named, func(), error) {
 		f.opened++
 		return stoptest.Strategies(unwind.TrustCFI), func() {}, nil
 	}}, func() uint64 { return 0 })
 	stacks.Watch(p, p)
-	f.server = &server{walker: f.walker, delve: f.methods, stacks: stacks, session: new(delve.Session), pid: p.Pid()}
+	f.server = &server{process: f.methods, delve: f.methods, stacks: stacks, session: new(delve.Session), pid: p.Pid()}
 	t.Cleanup(stacks.Close)
 	return f
 }

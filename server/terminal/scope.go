@@ -5,11 +5,8 @@ import (
 	"slices"
 
 	"github.com/go-delve/delve/pkg/locspec"
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
-
-	"github.com/clewdbg/clew/server/stop"
 )
 
 // scopes answers the requests that are about a frame.
@@ -17,14 +14,15 @@ type scopes struct{ *server }
 
 // A request's scope names a frame by its index in the stack that the client was
 // shown. inFrame answers the request in that frame: byDelve, under the index that the
-// frame has in Delve's stack, or byClew if Delve has no such frame.
+// frame has in Delve's stack, or byClew if Delve has no such frame; where that is nil
+// Delve answers all the same ([clewFrame.inserted]).
 func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(f *clewFrame) error) error {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if scope == nil || scope.Frame <= 0 || scope.Frame >= maxDepth || !s.readable() {
 		return byDelve() // the innermost frame is the same for all
 	}
-	stack, _, err := s.stack(scope.GoroutineID, scope.Frame+1, 0)
+	stack, _, err := s.stack(&rpc2.StacktraceIn{Id: scope.GoroutineID, Depth: scope.Frame})
 	if err != nil {
 		s.logFallback("the scope", err)
 	}
@@ -42,70 +40,38 @@ func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(
 	if scope.DeferredCall > 0 {
 		return fmt.Errorf("Frame %d only has %d deferred calls", scope.Frame, 0) //nolint:staticcheck // ST1005: Delve's own words
 	}
-	return byClew(&clewFrame{server: s.server, stack: stack, index: scope.Frame})
-}
-
-// clewFrame is a frame that only clew knows.
-type clewFrame struct {
-	server *server
-	stack  *stop.Stack
-	index  int
+	own := &clewFrame{server: s.server, stack: stack, index: scope.Frame}
+	if byClew == nil {
+		return own.inserted(scope, byDelve)
+	}
+	return byClew(own)
 }
 
 func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *clewFrame) error {
-		cfg := proc.LoadFullValue()
-		if arg.Cfg != nil {
-			cfg = *api.LoadConfigToProc(arg.Cfg)
-		}
-		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
-			v, err := scope.EvalExpression(arg.Expr, cfg)
-			if err == nil {
-				out.Variable = api.ConvertVar(v)
-			}
-			return err
-		})
-	})
+	return s.inFrame(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, nil)
 }
 
 func (s scopes) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
 	defer s.changed()
-	return s.inFrame(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *clewFrame) error {
-		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error { return scope.SetVariable(arg.Symbol, arg.Value) })
-	})
+	return s.inFrame(&arg.Scope, func() error { return s.delve.Set(arg, out) }, nil)
 }
 
 func (s scopes) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *clewFrame) error {
-		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
-			vars, err := scope.LocalVariables(*api.LoadConfigToProc(&arg.Cfg))
-			out.Variables = api.ConvertVars(vars)
-			return err
-		})
-	})
+	return s.inFrame(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, nil)
 }
 
 func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *clewFrame) error {
-		return f.within(func(_ *proc.Target, scope *proc.EvalScope) error {
-			vars, err := scope.FunctionArguments(*api.LoadConfigToProc(&arg.Cfg))
-			out.Args = api.ConvertVars(vars)
-			return err
-		})
-	})
+	return s.inFrame(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, nil)
 }
 
 func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
 	return s.inFrame(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *clewFrame) error {
 		regs, err := f.registers()
-		if err != nil {
-			return err
-		}
-		return f.locked(func(t *proc.Target) error {
-			out.Regs = api.ConvertRegisters(regs, t.BinInfo().Arch.DwarfRegisterToString, arg.IncludeFp)
+		if err == nil {
+			out.Regs = s.session.RegisterList(regs, arg.IncludeFp)
 			out.Registers = out.Regs.String()
-			return nil
-		})
+		}
+		return err
 	})
 }
 
@@ -149,9 +115,6 @@ func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut)
 			arg.Scope.Frame = 0 // it is the same from every frame
 			return byDelve()
 		}
-		return f.within(func(t *proc.Target, scope *proc.EvalScope) (err error) {
-			out.Locations, out.SubstituteLocExpr, err = f.find(t, spec, scope, &arg)
-			return err
-		})
+		return f.inserted(&arg.Scope, byDelve)
 	})
 }

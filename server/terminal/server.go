@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
@@ -19,12 +18,10 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// walker is the part of Delve's debugger that stacks are made from.
-type walker interface {
+// process is the part of Delve's debugger that says whether there is a stop.
+type process interface {
 	IsRunning() bool
 	ProcessPid() int
-	Stacktrace(goroutine int64, depth int, opts api.StacktraceOptions) ([]proc.Stackframe, error)
-	ConvertStacktrace(raw []proc.Stackframe, cfg *proc.LoadConfig) ([]api.Stackframe, error)
 }
 
 // delveMethods are the methods of Delve's server that clew replaces, for the requests
@@ -49,7 +46,7 @@ type delveMethods interface {
 // server answers the requests of Delve's interface that rest on a stack.
 type server struct {
 	dbg          *debugger.Debugger
-	walker       walker       // dbg
+	process      process      // dbg
 	delve        delveMethods // the methods that were replaced
 	stacks       *stop.Stacks
 	debugFolders []string // with separate debug files
@@ -91,7 +88,7 @@ func (s *server) methods() map[string]any {
 // overlay replaces methods of Delve's server, which runs and serves no client yet.
 func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
 	dbg, methods, err := internals.Server(impl, s.methods())
-	s.dbg, s.walker, s.delve = dbg, dbg, methods
+	s.dbg, s.process, s.delve = dbg, dbg, methods
 	return err
 }
 
@@ -136,10 +133,10 @@ func (s *server) withDebugFiles(process *live.Process) *live.Process {
 // has followed the program into another, that one is attached first. The caller
 // holds the gate; an editor may have resumed the program all the same.
 func (s *server) readable() bool {
-	if s.session == nil || s.walker.IsRunning() {
+	if s.session == nil || s.process.IsRunning() {
 		return false
 	}
-	if pid := s.walker.ProcessPid(); pid != s.pid {
+	if pid := s.process.ProcessPid(); pid != s.pid {
 		s.attach()
 	}
 	return s.session != nil

@@ -29,8 +29,8 @@ func (s *server) currentState() state { return state{delve.Moment(), s.changes.L
 
 // Begin begins to read the program at this stop.
 func (s *shared) Begin() error {
-	if s.server.walker.IsRunning() {
-		return delve.ErrRunning
+	if s.server.process.IsRunning() {
+		return live.ErrRunning
 	}
 	s.since = s.server.currentState()
 	if pid := s.Pid(); pid != s.pid {
@@ -43,7 +43,7 @@ func (s *shared) Begin() error {
 // Still says whether the program has stood still since.
 func (s *shared) Still() error {
 	if s.server.currentState() != s.since {
-		return delve.ErrMoved
+		return live.ErrMoved
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (s *server) reach(context.Context) (debuggee.Target, stop.Program, error) {
 		out.core = file
 		return out, s.withDebugFiles(live.NewCore(session, file, s.image)), nil
 	}
-	return nil, nil, delve.ErrRecorded
+	return nil, nil, live.ErrRecorded
 }
 
 // changed says that the program was written to, or that a thread of it stands

@@ -27,13 +27,13 @@ func TestGoStackShown(t *testing.T) {
 		{rpc2.StacktraceIn{Depth: 50, Skip: 9}, []int{}, 6},
 		{rpc2.StacktraceIn{Depth: 1 << 30}, []int{0, 1, 2, 3, 4, 5}, 6},
 	} {
-		f.walker.depths = nil
-		if got := lines(f.trace(t, c.arg)); !slices.Equal(got, c.want) || !slices.Equal(f.walker.depths, []int{c.ask}) {
-			t.Errorf("%+v: frames %d, asked for %d", c.arg, got, f.walker.depths)
+		f.methods.asked = nil
+		if got := lines(f.trace(t, c.arg)); !slices.Equal(got, c.want) || !slices.Equal(f.methods.depths(), []int{c.ask}) {
+			t.Errorf("%+v: frames %d, asked for %d", c.arg, got, f.methods.depths())
 		}
 	}
-	if f.opened != 0 || f.methods.stacktraces != 0 {
-		t.Errorf("strategies opened %d times, %d requests left to Delve", f.opened, f.methods.stacktraces)
+	if f.opened != 0 {
+		t.Errorf("strategies opened %d times", f.opened)
 	}
 }
 
@@ -52,8 +52,8 @@ func TestCStackShown(t *testing.T) {
 	if len(got) != 4 || got[0].Function.Name() != "leaf" || got[3].Function.Name() != "start" || !got[3].Bottom || got[0].File != "/src/program.go" {
 		t.Fatalf("%+v", got)
 	}
-	if f.walker.depths != nil {
-		t.Errorf("Delve was asked for frames that the stack does not refer to: %d", f.walker.depths)
+	if f.methods.asked != nil {
+		t.Errorf("Delve was asked for frames that the stack does not refer to: %+v", f.methods.asked)
 	}
 }
 
@@ -101,7 +101,9 @@ func TestFrameOfClew(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	regs, err := got.registers()
-	if err != nil || regs.SP() != got.stack.Frames[2].CFA || regs.CFA != int64(got.frame().CFA) || regs.PC() != got.frame().PC.Raw() {
+	sp, _ := regs.SP(got.stack.Arch)
+	pc, _ := regs.PC(got.stack.Arch)
+	if err != nil || sp != got.stack.Frames[2].CFA || pc != got.frame().PC.Raw() {
 		t.Errorf("%+v, %v", regs, err)
 	}
 	if loc := got.location(); loc.PC != got.lookup() || loc.Function.Name() != "leaf" || loc.Line != 7 {
@@ -121,8 +123,8 @@ func TestFallback(t *testing.T) {
 	for name, spoil := range map[string]func(f *fakeSession, arg *rpc2.StacktraceIn){
 		"no view":           func(f *fakeSession, _ *rpc2.StacktraceIn) { f.program.OnView = func() error { return errFake } },
 		"no goroutine":      func(_ *fakeSession, arg *rpc2.StacktraceIn) { arg.Id = 77 },
-		"Delve fails":       func(f *fakeSession, _ *rpc2.StacktraceIn) { f.program.Extra, f.walker.err = 0x502fff, errFake },
-		"the program runs":  func(f *fakeSession, _ *rpc2.StacktraceIn) { f.walker.running = true },
+		"Delve fails":       func(f *fakeSession, _ *rpc2.StacktraceIn) { f.program.Extra, f.methods.failures = 0x502fff, 2 },
+		"the program runs":  func(f *fakeSession, _ *rpc2.StacktraceIn) { f.methods.running = true },
 		"no session":        func(f *fakeSession, _ *rpc2.StacktraceIn) { f.session = nil },
 		"simple":            func(_ *fakeSession, arg *rpc2.StacktraceIn) { arg.Opts = api.StacktraceSimple },
 		"the g stack alone": func(_ *fakeSession, arg *rpc2.StacktraceIn) { arg.Opts = api.StacktraceG },
@@ -130,8 +132,14 @@ func TestFallback(t *testing.T) {
 	} {
 		f, arg := newFake(t, 6), rpc2.StacktraceIn{Id: stoptest.Goroutine, Depth: 50}
 		spoil(f, &arg)
-		if got := f.trace(t, arg); f.methods.stacktraces != 1 || len(got) != 1 || got[0].PC != 0x99 {
-			t.Errorf("%s: %+v, %d requests to Delve", name, got, f.methods.stacktraces)
+		got := f.trace(t, arg)
+		last := len(f.methods.asked) - 1
+		if last < 0 || f.methods.asked[last] != arg {
+			t.Fatalf("%s: Delve was asked for %+v", name, f.methods.asked)
+		}
+		var want rpc2.StacktraceOut
+		if err := f.methods.Stacktrace(arg, &want); err != nil || !slices.Equal(lines(got), lines(want.Locations)) {
+			t.Errorf("%s: %d, Delve has %d, %v", name, lines(got), lines(want.Locations), err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
@@ -33,38 +32,28 @@ func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) erro
 
 // frames returns the frames that a request asks for, those to skip included.
 func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
-	opts, cfg := walkOptions(arg)
-	stack, raw, err := s.stack(arg.Id, arg.Depth+1, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case stack == nil && arg.Skip > 0 && arg.Skip < len(raw): // those need no variables
-		frames, err := s.walker.ConvertStacktrace(raw[arg.Skip:], cfg)
-		return append(make([]api.Stackframe, arg.Skip), frames...), err
-	case stack == nil:
-		return s.walker.ConvertStacktrace(raw, cfg)
+	stack, known, err := s.stack(arg)
+	if err != nil || stack == nil {
+		return known, err
 	}
-	if raw, err = s.delveFrames(stack, arg, opts); err != nil {
-		return nil, err
+	last := -1 // of Delve's frames, the one that the stack refers to
+	for i := range stack.Frames[:min(len(stack.Frames), arg.Depth+1)] {
+		last = max(last, stack.Frames[i].DelveFrame)
 	}
-	known, err := s.walker.ConvertStacktrace(raw, cfg)
-	if err != nil {
-		return nil, err
+	if last >= 0 {
+		if known, err = s.delveFrames(arg, last); err != nil {
+			return nil, err
+		}
 	}
 	return s.convert(stack, known, arg.Depth), nil
 }
 
-// walkOptions are a request's options for Delve's walk.
-func walkOptions(arg *rpc2.StacktraceIn) (api.StacktraceOptions, *proc.LoadConfig) {
-	opts, cfg := arg.Opts, api.LoadConfigToProc(arg.Cfg)
-	if arg.Defers {
-		opts |= api.StacktraceReadDefers
-	}
-	if cfg == nil && arg.Full {
-		full := proc.LoadFullValue()
-		cfg = &full
-	}
-	return opts, cfg
+// delveFrames returns Delve's frames, to a depth.
+func (s *server) delveFrames(arg *rpc2.StacktraceIn, depth int) ([]api.Stackframe, error) {
+	request, out := *arg, rpc2.StacktraceOut{}
+	request.Depth, request.Skip = depth, 0
+	err := s.delve.Stacktrace(request, &out)
+	return out.Locations, err
 }
 
 // maxDepth bounds what one request can ask for.
@@ -75,22 +64,23 @@ func (s *server) logFallback(what string, err error) {
 	delve.LogRPC("%s is Delve's own: %v", what, err)
 }
 
-// stack returns the assembled stack with at least so many frames, if it has them.
-// Where Delve's stack is the same, stack is nil and raw is Delve's, to that depth.
-// The caller holds the gate.
-func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) (stack *stop.Stack, raw []proc.Stackframe, err error) {
-	g, err := s.stacks.GoStack(goroutine, frames)
+// stack returns the assembled stack, with at least the frames that a request asks
+// for if it has them. Where Delve's stack is the same, stack is nil and known is
+// Delve's, to that depth. The caller holds the gate.
+func (s *server) stack(arg *rpc2.StacktraceIn) (stack *stop.Stack, known []api.Stackframe, err error) {
+	frames := arg.Depth + 1
+	g, err := s.stacks.GoStack(arg.Id, frames)
 	if err != nil {
 		return nil, nil, err
 	}
 	if g != nil {
 		// Delve allocates all frames that it is asked for before it walks, so it is asked
 		// for one more than Go's tables have: that one shows whether it has more.
-		if raw, err = s.walker.Stacktrace(goroutine, min(frames-1, len(g.Frames)), opts); err == nil && same(g, raw, frames) {
-			return nil, raw, nil
+		if known, err = s.delveFrames(arg, min(arg.Depth, len(g.Frames))); err == nil && same(g, known, frames) {
+			return nil, known, nil
 		}
 	}
-	stack, err = s.stacks.Whole(goroutine, frames)
+	stack, err = s.stacks.Whole(arg.Id, frames)
 	return stack, nil, err
 }
 
@@ -98,29 +88,17 @@ func (s *server) stack(goroutine int64, frames int, opts api.StacktraceOptions) 
 // innermost on. Limitation: two different chains could have the same return
 // addresses for a while, within a recursion where one side has skipped a level.
 // Between Go functions neither does.
-func same(g *stop.Stack, raw []proc.Stackframe, frames int) bool {
+func same(g *stop.Stack, known []api.Stackframe, frames int) bool {
 	want := g.Frames[:min(frames, len(g.Frames))]
-	if len(raw) != len(want) {
+	if len(known) != len(want) {
 		return false
 	}
 	for i := range want {
-		if raw[i].Current.PC != want[i].PC.Raw() || raw[i].Err != nil {
+		if known[i].PC != want[i].PC.Raw() || known[i].Err != "" {
 			return false
 		}
 	}
 	return true
-}
-
-// delveFrames returns Delve's frames, as many as the stack refers to.
-func (s *server) delveFrames(stack *stop.Stack, arg *rpc2.StacktraceIn, opts api.StacktraceOptions) ([]proc.Stackframe, error) {
-	last := -1
-	for i := range stack.Frames[:min(len(stack.Frames), arg.Depth+1)] {
-		last = max(last, stack.Frames[i].DelveFrame)
-	}
-	if last < 0 {
-		return nil, nil
-	}
-	return s.walker.Stacktrace(arg.Id, last, opts)
 }
 
 // convert returns a stack's frames as Delve's interface has them, to a depth. known
@@ -204,7 +182,7 @@ func marked(loc api.Location, t unwind.Trust) api.Location {
 	return renamed(loc, loc.Function.Name()+markOf(t))
 }
 
-// markOf returns the mark of an uncertain frame: what it rests on. A frame by CFI
+// markOf returns the mark of an uncertain frame: its evidence. A frame by CFI
 // has none.
 func markOf(t unwind.Trust) string {
 	switch t {

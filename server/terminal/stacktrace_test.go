@@ -1,10 +1,8 @@
 package terminal
 
 import (
-	"errors"
 	"testing"
 
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/names"
@@ -79,29 +77,23 @@ func TestTruncated(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	raw := func(pcs ...uint64) (out []proc.Stackframe) {
-		for _, pc := range pcs {
-			out = append(out, proc.Stackframe{Current: proc.Location{PC: pc}})
-		}
-		return out
-	}
 	s := aStack()
-	failed := raw(0x10, 0x20, 0x30)
-	failed[2].Err = errors.New("lost")
+	failed := delves(0x10, 0x20, 0x30)
+	failed[2].Err = "lost"
 	for _, c := range []struct {
-		raw    []proc.Stackframe
+		known  []api.Stackframe
 		frames int
 		want   bool
 	}{
-		{raw(0x10, 0x20, 0x30), 50, true},
-		{raw(0x10, 0x20), 2, true},
-		{raw(0x10, 0x20), 50, false},
-		{raw(0x10, 0x20, 0x31), 50, false},
-		{raw(0x10, 0x20, 0x30, 0x40), 50, false},
+		{delves(0x10, 0x20, 0x30), 50, true},
+		{delves(0x10, 0x20), 2, true},
+		{delves(0x10, 0x20), 50, false},
+		{delves(0x10, 0x20, 0x31), 50, false},
+		{delves(0x10, 0x20, 0x30, 0x40), 50, false},
 		{failed, 50, false},
 	} {
-		if got := same(s, c.raw, c.frames); got != c.want {
-			t.Errorf("%d frames of %d: %v", c.frames, len(c.raw), got)
+		if got := same(s, c.known, c.frames); got != c.want {
+			t.Errorf("%d frames of %d: %v", c.frames, len(c.known), got)
 		}
 	}
 }

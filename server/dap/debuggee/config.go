@@ -71,10 +71,10 @@ type substitution struct {
 
 // ClewArguments is the attribute that is clew's own.
 type ClewArguments struct {
-	Strategies []string                `json:"strategies"`
-	Annotate   Annotate                `json:"annotate"`
-	Names      names.Style             `json:"names"`
-	Plugins    []pluginhost.ThirdParty `json:"plugins"`
+	Strategies []string            `json:"strategies"`
+	Annotate   Annotate            `json:"annotate"`
+	Names      names.Style         `json:"names"`
+	Plugins    []pluginhost.Config `json:"plugins"`
 }
 
 // Set takes the arguments of a launch or attach request.

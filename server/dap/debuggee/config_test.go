@@ -24,7 +24,7 @@ func TestConfigLearns(t *testing.T) {
 // TestStrategyKey: sets of strategies are told apart by all that is wished.
 func TestStrategyKey(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range []StrategyConfig{{}, {Names: []string{"a"}}, {Names: []string{"a", "b"}}, {Names: []string{"a,b"}}, {Only: true}, {Plugins: []pluginhost.ThirdParty{{}}}} {
+	for _, c := range []StrategyConfig{{}, {Names: []string{"a"}}, {Names: []string{"a", "b"}}, {Names: []string{"a,b"}}, {Only: true}, {Plugins: []pluginhost.Config{{}}}} {
 		if key := c.key(); seen[key] {
 			t.Errorf("%+v has the key of another", c)
 		} else {

@@ -15,7 +15,7 @@ type StrategyConfig struct {
 	Names []string
 	// Plugins are third parties' plugins besides those of the configuration. Those
 	// that Names leaves out have their ranks.
-	Plugins []pluginhost.ThirdParty
+	Plugins []pluginhost.Config
 	// Only leaves them out.
 	Only bool
 }

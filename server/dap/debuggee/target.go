@@ -7,8 +7,8 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// Target is what the upstream debugs: a [delve.Session] in this process, or a
-// [delve.Remote].
+// Target is what the upstream debugs: a [delve.Session] in this process, or a program
+// behind a Delve server (server/remote).
 type Target interface {
 	stop.Debugger
 	Pid() int

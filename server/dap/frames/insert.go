@@ -144,20 +144,7 @@ func (l *Inserter) describe(ctx context.Context, v *debuggee.View, ref Ref) (*de
 	if err != nil {
 		return nil, err
 	}
-	frames := ref.stack.stack.Frames
-	f := &frames[ref.frame]
-	out := &delve.RecoveredFrame{
-		Goroutine: th.Goroutine, Thread: th.ID, Registers: regs, CFA: f.CFA, Lookup: uint64(f.PC.Lookup(v.Arch())),
-	}
-	for i := ref.frame; i < len(frames) && frames[i].Inlined; i++ {
-		out.Level++
-	}
-	for _, s := range th.Segments {
-		if s.Kind == unwind.SegmentGoroutine && s.Contains(f.CFA-1) {
-			out.StackHigh = s.High
-		}
-	}
-	return out, nil
+	return delve.Recovered(&th, v.Arch(), ref.stack.stack.Frames, ref.frame, regs), nil
 }
 
 // recovered returns a frame's registers: all that a walk can recover.

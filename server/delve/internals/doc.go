@@ -2,7 +2,7 @@
 // API does not promise: private fields, texts, the form of messages, behaviour.
 // Nothing else in clew reads a private field of Delve's or knows a text of its.
 //
-// Each reliance is an [Entry]: what it is, where it is in Delve, what breaks without
+// Each reliance is an [Entry]: its name, its place in Delve, what breaks without
 // it, and how clew notices. [Check] proves, in less than a millisecond and at the
 // start of every session, all that can be proven without a program. What only a live
 // program shows is proven where it is used first ([Changed] makes the error), or by

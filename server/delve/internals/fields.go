@@ -117,20 +117,20 @@ var (
 	rpcAnswers   = fieldOf[rpccommon.ServerImpl, *rpc2.RPCServer]("s2")
 )
 
-// Process returns where a target holds its process.
-func Process(t *proc.Target) (*proc.ProcessInternal, error) {
+// get returns the field's address, or the error of [Check].
+func (f *field[S, T]) get(s *S) (*T, error) {
 	if err := Check(); err != nil {
 		return nil, err
 	}
-	return process.in(t), nil
+	return f.in(s), nil
 }
+
+// Process returns where a target holds its process.
+func Process(t *proc.Target) (*proc.ProcessInternal, error) { return process.get(t) }
 
 // ProcessGroup returns where a group holds what runs its processes.
 func ProcessGroup(group *proc.TargetGroup) (*proc.ProcessGroup, error) {
-	if err := Check(); err != nil {
-		return nil, err
-	}
-	return processGroup.in(group), nil
+	return processGroup.get(group)
 }
 
 // groupMethods are those of [proc.ProcessGroup]. One more could be another way to

@@ -14,8 +14,8 @@ const (
 	maxBlocks = 4096
 )
 
-// Blocks is memory that remembers what was read of it, block by block. It holds
-// good for one stop. It is safe for concurrent use.
+// Blocks is memory that keeps the blocks that were read. It is valid
+// for one stop. It is safe for concurrent use.
 type Blocks struct {
 	memory unwind.Memory
 

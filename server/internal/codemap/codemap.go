@@ -1,9 +1,10 @@
 package codemap
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -29,7 +30,7 @@ type Map struct {
 type image struct {
 	imagemap.Image
 	place uint64        // where it is loaded: the load bias in ELF, the address of the header in Mach-O
-	bias  uint64        // what is added to addresses in the file
+	bias  uint64        // to be added to addresses in the file
 	file  *symbols.File // nil where err says why
 	err   error
 	// generated marks code that no file was loaded for; frames is its .eh_frame if it has
@@ -117,19 +118,7 @@ func (m *Map) known(img *image, near int) *image {
 
 // same reports whether two images are the same file at the same place.
 func (i *image) same(other *image) bool {
-	if i.file != other.file || i.bias != other.bias || i.Base != other.Base || i.EndOfText != other.EndOfText ||
-		i.Path != other.Path || !bytes.Equal(i.BuildID, other.BuildID) {
-		return false
-	}
-	return sameError(i.err, other.err) && sameMapping(i.Loaded, other.Loaded)
-}
-
-func sameError(a, b error) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
-}
-
-func sameMapping(a, b *imagemap.Loaded) bool {
-	return a == b || a != nil && b != nil && a.File == b.File && slices.Equal(a.Executable, b.Executable)
+	return i.file == other.file && i.bias == other.bias && fmt.Sprint(i.err) == fmt.Sprint(other.err) && reflect.DeepEqual(i.Image, other.Image)
 }
 
 // executable lists where an image's code is: as it was mapped, else as the file
@@ -345,8 +334,8 @@ func (m *Map) Notes() []string {
 	return out
 }
 
-// About says of each image, in the order of [Map.Images], what is wrong with what
-// describes it, beyond that it could not be used at all.
+// About lists for each image, in the order of [Map.Images], the faults of the files that
+// describe it and are used all the same.
 func (m *Map) About() [][]string {
 	out := make([][]string, len(m.images))
 	for i, img := range m.images {

@@ -4,8 +4,8 @@
 // the addresses that they are loaded at.
 //
 // A file describes an image only if it is what was loaded: of one that was
-// deleted or replaced since, what the kernel has kept is read, or memory
-// ([LostFileError]); one of another build ([BuildError]) or written to since is not
+// deleted or replaced since, what the kernel has kept is read, or memory;
+// one of another build ([BuildError]) or written to since is not
 // used. The user is told.
 //
 // Code that the process has generated ([Generated]) becomes images too, in executable

@@ -111,7 +111,7 @@ type fileKey struct {
 	base          uint64 // 0 for files
 }
 
-// known is what has become of opening an image.
+// known is the result of opening an image.
 type known struct {
 	file *symbols.File
 	err  error
@@ -142,7 +142,7 @@ func (f *Files) Live(pid int, memory io.ReaderAt) Opener {
 
 // Offline opens the files of a snapshot: resolve says which file a path stands
 // for, "" for one that is in memory only. Of files that are not there the snapshot may
-// hold what was in memory. Debug files are looked for below root
+// hold the memory. Debug files are looked for below root
 // ("" is "/").
 func (f *Files) Offline(resolve func(path string) string, root string, memory io.ReaderAt) Opener {
 	var folders []string
@@ -193,14 +193,13 @@ func locate(pid int, path string) (string, fs.FileInfo) {
 	return path, info
 }
 
-// get returns what is known of an image, or opens it.
+// get returns the file of an image, or opens it.
 func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, error)) (*symbols.File, error) {
 	k := f.known[key]
 	switch {
 	case k != nil && sameContents(k.info, info) && !f.arrived(k.file):
 	case k != nil && k.info != nil && info != nil && os.SameFile(k.info, info) && !sameContents(k.info, info):
-		// The process has this very file mapped; what it has seen of the old contents
-		// nobody knows.
+		// The process has this very file mapped, and may have read the old contents.
 		k = &known{info: info, err: fmt.Errorf("%s %w", key.path, errChanged)}
 	default:
 		k = &known{info: info}
@@ -213,8 +212,7 @@ func (f *Files) get(key fileKey, info fs.FileInfo, open func() (*symbols.File, e
 	return k.file, k.err
 }
 
-// sameContents says whether a file is still what it was, as far as the file
-// system tells.
+// sameContents says whether a file is unchanged, as far as the file system tells.
 func sameContents(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil

@@ -11,32 +11,13 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// LostFileError says that an image's file is not there any more, and what stands
-// in for it.
-type LostFileError struct {
-	Path    string
-	State   imagemap.FileState // deleted or replaced
-	Instead string             // what is read, "" for nothing
-	Err     error              // why nothing is
-}
-
-// Error says both.
-func (e *LostFileError) Error() string {
-	s := fmt.Sprintf("%s was %s after it was loaded: ", e.Path, e.State)
-	if e.Instead == "" {
-		return s + fmt.Sprintf("nothing is known of it (%v)", e.Err)
-	}
-	return s + "it is not used, but " + e.Instead
-}
-
-// Unwrap returns the reason.
-func (e *LostFileError) Unwrap() error { return e.Err }
-
 // openLost opens an image whose file has been deleted or replaced: the file that
 // the process has mapped, which the kernel keeps (proc_pid_map_files(5), for the
-// privileged; proc_pid_exe(5) for the program itself), else what is in memory.
+// privileged; proc_pid_exe(5) for the program itself), else its memory.
 func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*symbols.File, error) {
-	lost := &LostFileError{Path: img.Path, State: img.Loaded.File}
+	problem := func(instead string) error {
+		return fmt.Errorf("%s was %s after it was loaded: it is not used, but %s", img.Path, img.Loaded.File, instead)
+	}
 	for _, path := range kept(img, pid) {
 		file, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
 			Choice: f.choice(img), Known: img.Path, Beside: filepath.Join(fmt.Sprintf("/proc/%d/root", pid), filepath.Dir(img.Path)), Folders: f.debugFolders(),
@@ -44,24 +25,21 @@ func (f *Files) openLost(img *imagemap.Image, pid int, memory io.ReaderAt) (*sym
 		if err != nil {
 			continue
 		}
-		lost.Instead = "what the kernel has kept of the old one is"
-		file.AddProblem(lost)
+		file.AddProblem(problem("what the kernel has kept of the old one is"))
 		return file, nil
 	}
 	file, _, err := loaded(img, memory)
 	if err != nil {
-		lost.Err = err
-		return nil, lost
+		return nil, fmt.Errorf("%s was %s after it was loaded: nothing is known of it (%w)", img.Path, img.Loaded.File, err)
 	}
-	lost.Instead = "what the process has in memory is: names are missing"
-	file.AddProblem(lost)
+	file.AddProblem(problem("what the process has in memory is: names are missing"))
 	return file, nil
 }
 
 // openMissing opens an image of a snapshot whose file is not there. The snapshot
 // has its memory if the file was lost already when the snapshot was made.
 func openMissing(img *imagemap.Image, path string, memory io.ReaderAt) (*symbols.File, error) {
-	file, err := symbols.Open(path) // it says what is wrong with the path
+	file, err := symbols.Open(path) // for the error about the path
 	if err == nil {
 		return file, nil
 	}
@@ -93,8 +71,8 @@ func loaded(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, []unwind.Ra
 	return symbols.Loaded(memory, img.Base, img.Loaded.Bias)
 }
 
-// MemoryRanges says what is read of an image that has no file (any more) in
-// memory: what a snapshot must hold of it.
+// MemoryRanges lists the memory that is read of an image without a file: a snapshot
+// must hold it.
 func MemoryRanges(img *imagemap.Image, memory io.ReaderAt) (ranges []unwind.Range) {
 	if img.Loaded == nil {
 		return nil

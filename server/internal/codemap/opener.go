@@ -12,8 +12,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Opener opens the file of an image. It returns an error where there is no file
-// that describes what is loaded; the image is then known by its range only.
+// Opener opens the file of an image. It returns an error where no file describes
+// the image as it is loaded; the image is then known by its range only.
 type Opener func(img *imagemap.Image) (*symbols.File, error)
 
 // BuildError says that the file at an image's path is another build than what

@@ -60,7 +60,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestProcesses reads numbers of a process.
+// TestProcesses: the threads of a process are its own, and no other process is.
 func TestProcesses(t *testing.T) {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc/self/task")
@@ -74,11 +74,5 @@ func TestProcesses(t *testing.T) {
 	}
 	if sameProcess(self, os.Getppid()) || sameProcess(self, 1<<30) {
 		t.Error("two processes are one")
-	}
-	if _, ok := status(self, "Name"); ok {
-		t.Error("a name is a number")
-	}
-	if n, ok := status(self, "Pid"); !ok || n != self {
-		t.Errorf("process %d, %v", n, ok)
 	}
 }

@@ -1,12 +1,11 @@
 package peer
 
 import (
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // Traces says whether the process at the other end of a connection is the one
@@ -14,8 +13,9 @@ import (
 // whatever the addresses say: there, or in a forwarded port, another process has
 // the end that is here.
 func Traces(conn net.Conn, pid int) bool {
-	tracer, ok := status(pid, "TracerPid") // of the thread that does
-	if !ok || tracer == 0 {
+	status, _ := procfs.ReadStatus(pid)
+	tracer := status.Number("TracerPid") // the thread that traces
+	if tracer == 0 {
 		return false
 	}
 	switch c := conn.(type) {
@@ -29,10 +29,9 @@ func Traces(conn net.Conn, pid int) bool {
 	return false
 }
 
-// holds says whether a process has something open, by the name that the kernel
-// gives it.
+// holds says whether a process has something open, by its name in the kernel.
 func holds(pid int, name string) bool {
-	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	dir := procfs.Path(pid, "fd")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return false
@@ -47,22 +46,7 @@ func holds(pid int, name string) bool {
 
 // sameProcess says whether two IDs are of threads of one process.
 func sameProcess(a, b int) bool {
-	pa, ok := status(a, "Tgid")
-	pb, ok2 := status(b, "Tgid")
-	return ok && ok2 && pa == pb
-}
-
-// status reads a number out of /proc/PID/status.
-func status(pid int, field string) (int, bool) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && key == field {
-			n, err := strconv.Atoi(strings.TrimSpace(value))
-			return n, err == nil
-		}
-	}
-	return 0, false
+	one, err := procfs.ReadStatus(a)
+	other, err2 := procfs.ReadStatus(b)
+	return err == nil && err2 == nil && one.Field("Tgid") == other.Field("Tgid")
 }

@@ -1,4 +1,4 @@
-package delve
+package goruntime
 
 import (
 	"encoding/binary"
@@ -6,15 +6,44 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// goRuntime reads the structures of Go's runtime about stacks from a stopped
+// Runtime reads the structures of Go's runtime about stacks from a stopped
 // program's memory, here or on another machine.
-type goRuntime struct {
-	layout *layout // nil where it is not known
-	arch   unwind.Arch
-	memory unwind.Memory
+type Runtime struct {
+	Layout *Layout // nil where it is not known
+	Arch   unwind.Arch
+	Memory unwind.Memory
+}
+
+// Thread is a stopped thread of the target, or a goroutine that is parked.
+type Thread struct {
+	unwind.Thread
+	// Current is set for the thread that stopped the program.
+	Current bool
+	// Runtime is set for a thread that Go's runtime made for itself and that runs
+	// no goroutine now: an idle one, or its monitor.
+	Runtime bool
+	m       uint64 // the runtime.m that it is, 0 if that is not known
+}
+
+// Thread returns a thread with its goroutine if it runs one, and the stacks that its
+// frames can lie on. g is the address of its runtime.g, 0 if it runs no Go code.
+func (r *Runtime) Thread(id uint64, regs unwind.Registers, g uint64, maps []imagemap.Mapping) Thread {
+	th := Thread{Thread: unwind.Thread{ID: id, Registers: regs, FirstPC: unwind.KindInstruction}}
+	sp, _ := regs.SP(r.Arch)
+	r.segments(&th, g, sp, maps)
+	th.Runtime = th.Goroutine == 0 && r.MadeByGo(g)
+	return th
+}
+
+// Goroutine returns the ID and the end of the stack of the goroutine with the
+// runtime.g at addr.
+func (r *Runtime) Goroutine(addr uint64) (id, high uint64, err error) {
+	g, err := r.readG(addr)
+	return g.id, g.hi, err
 }
 
 // order is the byte order of every machine that Delve debugs Go on.
@@ -43,14 +72,14 @@ const (
 )
 
 // readG reads the runtime.g at addr.
-func (r *goRuntime) readG(addr uint64) (goroutine, error) {
-	l := r.layout
+func (r *Runtime) readG(addr uint64) (goroutine, error) {
+	l := r.Layout
 	g := goroutine{addr: addr}
 	if l.gSize <= 0 || l.gSize > 1<<16 {
 		return g, fmt.Errorf("runtime.g has %d bytes", l.gSize)
 	}
 	buf := make([]byte, l.gSize)
-	if err := r.memory.ReadMemory(addr, buf); err != nil {
+	if err := r.Memory.ReadMemory(addr, buf); err != nil {
 		return g, err
 	}
 	word := func(off int64) uint64 {
@@ -71,38 +100,38 @@ func (r *goRuntime) readG(addr uint64) (goroutine, error) {
 }
 
 // saved is the saved state in a runtime.g; word reads its fields.
-func (r *goRuntime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
-	a := r.arch
+func (r *Runtime) saved(addr uint64, word func(int64) uint64) unwind.Saved {
+	a := r.Arch
 	out := unwind.Saved{G: addr}
-	out.Registers.Set(a.PC(), word(r.layout.gSchedPC))
-	out.Registers.Set(a.SP(), word(r.layout.gSchedSP))
-	out.Registers.Set(a.FP(), word(r.layout.gSchedBP))
+	out.Registers.Set(a.PC(), word(r.Layout.gSchedPC))
+	out.Registers.Set(a.SP(), word(r.Layout.gSchedSP))
+	out.Registers.Set(a.FP(), word(r.Layout.gSchedBP))
 	if a.LR() != unwind.NoRegister {
-		out.Registers.Set(a.LR(), word(r.layout.gSchedLR))
+		out.Registers.Set(a.LR(), word(r.Layout.gSchedLR))
 	}
 	return out
 }
 
-// readPointer reads the pointer at base+off; it returns 0 if that fails.
-func (r *goRuntime) readPointer(base uint64, off int64) uint64 {
+// ReadPointer reads the pointer at base+off; it returns 0 if that fails.
+func (r *Runtime) ReadPointer(base uint64, off int64) uint64 {
 	var b [8]byte
 	if base == 0 {
 		return 0
 	}
-	if r.memory.ReadMemory(base+uint64(off), b[:]) != nil {
+	if r.Memory.ReadMemory(base+uint64(off), b[:]) != nil {
 		return 0
 	}
 	return order.Uint64(b[:])
 }
 
 // allGs returns the address of every runtime.g. address finds a variable.
-func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
+func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
 	read := func(name string) (uint64, error) {
 		addr, err := address(name)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", name, err)
 		}
-		return r.readPointer(addr, 0), nil
+		return r.ReadPointer(addr, 0), nil
 	}
 	n, err := read("runtime.allglen")
 	if err != nil {
@@ -119,7 +148,7 @@ func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, 
 	const chunk = 8192
 	for i := uint64(0); i < n; i += chunk {
 		buf := make([]byte, 8*min(chunk, n-i))
-		if err := r.memory.ReadMemory(ptr+8*i, buf); err != nil {
+		if err := r.Memory.ReadMemory(ptr+8*i, buf); err != nil {
 			return nil, err
 		}
 		for ; len(buf) > 0; buf = buf[8:] {
@@ -129,10 +158,10 @@ func (r *goRuntime) allGs(address func(name string) (uint64, error)) ([]uint64, 
 	return out, nil
 }
 
-// goroutines returns every goroutine with a stack: those that run on a thread
+// Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
-func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
-	if r.layout == nil || r.layout.gGoid < 0 {
+func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
+	if r.Layout == nil || r.Layout.gGoid < 0 {
 		return nil, errNoGoroutines
 	}
 	running, byM := index(threads)
@@ -153,7 +182,7 @@ func (r *goRuntime) goroutines(threads []Thread, address func(name string) (uint
 			out = append(out, th)
 			continue
 		}
-		th := parked(r.arch, g)
+		th := parked(r.Arch, g)
 		if on, ok := byM[g.lockedM]; ok && g.lockedM != 0 {
 			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
 		}

@@ -1,4 +1,4 @@
-package delve
+package remote
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -23,55 +24,53 @@ type mapped struct {
 	text      []byte
 }
 
-// Mappings returns a remote program's mappings in the form of /proc/PID/maps. They
+// mappings returns a remote program's mappings in the form of /proc/PID/maps. They
 // are made of the ELF headers in memory, so only the segments of the executable and
 // its libraries are there: heaps, stacks and code without a file are missing.
 // Devices are 0, and inodes are made up.
-func (r *Remote) Mappings() ([]byte, error) {
-	libraries, _, err := r.client.ListDynamicLibraries()
+func (p *Program) mappings() ([]byte, error) {
+	libraries, _, err := p.client.ListDynamicLibraries()
 	if err != nil {
-		return nil, &RemoteError{"list libraries", err}
+		return nil, fmt.Errorf("list libraries: %w", err)
 	}
-	if m := r.mapped; m != nil && m.pid == r.pid && slices.Equal(m.libraries, libraries) {
+	if m := p.mapped; m != nil && m.pid == p.pid && slices.Equal(m.libraries, libraries) {
 		return m.text, nil
 	}
-	main, err := r.executable()
+	main, err := p.executable()
 	if err != nil {
-		return nil, &RemoteError{"find the executable in memory", err}
+		return nil, fmt.Errorf("find the executable in memory: %w", err)
 	}
-	images := []remoteImage{main}
+	images := []image{main}
 	for _, l := range libraries {
-		if img, err := imageWithBias(examined{r.client}, l.Path, l.Address); err == nil && l.Address != main.base {
+		if img, err := imageWithBias(examined{p.client}, l.Path, l.Address); err == nil && l.Address != main.base {
 			images = append(images, img)
 		} // else the library is not at the server's address
 	}
-	slices.SortFunc(images, func(a, b remoteImage) int { return cmp.Compare(a.base, b.base) })
+	slices.SortFunc(images, func(a, b image) int { return cmp.Compare(a.base, b.base) })
 	var text []byte
 	end := uint64(0)
 	for i := range images {
 		text, end = images[i].lines(text, i+1, end)
 	}
-	r.mapped = &mapped{r.pid, libraries, text}
+	p.mapped = &mapped{p.pid, libraries, text}
 	return text, nil
 }
 
-// FileMemory reads memory that files are mapped to, without breakpoints.
-// [Remote.Still] does not read it again.
-func (r *Remote) FileMemory() unwind.Memory { return original{r} }
-
-type original struct{ r *Remote }
+// original is memory that files are mapped to, without breakpoints. [Program.Still]
+// does not read it again.
+type original struct{ p *Program }
 
 // ReadMemory implements [unwind.Memory].
 func (m original) ReadMemory(addr uint64, p []byte) error {
-	if err := (examined{m.r.client}).ReadMemory(addr, p); err != nil {
+	if err := (examined{m.p.client}).ReadMemory(addr, p); err != nil {
 		return err
 	}
-	m.r.overlay(addr, p)
+	m.p.overlay(addr, p)
 	return nil
 }
 
-// remoteImage is an ELF image in memory.
-type remoteImage struct {
+// image is an ELF image in memory.
+type image struct {
 	path  string
 	base  uint64 // of its header
 	bias  uint64
@@ -87,29 +86,29 @@ const (
 
 // executable finds the program's image: its header lies before the code of Go's
 // runtime.
-func (r *Remote) executable() (remoteImage, error) {
-	v, err := r.client.EvalVariable(api.EvalScope{GoroutineID: -1}, "runtime.firstmoduledata.text", api.LoadConfig{})
+func (p *Program) executable() (image, error) {
+	v, err := p.client.EvalVariable(api.EvalScope{GoroutineID: -1}, "runtime.firstmoduledata.text", api.LoadConfig{})
 	if err != nil {
-		return remoteImage{}, err
+		return image{}, err
 	}
 	text, err := strconv.ParseUint(v.Value, 0, 64)
 	if err != nil {
-		return remoteImage{}, fmt.Errorf("runtime.firstmoduledata.text is %q", v.Value)
+		return image{}, fmt.Errorf("runtime.firstmoduledata.text is %q", v.Value)
 	}
 	name := "program"
-	if targets, err := r.client.ListTargets(); err == nil {
+	if targets, err := p.client.ListTargets(); err == nil {
 		for _, t := range targets {
-			if path, _, _ := strings.Cut(t.CmdLine, " "); t.Pid == r.pid && path != "" {
+			if path, _, _ := strings.Cut(t.CmdLine, " "); t.Pid == p.pid && path != "" {
 				name = path
 			}
 		}
 	}
-	return imageBefore(examined{r.client}, name, text)
+	return imageBefore(examined{p.client}, name, text)
 }
 
 // imageBefore finds the image that has code at text: it searches ELF headers at the
 // pages before, many pages in one read where that is possible.
-func imageBefore(memory unwind.Memory, name string, text uint64) (remoteImage, error) {
+func imageBefore(memory unwind.Memory, name string, text uint64) (image, error) {
 	block := make([]byte, rpc2.ExamineMemoryLengthLimit)
 	for at, lowest := text&^(pageSize-1), text-min(text, maxTextStart); at >= pageSize && at >= lowest; {
 		n := min(uint64(len(block)), at)
@@ -127,11 +126,11 @@ func imageBefore(memory unwind.Memory, name string, text uint64) (remoteImage, e
 			}
 		}
 	}
-	return remoteImage{}, fmt.Errorf("no ELF header lies before %#x", text)
+	return image{}, fmt.Errorf("no ELF header lies before %#x", text)
 }
 
 // imageWithBias reads the header of a library whose load bias is known.
-func imageWithBias(memory unwind.Memory, path string, bias uint64) (remoteImage, error) {
+func imageWithBias(memory unwind.Memory, path string, bias uint64) (image, error) {
 	img, err := imageAt(memory, path, bias)
 	if err == nil && img.bias != bias {
 		err = fmt.Errorf("%s is loaded with the bias %#x, and not %#x", path, img.bias, bias)
@@ -140,8 +139,8 @@ func imageWithBias(memory unwind.Memory, path string, bias uint64) (remoteImage,
 }
 
 // imageAt reads the header at an address.
-func imageAt(memory unwind.Memory, path string, base uint64) (remoteImage, error) {
-	img := remoteImage{path: path, base: base}
+func imageAt(memory unwind.Memory, path string, base uint64) (image, error) {
+	img := image{path: path, base: base}
 	invalid := func(what string) error { return fmt.Errorf("%s at %#x: invalid %s", path, base, what) }
 	if strings.ContainsAny(path, "\n") || path == "" {
 		return img, invalid("path")
@@ -198,7 +197,7 @@ func readStruct(memory unwind.Memory, addr uint64, v any) error {
 }
 
 // runs reports whether an address is in the image's code.
-func (i *remoteImage) runs(addr uint64) bool {
+func (i *image) runs(addr uint64) bool {
 	for _, p := range i.loads {
 		if start := i.bias + p.Vaddr; elf.ProgFlag(p.Flags)&elf.PF_X != 0 && addr >= start && addr-start < p.Memsz {
 			return true
@@ -209,16 +208,10 @@ func (i *remoteImage) runs(addr uint64) bool {
 
 // lines writes the mappings of the image as the system does, from after on: the pages
 // of each segment, then those of its rest without a file.
-func (i *remoteImage) lines(text []byte, inode int, after uint64) ([]byte, uint64) {
+func (i *image) lines(text []byte, inode int, after uint64) ([]byte, uint64) {
 	up := func(addr uint64) uint64 { return (addr + pageSize - 1) &^ (pageSize - 1) }
 	for _, p := range i.loads {
-		flags := elf.ProgFlag(p.Flags)
-		perm := []byte("---p")
-		for n, f := range []elf.ProgFlag{elf.PF_R, elf.PF_W, elf.PF_X} {
-			if flags&f != 0 {
-				perm[n] = "rwx"[n]
-			}
-		}
+		perm := procfs.Permissions(elf.ProgFlag(p.Flags))
 		start := max((i.bias+p.Vaddr)&^(pageSize-1), after)
 		filled, end := up(i.bias+p.Vaddr+p.Filesz), up(i.bias+p.Vaddr+p.Memsz)
 		if p.Filesz > 0 && start < filled {

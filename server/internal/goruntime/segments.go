@@ -1,4 +1,4 @@
-package delve
+package goruntime
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// madeByGo reports whether Go's runtime created the thread with that runtime.g: a
+// MadeByGo reports whether Go's runtime created the thread with that runtime.g: a
 // thread that C created and that has called Go is an extra one.
-func (r *goRuntime) madeByGo(gaddr uint64) bool {
-	if r.layout == nil || gaddr == 0 || r.layout.mIsExtra < 0 {
+func (r *Runtime) MadeByGo(gaddr uint64) bool {
+	if r.Layout == nil || gaddr == 0 || r.Layout.mIsExtra < 0 {
 		return false
 	}
 	g, err := r.readG(gaddr)
@@ -18,7 +18,7 @@ func (r *goRuntime) madeByGo(gaddr uint64) bool {
 		return false
 	}
 	var extra [1]byte
-	return r.memory.ReadMemory(g.m+uint64(r.layout.mIsExtra), extra[:]) == nil && extra[0] == 0
+	return r.Memory.ReadMemory(g.m+uint64(r.Layout.mIsExtra), extra[:]) == nil && extra[0] == 0
 }
 
 // segments lists the stacks of a thread: the user goroutine's, the system
@@ -26,8 +26,8 @@ func (r *goRuntime) madeByGo(gaddr uint64) bool {
 // reaches beyond what Go knows of it, up to the end of its mapping. A thread
 // without Go has the mapping that SP lies in; so has one on an unknown
 // stack (an alternative signal stack of C's).
-func (r *goRuntime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
-	if r.layout == nil {
+func (r *Runtime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
+	if r.Layout == nil {
 		th.Segments = writable(maps)
 		return
 	}
@@ -52,17 +52,17 @@ func (r *goRuntime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mappi
 
 // goSegments adds the stacks of a thread that runs the goroutine g, and the saved
 // state of the user goroutine.
-func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
+func (r *Runtime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
 	add := func(addr uint64, kind unwind.SegmentKind) (goroutine, bool) { return r.addStack(th, addr, kind) }
 	th.m = g.m
-	user := r.readPointer(g.m, r.layout.mCurg)
+	user := r.ReadPointer(g.m, r.Layout.mCurg)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
 		th.Goroutine, th.Saved = curg.id, &curg.sched
 	} else if user == 0 {
 		th.Saved = &unwind.Saved{} // it runs no goroutine
 	}
-	signal, _ := add(r.readPointer(g.m, r.layout.mGsignal), unwind.SegmentSignal)
-	if g0, ok := add(r.readPointer(g.m, r.layout.mG0), unwind.SegmentG0); ok {
+	signal, _ := add(r.ReadPointer(g.m, r.Layout.mGsignal), unwind.SegmentSignal)
+	if g0, ok := add(r.ReadPointer(g.m, r.Layout.mG0), unwind.SegmentG0); ok {
 		m, found := mappingAt(maps, g0.hi-1)
 		inGoHeap := signal.hi != 0 && signal.lo >= m.Start && signal.lo < m.End
 		if found && !inGoHeap {
@@ -73,7 +73,7 @@ func (r *goRuntime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping)
 }
 
 // addStack adds the stack of the runtime.g at addr.
-func (r *goRuntime) addStack(th *Thread, addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
+func (r *Runtime) addStack(th *Thread, addr uint64, kind unwind.SegmentKind) (goroutine, bool) {
 	if addr == 0 {
 		return goroutine{}, false
 	}
@@ -103,4 +103,25 @@ func mappingAt(maps []imagemap.Mapping, addr uint64) (imagemap.Mapping, bool) {
 		}
 	}
 	return imagemap.Mapping{}, false
+}
+
+// LibraryG is the address of the runtime.g of a thread whose Go code is in a library,
+// 0 if it has none. A candidate is a g if the runtime.m that it names refers to it.
+func (r *Runtime) LibraryG(tls uint64, slots []uint64) uint64 {
+	for _, slot := range slots {
+		addr := r.ReadPointer(tls+r.ReadPointer(slot, 0), 0)
+		if addr == 0 {
+			continue
+		}
+		g, err := r.readG(addr)
+		if err != nil || g.m == 0 {
+			continue
+		}
+		for _, field := range []int64{r.Layout.mCurg, r.Layout.mG0, r.Layout.mGsignal} {
+			if r.ReadPointer(g.m, field) == addr {
+				return addr
+			}
+		}
+	}
+	return 0
 }

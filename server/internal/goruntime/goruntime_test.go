@@ -1,4 +1,4 @@
-package delve
+package goruntime
 
 import (
 	"encoding/binary"
@@ -26,8 +26,8 @@ func (w words) ReadMemory(addr uint64, p []byte) error {
 }
 
 // at returns a layout with fields one word apart, and the runtime that reads it.
-func fakeRuntime(memory words) *goRuntime {
-	return &goRuntime{arch: unwind.AMD64, memory: memory, layout: &layout{
+func fakeRuntime(memory words) *Runtime {
+	return &Runtime{Arch: unwind.AMD64, Memory: memory, Layout: &Layout{
 		gStackLo: 0, gStackHi: 8, gM: 16, gGoid: 24, gStatus: 32, gStartPC: 40, gSchedSP: 48, gSchedPC: 56, gSchedBP: 64,
 		gSchedLR: -1, gSyscallSP: 72, gSyscallPC: 80, gSyscallB: 88, gLockedM: 96, gSize: 104,
 		mG0: 0, mGsignal: 8, mCurg: 16, mIsExtra: 24,
@@ -88,7 +88,7 @@ func TestReadG(t *testing.T) {
 		t.Error("what is not mapped was read")
 	}
 	for _, size := range []int64{0, -1, 1<<16 + 1} {
-		r.layout.gSize = size
+		r.Layout.gSize = size
 		if _, err = r.readG(aG); err == nil {
 			t.Errorf("a runtime.g of %d bytes", size)
 		}
@@ -126,7 +126,7 @@ func TestSegments(t *testing.T) {
 		t.Errorf("%+v", th)
 	}
 	// Where the layout is not known every writable mapping can be a stack.
-	th, r.layout = Thread{}, nil
+	th, r.Layout = Thread{}, nil
 	if r.segments(&th, aG, 0x9_1000, maps); len(th.Segments) != 2 {
 		t.Errorf("%+v", th)
 	}
@@ -137,7 +137,7 @@ func TestGoroutines(t *testing.T) {
 	running := Thread{m: anM, Current: true}
 	running.Goroutine, running.ID = 5, 77
 	running.Segments = []unwind.Segment{{Low: 1, High: 2, Kind: unwind.SegmentG0}, {Low: 3, High: 4, Kind: unwind.SegmentGoroutine}}
-	got, err := r.goroutines([]Thread{running}, address)
+	got, err := r.Goroutines([]Thread{running}, address)
 	if err != nil || len(got) != 2 || got[0].ID != 77 || !got[0].Current {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -146,12 +146,12 @@ func TestGoroutines(t *testing.T) {
 	if parked.Goroutine != 6 || pc != 0x402 || parked.FirstPC != unwind.KindReturn || len(parked.Segments) != 2 || parked.Segments[1].Kind != unwind.SegmentG0 {
 		t.Errorf("%+v", parked) // with the system stack of the thread that it is locked to
 	}
-	r.memory.(words)[variables] = maxGoroutines + 1
-	if _, err := r.goroutines(nil, address); err == nil {
+	r.Memory.(words)[variables] = maxGoroutines + 1
+	if _, err := r.Goroutines(nil, address); err == nil {
 		t.Error("a length that cannot be was believed")
 	}
-	r.layout.gGoid = -1
-	if _, err := r.goroutines(nil, address); !errors.Is(err, errNoGoroutines) {
+	r.Layout.gGoid = -1
+	if _, err := r.Goroutines(nil, address); !errors.Is(err, errNoGoroutines) {
 		t.Errorf("%v", err)
 	}
 }
@@ -159,11 +159,11 @@ func TestGoroutines(t *testing.T) {
 func TestMadeByGo(t *testing.T) {
 	w := stopped()
 	r := fakeRuntime(w)
-	if !r.madeByGo(aG) || r.madeByGo(0) || r.madeByGo(deadG) {
+	if !r.MadeByGo(aG) || r.MadeByGo(0) || r.MadeByGo(deadG) {
 		t.Error("one of the runtime's threads was not known, or another was")
 	}
 	w[anM+24] = 1
-	if r.madeByGo(aG) {
+	if r.MadeByGo(aG) {
 		t.Error("C's thread is said to be Go's")
 	}
 }
@@ -174,10 +174,10 @@ func TestLibraryG(t *testing.T) {
 	const tls, slot, other = 0x9000, 0x9100, 0x9200
 	w[slot], w[tls+0x20], w[other], w[tls+0x40] = 0x20, aG0, 0x40, deadG
 	r := fakeRuntime(w)
-	if got := r.libraryG(tls, []uint64{other, slot}); got != aG0 {
+	if got := r.LibraryG(tls, []uint64{other, slot}); got != aG0 {
 		t.Errorf("%#x", got)
 	}
-	if got := r.libraryG(tls, []uint64{other}); got != 0 {
+	if got := r.LibraryG(tls, []uint64{other}); got != 0 {
 		t.Errorf("%#x of another thread", got)
 	}
 }
@@ -185,25 +185,21 @@ func TestLibraryG(t *testing.T) {
 // fields are a structure's, by name.
 type fields map[string]int64
 
-func (f fields) offset(path ...string) (int64, error) {
-	name := path[len(path)-1]
-	if len(path) > 1 {
-		name = path[0] + "." + name
-	}
-	off, ok := f[name]
+func (f fields) Offset(path string) (int64, error) {
+	off, ok := f[path]
 	if !ok {
-		return 0, errors.New("no field " + name)
+		return 0, errors.New("no field " + path)
 	}
 	return off, nil
 }
 
-func (f fields) size() int64 { return 400 }
+func (f fields) Size() int64 { return 400 }
 
 func TestNewLayout(t *testing.T) {
 	g := fields{"stack.lo": 1, "stack.hi": 2, "m": 3, "goid": 4, "startpc": 5, "atomicstatus": 6, "sched.sp": 7, "sched.pc": 8, "sched.bp": 9,
 		"syscallsp": 10, "syscallpc": 11}
 	m := fields{"g0": 12, "gsignal": 13, "curg": 14}
-	l, err := newLayout(g, m)
+	l, err := NewLayout(g, m)
 	if err != nil || l.gStackHi != 2 || l.gSchedBP != 9 || l.mCurg != 14 || l.gSize != 400 {
 		t.Fatalf("%+v, %v", l, err)
 	}
@@ -211,7 +207,7 @@ func TestNewLayout(t *testing.T) {
 		t.Errorf("what is missing in some releases: %+v", l)
 	}
 	delete(m, "curg")
-	if _, err := newLayout(g, m); err == nil {
+	if _, err := NewLayout(g, m); err == nil {
 		t.Error("a runtime.m without curg")
 	}
 }

@@ -1,4 +1,4 @@
-package delve
+package remote
 
 import (
 	"bytes"
@@ -98,7 +98,7 @@ func TestRemoteClaims(t *testing.T) {
 		return f
 	}
 	frames := []api.Stackframe{at(1, 0x9000, 0x8ff0), at(2, -0x80, -0x90), at(2, -0x80, -0x90), {Err: "truncated"}, at(3, -0x40, -0x50)}
-	got := remoteClaims(unwind.AMD64, frames, unwind.KindInstruction, 0x2000)
+	got := claims(unwind.AMD64, frames, unwind.KindInstruction, 0x2000)
 	if len(got) != 4 || got[0].CFA != 0x9000 || got[1].CFA != 0x1f80 || !got[1].Inlined || got[2].Inlined || got[3].DelveFrame != 4 {
 		t.Fatalf("%+v", got)
 	}
@@ -108,7 +108,7 @@ func TestRemoteClaims(t *testing.T) {
 	if got[0].PC.Kind() != unwind.KindInstruction || got[1].PC.Kind() != unwind.KindReturn || got[0].Function != "f" {
 		t.Errorf("%+v", got[:2])
 	}
-	if got := remoteClaims(unwind.AMD64, frames, unwind.KindReturn, 0); len(got) != 1 {
+	if got := claims(unwind.AMD64, frames, unwind.KindReturn, 0); len(got) != 1 {
 		t.Errorf("without a goroutine's stack: %+v", got)
 	}
 }

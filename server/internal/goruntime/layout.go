@@ -1,0 +1,83 @@
+package goruntime
+
+import (
+	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Layout holds byte offsets of fields in runtime.g and runtime.m, read from the
+// program's own DWARF and not from a Go version number.
+type Layout struct {
+	TLS int64 // where the thread's g is, from the TLS base on; 0 if the layout does not say
+
+	gStackLo, gStackHi                int64
+	gM, gGoid, gStatus, gStartPC      int64
+	gSchedSP, gSchedPC, gSchedBP      int64
+	gSchedLR                          int64
+	gSyscallSP, gSyscallPC, gSyscallB int64
+	gLockedM                          int64
+	mG0, mGsignal, mCurg              int64
+	mIsExtra                          int64
+	gSize                             int64
+}
+
+// Structure says where a structure's fields are.
+type Structure interface {
+	// Offset returns that of a field, or of a field in it: "stack.lo".
+	Offset(path string) (int64, error)
+	Size() int64
+}
+
+// NewLayout reads the layout; an error means that the runtime has changed beyond
+// recognition.
+func NewLayout(g, m Structure) (l *Layout, err error) {
+	l = &Layout{gSize: g.Size()}
+	for _, f := range []struct {
+		in       Structure
+		path     string
+		to       *int64
+		optional bool
+	}{
+		{in: g, path: "stack.lo", to: &l.gStackLo},
+		{in: g, path: "stack.hi", to: &l.gStackHi},
+		{in: g, path: "m", to: &l.gM},
+		{in: g, path: "goid", to: &l.gGoid},
+		{in: g, path: "startpc", to: &l.gStartPC},
+		{in: g, path: "atomicstatus", to: &l.gStatus},
+		{in: g, path: "sched.sp", to: &l.gSchedSP},
+		{in: g, path: "sched.pc", to: &l.gSchedPC},
+		{in: g, path: "sched.bp", to: &l.gSchedBP},
+		{in: g, path: "syscallsp", to: &l.gSyscallSP},
+		{in: g, path: "syscallpc", to: &l.gSyscallPC},
+		{in: m, path: "g0", to: &l.mG0},
+		{in: m, path: "gsignal", to: &l.mGsignal},
+		{in: m, path: "curg", to: &l.mCurg},
+		{g, "sched.lr", &l.gSchedLR, true},   // a machine without a link register may do without
+		{g, "syscallbp", &l.gSyscallB, true}, // Go 1.23 and later; before, the frame pointer of a system call is unknown
+		{m, "isextra", &l.mIsExtra, true},    // Go 1.21 and later
+		{g, "lockedm", &l.gLockedM, true},
+	} {
+		if *f.to, err = f.in.Offset(f.path); err != nil {
+			if !f.optional {
+				return nil, err
+			}
+			*f.to = -1
+		}
+	}
+	return l, nil
+}
+
+// CodeLayout reads what stacks need of the layout from the runtime's code, where
+// there is no DWARF. Goroutines' IDs and states stay unknown.
+func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
+	c, err := gocode.ReadLayout(arch, code)
+	if err != nil {
+		return nil, err
+	}
+	return &Layout{
+		TLS: c.TLS, gStackLo: c.StackLo, gStackHi: c.StackHi, gM: c.M, gSchedPC: c.SchedPC, gSchedSP: c.SchedSP, gSchedBP: c.SchedBP,
+		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
+		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
+		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
+	}, nil
+}

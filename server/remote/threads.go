@@ -1,0 +1,167 @@
+package remote
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/go-delve/delve/service/api"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/goruntime"
+)
+
+func (p *Program) registersOf(thread int) (registers, error) {
+	if regs, ok := p.seen.registers[thread]; ok {
+		return regs, nil
+	}
+	regs, err := p.readRegisters(thread)
+	if err == nil {
+		p.seen.registers[thread] = regs
+	}
+	return regs, err
+}
+
+// Threads is as [delve.Session.Threads].
+func (p *Program) Threads(maps []imagemap.Mapping) ([]delve.Thread, error) {
+	list, err := p.listThreads()
+	if err != nil {
+		return nil, err
+	}
+	p.seen.threads = list
+	out := make([]delve.Thread, 0, len(list))
+	for _, th := range list {
+		thread, err := p.thread(th.ID, maps)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, thread)
+	}
+	return out, nil
+}
+
+// listThreads lists the threads by their IDs. The server takes them out of a map.
+func (s server) listThreads() ([]*api.Thread, error) {
+	list, err := s.client.ListThreads()
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+	return list, nil
+}
+
+// CurrentThread is as [delve.Session.CurrentThread].
+func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
+	return p.thread(p.seen.current, maps)
+}
+
+func (p *Program) thread(id int, maps []imagemap.Mapping) (delve.Thread, error) {
+	regs, err := p.registersOf(id)
+	if err != nil {
+		return delve.Thread{}, err
+	}
+	rt := p.runtime()
+	var g uint64
+	if rt.Layout != nil && rt.Layout.TLS != 0 {
+		g = rt.ReadPointer(regs.tls, rt.Layout.TLS)
+	}
+	thread := rt.Thread(uint64(id), regs.Registers, g, maps)
+	thread.Current = id == p.seen.current
+	return thread, nil
+}
+
+// Goroutines is as [delve.Session.Goroutines].
+func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
+	return p.runtime().Goroutines(threads, p.address)
+}
+
+// address is that of a variable of the program's.
+func (s server) address(name string) (uint64, error) {
+	v, err := s.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{})
+	if err != nil {
+		return 0, err
+	}
+	return v.Addr, nil
+}
+
+func (p *Program) runtime() *goruntime.Runtime {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.layout == nil && !p.noLayout && p.code != nil {
+		p.layout = p.readLayout()
+		p.noLayout = p.layout == nil
+	}
+	return &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.Memory()}
+}
+
+// readLayout reads the layout of the runtime's structures from variables of these
+// types, whose fields the server returns with their addresses; where it cannot, from
+// the runtime's code. The code also says where a thread's g is. Nil is where
+// neither is to be had: a program that is position-independent.
+func (p *Program) readLayout() *goruntime.Layout {
+	fromCode, err := goruntime.CodeLayout(p.arch, p.code)
+	if err != nil {
+		return nil
+	}
+	g, err := p.fields("runtime.g0")
+	if err != nil {
+		return fromCode
+	}
+	m, err := p.fields("runtime.m0")
+	if err != nil {
+		return fromCode
+	}
+	l, err := goruntime.NewLayout(g, m)
+	if err != nil {
+		return fromCode
+	}
+	l.TLS = fromCode.TLS
+	return l
+}
+
+// fields returns a variable's structure.
+func (s server) fields(name string) (fields, error) {
+	v, err := s.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{MaxVariableRecurse: 1, MaxStructFields: -1})
+	if err != nil {
+		return fields{}, err
+	}
+	if v.Kind != reflect.Struct || v.Addr == 0 {
+		return fields{}, fmt.Errorf("%s is no structure in memory", name)
+	}
+	return fields{v}, nil
+}
+
+// fields is a structure, from the server's answer for a variable of its type.
+type fields struct{ v *api.Variable }
+
+// Offset implements [goruntime.Structure].
+func (f fields) Offset(path string) (int64, error) {
+	at := f.v
+	for name := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(at.Children, func(v api.Variable) bool { return v.Name == name })
+		if i < 0 {
+			return 0, fmt.Errorf("%s has no field %s", f.v.Type, name)
+		}
+		at = &at.Children[i]
+	}
+	if at.Addr < f.v.Addr {
+		return 0, fmt.Errorf("%s: its field %v lies outside", f.v.Type, path)
+	}
+	return int64(at.Addr - f.v.Addr), nil
+}
+
+// Size is that of the part that has fields with pointers' size and more: enough
+// to read every field.
+func (f fields) Size() int64 {
+	var last uint64
+	for i := range f.v.Children {
+		last = max(last, f.v.Children[i].Addr)
+	}
+	if last < f.v.Addr {
+		return 0
+	}
+	return int64(last-f.v.Addr) + 8
+}
