@@ -41,9 +41,6 @@ type Frame struct {
 	Line     int
 	Image    string // path or name
 	Offset   uint64 // PC - image base, where Image is set
-	// Described says that the compiler's own tables (DWARF) have the function, place and
-	// inlined calls of code that is not Go's: these words count before a debugger's.
-	Described bool
 
 	Inlined bool // not a physical frame: lies in the next one
 	// DelveFrame is the frame's index in Delve's own stack, -1 where Delve has

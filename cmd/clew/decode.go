@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbolstore"
 )
 
@@ -22,6 +24,7 @@ type decodeFlags struct {
 	from       string
 	images     string
 	symbols    string
+	names      names.Style
 	noPlatform bool
 }
 
@@ -29,14 +32,15 @@ func decodeCommand() *cobra.Command {
 	var f decodeFlags
 	c := &cobra.Command{
 		Use:   "decode FILE...",
-		Short: "Read backtraces (CBF), image maps (CIF) and Swift's envelopes.",
+		Short: "Read backtraces (CBF), image maps (CIF), Swift's envelopes, and all that clew stack writes.",
 		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
-ImageMap Format, the JSON envelopes that hold both for Swift's runtime, its own
-JSON, and profiles for pprof; - is standard input. The format is recognised by the contents; where a file can be
-read to its end both as a backtrace and as an image map it is taken for a
-backtrace, unless its name ends in .cif. --from overrules that. --images names the
-image map of bare backtraces: their frames are then shown with the images that
-they lie in.
+ImageMap Format, the JSON envelopes that hold both for Swift's runtime, profiles for
+pprof, and clew's own JSON: what this command writes, stacks, and snapshots (the
+stacks that were seen when they were made; clew unwind finds them again); - is
+standard input. The format is recognised by the contents; where a file can be read
+to its end both as a backtrace and as an image map it is taken for a backtrace,
+unless its name ends in .cif. --from overrules that. --images names the image map of
+bare backtraces: their frames are then shown with the images that they lie in.
 
 --symbols adds to every frame its function and source line, and the functions that
 are inlined there, from files with the build IDs of the image map: where a program
@@ -59,7 +63,8 @@ Exit codes: 0 done, 1 failed or a file was damaged, 2 wrong usage.`,
 	fl.StringVar(&f.from, "from", "", "the files' format: cbf, image-map, swift, json or pprof (default: recognised)")
 	fl.StringVar(&f.images, "images", "", "image map `FILE` (CIF) for backtraces that come without one")
 	fl.BoolVar(&f.noPlatform, "no-platform", false, "image maps have no platform field (Swift before 6.2)")
-	fl.StringVar(&f.symbols, "symbols", "", "add functions, lines and inlined functions by build ID, from `PLACE`: a folder of files, a file, or debuginfod (the servers in DEBUGINFOD_URLS)")
+	namesFlag(c, &f.names)
+	symbolsFlag(c, &f.symbols, "add functions, lines and inlined functions by build ID, from")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(document.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -78,13 +83,11 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 			return usageErrorf("--from: %v", err)
 		}
 	}
-	ctx, stop := untilInterrupted()
-	defer stop()
-	store, err := openSymbols(ctx, f.symbols)
+	store, err := openSymbols(c.Context(), f.symbols)
 	if err != nil {
 		return failf("--symbols: %w", err)
 	}
-	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
 	if f.images != "" {
 		o.Images = d.images(f.images, c.InOrStdin(), o)
 	}
@@ -98,6 +101,9 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 		if err := d.file(name, data, o); err != nil {
 			return failf("write the output: %w", err)
 		}
+		if err := context.Cause(c.Context()); err != nil {
+			return failf("%w", err)
+		}
 	}
 	if err := d.out.Flush(); err != nil {
 		return failf("write the output: %w", err)
@@ -110,6 +116,7 @@ type decoding struct {
 	symbols *symbolstore.Store // nil: none are asked for
 	json    bool
 	titles  bool
+	names   names.Style
 	out     *bufio.Writer
 	err     io.Writer
 	blocks  int
@@ -177,6 +184,7 @@ func (d *decoding) document(name string, n int, doc *document.Document) error {
 	if d.titles && n == 1 {
 		fmt.Fprintf(d.out, "%s:\n", name)
 	}
+	doc.Names = d.names
 	return doc.WriteText(d.out)
 }
 
@@ -187,7 +195,7 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 		where = fmt.Sprintf("envelope %d: ", n)
 	}
 	switch {
-	case doc.WordSize == 0 && doc.Format != document.Swift && recognised:
+	case doc.WordSize == 0 && doc.Format != document.Swift && doc.Format != document.JSON && recognised:
 		return fmt.Sprintf("%v; this is no backtrace (CBF), image map (CIF) or Swift envelope", doc.Err)
 	case doc.WordSize == 0:
 		return fmt.Sprintf("%s%v; nothing of it could be read: is it really %s?", where, doc.Err, describe[doc.Format])
@@ -209,7 +217,7 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 
 var describe = map[document.Format]string{
 	document.CBF: "a backtrace (CBF)", document.ImageMap: "an image map (CIF)", document.Swift: "Swift's envelope",
-	document.JSON: "the JSON that clew decode writes", document.Pprof: "a profile for pprof",
+	document.JSON: "JSON of clew's", document.Pprof: "a profile for pprof",
 }
 
 // maxInput is the most bytes that a file may have: far above any backtrace, and

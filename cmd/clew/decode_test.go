@@ -238,7 +238,8 @@ func TestDecodeDamaged(t *testing.T) {
 			`offset 9: image 1: data ends too early.*; 1 image could be read: .*`},
 		{"an executable", []byte("\x7fELF\x02\x01\x01"), "x", "", `offset 0: unsupported version 31; this is no backtrace \(CBF\), image map \(CIF\) or Swift envelope`},
 		{"nothing", nil, "x.cbf", "", `offset 0: the file is empty; .*`},
-		{"other JSON", []byte(`{"stacks":[]}`), "x.json", "", `offset 0: envelope: field "architecture": missing; nothing of it could be read: is it really Swift's envelope\?`},
+		{"no stacks", []byte(`{"stacks":[]}`), "x.json", "", `offset 0: there is no stack in it; nothing of it could be read: is it really JSON of clew's\?`},
+		{"other JSON", []byte(`{"formats":[]}`), "x.json", "", `offset 0: envelope: field "architecture": missing; nothing of it could be read: is it really Swift's envelope\?`},
 		{"the second envelope", []byte(`{"architecture":"arm","backtrace":"AgA"}{"architecture":"arm","backtrace":"Agc"}`), "x.json",
 			`{"architecture":"arm","wordSize":64,"frames":[],"complete":true}` + "\n" +
 				`{"architecture":"arm","wordSize":64,"frames":[],"complete":false,"error":{"offset":1,"message":"backtrace: unknown instruction 0x07"}}` + "\n",

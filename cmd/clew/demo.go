@@ -34,8 +34,8 @@ func demoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a whole stack through Go and C, on a program of clew's own.",
-		Long: `Builds a small Go program with C code (Go only where there is no C compiler),
-runs it until it stops itself deep in C under a callback, prints its stack with
+		Long: `Builds a small Go program with C code (Go only where there is no C compiler; where
+there is no Go either, it is a part of clew's own binary), runs it until it stops itself deep in C under a callback, prints its stack with
 strategy and trust for every frame, writes it as Compact Backtrace Format with
 its image map and as Swift's envelope, reads them back and compares.`,
 		Args: wantArgs(0, 0, "no arguments"),
@@ -69,7 +69,7 @@ func (d *demo) run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	result, err := d.stop(ctx, program)
+	result, err := d.stop(ctx, program...)
 	if err != nil {
 		return err
 	}
@@ -83,10 +83,16 @@ func (d *demo) run(ctx context.Context, dir string) error {
 	return exitWith(result.exitCode())
 }
 
-// build writes the program's sources and builds it.
-func (d *demo) build(ctx context.Context, dir string) (string, error) {
+// build writes the program's sources and builds it, and returns its command line.
+func (d *demo) build(ctx context.Context, dir string) ([]string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return "", failf("the demo builds a Go program, and there is no go command in PATH: install Go (https://go.dev/dl)")
+		self, err := os.Executable()
+		if err != nil {
+			return nil, failf("find clew's own binary: %v", err)
+		}
+		d.printf("No go command found in PATH: this is a part of clew's own binary, Go only.")
+		d.printf("Install Go (https://go.dev/dl) and gcc or clang to see a stack that goes through C and back.\n")
+		return []string{self, demoProgram}, nil
 	}
 	variant, compiler := "cgo", cCompiler(ctx)
 	if compiler == "" {
@@ -97,10 +103,10 @@ func (d *demo) build(ctx context.Context, dir string) (string, error) {
 	source := filepath.Join(dir, "src")
 	from, err := fs.Sub(demoPrograms, path.Join("testdata/demo", variant))
 	if err != nil {
-		return "", failf("%v", err)
+		return nil, failf("%v", err)
 	}
 	if err := copyTree(source, from); err != nil {
-		return "", failf("write the demo's sources: %v", err)
+		return nil, failf("write the demo's sources: %v", err)
 	}
 	program := filepath.Join(dir, "program")
 	d.printf("Building a Go program%s ...", map[string]string{"cgo": " with C code (" + filepath.Base(compiler) + ")"}[variant])
@@ -113,9 +119,9 @@ func (d *demo) build(ctx context.Context, dir string) (string, error) {
 		build.Env = append(build.Env, "CGO_ENABLED=0")
 	}
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", failf("build the demo's program: %v: %s", err, strings.TrimSpace(string(out)))
+		return nil, failf("build the demo's program: %v: %s", err, strings.TrimSpace(string(out)))
 	}
-	return program, nil
+	return []string{program}, nil
 }
 
 // cCompiler finds the C compiler that cgo would use, "" for none.
@@ -155,7 +161,7 @@ func copyTree(to string, from fs.FS) error {
 }
 
 // stop runs the program to where it stops itself, and unwinds it there.
-func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
+func (d *demo) stop(ctx context.Context, program ...string) (*stackResult, error) {
 	notify := func(s string) { fmt.Fprintf(d.err, "clew: %s\n", s) }
 	strats, err := openStrategies("", nil, notify)
 	if err != nil {
@@ -163,7 +169,7 @@ func (d *demo) stop(ctx context.Context, program string) (*stackResult, error) {
 	}
 	defer strats.close()
 	d.printf("Running it until it stops itself ...\n")
-	process, done, err := openTarget(ctx, &stackFlags{}, []string{program}, strats.debugFolders, notify)
+	process, done, err := openTarget(ctx, &stackFlags{}, program, strats.debugFolders, notify)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 )
 
 // inspectFlags are the flags of clew inspect.
@@ -15,6 +18,7 @@ type inspectFlags struct {
 	table  bool
 	lookup string
 	format string
+	names  names.Style
 }
 
 func inspectCommand() *cobra.Command {
@@ -42,6 +46,7 @@ of --lookup, 2 wrong usage.`,
 	fl.BoolVar(&f.table, "table", false, "show every row")
 	fl.StringVar(&f.lookup, "lookup", "", "show the row for this address (0x... or decimal)")
 	fl.StringVar(&f.format, "format", "text", "text or json")
+	namesFlag(c, &f.names)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -76,7 +81,7 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 		return failf("%v", err)
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
-	i.out, i.json = out, f.format == "json"
+	i.out, i.json, i.names = out, f.format == "json", f.names.On(export.Terminal(c.OutOrStdout()))
 	found := true
 	switch {
 	case f.lookup != "":

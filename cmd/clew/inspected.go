@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -19,6 +21,7 @@ type inspected struct {
 	path   string
 	images []*inspectedImage // more than one in universal Mach-O files
 	json   bool
+	names  names.Style // in text
 	out    io.Writer
 }
 
@@ -213,7 +216,7 @@ func (i *inspected) row(image *inspectedImage, format string, row *inspect.Row, 
 	if i.json {
 		return i.line(inspect.NewRowReport(format, image.arch, function, row))
 	}
-	title := strings.TrimSpace(format + " " + function)
+	title := strings.TrimSpace(format + " " + export.Clean(i.names.Show(function)))
 	if len(i.images) > 1 {
 		title = image.arch.String() + " " + title
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,7 +18,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run dispatches. The two internal commands come first and load nothing: a
+// run dispatches. The internal commands come first and load nothing: a
 // plugin starts within milliseconds.
 func run(args []string) int {
 	if len(args) > 0 {
@@ -27,12 +28,15 @@ func run(args []string) int {
 		case lifelineCommand:
 			lifeline.Serve(os.Stdin)
 			return exitDone
+		case demoProgram:
+			runDemoProgram()
+			return exitDone
 		}
 	}
 	root := delve.CommandTree()
 	clewCommands := addCommands(root)
 	takeOverDAP(root)
-	if err := takeOverSessions(root); err != nil {
+	if err := errors.Join(takeOverSessions(root), takeOverVersion(root)); err != nil {
 		fmt.Fprintln(os.Stderr, "clew:", err)
 		return exitFailed
 	}
@@ -61,15 +65,10 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 	root.Short = "Delve with a stack you can trust."
 	root.Long = "clew is Delve with a stack you can trust: every dlv command, and stacks of Go programs\n" +
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
-	const group = "clew"
-	root.AddGroup(&cobra.Group{ID: group, Title: "Trusted stacks:"})
-	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand()}
+	root.AddGroup(&cobra.Group{ID: groupID, Title: "Trusted stacks:"})
+	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()}
 	for _, c := range clewCommands {
-		c.GroupID = group
-		c.SilenceUsage, c.SilenceErrors = true, true
-		c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-			return usageErrorf("%v; see %s --help", err, c.CommandPath())
-		})
+		setUsage(c)
 		root.AddCommand(c)
 	}
 	return clewCommands

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -17,7 +18,7 @@ type stackResult struct {
 	// addresses is all that is kept of the one stack's frames, where it is set: a
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
-	names     export.Names
+	names     names.Style
 	all       bool // all were asked for: cbf makes a folder, however many there are
 }
 

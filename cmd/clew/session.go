@@ -10,19 +10,27 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	sessions "github.com/clewdbg/clew/server/terminal"
 )
 
 // takeOverSessions makes Delve's commands that debug a program show clew's
 // stacks.
-func takeOverSessions(root *cobra.Command) error { return sessions.TakeOver(root, sessionOptions) }
+func takeOverSessions(root *cobra.Command) error {
+	var style names.Style
+	taken, err := sessions.TakeOver(root, func() sessions.Options { return sessionOptions(style) })
+	for _, c := range taken {
+		namesFlag(c, &style)
+	}
+	return err
+}
 
 // sessionOptions are those of an interactive or headless session. Such
-// commands take all of dlv's flags and no more: the configuration is the user's
+// commands take all of dlv's flags, and --names: the configuration is the user's
 // own. One that cannot be read is told of when the first stack is assembled.
-func sessionOptions() sessions.Options {
-	o := sessions.Options{Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stop.StacksOptions{
+func sessionOptions(style names.Style) sessions.Options {
+	o := sessions.Options{Names: style, Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -34,7 +35,7 @@ type stackFlags struct {
 	depth      int
 	strategies []string
 	format     string
-	names      string
+	names      names.Style
 	output     string
 }
 
@@ -79,11 +80,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
-	fl.StringVar(&f.names, "names", "", "names in text: short (no arguments of templates and functions) or full (default: short on a terminal)")
-	_ = c.RegisterFlagCompletionFunc("names", cobra.FixedCompletions(nameStyles, cobra.ShellCompDirectiveNoFileComp))
+	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
 	_ = c.RegisterFlagCompletionFunc("goroutine", cobra.FixedCompletions([]string{"current", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("thread", cobra.FixedCompletions([]string{"all"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -127,8 +128,6 @@ func (f *stackFlags) checkOutput(c *cobra.Command, _ []string) error {
 	switch {
 	case !slices.Contains(export.Formats, f.format):
 		return usageErrorf("unknown format %q; known: %v", f.format, export.Formats)
-	case f.names != "" && !slices.Contains(nameStyles, f.names):
-		return usageErrorf("--names: unknown style %q; known: %v", f.names, nameStyles)
 	case f.format == "cbf" && f.output == "":
 		return usageErrorf("--format cbf needs -o PATH: it writes PATH and its image map beside it")
 	case f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()):
@@ -151,9 +150,6 @@ func (f *stackFlags) checkSelection(c *cobra.Command, _ []string) error {
 	}
 	return nil
 }
-
-// nameStyles are the values of --names.
-var nameStyles = []string{string(export.ShortNames), string(export.FullNames)}
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
@@ -179,7 +175,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result.all = f.goroutine == "all" || f.thread == "all"
-	result.names = export.Names(f.names)
+	result.names = f.names
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
 	}

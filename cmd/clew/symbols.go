@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
@@ -14,6 +16,11 @@ import (
 
 // debuginfodPlace is the value of --symbols that stands for the user's servers.
 const debuginfodPlace = "debuginfod"
+
+// symbolsFlag adds --symbols to a command; what says what it does there.
+func symbolsFlag(c *cobra.Command, place *string, what string) {
+	c.Flags().StringVar(place, "symbols", "", what+" `PLACE`: a folder of files, a file, or debuginfod (the servers in DEBUGINFOD_URLS)")
+}
 
 // openSymbols opens the place that --symbols names; nil for "".
 func openSymbols(ctx context.Context, place string) (*symbolstore.Store, error) {

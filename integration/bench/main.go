@@ -41,7 +41,7 @@ func main() {
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
-	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, memory or goroutines")
+	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, memory, goroutines or large")
 	profile := flag.String("cpuprofile", "", "write a profile of this process, for go tool pprof")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
@@ -69,6 +69,7 @@ var parts = []part{
 	{"dap", stackRequests},
 	{"memory", memoryOfServers},
 	{"goroutines", goroutines},
+	{"large", largeDWARF},
 }
 
 func run(rounds int, only, profile string) error {

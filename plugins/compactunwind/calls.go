@@ -15,7 +15,7 @@ import (
 func (im *image) callState(code []byte, start, addr uint64) (at uint64, ok bool) {
 	var d prologue.Decoder
 	for _, at := range d.Calls(im.arch == unwind.ARM64, code, start, addr+1) {
-		if row, _, _ := simulate.At(im.arch, code, start, at); row != nil {
+		if row, _ := simulate.At(im.arch, simulate.Stopped, code, start, at); row != nil {
 			// A register that the call may have changed cannot be the CFA's base.
 			base := row.CFA.Register
 			return at, base == im.arch.SP() || slices.Contains(im.arch.CalleeSaved(), base)

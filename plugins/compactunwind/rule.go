@@ -45,11 +45,11 @@ func (im *image) waiting(addr uint64, body *tablewalk.Rule) *tablewalk.Rule {
 	if !ok {
 		return body
 	}
-	row, sure, _ := im.simulate(code, start, at, body)
+	row, _ := im.simulate(code, start, at, body)
 	switch {
 	case row == nil:
 		return body
-	case sure:
+	case row.Sure:
 		return &tablewalk.Rule{Rule: row.Rule}
 	}
 	return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}
@@ -59,14 +59,13 @@ func (im *image) waiting(addr uint64, body *tablewalk.Rule) *tablewalk.Rule {
 // one, describes its body.
 func (im *image) anywhere(addr uint64, body *tablewalk.Rule, dwarf bool, err error) (*tablewalk.Rule, error) {
 	var row *simulate.Row
-	sure := false
 	code, start, why := im.functionCode(addr)
 	if code != nil {
-		row, sure, why = im.simulate(code, start, addr, body)
+		row, why = im.simulate(code, start, addr, body)
 	}
 	unusable := body == nil || err != nil
 	switch {
-	case row != nil && sure:
+	case row != nil && row.Sure:
 		return &tablewalk.Rule{Rule: row.Rule}, nil
 	case row != nil && (unusable || !row.Body || dwarf):
 		return &tablewalk.Rule{Rule: row.Rule, Doubt: doubtLikely}, nil
@@ -82,16 +81,17 @@ func (im *image) anywhere(addr uint64, body *tablewalk.Rule, dwarf bool, err err
 
 // simulate finds the rule at an instruction by a function's code. If that is not
 // certain, a table's rule for the body may settle it.
-func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (row *simulate.Row, sure bool, why string) {
-	row, sure, why = simulate.At(im.arch, code, start, at)
+func (im *image) simulate(code []byte, start, at uint64, body *tablewalk.Rule) (row *simulate.Row, why string) {
+	row, why = simulate.At(im.arch, simulate.Stopped, code, start, at)
 	base, offset, ok := bodyCFA(body)
-	if row == nil || sure || !ok {
-		return row, sure, why
+	if row == nil || row.Sure || !ok {
+		return row, why
 	}
-	if better, settled, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
-		return better, settled || better.Finds(base, offset), why
+	if better, _ := simulate.InBody(im.arch, code, start, at, base, offset); better != nil {
+		better.Sure = better.Sure || better.Finds(base, offset)
+		return better, why
 	}
-	return row, sure, why
+	return row, why
 }
 
 // functionCode returns the code of the function at an address from its start on,

@@ -24,13 +24,13 @@ func settle(f *unwind.FunctionCode, fde *cfi.FDE, table *rule.Rule, pc uint64, r
 	if !f.Exact || f.Start != fde.Start || pc-f.Start >= uint64(len(f.Code)) {
 		return nil
 	}
-	code, sure, _ := simulate.At(table.Arch, f.Code, f.Start, pc)
+	code, _ := simulate.At(table.Arch, simulate.Stopped, f.Code, f.Start, pc)
 	switch {
 	case code == nil:
 		return nil
 	case agree(table, &code.Rule, regs):
 		return &tablewalk.Rule{Rule: *table}
-	case !sure:
+	case !code.Sure:
 		return &tablewalk.Rule{Rule: code.Rule, Doubt: doubtLikely}
 	}
 	return &tablewalk.Rule{Rule: code.Rule, Trust: unwind.TrustFramePointer, Note: noteCode}

@@ -3,7 +3,7 @@ package fpwalk
 import (
 	"errors"
 
-	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -27,18 +27,14 @@ func (w *walker) innermost() bool {
 	if f == nil || len(f.Code) == 0 {
 		return w.unchecked("its code is not known")
 	}
-	found, verdict := w.simulate(f.Code, f.Start, w.pcValue)
-	if verdict.Kind == prologue.Unknown || found.Certain == prologue.None {
-		return w.unchecked(verdict.Reason)
-	}
-	r := found.Rule(w.arch)
+	row, why := simulate.At(w.arch, simulate.Stopped, f.Code, f.Start, w.pcValue)
 	switch {
+	case row == nil:
+		return w.unchecked(why)
 	case !f.Exact:
-		return w.apply(&r, unwind.TrustScan, noteInexact)
-	case found.Certain != prologue.Exact:
-		return w.apply(&r, unwind.TrustFramePointer, noteLikely)
+		return w.apply(&row.Rule, unwind.TrustScan, noteInexact)
 	}
-	return w.apply(&r, unwind.TrustFramePointer, "")
+	return w.applyRow(row)
 }
 
 // caller steps from a frame that waits in a call, and whose code is known. If the
@@ -50,15 +46,19 @@ func (w *walker) caller() bool {
 	if len(f.Code) == 0 || !f.Exact {
 		return true
 	}
-	found, verdict := w.waiting(f.Code, f.Start, w.pcValue)
-	if verdict.Kind == prologue.Unknown || verdict.Kind == prologue.Body {
+	row, _ := simulate.At(w.arch, simulate.Waiting, f.Code, f.Start, w.pcValue)
+	if row == nil || row.Framed {
 		return true
 	}
-	r, note := found.Rule(w.arch), ""
-	if found.Certain != prologue.Exact {
-		note = noteLikely
+	return w.applyRow(row)
+}
+
+func (w *walker) applyRow(row *simulate.Row) bool {
+	note := noteLikely
+	if row.Sure {
+		note = ""
 	}
-	return w.apply(&r, unwind.TrustFramePointer, note)
+	return w.apply(&row.Rule, unwind.TrustFramePointer, note)
 }
 
 // unchecked follows the frame pointer as it is, with a note that this may skip

@@ -44,7 +44,7 @@ func (w *walker) walk(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w.convention = conventionOf(w.request.Arch)
+	w.convention = conventions[w.request.Arch]
 	if w.convention == nil {
 		w.stop(unwind.StopNoRule, "no frame pointer rules for %v", w.request.Arch)
 		return nil

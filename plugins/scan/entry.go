@@ -2,7 +2,7 @@ package scan
 
 import (
 	"github.com/clewdbg/clew/internal/unwind/callsite"
-	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -26,16 +26,13 @@ type candidate struct {
 
 // entry is the layout of the frame that is left, by its function's code.
 type entry struct {
-	rule    rule.Rule
+	*simulate.Row
 	cfa     uint64
 	slot    uint64 // of the return address
 	onStack bool   // it has a slot
 	// certain is set if the CFA is known by the stack pointer. The frame pointer
 	// may itself be guessed.
 	certain bool
-	// exact is set where every way through the code agrees; otherwise the place is
-	// reached by jump tables, and the layout is only likely.
-	exact bool
 }
 
 // ownEntry is the entry by the code that came with the request, if the
@@ -64,27 +61,20 @@ func (w *walker) entryAt(start uint64) (*entry, bool, error) {
 }
 
 func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
-	find := w.waiting
+	way := simulate.Waiting
 	if w.innermost() {
-		find = w.simulate
+		way = simulate.Stopped
 	}
-	found, verdict := find(code, start, w.pcAddr.Raw())
-	if verdict.Kind == prologue.Unknown || found.CFA.Deref {
+	row, _ := simulate.At(w.arch, way, code, start, w.pcAddr.Raw())
+	if row == nil || row.CFA.Deref || row.RA.Deref && row.RA.From != rule.CFA {
 		return nil, false
 	}
-	base := unwind.Register(found.CFA.Base)
-	v, ok := w.regs.Get(base)
+	base, ok := w.regs.Get(row.CFA.Register)
 	if !ok {
 		return nil, false
 	}
-	e := &entry{rule: found.Rule(w.arch), cfa: v + uint64(found.CFA.Off), certain: base == w.sp || w.innermost(),
-		exact: found.Certain == prologue.Exact}
-	switch found.RA.Kind {
-	case prologue.AtCFA:
-		e.slot, e.onStack = e.cfa+uint64(found.RA.Off), true
-	case prologue.AtReg:
-		return nil, false
-	}
+	e := &entry{Row: row, cfa: base + uint64(row.CFA.Offset), certain: row.CFA.Register == w.sp || w.innermost(), onStack: row.RA.Deref}
+	e.slot = e.cfa + uint64(row.RA.Offset)
 	return e, true
 }
 

@@ -23,8 +23,8 @@ func (w *walker) push(c *candidate) bool {
 	step := unwind.Step{CallerKind: unwind.KindReturn, Trust: unwind.TrustScan}
 	var r rule.Rule
 	if c.entry != nil {
-		step.CFA, step.Note, r = c.entry.cfa, noteCode, c.entry.rule
-		if !c.entry.exact {
+		step.CFA, step.Note, r = c.entry.cfa, noteCode, c.entry.Rule
+		if !c.entry.Sure {
 			step.Note = noteLikely
 		}
 	} else {

@@ -5,16 +5,28 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
+
+// The windows in which a return address is looked for, in words (R7).
+const (
+	words          = 40
+	wordsInnermost = 160
+	wordSize       = 8
+)
+
+// maxRecordGap is the largest distance between two frame records, in bytes (R7).
+const maxRecordGap = 128 << 10
 
 // instructionBudget bounds the instructions that are decoded to make one step.
 const instructionBudget = 200_000
 
 // walker makes one walk. It is the state of the frame that is left next.
 type walker struct {
-	*convention
+	arch    unwind.Arch
+	sp, fp  unwind.Register
 	request *unwind.WalkRequest
 	config  config
 	result  *unwind.WalkResult
@@ -32,14 +44,14 @@ func (w *walker) walk(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w.convention = conventionOf(w.request.Arch)
-	if w.convention == nil {
-		w.stop(unwind.StopNoRule, "no rules for scanning stacks of %v", w.request.Arch)
+	w.arch = w.request.Arch
+	if !simulate.Simulated(w.arch) {
+		w.stop(unwind.StopNoRule, "no rules for scanning stacks of %v", w.arch)
 		return nil
 	}
-	w.regs = w.request.Registers
-	pc, pcKnown := w.regs.Get(w.pc)
-	sp, spKnown := w.regs.Get(w.sp)
+	w.sp, w.fp, w.regs = w.arch.SP(), w.arch.FP(), w.request.Registers
+	pc, pcKnown := w.regs.PC(w.arch)
+	sp, spKnown := w.regs.SP(w.arch)
 	switch {
 	case !pcKnown || !spKnown:
 		w.stop(unwind.StopNoRule, "the program counter or the stack pointer is not known")
@@ -263,7 +275,8 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 	if start+uint64(len(code)) != ra {
 		return c, false, nil // the host does not have that code
 	}
-	for _, call := range callsite.Before(w.arch, code, ra) {
+	calls, _ := callsite.Before(w.arch, code, ra)
+	for _, call := range calls {
 		if call.Direct && !w.config.executable.Contains(call.Target) {
 			continue
 		}

@@ -53,6 +53,30 @@ func TestReturnAddressFollowsACall(t *testing.T) {
 	refused(t, judged(tg, th, bySP(step(sp0+16, 0xffff_ffff_ff60_0400, 0))), "kernel's part")
 }
 
+// TestR17OtherArchitectures: where calls are not decoded, no return address is refused
+// for lacking one.
+func TestR17OtherArchitectures(t *testing.T) {
+	for _, arch := range []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.I386, unwind.ARM, unwind.S390X} {
+		registers := func(pc, sp uint64) (r unwind.Registers) {
+			r.Set(arch.PC(), pc)
+			r.Set(arch.SP(), sp)
+			return r
+		}
+		to := unwind.Step{CFA: sp0 + 16, Caller: registers(midPC, sp0+16), CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
+		tables := &fake{name: "tables", steps: map[uint64][]unwind.Step{leafPC: {to}}}
+		a := &Assembler{Strategies: []Strategy{{Unwinder: tables,
+			Description: unwind.Description{Name: "tables", Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustCFI}}}}
+		tg := exactly(nil) // code without calls
+		tg.Arch = arch
+		s := a.Stack(context.Background(), tg, &unwind.Thread{Registers: registers(leafPC, sp0), Segments: []unwind.Segment{cStack}}, Options{})
+		if arch == unwind.AMD64 || arch == unwind.ARM64 {
+			refused(t, s, "no call ends at return address")
+		} else {
+			taken(t, s, unwind.TrustCFI)
+		}
+	}
+}
+
 func TestCallLeadsElsewhere(t *testing.T) {
 	th := thread(leafPC, sp0, 0, cStack)
 	tb, fp := bySP(step(sp0+16, midPC, 0)), step(sp0+16, midPC, 0)

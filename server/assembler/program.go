@@ -123,7 +123,7 @@ func (p *program) wild(f *unwind.Frame) bool {
 }
 
 // callsBefore returns the calls that the bytes before a step's return address can
-// be; known is false where the code is unknown.
+// be; known is false where the code is unknown, or its architecture's calls (R17).
 func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known bool) {
 	ra, ok := step.Caller.PC(p.target.Arch)
 	if !ok || step.CallerKind != unwind.KindReturn {
@@ -133,7 +133,7 @@ func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known b
 	if len(code) < callsite.Longest {
 		return nil, false
 	}
-	return callsite.Before(p.target.Arch, code, ra), true
+	return callsite.Before(p.target.Arch, code, ra)
 }
 
 // leadsTo reports whether the code that a call enters leads to a frame's place,
@@ -156,7 +156,8 @@ func (p *program) directCallee(ra uint64) *place {
 // callTarget returns where the direct call right before a return address goes to.
 func (t *Target) callTarget(ra uint64) (uint64, bool) {
 	const most = 5
-	for _, call := range callsite.Before(t.Arch, t.Code.Bytes(ra-most, most), ra) {
+	calls, _ := callsite.Before(t.Arch, t.Code.Bytes(ra-most, most), ra)
+	for _, call := range calls {
 		if call.Direct {
 			return call.Target, true
 		}

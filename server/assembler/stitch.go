@@ -36,6 +36,9 @@ func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (call
 	return nil, nil
 }
 
+// delvePrefix is what Delve puts before names of functions that are not Go's.
+const delvePrefix = "C."
+
 // stitch sets the index in Delve's stack of every frame that Delve knows too, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
@@ -59,14 +62,14 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 		}
 		for j := first; j < i; j++ {
 			in := claims[j]
+			in.Function = strings.TrimPrefix(in.Function, delvePrefix)
 			in.PC, in.Registers, in.CFA, in.Segment = f.PC, f.Registers, f.CFA, f.Segment
 			in.Strategy, in.Trust, in.DelveFrame = f.Strategy, f.Trust, j // R1: the trust of the frame it lies in
 			out = append(out, in)
 		}
 		f.DelveFrame = i
-		// C functions have other names with Delve ("C.f"): one form for all.
-		if c := &claims[i]; c.Function != "" && !strings.HasPrefix(c.Function, "C.") {
-			f.Function, f.File, f.Line = c.Function, c.File, c.Line
+		if c := &claims[i]; c.Function != "" {
+			f.Function, f.File, f.Line = strings.TrimPrefix(c.Function, delvePrefix), c.File, c.Line
 		}
 		out = append(out, f)
 	}

@@ -141,7 +141,7 @@ var errAnswered = errors.New("answered")
 
 // stack is `clew stack`.
 func (c *console) stack(ctx context.Context, call *consoleCall) (string, error) {
-	want := exportArguments{Format: "text", Depth: consoleDepth}
+	want := exportArguments{Format: "text", Depth: consoleDepth, names: c.exports.program.Config.Get().Names}
 	rest, err := c.arguments(call, &want)
 	if err != nil {
 		return "", err

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -26,6 +27,8 @@ type exportArguments struct {
 	All      exportOf `json:"all"`
 	Format   string   `json:"format"`
 	Depth    int      `json:"depth"` // most frames of a stack, 0: no limit
+
+	names names.Style // in text; whole without a choice
 }
 
 // exportOf says of what all stacks are wanted: "goroutines" (true is the same),
@@ -159,7 +162,7 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}
-		set := export.Set{Arch: v.Arch(), Stacks: stacks, Images: seen.Images(), All: want.All != ""}
+		set := export.Set{Arch: v.Arch(), Stacks: stacks, Images: seen.Images(), All: want.All != "", Names: want.names}
 		for i := range threads {
 			set.Threads = append(set.Threads, threads[i].Thread)
 		}

@@ -38,6 +38,9 @@ func (l *launcher) readClew(raw json.RawMessage) (args debuggee.ClewArguments, e
 	default:
 		return args, fmt.Errorf("clew.annotate is %q, not labels, names or off", args.Annotate)
 	}
+	if err := args.Names.Set(string(args.Names)); err != nil {
+		return args, fmt.Errorf("clew.names: %w", err)
+	}
 	if l.strategies != nil && len(args.Strategies)+len(args.Plugins) > 0 {
 		if err := l.strategies.Check(debuggee.StrategyConfig{Names: args.Strategies, Plugins: args.Plugins}); err != nil {
 			return args, fmt.Errorf("clew.%w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -53,6 +54,7 @@ func TestLaunchRefused(t *testing.T) {
 		`5`:                         "clew: number where",
 		`{"anotate":"off"}`:         `clew: unknown field \"anotate\"`,
 		`{"annotate":"loud"}`:       `clew.annotate is \"loud\", not labels, names or off`,
+		`{"names":"long"}`:          "clew.names: unknown style \\\"long\\\"; known: [short full]",
 		`{"annotate":1}`:            "clew.annotate: number where",
 		`{"strategies":["nosuch"]}`: `clew.strategies: there is no \"nosuch\"`,
 		`{"strategies":"scan"}`:     "clew.strategies: string where",
@@ -83,16 +85,16 @@ func TestLaunch(t *testing.T) {
 	}
 	same := func(request string) { t.Helper(); pass(request, request) }
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":7,"substitutePath":[{"from":"/client","to":"/debugger"}],"clew":{"annotate":"names","strategies":["scan"]}}}`)
-	if depth, annotate := l.config.Get(); depth != 7 || annotate != debuggee.AnnotateNames || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Wishes().Names, []string{"scan"}) {
-		t.Errorf("depth %d, %s, %s, %+v", depth, annotate, l.config.ClientPath("/debugger/x.go"), l.config.Wishes())
+	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateNames, Names: names.StyleShort}) || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Wishes().Names, []string{"scan"}) {
+		t.Errorf("%+v, %s, %+v", shown, l.config.ClientPath("/debugger/x.go"), l.config.Wishes())
 	}
-	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":"x","clew":{"annotate":"off"}}}`) // for Delve to refuse
-	if depth, annotate := l.config.Get(); depth != 7 || annotate != debuggee.AnnotateOff {
-		t.Errorf("depth %d, %s", depth, annotate)
+	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":"x","clew":{"annotate":"off","names":"full"}}}`) // for Delve to refuse
+	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateOff, Names: names.StyleFull}) {
+		t.Errorf("%+v", shown)
 	}
 	same(`{"seq":1,"type":"request","command":"attach","arguments":{"processId":5}}`)
 	same(`{"seq":1,"type":"request","command":"restart","arguments":{"arguments":{"program":"p","stackTraceDepth":9}}}`)
-	if depth, _ := l.config.Get(); depth != 9 {
+	if depth := l.config.Get().Depth; depth != 9 {
 		t.Errorf("after a restart: depth %d", depth)
 	}
 	if !slices.Equal(guard.told, []string{"attach 5", "restart"}) {

@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/debuginfod/debuginfodtest"
 )
 
 // build is a program of C's, its separate debug file and its source.
@@ -84,49 +82,6 @@ func same(t *testing.T, got, want string) {
 	}
 }
 
-// serve runs Debian's debuginfod over a folder and returns its address.
-func serve(t *testing.T, folder string) string {
-	t.Helper()
-	program := testneed.Tool(t, "debuginfod")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	cmd := exec.Command(program, "-d", filepath.Join(t.TempDir(), "db"), "-p", fmt.Sprint(port), "-t", "0", "-c", "1", "-F", folder)
-	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return fmt.Sprintf("http://127.0.0.1:%d", port)
-}
-
-// scanned waits until the server knows a build.
-func scanned(t *testing.T, url string, id []byte) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for _, kind := range []string{"debuginfo", "executable"} {
-		for {
-			r, err := http.Get(url + "/buildid/" + hex.EncodeToString(id) + "/" + kind)
-			if err == nil {
-				r.Body.Close()
-				if r.StatusCode == http.StatusOK {
-					break
-				}
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("debuginfod has no %s of %x after a minute: %v", kind, id, err)
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-	}
-}
-
 func config(t *testing.T, urls ...string) Config {
 	return Config{URLs: urls, Cache: filepath.Join(t.TempDir(), "cache"), Timeout: 20 * time.Second, MaxTime: time.Minute, MaxSize: 64 << 20, Retries: 2}
 }
@@ -135,8 +90,8 @@ func config(t *testing.T, urls ...string) Config {
 // by elfutils' client; each finds in its cache what the other put there.
 func TestServer(t *testing.T) {
 	b := compiled(t)
-	url := serve(t, b.folder)
-	scanned(t, url, b.id)
+	url := debuginfodtest.Serve(t, b.folder)
+	debuginfodtest.Wait(t, url, b.id, "debuginfo", "executable")
 	program := testneed.Tool(t, "debuginfod-find")
 	requests := map[string]Request{
 		b.debug:      {Kind: Debuginfo, BuildID: b.id},

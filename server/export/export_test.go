@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -127,7 +128,7 @@ func TestTextOfHostileNames(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for _, stacks := range [][]unwind.Stack{nil, {mixed()}} {
 		var b bytes.Buffer
-		if err := export.JSON(&b, unwind.AMD64, stacks, true); err != nil {
+		if err := export.JSON(&b, unwind.AMD64, stacks, nil, true); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Count(b.Bytes(), []byte("\n")) != 1 || !bytes.HasPrefix(b.Bytes(), []byte(`{"stacks":[`)) {
@@ -224,14 +225,14 @@ func TestSwift(t *testing.T) {
 // TestNames: short names are for tables on a terminal; a file has them whole.
 func TestNames(t *testing.T) {
 	stack := unwind.Stack{Frames: []unwind.Frame{{Function: "void std::sort<int*>(int*, int*)"}}}
-	for names, want := range map[export.Names]bool{export.ShortNames: true, export.FullNames: false, "": false} {
+	for style, want := range map[names.Style]bool{names.StyleShort: true, names.StyleFull: false, "": false} {
 		var b strings.Builder
-		set := export.Set{Arch: unwind.AMD64, Stacks: []unwind.Stack{stack}, Names: names}
+		set := export.Set{Arch: unwind.AMD64, Stacks: []unwind.Stack{stack}, Names: style}
 		if err := set.Write(&b, "text"); err != nil {
 			t.Fatal(err)
 		}
 		if short := !strings.Contains(b.String(), "std::sort<int*>(int*, int*)"); short != want || !strings.Contains(b.String(), "std::sort") {
-			t.Errorf("names %q:\n%s", names, b.String())
+			t.Errorf("names %q:\n%s", style, b.String())
 		}
 	}
 }

@@ -34,8 +34,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// names lists a folder, hidden files too.
-func names(t *testing.T, dir string) []string {
+// listed lists a folder, hidden files too.
+func listed(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func names(t *testing.T, dir string) []string {
 
 func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	if got := names(t, dir); !slices.Equal(got, want) {
+	if got := listed(t, dir); !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", dir, got, want)
 	}
 }
@@ -265,7 +265,7 @@ func TestWriteFolderRefusesForeign(t *testing.T) {
 		if err := errors.Join(os.Mkdir(dir, 0o755), make(dir)); err != nil {
 			t.Fatal(err)
 		}
-		before := names(t, dir)
+		before := listed(t, dir)
 		err := export.WriteFolder(dir, unwind.AMD64, []unwind.Stack{mixed()}, images(t))
 		if !errors.Is(err, export.ErrForeignFolder) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)

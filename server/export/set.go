@@ -10,6 +10,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -31,23 +32,11 @@ type Set struct {
 	// not kept.
 	Snapshot func() (*snapshot.Snapshot, error)
 	// Names says how text shows names of functions.
-	Names Names
+	Names names.Style
 	// All is set where all stacks were asked for: as CBF they make a folder, however
 	// many there are.
 	All bool
 }
-
-// Names is how long names of functions are in text.
-type Names string
-
-// The choices: as they are, or without arguments of templates and functions. The
-// zero value means short on a terminal, whose lines are not long, and full elsewhere.
-const (
-	FullNames  Names = "full"
-	ShortNames Names = "short"
-)
-
-func (n Names) short(w io.Writer) bool { return n == ShortNames || n == "" && Terminal(w) }
 
 // FormatError says that there is no such format.
 type FormatError struct{ Format string }
@@ -65,9 +54,9 @@ func (s *Set) folder() bool { return s.All || len(s.Stacks) != 1 }
 func (s *Set) Write(w io.Writer, format string) error {
 	switch format {
 	case "text":
-		return Text(w, s.Stacks, TextOptions{Color: Color(w), Short: s.Names.short(w), SegmentName: s.segmentName})
+		return Text(w, s.Stacks, TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName})
 	case "json":
-		return JSON(w, s.Arch, s.Stacks, false)
+		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
 		return Swift(w, s.Arch, s.Stacks, s.Images)
 	case "pprof":

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 
@@ -11,15 +12,53 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// JSON writes {"stacks":[...]} on one line. With registers, each frame says
-// every register that was recovered.
-func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, registers bool) error {
-	line, err := stackjson.Marshal(stackjson.FromStacks(arch, stacks, registers))
+// answer is stacks in JSON, with the images that their frames lie in: what a reader
+// elsewhere needs for names.
+type answer struct {
+	stackjson.Answer
+	Images []imageForm `json:"images,omitempty"`
+}
+
+type imageForm struct {
+	Base      stackjson.Address `json:"base"`
+	EndOfText stackjson.Address `json:"endOfText"`
+	BuildID   string            `json:"buildID,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Path      string            `json:"path,omitempty"`
+}
+
+// JSON writes {"stacks":[...],"images":[...]} on one line. With registers, each frame
+// says every register that was recovered. images may be nil.
+func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap, registers bool) error {
+	line, err := stackjson.Marshal(answer{stackjson.FromStacks(arch, stacks, registers), imagesOf(arch, stacks, images)})
 	if err != nil {
 		return fmt.Errorf("stacks as JSON: %w", err)
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
+}
+
+// imagesOf lists the images that frames lie in, in the order of their addresses.
+func imagesOf(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) (out []imageForm) {
+	if images == nil {
+		return nil
+	}
+	used := make(map[uint64]bool)
+	for i := range stacks {
+		for j := range stacks[i].Frames {
+			if img, ok := images.Lookup(uint64(stacks[i].Frames[j].PC.Lookup(arch))); ok {
+				used[img.Base] = true
+			}
+		}
+	}
+	for _, img := range images.All() {
+		if used[img.Base] {
+			out = append(out, imageForm{
+				stackjson.Address(img.Base), stackjson.Address(img.EndOfText), hex.EncodeToString(img.BuildID), img.Name, img.Path,
+			})
+		}
+	}
+	return out
 }
 
 // Addresses is a stack in CBF's terms, which takes far less memory than its

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -22,9 +21,8 @@ type TextOptions struct {
 	Color bool
 	// Verbose adds to every frame the rule by which it is left.
 	Verbose bool
-	// Short leaves arguments of templates and functions out of names; see
-	// [names.Short].
-	Short bool
+	// Names says how names of functions are shown.
+	Names names.Style
 	// SegmentName describes a stack segment by its index in [unwind.Frame]:
 	// "g0 stack". May be nil.
 	SegmentName func(s *unwind.Stack, segment int) string
@@ -224,30 +222,25 @@ func (t *table) stop(s *unwind.Stack) {
 }
 
 func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
-	function := f.Function
-	if o.Short {
-		function = names.Short(function)
+	name := Clean(o.Names.Frame(f))
+	if name == "" {
+		name = "?"
 	}
 	r := row{
 		colIndex:    strconv.Itoa(index),
 		colTrust:    f.Trust.String(),
 		colStrategy: Clean(f.Strategy),
 		colPC:       fmt.Sprintf("%#x", f.PC.Raw()),
-		colFunction: Clean(function),
-	}
-	image := ""
-	if f.Image != "" {
-		image = fmt.Sprintf("%s+%#x", Clean(imagemap.BaseName(f.Image)), f.Offset)
+		colFunction: name,
 	}
 	switch {
-	case f.Function == "" && image == "":
-		r[colFunction] = "?"
-	case f.Function == "":
-		r[colFunction] = image
-	case f.File != "":
-		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
+	case f.Function == "": // the name says the image
+	case f.File == "":
+		r[colPlace] = Clean(names.Offset(f))
+	case f.Line == 0: // the compiler says that it is no line's code
+		r[colPlace] = Clean(shortPath(f.File))
 	default:
-		r[colPlace] = image
+		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
 	}
 	if f.Inlined {
 		r[colFunction] += " [inlined]"

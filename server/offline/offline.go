@@ -3,14 +3,11 @@
 package offline
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/symbolstore"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -27,6 +24,13 @@ type Opener struct {
 // instead of where distributions put them.
 func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folders }
 
+// FindFiles has files come from a store: those of images, before their paths count, and
+// the debug files of those that lie at their paths.
+func (o *Opener) FindFiles(s *symbolstore.Store) {
+	o.files.Find = s.File
+	o.files.Ask = func(buildID []byte) (string, bool) { return s.DebugFile(buildID), false }
+}
+
 // Open is [Opener.Open] of a new one.
 func Open(s *snapshot.Snapshot, dir, root string) (*engine.Input, []unwind.Thread, error) {
 	return (&Opener{Root: root}).Open(s, dir)
@@ -40,7 +44,7 @@ func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []unwind
 	if err != nil {
 		return nil, nil, err
 	}
-	images, err := imageMap(s)
+	images, err := s.ImageMap()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,55 +80,4 @@ func writable(s *snapshot.Snapshot) unwind.RangeSet {
 		}
 	}
 	return unwind.NewRangeSet(out...)
-}
-
-func imageMap(s *snapshot.Snapshot) (*imagemap.ImageMap, error) {
-	ws := imagemap.Word64
-	if s.Arch.PointerSize() == 4 {
-		ws = imagemap.Word32
-	}
-	var images []imagemap.Image
-	for i, img := range s.Images {
-		end := img.End
-		if end <= img.Base {
-			end = img.Base + 1 // unknown: the file says, see codemap
-		}
-		if end <= img.Base {
-			return nil, fmt.Errorf("images[%d]: base %#x is at the end of the address space", i, img.Base)
-		}
-		loaded := &imagemap.Loaded{Bias: img.Base, HasBias: true, Executable: mapped(s, img.Path)}
-		images = append(images, imagemap.Image{
-			Base: start(s, &img), EndOfText: end, BuildID: img.BuildID, Path: img.Path, Loaded: loaded,
-		})
-	}
-	return imagemap.New(ws, "", images)
-}
-
-// start returns the start of an image's first mapping, where its ELF header is; its
-// base (the load bias) where mappings are unknown.
-func start(s *snapshot.Snapshot, img *snapshot.Image) uint64 {
-	for _, m := range s.Maps {
-		if isPath(m.Path, img.Path) && m.Start >= img.Base && m.Start < img.End {
-			return m.Start
-		}
-	}
-	return img.Base
-}
-
-// isPath says whether a mapping's path is an image's. The kernel marks a file that
-// has no name any more.
-func isPath(mapping, image string) bool {
-	return mapping == image || strings.TrimSuffix(mapping, " (deleted)") == image
-}
-
-// mapped lists the executable mappings of an image, as a live process has them.
-// The vDSO, which is no file, is read up to their end: its section headers come
-// after its code.
-func mapped(s *snapshot.Snapshot, path string) (ranges []imagemap.Range) {
-	for _, m := range s.Maps {
-		if m.Executable() && isPath(m.Path, path) {
-			ranges = append(ranges, imagemap.Range{Start: m.Start, End: m.End})
-		}
-	}
-	return ranges
 }

@@ -119,7 +119,7 @@ func TestOpenRefuses(t *testing.T) {
 // mapped of them, deleted files included.
 func TestImageMap(t *testing.T) {
 	s := taken()
-	m, err := imageMap(s)
+	m, err := s.ImageMap()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestImageMap(t *testing.T) {
 		t.Errorf("%+v, loaded %+v", img, img.Loaded)
 	}
 	s.Images[0].Base = 0x3f_0000 // a bias below its first mapping
-	if m, err = imageMap(s); err != nil || m.Images()[0].Base != 0x40_0000 || m.Images()[0].Loaded.Bias != 0x3f_0000 {
+	if m, err = s.ImageMap(); err != nil || m.Images()[0].Base != 0x40_0000 || m.Images()[0].Loaded.Bias != 0x3f_0000 {
 		t.Errorf("%+v, %v", m, err)
 	}
 }

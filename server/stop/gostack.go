@@ -43,13 +43,12 @@ func (s *Stopped) onlyGo(st *unwind.Stack) bool {
 	if st.Stop == unwind.Truncated && !st.DepthLimited || len(st.Frames) == 0 {
 		return false
 	}
-	hosted, arch := s.EngineInput().Hosted, s.Arch()
 	for i := range st.Frames {
 		f := &st.Frames[i]
 		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
 			return false
 		}
-		if !hosted.Contains(uint64(f.PC.Lookup(arch))) {
+		if !s.IsGo(f) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/server/stop/stoptest"
@@ -270,11 +271,12 @@ func TestRegisters(t *testing.T) {
 func TestNames(t *testing.T) {
 	at, _ := stopped(t, stoptest.New(3))
 	for pc, want := range map[uint64]string{0x401010: "leaf", 0x409010: "program+0x9010", 0x10: ""} {
-		if got := at.Function(pc); got != want {
-			t.Errorf("%#x: %q, want %q", pc, got, want)
+		f := at.Frame(unwind.Code(pc, unwind.KindInstruction))
+		if got := names.StyleFull.Frame(&f); got != want || at.IsGo(&f) {
+			t.Errorf("%#x: %q, want %q; Go's: %v", pc, got, want, at.IsGo(&f))
 		}
 	}
-	if f := at.Frame(unwind.Code(0x501010, unwind.KindInstruction)); f.Function != "main.climb" || f.DelveFrame != -1 {
+	if f := at.Frame(unwind.Code(0x501010, unwind.KindInstruction)); f.Function != "main.climb" || !at.IsGo(&f) || f.DelveFrame != -1 {
 		t.Errorf("%+v", f)
 	}
 }

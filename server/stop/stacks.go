@@ -124,14 +124,15 @@ func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err err
 	return regs, err
 }
 
-// Function is the name of the function that an instruction is in, as
-// [Stopped.Function].
-func (s *Stacks) Function(pc uint64) (name string, err error) {
+// Frame describes an address, as [Stopped.Frame]. It returns nil for Go code.
+func (s *Stacks) Frame(pc unwind.CodeAddr) (out *unwind.Frame, err error) {
 	err = s.do(func(_ context.Context, at *Stopped) error {
-		name = at.Function(pc)
+		if f := at.Frame(pc); !at.IsGo(&f) {
+			out = &f
+		}
 		return nil
 	})
-	return name, err
+	return out, err
 }
 
 func (s *Stacks) do(work func(context.Context, *Stopped) error) error {

@@ -52,8 +52,11 @@ func TestStacks(t *testing.T) {
 	if sp, ok := regs.SP(unwind.AMD64); err != nil || !ok || sp != inC.Frames[2].CFA {
 		t.Errorf("%#x, %v", sp, err)
 	}
-	if name, err := s.Function(0x401010); name != "leaf" || err != nil {
-		t.Errorf("%q, %v", name, err)
+	if f, err := s.Frame(unwind.Code(0x401010, unwind.KindInstruction)); err != nil || f == nil || f.Function != "leaf" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err := s.Frame(unwind.Code(0x501010, unwind.KindInstruction)); err != nil || f != nil {
+		t.Errorf("Go code is described: %+v, %v", f, err)
 	}
 	views := p.Views()
 	s.Changed()

@@ -143,8 +143,11 @@ func openFirst(places []string) (out debugELF, err error) {
 // code lies in says more: it counts if it is of the same function. symbol may be "".
 func nameOf(c *dwarfline.Call, symbol string) string {
 	name := cmp.Or(c.Linkage, c.Name)
-	if !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)) {
+	switch {
+	case !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)):
 		name = symbol
+	case c.Linkage == "" && c.Scope != "":
+		return c.Scope + name
 	}
 	return names.Demangle(name)
 }
@@ -161,5 +164,5 @@ func mangles(symbol, name string) bool {
 	if i := strings.LastIndex(short, "::"); i >= 0 {
 		short = short[i+2:]
 	}
-	return short != "" && short != symbol && short == name
+	return short != "" && short != symbol && short == names.Short(name)
 }

@@ -3,7 +3,6 @@ package symbolstore
 import (
 	"debug/elf"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
-	"github.com/clewdbg/clew/server/symbols"
 )
 
 // Open returns the store of a folder with executables, libraries and debug files,
@@ -51,9 +49,9 @@ type folder struct {
 }
 
 // find implements source.
-func (f *folder) find(id []byte) ([]*symbols.File, error) {
+func (f *folder) find(id []byte, code bool) ([]string, error) {
 	paths := f.usual(id)
-	if f.index == nil && len(paths) == 0 {
+	if f.index == nil && (len(paths) == 0 || code && !slices.ContainsFunc(paths, hasCode)) {
 		f.index = walk(f.path)
 	}
 	for _, path := range f.index[string(id)] {
@@ -61,17 +59,12 @@ func (f *folder) find(id []byte) ([]*symbols.File, error) {
 			paths = append(paths, path)
 		}
 	}
-	var out []*symbols.File
-	var failed error
-	for _, path := range paths {
-		file, err := open(path, id, f.path)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		out = append(out, file)
-	}
-	return out, failed
+	return paths, nil
+}
+
+// folders implements source.
+func (f *folder) folders() []string {
+	return []string{f.path, filepath.Join(f.path, "usr/lib/debug")}
 }
 
 // usual lists the places by build ID where distributions put debug files and their
@@ -139,19 +132,4 @@ func buildIDs(path string) (out [][]byte) {
 		}
 	}
 	return out
-}
-
-// open opens a file of a build, with its debug file where root has that.
-func open(path string, id []byte, root string) (*symbols.File, error) {
-	f, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
-		Choice: symbols.Choice{BuildID: id}, Known: path, Beside: filepath.Dir(path),
-		Folders: []string{root, filepath.Join(root, "usr/lib/debug")},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if found := f.BuildID(); !slices.Equal(found, id) {
-		return nil, fmt.Errorf("%s is of another build (%x), wanted %x", path, found, id)
-	}
-	return f, nil
 }

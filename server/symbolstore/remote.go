@@ -2,11 +2,9 @@ package symbolstore
 
 import (
 	"context"
-	"debug/elf"
 	"errors"
 
 	"github.com/clewdbg/clew/server/debuginfod"
-	"github.com/clewdbg/clew/server/symbols"
 )
 
 // Debuginfod returns the store of debuginfod servers. Requests wait for them as long
@@ -23,40 +21,30 @@ type remote struct {
 	progress func(debuginfod.Progress)
 }
 
-// find implements source: the debug file, and the executable where there is no debug
-// file or that lacks Go's table, which is part of what is loaded.
-func (r *remote) find(id []byte) (out []*symbols.File, err error) {
-	path, err := r.client.Get(r.ctx, debuginfod.Request{Kind: debuginfod.Debuginfo, BuildID: id}, r.progress)
-	var debug *symbols.File
-	if err == nil {
-		debug, err = symbols.Open(path)
+// find implements source. Names need the executable where there is no debug file, or
+// one that lacks Go's table, which is part of what is loaded.
+func (r *remote) find(id []byte, code bool) (paths []string, err error) {
+	debug, err := r.get(id, debuginfod.Debuginfo)
+	if debug != "" && !code && !hasGoTable(debug) {
+		return []string{debug}, nil
 	}
-	if err == nil && !hasGoTable(path) {
-		return []*symbols.File{debug}, nil
-	}
-	path, failed := r.client.Get(r.ctx, debuginfod.Request{Kind: debuginfod.Executable, BuildID: id}, r.progress)
-	if failed == nil {
-		var executable *symbols.File
-		if executable, failed = symbols.Open(path); failed == nil {
-			out = append(out, executable)
+	executable, failed := r.get(id, debuginfod.Executable)
+	for _, path := range []string{executable, debug} {
+		if path != "" {
+			paths = append(paths, path)
 		}
 	}
-	if debug != nil {
-		out = append(out, debug)
-	}
-	if errors.Is(err, debuginfod.ErrNotFound) {
-		err = nil
-	}
-	return out, errors.Join(err, failed)
+	return paths, errors.Join(err, failed)
 }
 
-// hasGoTable says whether the image that a debug file is of has a table of Go's
-// functions: the debug file has the section's header only.
-func hasGoTable(path string) bool {
-	f, err := elf.Open(path)
-	if err != nil {
-		return false
+// get returns the path of a file, "" where no server has it.
+func (r *remote) get(id []byte, kind debuginfod.Kind) (string, error) {
+	path, err := r.client.Get(r.ctx, debuginfod.Request{Kind: kind, BuildID: id}, r.progress)
+	if errors.Is(err, debuginfod.ErrNotFound) {
+		return "", nil
 	}
-	defer f.Close()
-	return f.Section(".gopclntab") != nil || f.Section(".data.rel.ro.gopclntab") != nil
+	return path, err
 }
+
+// folders implements source.
+func (r *remote) folders() []string { return nil }

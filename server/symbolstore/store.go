@@ -1,7 +1,10 @@
 package symbolstore
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/export/document"
@@ -12,7 +15,11 @@ import (
 // source finds the files of a build. More than one may describe it: a stripped
 // executable and its debug file.
 type source interface {
-	find(id []byte) ([]*symbols.File, error)
+	// find lists them. code asks for the one with the code even where names do not need
+	// it.
+	find(id []byte, code bool) (paths []string, err error)
+	// folders are those with debug files.
+	folders() []string
 }
 
 // Store answers for images by their build IDs. It implements [document.Symbols]. It is
@@ -39,13 +46,21 @@ func (s *Store) Notes() []string {
 func (s *Store) Calls(img *imagemap.Image, pc uint64, at unwind.LookupAddr) []document.Call {
 	var best []document.Call
 	for _, f := range s.files(img) {
-		bias := img.Base - f.Start()
+		bias := biasOf(img, f)
 		calls := callsOf(f, pc-bias, uint64(at)-bias)
 		if worth(calls) > worth(best) {
 			best = calls
 		}
 	}
 	return best
+}
+
+// biasOf is what was added to a file's addresses.
+func biasOf(img *imagemap.Image, f *symbols.File) uint64 {
+	if img.Loaded != nil && img.Loaded.HasBias {
+		return img.Loaded.Bias - f.Base()
+	}
+	return img.Base - f.Start()
 }
 
 func callsOf(f *symbols.File, pc, at uint64) (out []document.Call) {
@@ -80,16 +95,49 @@ func (s *Store) files(img *imagemap.Image) []*symbols.File {
 	if len(img.BuildID) == 0 {
 		err = fmt.Errorf("the image map has no build ID of it")
 	} else {
-		files, err = s.from.find(img.BuildID)
+		files, err = s.open(img.BuildID)
 	}
 	s.known[key] = files
 	if len(files) == 0 && err == nil {
-		err = fmt.Errorf("nothing of build %x is in %s", img.BuildID, s.name)
+		err = s.nothing(img.BuildID)
 	}
 	if len(files) == 0 {
 		s.notes = append(s.notes, fmt.Sprintf("no symbols of %s: %v", imageName(img), err))
 	}
 	return files
+}
+
+func (s *Store) nothing(id []byte) error {
+	return fmt.Errorf("nothing of build %x is in %s", id, s.name)
+}
+
+// open opens all files of a build.
+func (s *Store) open(id []byte) (out []*symbols.File, failed error) {
+	paths, failed := s.from.find(id, false)
+	for _, path := range paths {
+		f, err := s.openFile(path, id, "")
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		out = append(out, f)
+	}
+	return out, failed
+}
+
+// openFile opens a file of a build, with its debug file: debug, or the one at its usual
+// place.
+func (s *Store) openFile(path string, id []byte, debug string) (*symbols.File, error) {
+	f, err := symbols.OpenWithDebug(path, symbols.DebugSearch{
+		Choice: symbols.Choice{BuildID: id}, Known: path, Beside: filepath.Dir(path), Folders: s.from.folders(), Also: debug,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found := f.BuildID(); !slices.Equal(found, id) {
+		return nil, fmt.Errorf("%s is of another build (%x), wanted %x", path, found, id)
+	}
+	return f, nil
 }
 
 func imageName(img *imagemap.Image) string {

@@ -149,7 +149,7 @@ func entryOf(image *proc.Image, entry uint64) *dwarf.Entry {
 }
 
 func (r *clewFrame) name() string {
-	if name := nameOf(r.frame()); name != "" {
+	if name := r.server.nameOf(r.frame()); name != "" {
 		return name
 	}
 	return fmt.Sprintf("the code at %#x", r.frame().PC.Raw())
@@ -157,12 +157,7 @@ func (r *clewFrame) name() string {
 
 // location is the frame's location as Delve's interface has it.
 func (r *clewFrame) location() api.Location {
-	loc := api.Location{PC: r.lookup(), PCs: []uint64{r.lookup()}}
-	loc.File, loc.Line = placeOf(r.frame())
-	if name := nameOf(r.frame()); name != "" {
-		loc.Function = &api.Function{Name_: name}
-	}
-	return loc
+	return r.server.inWords(api.Location{PC: r.lookup(), PCs: []uint64{r.lookup()}}, r.frame())
 }
 
 // find finds a location in the frame's scope, described as Delve does.

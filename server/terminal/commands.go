@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -66,6 +67,7 @@ func readFlags(c *cobra.Command) flags {
 type Options struct {
 	Stacks  stop.StacksOptions
 	Editors dap.Options // for editors that connect to a headless server
+	Names   names.Style
 }
 
 // command is one of Delve's commands that debug a program.
@@ -88,25 +90,27 @@ var commands = map[string]command{
 
 // TakeOver makes Delve's commands that debug a program do so with clew's stacks.
 // Their flags, messages and exit codes stay. options is called when one of them
-// runs. The error is an [*internals.Error] if Delve lacks one of these commands or flags.
-func TakeOver(root *cobra.Command, options func() Options) error {
+// runs. It returns these commands. The error is an [*internals.Error] if Delve lacks one
+// of them or of their flags.
+func TakeOver(root *cobra.Command, options func() Options) (taken []*cobra.Command, err error) {
 	for name, does := range commands {
 		i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 		if i < 0 {
-			return internals.Changed(internals.EntryCommands, "no command %s", name)
+			return nil, internals.Changed(internals.EntryCommands, "no command %s", name)
 		}
 		c := root.Commands()[i]
 		for _, flag := range strings.Fields(allFlags + " " + does.flags) {
 			if c.Flag(flag) == nil {
-				return internals.Changed(internals.EntryCommands, "command %s has no flag --%s", name, flag)
+				return nil, internals.Changed(internals.EntryCommands, "command %s has no flag --%s", name, flag)
 			}
 		}
 		c.Run = func(c *cobra.Command, args []string) {
 			s := &session{flags: readFlags(c), options: options()}
 			os.Exit(does.run(s, c, args))
 		}
+		taken = append(taken, c)
 	}
-	return nil
+	return taken, nil
 }
 
 // splitArgs splits Delve's arguments from the program's, which come after --.

@@ -22,8 +22,8 @@ import (
 // reads; where it has not, the error names the entry.
 func TestTakeOver(t *testing.T) {
 	root := delve.CommandTree()
-	if err := TakeOver(root, func() Options { return Options{} }); err != nil {
-		t.Error(err)
+	if taken, err := TakeOver(root, func() Options { return Options{} }); err != nil || len(taken) != len(commands) {
+		t.Errorf("%d commands taken over, %v", len(taken), err)
 	}
 	var changed *internals.Error
 	for name := range commands {
@@ -33,7 +33,7 @@ func TestTakeOver(t *testing.T) {
 				root.RemoveCommand(c)
 			}
 		}
-		if err := TakeOver(root, nil); !errors.As(err, &changed) || changed.Entry != internals.EntryCommands {
+		if _, err := TakeOver(root, nil); !errors.As(err, &changed) || changed.Entry != internals.EntryCommands {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -41,7 +41,7 @@ func TestTakeOver(t *testing.T) {
 	for name := range commands {
 		bare.AddCommand(&cobra.Command{Use: name})
 	}
-	if err := TakeOver(bare, nil); !errors.As(err, &changed) {
+	if _, err := TakeOver(bare, nil); !errors.As(err, &changed) {
 		t.Errorf("without flags: %v", err)
 	}
 }

@@ -3,16 +3,17 @@
 // interactively and headless.
 //
 // Delve's code does all the work. Its server dispatches requests through a table
-// of methods; the methods that give a stack, or rest on one, are replaced there by
+// of methods; the methods that return a stack, or rest on one, are replaced there by
 // ones that ask clew first ([server.overlay]):
 //
-//   - Stacktrace returns the assembled stack. Frames that Delve has too are Delve's,
-//     in its words; a stack that both have alike is Delve's answer as it is.
+//   - Stacktrace returns the assembled stack. Frames that Delve has too are Delve's, with
+//     its variables; their names and lines are those of `clew stack`. A stack of Go code
+//     that both have alike is Delve's answer as it is.
 //   - Every frame number that a client sends is one of the stack that it was
 //     shown, and becomes Delve's number, or a frame that only clew knows.
 //   - Command checks the caller before next, step and stepout.
-//   - State, and the state at the end of a Command, name functions that Delve
-//     cannot name, and take locations of goroutines from the assembled stack.
+//   - State, and the state at the end of a Command, describe code that is not Go's, and
+//     take locations of goroutines from the assembled stack.
 //
 // Editors, which speak the Debug Adapter Protocol on the same port, get a proxy
 // before Delve's session, as in clew dap ([editors]). Every client may resume

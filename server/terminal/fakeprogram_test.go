@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -42,16 +43,18 @@ func (w *fakeWalker) Stacktrace(goroutine int64, depth int, _ api.StacktraceOpti
 	return out, nil
 }
 
-// ConvertStacktrace marks each frame as Delve's, with its index in Delve's stack.
+// ConvertStacktrace marks each frame as Delve's, by a FrameOffset below firstOffset by its index.
 func (w *fakeWalker) ConvertStacktrace(raw []proc.Stackframe, _ *proc.LoadConfig) (out []api.Stackframe, err error) {
 	for i := range raw {
 		var f api.Stackframe
-		f.PC, f.File, f.Line = raw[i].Current.PC, "delve", raw[i].Current.Line
+		f.PC, f.File, f.FrameOffset = raw[i].Current.PC, "delve", firstOffset-int64(raw[i].Current.Line)
 		f.Function = &api.Function{Name_: "delve.f"}
 		out = append(out, f)
 	}
 	return out, nil
 }
+
+const firstOffset = math.MinInt32
 
 // fakeMethods are Delve's methods; those that no test expects to be called are nil.
 type fakeMethods struct {
@@ -107,8 +110,8 @@ func (f *fakeSession) trace(t *testing.T, arg rpc2.StacktraceIn) []api.Stackfram
 func lines(frames []api.Stackframe) (out []int) {
 	for i := range frames {
 		n := -1
-		if frames[i].File == "delve" {
-			n = frames[i].Line
+		if frames[i].FrameOffset <= firstOffset {
+			n = int(firstOffset - frames[i].FrameOffset)
 		}
 		out = append(out, n)
 	}

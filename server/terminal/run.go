@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -96,7 +97,7 @@ func (s *session) run() int {
 
 // attachTo puts clew's methods in place of those of Delve's server.
 func (s *session) attachTo(impl *rpccommon.ServerImpl) (*server, error) {
-	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, core: s.target.core}
+	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(), core: s.target.core}
 	if len(s.target.process) > 0 {
 		srv.image = s.target.process[0]
 	}
@@ -105,6 +106,12 @@ func (s *session) attachTo(impl *rpccommon.ServerImpl) (*server, error) {
 	}
 	srv.attach()
 	return srv, nil
+}
+
+// names returns how names of functions are shown: by default, short to the user of this
+// terminal, whole to other clients.
+func (s *session) names() names.Style {
+	return s.options.Names.On(!s.flags.headless && term.IsTerminal(int(os.Stdout.Fd())))
 }
 
 // complain writes to standard error and returns the exit code.

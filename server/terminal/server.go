@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -52,8 +53,9 @@ type server struct {
 	delve        delveMethods // the methods that were replaced
 	stacks       *stop.Stacks
 	debugFolders []string // with separate debug files
-	core         string   // "" for a process
-	image        string   // of the core file
+	names        names.Style
+	core         string // "" for a process
+	image        string // of the core file
 	// changes counts what clients have written into the program.
 	changes atomic.Uint64
 

@@ -136,19 +136,19 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestImprove: a thread in C code gets a function's name, and a breakpoint's stack is the
+// TestImprove: a thread in C code is where `clew stack` says, and a breakpoint's stack is the
 // assembled one; the location of a goroutine in Go code stays Delve's.
 func TestImprove(t *testing.T) {
 	f := newFake(t, 5)
 	f.program.Extra = 0x502fff
-	inC := &api.Thread{ID: stoptest.CThread, PC: 0x401010}
+	inC := &api.Thread{ID: stoptest.CThread, PC: 0x401010, Function: &api.Function{Name_: "C.leaf"}, File: "other.c", Line: 3}
 	hit := &api.Thread{
 		ID: stoptest.GoThread, GoroutineID: stoptest.Goroutine, Function: &api.Function{Name_: "main.climb"},
 		Breakpoint: &api.Breakpoint{Stacktrace: 10}, BreakpointInfo: &api.BreakpointInfo{Stacktrace: delves(1, 2)},
 	}
 	g := &api.Goroutine{ID: stoptest.Goroutine, ThreadID: stoptest.GoThread, UserCurrentLoc: api.Location{PC: f.program.Extra}}
 	f.improve(&api.DebuggerState{Threads: []*api.Thread{inC, hit}, SelectedGoroutine: g})
-	if inC.Function.Name() != "leaf" || inC.File != unknownFile || inC.Line != unknownLine {
+	if inC.Function.Name() != "leaf" || inC.File != "/src/program.go" || inC.Line != 7 {
 		t.Errorf("%+v", inC)
 	}
 	if got := lines(hit.BreakpointInfo.Stacktrace); !slices.Equal(got, []int{0, 2, 3, 4, 5}) || hit.Function.Name() != "main.climb" {

@@ -51,7 +51,7 @@ func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 	if err != nil {
 		return nil, err
 	}
-	return convert(stack, known, arg.Depth), nil
+	return s.convert(stack, known, arg.Depth), nil
 }
 
 // walkOptions are a request's options for Delve's walk.
@@ -124,8 +124,8 @@ func (s *server) delveFrames(stack *stop.Stack, arg *rpc2.StacktraceIn, opts api
 }
 
 // convert returns a stack's frames as Delve's interface has them, to a depth. known
-// are Delve's frames.
-func convert(stack *stop.Stack, known []api.Stackframe, depth int) []api.Stackframe {
+// are Delve's frames. The words for a frame are those of `clew stack`.
+func (s *server) convert(stack *stop.Stack, known []api.Stackframe, depth int) []api.Stackframe {
 	end := min(len(stack.Frames), depth+1)
 	out := make([]api.Stackframe, 0, end+1)
 	for i := range stack.Frames[:end] {
@@ -136,7 +136,7 @@ func convert(stack *stop.Stack, known []api.Stackframe, depth int) []api.Stackfr
 		} else {
 			frame = convertOwn(stack, f)
 		}
-		frame.Location = withName(frame.Location, f)
+		frame.Location = marked(s.inWords(frame.Location, f), f.Trust)
 		frame.Bottom = stack.Stop == unwind.End && i+1 == len(stack.Frames)
 		out = append(out, frame)
 	}
@@ -163,7 +163,6 @@ func convertOwn(stack *stop.Stack, f *unwind.Frame) api.Stackframe {
 		frame.FrameOffset -= high
 		frame.FramePointerOffset -= high
 	}
-	frame.File, frame.Line = placeOf(f)
 	return frame
 }
 
@@ -173,33 +172,36 @@ const (
 	unknownLine = -1
 )
 
-// placeOf returns a frame's source line, in Delve's words if it has none.
-func placeOf(f *unwind.Frame) (file string, line int) {
-	if f.File == "" || f.Line <= 0 {
-		return unknownFile, unknownLine
+// inWords returns a location with a frame's name and source line. One that clew has no
+// name for stays as it is.
+func (s *server) inWords(loc api.Location, f *unwind.Frame) api.Location {
+	name := s.nameOf(f)
+	if f.Function != "" {
+		loc.File, loc.Line = f.File, f.Line
 	}
-	return f.File, f.Line
+	if loc.File == "" {
+		loc.File, loc.Line = unknownFile, unknownLine // or the terminal shows no function
+	}
+	return renamed(loc, name)
 }
 
-// withName returns a location with clew's name if it has none, and with a mark if
-// the frame is uncertain.
-func withName(loc api.Location, f *unwind.Frame) api.Location {
+// renamed returns a location whose function has another name.
+func renamed(loc api.Location, name string) api.Location {
+	if name == "" || name == loc.Function.Name() {
+		return loc
+	}
 	var fn api.Function
 	if loc.Function != nil {
 		fn = *loc.Function
-	} else if name := nameOf(f); name != "" {
-		fn.Name_ = name
 	}
-	mark := markOf(f.Trust)
-	if fn.Name_ == "" && mark == "" {
-		return loc
-	}
-	if fn.Name_ == "" {
-		fn.Name_ = loc.Function.Name() // what Delve shows for no name
-	}
-	fn.Name_ += mark
+	fn.Name_ = name
 	loc.Function = &fn
 	return loc
+}
+
+// marked returns a location with a mark if the frame is uncertain.
+func marked(loc api.Location, t unwind.Trust) api.Location {
+	return renamed(loc, loc.Function.Name()+markOf(t))
 }
 
 // markOf returns the mark of an uncertain frame: what it rests on. A frame by CFI
@@ -215,15 +217,7 @@ func markOf(t unwind.Trust) string {
 }
 
 // nameOf returns a frame's function, else its image and offset.
-func nameOf(f *unwind.Frame) string {
-	switch {
-	case f.Function != "":
-		return plain(f.Function)
-	case f.Image != "":
-		return plain(stop.ImageOffset(f.Image, f.Offset))
-	}
-	return ""
-}
+func (s *server) nameOf(f *unwind.Frame) string { return plain(s.names.Frame(f)) }
 
 // plain replaces control characters, so that names in a program cannot control the
 // terminal.

@@ -7,6 +7,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -35,10 +36,13 @@ func delves(pcs ...uint64) (out []api.Stackframe) {
 	return out
 }
 
-// TestConvert: frames that Delve has are in its words, the others in clew's, and a
-// control character of a name does not reach the terminal.
+// fake is a server that shows names in short.
+func fake() *server { return &server{names: names.StyleShort} }
+
+// TestConvert: frames have clew's words; Delve's stay where clew has none. A control
+// character of a name does not reach the terminal.
 func TestConvert(t *testing.T) {
-	got := convert(aStack(), delves(0x10, 0x30), 50)
+	got := fake().convert(aStack(), delves(0x10, 0x30), 50)
 	if len(got) != 3 || got[0].Function.Name() != "main.f" || got[2].Line != 0x30 || got[0].Bottom || !got[2].Bottom {
 		t.Fatalf("%+v", got)
 	}
@@ -50,10 +54,10 @@ func TestConvert(t *testing.T) {
 		t.Errorf("offsets %d and %d, which count from the end of the goroutine's stack", own.FrameOffset, own.FramePointerOffset)
 	}
 	// Where Delve's frame has another address it is not that one.
-	if got := convert(aStack(), delves(0x10, 0x31), 50); got[2].Line != unknownLine || got[2].PC != 0x30 {
+	if got := fake().convert(aStack(), delves(0x10, 0x31), 50); got[2].Line != unknownLine || got[2].PC != 0x30 {
 		t.Errorf("%+v", got[2])
 	}
-	if got := convert(aStack(), delves(0x10, 0x30), 1); len(got) != 2 || got[1].Bottom {
+	if got := fake().convert(aStack(), delves(0x10, 0x30), 1); len(got) != 2 || got[1].Bottom {
 		t.Errorf("to a depth: %+v", got)
 	}
 }
@@ -62,14 +66,14 @@ func TestConvert(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	s := aStack()
 	s.Stop, s.Reason = unwind.Truncated, "no rule\n"
-	if got := convert(s, nil, 50); len(got) != 4 || got[3].Err != "truncated: no rule?" || got[2].Bottom {
+	if got := fake().convert(s, nil, 50); len(got) != 4 || got[3].Err != "truncated: no rule?" || got[2].Bottom {
 		t.Errorf("%+v", got)
 	}
-	if got := convert(s, nil, 1); len(got) != 2 {
+	if got := fake().convert(s, nil, 1); len(got) != 2 {
 		t.Errorf("%+v", got)
 	}
 	s.DepthLimited = true
-	if got := convert(s, nil, 50); len(got) != 3 {
+	if got := fake().convert(s, nil, 50); len(got) != 3 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -102,19 +106,21 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestWithName(t *testing.T) {
+// TestWords: a frame is called what `clew stack` calls it, with a mark if it is uncertain.
+func TestWords(t *testing.T) {
 	known := api.Location{Function: &api.Function{Name_: "main.f"}}
 	for want, c := range map[string]struct {
 		loc api.Location
 		f   unwind.Frame
 	}{
-		"main.f":                             {known, unwind.Frame{Trust: unwind.TrustCFI, Function: "other"}},
+		"main.f":                             {known, unwind.Frame{Trust: unwind.TrustCFI, Image: ""}},
+		"ns::f":                              {known, unwind.Frame{Trust: unwind.TrustCFI, Function: "int ns::f<int>(int)", Image: "/bin/f"}},
 		"main.f [by frame pointer]":          {known, unwind.Frame{Trust: unwind.TrustFramePointer}},
 		"f [scanned: may be wrong]":          {api.Location{}, unwind.Frame{Trust: unwind.TrustScan, Function: "f"}},
 		"libc.so+0x10 [by frame pointer]":    {api.Location{}, unwind.Frame{Trust: unwind.TrustFramePointer, Image: "/lib/libc.so", Offset: 0x10}},
 		"(nil func) [scanned: may be wrong]": {api.Location{}, unwind.Frame{Trust: unwind.TrustScan}},
 	} {
-		got := withName(c.loc, &c.f)
+		got := marked(fake().inWords(c.loc, &c.f), c.f.Trust)
 		if want[0] == '(' { // Delve's word for no name
 			if got.Function == nil || got.Function.Name_ == "" {
 				t.Errorf("%+v", got)
@@ -125,7 +131,7 @@ func TestWithName(t *testing.T) {
 			t.Errorf("%q, want %q", got.Function.Name(), want)
 		}
 	}
-	if got := withName(api.Location{}, &unwind.Frame{Trust: unwind.TrustCFI}); got.Function != nil {
+	if got := fake().inWords(api.Location{}, &unwind.Frame{Trust: unwind.TrustCFI}); got.Function != nil {
 		t.Errorf("a name from nowhere: %q", got.Function.Name())
 	}
 	if known.Function.Name_ != "main.f" {
@@ -151,7 +157,7 @@ func TestUserLocation(t *testing.T) {
 	} {
 		s := &stop.Stack{}
 		s.Frames = c.frames
-		got := userLocation(s, otherwise)
+		got := fake().userLocation(s, otherwise)
 		if c.want == "" && got.PC != 1 || c.want != "" && (got.Function.Name() != c.want || got.Line != 3) {
 			t.Errorf("%+v, want %q", got, c.want)
 		}

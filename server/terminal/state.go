@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-delve/delve/service"
@@ -27,11 +28,12 @@ func (s *server) state(arg rpc2.StateIn, cb service.RPCCallback) {
 	}})
 }
 
-// improve names functions that Delve cannot name, and corrects what Delve derives
-// from its stacks by the assembled ones. The caller holds the gate.
+// improve describes code that is not Go's, and corrects what Delve derives from its
+// stacks by the assembled ones. The caller holds the gate.
 func (s *server) improve(state *api.DebuggerState) {
 	for _, th := range state.Threads {
-		s.nameFunction(th)
+		loc := s.describe(api.Location{PC: th.PC, File: th.File, Line: th.Line, Function: th.Function}, unwind.KindInstruction)
+		th.File, th.Line, th.Function = loc.File, loc.Line, loc.Function
 		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
 			s.improveStack(state, th)
 		}
@@ -41,19 +43,17 @@ func (s *server) improve(state *api.DebuggerState) {
 	}
 }
 
-// nameFunction names a thread's function if Delve cannot.
-func (s *server) nameFunction(th *api.Thread) {
-	if th.Function != nil || th.PC == 0 {
-		return
+// describe returns the place of an instruction, or the caller's at a return address,
+// in clew's words if the code is not Go's.
+func (s *server) describe(loc api.Location, kind unwind.PCKind) api.Location {
+	if loc.PC == 0 {
+		return loc
 	}
-	name, err := s.stacks.Function(th.PC)
-	if err != nil || name == "" {
-		return
+	f, err := s.stacks.Frame(unwind.Code(loc.PC, kind))
+	if err != nil || f == nil || s.nameOf(f) == "" {
+		return loc
 	}
-	th.Function = &api.Function{Name_: plain(name)}
-	if th.File == "" {
-		th.File, th.Line = unknownFile, unknownLine // or the terminal shows no function
-	}
+	return s.inWords(loc, f)
 }
 
 // improveStack puts the assembled stack into a breakpoint's information.
@@ -82,8 +82,8 @@ func (s *server) placeAll(goroutines []*api.Goroutine) {
 	}
 }
 
-// place corrects a goroutine's location in the user's code. Delve takes that
-// from its own stack, where it may be past code that Delve cannot unwind: a frame
+// place corrects a goroutine's location in the user's code, and the words for native
+// code. Delve takes that location from its own stack, where it may be past code that Delve cannot unwind: a frame
 // that the assembled stack does not have. Only a goroutine on a thread can be in
 // such code.
 func (s *server) place(g *api.Goroutine) {
@@ -97,12 +97,14 @@ func (s *server) place(g *api.Goroutine) {
 	if stack, err = s.stacks.Whole(g.ID, userDepth); err != nil {
 		return
 	}
-	for i := range stack.Frames {
-		if f := &stack.Frames[i]; f.PC.Raw() == g.UserCurrentLoc.PC {
-			return
-		}
+	if !slices.ContainsFunc(stack.Frames, func(f unwind.Frame) bool { return f.PC.Raw() == g.UserCurrentLoc.PC }) {
+		g.UserCurrentLoc = s.userLocation(stack, g.CurrentLoc)
 	}
-	g.UserCurrentLoc = userLocation(stack, g.CurrentLoc)
+	kind := unwind.KindReturn
+	if g.UserCurrentLoc.PC == g.CurrentLoc.PC {
+		kind = unwind.KindInstruction
+	}
+	g.UserCurrentLoc, g.CurrentLoc = s.describe(g.UserCurrentLoc, kind), s.describe(g.CurrentLoc, unwind.KindInstruction)
 }
 
 // userDepth is the number of frames in which Delve searches the user's code.
@@ -110,7 +112,7 @@ const userDepth = 30
 
 // userLocation returns the innermost frame outside the runtime's packages, which it
 // tells by names as Delve does; otherwise is for a stack without one.
-func userLocation(stack *stop.Stack, otherwise api.Location) api.Location {
+func (s *server) userLocation(stack *stop.Stack, otherwise api.Location) api.Location {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
 		if f.Trust <= unwind.TrustScan {
@@ -120,9 +122,7 @@ func userLocation(stack *stop.Stack, otherwise api.Location) api.Location {
 		if !ok || pkg == "runtime" || pkg == "iter" || strings.HasPrefix(pkg, "internal/") || strings.HasPrefix(pkg, "runtime/internal") {
 			continue
 		}
-		loc := api.Location{PC: f.PC.Raw(), Function: &api.Function{Name_: plain(f.Function)}}
-		loc.File, loc.Line = placeOf(f)
-		return loc
+		return s.inWords(api.Location{PC: f.PC.Raw()}, f)
 	}
 	return otherwise
 }

@@ -25,10 +25,13 @@ const (
 // Equations writes the rule's values.
 func (r *Rule) Equations() Equations {
 	var eq Equations
-	eq.CFA, eq.RA, eq.FP = r.three()
+	text := func(v *Value, add int64, same string) string { return string(r.write(nil, v, add, same)) }
+	if eq.CFA, eq.RA, eq.FP = undefined, undefined, undefined; !r.outermost() {
+		eq.CFA, eq.RA, eq.FP = text(&r.CFA, r.Add, undefined), text(&r.RA, 0, r.link()), text(&r.FP, 0, unchanged)
+	}
 	for i := range r.Saved {
 		if s := &r.Saved[i]; s.Register != r.Arch.SP() {
-			eq.Saved = append(eq.Saved, Equation{r.Arch.RegisterName(s.Register), r.text(&s.Value, unchanged)})
+			eq.Saved = append(eq.Saved, Equation{r.Arch.RegisterName(s.Register), text(&s.Value, 0, unchanged)})
 		}
 	}
 	return eq
@@ -37,56 +40,61 @@ func (r *Rule) Equations() Equations {
 // String writes CFA, return address and frame pointer as [unwind.Step] has them:
 // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]".
 func (r *Rule) String() string {
-	cfa, ra, fp := r.three()
-	return "cfa=" + cfa + "; ra=" + ra + "; fp=" + fp
+	if r.outermost() {
+		return "cfa=undefined; ra=undefined; fp=undefined"
+	}
+	var buf [80]byte
+	out := r.write(append(buf[:0], "cfa="...), &r.CFA, r.Add, undefined)
+	out = r.write(append(out, "; ra="...), &r.RA, 0, r.link())
+	out = r.write(append(out, "; fp="...), &r.FP, 0, unchanged)
+	return string(out)
 }
 
-func (r *Rule) three() (cfa, ra, fp string) {
-	if r.RA.From == Undefined && r.CFA.From == Lost { // an outermost frame
-		return undefined, undefined, undefined
-	}
-	link := undefined
+// outermost: there is no caller.
+func (r *Rule) outermost() bool { return r.RA.From == Undefined && r.CFA.From == Lost }
+
+// link is the notation of a return address that is in the link register.
+func (r *Rule) link() string {
 	if lr := r.Arch.LR(); lr != unwind.NoRegister {
-		link = r.Arch.RegisterName(lr)
+		return r.Arch.RegisterName(lr)
 	}
-	cfa = r.text(&r.CFA, undefined)
-	if r.CFA.Deref && r.Add != 0 {
-		cfa = sum(cfa, r.Add)
-	}
-	return cfa, r.text(&r.RA, link), r.text(&r.FP, unchanged)
+	return undefined
 }
 
-// text writes a value; same stands for a register that keeps its value.
-func (r *Rule) text(v *Value, same string) string {
-	var s string
+// write appends a value; same stands for a register that keeps its value. add is
+// added to the word that was read.
+func (r *Rule) write(out []byte, v *Value, add int64, same string) []byte {
+	if v.Deref && v.From >= CFA {
+		out = append(out, '[')
+	}
 	switch v.From {
 	case Same:
-		return same
+		return append(out, same...)
 	case CFA:
-		s = sum("cfa", v.Offset)
+		out = sum(append(out, "cfa"...), v.Offset)
 	case Register:
-		s = sum(r.Arch.RegisterName(v.Register), v.Offset)
+		out = sum(append(out, r.Arch.RegisterName(v.Register)...), v.Offset)
 	case Expression:
-		s = "expr:"
+		out = append(out, "expr:"...)
 		if v.Expr != nil {
-			s += v.Expr.String()
+			out = append(out, v.Expr.String()...)
 		}
 	default:
-		return undefined
+		return append(out, undefined...)
 	}
 	if v.Deref {
-		return "[" + s + "]"
+		return sum(append(out, ']'), add)
 	}
-	return s
+	return out
 }
 
-// sum writes a base and an offset: "cfa", "cfa-8", "cfa+8".
-func sum(base string, off int64) string {
-	switch {
-	case off == 0:
-		return base
-	case off > 0:
-		return base + "+" + strconv.FormatInt(off, 10)
+// sum appends an offset to a base: "cfa", "cfa-8", "cfa+8".
+func sum(out []byte, off int64) []byte {
+	if off > 0 {
+		out = append(out, '+')
 	}
-	return base + strconv.FormatInt(off, 10)
+	if off != 0 {
+		out = strconv.AppendInt(out, off, 10)
+	}
+	return out
 }

@@ -45,9 +45,9 @@ func (im *image) simulate(r *result, t *table.Table) error {
 					r.unknown++
 					continue
 				}
-				row, sure, _ := simulate.At(im.arch, code, uint64(f[0]), ra)
+				row, _ := simulate.At(im.arch, simulate.Stopped, code, uint64(f[0]), ra)
 				switch {
-				case row == nil || !sure:
+				case row == nil || !row.Sure:
 					r.unknown++
 				case encoded.Equal(&row.Rule):
 					r.same++

@@ -21,27 +21,18 @@ type Call struct {
 }
 
 // forms are the lengths that calls can have, by architecture, the direct form
-// first.
-var (
-	amd64Forms = []int{5, 2, 3, 4, 6, 7}
-	arm64Forms = []int{4}
-)
+// first. Only these architectures are decoded.
+var forms = map[unwind.Arch][]int{unwind.AMD64: {5, 2, 3, 4, 6, 7}, unwind.ARM64: {4}}
 
 // Before returns the calls that the bytes before end can be: code holds original
 // bytes, the last of which lies at end-1. On amd64 there may be more than one,
 // since instructions have no marked beginning; none means that end is no return
-// address.
-func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call) {
-	forms := amd64Forms
-	switch arch {
-	case unwind.AMD64:
-	case unwind.ARM64:
-		forms = arm64Forms
-	default:
-		return nil
-	}
+// address. known is false on an architecture whose calls are not decoded: then
+// nothing is known of end (R17).
+func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call, known bool) {
+	lengths, known := forms[arch]
 	var d prologue.Decoder
-	for _, n := range forms {
+	for _, n := range lengths {
 		if n > len(code) || end < uint64(n) {
 			continue
 		}
@@ -58,7 +49,7 @@ func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call) {
 			calls = append(calls, Call{Pointer: in.Pointer})
 		}
 	}
-	return calls
+	return calls, known
 }
 
 func decode(d *prologue.Decoder, arch unwind.Arch, src []byte, addr uint64) prologue.Insn {

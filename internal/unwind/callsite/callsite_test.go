@@ -55,7 +55,7 @@ func TestBefore(t *testing.T) {
 		{"call rel32 and call *%rax", "e8 0001ffd0", []Call{{Direct: true, Target: ^uint64(0x2ec0_eeff)}, {}}},
 	} {
 		code := unhex(t, c.code)
-		got := Before(unwind.AMD64, code, base)
+		got, _ := Before(unwind.AMD64, code, base)
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %+v, want %+v", c.text, got, c.want)
 			continue
@@ -81,13 +81,25 @@ func TestBefore(t *testing.T) {
 		{"ret", 0xd65f03c0, nil},
 		{"nop", 0xd503201f, nil},
 	} {
-		got := Before(unwind.ARM64, binary.LittleEndian.AppendUint32(nil, c.word), base)
+		got, _ := Before(unwind.ARM64, binary.LittleEndian.AppendUint32(nil, c.word), base)
 		if len(got) != len(c.want) || len(got) > 0 && got[0] != c.want[0] {
 			t.Errorf("%s: %+v, want %+v", c.text, got, c.want)
 		}
 	}
-	if got := Before(unwind.S390X, unhex(t, "e800010000"), base); got != nil {
-		t.Errorf("s390x: %+v", got)
+}
+
+// TestArchitectures: what is not decoded is not known, and not refused (R17).
+func TestArchitectures(t *testing.T) {
+	for _, arch := range []unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.I386, unwind.ARM, unwind.S390X} {
+		decoded := arch == unwind.AMD64 || arch == unwind.ARM64
+		none := make([]byte, Longest) // no call on any
+		if calls, known := Before(arch, none, base); len(calls) != 0 || known != decoded {
+			t.Errorf("%v: %+v, %v", arch, calls, known)
+		}
+		tr := Tracer{Arch: arch, Source: &program{code: unhex(t, "c0035fd6 c3")}, Budget: 100}
+		if got, err := tr.Reaches(base, instruction(0)); err != nil || (got == Reached) != decoded {
+			t.Errorf("%v: %d, %v", arch, got, err)
+		}
 	}
 }
 
@@ -247,7 +259,8 @@ func FuzzReaches(f *testing.F) {
 		if ret {
 			place = behind(to)
 		}
-		for _, call := range Before(tr.Arch, code, base+uint64(len(code))) {
+		calls, _ := Before(tr.Arch, code, base+uint64(len(code)))
+		for _, call := range calls {
 			if _, _, err := tr.Leads(call, place); err != nil {
 				t.Fatal(err)
 			}

@@ -51,8 +51,12 @@ type Tracer struct {
 // having returned: at that instruction, or, if to is a return address, in the
 // call before it. Calls are passed by, jumps are followed, those through a
 // pointer at a fixed address (a stub for a dynamically linked function, a tail
-// call) as the pointer is now.
+// call) as the pointer is now. The answer is Unknown on an architecture that is
+// not decoded (R17).
 func (t *Tracer) Reaches(from uint64, to unwind.CodeAddr) (Answer, error) {
+	if _, decoded := forms[t.Arch]; !decoded {
+		return Unknown, nil
+	}
 	seen := make(map[uint64]struct{})
 	work := []uint64{from}
 	complete := true

@@ -38,9 +38,9 @@ func TestEveryInstruction(t *testing.T) {
 		{10, memory(rbx, ra), "cfa=rsp+16; ra=[cfa-8]; fp=unchanged", false},
 		{11, memory(ra), "cfa=rsp+8; ra=[cfa-8]; fp=unchanged", false},
 	} {
-		row, sure, why := At(unwind.AMD64, function, start, start+c.offset)
-		if row == nil || !sure || row.Body != c.body || row.String() != c.rule {
-			t.Errorf("at %d: %v, %v, %s; want %s", c.offset, row, sure, why, c.rule)
+		row, why := At(unwind.AMD64, Stopped, function, start, start+c.offset)
+		if row == nil || !row.Sure || row.Body != c.body || row.String() != c.rule {
+			t.Errorf("at %d: %v, %s; want %s", c.offset, row, why, c.rule)
 			continue
 		}
 		var regs unwind.Registers
@@ -72,7 +72,7 @@ func TestEveryInstruction(t *testing.T) {
 			t.Errorf("at %d, without registers: %v", c.offset, err)
 		}
 	}
-	if row, _, why := At(unwind.S390X, function, start, start); row != nil || why == "" {
+	if row, why := At(unwind.S390X, Stopped, function, start, start); row != nil || why == "" {
 		t.Errorf("s390x: %v, %q", row, why)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -22,19 +23,27 @@ const (
 // Config is what launch and attach requests say, as far as clew needs it.
 type Config struct {
 	mu         sync.Mutex
-	depth      int // frames where the client names no number
-	annotate   Annotate
+	shown      Shown
 	strategies StrategyConfig
 	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
 	core       string      // the core file, "" for none, and
 	executable string      // what it is of
 }
 
+// Shown says how stacks are shown.
+type Shown struct {
+	Depth    int // frames where the client names no number
+	Annotate Annotate
+	Names    names.Style // in rows
+}
+
 // DefaultDepth is Delve's stackTraceDepth.
 const DefaultDepth = 50
 
 // DefaultConfig is the configuration without any.
-func DefaultConfig() Config { return Config{depth: DefaultDepth, annotate: AnnotateLabels} }
+func DefaultConfig() Config {
+	return Config{shown: Shown{DefaultDepth, AnnotateLabels, names.StyleShort}}
+}
 
 // LaunchArguments are the attributes of launch and attach requests.
 type LaunchArguments struct {
@@ -58,6 +67,7 @@ type substitution struct {
 type ClewArguments struct {
 	Strategies []string                `json:"strategies"`
 	Annotate   Annotate                `json:"annotate"`
+	Names      names.Style             `json:"names"`
 	Plugins    []pluginhost.ThirdParty `json:"plugins"`
 }
 
@@ -70,10 +80,13 @@ func (c *Config) Set(args *LaunchArguments) {
 		c.core, c.executable = args.CoreFilePath, args.Program
 	}
 	if args.StackTraceDepth > 0 {
-		c.depth = args.StackTraceDepth
+		c.shown.Depth = args.StackTraceDepth
 	}
 	if args.Clew.Annotate != "" {
-		c.annotate = args.Clew.Annotate
+		c.shown.Annotate = args.Clew.Annotate
+	}
+	if args.Clew.Names != "" {
+		c.shown.Names = args.Clew.Names
 	}
 	if len(args.Clew.Strategies) > 0 {
 		c.strategies.Names = args.Clew.Strategies
@@ -97,10 +110,10 @@ func (c *Config) CoreFile() (core, executable string) {
 }
 
 // Get returns how stacks are shown.
-func (c *Config) Get() (depth int, annotate Annotate) {
+func (c *Config) Get() Shown {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.depth, c.annotate
+	return c.shown
 }
 
 // Wishes says which strategies the session wants.
@@ -137,7 +150,7 @@ func (c *Config) Learn(command string) (changed bool) {
 	if n, err := strconv.Atoi(found[1]); err == nil && n > 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.depth = n
+		c.shown.Depth = n
 	}
 	return false
 }

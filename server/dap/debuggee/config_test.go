@@ -16,7 +16,7 @@ func TestConfigLearns(t *testing.T) {
 			t.Errorf("%s: changed is not %v", command, changed)
 		}
 	}
-	if depth, _ := c.Get(); depth != 12 || c.ClientPath("/debugger/x.go") != "/client/x.go" {
+	if depth := c.Get().Depth; depth != 12 || c.ClientPath("/debugger/x.go") != "/client/x.go" {
 		t.Errorf("depth %d, %s", depth, c.ClientPath("/debugger/x.go"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -100,8 +101,8 @@ func TestFramesIn(t *testing.T) {
 	}
 }
 
-// TestWordsOfNativeFrames: where the compiler describes code that is not Go's, the name and
-// place are clew's; else they are Delve's, byte by byte.
+// TestWordsOfNativeFrames: code that is not Go's has clew's words; that of Go has Delve's,
+// byte by byte.
 func TestWordsOfNativeFrames(t *testing.T) {
 	config := debuggee.DefaultConfig()
 	s := &Stacks{session: session{program: &debuggee.Program{Options: debuggee.Options{Config: &config}}}}
@@ -109,18 +110,19 @@ func TestWordsOfNativeFrames(t *testing.T) {
 	for _, c := range []struct {
 		is, function, file string
 		line               int
-		described          bool
+		style              names.Style
 		want               string
 	}{
-		{"Go's", "pick<int>(int)", "/src/t.cc", 12, false, delves},
-		{"the same", "pick", "/src/t.cc", 9, true, delves},
-		{"another name", "pick<int>(int)", "/src/t.cc", 9, true, strings.Replace(delves, `"pick"`, `"pick\u003cint\u003e(int)"`, 1)},
-		{"another line", "pick", "/src/t.cc", 12, true, `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":12,"column":0,"instructionPointerReference":"0x42"}`},
-		{"another file", "ns::pick()", "/src/u.h", 9, true, `{"id":1003,"name":"ns::pick()","source":{"name":"u.h","path":"/src/u.h"},"line":9,"column":0,"instructionPointerReference":"0x42"}`},
+		{"Go's", "pick<int>(int)", "/src/t.cc", 12, names.StyleFull, delves},
+		{"nameless", "", "", 0, names.StyleFull, delves},
+		{"the same", "pick", "/src/t.cc", 9, names.StyleFull, delves},
+		{"short", "int pick<int>(int)", "/src/t.cc", 9, names.StyleShort, delves},
+		{"another name", "pick<int>(int)", "/src/t.cc", 9, names.StyleFull, strings.Replace(delves, `"pick"`, `"pick\u003cint\u003e(int)"`, 1)},
+		{"another line", "pick", "/src/t.cc", 12, names.StyleFull, `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":12,"column":0,"instructionPointerReference":"0x42"}`},
+		{"another file", "ns::pick()", "/src/u.h", 9, names.StyleFull, `{"id":1003,"name":"ns::pick()","source":{"name":"u.h","path":"/src/u.h"},"line":9,"column":0,"instructionPointerReference":"0x42"}`},
 	} {
-		f := unwind.Frame{PC: unwind.Code(0x42, unwind.KindInstruction), Trust: unwind.TrustCFI, Function: c.function, File: c.file, Line: c.line, Described: c.described}
-		a := &assembled{stack: unwind.Stack{Frames: []unwind.Frame{f}, Stop: unwind.End}}
-		got, err := s.improve(delveFrame{raw: []byte(delves), id: 1003, pc: 0x42}, a, 0, debuggee.AnnotateLabels)
+		f := unwind.Frame{PC: unwind.Code(0x42, unwind.KindInstruction), Trust: unwind.TrustCFI, Function: c.function, File: c.file, Line: c.line}
+		got, err := s.inWords(delveFrame{raw: []byte(delves), id: 1003, pc: 0x42}, &f, c.is == "Go's", c.style, "")
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v\nwant %s", c.is, got, err, c.want)
 		}

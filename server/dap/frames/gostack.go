@@ -59,7 +59,7 @@ func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
 // answerGoStack answers with Delve's own page where the stack is Go's only. It
 // changes the answer in place: the total is exact once the end was reached.
 func (s *Stacks) answerGoStack(ctx context.Context, v *view, want Page, answer *dapwire.Message) (done bool, err error) {
-	depth, _ := s.program.Config.Get()
+	depth := s.program.Config.Get().Depth
 	levels := want.Levels
 	if levels <= 0 {
 		levels = depth

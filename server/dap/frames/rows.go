@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -68,9 +69,8 @@ func evidence(f *unwind.Frame) string {
 	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
 }
 
-// frame gives a row in JSON. A frame that Delve knows is Delve's, with what it
-// does not know added.
-func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, annotate debuggee.Annotate) (json.RawMessage, error) {
+// frame writes a row as JSON. A frame that Delve knows is Delve's, in clew's words.
+func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Shown) (json.RawMessage, error) {
 	if r.label != "" {
 		id := a.labels[r.frame]
 		if id == 0 {
@@ -83,14 +83,14 @@ func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, annotate de
 		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
 	}
 	f := &a.stack.Frames[r.frame]
+	remark := a.remark(r.frame, shown.Annotate)
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
 			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
-			return s.improve(known, a, r.frame, annotate)
+			return s.inWords(known, f, v.IsGo(f), shown.Names, remark)
 		}
 	}
-	shown := s.describe(f)
-	shown.Name += a.remark(r.frame, annotate)
+	described := s.describe(f, shown.Names)
 	id := a.ids[r.frame]
 	if id == 0 {
 		var err error
@@ -99,13 +99,14 @@ func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, annotate de
 		}
 		a.ids[r.frame] = id
 	}
-	shown.Id = id
-	return json.Marshal(shown)
+	described.Id = id
+	described.Name += remark
+	return json.Marshal(described)
 }
 
-// describe gives a frame's name, place and address.
-func (s *Stacks) describe(f *unwind.Frame) dap.StackFrame {
-	out := dap.StackFrame{Name: frameName(f), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
+// describe returns a frame's name, place and address.
+func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
+	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
 	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
 		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
 	}
@@ -117,12 +118,9 @@ func (s *Stacks) describe(f *unwind.Frame) dap.StackFrame {
 
 // frameName is a frame's function as Delve names it, without the path of its
 // package, else the image and offset.
-func frameName(f *unwind.Frame) string {
-	switch {
-	case f.Function != "":
-		return shortName(f.Function)
-	case f.Image != "":
-		return fmt.Sprintf("%s+%#x", filepath.Base(f.Image), f.Offset)
+func frameName(f *unwind.Frame, style names.Style) string {
+	if name := style.Frame(f); name != "" {
+		return shortName(name)
 	}
 	return fmt.Sprintf("%#x", f.PC.Raw())
 }
@@ -156,34 +154,28 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	return s
 }
 
-// improve returns a frame of Delve's, with clew's name and place where Delve has none, or
-// where the compiler describes code that is not Go's: `clew stack` shows the same words.
-func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debuggee.Annotate) (json.RawMessage, error) {
-	f := &a.stack.Frames[i]
-	remark := a.remark(i, annotate)
-	unnamed := known.isNamed(unknownName) && (f.Function != "" || f.Image != "")
-	sameName, samePlace := s.sameWords(known, f)
-	if unnamed || !samePlace {
-		shown := s.describe(f)
-		shown.Id = int(known.id)
-		shown.Name += remark
-		return json.Marshal(shown)
+// inWords returns a frame of Delve's in the words of `clew stack`. For Go code they are
+// Delve's own.
+func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style names.Style, remark string) (json.RawMessage, error) {
+	if names.StyleFull.Frame(f) != "" && (!isGo || known.isNamed(unknownName)) {
+		if described := s.describe(f, style); !known.agrees(&described) {
+			described.Id = int(known.id)
+			described.Name += remark
+			return json.Marshal(described)
+		}
 	}
-	if sameName && remark == "" && weaknessOf(f.Trust) < 2 {
+	doubtful := weaknessOf(f.Trust) > 1
+	if remark == "" && !doubtful {
 		return known.raw, nil
 	}
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {
 		return nil, err
 	}
-	if weaknessOf(f.Trust) > 1 {
+	if doubtful {
 		o.Set("presentationHint", []byte(`"subtle"`))
 	}
-	shown := o.Text("name")
-	if !sameName {
-		shown = frameName(f)
-	}
-	name, err := json.Marshal(shown + remark)
+	name, err := json.Marshal(o.Text("name") + remark)
 	if err != nil {
 		return nil, err
 	}
@@ -191,21 +183,19 @@ func (s *Stacks) improve(known delveFrame, a *assembled, i int, annotate debugge
 	return o.Bytes(), nil
 }
 
-// sameWords says whether Delve has a frame's name, and its place, as clew has them. Of Go's
-// code it has them from the same tables.
-func (s *Stacks) sameWords(known delveFrame, f *unwind.Frame) (name, place bool) {
-	if !f.Described {
-		return true, true
-	}
+// agrees reports whether Delve has a frame's name and place as clew has them.
+func (f *delveFrame) agrees(described *dap.StackFrame) bool {
 	var shown dap.StackFrame
-	if json.Unmarshal(known.raw, &shown) != nil {
-		return false, false
+	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line {
+		return false
 	}
-	path := ""
-	if shown.Source != nil {
-		path = shown.Source.Path
+	path := func(s *dap.Source) string {
+		if s == nil {
+			return ""
+		}
+		return s.Path
 	}
-	return shown.Name == frameName(f), shown.Line == f.Line && path == s.program.Config.ClientPath(f.File)
+	return path(shown.Source) == path(described.Source)
 }
 
 // unknownName is Delve's name for a function that it does not know.

@@ -40,7 +40,7 @@ func (s *Stacks) viewOf(at *debuggee.View) *view {
 func (s *Stacks) framesOf(want Page) int {
 	levels := want.Levels
 	if levels <= 0 {
-		levels, _ = s.program.Config.Get()
+		levels = s.program.Config.Get().Depth
 	}
 	start := max(want.StartFrame, 0)
 	if start >= MaxRows || levels > MaxRows-start {

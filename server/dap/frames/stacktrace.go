@@ -93,7 +93,7 @@ func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Pag
 
 // stackPage returns the rows that a request asks for, as the body of a response.
 func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, error) {
-	depth, annotate := s.program.Config.Get()
+	shown := s.program.Config.Get()
 	start, last := max(want.StartFrame, 0), s.framesOf(want)
 	th, delveID, known, err := v.Resolve(want.ThreadID)
 	if err != nil {
@@ -103,10 +103,10 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	rows := a.rows(annotate)
+	rows := a.rows(shown.Annotate)
 	total := len(rows)
 	if a.stack.DepthLimited {
-		total += depth
+		total += shown.Depth
 	}
 	if start >= len(rows) {
 		return stackBody(nil, total), nil
@@ -117,7 +117,7 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 	}
 	frames := make([]json.RawMessage, len(rows))
 	for i := range rows {
-		if frames[i], err = s.frame(v, a, delveID, &rows[i], annotate); err != nil {
+		if frames[i], err = s.frame(v, a, delveID, &rows[i], shown); err != nil {
 			return nil, err
 		}
 	}

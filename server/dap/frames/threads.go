@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -47,7 +48,7 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
 	none := dummy(body.Threads)
 	var added []dap.Thread
 	err = ts.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) (err error) {
-		added, err = listing{v}.unlisted(none, ts.alias.Stopped.Load())
+		added, err = listing{v, ts.program.Config.Get().Names}.unlisted(none, ts.alias.Stopped.Load())
 		return err
 	})
 	if err != nil || len(added) == 0 {
@@ -72,7 +73,10 @@ func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
 }
 
 // listing lists the threads of a stop.
-type listing struct{ *debuggee.View }
+type listing struct {
+	*debuggee.View
+	names names.Style
+}
 
 // unlisted are the threads that Delve does not list; with none set it lists no
 // goroutine either. named is the thread that the stop has named, 0 for none.
@@ -143,7 +147,7 @@ func (v listing) standsIn(th *delve.Thread) string {
 		return ""
 	}
 	f := v.Frame(unwind.Code(pc, th.FirstPC))
-	return " " + frameName(&f)
+	return " " + frameName(&f, v.names)
 }
 
 // dummy says that Delve knows of no goroutine, and names one to have any: before

@@ -10,8 +10,10 @@
 // [Recognise] goes by the contents, in this order:
 //
 //  1. The first character that is no white space is a brace: Swift's envelope, or
-//     this package's own JSON where an object has the fields wordSize and frames. An
-//     information byte cannot be one, nor white space. 1f 8b begins a profile.
+//     clew's own JSON. That is this package's where an object has the fields wordSize
+//     and frames, that of clew stack where it has stacks, a snapshot where it has
+//     threads and memory. An information byte cannot be one, nor white space. 1f 8b
+//     begins a profile.
 //  2. Both are tried on the whole data. If only one of them can be read without
 //     an error to exactly the last byte, it is the one. Example: the CIF 02 00 00
 //     (no platform, no images) is also the CBF "end" and a byte too many.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/names"
 )
 
 // Document is a backtrace, an image map, or both, read as far as possible.
@@ -32,6 +33,8 @@ type Document struct {
 	Err *Error
 	// Trailing is the number of bytes that follow the backtrace's end.
 	Trailing int
+	// Names says how WriteText shows names of functions.
+	Names names.Style
 }
 
 // Error is a fault of data, and its place.

@@ -35,6 +35,11 @@ type form struct {
 	Error        *problem        `json:"error"`
 	Platform     string          `json:"platform"`
 	Images       json.RawMessage `json:"images"`
+
+	// Of stacks, and of snapshots.
+	Stacks  json.RawMessage `json:"stacks"`
+	Threads json.RawMessage `json:"threads"`
+	Memory  json.RawMessage `json:"memory"`
 }
 
 // Parse yields the documents in a sequence of JSON objects, as [Document.WriteJSON]

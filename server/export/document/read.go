@@ -135,7 +135,7 @@ func tryImages(data []byte, opts imagemap.DecodeOptions) int {
 	return len(data)
 }
 
-// readObjects reads a sequence of JSON objects: envelopes, and what decode writes.
+// readObjects reads a sequence of JSON objects: envelopes, and clew's own.
 func readObjects(data []byte, format Format, o Options, yield func(*Document) bool) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	for {
@@ -151,8 +151,10 @@ func readObjects(data []byte, format Format, o Options, yield func(*Document) bo
 			yield(&Document{Format: format, Err: syntaxError(err, int64(len(data)))})
 			return
 		}
-		if !yield(readObject(text, start, format, o)) {
-			return
+		for _, d := range readObject(text, start, format, o) {
+			if !yield(d) {
+				return
+			}
 		}
 	}
 }
@@ -171,28 +173,45 @@ func syntaxError(err error, length int64) *Error {
 	return &Error{Offset: offset, Err: err}
 }
 
-// readObject reads an envelope, or a document's own form, which has a field that no
+// readObject reads an envelope, or one of clew's own forms, which have fields that no
 // envelope has.
-func readObject(text []byte, start int64, format Format, o Options) *Document {
+func readObject(text []byte, start int64, format Format, o Options) []*Document {
 	var f form
-	err := json.Unmarshal(text, &f)
-	own := f.WordSize != nil && f.Frames != nil
-	if format == Swift && (!own || o.Format == Swift) {
-		return readEnvelope(text, start, o)
+	err := typeError(json.Unmarshal(text, &f))
+	if o.Format == Swift || format == Swift && !f.own() {
+		return []*Document{readEnvelope(text, start, o)}
 	}
-	var d *Document
-	if err = typeError(err); err == nil {
+	var all []*Document
+	switch {
+	case err != nil:
+	case f.isAnswer():
+		all, err = f.readAnswer(text)
+	case f.isSnapshot():
+		all, err = readSnapshot(text)
+	default:
+		var d *Document
 		d, err = f.document()
+		all = []*Document{d}
 	}
 	if err != nil {
-		return &Document{Format: JSON, Err: &Error{Offset: start, Err: err}}
+		return []*Document{{Format: JSON, Err: &Error{Offset: start, Err: err}}}
 	}
-	d.Format = JSON
-	if o.Images != nil && d.Images == nil {
-		d.addImages(o.Images, "")
+	for _, d := range all {
+		d.Format = JSON
+		if o.Images != nil && d.Images == nil {
+			d.addImages(o.Images, "")
+		}
 	}
-	return d
+	return all
 }
+
+// own says whether an object has fields that no envelope has.
+func (f *form) own() bool {
+	return f.WordSize != nil && f.Frames != nil || f.isAnswer() || f.isSnapshot()
+}
+
+func (f *form) isAnswer() bool   { return f.Stacks != nil }
+func (f *form) isSnapshot() bool { return f.Threads != nil && f.Memory != nil }
 
 func readEnvelope(text []byte, start int64, o Options) *Document {
 	d := &Document{Format: Swift}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/names"
 )
 
 // WriteText writes the document for people to read. Frames that repeat take one
@@ -79,7 +80,7 @@ func (d *Document) writeBacktrace(b *bufio.Writer) {
 func (d *Document) writeInlined(b *bufio.Writer, width, i int) {
 	calls := d.calls(i)
 	for _, c := range calls[:max(0, len(calls)-1)] {
-		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [inlined]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text())
+		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [inlined]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text(d.Names))
 	}
 }
 
@@ -89,14 +90,14 @@ func (d *Document) function(i int) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	return calls[len(calls)-1].text()
+	return calls[len(calls)-1].text(d.Names)
 }
 
 // text is a function and its place, behind two spaces.
-func (c Call) text() string {
+func (c Call) text(style names.Style) string {
 	name := "?"
 	if c.Function != "" {
-		name = export.Clean(c.Function)
+		name = export.Clean(style.Show(c.Function))
 	}
 	out := "  " + name
 	if c.File != "" {

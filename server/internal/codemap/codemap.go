@@ -33,6 +33,15 @@ type image struct {
 	err   error
 }
 
+// start is the image's lowest address, which offsets count from, as in image maps: a
+// program that is not position-independent has it elsewhere than its load bias.
+func (i *image) start() uint64 {
+	if i.file != nil {
+		return i.bias + i.file.Start()
+	}
+	return i.Base
+}
+
 // region is an executable range of an image.
 type region struct {
 	unwind.Range

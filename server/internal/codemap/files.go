@@ -26,7 +26,10 @@ type Files struct {
 	// Ask returns the debug file of a build that is not on this machine as a rule. It
 	// does not wait: while it is pending it may come for a later stop. Nil: nothing
 	// is asked.
-	Ask     func(buildID []byte) (path string, pending bool)
+	Ask func(buildID []byte) (path string, pending bool)
+	// Find opens the file of a snapshot's image by its build ID, wherever that is; one at
+	// the image's path counts where it fails. Nil: paths alone count.
+	Find    func(img *imagemap.Image) (*symbols.File, error)
 	known   map[fileKey]*known
 	waiting map[*symbols.File]bool // files whose debug file is pending
 }
@@ -147,12 +150,29 @@ func (f *Files) Offline(resolve func(path string) string, root string, memory io
 		if path == "" {
 			return openMemory(img, memory)
 		}
+		found, notFound := f.find(img)
+		if found != nil {
+			return found, nil
+		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return openMissing(img, path, memory)
+			file, err := openMissing(img, path, memory)
+			if err != nil && notFound != nil {
+				err = fmt.Errorf("%w; %w", err, notFound)
+			}
+			return file, err
 		}
 		return f.get(fileKey{path: path, buildID: string(img.BuildID), arch: f.Arch}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
 	}
+}
+
+// find opens an image's file by its build ID; nil where nothing is asked for it.
+func (f *Files) find(img *imagemap.Image) (*symbols.File, error) {
+	if f.Find == nil || len(img.BuildID) == 0 {
+		return nil, nil
+	}
+	key := fileKey{buildID: string(img.BuildID), arch: f.Arch}
+	return f.get(key, nil, func() (*symbols.File, error) { return f.Find(img) })
 }
 
 // locate finds the file at a path as a process sees it; where its root folder

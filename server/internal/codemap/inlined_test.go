@@ -70,7 +70,7 @@ func TestNameNative(t *testing.T) {
 		var got []words
 		for _, f := range stack.Frames {
 			got = append(got, words{f.Function, f.Line, f.Inlined, f.DelveFrame})
-			if !f.Described || f.File != source || f.Trust != unwind.TrustFramePointer || f.CFA != 0x1000 || f.Offset != pc {
+			if f.File != source || f.Trust != unwind.TrustFramePointer || f.CFA != 0x1000 || f.Offset != pc {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}

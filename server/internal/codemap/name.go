@@ -60,7 +60,7 @@ type call struct {
 // place sets the image that a frame lies in.
 func (n *naming) place(f *unwind.Frame) {
 	if n.image != nil {
-		f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.place
+		f.Image, f.Offset = n.image.Path, f.PC.Raw()-n.image.start()
 	}
 }
 
@@ -71,7 +71,7 @@ func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.nat
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
 	n.place(&f)
 	if !n.keeps(&f) && !f.Inlined {
-		f.Function, f.File, f.Line, f.Described = n.call.function, n.call.file, n.call.line, n.native
+		f.Function, f.File, f.Line = n.call.function, n.call.file, n.call.line
 	}
 	return f
 }
@@ -89,7 +89,7 @@ func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame
 	for _, c := range n.inlined {
 		in := f
 		in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
-		in.Function, in.File, in.Line, in.Described = c.function, c.file, c.line, n.native
+		in.Function, in.File, in.Line = c.function, c.file, c.line
 		if i := slices.IndexFunc(claimed, func(d unwind.Frame) bool { return d.Line == c.line && d.File == c.file }); i >= 0 {
 			in.DelveFrame = claimed[i].DelveFrame
 			claimed = claimed[i+1:]

@@ -72,6 +72,8 @@ const (
 	otherGo   = 0xc800_0000_0000
 	cStack    = 0x7ffd_0000_0000
 	imagePath = "/bin/program"
+	imageBase = 0x400000
+	imageEnd  = 0x510000
 )
 
 type code map[uint64]assembler.Function
@@ -102,6 +104,9 @@ func (c code) Complete(unwind.LookupAddr) bool { return true }
 func (c code) Name(s *unwind.Stack) {
 	for i := range s.Frames {
 		f := &s.Frames[i]
+		if pc := f.PC.Raw(); pc >= imageBase && pc < imageEnd {
+			f.Image, f.Offset = imagePath, pc-imageBase
+		}
 		if fn, ok := c.Function(f.PC.Lookup(unwind.AMD64)); ok && f.Function == "" {
 			f.Function, f.File, f.Line = fn.Name, "/src/program.go", 7
 		}
@@ -163,7 +168,7 @@ type view struct {
 func (v *view) EngineInput() *engine.Input { return &v.in }
 
 func (v *view) Images() *imagemap.ImageMap {
-	m, err := imagemap.New(imagemap.Word64, "", []imagemap.Image{{Base: 0x400000, EndOfText: 0x510000, Path: imagePath}})
+	m, err := imagemap.New(imagemap.Word64, "", []imagemap.Image{{Base: imageBase, EndOfText: imageEnd, Path: imagePath}})
 	if err != nil {
 		panic(err) // these are right
 	}

@@ -15,6 +15,7 @@ const (
 	atRanges
 	atOrigin
 	atSpecification
+	atSignature
 	atCallFile
 	atCallLine
 	atCallColumn
@@ -56,6 +57,7 @@ var slotOf = map[dwarf.Attr]slot{
 	dwarf.AttrRanges:           atRanges,
 	dwarf.AttrAbstractOrigin:   atOrigin,
 	dwarf.AttrSpecification:    atSpecification,
+	dwarf.AttrSignature:        atSignature,
 	dwarf.AttrCallFile:         atCallFile,
 	dwarf.AttrCallLine:         atCallLine,
 	dwarf.AttrCallColumn:       atCallColumn,

@@ -194,7 +194,7 @@ func (u *unit) calls(addr uint64) (calls []Call, err error) {
 // call returns the call of the function at an entry, with a place in it.
 func (u *unit) call(off uint64, at Call, inlined bool) Call {
 	n := u.namesOf(off)
-	at.Linkage, at.Name, at.Inlined, at.Function = n.linkage, n.name, inlined, true
+	at.Linkage, at.Name, at.Scope, at.Inlined, at.Function = n.linkage, n.name, n.scope, inlined, true
 	return at
 }
 

@@ -200,6 +200,59 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// scoped is a unit of C++ with one function, f, which is declared in class C in another
+// function, which is declared at the offset of in the unit. There is a function top.
+func scoped(top string, of byte) parts {
+	abbrev := []byte{
+		1, 0x11, 1, 0x13, 0x0b, 0x11, 0x01, 0x12, 0x06, 0, 0, // unit: language, low_pc, high_pc
+		2, 0x2e, 0, 0x11, 0x01, 0x12, 0x06, 0x47, 0x11, 0, 0, // function: low_pc, high_pc, specification
+		3, 0x2e, 1, 0x47, 0x11, 0, 0, // function: specification
+		4, 0x02, 1, 0x03, 0x08, 0, 0, // class: name
+		5, 0x2e, 0, 0x03, 0x08, 0, 0, // function: name
+		0,
+	}
+	code := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, 0x1000), 0x100)
+	body := append([]byte{1, 4}, code...)
+	body = append(append(append(body, 2), code...), scopedMember)
+	body = append(append(body, 3, of, 4), "C\x00\x05f\x00\x00\x00\x05"...)
+	body = append(append(body, top...), 0, 0)
+	info := binary.LittleEndian.AppendUint32(nil, uint32(7+len(body)))
+	info = append(append(info, 4, 0, 0, 0, 0, 0, 8), body...)
+	return parts{".debug_info": info, ".debug_abbrev": abbrev}
+}
+
+// Offsets in the unit of scoped.
+const (
+	scopedMember = 11 + 14 + 14 + 2 + 3
+	scopedTop    = scopedMember + 5
+)
+
+// TestInvalidScopes asks for names whose scopes contain themselves, or are too long:
+// the name stays.
+func TestInvalidScopes(t *testing.T) {
+	for _, c := range []struct {
+		top   string
+		of    byte
+		scope string
+		fails error
+	}{
+		{"top", scopedTop, "top::C::", nil},
+		{"top", scopedMember, "", errScopes}, // the class lies in its own function
+		{"top", 11, "", errNoRef},            // a unit has no name
+		{strings.Repeat("x", 1<<20), scopedTop, "…::C::", nil},
+	} {
+		table := New(scoped(c.top, c.of).source())
+		calls, err := table.Calls(0x1080)
+		if err != nil || len(calls) != 1 || calls[0].Name != "f" || calls[0].Scope != c.scope {
+			t.Errorf("%.60v, %v; want %.20s", calls, err, c.scope)
+		}
+		p := table.Problems()
+		if c.fails == nil && len(p) != 0 || c.fails != nil && (len(p) != 1 || !errors.Is(p[0], c.fails)) {
+			t.Errorf("problems: %v, want %v", p, c.fails)
+		}
+	}
+}
+
 // TestOverlappingUnits asks for an address that two units claim: the range that begins
 // last is of the one without a function there.
 func TestOverlappingUnits(t *testing.T) {
@@ -237,6 +290,10 @@ func FuzzCalls(f *testing.F) {
 		p := synthetic("f", origins...)
 		f.Add(p[".debug_info"], p[".debug_abbrev"], []byte(nil), []byte(nil), []byte(nil), []byte(nil), []byte(nil), []byte(nil), uint64(0x1000), uint64(0x10ff))
 	}
+	for _, of := range []byte{scopedMember, scopedTop} {
+		p := scoped("top", of)
+		f.Add(p[".debug_info"], p[".debug_abbrev"], []byte(nil), []byte(nil), []byte(nil), []byte(nil), []byte(nil), []byte(nil), uint64(0x1000), uint64(0x10ff))
+	}
 	f.Fuzz(func(t *testing.T, info, abbrev, line, str, lineStr, aranges, rnglists, ranges []byte, a, b uint64) {
 		p := make(parts)
 		for i, data := range [][]byte{info, abbrev, line, str, lineStr, aranges, rnglists, ranges} {
@@ -251,7 +308,7 @@ func FuzzCalls(f *testing.F) {
 				t.Errorf("%#x: %+v and %v", addr, calls, err)
 			}
 			for i, c := range calls {
-				if c.Inlined != (i+1 < len(calls)) || len(c.Name) > maxName+3 || c.Line < 0 || c.Column < 0 {
+				if c.Inlined != (i+1 < len(calls)) || len(c.Name) > maxName+3 || len(c.Scope) > maxName || c.Line < 0 || c.Column < 0 {
 					t.Errorf("%#x: %+v", addr, calls)
 				}
 			}

@@ -11,6 +11,7 @@ const (
 	maxNested    = 1 << 10 // calls that are inlined into each other
 	maxHops      = 16      // references from an entry to the one that has its name
 	maxName      = 16 << 10
+	maxScopes    = 64      // that a name lies in
 	maxRows      = 1 << 22 // rows of a line table
 	maxFiles     = 1 << 16 // files or folders of a line table
 	maxAbbrevs   = 1 << 16 // abbreviations of a unit

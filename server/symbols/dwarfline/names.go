@@ -1,7 +1,7 @@
 package dwarfline
 
 // names are a function's names.
-type names struct{ linkage, name string }
+type names struct{ linkage, name, scope string }
 
 // nameKey is an entry of a section.
 type nameKey struct {
@@ -26,6 +26,7 @@ func (u *unit) namesOf(off uint64) names {
 }
 
 func (n *names) read(u *unit, off uint64) error {
+	separator := u.separator()
 	for range maxHops {
 		e, _, err := u.entryAt(off)
 		if err != nil {
@@ -38,14 +39,27 @@ func (n *names) read(u *unit, off uint64) error {
 		if next.absent() {
 			next = e.attrs[atSpecification]
 		}
-		if next.absent() || n.linkage != "" && n.name != "" {
+		switch {
+		case n.linkage != "" && n.name != "":
 			return nil
+		case next.absent():
+			return n.addScope(u, off, separator)
 		}
 		if u, off, err = u.follow(next); err != nil {
 			return err
 		}
 	}
 	return errHops
+}
+
+// addScope adds the scope of a function whose declaration is at off, unless the
+// linker's name has it.
+func (n *names) addScope(u *unit, off uint64, separator string) (err error) {
+	if n.linkage != "" || n.name == "" || separator == "" {
+		return nil
+	}
+	n.scope, err = u.prefix(off, separator, maxScopes)
+	return err
 }
 
 // add takes the names that are not known yet from an entry.

@@ -8,12 +8,13 @@ import (
 
 var (
 	errHops       = fmt.Errorf("more than %d references from an entry to its name, or a cycle of them", maxHops)
+	errScopes     = fmt.Errorf("more than %d scopes around a name, or a cycle of them", maxScopes)
 	errNoString   = errors.New("a name that is no string")
 	errNoAddress  = errors.New("an address that is none")
 	errNoRef      = errors.New("a reference that is none")
 	errNoAltFile  = errors.New("the alternate file with common entries is not there")
 	errNestedAlt  = errors.New("a reference from an alternate file to another")
-	errTypeUnit   = errors.New("a function in a type unit")
+	errTypeUnit   = errors.New("a function or its scope is in a type unit")
 	errRefNowhere = errors.New("a reference to no unit")
 )
 

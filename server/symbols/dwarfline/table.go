@@ -11,6 +11,7 @@ import (
 type Call struct {
 	Linkage string // the name that the linker knows, mangled; "" if there is none
 	Name    string // the name in the source; "" if it is not known
+	Scope   string // what stands before Name: "std::"; it is known where there is no Linkage
 	File    string // "" if it is not known
 	Line    int    // 0 if it is not known
 	Column  int    // 0 if it is not known
@@ -35,9 +36,10 @@ type Table struct {
 	aranges *spans // of .debug_aranges; nil: not read yet
 	spans   *spans // of the units' own ranges
 
-	abbrevs map[abbrevKey]*abbrevs
-	lines   map[uint64]*lineTable
-	names   map[nameKey]names
+	abbrevs  map[abbrevKey]*abbrevs
+	lines    map[uint64]*lineTable
+	names    map[nameKey]names
+	prefixes map[nameKey]string // of what lies in a scope
 
 	alternate *Table // nil: not opened yet, or there is none
 	altErr    error
@@ -69,7 +71,7 @@ func newTable(src *Source, budget *uint64) *Table {
 	return &Table{
 		src: src, order: order, budget: budget,
 		opened: make(map[string]*section), units: make(map[uint64]*unit),
-		abbrevs: make(map[abbrevKey]*abbrevs), lines: make(map[uint64]*lineTable), names: make(map[nameKey]names),
+		abbrevs: make(map[abbrevKey]*abbrevs), lines: make(map[uint64]*lineTable), names: make(map[nameKey]names), prefixes: make(map[nameKey]string),
 		named: make(map[string]bool),
 	}
 }

@@ -38,6 +38,9 @@ type unit struct {
 	split     splitUnits // of a skeleton
 	skeleton  *unit      // of a split unit
 	functions functions
+
+	scopes     []scope // see readScopes
+	scopesRead bool
 }
 
 // sections are those that a unit's values lie in. A split unit has some of its own.

@@ -32,6 +32,8 @@ export function fromSettings(config: vscode.DebugConfiguration): void {
 	const plugins = settings.get<object[]>('plugins', []);
 	if (own.strategies === undefined && strategies.length > 0) own.strategies = strategies;
 	if (own.plugins === undefined && plugins.length > 0) own.plugins = plugins;
+	const names = settings.get<string>('names', 'short');
+	if (names !== 'short') own.names ??= names;
 	own.annotate ??= settings.get<string>('annotate', 'labels');
 	config.clew = own;
 }

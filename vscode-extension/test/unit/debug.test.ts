@@ -73,6 +73,9 @@ test('settings fill in what the configuration leaves out', async () => {
 	};
 	expect(await of()).toEqual({ strategies: ['fpwalk'], plugins: [{ name: 'mine', path: '/p' }], annotate: 'labels' });
 	expect(await of({ strategies: ['scan'], annotate: 'off' })).toMatchObject({ strategies: ['scan'], annotate: 'off' });
+	seen.settings['clew.names'] = 'full';
+	expect(await of()).toMatchObject({ names: 'full' });
+	expect(await of({ names: 'short' })).toMatchObject({ names: 'short' });
 });
 
 test('configurations are completed: arguments, environment, folders', async () => {
