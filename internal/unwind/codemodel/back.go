@@ -77,6 +77,9 @@ func (s *search) back(target uint64, depth int) prologue.Back {
 		m.backs[target] = prologue.Perhaps
 		return prologue.Perhaps
 	}
+	if len(m.backs) >= maxBacks {
+		clear(m.backs)
+	}
 	m.backs[target] = prologue.Perhaps // for a call of itself
 	found, whole := s.follow(target, depth)
 	if whole {
@@ -178,8 +181,8 @@ func (s *search) called(in *prologue.Insn, depth int) prologue.Back {
 // tail answers for a jump to another function; other is false for one within the
 // function.
 func (s *search) tail(from, to uint64, depth int) (answer prologue.Back, other bool) {
-	i, ok := s.image.index(to)
-	if !ok && thunkAt(s.image.contents.Code(to, thunkSize)) != returnThunk || ok && s.image.starts[i].Part {
+	p, ok := s.image.contents.Bounds(to)
+	if begins := ok && p.Start == to && !p.Part; !begins && thunkAt(s.image.contents.Code(to, thunkSize)) != returnThunk {
 		return 0, false
 	}
 	if answer = s.back(to, depth+1); answer == prologue.Leaves {

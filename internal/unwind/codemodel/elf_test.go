@@ -1,6 +1,7 @@
 package codemodel_test
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"slices"
@@ -17,7 +18,7 @@ import (
 type image struct {
 	segments []segment
 	slots    map[uint64]slot
-	starts   []codemodel.Start
+	starts   []codemodel.Piece
 	code     unwind.RangeSet
 	table    *cfi.Table
 }
@@ -54,6 +55,17 @@ func (m *image) Data(addr uint64, n int) []byte {
 
 func (m *image) Slot(addr uint64) (uint64, string) { s := m.slots[addr]; return s.target, s.name }
 
+func (m *image) Bounds(addr uint64) (codemodel.Piece, bool) {
+	i, ok := slices.BinarySearchFunc(m.starts, addr, func(p codemodel.Piece, addr uint64) int { return cmp.Compare(p.Start, addr) })
+	if !ok {
+		i--
+	}
+	if i < 0 || addr >= m.starts[i].End {
+		return codemodel.Piece{}, false
+	}
+	return m.starts[i], true
+}
+
 // open reads a file. tables: starts of FDEs count.
 func open(t testing.TB, path string, tables bool) *image {
 	f, err := elf.Open(path)
@@ -88,6 +100,11 @@ func open(t testing.TB, path string, tables bool) *image {
 	m.code = unwind.NewRangeSet(code...)
 	m.relocate(f)
 	m.symbols(f, tables)
+	// Of two that begin together the larger counts.
+	slices.SortStableFunc(m.starts, func(a, b codemodel.Piece) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+	})
+	m.starts = slices.CompactFunc(m.starts, func(a, b codemodel.Piece) bool { return a.Start == b.Start })
 	return m
 }
 
@@ -125,7 +142,7 @@ func (m *image) symbols(f *elf.File, tables bool) {
 	more, _ := f.DynamicSymbols()
 	for _, s := range append(all, more...) {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && m.code.Contains(s.Value) {
-			m.starts = append(m.starts, codemodel.Start{Addr: s.Value, End: s.Value + s.Size, Part: strings.Contains(s.Name, ".cold")})
+			m.starts = append(m.starts, codemodel.Piece{Start: s.Value, End: s.Value + s.Size, Part: strings.Contains(s.Name, ".cold")})
 		}
 	}
 	if s := f.Section(".eh_frame"); s != nil {
@@ -142,11 +159,11 @@ func (m *image) symbols(f *elf.File, tables bool) {
 			r := row.Rule()
 			part = r.CFA != rule.In(unwind.AMD64RSP, 8)
 		}
-		m.starts = append(m.starts, codemodel.Start{Addr: fde.Start, End: fde.End, Part: part})
+		m.starts = append(m.starts, codemodel.Piece{Start: fde.Start, End: fde.End, Part: part})
 	}
 }
 
 // isFunction reports whether a symbol says that a function begins at an address.
 func (m *image) isFunction(addr uint64) bool {
-	return slices.ContainsFunc(m.starts, func(s codemodel.Start) bool { return s.Addr == addr && !s.Part })
+	return slices.ContainsFunc(m.starts, func(s codemodel.Piece) bool { return s.Start == addr && !s.Part })
 }

@@ -1,8 +1,6 @@
 package codemodel
 
 import (
-	"slices"
-	"sort"
 	"sync"
 
 	"github.com/clewdbg/clew/internal/unwind/prologue"
@@ -10,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Contents are an image's bytes and pointers.
+// Contents are an image's bytes, pointers and functions.
 type Contents interface {
 	// Code returns up to n original bytes of code from addr on.
 	Code(addr uint64, n int) []byte
@@ -20,49 +18,39 @@ type Contents interface {
 	// Slot tells what a pointer for the dynamic linker leads to: an address in this
 	// image, or the name of what another one has. Neither: not known.
 	Slot(addr uint64) (target uint64, name string)
+	// Bounds returns the piece of code that an address lies in, by symbols or
+	// call-frame information; ok is false where none is known for certain.
+	Bounds(addr uint64) (p Piece, ok bool)
 }
 
-// Start is where a function begins. End is 0 where it is not known. A part is code of a
-// function that the compiler has moved away: no call leads there.
-type Start struct {
-	Addr, End uint64
-	Part      bool
+// Piece is a function, or a part of one that the compiler has moved away: no call leads
+// there.
+type Piece struct {
+	Start, End uint64
+	Part       bool
 }
 
 // Image is the model of an image's code. It is safe for concurrent use.
 type Image struct {
 	arch     unwind.Arch
 	contents Contents
-	code     unwind.RangeSet
-	starts   []Start // sorted
 
-	mu     sync.Mutex
-	tables map[uint64]*Function
-	size   int // of the tables, in bytes
-	backs  map[uint64]prologue.Back
-	names  map[uint64]prologue.Back // of slots
+	mu        sync.Mutex
+	functions map[uint64]*Function // by their start
+	size      int                  // of them, in bytes
+	backs     map[uint64]prologue.Back
 }
 
-// maxSize bounds the tables that an image keeps, in bytes.
-const maxSize = 16 << 20
+// Bounds of what an image keeps: the functions' tables, in bytes, and answers about
+// calls.
+const (
+	maxSize  = 16 << 20
+	maxBacks = 1 << 18
+)
 
-// New makes the model of an image from its executable ranges and the starts that
-// are known: of symbols, call-frame information, exports and the entry point.
-func New(arch unwind.Arch, code unwind.RangeSet, contents Contents, starts []Start) *Image {
-	starts = slices.Clone(starts)
-	// Of two that begin together the one with an end counts, and the larger.
-	slices.SortFunc(starts, func(a, b Start) int {
-		switch {
-		case a.Addr != b.Addr && a.Addr < b.Addr, a.Addr == b.Addr && a.End > b.End:
-			return -1
-		case a == b:
-			return 0
-		}
-		return 1
-	})
-	starts = slices.CompactFunc(starts, func(a, b Start) bool { return a.Addr == b.Addr })
-	return &Image{arch: arch, contents: contents, code: code, starts: starts,
-		tables: make(map[uint64]*Function), backs: make(map[uint64]prologue.Back)}
+// New makes the model of an image.
+func New(arch unwind.Arch, contents Contents) *Image {
+	return &Image{arch: arch, contents: contents, functions: make(map[uint64]*Function), backs: make(map[uint64]prologue.Back)}
 }
 
 // Function is a function's rules.
@@ -72,86 +60,35 @@ type Function struct {
 	table      *prologue.Table // nil if the code cannot be followed
 }
 
-// Function returns the function that begins at an address, with its rules; nil if none is
-// known to begin there.
-func (m *Image) Function(start uint64) *Function {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, ok := m.index(start)
-	if !ok || m.starts[i].Part {
-		return nil
-	}
-	return m.function(i)
-}
-
 // At returns the function around an address; nil if none is known.
 func (m *Image) At(pc uint64) *Function {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, ok := m.index(pc)
-	if !ok {
-		i--
-	}
-	if i < 0 || m.starts[i].Part || pc >= m.end(i) {
+	p, ok := m.contents.Bounds(pc)
+	if !ok || p.Part || p.End <= p.Start {
 		return nil
 	}
-	return m.function(i)
-}
-
-// index returns the place of a start in the list.
-func (m *Image) index(addr uint64) (int, bool) {
-	return slices.BinarySearchFunc(m.starts, addr, func(s Start, addr uint64) int {
-		switch {
-		case s.Addr < addr:
-			return -1
-		case s.Addr > addr:
-			return 1
-		}
-		return 0
-	})
-}
-
-// end returns where a function ends at the latest.
-func (m *Image) end(i int) uint64 {
-	s := m.starts[i]
-	r, ok := m.code.Find(s.Addr)
-	if !ok {
-		return s.Addr
-	}
-	if s.End > s.Addr {
-		return min(s.End, r.End)
-	}
-	j := i + 1 + sort.Search(len(m.starts)-i-1, func(k int) bool { return m.starts[i+1+k].Addr > s.Addr })
-	if j < len(m.starts) {
-		return min(m.starts[j].Addr, r.End)
-	}
-	return r.End
-}
-
-// function makes the rules of a function.
-func (m *Image) function(i int) *Function {
-	s := m.starts[i]
-	if f := m.tables[s.Addr]; f != nil {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.functions[p.Start]
+	if f != nil && f.End == p.End {
 		return f
 	}
-	f := &Function{Start: s.Addr, End: m.end(i), arch: m.arch}
+	f = &Function{Start: p.Start, End: p.End, arch: m.arch}
 	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m))
-	if f.table != nil {
-		m.size += f.table.Size()
-	}
-	if m.size > maxSize {
-		clear(m.tables)
+	if m.size += f.size(); m.size > maxSize {
+		clear(m.functions)
 		m.size = f.size()
 	}
-	m.tables[s.Addr] = f
+	m.functions[f.Start] = f
 	return f
 }
 
+// size is how many bytes a function's table takes.
 func (f *Function) size() int {
+	const own = 64
 	if f.table == nil {
-		return 0
+		return own
 	}
-	return f.table.Size()
+	return own + f.table.Size()
 }
 
 // maxFunction bounds a function, in bytes.

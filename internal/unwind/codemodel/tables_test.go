@@ -42,7 +42,7 @@ func (t *tally) String() string {
 // for fillers, which nothing executes, and for functions that are to be skipped.
 func (m *image) compare(t testing.TB, skip func(*cfi.FDE) bool) *tally {
 	t.Helper()
-	model := codemodel.New(unwind.AMD64, m.code, m, m.starts)
+	model := codemodel.New(unwind.AMD64, m)
 	got := &tally{}
 	var d prologue.Decoder
 	for fde := range m.table.All() {

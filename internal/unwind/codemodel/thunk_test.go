@@ -10,8 +10,9 @@ import (
 
 // flat is an image of code alone.
 type flat struct {
-	addr uint64
-	code []byte
+	addr   uint64
+	code   []byte
+	starts []uint64
 }
 
 func (f *flat) Code(addr uint64, n int) []byte {
@@ -31,12 +32,17 @@ func (f *flat) Data(addr uint64, n int) []byte {
 
 func (f *flat) Slot(uint64) (uint64, string) { return 0, "" }
 
-func (f *flat) model(starts ...uint64) *codemodel.Image {
-	var list []codemodel.Start
-	for _, s := range starts {
-		list = append(list, codemodel.Start{Addr: s})
+func (f *flat) Bounds(addr uint64) (codemodel.Piece, bool) {
+	for i, s := range f.starts {
+		end := f.addr + uint64(len(f.code))
+		if i+1 < len(f.starts) {
+			end = min(end, f.starts[i+1])
+		}
+		if addr >= s && addr < end {
+			return codemodel.Piece{Start: s, End: end}, true
+		}
 	}
-	return codemodel.New(unwind.AMD64, unwind.NewRangeSet(unwind.Range{Start: f.addr, End: f.addr + uint64(len(f.code))}), f, list)
+	return codemodel.Piece{}, false
 }
 
 // TestThunks: between a thunk's inner call and its end two words lie above the frame; the
@@ -53,8 +59,8 @@ func TestThunks(t *testing.T) {
 		"indirect": {[]byte{0x48, 0x89, 0x04, 0x24, 0xc3}, map[uint64]string{ // mov %rax,(%rsp); ret
 			0: "cfa=rsp+8; ra=[cfa-8]; fp=unchanged", 5: "", 12: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged", 16: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"}},
 	} {
-		image := flat{start, append(trap[:len(trap):len(trap)], c.end...)}
-		f := image.model(start).Function(start)
+		image := flat{start, append(trap[:len(trap):len(trap)], c.end...), []uint64{start}}
+		f := codemodel.New(unwind.AMD64, &image).At(start)
 		for off, want := range c.places {
 			p, ok := f.At(start + off)
 			got := ""
@@ -88,8 +94,7 @@ func TestComesBack(t *testing.T) {
 		0x50, 0xff, 0xd0, 0x58, 0xc3, // 19: push %rax; call *%rax; pop %rax; ret
 		0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3, // 24: call 24; ret
 	}
-	image := flat{start, code}
-	m := image.model(start, start+8, start+16, start+17, start+19, start+24)
+	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 8, start + 16, start + 17, start + 19, start + 24}})
 	for off, want := range map[uint64]prologue.Proof{6: prologue.Proven, 14: prologue.Unproven, 22: prologue.Some, 29: prologue.Some} {
 		f := m.At(start + off)
 		if p, _ := f.At(start + off); p.Proof != want {
@@ -106,8 +111,7 @@ func FuzzImage(f *testing.F) {
 		if len(code) > 4096 {
 			return
 		}
-		image := flat{start, code}
-		m := image.model(start, start+uint64(second))
+		m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + uint64(second)}})
 		for pc := uint64(start); pc < start+uint64(len(code)); pc++ {
 			if fn := m.At(pc); fn != nil {
 				fn.At(pc)
