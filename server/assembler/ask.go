@@ -41,7 +41,7 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 	// pointers must know whether the code keeps one.
 	called := f.PC.Kind() == unwind.KindReturn && s.Description.Trust > unwind.TrustFramePointer
 	if s.Description.WantsCode && fn.known && !called {
-		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code.body(fn.Function, f.PC.Raw())}
+		req.Function = &unwind.FunctionCode{Start: fn.Start, Exact: fn.Exact, Code: w.code.body(&fn.Function, f.PC.Raw())}
 	}
 	return req
 }
@@ -51,7 +51,7 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) (unwind.WalkResult, error) {
 	sent := newSent(w.target, req, w.window)
 	for {
-		w.code.seen = sent.stack
+		w.code.seen[0] = sent.stack
 		req.Stack = append(unwind.Windows{sent.stack}, sent.extra...)
 		results, err := s.Unwinder.Walk(ctx, []unwind.WalkRequest{*req})
 		switch {
@@ -152,9 +152,11 @@ func (w *walker) complete(ctx context.Context, s *Strategy, req *unwind.WalkRequ
 	if err != nil || len(result.Steps) != steps {
 		return
 	}
-	f := w.last()
-	if pc, _ := result.Steps[steps-1].Caller.PC(w.target.Arch); pc == f.PC.Raw() {
-		f.Registers = result.Steps[steps-1].Caller
+	f, caller := w.last(), &result.Steps[steps-1].Caller
+	pc, _ := caller.PC(w.target.Arch)
+	was, _ := f.Registers.SP(w.target.Arch)
+	if sp, _ := caller.SP(w.target.Arch); pc == f.PC.Raw() && sp == was {
+		f.Registers = *caller
 	}
 }
 

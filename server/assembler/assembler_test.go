@@ -173,7 +173,7 @@ func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := thread(0x501010, sp0, sp0)
-	s, _, err := target(memories(m)).stepGo(&th.Registers, Function{Name: "runtime.sigpanic", Go: true, SPDelta: 32, HasSPDelta: true}, unwind.KindReturn)
+	s, err := goStep(target(memories(m)), th, &Function{Name: "runtime.sigpanic", Go: true, SPDelta: 32, HasSPDelta: true})
 	if err != nil || s.CallerKind != unwind.KindInstruction {
 		t.Errorf("%v, %v", s.CallerKind, err)
 	}
@@ -304,7 +304,8 @@ func TestR13FramePointerOfGoFrames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := target(memories(m)).framePointerSaved(cfa, c.bp, cfa-64, c.kind); got != c.want {
+			g := goFrame{program: newProgram(target(memories(m))), frame: &unwind.Frame{PC: unwind.Code(midPC, c.kind)}, sp: cfa - 64}
+			if got := g.framePointerSaved(cfa, c.bp); got != c.want {
 				t.Errorf("saved: %v, want %v", got, c.want)
 			}
 		})
@@ -332,7 +333,7 @@ func TestCrosscall2(t *testing.T) {
 	tg := target(memories(m))
 	tg.Code = fixedCode(crosscall2Code)
 	th := thread(0x505000+51, cfa-88, cfa-24)
-	step, _, err := tg.stepGo(&th.Registers, Function{Name: "crosscall2", Start: 0x505000, End: 0x505000 + uint64(len(crosscall2Code)), Go: true, SPDelta: 80, HasSPDelta: true}, unwind.KindReturn)
+	step, err := goStep(tg, th, &Function{Name: "crosscall2", Start: 0x505000, End: 0x505000 + uint64(len(crosscall2Code)), Go: true, SPDelta: 80, HasSPDelta: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func TestRetpolinesAndLazyBinding(t *testing.T) {
 		{resolver, true, stub, true}, {resolver, true, stub[4:], true}, {resolver, true, thunk, false},
 		{Function{Name: "f"}, true, stub, false}, {Function{}, false, stub, true}, {Function{}, false, thunk, false},
 	} {
-		if got := resolving(unwind.AMD64, c.code, c.fn, c.exact); got != c.want {
+		if got := resolving(unwind.AMD64, c.code, c.fn.Name, c.exact); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -139,11 +139,11 @@ func TestGoAndC(t *testing.T) {
 	refused(t, judged(exactly(at), th, bySP(step(sp0+16, cbPC, 0))), "does not call")
 	taken(t, judged(exactly(at), th, bySP(step(sp0+16, asmPC, 0))), unwind.TrustCFI)
 	for callee, want := range map[string]bool{"runtime.cgocallbackg": true, "runtime.cgocallbackg1": false, "main.f": false} {
-		if got := callsThrough(Function{Name: "runtime.cgocallback.abi0", Go: true}, Function{Name: callee, Go: true}); got != want {
+		if got := callsThrough(&Function{Name: "runtime.cgocallback.abi0", Go: true}, &Function{Name: callee, Go: true}); got != want {
 			t.Errorf("cgocallback calls %s: %v", callee, got)
 		}
 	}
-	if callsThrough(Function{Name: "runtime.asmcgocall"}, Function{Name: "main.f", Go: true}) || !callsThrough(Function{Name: "runtime.systemstack"}, Function{Go: true}) {
+	if callsThrough(&Function{Name: "runtime.asmcgocall"}, &Function{Name: "main.f", Go: true}) || !callsThrough(&Function{Name: "runtime.systemstack"}, &Function{Go: true}) {
 		t.Error("asmcgocall calls C, systemstack Go")
 	}
 }

@@ -24,7 +24,7 @@ type callFinding struct {
 // frames.
 type callFindings struct {
 	mu    sync.Mutex
-	known map[callKey]callFinding
+	known map[callKey]*callFinding
 }
 
 type callKey struct {
@@ -37,7 +37,7 @@ type callKey struct {
 const maxFindings = 1 << 16
 
 // of returns the finding for a step.
-func (c *callFindings) of(code *program, ev *evidence) callFinding {
+func (c *callFindings) of(code *program, ev *evidence) *callFinding {
 	key := callKey{ev.pc, ev.frame.PC, ev.step.Trust > unwind.TrustFramePointer}
 	c.mu.Lock()
 	finding, ok := c.known[key]
@@ -47,11 +47,12 @@ func (c *callFindings) of(code *program, ev *evidence) callFinding {
 	}
 	site := callSite{program: code, ra: ev.pc, frame: ev.frame, callee: ev.callee, caller: ev.caller, tables: key.tables}
 	site.calls, site.readable = code.callsBefore(ev.step)
-	finding = site.judge()
+	judged := site.judge()
+	finding = &judged
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxFindings {
-		c.known = make(map[callKey]callFinding)
+		c.known = make(map[callKey]*callFinding)
 	}
 	c.known[key] = finding
 	return finding
@@ -78,7 +79,7 @@ func (s *callSite) judge() callFinding {
 		return s.noCall()
 	case s.callee.Go != s.caller.Go && !s.callee.Asm && !s.caller.Asm:
 		return s.betweenGoAndC()
-	case s.bothKnown() && s.caller.Go && !callsThrough(s.caller.Function, s.callee.Function):
+	case s.bothKnown() && s.caller.Go && !callsThrough(&s.caller.Function, &s.callee.Function):
 		return callFinding{refusal: fmt.Sprintf("return address %#x: %s does not call %s", s.ra, s.caller.Name, orElse(s.callee.Name, "the function that is left"))}
 	}
 	return s.leads()
@@ -103,7 +104,7 @@ var injectsReturn = map[string]bool{"runtime.asyncPreempt": true, "runtime.debug
 // sets SP to another stack was not found by a word of the stack, and is checked
 // already.
 func (s *callSite) uncalled() bool {
-	way := switchOf(s.callee.Function)
+	way := s.callee.switchKind()
 	return s.callee.known && s.callee.Go && injectsReturn[s.callee.Name] || s.signalReturn(s.ra) || way == leaves || way == enters
 }
 
@@ -112,7 +113,7 @@ func (s *callSite) uncalled() bool {
 // makecontext puts below a context's; and where a debugger has called.
 func (s *callSite) noCall() callFinding {
 	start := s.function(unwind.LookupAddr(s.ra))
-	if isGoexit(s.caller.Function, s.ra) || strings.HasPrefix(start.Name, "__start_context") || s.calledByDebugger() {
+	if s.caller.isGoexit(s.ra) || strings.HasPrefix(start.Name, "__start_context") || s.calledByDebugger() {
 		return callFinding{}
 	}
 	return callFinding{refusal: fmt.Sprintf("no call ends at return address %#x", s.ra)}
@@ -120,7 +121,7 @@ func (s *callSite) noCall() callFinding {
 
 // isGoexit reports whether a return address is the one that newproc puts below
 // a goroutine's first function: one instruction into goexit.
-func isGoexit(fn Function, ra uint64) bool { return fn.Go && fn.Outermost && ra-fn.Start <= 4 }
+func (fn *Function) isGoexit(ra uint64) bool { return fn.Go && fn.Outermost && ra-fn.Start <= 4 }
 
 // calledByDebugger reports whether a return address is where a debugger has
 // called a function, for an expression: right behind the breakpoint instruction
@@ -152,7 +153,7 @@ var callbackCalls = map[string]bool{"runtime.cgocallbackg": true, "runtime.needm
 // callsThrough reports whether a Go function may call another through the
 // register or pointer that was passed to it: those that switch stacks are given
 // one kind each.
-func callsThrough(caller, callee Function) bool {
+func callsThrough(caller, callee *Function) bool {
 	switch strings.TrimSuffix(caller.Name, ".abi0") {
 	case "runtime.asmcgocall":
 		return !callee.Go || callee.Asm // C's, or a stub for it
@@ -167,7 +168,7 @@ func callsThrough(caller, callee Function) bool {
 // leads decides whether the calls can lead to the frame.
 func (s *callSite) leads() callFinding {
 	// The runtime never calls functions that switch stacks through a pointer.
-	pointers := switchOf(s.callee.Function) == notSwitch
+	pointers := s.callee.switchKind() == notSwitch
 	indirect := false
 	for _, c := range s.calls {
 		if c.Direct && s.mayLead(c.Target) {
@@ -210,7 +211,7 @@ func (s *callSite) mayLead(target uint64) bool {
 func (s *callSite) isStub(target uint64) bool {
 	was := s.code(target, callsite.Longest)
 	arch := s.target.Arch
-	return len(was) < callsite.Longest || retpoline(arch, was) || resolving(arch, was, s.callee.Function, s.exact())
+	return len(was) < callsite.Longest || retpoline(arch, was) || resolving(arch, was, s.callee.Name, s.exact())
 }
 
 func (s *callSite) mayReach(target uint64) bool {
@@ -230,8 +231,8 @@ func (s *callSite) changed(target uint64) bool {
 // resolving reports whether code is a stub for a dynamically linked function,
 // and the frame's function the one that binds such stubs, or unknown: it runs
 // on for a while when the stub leads elsewhere already.
-func resolving(arch unwind.Arch, code []byte, callee Function, exact bool) bool {
-	if exact && !strings.HasPrefix(callee.Name, "_dl_runtime_") {
+func resolving(arch unwind.Arch, code []byte, callee string, exact bool) bool {
+	if exact && !strings.HasPrefix(callee, "_dl_runtime_") {
 		return false
 	}
 	if arch == unwind.ARM64 {

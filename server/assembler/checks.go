@@ -60,6 +60,7 @@ func judge(ev *evidence) (all verdict) {
 	for i := range checks {
 		v := checks[i].judge(ev)
 		switch v.answer {
+		case accept:
 		case refuse:
 			v.bounds = scansFirst(ev).answer == wait
 			return v
@@ -103,7 +104,7 @@ func agreesWithOwnCode(ev *evidence) verdict {
 		// On arm64 the record may lie anywhere in its frame, so a chain of records does
 		// not contain the CFA: there only the return address is compared.
 		return refusal("the function's own code puts its CFA at %#x, not at %#x", code.cfa, ev.step.CFA)
-	case code.haveRA && code.plain != ev.pc:
+	case code.haveRA && code.ra != ev.pc:
 		return refusal("the function's own code puts the return address %#x where this has %#x", code.ra, ev.pc)
 	}
 	return verdict{}
@@ -142,7 +143,7 @@ const reasonWaits = "nothing shows that this code keeps a frame pointer"
 // limited number of frames of a stack wait: in a deep recursion a scan for each would
 // take too long.
 func scansFirst(ev *evidence) verdict {
-	if ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned || !ev.scanFollows {
+	if !ev.scanFollows || ev.scans || ev.bound != nil || ev.soFar.waited >= maxScanned {
 		return verdict{}
 	}
 	v := keepsFramePointer(ev)

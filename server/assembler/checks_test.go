@@ -26,11 +26,10 @@ func (s said) prologue() agreement           { return s.before }
 func plainEvidence() *evidence {
 	s := step(sp0+16, midPC, 0)
 	return &evidence{
-		candidate: candidate{step: &s, strategy: "f"}, arch: unwind.AMD64, depth: 2, sp: sp0, pc: midPC, callerSP: sp0 + 16, havePC: true, haveSP: true,
+		candidate: candidate{step: &s, strategy: "f", trust: unwind.TrustFramePointer}, call: &callFinding{}, arch: unwind.AMD64, depth: 2, sp: sp0, pc: midPC, callerSP: sp0 + 16, havePC: true, haveSP: true,
 		frame:  &unwind.Frame{PC: unwind.Code(leafPC, unwind.KindReturn), Trust: unwind.TrustCFI},
 		callee: &place{Function{Name: "leaf"}, true}, caller: &place{Function{Name: "mid"}, true},
 		witness: said{}, segments: []unwind.Segment{cStack, {Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentG0}}, floor: sp0, mappings: true,
-		trust: unwind.TrustFramePointer,
 	}
 }
 
@@ -47,11 +46,11 @@ func TestChecks(t *testing.T) {
 	}{
 		"own code": {
 			{"the code has it there", func(ev *evidence) {
-				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: midPC, plain: midPC, haveRA: true}}
+				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: midPC, haveRA: true}}
 			}, accept, ""},
 			{"another CFA", func(ev *evidence) { ev.witness = said{known: true, code: expected{cfa: sp0 + 8}} }, refuse, "puts its CFA at"},
 			{"another return address", func(ev *evidence) {
-				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: outerPC, plain: outerPC, haveRA: true}}
+				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: outerPC, haveRA: true}}
 			}, refuse, "puts the return address"},
 			{"a record elsewhere in its frame", func(ev *evidence) {
 				ev.arch, ev.witness = unwind.ARM64, said{known: true, code: expected{cfa: sp0 + 8}}

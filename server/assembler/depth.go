@@ -29,16 +29,21 @@ func (g *goFrame) stepDepth() goWay {
 	if g.target.Arch == unwind.ARM64 {
 		old -= 8
 	}
-	step, err := machineOf(g.target.Arch).stepFP(g.target, g.fn, old)
-	if err != nil {
+	record := machineOf(g.target.Arch).record
+	if record == nil {
 		return goWay{}
 	}
-	step.Rule = rule + "; " + step.Rule
-	pc, _ := step.Caller.PC(g.target.Arch)
+	regs := g.frame.Registers
+	regs.Set(g.target.Arch.FP(), old)
+	if r, err := record(g); err != nil || g.by(&r, &regs) != nil {
+		return goWay{}
+	}
+	g.step.Rule = rule + "; " + g.step.Rule
+	pc, _ := g.step.Caller.PC(g.target.Arch)
 	if callee := g.directCallee(pc); !callee.known || callee.Start != g.fn.Start {
 		return goWay{} // the slots hold something else
 	}
-	return goWay{candidate: candidate{step: &step, switches: true, stack: g.otherRuntime(&slots, &step)}}
+	return goWay{candidate: candidate{step: g.step, switches: true, stack: g.otherRuntime(&slots)}}
 }
 
 // savedSP reads the SP that asmcgocall had on the other stack, and returns its
@@ -102,8 +107,8 @@ const maxGoStack = 1 << 30
 // otherRuntime returns the stack of a goroutine that asmcgocall comes back to, where
 // it is not one of the thread's; else nil. Its bounds are in the runtime.g that
 // asmcgocall has kept, lowest word first.
-func (g *goFrame) otherRuntime(slots *gocode.WayBack, step *unwind.Step) *unwind.Segment {
-	sp, _ := step.Caller.SP(g.target.Arch)
+func (g *goFrame) otherRuntime(slots *gocode.WayBack) *unwind.Segment {
+	sp, _ := g.step.Caller.SP(g.target.Arch)
 	if slots.G < 0 || len(g.stacks.segments) == 0 || g.stacks.index(sp) >= 0 {
 		return nil
 	}

@@ -83,7 +83,7 @@ func (w *walker) ended() bool {
 	if !fn.known {
 		return false
 	}
-	why := endReason(fn.Function, f.PC.Kind())
+	why := endReason(&fn.Function, f.PC.Kind())
 	if why == "" {
 		return false
 	}

@@ -4,14 +4,17 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // candidate is a step out of a frame, with its strategy.
 type candidate struct {
 	step     *unwind.Step
 	strategy string
-	scans    bool // found by a scan
+	trust    unwind.Trust // the most that the strategy's frames have
+	scans    bool         // found by a scan
 	// switches: the caller may lie on another stack (R14).
 	switches bool
 	// stack is a stack that the step itself has found; nil for none.
@@ -33,28 +36,31 @@ type evidence struct {
 	pc, callerSP    uint64 // of the caller
 	havePC, haveSP  bool
 	callee, caller  *place
-	call            callFinding // the evidence of the call before the return address
+	call            *callFinding // the evidence of the call before the return address
 	witness         witness
 	from, to        int             // the two stacks, -1 if unknown
 	found           *unwind.Segment // the caller's, where none of the known ones is
 	segments        []unwind.Segment
-	floor           uint64 // the caller's SP must be above it
-	mappings        bool   // the executable ones are known
-	outside         bool   // the return address lies outside of them
-	interrupted     bool   // the caller's PC is the address that could not be fetched
-	inNoFunction    bool   // of an image that has symbols for all; for steps by scan
-	onGoroutine     bool   // the frame is Go's, on a goroutine's stack
-	wild            bool   // the frame's PC lies outside all code
-	misplacedGoexit bool   // a goroutine's first return address, but not at the top of its stack
-	trust           unwind.Trust
+	floor           uint64     // the caller's SP must be above it
+	mappings        bool       // the executable ones are known
+	outside         bool       // the return address lies outside of them
+	interrupted     bool       // the caller's PC is the address that could not be fetched
+	inNoFunction    bool       // of an image that has symbols for all; for steps by scan
+	onGoroutine     bool       // the frame is Go's, on a goroutine's stack
+	wild            bool       // the frame's PC lies outside all code
+	misplacedGoexit bool       // a goroutine's first return address, but not at the top of its stack
 	better          string     // a better strategy whose step was refused here, "" for none
 	bound           *candidate // that a scan must find a nearer caller than, nil for none
-	scanFollows     bool       // a strategy that scans has its turn later
+	scanFollows     bool       // a strategy that scans has its turn later; for steps that rest on no tables
 	soFar           carried
 }
 
-// unknownPlace is that of an address in no known function.
-var unknownPlace place
+// unknownPlace is that of an address in no known function, noFinding that of a
+// return address without evidence.
+var (
+	unknownPlace place
+	noFinding    callFinding
+)
 
 // witness answers questions about a step from code. Each answer needs decoding,
 // so a check asks only when it must.
@@ -73,11 +79,10 @@ type witness interface {
 	prologue() agreement
 }
 
-// expected is the caller that code shows: plain is the return address without
-// pointer authentication (R11).
+// expected is the caller that code shows.
 type expected struct {
-	cfa, ra, plain uint64
-	haveRA         bool
+	cfa, ra uint64
+	haveRA  bool
 }
 
 // agreement tells whether code confirms a step, and whether it confirms its frame
@@ -144,9 +149,9 @@ func (w *walker) gather(c candidate) *evidence {
 	w.room.witness = codeWitness{program: w.code, frame: f, step: c.step}
 	*ev = evidence{
 		candidate: c, arch: t.Arch, frame: f, depth: w.depth(), callee: w.code.functionOf(f), caller: &unknownPlace,
-		witness: &w.room.witness, segments: w.stacks.segments,
-		mappings: t.Executable != nil, wild: w.code.wild(f), trust: w.asm.trustOf(c.strategy),
-		bound: w.turn.bound, scanFollows: w.asm.scansAfter(c.strategy), soFar: w.carried,
+		witness: &w.room.witness, segments: w.stacks.segments, call: &noFinding, from: f.Segment,
+		mappings: t.Executable != nil, wild: w.code.wild(f), bound: w.turn.bound, soFar: w.carried,
+		scanFollows: c.step.Trust <= unwind.TrustFramePointer && w.asm.scansAfter(c.strategy),
 	}
 	ev.sp, _ = f.Registers.SP(t.Arch)
 	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)
@@ -177,7 +182,7 @@ func (ev *evidence) gatherCaller(w *walker) {
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
 	case kind == unwind.KindReturn:
-		ev.misplacedGoexit = ev.caller.known && isGoexit(ev.caller.Function, ev.pc) && w.stacks.belowTop(ev.callerSP)
+		ev.misplacedGoexit = ev.caller.known && ev.caller.isGoexit(ev.pc) && w.stacks.belowTop(ev.callerSP)
 		ev.call = w.asm.calls.of(w.code, ev)
 	case ev.switches:
 		ev.interrupted = ev.pc < unwind.LowestCode || t.fetchFailed(ev.sp, ev.pc)
@@ -192,7 +197,7 @@ func (t *Target) outside(ra uint64) bool {
 
 // gatherStacks finds the stacks that the frame and its caller lie on.
 func (ev *evidence) gatherStacks(s *stacks, t *Target) {
-	ev.from, ev.to = s.index(ev.sp), s.index(ev.callerSP)
+	ev.to = s.index(ev.callerSP)
 	ev.floor = s.floor(ev.to)
 	switch {
 	case ev.to >= 0 || len(s.segments) == 0:
@@ -212,16 +217,15 @@ type codeWitness struct {
 }
 
 func (w *codeWitness) expects(likely bool) (e expected, ok bool) {
-	rule, _ := w.frameRule(w.frame)
-	if rule == nil || !likely && !rule.certain() {
+	row, _ := w.frameRule(w.frame)
+	if row == nil || !likely && !row.Sure {
 		return e, false
 	}
-	if e.cfa, ok = rule.cfa(&w.frame.Registers); !ok {
-		return e, false
-	}
-	e.ra, e.haveRA = rule.returnAddress(w.program, &w.frame.Registers, e.cfa)
-	e.plain = e.ra &^ w.target.PACMask
-	return e, true
+	var c rule.Caller
+	_ = w.apply(&row.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
+	e.ra, e.haveRA = c.Registers.PC(w.target.Arch)
+	e.cfa = c.CFA
+	return e, e.cfa != 0
 }
 
 func (w *codeWitness) unclear() bool {
@@ -241,8 +245,8 @@ func (w *codeWitness) led() bool {
 }
 
 func (w *codeWitness) agrees() agreement {
-	if rule := w.certainFrameRule(w.frame); rule != nil {
-		return w.compare(rule)
+	if row := w.certainFrameRule(w.frame); row != nil {
+		return w.compare(row)
 	}
 	calls, _ := w.callsBefore(w.step)
 	for _, call := range calls {
@@ -255,34 +259,33 @@ func (w *codeWitness) agrees() agreement {
 
 // entered returns the rule at the frame's place by the code that a call enters,
 // nil if that code does not lead there.
-func (w *codeWitness) entered(call callsite.Call) *codeRule {
+func (w *codeWitness) entered(call callsite.Call) *simulate.Row {
 	pc := w.frame.PC.Raw()
 	entry, ok := w.leadsTo(call, w.frame)
 	if !ok || entry > pc || pc-entry > maxCode-codeBehind {
 		return nil
 	}
-	return w.certainRule(Function{Start: entry, End: pc + codeBehind, Exact: true}, pc)
+	return w.certainRow(simulate.Stopped, &Function{Start: entry, End: pc + codeBehind}, pc)
 }
 
 func (w *codeWitness) prologue() agreement { return w.compare(w.prologueRule(w.frame.PC.Raw())) }
 
 // compare reports whether a rule leads to the step's caller. The step's frame
 // pointer counts only if the rule has the same.
-func (w *codeWitness) compare(rule *codeRule) agreement {
-	if rule == nil {
+func (w *codeWitness) compare(row *simulate.Row) agreement {
+	if row == nil {
 		return agreement{}
 	}
-	regs, arch := &w.frame.Registers, w.target.Arch
-	if cfa, ok := rule.cfa(regs); !ok || cfa != w.step.CFA {
-		return agreement{}
-	}
-	ra, known := rule.returnAddress(w.program, regs, w.step.CFA)
-	if pc, _ := w.step.Caller.PC(arch); !known || ra&^w.target.PACMask != pc {
+	var c rule.Caller
+	arch := w.target.Arch
+	err := w.apply(&row.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c)
+	ra, known := c.Registers.PC(arch)
+	if pc, _ := w.step.Caller.PC(arch); !known || ra != pc || c.CFA != w.step.CFA {
 		return agreement{}
 	}
 	got, has := w.step.Caller.FP(arch)
-	fp, known := rule.framePointer(w.program, regs, w.step.CFA)
-	return agreement{ok: true, frame: !has || known && got == fp}
+	fp, known := c.Registers.FP(arch)
+	return agreement{ok: true, frame: !has || err == nil && known && got == fp}
 }
 
 // shown reports whether code confirms the step from the innermost frame, where

@@ -164,3 +164,13 @@ func equal(t *testing.T, what string, got, want []uint64) {
 		}
 	}
 }
+
+// goStep leaves a thread's first frame, which waits in a call, by Go's tables.
+func goStep(tg *Target, th *unwind.Thread, fn *Function) (unwind.Step, error) {
+	pc, _ := th.Registers.PC(tg.Arch)
+	sp, _ := th.Registers.SP(tg.Arch)
+	g := goFrame{program: newProgram(tg), thread: th, fn: fn, way: fn.switchKind(), sp: sp, step: new(unwind.Step),
+		frame: &unwind.Frame{PC: unwind.Code(pc, unwind.KindReturn), Registers: th.Registers}}
+	way := g.stepTables()
+	return *way.step, way.err
+}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
@@ -31,7 +33,7 @@ var notOutermost = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtram
 // endReason returns the reason for an end if fn is a known outermost function,
 // else "". A frame that stopped inside mstart's own first instructions is on the
 // caller's stack still, so for these only a return address counts.
-func endReason(fn Function, kind unwind.PCKind) string {
+func endReason(fn *Function, kind unwind.PCKind) string {
 	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
 		return fn.Name
 	}
@@ -41,51 +43,62 @@ func endReason(fn Function, kind unwind.PCKind) string {
 	return ""
 }
 
-// stepGo leaves a Go frame by Go's tables. mayswitch is set if the rule is that
-// of a stack switch. Only amd64 and arm64 have rules; elsewhere the other
-// strategies and Delve's claims serve.
-func (t *Target) stepGo(regs *unwind.Registers, fn Function, kind unwind.PCKind) (step unwind.Step, mayswitch bool, err error) {
-	m := machineOf(t.Arch)
-	if m.stepGo == nil {
-		return step, false, fmt.Errorf("no rule for Go frames on %s", t.Arch)
+// by makes a step out of the frame by a rule.
+func (g *goFrame) by(r *rule.Rule, regs *unwind.Registers) error {
+	kind := g.frame.PC.Kind()
+	// A call leaves its return address in the link register. Another value is one that
+	// the runtime has saved, behind a call of morestack in a prologue.
+	if lr, ok := regs.Get(g.target.Arch.LR()); ok && lr != g.frame.PC.Raw() {
+		kind = unwind.KindInstruction
 	}
-	sp, ok := regs.SP(t.Arch)
-	if !ok {
-		return step, false, fmt.Errorf("stack pointer unknown")
-	}
-	fp, haveFP := regs.FP(t.Arch)
-	switch switched := t.switched(regs, fn, kind); {
-	case switched && !haveFP:
-		return step, false, fmt.Errorf("frame pointer unknown at %s, where the stack is switched", fn.Name)
-	case switched:
-		step, err = m.stepFP(t, fn, fp)
-		return step, true, err
-	case !fn.HasSPDelta:
-		return step, false, fmt.Errorf("no stack size in Go's tables for %s at this address", fn.Name)
-	}
-	step, err = m.stepGo(t, regs, fn, sp, kind)
-	if injectsCall[fn.Name] {
-		step.CallerKind = unwind.KindInstruction
-	}
-	return step, false, err
+	return g.stepBy(r, regs, kind, g.step)
 }
 
-// switched reports whether fn has gone to another stack, or may have, and keeps
-// its frame pointer meanwhile: SP may be on either stack then.
-func (t *Target) switched(regs *unwind.Registers, fn Function, kind unwind.PCKind) bool {
-	if way := switchOf(fn); way != keepsFP && way != savesDepth {
+// stepTables leaves the frame by Go's tables, or by its frame pointer where it has
+// switched stacks. Only amd64 and arm64 have rules; elsewhere the other strategies
+// and Delve's claims serve.
+func (g *goFrame) stepTables() goWay {
+	*g.step = unwind.Step{}
+	m, switched := machineOf(g.target.Arch), g.switched()
+	find := m.tables
+	if switched {
+		find = m.record
+	}
+	way := goWay{candidate: candidate{step: g.step, switches: switched}}
+	switch {
+	case find == nil:
+		way.err = fmt.Errorf("no rule for Go frames on %s", g.target.Arch)
+	case !switched && !g.fn.HasSPDelta:
+		way.err = g.noStackSize()
+	default:
+		r, err := find(g)
+		if way.err = err; err == nil {
+			r.Signal = injectsCall[g.fn.Name]
+			way.err = g.by(&r, &g.frame.Registers)
+		}
+	}
+	return way
+}
+
+func (g *goFrame) noStackSize() error {
+	return fmt.Errorf("no stack size in Go's tables for %s at this address", g.fn.Name)
+}
+
+// switched reports whether the function has gone to another stack, or may have, and
+// keeps its frame pointer meanwhile: SP may be on either stack then.
+func (g *goFrame) switched() bool {
+	if g.way != keepsFP && g.way != savesDepth {
 		return false
 	}
-	_, haveFP := regs.FP(t.Arch)
-	pc, _ := regs.PC(t.Arch)
-	return kind == unwind.KindReturn || haveFP && t.framed(fn, pc)
+	_, haveFP := g.frame.Registers.FP(g.target.Arch)
+	return g.frame.PC.Kind() == unwind.KindReturn || haveFP && g.target.framed(g.fn, g.frame.PC.Raw())
 }
 
 // framed reports whether the frame pointer is that of fn's frame at pc: behind
 // the instruction of the prologue that sets it, and before the epilogue restores
 // it. Between them SP may be on either stack. Test: in integration,
 // TestEveryInstruction.
-func (t *Target) framed(fn Function, pc uint64) bool {
+func (t *Target) framed(fn *Function, pc uint64) bool {
 	if !fn.HasSPDelta || fn.SPDelta < 8 || pc <= fn.Start {
 		return false
 	}
@@ -93,61 +106,14 @@ func (t *Target) framed(fn Function, pc uint64) bool {
 	return slices.ContainsFunc(machineOf(t.Arch).setFP, func(sets []byte) bool { return bytes.Contains(code, sets) })
 }
 
-// stepRecord makes the step out of a frame whose return address lies at raSlot;
-// the caller's frame pointer lies at fpSlot, or is that of regs where fpSlot is
-// 0.
-func (t *Target) stepRecord(regs *unwind.Registers, cfa, raSlot, fpSlot uint64) (unwind.Step, error) {
-	step := unwind.Step{CFA: cfa, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI}
-	ra, err := t.word(raSlot)
-	if err != nil {
-		return step, err
-	}
-	step.Caller.Set(t.Arch.PC(), ra)
-	step.Caller.Set(t.Arch.SP(), cfa)
-	// Go's ABI has no callee-saved registers but the frame pointer: all others
-	// are lost.
-	if fpSlot != 0 {
-		v, err := t.word(fpSlot)
-		if err != nil {
-			return step, err
+// oddFrame returns the rule of a frame whose frame pointer is not where the compiler
+// puts it, by simulating the function's instructions. The tables know its CFA.
+func (g *goFrame) oddFrame(cfa rule.Value) (r rule.Rule, ok bool) {
+	if pc := g.frame.PC.Raw(); g.fn.bounded() && pc >= g.fn.Start {
+		if row := g.certainRow(simulate.CallingGo, g.fn, pc); row != nil {
+			r, ok = row.Rule, row.RA.From == rule.CFA && row.FP.From != rule.Lost
+			r.CFA, r.Kept = cfa, false
 		}
-		step.Caller.Set(t.Arch.FP(), v)
-	} else if fp, ok := regs.FP(t.Arch); ok {
-		step.Caller.Set(t.Arch.FP(), fp)
 	}
-	return step, nil
-}
-
-// stepOddFrame leaves a Go frame whose frame pointer is not where the compiler
-// puts it, by simulating the function's instructions; ok is false where the
-// simulation is not certain.
-func (t *Target) stepOddFrame(regs *unwind.Registers, fn Function, cfa uint64) (step unwind.Step, fp string, ok bool) {
-	pc, _ := regs.PC(t.Arch)
-	if !fn.bounded() || pc < fn.Start {
-		return step, "", false
-	}
-	rule := simulate(t.Arch, true, t.Code.Bytes(fn.Start, int(fn.End-fn.Start)), fn.Start, pc)
-	if !rule.certain() {
-		return step, "", false
-	}
-	if step, ok = t.stepByRule(rule, cfa); !ok {
-		return step, "", false
-	}
-	fp, ok = rule.restoreFP(t, &step, regs)
-	if !ok && fp != fpUnchanged {
-		return step, "", false
-	}
-	rule.restoreSaved(t, &step)
-	return step, fp, true
-}
-
-// stepByRule makes the step out of a frame whose CFA is known, by the simulated
-// rule for the return address.
-func (t *Target) stepByRule(rule *codeRule, cfa uint64) (unwind.Step, bool) {
-	off, ok := rule.raOffset()
-	if !ok {
-		return unwind.Step{}, false
-	}
-	step, err := t.stepRecord(&unwind.Registers{}, cfa, cfa+uint64(off), 0)
-	return step, err == nil
+	return r, ok
 }

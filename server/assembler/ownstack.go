@@ -1,32 +1,37 @@
 package assembler
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"github.com/clewdbg/clew/internal/unwind/simulate"
+	"github.com/clewdbg/clew/unwind"
+)
 
 // stepOwnStack leaves a frame of Go's assembly that has gone to the system stack for
 // one call of C, or aligned its stack for it, by simulating its code. Go's tables
 // count from an SP that is gone.
 func (g *goFrame) stepOwnStack() goWay {
-	fn, arch := &g.fn, g.target.Arch
-	if g.way != notSwitch || !fn.Asm || !fn.bounded() {
+	arch := g.target.Arch
+	if g.way != notSwitch || !g.fn.Asm || !g.fn.bounded() {
 		return goWay{}
 	}
-	rule := g.certainRule(*fn, g.frame.PC.Raw())
-	if rule == nil || rule.base() == arch.SP() {
+	row := g.certainRow(simulate.Stopped, g.fn, g.frame.PC.Raw())
+	if row == nil || row.CFA.Register == arch.SP() {
 		return goWay{}
 	}
-	cfa, known := rule.cfa(&g.frame.Registers)
-	step, ok := g.target.stepByRule(rule, cfa)
-	if !known || !ok || g.tablesHold(cfa) {
-		return goWay{}
+	row.Kept = false // the functions that it calls may be Go's
+	if g.by(&row.Rule, &g.frame.Registers) != nil || arch == unwind.AMD64 && g.fn.HasSPDelta && g.step.CFA == g.sp+uint64(g.fn.SPDelta)+8 {
+		return goWay{} // the tables have the same CFA
 	}
-	step.Rule = rule.equation(arch)
-	if fp, ok := rule.restoreFP(g.target, &step, &g.frame.Registers); ok {
-		step.Rule += "; fp=" + fp
-	}
-	return goWay{candidate: candidate{step: &step, switches: true}}
+	return goWay{candidate: candidate{step: g.step, switches: true}}
 }
 
-// tablesHold reports whether Go's tables have the same CFA.
-func (g *goFrame) tablesHold(cfa uint64) bool {
-	return g.fn.HasSPDelta && g.target.Arch == unwind.AMD64 && cfa == g.sp+uint64(g.fn.SPDelta)+8
+// stepBack leaves an asmcgocall that is on the goroutine's stack by SP, because behind
+// a call of C the frame pointer may point into the stack from before it grew.
+func (g *goFrame) stepBack() goWay {
+	if g.way != savesDepth || g.left || !g.leftKnown || g.frame.PC.Kind() != unwind.KindInstruction || g.target.Arch != unwind.AMD64 || !g.fn.HasSPDelta {
+		return goWay{}
+	}
+	if r, err := tablesAMD64(g); err != nil || g.by(&r, &g.frame.Registers) != nil {
+		return goWay{}
+	}
+	return goWay{candidate: candidate{step: g.step}}
 }

@@ -2,7 +2,9 @@ package assembler
 
 import (
 	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // program reads a target's code and stack for one walk, and caches them, since
@@ -11,11 +13,13 @@ type program struct {
 	target    *Target
 	tracer    callsite.Tracer
 	functions map[unwind.LookupAddr]*described
-	signals   map[uint64]bool      // whether it is a signal's trampoline, by address
-	prologues map[uint64]*codeRule // the rule by the prologue before an address, nil for none
-	// seen is the stack window that was read last, so that checks word by word do
-	// not read from the process each time.
-	seen unwind.Window
+	signals   map[uint64]bool          // whether it is a signal's trampoline, by address
+	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
+	// seen is memory that was read: first the stack window that a strategy had last.
+	// Checks and rules word by word do not read from the process each time.
+	seen  unwind.Windows
+	piece int        // size of the next read for a rule, in bytes
+	frame rule.Frame // that a rule is applied to
 }
 
 // place is a code address's function. The zero Function stands for no known one.
@@ -30,7 +34,7 @@ type described struct {
 	place
 	simulated bool
 	code      bool // there are bytes of it
-	rule      *codeRule
+	rule      *simulate.Row
 }
 
 // traceBudget bounds the instructions that are decoded for one stack.
@@ -39,7 +43,8 @@ const traceBudget = 2_000_000
 func newProgram(t *Target) *program {
 	return &program{
 		target: t, tracer: callsite.Tracer{Arch: t.Arch, Source: &codeSource{target: t}, Budget: traceBudget},
-		functions: make(map[unwind.LookupAddr]*described), signals: make(map[uint64]bool), prologues: make(map[uint64]*codeRule),
+		functions: make(map[unwind.LookupAddr]*described), signals: make(map[uint64]bool), prologues: make(map[uint64]*simulate.Row),
+		seen: make(unwind.Windows, 1, maxPieces), piece: firstPiece,
 	}
 }
 
@@ -61,7 +66,7 @@ func (p *program) functionOf(f *unwind.Frame) *place { return p.function(f.PC.Lo
 
 // body returns the original bytes of a function, as far as they are known. They
 // reach beyond the PC, so that an epilogue can be recognised.
-func (p *program) body(fn Function, pc uint64) []byte {
+func (p *program) body(fn *Function, pc uint64) []byte {
 	end := fn.End
 	if end <= fn.Start {
 		end = pc + 256
@@ -83,16 +88,13 @@ func (p *program) code(addr uint64, n int) []byte {
 	return code
 }
 
-// word reads a word of the stack, from the window that was read last where that
-// has it.
+// word reads a word of the stack, from memory that was read already where that has
+// it.
 func (p *program) word(addr uint64) (uint64, bool) {
-	size := p.target.Arch.PointerSize()
-	if at := addr - p.seen.Addr; addr >= p.seen.Addr && at < uint64(len(p.seen.Data)) && len(p.seen.Data)-int(at) >= size {
-		data := p.seen.Data[at:]
-		if size == 4 {
-			return uint64(p.target.order().Uint32(data)), true
+	if p.target.Arch.PointerSize() == 8 {
+		if v, ok := p.seen.Word(addr, p.target.order()); ok {
+			return v, true
 		}
-		return p.target.order().Uint64(data), true
 	}
 	v, err := p.target.word(addr)
 	return v, err == nil

@@ -29,11 +29,11 @@ func (g *goFrame) resume() goWay {
 	if reason := g.savedByOther(saved); reason != "" {
 		return truncated("%s has left the goroutine's stack, and the goroutine's state is unknown: %s", name, reason)
 	}
-	step := unwind.Step{Caller: saved.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI, Rule: "cfa=g.sched.sp; ra=g.sched.pc; fp=g.sched.bp"}
-	step.CFA, _ = saved.Registers.SP(g.target.Arch)
+	*g.step = unwind.Step{Caller: saved.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustCFI, Rule: "cfa=g.sched.sp; ra=g.sched.pc; fp=g.sched.bp"}
+	g.step.CFA, _ = saved.Registers.SP(g.target.Arch)
 	// morestack was called in the prologue: f has no frame yet, and where a link
 	// register holds the return address the caller's SP is that of f.
-	return goWay{candidate: candidate{step: &step, switches: true, unframed: name != "runtime.mcall"}, last: name + " has left the goroutine's stack"}
+	return goWay{candidate: candidate{step: g.step, switches: true, unframed: name != "runtime.mcall"}, last: name + " has left the goroutine's stack"}
 }
 
 // savedByOther returns the reason for which the saved state is not that of the call of this
@@ -58,7 +58,7 @@ func (g *goFrame) savedByOther(saved *unwind.Saved) string {
 
 // leavesTo reports whether a call of fn leaves the goroutine's stack.
 func leavesTo(fn *place) bool {
-	return fn.known && (switchOf(fn.Function) == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt"))
+	return fn.known && (fn.switchKind() == leaves || fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack_noctxt"))
 }
 
 // enter goes from gogo, once it has set SP to the goroutine's stack, to the place
@@ -80,10 +80,10 @@ func (g *goFrame) enter() goWay {
 	if !ok {
 		return truncated("%s goes to a goroutine's stack, and where that goes on is not known", name)
 	}
-	step := unwind.Step{CFA: g.sp, Caller: saved.Registers, CallerKind: kind, Trust: unwind.TrustCFI, Rule: "cfa=sp; ra=g.sched.pc"}
-	step.Caller.Set(arch.SP(), g.sp)
-	g.keepUnsaved(&step)
-	return goWay{candidate: candidate{step: &step, switches: true}, last: name + " goes to a goroutine's stack"}
+	*g.step = unwind.Step{CFA: g.sp, Caller: saved.Registers, CallerKind: kind, Trust: unwind.TrustCFI, Rule: "cfa=sp; ra=g.sched.pc"}
+	g.step.Caller.Set(arch.SP(), g.sp)
+	g.keepUnsaved()
+	return goWay{candidate: candidate{step: g.step, switches: true}, last: name + " goes to a goroutine's stack"}
 }
 
 // goesOn returns the kind of the address at which a goroutine resumes. A new one,
@@ -94,19 +94,19 @@ func (g *goFrame) goesOn(pc uint64) (kind unwind.PCKind, ok bool) {
 		return unwind.KindReturn, true
 	}
 	to := g.function(unwind.InstructionAddr(pc).Lookup(g.target.Arch))
-	return unwind.KindInstruction, to.known && switchOf(to.Function) != enters
+	return unwind.KindInstruction, to.known && to.switchKind() != enters
 }
 
 // keepUnsaved keeps the registers whose words in the saved state are already
 // cleared.
-func (g *goFrame) keepUnsaved(step *unwind.Step) {
+func (g *goFrame) keepUnsaved() {
 	for _, reg := range []unwind.Register{g.target.Arch.FP(), g.target.Arch.LR()} {
-		if v, _ := step.Caller.Get(reg); reg == unwind.NoRegister || v != 0 {
+		if v, _ := g.step.Caller.Get(reg); reg == unwind.NoRegister || v != 0 {
 			continue
 		}
-		step.Caller.Forget(reg)
+		g.step.Caller.Forget(reg)
 		if v, ok := g.frame.Registers.Get(reg); ok {
-			step.Caller.Set(reg, v)
+			g.step.Caller.Set(reg, v)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // A handler of a signal returns into a few instructions that ask the kernel to
@@ -40,45 +41,33 @@ func (t *Target) inSignalFrame(pc uint64) bool {
 	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize)
 }
 
-// stepSignal goes from the frame of a signal's trampoline to the code that the
-// signal interrupted.
-func (t *Target) stepSignal(regs *unwind.Registers) (step unwind.Step, err error) {
-	sp, ok := regs.SP(t.Arch)
-	if !ok {
-		return step, fmt.Errorf("stack pointer unknown")
-	}
-	m := machineOf(t.Arch)
-	step = unwind.Step{CallerKind: unwind.KindInstruction, Trust: unwind.TrustCFI, Note: "interrupted by a signal"}
-	at := make(map[unwind.Register]uint64, 3)
-	for i, reg := range m.savedOrder {
-		at[reg] = m.saved + 8*uint64(i)
-		v, err := t.word(sp + at[reg])
-		if err != nil {
-			return step, err
-		}
-		step.Caller.Set(reg, v)
-	}
-	name := t.Arch.RegisterName(t.Arch.SP())
-	step.Rule = fmt.Sprintf("cfa=[%s+%d]; ra=[%s+%d]; fp=[%s+%d]", name, at[t.Arch.SP()], name, at[t.Arch.PC()], name, at[t.Arch.FP()])
-	step.CFA, _ = step.Caller.SP(t.Arch) // the CFA is the SP that is restored
-	return step, nil
-}
-
 // strategySignal names the host's rule for signal trampolines.
 const strategySignal = unwind.StrategyRegisters
 
-// leaveSignal leaves the frame of a signal's trampoline.
+// leaveSignal goes from the frame of a signal's trampoline to the code that the
+// signal interrupted.
 func (w *walker) leaveSignal(_ context.Context) outcome {
 	f := w.last()
 	if !w.code.signalFrame(f) {
 		return nothing
 	}
-	step, err := w.target.stepSignal(&f.Registers)
-	if err != nil {
-		w.refuse(strategySignal, err.Error(), 0, 0)
+	step := w.hostStep(&machineOf(w.target.Arch).signal)
+	if step == nil {
 		return nothing
 	}
-	return w.take(candidate{step: &step, strategy: strategySignal, switches: true})
+	step.Note = "interrupted by a signal"
+	return w.take(candidate{step: step, strategy: strategySignal, trust: unwind.TrustCFI, switches: true})
+}
+
+// hostStep makes the step out of the last frame by a rule of the host, nil if that is
+// impossible.
+func (w *walker) hostStep(r *rule.Rule) *unwind.Step {
+	f, step := w.last(), &w.room.step
+	if err := w.code.stepBy(r, &f.Registers, f.PC.Kind(), step); err != nil {
+		w.refuse(strategySignal, err.Error(), 0, 0)
+		return nil
+	}
+	return step
 }
 
 const noteWild = "no code is there: taken as a call to it, whose return address lies where the stack pointer points"
@@ -105,19 +94,16 @@ func (w *walker) stepWild(_ context.Context) outcome {
 	if arch != unwind.AMD64 || f.PC.Raw() < unwind.LowestCode || !w.code.wild(f) {
 		return nothing
 	}
-	sp, _ := f.Registers.SP(arch)
-	ra, err := w.target.word(sp)
-	if err != nil {
-		w.refuse(strategySignal, err.Error(), 0, 0)
+	entry := rule.Entry(arch)
+	step := w.hostStep(&entry)
+	if step == nil {
 		return nothing
 	}
-	step := unwind.Step{CFA: sp + 8, Caller: f.Registers, CallerKind: unwind.KindReturn, Trust: unwind.TrustScan, Note: noteWild,
-		Rule: fmt.Sprintf("cfa=rsp+8; ra=[cfa-8]; fp=%s", fpUnchanged)}
-	step.Caller.Set(arch.PC(), ra)
-	step.Caller.Set(arch.SP(), sp+8)
-	if calls, known := w.code.callsBefore(&step); !known || len(calls) == 0 {
+	step.Trust, step.Note = unwind.TrustScan, noteWild
+	if calls, known := w.code.callsBefore(step); !known || len(calls) == 0 {
+		ra, _ := step.Caller.PC(arch)
 		w.refuse(strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)
 		return nothing
 	}
-	return w.take(candidate{step: &step, strategy: strategySignal})
+	return w.take(candidate{step: step, strategy: strategySignal, trust: unwind.TrustCFI})
 }

@@ -57,14 +57,16 @@ func (s *stacks) floor(segment int) uint64 {
 	return s.floors[segment]
 }
 
-// reach records that the walk has reached sp. A segment that the step found is
-// added; the thread's list does not change.
-func (s *stacks) reach(sp uint64, found *unwind.Segment) {
+// reach records that the walk has reached sp, and returns the segment's index. A
+// segment that the step found is added; the thread's list does not change.
+func (s *stacks) reach(sp uint64, found *unwind.Segment) int {
 	if found != nil {
 		s.segments = append(s.segments[:len(s.segments):len(s.segments)], *found)
 		s.floors = append(s.floors, 0)
 	}
-	s.floors[max(s.index(sp), 0)] = sp
+	at := s.index(sp)
+	s.floors[max(at, 0)] = sp
+	return at
 }
 
 // nearGoroutineTop is how far below the top of a goroutine's stack the return

@@ -43,8 +43,8 @@ var switches = map[string]goSwitch{
 	"runtime.gogo":                enters,
 }
 
-// switchOf looks the function up, whatever its ABI.
-func switchOf(fn Function) goSwitch {
+// switchKind looks the function up, whatever its ABI.
+func (fn *Function) switchKind() goSwitch {
 	if !fn.Go {
 		return notSwitch
 	}
@@ -57,19 +57,20 @@ type goFrame struct {
 	thread    *unwind.Thread
 	stacks    *stacks
 	frame     *unwind.Frame
-	fn        Function
+	fn        *Function
 	way       goSwitch
 	sp        uint64
 	scheduled bool // the scheduler was called since
 	// left: the frame lies on another stack than a goroutine's.
 	left, leftKnown bool
+	step            *unwind.Step // the last that was made
 }
 
 // goWay is the result of one way to leave a Go frame: a step; the end or truncation
 // of the stack; or neither, and the next way's turn.
 type goWay struct {
 	candidate
-	err    error // why there is no step that could be judged; step has the CFA
+	err    error // why there is no step that could be judged; step has what is known
 	stop   unwind.StopKind
 	reason string // of the stop
 	// last is the reason for truncating the stack if the step is refused.
@@ -93,11 +94,13 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 	if !fn.known || !fn.Go {
 		return nothing
 	}
-	g := goFrame{program: w.code, thread: w.thread, stacks: &w.stacks, frame: f, fn: fn.Function, way: switchOf(fn.Function), scheduled: w.carried.scheduled}
+	g := &w.room.goFrame
+	*g = goFrame{program: w.code, thread: w.thread, stacks: &w.stacks, frame: f, fn: &fn.Function, way: fn.switchKind(),
+		scheduled: w.carried.scheduled, step: &w.room.step}
 	g.sp, _ = f.Registers.SP(w.target.Arch)
 	g.left, g.leftKnown = w.stacks.leftGoroutine(w.thread, f)
 	for _, leave := range goWays {
-		if result := w.follow(leave(&g)); result != nothing {
+		if result := w.follow(leave(g)); result != nothing {
 			return result
 		}
 	}
@@ -124,24 +127,4 @@ func (w *walker) follow(way goWay) outcome {
 		return w.truncate(way.last + ": " + w.turn.why())
 	}
 	return nothing
-}
-
-// stepTables leaves the frame by Go's tables.
-func (g *goFrame) stepTables() goWay {
-	step, switches, err := g.target.stepGo(&g.frame.Registers, g.fn, g.frame.PC.Kind())
-	return goWay{candidate: candidate{step: &step, switches: switches}, err: err}
-}
-
-// stepBack leaves an asmcgocall that is on the goroutine's stack by SP, because behind
-// a call of C the frame pointer may point into the stack from before it grew.
-func (g *goFrame) stepBack() goWay {
-	kind := g.frame.PC.Kind()
-	if g.way != savesDepth || g.left || !g.leftKnown || kind != unwind.KindInstruction || g.target.Arch != unwind.AMD64 || !g.fn.HasSPDelta {
-		return goWay{}
-	}
-	step, err := g.target.stepAMD64(&g.frame.Registers, g.fn, g.sp, kind)
-	if err != nil {
-		return goWay{}
-	}
-	return goWay{candidate: candidate{step: &step}}
 }

@@ -115,9 +115,6 @@ func (a *Assembler) trustOf(name string) unwind.Trust {
 	if i := a.rank(name); i >= 0 {
 		return a.Strategies[i].Description.Trust
 	}
-	if name == unwind.StrategyDelve {
-		return unwind.TrustScan
-	}
 	return unwind.TrustCFI // the host's rules
 }
 

@@ -3,6 +3,7 @@ package assembler
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -38,10 +39,13 @@ type walker struct {
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
-	// room holds one step's evidence, which would otherwise be allocated for each.
+	// room holds one step of the host and its evidence, which would otherwise be
+	// allocated for each.
 	room struct {
 		evidence evidence
 		witness  codeWitness
+		step     unwind.Step
+		goFrame  goFrame
 	}
 }
 
@@ -89,7 +93,7 @@ func (w *walker) next(ctx context.Context) bool {
 		w.truncate("cancelled: " + err.Error())
 		return false
 	}
-	w.turn = turn{}
+	w.turn = turn{reasons: w.turn.reasons[:0]}
 	for _, leave := range ways {
 		if result := leave(w, ctx); result != nothing {
 			return result == progressed
@@ -183,7 +187,10 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 		}
 		step, refusals := &result.Steps[i], len(w.last().Rejected)
 		step.Trust = min(step.Trust, s.Description.Trust)
-		if (i == 0 || !w.cuts(s)) && w.take(candidate{step: step, strategy: s.Description.Name, scans: s.scans()}) == progressed {
+		if (i == 0 || !w.cuts(s)) && w.take(candidate{step: step, strategy: s.Description.Name, trust: s.Description.Trust, scans: s.scans()}) == progressed {
+			if i == 0 {
+				w.stack.Frames = slices.Grow(w.stack.Frames, len(result.Steps)-1)
+			}
 			continue
 		}
 		if i == 0 {
@@ -258,7 +265,8 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 	if c == nil {
 		return nothing
 	}
-	step := unwind.Step{CFA: callee.CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
+	step := &w.room.step
+	*step = unwind.Step{CFA: callee.CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
 		Trust: unwind.TrustScan, Note: "by Delve, which follows frame pointers unchecked: callers may be missing"}
 	fn := w.code.functionOf(f)
 	if fn.Go {
@@ -268,7 +276,7 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 	if _, ok := step.Caller.SP(arch); !ok {
 		step.Caller.Set(arch.SP(), step.CFA)
 	}
-	return w.take(candidate{step: &step, strategy: unwind.StrategyDelve, switches: switchOf(fn.Function) != notSwitch})
+	return w.take(candidate{step: step, strategy: unwind.StrategyDelve, trust: unwind.TrustScan, switches: fn.switchKind() != notSwitch})
 }
 
 // take judges a step out of the last frame, and appends the caller if it is
@@ -287,12 +295,12 @@ func (w *walker) take(c candidate) outcome {
 		return nothing
 	}
 	shown := ev.shown()
-	w.stacks.reach(ev.callerSP, ev.found)
+	segment := w.stacks.reach(ev.callerSP, ev.found)
 	w.carried.accepted(ev, v.guess)
 	ev.frame.CFA, ev.frame.Rule = c.step.CFA, c.step.Rule
 	caller := unwind.Frame{
 		PC: unwind.Code(ev.pc, c.step.CallerKind), Strategy: c.strategy, Trust: c.step.Trust,
-		Registers: c.step.Caller, Segment: w.stacks.index(ev.callerSP), DelveFrame: -1, Shown: shown,
+		Registers: c.step.Caller, Segment: segment, DelveFrame: -1, Shown: shown,
 	}
 	if c.step.Note != "" {
 		caller.Notes = []string{c.step.Note}
