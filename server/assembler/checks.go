@@ -92,12 +92,20 @@ func doubtful(why string) verdict {
 // contradicts it would skip callers silently. The step is accepted where the
 // simulation is not certain, or a register is unknown.
 func agreesWithOwnCode(ev *evidence) verdict {
-	if ev.step.Trust > unwind.TrustFramePointer {
-		return verdict{}
+	tables := ev.step.Trust > unwind.TrustFramePointer
+	if tables && !ev.call.unproven && !ev.recursive() {
+		return verdict{} // a direct call leads here
 	}
 	// A rule that is only likely counts for more than an unchecked chain of frame
 	// pointers, and for less than any other finding.
-	code, ok := ev.witness.expects(ev.step.Trust == unwind.TrustFramePointer)
+	least := sure
+	switch {
+	case tables:
+		least = proven
+	case ev.step.Trust == unwind.TrustFramePointer:
+		least = likely
+	}
+	code, ok := ev.witness.expects(least)
 	switch {
 	case !ok:
 	case ev.arch == unwind.AMD64 && ev.step.CFA != code.cfa:
@@ -248,9 +256,10 @@ func isCalledFromThere(ev *evidence) verdict {
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused
 // at the same frame: then either that strategy's tables are wrong, or the stack
-// is damaged here, and the step rests on the same damaged words.
+// is damaged here, and the step rests on the same damaged words. If the model of the code
+// confirms the step, it is the tables.
 func followsNoRefusal(ev *evidence) verdict {
-	if ev.better == "" || ev.step.Trust <= unwind.TrustScan {
+	if ev.better == "" || ev.step.Trust <= unwind.TrustScan || ev.witness.agrees().proven {
 		return verdict{}
 	}
 	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")

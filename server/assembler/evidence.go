@@ -65,9 +65,8 @@ var (
 // witness answers questions about a step from code. Each answer needs decoding,
 // so a check asks only when it must.
 type witness interface {
-	// expects returns the caller by the code of the frame's function; likely
-	// accepts a rule that is not certain, too.
-	expects(likely bool) (expected, bool)
+	// expects returns the caller by the code of the frame's function.
+	expects(least certainty) (expected, bool)
 	// unclear: there is code, and it shows no rule.
 	unclear() bool
 	// led: the call before the return address leads to the frame.
@@ -79,6 +78,15 @@ type witness interface {
 	prologue() agreement
 }
 
+// certainty is what a rule of code must be to count.
+type certainty uint8
+
+const (
+	likely certainty = iota
+	sure             // all paths agree
+	proven           // by the model of the image's code
+)
+
 // expected is the caller that code shows.
 type expected struct {
 	cfa, ra uint64
@@ -86,8 +94,8 @@ type expected struct {
 }
 
 // agreement tells whether code confirms a step, and whether it confirms its frame
-// pointer too.
-type agreement struct{ ok, frame bool }
+// pointer too. proven: the model of the image's code does.
+type agreement struct{ ok, frame, proven bool }
 
 // carried is the state that a walk carries from step to step. Only
 // [carried.accepted] and [carried.waits] change it.
@@ -216,9 +224,12 @@ type codeWitness struct {
 	step  *unwind.Step
 }
 
-func (w *codeWitness) expects(likely bool) (e expected, ok bool) {
+func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	row, _ := w.frameRule(w.frame)
-	if row == nil || !likely && !row.Sure {
+	if least == proven {
+		row = w.describe(w.frame.PC.Lookup(w.target.Arch)).model
+	}
+	if row == nil || least > likely && !row.Sure {
 		return e, false
 	}
 	var c rule.Caller
@@ -246,7 +257,10 @@ func (w *codeWitness) led() bool {
 
 func (w *codeWitness) agrees() agreement {
 	if row := w.certainFrameRule(w.frame); row != nil {
-		return w.compare(row)
+		a := w.compare(row)
+		model := w.describe(w.frame.PC.Lookup(w.target.Arch)).model
+		a.proven = a.ok && model != nil && model.Sure
+		return a
 	}
 	calls, _ := w.callsBefore(w.step)
 	for _, call := range calls {
@@ -286,6 +300,12 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 	got, has := w.step.Caller.FP(arch)
 	fp, known := c.Registers.FP(arch)
 	return agreement{ok: true, frame: !has || err == nil && known && got == fp}
+}
+
+// recursive reports whether a function has called itself: then every frame of it has a
+// return address behind a call that leads to it.
+func (ev *evidence) recursive() bool {
+	return ev.callee.known && ev.caller.known && !ev.callee.Go && ev.callee.Start != 0 && ev.callee.Start == ev.caller.Start
 }
 
 // shown reports whether code confirms the step from the innermost frame, where

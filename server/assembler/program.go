@@ -35,6 +35,7 @@ type described struct {
 	simulated bool
 	code      bool // there are bytes of it
 	rule      *simulate.Row
+	model     *simulate.Row // by the model of the image's code, nil for none
 }
 
 // traceBudget bounds the instructions that are decoded for one stack.

@@ -119,3 +119,25 @@ func (f *Function) At(pc uint64) (p Place, ok bool) {
 	p.Height = int64(row.Height)
 	return p, true
 }
+
+// Waiting returns what is known of a frame that waits in a call, which returns to ra: the
+// place of the call, without what the call may have changed. The code behind a call
+// that does not come back is another path's.
+func (f *Function) Waiting(ra uint64) (p Place) {
+	if f.table == nil || ra <= f.Start {
+		return Place{}
+	}
+	off, ok := f.table.Call(ra - f.Start)
+	if !ok {
+		return Place{}
+	}
+	row := f.table.At(off)
+	if row.Rule < 0 {
+		return Place{}
+	}
+	kept, ok := f.table.Rules[row.Rule].AtCall(f.arch)
+	if !ok {
+		return Place{}
+	}
+	return Place{Rule: kept.Rule(f.arch), Proof: row.Proof, Height: int64(row.Height)}
+}

@@ -43,15 +43,50 @@ type Table struct {
 	Rules []Rule
 	Jumps []uint64 // out of the code, direct, sorted: tail calls and parts that were moved away
 	Calls []uint64 // of code outside, direct, sorted
-	bits  []uint64 // where instructions begin
+	bits  bitset   // where instructions begin
+	ends  bitset   // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
 	// that are not known.
 	Whole bool
 }
 
+// bitset is a set of offsets.
+type bitset []uint64
+
+func newBitset(size int) bitset { return make(bitset, size/64+1) }
+
+func (b bitset) set(off int32) { b[off/64] |= 1 << (off % 64) }
+
+func (b bitset) has(off uint64) bool { return off/64 < uint64(len(b)) && b[off/64]>>(off%64)&1 != 0 }
+
+// Call returns where the call begins that returns to an offset; ok is false where no call
+// ends there that is reached.
+func (t *Table) Call(ra uint64) (off uint64, ok bool) {
+	if !t.ends.has(ra) {
+		return 0, false
+	}
+	for off = ra - 1; !t.bits.has(off); off-- {
+		if off == 0 || ra-off > maxInstruction {
+			return 0, false
+		}
+	}
+	return off, true
+}
+
+// AtCall is the rule at a call, for a frame that waits in it, without what the call may
+// have changed; ok is false if it does not find the frame.
+func (r *Rule) AtCall(arch unwind.Arch) (kept Rule, ok bool) {
+	a := &amd64Arch
+	if arch == unwind.ARM64 {
+		a = &arm64Arch
+	}
+	kept, verdict := a.called(*r, Verdict{})
+	return kept, verdict.Reason == ""
+}
+
 // At returns the row at an offset; nil if no instruction that is reached begins there.
 func (t *Table) At(off uint64) *Row {
-	if off/64 >= uint64(len(t.bits)) || t.bits[off/64]>>(off%64)&1 == 0 {
+	if !t.bits.has(off) {
 		return nil
 	}
 	i := sort.Search(len(t.Rows), func(i int) bool { return uint64(t.Rows[i].Start) > off }) - 1
@@ -63,7 +98,7 @@ func (t *Table) At(off uint64) *Row {
 
 // Size is roughly how many bytes the table takes.
 func (t *Table) Size() int {
-	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.Calls)*8 + len(t.bits)*8 + 128
+	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.Calls)*8 + len(t.bits)*16 + 128
 }
 
 // Survey simulates a function once, and returns the rules at all instructions that are
@@ -107,7 +142,7 @@ type surveyed struct {
 
 // rows makes the table of a program that was simulated.
 func (p *program) rows() *Table {
-	t := &Table{bits: make([]uint64, (len(p.code)+63)/64), Whole: !p.bad}
+	t := &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
 	known := make(map[Rule]int32)
 	var all []surveyed
 	last := surveyed{rule: -1}
@@ -117,7 +152,10 @@ func (p *program) rows() *Table {
 		if in.flow == flowBad {
 			return
 		}
-		t.bits[in.off/64] |= 1 << (in.off % 64)
+		t.bits.set(in.off)
+		if in.flow == flowCall {
+			t.ends.set(in.off + int32(in.len))
+		}
 		if in.st >= 0 {
 			by, fresh = p.proof(in.st), true
 		}

@@ -1,0 +1,63 @@
+package assembler
+
+import (
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/internal/unwind/simulate"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Modeller is a [CodeMap] that has models of its images' code.
+type Modeller interface {
+	// Model returns the model of the image that an address lies in, nil if it has
+	// none, and where the image is loaded: what is added to the model's addresses.
+	Model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64)
+}
+
+// modelled returns what the model of the image's code says of a frame's place.
+func (p *program) modelled(f *unwind.Frame) codemodel.Place {
+	models, ok := p.target.Code.(Modeller)
+	if !ok {
+		return codemodel.Place{}
+	}
+	at := f.PC.Lookup(p.target.Arch)
+	model, bias := models.Model(at)
+	if model == nil {
+		return codemodel.Place{}
+	}
+	fn := model.At(uint64(at) - bias)
+	if fn == nil {
+		return codemodel.Place{}
+	}
+	if f.PC.Kind() == unwind.KindReturn {
+		return fn.Waiting(f.PC.Raw() - bias)
+	}
+	place, _ := fn.At(f.PC.Raw() - bias)
+	return place
+}
+
+// modelRow is the model's rule at a frame's place, nil if it has none. It is sure even
+// behind a call that may not come back: the frame is there, so it did.
+func (p *program) modelRow(f *unwind.Frame) *simulate.Row {
+	place := p.modelled(f)
+	if place.Proof == prologue.Unproven {
+		return nil
+	}
+	return &simulate.Row{Rule: place.Rule, Sure: place.Proof >= prologue.Some}
+}
+
+// stepByModel leaves the last frame by the model of its code, which knows where the
+// return address is: a scan would have to guess.
+func (w *walker) stepByModel() outcome {
+	f := w.last()
+	d := w.code.describe(f.PC.Lookup(w.target.Arch))
+	if _, known := w.code.frameRule(f); !known || d.model == nil || !d.model.Sure || marksEnd(d.model) {
+		return nothing
+	}
+	var step unwind.Step
+	if err := w.code.stepBy(&d.model.Rule, &f.Registers, f.PC.Kind(), &step); err != nil {
+		w.note(unwind.StrategyCode, err.Error())
+		return nothing
+	}
+	return w.take(candidate{step: &step, strategy: unwind.StrategyCode})
+}
