@@ -18,6 +18,7 @@ import (
 type callFinding struct {
 	refusal, doubt string
 	unproven       bool
+	context        bool // no call: a context's stack begins there
 }
 
 // callFindings caches them for all stacks of one stop, since many stacks share
@@ -112,8 +113,10 @@ func (s *callSite) uncalled() bool {
 // newproc puts below a goroutine's first function; __start_context, which
 // makecontext puts below a context's; and where a debugger has called.
 func (s *callSite) noCall() callFinding {
-	start := s.function(unwind.LookupAddr(s.ra))
-	if s.caller.isGoexit(s.ra) || strings.HasPrefix(start.Name, "__start_context") || s.calledByDebugger() {
+	switch {
+	case s.startsContext(s.ra):
+		return callFinding{context: true}
+	case s.caller.isGoexit(s.ra), s.calledByDebugger():
 		return callFinding{}
 	}
 	return callFinding{refusal: fmt.Sprintf("no call ends at return address %#x", s.ra)}

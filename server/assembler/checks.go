@@ -221,10 +221,12 @@ func staysOnItsStack(ev *evidence) verdict {
 }
 
 // goesUp refuses a caller's SP that is not above everything seen on its stack,
-// but for a leaf whose caller has the same SP, and for gogo, which has no frame on
-// the stack that it goes to: there the PC must change (R10).
+// but for a leaf whose caller has the same SP, for code that has taken its return address
+// off the stack, and for gogo, which has no frame on the stack that it goes to: there the
+// PC must change (R10).
 func goesUp(ev *evidence) verdict {
-	leaf := ev.soFar.fresh && (ev.switches || ev.arch.LR() != unwind.NoRegister) && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw()
+	leaf := ev.soFar.fresh && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw() &&
+		(ev.switches || ev.arch.LR() != unwind.NoRegister || ev.popped())
 	if ev.callerSP <= ev.floor && ev.floor != 0 && !leaf {
 		return refusal("the caller's stack pointer %#x is not above %#x, which the stack has reached already", ev.callerSP, ev.floor)
 	}

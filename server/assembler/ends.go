@@ -79,11 +79,13 @@ func (e *ending) judge() (answer endAnswer, why string) {
 // ended ends the stack where the last frame is a known outermost one.
 func (w *walker) ended() bool {
 	f := w.last()
-	fn := w.code.functionOf(f)
-	if !fn.known {
-		return false
+	fn, why := w.code.functionOf(f), ""
+	switch {
+	case w.carried.context:
+		why = contextStart
+	case fn.known:
+		why = endReason(&fn.Function, f.PC.Kind())
 	}
-	why := endReason(&fn.Function, f.PC.Kind())
 	if why == "" {
 		return false
 	}

@@ -110,6 +110,8 @@ type carried struct {
 	scanned, scannedInRow, waited int
 	// unproven is how many of the last frames no call is known to have led from.
 	unproven int
+	// context: the last frame is where a context's stack begins (makecontext).
+	context bool
 	// scheduled says that the scheduler was called since the walk left a goroutine's
 	// stack, or began (R14).
 	scheduled bool
@@ -117,6 +119,7 @@ type carried struct {
 
 // accepted updates the state for an accepted step.
 func (c *carried) accepted(ev *evidence, guess bool) {
+	c.context = ev.call.context
 	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
 	if guess && c.guess == 0 {
 		c.guess = ev.depth
@@ -213,7 +216,9 @@ func (ev *evidence) gatherStacks(s *stacks, t *Target) {
 		ev.found = ev.stack
 	case ev.switches && ev.step.CallerKind == unwind.KindInstruction:
 		// Only for interrupted code: called code returns to a known stack.
-		ev.found = t.discover(ev.callerSP)
+		if ev.found = t.discover(ev.callerSP); ev.found == nil {
+			ev.found = s.overflown(ev.callerSP)
+		}
 	}
 }
 
@@ -300,6 +305,13 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 	got, has := w.step.Caller.FP(arch)
 	fp, known := c.Registers.FP(arch)
 	return agreement{ok: true, frame: !has || err == nil && known && got == fp}
+}
+
+// popped reports whether the frame's code has taken its return address off the stack, as
+// vfork does.
+func (ev *evidence) popped() bool {
+	code, ok := ev.witness.expects(sure)
+	return ok && code.haveRA && code.cfa == ev.callerSP && code.ra == ev.pc
 }
 
 // recursive reports whether a function has called itself: then every frame of it has a

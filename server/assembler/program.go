@@ -1,7 +1,10 @@
 package assembler
 
 import (
+	"strings"
+
 	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -118,6 +121,18 @@ func (p *program) signalFrame(f *unwind.Frame) bool {
 func (p *program) signalReturn(ra uint64) bool {
 	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(ra, callsite.SignalReturnSize))
 }
+
+// startsContext reports whether code is that to which a context's first function returns
+// (makecontext): no call leads there, and the context's stack begins there.
+func (p *program) startsContext(at uint64) bool {
+	if p.target.Arch == unwind.AMD64 && codemodel.StartsContext(p.code(at, codemodel.ContextStartSize)) {
+		return true
+	}
+	fn := p.function(unwind.LookupAddr(at))
+	return fn.Start == at && strings.HasPrefix(fn.Name, contextStart)
+}
+
+const contextStart = "__start_context"
 
 // wild reports whether a frame's program counter lies outside all code.
 func (p *program) wild(f *unwind.Frame) bool {

@@ -38,7 +38,6 @@ lies:
 	.cfi_def_cfa_offset 16
 	mov 8(%rsp), %rdi
 	call told
-	call stopping
 	add $8, %rsp
 	.cfi_def_cfa_offset 136
 	int3
@@ -49,4 +48,28 @@ lies:
 	honest honest1, lies
 	honest honest2, honest1
 	honest honest3, honest2
+
+// Keeps its return address in a register, as vfork does.
+	.globl popped
+	.type popped, @function
+popped:
+	.cfi_startproc
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16
+	mov 8(%rsp), %rdi
+	call told
+	add $8, %rsp
+	.cfi_def_cfa_offset 8
+	pop %rdi
+	.cfi_def_cfa_offset 0
+	.cfi_register rip, rdi
+	mov $39, %eax
+	syscall
+	int3
+	push %rdi
+	.cfi_def_cfa_offset 8
+	.cfi_offset rip, -8
+	ret
+	.cfi_endproc
+	.size popped, .-popped
 	.section .note.GNU-stack,"",@progbits

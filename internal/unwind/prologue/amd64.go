@@ -159,13 +159,13 @@ func decodeAMD64(p *program, off int32) inst {
 		return out
 	case x86asm.INT, x86asm.INTO, x86asm.ICEBP, x86asm.SYSCALL, x86asm.SYSENTER:
 		out.flow = flowSoft
-		mask := uint64(amd64Implicit)
-		if in.Op == x86asm.SYSCALL {
-			mask &^= 1<<4 | 1<<5 // no kernel changes rsi and rdi: vfork keeps its return address there
-		}
-		p.emit(op{kind: opClobber, mask: mask})
-		if src[0] == 0xcc {
+		switch {
+		case src[0] == 0xcc: // a breakpoint changes nothing
 			out.flags |= flagPad
+		case in.Op == x86asm.SYSCALL: // no kernel changes rsi and rdi: vfork keeps its return address there
+			p.emit(op{kind: opClobber, mask: amd64Implicit &^ (1<<4 | 1<<5)})
+		default:
+			p.emit(op{kind: opClobber, mask: amd64Implicit})
 		}
 		return out
 	case x86asm.JA:
