@@ -103,6 +103,28 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
+// TestStays: code that a direct call enters cannot be elsewhere, though a call in it that
+// never returns lies before a function with a jump to anywhere.
+func TestStays(t *testing.T) {
+	const start = 0x1000
+	code := []byte{
+		0x85, 0xff, 0x74, 1, 0xc3, 0xe8, 2, 0, 0, 0, // 0: test %edi,%edi; je 5; ret; call 12
+		0xff, 0xe0, // 10: jmp *%rax
+		0x0f, 0x0b, // 12: ud2
+		0xeb, 0xfa, // 14: jmp 10
+		0xe9, 0xeb, 0xff, 0xff, 0xff, // 16: jmp 0
+	}
+	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 10, start + 12, start + 14, start + 16}})
+	for _, c := range []struct {
+		entry, place uint64
+		want         bool
+	}{{0, 0x5000, true}, {0, 5, false}, {0, 10, false}, {0, 12, true}, {14, 0x5000, false}, {16, 0x5000, true}, {16, 4, false}, {2, 0x5000, false}} {
+		if got := m.Stays(start+c.entry, start+c.place); got != c.want {
+			t.Errorf("from %d to %d: %v", c.entry, c.place, got)
+		}
+	}
+}
+
 func FuzzImage(f *testing.F) {
 	f.Add([]byte{0x83, 0xff, 3, 0x77, 9, 0xff, 0x24, 0xfd, 0, 0x10, 0, 0, 0xc3}, uint16(5))
 	f.Add([]byte{0xe8, 7, 0, 0, 0, 0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9, 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3}, uint16(3))
@@ -115,6 +137,8 @@ func FuzzImage(f *testing.F) {
 		for pc := uint64(start); pc < start+uint64(len(code)); pc++ {
 			if fn := m.At(pc); fn != nil {
 				fn.At(pc)
+				fn.Waiting(pc)
+				m.Stays(fn.Start, pc)
 			}
 		}
 	})
