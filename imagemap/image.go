@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"slices"
 	"strings"
+
+	"github.com/clewdbg/clew/imagemap/macho"
 )
 
 // WordSize is the size of the machine words of a process, in bits: 16, 32 or 64.
@@ -51,8 +53,9 @@ type Image struct {
 // Contains reports whether the address is in [Base, EndOfText).
 func (i *Image) Contains(address uint64) bool { return i.Base <= address && address < i.EndOfText }
 
-// Range is the addresses Start to End, without End.
-type Range struct{ Start, End uint64 }
+// Range is the addresses Start to End, without End. It is not unwind's: this
+// package and macho need the standard library only.
+type Range = macho.Range
 
 // Loaded is how an image lies in a live process.
 type Loaded struct {

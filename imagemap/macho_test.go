@@ -91,7 +91,7 @@ func checkMachO(t *testing.T, m *ImageMap, err error, image *macho.File, path st
 	text := image.Segments[0]
 	if got.Base != header || !got.Loaded.HasBias || got.Loaded.Bias != header || got.Path != path || got.Loaded.File != state ||
 		!bytes.Equal(got.BuildID, image.UUID) || got.EndOfText != header+text.Size ||
-		!slices.Equal(got.Loaded.Executable, []Range{{header, header + text.Size}}) {
+		!slices.Equal(got.Loaded.Executable, []Range{{Start: header, End: header + text.Size}}) {
 		t.Errorf("%+v, %+v", got, got.Loaded)
 	}
 }

@@ -126,7 +126,7 @@ func (i *headers) loaded(bias uint64, maps []Mapping) (out []Range) {
 		start := bias + p.Vaddr
 		for _, m := range maps {
 			if low, high := max(m.Start, start), min(m.End, start+p.Memsz); low < high && anonymousCode(&m) {
-				out = append(out, Range{low, high})
+				out = append(out, Range{Start: low, End: high})
 			}
 		}
 	}

@@ -230,11 +230,11 @@ mappings:
 		for _, image := range images {
 			if bias, ok := image.bias(m); ok {
 				at := place{image, bias}
-				found[at] = append(found[at], Range{m.Start, m.End})
+				found[at] = append(found[at], Range{Start: m.Start, End: m.End})
 				continue mappings
 			}
 		}
-		loose = append(loose, Range{m.Start, m.End})
+		loose = append(loose, Range{Start: m.Start, End: m.End})
 	}
 	return found, loose
 }

@@ -73,7 +73,7 @@ func TestStopNames(t *testing.T) {
 	}
 	var s Stack
 	if s.Stop != Truncated {
-		t.Error("a stack that nobody ended has a proper end")
+		t.Error("a stack without an end has a proper end")
 	}
 	seen := map[string]bool{}
 	for _, s := range []WalkStop{StopLimit, StopEnd, StopMemory, StopNoRule, StopYield, StopBroken} {
@@ -137,7 +137,7 @@ func TestRangeSetProperties(t *testing.T) {
 	})
 }
 
-// Windows give what the bytes of one window are, and an error for the rest.
+// Windows return the bytes of one window, and an error for the rest.
 func TestWindowsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ws Windows

@@ -1,7 +1,5 @@
 package unwind
 
-import "fmt"
-
 // SegmentKind is the use of a stack segment.
 type SegmentKind uint8
 
@@ -16,21 +14,11 @@ const (
 var segmentNames = [...]string{"thread", "goroutine", "g0", "signal"}
 
 // String returns the kind's name in snapshots.
-func (k SegmentKind) String() string {
-	if int(k) < len(segmentNames) {
-		return segmentNames[k]
-	}
-	return fmt.Sprintf("segment(%d)", uint8(k))
-}
+func (k SegmentKind) String() string { return nameOf(segmentNames[:], k, "segment") }
 
 // ParseSegmentKind parses the output of [SegmentKind.String].
 func ParseSegmentKind(s string) (SegmentKind, error) {
-	for i, n := range segmentNames {
-		if n == s {
-			return SegmentKind(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown kind of stack segment %q (known: thread, goroutine, g0, signal)", s)
+	return parseName[SegmentKind](segmentNames[:], s, "kind of stack segment")
 }
 
 // Segment is one stack: memory in [Low, High) that frames of one thread of

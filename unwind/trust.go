@@ -1,6 +1,10 @@
 package unwind
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Trust says how far a frame can be believed (R1). Higher is better.
 type Trust uint8
@@ -17,21 +21,25 @@ const (
 var trustNames = [...]string{"none", "scan", "frame-pointer", "cfi", "context"}
 
 // String returns the level's name in JSON.
-func (t Trust) String() string {
-	if int(t) < len(trustNames) {
-		return trustNames[t]
-	}
-	return fmt.Sprintf("trust(%d)", uint8(t))
-}
+func (t Trust) String() string { return nameOf(trustNames[:], t, "trust") }
 
 // ParseTrust parses the output of [Trust.String].
-func ParseTrust(s string) (Trust, error) {
-	for i, n := range trustNames {
-		if n == s {
-			return Trust(i), nil
-		}
+func ParseTrust(s string) (Trust, error) { return parseName[Trust](trustNames[:], s, "trust") }
+
+// nameOf returns the name of a value that has one.
+func nameOf[T ~uint8](names []string, v T, what string) string {
+	if int(v) < len(names) {
+		return names[v]
 	}
-	return 0, fmt.Errorf("unknown trust %q (known: none, scan, frame-pointer, cfi, context)", s)
+	return fmt.Sprintf("%s(%d)", what, uint8(v))
+}
+
+// parseName parses the output of nameOf.
+func parseName[T ~uint8](names []string, s, what string) (T, error) {
+	if i := slices.Index(names, s); i >= 0 {
+		return T(i), nil
+	}
+	return 0, fmt.Errorf("unknown %s %q (known: %s)", what, s, strings.Join(names, ", "))
 }
 
 // Names of the strategies that come with clew. A third party's plugin has a

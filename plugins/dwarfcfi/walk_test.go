@@ -175,7 +175,7 @@ func TestSettledByCode(t *testing.T) {
 		{"too little code", 4, &unwind.FunctionCode{Start: function(0), Exact: true, Code: code[:16]}, unwind.TrustScan, doubtSynchronous, ra},
 		{"a start that is only near", 4, &unwind.FunctionCode{Start: function(0), Code: code}, unwind.TrustScan, doubtSynchronous, ra},
 		{"another function's", 4, &unwind.FunctionCode{Start: function(0) - 4, Exact: true, Code: append([]byte{0x1f, 0x20, 0x03, 0xd5}, code...)}, unwind.TrustScan, doubtSynchronous, ra},
-		{"code that nobody understands", 4, &unwind.FunctionCode{Start: function(0), Exact: true, Code: make([]byte, len(code))}, unwind.TrustScan, doubtSynchronous, ra},
+		{"code that cannot be decoded", 4, &unwind.FunctionCode{Start: function(0), Exact: true, Code: make([]byte, len(code))}, unwind.TrustScan, doubtSynchronous, ra},
 	} {
 		s := stackasm.New(unwind.ARM64, stackBase).Mark("sp").Word(fp, ra, x19).Pad(64)
 		regs := stackasm.Values{"pc": num(function(0) + 4*uint64(tt.at)), "sp": at("sp"), "x29": at("sp"), "x30": num(below), "x19": num(x19)}
@@ -203,7 +203,7 @@ func TestR11PAC(t *testing.T) {
 	}
 }
 
-// TestJudged: rules that give what cannot be end the walk, and say so.
+// TestJudged: impossible results of rules end the walk, with the reason.
 func TestJudged(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -145,7 +145,7 @@ func TestR4CallerWithoutFramePointer(t *testing.T) {
 	}
 }
 
-// TestR8ReturnAddressOfFrame: a parked frame whose own PC is none.
+// TestR8ReturnAddressOfFrame: a parked frame whose own PC is no address.
 func TestR8ReturnAddressOfFrame(t *testing.T) {
 	regs := behindCall(unwind.AMD64)
 	regs["rip"] = num(0)

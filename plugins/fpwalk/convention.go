@@ -11,7 +11,6 @@ const recordSize = 16
 
 // convention holds the properties of an architecture for the walk.
 type convention struct {
-	arch       unwind.Arch
 	pc, sp, fp unwind.Register
 	// text is the rule of a step along the chain.
 	text string
@@ -24,5 +23,5 @@ var conventions = map[unwind.Arch]*convention{unwind.AMD64: newConvention(unwind
 
 func newConvention(arch unwind.Arch, recordAlign uint64) *convention {
 	chain := rule.FramePointer(arch)
-	return &convention{arch: arch, pc: arch.PC(), sp: arch.SP(), fp: arch.FP(), text: chain.String(), recordAlign: recordAlign}
+	return &convention{pc: arch.PC(), sp: arch.SP(), fp: arch.FP(), text: chain.String(), recordAlign: recordAlign}
 }

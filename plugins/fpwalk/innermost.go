@@ -1,8 +1,6 @@
 package fpwalk
 
 import (
-	"errors"
-
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -20,14 +18,14 @@ const (
 func (w *walker) innermost() bool {
 	if w.pcValue < unwind.LowestCode {
 		// A call through a null pointer. Nothing there can have run.
-		entry := rule.Entry(w.arch)
+		entry := rule.Entry(w.Arch)
 		return w.apply(&entry, unwind.TrustScan, noteNowhere)
 	}
-	f := w.request.Function
+	f := w.Request.Function
 	if f == nil || len(f.Code) == 0 {
 		return w.unchecked("its code is not known")
 	}
-	row, why := simulate.At(w.arch, simulate.Stopped, f.Code, f.Start, w.pcValue)
+	row, why := simulate.At(w.Arch, simulate.Stopped, f.Code, f.Start, w.pcValue)
 	switch {
 	case row == nil:
 		return w.unchecked(why)
@@ -42,11 +40,11 @@ func (w *walker) innermost() bool {
 // likely. If the code is not certain, the frame pointer is followed as always, and
 // the host trusts it less.
 func (w *walker) caller() bool {
-	f := w.request.Function
+	f := w.Request.Function
 	if len(f.Code) == 0 || !f.Exact {
 		return true
 	}
-	row, _ := simulate.At(w.arch, simulate.Waiting, f.Code, f.Start, w.pcValue)
+	row, _ := simulate.At(w.Arch, simulate.Waiting, f.Code, f.Start, w.pcValue)
 	if row == nil || row.Framed {
 		return true
 	}
@@ -65,58 +63,35 @@ func (w *walker) applyRow(row *simulate.Row) bool {
 // the caller.
 func (w *walker) unchecked(why string) bool {
 	more := w.record(false)
-	if len(w.result.Steps) > 0 {
-		w.result.Steps[0].Note = noteUnchecked + " (" + why + ")"
+	if len(w.Result.Steps) > 0 {
+		w.Result.Steps[0].Note = noteUnchecked + " (" + why + ")"
 	}
 	return more
 }
 
 // apply steps to the caller by a rule from the simulation.
 func (w *walker) apply(r *rule.Rule, trust unwind.Trust, note string) bool {
-	frame := rule.Frame{Registers: &w.request.Registers, Kind: w.request.Kind, Memory: w.request.Stack,
-		PACMask: w.config.pacMask, Segment: w.request.Segment}
+	frame := rule.Frame{Registers: &w.Request.Registers, Kind: w.Request.Kind, Memory: w.Request.Stack,
+		PACMask: w.pacMask, Segment: w.Request.Segment}
 	var caller rule.Caller
 	err := r.Apply(&frame, &caller)
 	ra, found := caller.Registers.Get(w.pc)
 	if found { // an impossible value is reported before missing memory
-		if bad := frame.CheckStack(w.arch, &caller); bad != nil {
-			return w.failed(bad, true)
+		if bad := frame.CheckStack(w.Arch, &caller); bad != nil {
+			return w.Failed(bad, true)
 		}
-		if end := caller.CheckEnd(w.arch); end != nil {
-			return w.failed(end, trust > unwind.TrustScan)
+		if end := caller.CheckEnd(w.Arch); end != nil {
+			return w.Failed(end, trust > unwind.TrustScan)
 		}
-		if bad := caller.CheckCode(w.arch); bad != nil {
-			return w.failed(bad, true)
+		if bad := caller.CheckCode(w.Arch); bad != nil {
+			return w.Failed(bad, true)
 		}
 	}
 	if err != nil {
-		return w.failed(err, true)
+		return w.Failed(err, true)
 	}
 	w.fpValue, w.fpKnown = caller.Registers.Get(w.fp)
 	step := w.push(caller.CFA, ra, trust, r.String(), note)
 	step.Caller = caller.Registers
-	return w.goesOn()
-}
-
-// failed ends the walk where a rule cannot be applied, or leads to no caller. An
-// uncertain frame is no known end.
-func (w *walker) failed(err error, sure bool) bool {
-	var memory *rule.MissingMemory
-	var register *rule.MissingRegister
-	var impossible *rule.ImpossibleError
-	var end *rule.EndError
-	switch {
-	case errors.As(err, &memory):
-		w.result.Stop, w.result.Need = unwind.StopMemory, memory.Range
-		return false
-	case errors.As(err, &register):
-		return w.stop(unwind.StopNoRule, "%v", err)
-	case errors.As(err, &end) && sure:
-		return w.stop(unwind.StopEnd, "%v", err)
-	case errors.As(err, &end):
-		return w.broken(end.CFA, end.PC, "return address %#x lies below %d", end.PC, unwind.LowestCode)
-	case errors.As(err, &impossible):
-		return w.broken(impossible.CFA, impossible.PC, "%v", err)
-	}
-	return w.broken(0, 0, "%v", err)
+	return w.GoesOn(unwind.Code(ra, unwind.KindReturn))
 }

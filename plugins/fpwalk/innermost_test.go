@@ -122,7 +122,7 @@ func TestR8InnermostEnd(t *testing.T) {
 	stop(t, unwind.AMD64, s, regs).in(function(framed)).wants(nil, unwind.StopEnd, "below 4096")
 }
 
-// TestR10Innermost: the rule gives a CFA that cannot be.
+// TestR10Innermost: the rule leads to an impossible CFA.
 func TestR10Innermost(t *testing.T) {
 	body := codeBase + uint64(11)
 	for _, tc := range []struct {

@@ -65,7 +65,7 @@ func (w *walker) simulated(code []byte, start uint64) (*entry, bool) {
 	if w.innermost() {
 		way = simulate.Stopped
 	}
-	row, _ := simulate.At(w.arch, way, code, start, w.pcAddr.Raw())
+	row, _ := simulate.At(w.Arch, way, code, start, w.pcAddr.Raw())
 	if row == nil || row.CFA.Deref || row.RA.Deref && row.RA.From != rule.CFA {
 		return nil, false
 	}

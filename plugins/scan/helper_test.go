@@ -158,7 +158,7 @@ func (f *frame) walk() unwind.WalkResult {
 }
 
 // finds walks, and compares the first caller, its SP in words above the frame's
-// and a part of its note. It gives the step.
+// and a part of its note. It returns the step.
 func (f *frame) finds(ra, words uint64, note string) unwind.Step {
 	f.Helper()
 	r := f.walk()

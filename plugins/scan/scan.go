@@ -3,8 +3,8 @@ package scan
 import (
 	"context"
 	"slices"
-	"sync"
 
+	"github.com/clewdbg/clew/internal/unwind/walk"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -12,19 +12,14 @@ import (
 const Version = "1.0"
 
 // Plugin implements [unwind.Unwinder]. Make one with [New].
-type Plugin struct {
-	mu     sync.RWMutex
-	config config
-}
+type Plugin struct{ walk.Unwinder[config] }
 
-// config is the input of Update and Yield. A walk uses one copy throughout; the
-// data that it refers to never changes.
+// config is the input of Update. The data that it refers to never changes.
 type config struct {
 	os         string
 	pacMask    uint64
 	images     []image
 	executable unwind.RangeSet // of all images
-	yield      unwind.RangeSet
 }
 
 type image struct {
@@ -35,26 +30,29 @@ type image struct {
 var _ unwind.Unwinder = (*Plugin)(nil)
 
 // New returns an unwinder that knows no images and yields to no one.
-func New() *Plugin { return &Plugin{} }
-
-// Describe implements [unwind.Unwinder].
-func (p *Plugin) Describe(context.Context) (unwind.Description, error) {
-	return unwind.Description{
+func New() *Plugin {
+	p := &Plugin{}
+	p.Description = unwind.Description{
 		Name:      unwind.StrategyScan,
 		Version:   Version,
 		Arches:    []unwind.Arch{unwind.AMD64, unwind.ARM64},
 		Trust:     unwind.TrustScan,
 		Anywhere:  true,
 		WantsCode: true,
-	}, nil
+	}
+	p.Rules = "rules for scanning stacks"
+	p.Run = func(ctx context.Context, in walk.Walk, config *config) error {
+		w := walker{Walk: in, config: *config}
+		return w.run(ctx)
+	}
+	p.Set(new(config))
+	return p
 }
 
 // Update implements [unwind.Unwinder]. It keeps the ranges of code, and covers
 // nothing.
 func (p *Plugin) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	images := slices.DeleteFunc(slices.Clone(p.config.images), func(im image) bool {
+	images := slices.DeleteFunc(slices.Clone(p.State().images), func(im image) bool {
 		return slices.Contains(delta.Removed, im.id)
 	})
 	reports := make([]unwind.ImageReport, len(delta.Added))
@@ -67,31 +65,6 @@ func (p *Plugin) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.Im
 	for _, im := range images {
 		all = append(all, im.executable...)
 	}
-	p.config.os, p.config.pacMask = delta.OS, delta.PACMask
-	p.config.images, p.config.executable = images, unwind.NewRangeSet(all...)
+	p.Set(&config{os: delta.OS, pacMask: delta.PACMask, images: images, executable: unwind.NewRangeSet(all...)})
 	return reports, nil
-}
-
-// Yield implements [unwind.Unwinder].
-func (p *Plugin) Yield(_ context.Context, ranges unwind.RangeSet) error {
-	set := unwind.NewRangeSet(ranges...) // a copy, and searchable whatever came over the wire
-	p.mu.Lock()
-	p.config.yield = set
-	p.mu.Unlock()
-	return nil
-}
-
-// Walk implements [unwind.Unwinder]. The only error is ctx's.
-func (p *Plugin) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwind.WalkResult, error) {
-	p.mu.RLock()
-	c := p.config
-	p.mu.RUnlock()
-	results := make([]unwind.WalkResult, len(requests))
-	for i := range requests {
-		w := walker{request: &requests[i], config: c, result: &results[i]}
-		if err := w.walk(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
 }

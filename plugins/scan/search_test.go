@@ -119,7 +119,7 @@ func TestStub(t *testing.T) {
 	f := at(t, byStubRA)
 	f.request.Stack[2] = pointers(other2At, leafAt)
 	f.findsNone(unwind.StopNoRule, "of calls that cannot lead here: 1")
-	// Nobody knows what it is bound to: nothing is proven.
+	// What it is bound to is unknown: nothing is proven.
 	f.request.Stack[2] = unwind.Window{Addr: dataBase}
 	f.finds(byStubRA, 1, noteIndirect)
 }
@@ -229,7 +229,7 @@ func TestSignalHandler(t *testing.T) {
 }
 
 // TestAsksForCode: code comes when it is asked for, as little as will do; code
-// that nobody has proves nothing.
+// that is unknown proves nothing.
 func TestAsksForCode(t *testing.T) {
 	f := at(t, 0, midRA)
 	f.request.Stack = f.request.Stack[:1]

@@ -41,7 +41,7 @@ func (w *walker) push(c *candidate) bool {
 		}
 	}
 	if step.CFA <= w.spValue {
-		return w.broken(step.CFA, c.ra, "CFA %#x does not lie above the stack pointer %#x", step.CFA, w.spValue)
+		return w.Broken(step.CFA, c.ra, "CFA %#x does not lie above the stack pointer %#x", step.CFA, w.spValue)
 	}
 	// The place was found on the stack: a rule by another register amounts to the
 	// same.
@@ -51,20 +51,20 @@ func (w *walker) push(c *candidate) bool {
 	if err := r.Apply(&frame, &caller); err != nil {
 		var memory *rule.MissingMemory
 		if !errors.As(err, &memory) {
-			return w.broken(step.CFA, c.ra, "%v", err)
+			return w.Broken(step.CFA, c.ra, "%v", err)
 		}
 		w.source.need = memory.Range
 		return w.missing()
 	}
 	step.Caller, step.Rule = caller.Registers, r.String()
-	w.result.Steps = append(w.result.Steps, step)
+	*w.Push() = step
 	w.regs, w.spValue, w.pcAddr, w.function = step.Caller, step.CFA, unwind.Code(c.ra, unwind.KindReturn), nil
-	return w.goesOn()
+	return w.GoesOn(w.pcAddr)
 }
 
 // align returns the lowest stack pointer from addr on.
 func (w *walker) align(addr uint64) uint64 {
-	a := w.arch.StackAlignment()
+	a := w.Arch.StackAlignment()
 	return (addr + a - 1) &^ (a - 1)
 }
 
@@ -73,7 +73,7 @@ func (w *walker) align(addr uint64) uint64 {
 // not, it may be the caller's still. Everything else is lost. Where ok is false,
 // memory is missing.
 func (w *walker) guessed(slot, cfa uint64) (r rule.Rule, ok bool) {
-	r.Arch = w.arch
+	r.Arch = w.Arch
 	fp, known := w.regs.Get(w.fp)
 	if !known {
 		return r, true
@@ -98,6 +98,6 @@ func (w *walker) guessed(slot, cfa uint64) (r rule.Rule, ok bool) {
 // elsewhere reports whether a frame pointer may be one of another stack: C code
 // that Go has called keeps that of Go's frame, whose stack may lie lower (R14).
 func (w *walker) elsewhere(fp uint64) bool {
-	s := w.request.Segment
+	s := w.Request.Segment
 	return s.High != 0 && !s.Contains(fp) && fp >= unwind.LowestCode && fp%wordSize == 0
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
-	"github.com/clewdbg/clew/internal/unwind/simulate"
+	"github.com/clewdbg/clew/internal/unwind/walk"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -25,12 +25,10 @@ const instructionBudget = 200_000
 
 // walker makes one walk. It is the state of the frame that is left next.
 type walker struct {
-	arch    unwind.Arch
-	sp, fp  unwind.Register
-	request *unwind.WalkRequest
-	config  config
-	result  *unwind.WalkResult
-	source  *source
+	walk.Walk
+	sp, fp unwind.Register
+	config config
+	source *source
 
 	pcAddr   unwind.CodeAddr
 	spValue  uint64
@@ -39,36 +37,25 @@ type walker struct {
 	tracer   callsite.Tracer
 }
 
-// walk fills in the result.
-func (w *walker) walk(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w.arch = w.request.Arch
-	if !simulate.Simulated(w.arch) {
-		w.stop(unwind.StopNoRule, "no rules for scanning stacks of %v", w.arch)
-		return nil
-	}
-	w.sp, w.fp, w.regs = w.arch.SP(), w.arch.FP(), w.request.Registers
-	pc, pcKnown := w.regs.PC(w.arch)
-	sp, spKnown := w.regs.SP(w.arch)
+// run fills in the result.
+func (w *walker) run(ctx context.Context) error {
+	w.sp, w.fp, w.regs = w.Arch.SP(), w.Arch.FP(), w.Request.Registers
+	pc, pcKnown := w.regs.PC(w.Arch)
+	sp, spKnown := w.regs.SP(w.Arch)
 	switch {
 	case !pcKnown || !spKnown:
-		w.stop(unwind.StopNoRule, "the program counter or the stack pointer is not known")
+		w.Stop(unwind.StopNoRule, "the program counter or the stack pointer is not known")
 		return nil
 	case sp%wordSize != 0:
-		w.broken(0, 0, "stack pointer %#x is not a multiple of %d", sp, wordSize)
-		return nil
-	case w.request.MaxFrames < 1:
-		w.result.Stop = unwind.StopLimit
+		w.Broken(0, 0, "stack pointer %#x is not a multiple of %d", sp, wordSize)
 		return nil
 	}
-	if w.arch != unwind.ARM64 {
+	if w.Arch != unwind.ARM64 {
 		w.config.pacMask = 0
 	}
-	w.pcAddr, w.spValue, w.function = unwind.Code(pc, w.request.Kind), sp, w.request.Function
-	w.source = newSource(w.request.Stack, w.config.executable, sp)
-	w.tracer = callsite.Tracer{Arch: w.arch, Source: w.source}
+	w.pcAddr, w.spValue, w.function = unwind.Code(pc, w.Request.Kind), sp, w.Request.Function
+	w.source = newSource(w.Request.Stack, w.config.executable, sp)
+	w.tracer = callsite.Tracer{Arch: w.Arch, Source: w.source}
 	for more := true; more; {
 		more = w.step()
 		if err := ctx.Err(); err != nil {
@@ -78,30 +65,14 @@ func (w *walker) walk(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the walk. It returns false, for step and its like to return.
-func (w *walker) stop(stop unwind.WalkStop, format string, args ...any) bool {
-	w.result.Stop = stop
-	w.result.Reason = fmt.Sprintf(format, args...)
-	return false
-}
-
-// broken ends the walk at an impossible value.
-func (w *walker) broken(cfa, pc uint64, format string, args ...any) bool {
-	w.result.CFA, w.result.PC = cfa, pc
-	return w.stop(unwind.StopBroken, format, args...)
-}
-
 // missing ends the walk for lack of the memory that the source has noted.
-func (w *walker) missing() bool {
-	w.result.Stop, w.result.Need = unwind.StopMemory, w.source.need
-	return false
-}
+func (w *walker) missing() bool { return w.Need(w.source.need) }
 
 // step leaves one frame, and reports whether the walk goes on.
 func (w *walker) step() bool {
 	w.tracer.Budget = instructionBudget
 	if pc := w.pcAddr.Raw(); pc < unwind.LowestCode && w.pcAddr.Kind() == unwind.KindReturn {
-		return w.stop(unwind.StopNoRule, "return address %#x lies below %d", pc, unwind.LowestCode)
+		return w.Stop(unwind.StopNoRule, "return address %#x lies below %d", pc, unwind.LowestCode)
 	}
 	if e, ok := w.ownEntry(); ok {
 		return w.byCode(e)
@@ -121,21 +92,21 @@ func (w *walker) window() uint64 {
 // one place: only that place is examined.
 func (w *walker) byCode(e *entry) bool {
 	if !e.onStack {
-		return w.stop(unwind.StopNoRule, "the function's own code has its return address in a register: there is nothing to scan for")
+		return w.Stop(unwind.StopNoRule, "the function's own code has its return address in a register: there is nothing to scan for")
 	}
 	if !w.inWindow(e.slot) {
-		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the %d words from %#x on that are searched",
+		return w.Stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the %d words from %#x on that are searched",
 			e.slot, w.window(), w.spValue)
 	}
 	if !w.inSegment(e.slot) {
-		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the stack", e.slot)
+		return w.Stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, outside the stack", e.slot)
 	}
 	c, ok, err := w.candidate(e.slot)
 	switch {
 	case err != nil:
 		return w.missing()
 	case !ok:
-		return w.stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, and no return address there leads here", e.slot)
+		return w.Stop(unwind.StopNoRule, "the function's own code puts its return address at %#x, and no return address there leads here", e.slot)
 	}
 	c.entry = e
 	return w.push(c)
@@ -222,7 +193,7 @@ func (w *walker) inWindow(slot uint64) bool {
 
 // inSegment reports whether a word lies on the stack, as far as that is known.
 func (w *walker) inSegment(slot uint64) bool {
-	s := w.request.Segment
+	s := w.Request.Segment
 	return s.High == 0 || slot >= s.Low && slot < s.High && s.High-slot >= wordSize
 }
 
@@ -248,7 +219,7 @@ func (w *walker) finish(best *candidate, n uint64, tally *refusals, border strin
 	if border != "" {
 		where += ", up to " + border
 	}
-	return w.stop(unwind.StopNoRule, "%s (in code but behind no call: %d, of calls that cannot lead here: %d, contradicted by the function's code: %d)",
+	return w.Stop(unwind.StopNoRule, "%s (in code but behind no call: %d, of calls that cannot lead here: %d, contradicted by the function's code: %d)",
 		where, tally.noCall, tally.elsewhere, tally.contradicted)
 }
 
@@ -261,9 +232,9 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 		return nil, false, errNeed
 	}
 	ra := rule.Strip(word, w.config.pacMask)
-	at := uint64(unwind.ReturnAddr(ra).Lookup(w.arch))
+	at := uint64(unwind.ReturnAddr(ra).Lookup(w.Arch))
 	in, inCode := w.config.executable.Find(at)
-	if !inCode || ra < unwind.LowestCode || w.arch == unwind.ARM64 && ra%4 != 0 {
+	if !inCode || ra < unwind.LowestCode || w.Arch == unwind.ARM64 && ra%4 != 0 {
 		return nil, false, nil
 	}
 	c = &candidate{slot: slot, ra: ra}
@@ -275,7 +246,7 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 	if start+uint64(len(code)) != ra {
 		return c, false, nil // the host does not have that code
 	}
-	calls, _ := callsite.Before(w.arch, code, ra)
+	calls, _ := callsite.Before(w.Arch, code, ra)
 	for _, call := range calls {
 		if call.Direct && !w.config.executable.Contains(call.Target) {
 			continue
@@ -294,21 +265,7 @@ func (w *walker) candidate(slot uint64) (c *candidate, ok bool, err error) {
 		if err != nil {
 			return c, false, err
 		}
-		c.signal = callsite.IsSignalReturn(w.arch, code)
+		c.signal = callsite.IsSignalReturn(w.Arch, code)
 	}
 	return c, c.signal || c.answer > callsite.Never, nil
-}
-
-// goesOn reports after a step whether another may follow.
-func (w *walker) goesOn() bool {
-	lookup := uint64(w.pcAddr.Lookup(w.arch))
-	switch {
-	case w.config.yield.Contains(lookup):
-		w.result.Stop = unwind.StopYield
-		return false
-	case len(w.result.Steps) >= w.request.MaxFrames:
-		w.result.Stop = unwind.StopLimit
-		return false
-	}
-	return true
 }

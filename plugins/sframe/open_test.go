@@ -13,7 +13,7 @@ import (
 
 // TestOpen reads a real program by its section, and again without section
 // headers by its segment: the same functions, but for .plt.got, whose code
-// nobody can tell from another's then.
+// cannot be told from another's then.
 func TestOpen(t *testing.T) {
 	data, err := sframetest.Read("testdata/amd64-v3O2.gz")
 	if err != nil {
@@ -24,7 +24,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := sframe.Open(f, bias)
+		table, err := sframetest.Open(f, bias)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,8 +84,8 @@ type sent struct {
 	last   unwind.Range // that was asked for off the stack
 }
 
-func newSent(t *Target, req *unwind.WalkRequest, size int) *sent {
-	s := &sent{target: t, high: req.Segment.High, size: size}
+func newSent(t *Target, req *unwind.WalkRequest, size int) sent {
+	s := sent{target: t, high: req.Segment.High, size: size}
 	if s.high == 0 {
 		s.high = ^uint64(0)
 	}

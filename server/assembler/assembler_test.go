@@ -173,7 +173,7 @@ func TestEndByFramePointer(t *testing.T) {
 	}
 }
 
-// R9: what the signal handler made look like a call of sigpanic is none.
+// R9: what the signal handler made look like a call of sigpanic is no call.
 func TestR9FrameBelowSigpanicIsAnInstruction(t *testing.T) {
 	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(0, leafPC).Pad(64).Assemble()
 	if err != nil {
@@ -359,7 +359,7 @@ func (c fixedCode) Complete(unwind.LookupAddr) bool             { return false }
 func (c fixedCode) Bytes(_ uint64, n int) []byte                { return c[:min(n, len(c))] }
 
 // R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's
-// inlined frames come with it, and frames that nobody else has do not (F1: the
+// inlined frames come with it, and frames that only Delve has do not (F1: the
 // bogus frame after asmcgocall).
 func TestR15StitchesClaims(t *testing.T) {
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0), step(sp0+32, outerPC, 0)}}}

@@ -6,29 +6,39 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+// Steps that a check applies to, by their trust: all, those that rest on a frame
+// pointer or on less, those that were found by a scan or are as uncertain.
+const (
+	every  = unwind.TrustContext
+	chains = unwind.TrustFramePointer
+	finds  = unwind.TrustScan
+)
+
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
-	{"own code", "R4", agreesWithOwnCode},
-	{"goexit", "R8", goexitAtTheTop},
-	{"call", "R7", returnsBehindACall},
-	{"known function", "R7", liesInAFunction},
-	{"scan first", "R2", scansFirst},
-	{"nearest", "R2", isNearest},
-	{"registers", "R10", isComplete},
-	{"code address", "R3", returnsToCode},
-	{"alignment", "R3", isAligned},
-	{"stack", "R14", staysOnItsStack},
-	{"order", "R3", goesUp},
-	{"unchecked frame pointer", "R5", keepsFramePointer},
-	{"uncertain call", "R16", isCalledFromThere},
-	{"after a refusal", "R2", followsNoRefusal},
-	{"guess", "R16", isNoGuess},
-	{"rests on a guess", "R1", restsOnNoGuess},
+	{"own code", "R4", chains, agreesWithOwnCode},
+	{"proof", "R16", every, contradictsNoProof},
+	{"goexit", "R8", every, goexitAtTheTop},
+	{"call", "R7", every, returnsBehindACall},
+	{"known function", "R7", finds, liesInAFunction},
+	{"scan first", "R2", chains, scansFirst},
+	{"nearest", "R2", finds, isNearest},
+	{"registers", "R10", every, isComplete},
+	{"code address", "R3", every, returnsToCode},
+	{"alignment", "R3", every, isAligned},
+	{"stack", "R14", every, staysOnItsStack},
+	{"order", "R3", every, goesUp},
+	{"unchecked frame pointer", "R5", chains, keepsFramePointer},
+	{"uncertain call", "R16", every, isCalledFromThere},
+	{"after a refusal", "R2", every, followsNoRefusal},
+	{"guess", "R16", finds, isNoGuess},
+	{"rests on a guess", "R1", every, restsOnNoGuess},
 }
 
 type check struct {
 	name, rule string
+	upTo       unwind.Trust // of the steps that it applies to, as doubted so far
 	judge      func(*evidence) verdict
 }
 
@@ -58,6 +68,9 @@ const (
 // judge runs the checks and applies their verdicts to the step.
 func judge(ev *evidence) (all verdict) {
 	for i := range checks {
+		if ev.step.Trust > checks[i].upTo {
+			continue
+		}
 		v := checks[i].judge(ev)
 		switch v.answer {
 		case accept:
@@ -92,19 +105,26 @@ func doubtful(why string) verdict {
 // contradicts it would skip callers silently. The step is accepted where the
 // simulation is not certain, or a register is unknown.
 func agreesWithOwnCode(ev *evidence) verdict {
-	tables := ev.step.Trust > unwind.TrustFramePointer
-	if tables && !ev.call.unproven && !ev.recursive() {
-		return verdict{} // a direct call leads here
-	}
 	// A rule that is only likely counts for more than an unchecked chain of frame
 	// pointers, and for less than any other finding.
 	least := sure
-	switch {
-	case tables:
-		least = proven
-	case ev.step.Trust == unwind.TrustFramePointer:
+	if ev.step.Trust == unwind.TrustFramePointer {
 		least = likely
 	}
+	return agreesWith(ev, least)
+}
+
+// contradictsNoProof compares a step that rests on tables with the model of the code, where
+// no direct call shows that it is right. Tables err, and so may plugins; the next
+// strategy has its turn, and the refused step is shown.
+func contradictsNoProof(ev *evidence) verdict {
+	if ev.step.Trust <= unwind.TrustFramePointer || !ev.call.unproven && !ev.recursive() {
+		return verdict{}
+	}
+	return agreesWith(ev, proven)
+}
+
+func agreesWith(ev *evidence, least certainty) verdict {
 	code, ok := ev.witness.expects(least)
 	switch {
 	case !ok:

@@ -70,6 +70,9 @@ func (p *program) prologueRule(pc uint64) *simulate.Row {
 	row, known := p.prologues[pc]
 	if !known {
 		row = p.findPrologue(pc)
+		if p.prologues == nil {
+			p.prologues = make(map[uint64]*simulate.Row)
+		}
 		p.prologues[pc] = row
 	}
 	return row

@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
@@ -83,22 +84,27 @@ func (g *goFrame) wayBack() (gocode.WayBack, bool) {
 // stackTop reads the top of the stack of the goroutine that the slot names: from
 // its runtime.g or, if that cannot be read, from the thread's data.
 func (g *goFrame) stackTop(slots *gocode.WayBack) (uint64, bool) {
-	addr, ok := g.word(g.sp + uint64(slots.G))
-	if !ok || addr == 0 {
-		return 0, false
-	}
-	if top, ok := g.word(addr + uint64(slots.TopAt)); ok {
+	addr, top, ok := g.kept(slots)
+	if ok {
 		return top, true
 	}
-	if s := g.thread.Saved; s == nil || s.G != addr {
+	if s := g.thread.Saved; addr == 0 || s == nil || s.G != addr {
 		return 0, false
 	}
-	for _, segment := range g.thread.Segments {
-		if segment.Kind == unwind.SegmentGoroutine {
-			return segment.High, true
-		}
+	i := slices.IndexFunc(g.thread.Segments, func(s unwind.Segment) bool { return s.Kind == unwind.SegmentGoroutine })
+	if i < 0 {
+		return 0, false
 	}
-	return 0, false
+	return g.thread.Segments[i].High, true
+}
+
+// kept reads the runtime.g that the slot names, and the top of its stack.
+func (g *goFrame) kept(slots *gocode.WayBack) (addr, top uint64, ok bool) {
+	if addr, ok = g.word(g.sp + uint64(slots.G)); !ok || addr == 0 {
+		return 0, 0, false
+	}
+	top, ok = g.word(addr + uint64(slots.TopAt))
+	return addr, top, ok
 }
 
 // maxGoStack is Go's limit for the size of a goroutine's stack, in bytes.
@@ -112,27 +118,13 @@ func (g *goFrame) otherRuntime(slots *gocode.WayBack) *unwind.Segment {
 	if slots.G < 0 || len(g.stacks.segments) == 0 || g.stacks.index(sp) >= 0 {
 		return nil
 	}
-	low, high, ok := g.bounds(slots)
-	s := unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
-	if !ok || sp < s.Low || sp >= s.High || s.High-s.Low > maxGoStack {
+	addr, high, ok := g.kept(slots)
+	low, readable := g.word(addr + uint64(slots.TopAt) - uint64(g.target.Arch.PointerSize()))
+	if !ok || !readable || sp < low || sp >= high || high-low > maxGoStack {
 		return nil
 	}
-	if r, ok := g.target.Writable.Find(s.Low); !ok || s.High > r.End {
+	if r, ok := g.target.Writable.Find(low); !ok || high > r.End {
 		return nil
 	}
-	return &s
-}
-
-// bounds reads those of the stack of the goroutine that the slot names.
-func (g *goFrame) bounds(slots *gocode.WayBack) (low, high uint64, ok bool) {
-	addr, ok := g.word(g.sp + uint64(slots.G))
-	if !ok {
-		return 0, 0, false
-	}
-	high, ok = g.word(addr + uint64(slots.TopAt))
-	if !ok {
-		return 0, 0, false
-	}
-	low, ok = g.word(addr + uint64(slots.TopAt) - uint64(g.target.Arch.PointerSize()))
-	return low, high, ok
+	return &unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
 }

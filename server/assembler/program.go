@@ -20,9 +20,11 @@ type program struct {
 	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
 	// seen is memory that was read: first the stack window that a strategy had last.
 	// Checks and rules word by word do not read from the process each time.
-	seen  unwind.Windows
-	piece int        // size of the next read for a rule, in bytes
-	frame rule.Frame // that a rule is applied to
+	seen   unwind.Windows
+	pieces [maxPieces]unwind.Window // room for it
+	piece  int                      // size of the next read for a rule, in bytes
+	frame  rule.Frame               // that a rule is applied to
+	source codeSource
 }
 
 // place is a code address's function. The zero Function stands for no known one.
@@ -45,11 +47,10 @@ type described struct {
 const traceBudget = 2_000_000
 
 func newProgram(t *Target) *program {
-	return &program{
-		target: t, tracer: callsite.Tracer{Arch: t.Arch, Source: &codeSource{target: t}, Budget: traceBudget},
-		functions: make(map[unwind.LookupAddr]*described), signals: make(map[uint64]bool), prologues: make(map[uint64]*simulate.Row),
-		seen: make(unwind.Windows, 1, maxPieces), piece: firstPiece,
-	}
+	p := &program{target: t, source: codeSource{target: t}, functions: make(map[unwind.LookupAddr]*described), piece: firstPiece}
+	p.tracer = callsite.Tracer{Arch: t.Arch, Source: &p.source, Budget: traceBudget}
+	p.seen = p.pieces[:1]
+	return p
 }
 
 func (p *program) describe(at unwind.LookupAddr) *described {
@@ -88,7 +89,7 @@ func (fn *Function) bounded() bool { return fn.End > fn.Start && fn.End-fn.Start
 
 // code returns original bytes, from pages that are kept.
 func (p *program) code(addr uint64, n int) []byte {
-	code, _ := p.tracer.Source.Code(addr, n) // this source has no errors
+	code, _ := p.source.Code(addr, n) // this source has no errors
 	return code
 }
 
@@ -112,6 +113,9 @@ func (p *program) signalFrame(f *unwind.Frame) bool {
 	is, ok := p.signals[f.PC.Raw()]
 	if !ok {
 		is = p.target.isSignalFrame(f.PC.Raw())
+		if p.signals == nil {
+			p.signals = make(map[uint64]bool)
+		}
 		p.signals[f.PC.Raw()] = is
 	}
 	return is

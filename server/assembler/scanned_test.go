@@ -25,13 +25,13 @@ func (a *Assembler) behind(s *scanner) *Assembler {
 	return a
 }
 
-// trusted gives a step another trust.
+// trusted returns a step with another trust.
 func trusted(s unwind.Step, trust unwind.Trust) unwind.Step {
 	s.Trust = trust
 	return s
 }
 
-// bySP gives a step the rule of a table that knows where SP is.
+// bySP returns a step with the rule of a table that knows where SP is.
 func bySP(s unwind.Step) unwind.Step {
 	s.Rule = "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"
 	return trusted(s, unwind.TrustCFI)
@@ -81,8 +81,8 @@ func TestR2BetterStrategiesHaveTheFrameBehindAScan(t *testing.T) {
 	}
 }
 
-// calls returns a target with calls right before return addresses, and functions of
-// which nobody knows where they begin.
+// calls returns a target with calls right before return addresses, and functions
+// whose beginnings are unknown.
 func calls(at map[uint64]uint64) *Target {
 	unsure := code{}
 	for start, fn := range synthetic {

@@ -84,7 +84,7 @@ func TestResume(t *testing.T) {
 		"nothing is known":            {nil, "park", 2, unwind.Truncated, "no DWARF"},
 		"another goroutine runs":      {state(switchG+8, goparkPC), "park", 2, unwind.Truncated, "called"},
 		"it did not call":             {state(switchG, goparkPC+1), "park", 2, unwind.Truncated, "no call"},
-		"its stack is none we know":   {savedState(switchG, goparkPC, 0x5000_0000, 0), "park", 2, unwind.Truncated, "outside the thread's stacks"},
+		"its stack is unknown":        {savedState(switchG, goparkPC, 0x5000_0000, 0), "park", 2, unwind.Truncated, "outside the thread's stacks"},
 		"its state has no PC":         {&unwind.Saved{G: switchG}, "park", 2, unwind.Truncated, "nothing is saved"},
 		"its stack is the system's":   {savedState(switchG, goparkPC, gm.Addr("park"), 0), "park", 2, unwind.Truncated, "not above"},
 		"its PC is out of this world": {state(switchG, 1<<60), "park", 2, unwind.Truncated, "no call"},
@@ -183,7 +183,7 @@ func depthStack(t *testing.T, um *stackasm.Memory, others []unwind.Range, depth,
 }
 
 // The distance from the top of the goroutine's stack counts, not the frame
-// pointer that C gives back: the stack may have moved.
+// pointer that C returns: the stack may have moved.
 func TestDepth(t *testing.T) {
 	goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
 	goroutine.Pad(64).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64).Mark("top")

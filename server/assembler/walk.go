@@ -316,6 +316,9 @@ func (w *walker) take(c candidate) outcome {
 	if c.step.Note != "" {
 		caller.Notes = []string{c.step.Note}
 	}
+	if n := len(w.stack.Frames); n == cap(w.stack.Frames) { // append would copy more often
+		w.stack.Frames = slices.Grow(w.stack.Frames, n)
+	}
 	w.stack.Frames = append(w.stack.Frames, caller)
 	return progressed
 }

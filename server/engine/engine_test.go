@@ -80,7 +80,7 @@ func TestPrepareTellsStrategiesWhatTheyNeed(t *testing.T) {
 		t.Errorf("sections %v", s)
 	}
 	if s := second.deltas[0].Added[0].Sections; len(s) != 0 {
-		t.Errorf("sections nobody asked for: %v", s)
+		t.Errorf("sections that were not asked for: %v", s)
 	}
 	// Only code is ranked, and a lower rank yields to what the host and the
 	// higher ones serve.

@@ -20,9 +20,19 @@ type Call struct {
 	Pointer uint64
 }
 
-// forms are the lengths that calls can have, by architecture, the direct form
-// first. Only these architectures are decoded.
-var forms = map[unwind.Arch][]int{unwind.AMD64: {5, 2, 3, 4, 6, 7}, unwind.ARM64: {4}}
+var amd64Forms, arm64Forms = []int{5, 2, 3, 4, 6, 7}, []int{4}
+
+// forms returns the lengths that calls can have, the direct form first; nil on an
+// architecture that is not decoded.
+func forms(arch unwind.Arch) []int {
+	switch arch {
+	case unwind.AMD64:
+		return amd64Forms
+	case unwind.ARM64:
+		return arm64Forms
+	}
+	return nil
+}
 
 // Before returns the calls that the bytes before end can be: code holds original
 // bytes, the last of which lies at end-1. On amd64 there may be more than one,
@@ -30,7 +40,7 @@ var forms = map[unwind.Arch][]int{unwind.AMD64: {5, 2, 3, 4, 6, 7}, unwind.ARM64
 // address. known is false on an architecture whose calls are not decoded: then
 // nothing is known of end (R17).
 func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call, known bool) {
-	lengths, known := forms[arch]
+	lengths := forms(arch)
 	var d prologue.Decoder
 	for _, n := range lengths {
 		if n > len(code) || end < uint64(n) {
@@ -49,7 +59,7 @@ func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call, known bool
 			calls = append(calls, Call{Pointer: in.Pointer})
 		}
 	}
-	return calls, known
+	return calls, lengths != nil
 }
 
 func decode(d *prologue.Decoder, arch unwind.Arch, src []byte, addr uint64) prologue.Insn {

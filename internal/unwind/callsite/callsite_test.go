@@ -156,7 +156,7 @@ func TestReaches(t *testing.T) {
 		{"endbr64 and VEX", "f3 0f 1e fa c5 f8 77 90 c3", nil, instruction(7), Reached},
 		{"a stub", "f3 0f 1e fa ff 25 02000000 cc cc 90", map[uint64]uint64{base + 12: base + 12}, instruction(12), Reached},
 		{"a stub for another", "ff 25 00000000 c3 90", map[uint64]uint64{base + 6: base + 6}, instruction(7), Never},
-		{"a stub that nobody can read", "ff 25 00000000 c3 90", nil, instruction(7), Unknown},
+		{"a stub that cannot be read", "ff 25 00000000 c3 90", nil, instruction(7), Unknown},
 		{"a jump by a pointer that may have changed", "48 89 e5 48 89 e5 48 89 e5 ff 25 00000000 c3 90", map[uint64]uint64{base + 15: base + 15}, instruction(16), Unknown},
 	} {
 		p := &program{code: unhex(t, c.code), pointers: c.pointers}

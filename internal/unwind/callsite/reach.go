@@ -54,7 +54,7 @@ type Tracer struct {
 // call) as the pointer is now. The answer is Unknown on an architecture that is
 // not decoded (R17).
 func (t *Tracer) Reaches(from uint64, to unwind.CodeAddr) (Answer, error) {
-	if _, decoded := forms[t.Arch]; !decoded {
+	if forms(t.Arch) == nil {
 		return Unknown, nil
 	}
 	seen := make(map[uint64]struct{})

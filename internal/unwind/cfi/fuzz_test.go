@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// addRealSections gives a fuzzer small real sections to start from.
+// addRealSections adds small real sections for a fuzzer to start from.
 func addRealSections(f *testing.F, add func(arch unwind.Arch, s cfi.Section)) {
 	paths, err := filepath.Glob("testdata/*.elf")
 	if err != nil || len(paths) == 0 {

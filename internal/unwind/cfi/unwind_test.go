@@ -157,8 +157,8 @@ func unwindOne(t *testing.T, arch unwind.Arch, program []byte, s *stackasm.Stack
 	return caller, m, err
 }
 
-// TestValueExpression: an expression that gives a register's value or the CFA
-// is not read from memory; one that gives a place is (F3 of Delve's faults was
+// TestValueExpression: an expression that computes a register's value or the CFA
+// is not read from memory; one that computes a place is (F3 of Delve's faults was
 // to read both).
 func TestValueExpression(t *testing.T) {
 	s := stackasm.New(unwind.AMD64, stack).Mark("sp").Word(0x11, 0x22, 0x33, 0x44, 0x40_1234)

@@ -202,7 +202,7 @@ func TestRealigned(t *testing.T) {
 		at{off: 0x18, kind: Body, rule: "cfa=[rbp-8]; ra=[cfa-8]; fp=[rbp]"})
 }
 
-// TestConflict: paths that disagree give no rule.
+// TestConflict: where paths disagree there is no rule.
 func TestConflict(t *testing.T) {
 	// test edi,edi; je L; push rax; L: nop; L2: jmp L2
 	check64(t, "85ff 7401 50 90 ebfe", at{off: 5})

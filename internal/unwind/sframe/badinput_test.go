@@ -344,13 +344,13 @@ func TestPLT(t *testing.T) {
 
 // TestOpenRefuses: what is in no file, or has no addresses yet.
 func TestOpenRefuses(t *testing.T) {
-	if _, err := sframe.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_REL, Machine: elf.EM_X86_64}}, 0); !errors.Is(err, sframe.ErrRelocatable) {
+	if _, err := sframetest.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_REL, Machine: elf.EM_X86_64}}, 0); !errors.Is(err, sframetest.ErrRelocatable) {
 		t.Errorf("an object file: %v", err)
 	}
-	if _, err := sframe.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_DYN, Machine: elf.EM_X86_64}}, 0); !errors.Is(err, sframe.ErrNone) {
+	if _, err := sframetest.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_DYN, Machine: elf.EM_X86_64}}, 0); !errors.Is(err, sframetest.ErrNone) {
 		t.Errorf("a file without sections: %v", err)
 	}
-	if _, err := sframe.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_DYN, Machine: elf.EM_RISCV}}, 0); err == nil {
+	if _, err := sframetest.Open(&elf.File{FileHeader: elf.FileHeader{Type: elf.ET_DYN, Machine: elf.EM_RISCV}}, 0); err == nil {
 		t.Error("a file for RISC-V was opened")
 	}
 }

@@ -12,7 +12,7 @@
 //	r := row.Rule()
 //	err := r.Apply(&frame, &caller)
 //
-// It knows no processes. [Open] reads the tables of an ELF file.
+// It knows no processes and no files.
 //
 // # Answers
 //

@@ -41,7 +41,7 @@ func rowsOf(tab *sframe.Table, n int, visit func(*sframe.Row, sframe.Answer)) {
 }
 
 // consistent holds what was read of any bytes against itself: rows lie within their
-// functions, do not overlap, and are what lookups give; the index takes memory in
+// functions, do not overlap, and are what lookups return; the index takes memory in
 // proportion; what is wrong has a name and a place.
 func consistent(t *testing.T, tab *sframe.Table, data []byte) {
 	t.Helper()

@@ -38,12 +38,6 @@ var architectures = map[unwind.Arch][ways]func(code []byte, start, pc uint64) (p
 	unwind.ARM64: {prologue.ARM64, prologue.ARM64Waiting, prologue.ARM64},
 }
 
-// Simulated reports whether an architecture's code is simulated.
-func Simulated(arch unwind.Arch) bool {
-	_, ok := architectures[arch]
-	return ok
-}
-
 // At simulates a function from its first instruction on, at start, and returns
 // the rule at pc: nil if there is none, with the reason. code holds original
 // bytes, from start to the function's end or some way beyond pc.

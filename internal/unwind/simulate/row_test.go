@@ -47,7 +47,7 @@ func TestEveryInstruction(t *testing.T) {
 		regs.Set(unwind.AMD64RSP, stack)
 		regs.Set(unwind.AMD64RBX, rbx)
 		regs.Set(unwind.AMD64RBP, 9)
-		regs.Set(0, 1) // rax is nobody's
+		regs.Set(0, 1) // rax is not kept
 		f := rule.Frame{Registers: &regs, Kind: unwind.KindInstruction, Memory: c.memory}
 		var caller rule.Caller
 		if err := row.Apply(&f, &caller); err != nil {

@@ -155,7 +155,7 @@ func TestWriteThenRead(t *testing.T) {
 	}
 }
 
-// FuzzReader: each line gives an error or a value, and a value can be written
+// FuzzReader: each line is an error or a value, and a value can be written
 // and is read back as the same.
 func FuzzReader(f *testing.F) {
 	for _, line := range validLines(f) {

@@ -108,8 +108,8 @@ func TestValidSnapshots(t *testing.T) {
 	}
 }
 
-// Writing what was read gives the same snapshot and satisfies the schema; fields
-// that nobody knows are gone, and the order of fields does not matter.
+// Writing what was read makes the same snapshot and satisfies the schema; fields
+// that are unknown are gone, and the order of fields does not matter.
 func TestMarshalValidSnapshots(t *testing.T) {
 	for _, line := range validLines(t) {
 		s, err := Parse(line)

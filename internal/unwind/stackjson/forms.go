@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 )
@@ -32,11 +33,16 @@ const (
 	KindAsync Kind = "async" // where an asynchronous task will resume
 )
 
-func parseKind(s string) (Kind, error) {
-	if k := Kind(s); k == KindPC || k == KindRA || k == KindAsync {
-		return k, nil
+var parseKind = oneOf("kind of frame", KindPC, KindRA, KindAsync)
+
+// oneOf returns the parser of a name that must be a known one.
+func oneOf[T ~string](what string, known ...T) func(string) (T, error) {
+	return func(s string) (T, error) {
+		if slices.Contains(known, T(s)) {
+			return T(s), nil
+		}
+		return "", fmt.Errorf("unknown %s %q (known: %s)", what, s, strings.Trim(strings.ReplaceAll(fmt.Sprint(known), " ", ", "), "[]"))
 	}
-	return "", fmt.Errorf("unknown kind of frame %q (known: pc, ra, async)", s)
 }
 
 // Trust is the name of a level of trust.
@@ -50,12 +56,7 @@ const (
 	TrustScan         Trust = "scan"
 )
 
-func parseTrust(s string) (Trust, error) {
-	if t := Trust(s); slices.Contains([]Trust{TrustContext, TrustCFI, TrustFramePointer, TrustScan}, t) {
-		return t, nil
-	}
-	return "", fmt.Errorf("unknown trust %q (known: context, cfi, frame-pointer, scan)", s)
-}
+var parseTrust = oneOf("trust", TrustContext, TrustCFI, TrustFramePointer, TrustScan)
 
 // Stop is the way a stack ends.
 type Stop string
@@ -66,12 +67,7 @@ const (
 	StopTruncated Stop = "truncated"
 )
 
-func parseStop(s string) (Stop, error) {
-	if p := Stop(s); p == StopEnd || p == StopTruncated {
-		return p, nil
-	}
-	return "", fmt.Errorf("unknown stop %q (known: end, truncated)", s)
-}
+var parseStop = oneOf("stop", StopEnd, StopTruncated)
 
 // Rejected is a rejected candidate for a frame's caller.
 type Rejected struct {

@@ -59,7 +59,7 @@ func drawRegisters(t *rapid.T, arch unwind.Arch) (r unwind.Registers) {
 }
 
 // drawFrame returns a frame as JSON can say it: with its PC among its registers,
-// a segment that nobody knows, and an offset only where there is an image.
+// an unknown segment, and an offset only where there is an image.
 func drawFrame(t *rapid.T, arch unwind.Arch) unwind.Frame {
 	f := unwind.Frame{
 		PC:         unwind.Code(uint64(rapid.Uint32().Draw(t, "pc")), rapid.SampledFrom([]unwind.PCKind{unwind.KindInstruction, unwind.KindReturn}).Draw(t, "kind")),

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
+	"github.com/clewdbg/clew/internal/unwind/walk"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -46,9 +46,8 @@ func Add[E error](p *Problems, section string, first []E, count int) {
 
 // Unwinder implements [unwind.Unwinder]. Make one with [New].
 type Unwinder struct {
+	walk.Unwinder[state]
 	strategy Strategy
-	state    atomic.Pointer[state]
-	yield    atomic.Pointer[unwind.RangeSet]
 }
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
@@ -56,20 +55,19 @@ var _ unwind.Unwinder = (*Unwinder)(nil)
 // New returns an unwinder that knows no images and yields to no one.
 func New(s Strategy) *Unwinder {
 	u := &Unwinder{strategy: s}
-	u.state.Store(newState(0, nil))
-	u.yield.Store(&unwind.RangeSet{})
+	u.Description, u.Rules = s.Description, s.Rules
+	u.Run = func(ctx context.Context, in walk.Walk, state *state) error {
+		w := walker{Walk: in, strategy: &u.strategy, state: state}
+		return w.run(ctx)
+	}
+	u.Set(newState(0, nil))
 	return u
-}
-
-// Describe implements [unwind.Unwinder].
-func (u *Unwinder) Describe(context.Context) (unwind.Description, error) {
-	return u.strategy.Description, nil
 }
 
 // Update implements [unwind.Unwinder]. It opens the tables of new images: the
 // coverage that it answers with has every function that has usable rules.
 func (u *Unwinder) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
-	old := u.state.Load()
+	old := u.State()
 	images := slices.DeleteFunc(slices.Clone(old.images), func(im *image) bool {
 		return slices.Contains(delta.Removed, im.id) ||
 			slices.ContainsFunc(delta.Added, func(added unwind.Image) bool { return added.ID == im.id })
@@ -85,7 +83,7 @@ func (u *Unwinder) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwin
 			images = append(images, im)
 		}
 	}
-	u.state.Store(newState(delta.PACMask, images))
+	u.Set(newState(delta.PACMask, images))
 	return reports, nil
 }
 
@@ -107,24 +105,4 @@ func (u *Unwinder) open(arch unwind.Arch, in *unwind.Image) (*image, unwind.Imag
 		im.bounds = unwind.Range{Start: report.Coverage[0].Start, End: report.Coverage[n-1].End}
 	}
 	return im, report
-}
-
-// Yield implements [unwind.Unwinder].
-func (u *Unwinder) Yield(_ context.Context, ranges unwind.RangeSet) error {
-	set := unwind.NewRangeSet(ranges...) // a copy, and searchable whatever came over the wire
-	u.yield.Store(&set)
-	return nil
-}
-
-// Walk implements [unwind.Unwinder]. The only error is ctx's.
-func (u *Unwinder) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwind.WalkResult, error) {
-	state, yield := u.state.Load(), *u.yield.Load()
-	results := make([]unwind.WalkResult, len(requests))
-	for i := range requests {
-		w := walker{strategy: &u.strategy, request: &requests[i], state: state, yield: yield, result: &results[i]}
-		if err := w.walk(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
 }

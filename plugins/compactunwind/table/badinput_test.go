@@ -156,7 +156,7 @@ func TestZeroLength(t *testing.T) {
 	if !ok || e != (Entry{0x100, 0x200, 0x0101_0001}) {
 		t.Errorf("%x, %v", e, ok)
 	}
-	_, err = table.Decode(unwind.ARM64, e, nil) // where mode 1 is none
+	_, err = table.Decode(unwind.ARM64, e, nil) // where mode 1 is invalid
 	var at *Error
 	if !errors.As(err, &at) || at.Page != 0 || at.Entry != 1 {
 		t.Errorf("%v", err)

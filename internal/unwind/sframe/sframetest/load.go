@@ -26,7 +26,7 @@ func Load(path string) (sframe.Section, sframe.Options, error) {
 	if err != nil {
 		return fail(err)
 	}
-	opts := sframe.Options{Arch: sframe.ArchOf(f)}
+	opts := sframe.Options{Arch: archOf(f)}
 	var section sframe.Section
 	for _, name := range []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec} {
 		s := f.Section(name)
