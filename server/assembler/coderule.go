@@ -22,11 +22,9 @@ func (p *program) frameRule(f *unwind.Frame) (row *simulate.Row, known bool) {
 				d.rule = p.simulate(simulate.Stopped, code, d.Start, f.PC.Raw())
 			}
 		}
-		if !d.known || !d.Go {
-			if d.model = p.modelRow(f); d.model != nil && (d.model.Sure || d.rule == nil) {
-				compared := *d.model
-				d.rule, d.code = &compared, true
-			}
+		if model := p.modelRow(f); model != nil && (model.Sure || d.rule == nil) {
+			compared := *model
+			d.rule, d.code = &compared, true
 		}
 		if d.rule != nil {
 			d.rule.Saved, d.rule.Kept = nil, false

@@ -230,10 +230,11 @@ type codeWitness struct {
 }
 
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
-	row, _ := w.frameRule(w.frame)
 	if least == proven {
-		row = w.describe(w.frame.PC.Lookup(w.target.Arch)).model
+		e.cfa, ok = w.proven(w.frame)
+		return e, ok
 	}
+	row, _ := w.frameRule(w.frame)
 	if row == nil || least > likely && !row.Sure {
 		return e, false
 	}
@@ -263,7 +264,7 @@ func (w *codeWitness) led() bool {
 func (w *codeWitness) agrees() agreement {
 	if row := w.certainFrameRule(w.frame); row != nil {
 		a := w.compare(row)
-		model := w.describe(w.frame.PC.Lookup(w.target.Arch)).model
+		model := w.modelRow(w.frame)
 		a.proven = a.ok && model != nil && model.Sure
 		return a
 	}

@@ -40,6 +40,7 @@ type described struct {
 	simulated bool
 	code      bool // there are bytes of it
 	rule      *simulate.Row
+	modelled  bool
 	model     *simulate.Row // by the model of the image's code, nil for none
 }
 
