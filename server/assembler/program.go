@@ -16,6 +16,8 @@ type program struct {
 	target    *Target
 	tracer    callsite.Tracer
 	functions map[unwind.LookupAddr]*described
+	last      *described // that was asked for last, at lastAt
+	lastAt    unwind.LookupAddr
 	signals   map[uint64]bool          // whether it is a signal's trampoline, by address
 	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
 	// seen is memory that was read: first the stack window that a strategy had last.
@@ -55,12 +57,16 @@ func newProgram(t *Target) *program {
 }
 
 func (p *program) describe(at unwind.LookupAddr) *described {
+	if p.last != nil && p.lastAt == at { // a recursion
+		return p.last
+	}
 	d, ok := p.functions[at]
 	if !ok {
 		d = &described{}
 		d.Function, d.known = p.target.Code.Function(at)
 		p.functions[at] = d
 	}
+	p.last, p.lastAt = d, at
 	return d
 }
 
