@@ -49,15 +49,20 @@ func TestProof(t *testing.T) {
 			stacks := clew(t, append(args, "--", exe, c.what, record)...).stacks(t)
 			want := readProof(t, record)
 			for i := range stacks {
-				if at := slices.IndexFunc(stacks[i].Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[0] }); at > 0 {
+				outer := slices.IndexFunc(stacks[i].Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[len(want)-1] })
+				if at := outer - len(want) + 1; at > 0 {
 					compareProof(t, &stacks[i], at, want, c.last)
+					// The instruction that overflows the stack comes before the record.
+					if before := stacks[i].Frames[at-1].Function; c.what == "overflow" && before != "deep" || c.what != "overflow" && at != 1 {
+						t.Errorf("frame %d, before those on record, is %s", at-1, before)
+					}
 					if f := stacks[i].Frames[0]; c.what == "tables" && (len(f.Rejected) == 0 || !strings.Contains(f.Rejected[0].Reason, "the function's own code")) {
 						t.Errorf("the table's step is not shown: %+v", f.Rejected)
 					}
 					return
 				}
 			}
-			t.Fatalf("%#x is in no stack: %+v", want[0], stacks)
+			t.Fatalf("%#x is in no stack: %+v", want[len(want)-1], stacks)
 		})
 	}
 }

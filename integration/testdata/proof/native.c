@@ -57,7 +57,7 @@ NOINLINE static int deep(int x) {
 // A context of its own.
 static ucontext_t back, own;
 static char room[64 << 10];
-NOINLINE static void inContext(void) { stop(many); many++; }
+NOINLINE static void inContext(void) { HERE(); stop(many); many++; }
 
 void proof(const char *what, const char *file) {
 	int f = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
