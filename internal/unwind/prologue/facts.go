@@ -124,37 +124,13 @@ func (s *state) applyTable(p *program, o *op, id int32) {
 	case opPlace:
 		s.set(a, o.d, val{kind: place}.plus(o.imm))
 	case opExtend:
-		v := s.copied(o.s, id)
-		if v.kind != same || o.mask != 0 || o.t != 32 { // what is compared has 32 bits as a rule
-			v = v.extended(o.t, o.mask != 0)
-		}
-		if v.kind == top && o.t < 32 && o.mask == 0 {
-			v = s.fresh(id, o.t)
-		}
-		s.set(a, o.d, v)
+		s.set(a, o.d, s.extend(o, id))
 	case opMask:
-		v := val{}
-		if o.imm >= 0 && o.imm < maxEntries {
-			v = val{kind: upTo, off: int32(o.imm), reg: 64}
-		}
-		s.set(a, o.d, v)
+		s.set(a, o.d, masked(o.imm))
 	case opScale:
-		v := s.get(o.s)
-		if v.kind == upTo && v.reg >= 32 {
-			v = val{kind: scaled, off: v.off, reg: uint8(o.imm)}
-		} else {
-			v = val{}
-		}
-		s.set(a, o.d, v)
+		s.set(a, o.d, s.get(o.s).times(uint8(o.imm)))
 	case opLoadAt:
-		v := p.tableEntry(s, o)
-		if b := s.facts.at; v.kind == top && b.bits != 0 && b == o.place(b.max) {
-			v = val{kind: upTo, off: b.max, reg: b.bits}.extended(b.bits, o.mask&signExtends != 0)
-		}
-		if bits := uint8(o.mask>>sizeShift) * 8; v.kind == top && bits < 64 && o.mask&signExtends == 0 {
-			v = s.fresh(id, bits)
-		}
-		s.set(a, o.d, v)
+		s.set(a, o.d, s.loaded(p, o, id))
 	case opCompare:
 		if o.imm >= 0 && o.imm <= maxEntries {
 			s.facts.compared = bound{max: int32(o.imm), reg: o.s, bits: o.t}
@@ -164,6 +140,46 @@ func (s *state) applyTable(p *program, o *op, id int32) {
 			s.facts.stored = o.place(int32(limit))
 		}
 	}
+}
+
+// extend is the value of an [opExtend].
+func (s *state) extend(o *op, id int32) val {
+	v := s.copied(o.s, id)
+	if v.kind == same && o.mask == 0 && o.t == 32 { // what is compared has 32 bits as a rule
+		return v
+	}
+	if v = v.extended(o.t, o.mask != 0); v.kind == top && o.t < 32 && o.mask == 0 {
+		return s.fresh(id, o.t)
+	}
+	return v
+}
+
+// masked is a number of which a mask has left bits.
+func masked(mask int64) val {
+	if mask < 0 || mask >= maxEntries {
+		return val{}
+	}
+	return val{kind: upTo, off: int32(mask), reg: 64}
+}
+
+// times is an index times the size of entries.
+func (v val) times(size uint8) val {
+	if v.kind != upTo || v.reg < 32 {
+		return val{}
+	}
+	return val{kind: scaled, off: v.off, reg: size}
+}
+
+// loaded is the value of an [opLoadAt].
+func (s *state) loaded(p *program, o *op, id int32) val {
+	v, signed := p.tableEntry(s, o), o.mask&signExtends != 0
+	if b := s.facts.at; v.kind == top && b.bits != 0 && b == o.place(b.max) {
+		v = val{kind: upTo, off: b.max, reg: b.bits}.extended(b.bits, signed)
+	}
+	if bits := uint8(o.mask>>sizeShift) * 8; v.kind == top && bits < 64 && !signed {
+		return s.fresh(id, bits)
+	}
+	return v
 }
 
 // Parts of the mask of an operation on memory, besides the scale in the lowest bits (0: no

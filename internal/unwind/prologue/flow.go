@@ -241,53 +241,8 @@ func (p *program) block(k int32) {
 			return
 		}
 		p.step(in, &s)
-		next := in.off + int32(in.len)
-		by.soft = false
-		switch in.flow {
-		case flowSoft, flowCall:
-			if in.flow == flowCall && in.target > 0 && in.target != next {
-				// A local subroutine: a separate function, called with this one as its caller.
-				sub := p.a.initial()
-				p.arrive(in.target, &sub, edge{sure: by.sure})
-			}
-			if p.cut[n] || p.ends(in) {
-				return
-			}
-			if p.soft(in) {
-				by = edge{origin: n + 1, soft: true}
-			}
-		case flowCond:
-			if in.target >= 0 {
-				taken := s
-				taken.proved(in.limits, false)
-				if in.flags&flagEqTaken == 0 || taken.equal(p.a, cmp) {
-					p.arrive(in.target, &taken, by)
-				}
-			}
-			s.proved(in.limits, true)
-			if in.flags&flagEqNext != 0 && !s.equal(p.a, cmp) {
-				return
-			}
-		case flowJump:
-			if in.target >= 0 {
-				p.arrive(in.target, &s, by)
-			} else if p.back(in) == Leaves && s.badReturn(p.a) {
-				p.cutEdge(by.origin)
-			}
-			return
-		case flowRet:
-			if s.badReturn(p.a) {
-				p.cutEdge(by.origin)
-			}
-			return
-		case flowIndirect:
-			targets, _ := p.targets(s.regs[regTmp])
-			for _, to := range targets {
-				taken := s
-				p.arrive(to, &taken, by)
-			}
-			return
-		case flowStop, flowBad:
+		next, goesOn := in.off+int32(in.len), false
+		if by, goesOn = p.pass(n, &s, by, cmp); !goesOn {
 			return
 		}
 		cmp = [2]uint8{in.cmpA, in.cmpB}
@@ -300,6 +255,71 @@ func (p *program) block(k int32) {
 			return
 		}
 	}
+}
+
+// pass passes a state on where an instruction leads by other ways than to the next one, and
+// returns the edge to that; goesOn is false if there is none.
+func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goesOn bool) {
+	in := &p.insts[n]
+	by.soft = false
+	switch in.flow {
+	case flowNext:
+		return by, true
+	case flowSoft, flowCall:
+		return p.passCall(n, in, by)
+	case flowCond:
+		return by, p.passBranch(in, s, by, cmp)
+	case flowJump:
+		if in.target >= 0 {
+			p.arrive(in.target, s, by)
+			return by, false
+		}
+		if p.back(in) != Leaves {
+			return by, false
+		}
+	case flowRet:
+	case flowIndirect:
+		targets, _ := p.targets(s.regs[regTmp])
+		for _, to := range targets {
+			taken := *s
+			p.arrive(to, &taken, by)
+		}
+		return by, false
+	default:
+		return by, false
+	}
+	if s.badReturn(p.a) {
+		p.cutEdge(by.origin)
+	}
+	return by, false
+}
+
+func (p *program) passCall(n int32, in *inst, by edge) (next edge, goesOn bool) {
+	if in.flow == flowCall && in.target > 0 && in.target != in.off+int32(in.len) {
+		// A local subroutine: a separate function, called with this one as its caller.
+		sub := p.a.initial()
+		p.arrive(in.target, &sub, edge{sure: by.sure})
+	}
+	if p.cut[n] || p.ends(in) {
+		return by, false
+	}
+	if p.soft(in) {
+		by = edge{origin: n + 1, soft: true}
+	}
+	return by, true
+}
+
+// passBranch reports whether the branch may not be taken.
+func (p *program) passBranch(in *inst, s *state, by edge, cmp [2]uint8) bool {
+	if in.target >= 0 {
+		taken := *s
+		taken.proved(in.limits, false)
+		if in.flags&flagEqTaken == 0 || taken.equal(p.a, cmp) {
+			p.arrive(in.target, &taken, by)
+		}
+	}
+	s.proved(in.limits, true)
+	return in.flags&flagEqNext == 0 || s.equal(p.a, cmp)
 }
 
 // step applies an instruction to a state.
