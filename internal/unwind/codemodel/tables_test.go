@@ -164,3 +164,23 @@ func TestLibraries(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkImage makes the model of every function of the C library.
+func BenchmarkImage(b *testing.B) {
+	testneed.Platform(b, "linux/amd64")
+	m := open(b, "/lib/x86_64-linux-gnu/libc.so.6", true)
+	instructions := 0
+	var d prologue.Decoder
+	for _, p := range m.starts {
+		for pc := p.Start; pc < p.End; instructions++ {
+			pc += uint64(max(d.AMD64(m.Code(pc, 16), pc).Len, 1))
+		}
+	}
+	for b.Loop() {
+		model := codemodel.New(unwind.AMD64, m)
+		for _, p := range m.starts {
+			model.At(p.Start)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*instructions), "µs/instruction")
+}

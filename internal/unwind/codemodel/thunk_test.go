@@ -113,12 +113,15 @@ func TestStays(t *testing.T) {
 		0x0f, 0x0b, // 12: ud2
 		0xeb, 0xfa, // 14: jmp 10
 		0xe9, 0xeb, 0xff, 0xff, 0xff, // 16: jmp 0
+		0x74, 0xf3, 0xc3, // 21: je 10; ret
+		0x90,       // 24: nop, and on
+		0xff, 0xe0, // 25: jmp *%rax
 	}
-	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 10, start + 12, start + 14, start + 16}})
+	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 10, start + 12, start + 14, start + 16, start + 21, start + 24, start + 25}})
 	for _, c := range []struct {
 		entry, place uint64
 		want         bool
-	}{{0, 0x5000, true}, {0, 5, false}, {0, 10, false}, {0, 12, true}, {14, 0x5000, false}, {16, 0x5000, true}, {16, 4, false}, {2, 0x5000, false}} {
+	}{{0, 0x5000, true}, {0, 5, false}, {0, 10, false}, {0, 12, true}, {14, 0x5000, false}, {16, 0x5000, true}, {16, 4, false}, {2, 0x5000, false}, {21, 0x5000, false}, {24, 0x5000, false}} {
 		if got := m.Stays(start+c.entry, start+c.place); got != c.want {
 			t.Errorf("from %d to %d: %v", c.entry, c.place, got)
 		}

@@ -184,6 +184,7 @@ func decodeAMD64(p *program, off int32) inst {
 	if _, ok := in.Args[0].(x86asm.Rel); ok { // conditional jumps, loop, jrcxz, xbegin
 		out.flow, out.keeps = flowCond, true
 		rel()
+		refersAMD64(&out, &in, off)
 		if in.Op == x86asm.LOOP || in.Op == x86asm.LOOPE || in.Op == x86asm.LOOPNE || in.Op == x86asm.XBEGIN {
 			p.emit(op{kind: opClobber, mask: amd64Implicit})
 		}

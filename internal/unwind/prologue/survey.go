@@ -41,8 +41,7 @@ type Row struct {
 type Table struct {
 	Rows  []Row
 	Rules []Rule
-	Jumps []uint64 // out of the code, direct, sorted: tail calls and parts that were moved away
-	Calls []uint64 // of code outside, direct, sorted
+	Jumps []uint64 // where code outside is gone on with, sorted: tail calls, parts that were moved away, what lies behind
 	bits  bitset   // where instructions begin
 	ends  bitset   // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
@@ -98,7 +97,7 @@ func (t *Table) At(off uint64) *Row {
 
 // Size is roughly how many bytes the table takes.
 func (t *Table) Size() int {
-	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.Calls)*8 + len(t.bits)*16 + 128
+	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.bits)*16 + 128
 }
 
 // Survey simulates a function once, and returns the rules at all instructions that are
@@ -178,7 +177,8 @@ func (p *program) rows() *Table {
 			t.Rows = append(t.Rows, Row{Start: uint32(x.off), Proof: x.by, Rule: x.rule, Height: x.height})
 		}
 	}
-	t.Jumps, t.Calls = distinct(t.Jumps), distinct(t.Calls)
+	slices.Sort(t.Jumps)
+	t.Jumps = slices.Compact(t.Jumps)
 	return t
 }
 
@@ -208,20 +208,16 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 
 // leaves notes where an instruction leads outside of the code.
 func (p *program) leaves(t *Table, in *inst, s *state) {
+	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
+		t.Jumps = append(t.Jumps, p.start+uint64(next))
+	}
 	switch {
 	case in.flow == flowIndirect:
 		if _, ok := p.targets(s.regs[regTmp]); !ok {
 			t.Whole = false
 		}
 	case in.target >= 0 || in.refers != refersCode:
-	case in.flow == flowCall:
-		t.Calls = append(t.Calls, p.start+uint64(in.dest))
-	default:
+	case in.flow != flowCall:
 		t.Jumps = append(t.Jumps, p.start+uint64(in.dest))
 	}
-}
-
-func distinct(addrs []uint64) []uint64 {
-	slices.Sort(addrs)
-	return slices.Compact(addrs)
 }
