@@ -24,6 +24,12 @@ func TestDemo(t *testing.T) {
 		cmd.Env = append(os.Environ(), "CC=no-such-compiler")
 		inOrder(t, run(t, cmd).want(t, done), "No C compiler found", "main.main", "runtime.goexit", equal)
 	})
+	t.Run("without Go", func(t *testing.T) {
+		cmd := exec.Command(clewPath(), "demo")
+		cmd.Env = append(os.Environ(), "PATH="+t.TempDir())
+		inOrder(t, run(t, cmd).want(t, done), "No go command found", "main.refill",
+			"clew/demoprogram.go:", "main.brew", "main.main", "runtime.goexit", equal)
+	})
 }
 
 // inOrder demands that the words come on stdout one after another.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -63,6 +64,11 @@ func TestFatalStripped(t *testing.T) {
 	}
 	if !slices.ContainsFunc(s.Frames, func(f stackjson.Frame) bool { return f.PC == 0 && f.Kind == stackjson.KindPC }) {
 		t.Error("where the program counter was is missing")
+	}
+	for _, f := range s.Frames { // Delve's lines are wrong without DWARF
+		if strings.HasPrefix(f.Function, "main.") && !slices.Contains([]string{"main.go", "_cgo_gotypes.go"}, filepath.Base(f.File)) || f.Function == "runtime.goexit" && f.Line == 0 {
+			t.Errorf("%s at %s:%d", f.Function, f.File, f.Line)
+		}
 	}
 }
 

@@ -39,10 +39,15 @@ type Frame struct {
 	Function string
 	File     string
 	Line     int
+	Column   int    // 0 if unknown
 	Image    string // path or name
 	Offset   uint64 // PC - image base, where Image is set
 
 	Inlined bool // not a physical frame: lies in the next one
+	// TailCall says that the function jumped to the one of the frame before, and its own
+	// frame is gone. It has no address: PC, CFA and registers are those of the frame
+	// that called it. Inlined is set, too.
+	TailCall bool
 	// DelveFrame is the frame's index in Delve's own stack, -1 where Delve has
 	// no such frame (R15).
 	DelveFrame int

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
@@ -38,6 +39,8 @@ type config struct {
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`
+	// FileLimits raise or lower what the sections of files may hold when they are read.
+	FileLimits elffile.Limits `json:"fileLimits"`
 }
 
 // duration is a time.Duration as text.
@@ -93,7 +96,7 @@ func loadConfig(path string) (config, error) {
 		}
 		path = filepath.Join(dir, "clew", "clew.json")
 	}
-	data, err := os.ReadFile(path)
+	data, err := readConfig(path)
 	if errors.Is(err, os.ErrNotExist) && !named {
 		return config{}, nil
 	}
@@ -104,7 +107,22 @@ func loadConfig(path string) (config, error) {
 	if err != nil {
 		return config{}, failf("configuration %s: %v", path, err)
 	}
+	elffile.SetLimits(c.FileLimits)
 	return c, nil
+}
+
+// readConfig reads a configuration file, whatever the path leads to.
+func readConfig(path string) ([]byte, error) {
+	f, info, err := elffile.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 1 << 20 // bytes
+	if info.Size() > most {
+		return nil, fmt.Errorf("%s has more than %d MiB", path, most>>20)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 func parseConfig(data []byte) (config, error) {

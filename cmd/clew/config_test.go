@@ -14,12 +14,12 @@ var digits = strings.Repeat("0", 64)
 
 func TestParseConfig(t *testing.T) {
 	c, err := parseConfig([]byte(`{"strategies":["fpwalk","jit"],"walkTimeout":"250ms",
-		"debugFolders":["/srv/debug"],"maxMessage":"1MiB",
+		"debugFolders":["/srv/debug"],"maxMessage":"1MiB","fileLimits":{"perByte":64},
 		"plugins":[{"name":"jit","path":"/opt/jit","sha256":"` + digits + `","args":["-v"],"rank":2}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" || c.DebugFolders[0] != "/srv/debug" || c.MaxMessage != 1<<20 {
+	if time.Duration(c.WalkTimeout) != 250*time.Millisecond || c.Plugins[0].Args[0] != "-v" || c.DebugFolders[0] != "/srv/debug" || c.MaxMessage != 1<<20 || c.FileLimits.PerByte != 64 {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]string{
@@ -39,6 +39,7 @@ func TestParseConfig(t *testing.T) {
 		`{"maxMessage":"2GiB"}`:                   "maxMessage: ",
 		`{"maxMessage":-1}`:                       "maxMessage: ",
 		`{"maxMessage":"9999999999999999999GiB"}`: "maxMessage: ",
+		`{"fileLimits":{"perBytes":1}}`:           "perBytes",
 		`{"debugFolders":["here"]}`:               "absolute",
 		`{} {}`:                                   "after the end",
 		`{`:                                       "EOF",

@@ -85,7 +85,7 @@ func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
 		}
 		return serve.Serve(cfg, conn)
 	case clientAddr != "":
-		conn, err := serve.Dial(clientAddr)
+		conn, err := serve.Dial(c.Context(), clientAddr)
 		if err != nil {
 			delve.LogDialError(clientAddr, err)
 			return fmt.Errorf("cannot reach the client at %s: %w", clientAddr, err)

@@ -87,7 +87,7 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 	if err != nil {
 		return failf("--symbols: %w", err)
 	}
-	d := &decoding{symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	d := &decoding{ctx: c.Context(), symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
 	if f.images != "" {
 		o.Images = d.images(f.images, c.InOrStdin(), o)
 	}
@@ -113,6 +113,7 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 
 // decoding is one run over files.
 type decoding struct {
+	ctx     context.Context
 	symbols *symbolstore.Store // nil: none are asked for
 	json    bool
 	titles  bool

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 )
@@ -21,6 +23,9 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run dispatches. The internal commands come first and load nothing: a
 // plugin starts within milliseconds.
 func run(args []string) int {
+	if filepath.Base(os.Args[0]) == debuginfod.ProgramName {
+		return debuginfod.Find(args, os.Stdout, os.Stderr)
+	}
 	if len(args) > 0 {
 		switch args[0] {
 		case "plugin":
@@ -32,6 +37,9 @@ func run(args []string) int {
 			runDemoProgram()
 			return exitDone
 		}
+	}
+	if err := debuginfod.StandIn(); err != nil {
+		fmt.Fprintf(os.Stderr, "clew: Delve may wait for debuginfod servers: %v\n", err)
 	}
 	root := delve.CommandTree()
 	clewCommands := addCommands(root)

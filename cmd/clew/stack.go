@@ -67,7 +67,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
   clew stack --pid 4711 --goroutine all
   clew stack --core core.4711 ./server
   clew stack --connect 127.0.0.1:4711 --goroutine all`,
-		RunE: func(c *cobra.Command, args []string) error { return runStack(c, &f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			defer endDownloads(c.Context())
+			return runStack(c, &f, args)
+		},
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/symbolstore"
 )
 
@@ -47,10 +49,14 @@ func showDownload() func(debuginfod.Progress) {
 		if now := time.Now(); now.Sub(shown) >= progressEvery {
 			shown = now
 			// The line is removed at once by what is written next.
-			fmt.Fprintf(os.Stderr, "%v: %d of %d KiB\x1b[K\r", p.Request, p.Received>>10, p.Size>>10)
+			fmt.Fprintf(os.Stderr, "%v: %d of %d KiB; Ctrl-C ends that\x1b[K\r", p.Request, p.Received>>10, p.Size>>10)
 		}
 	}
 }
+
+// endDownloads waits, where the user sees it, for the debug files that a stack lacked:
+// the next one has them. The stack is out, and its program was left.
+func endDownloads(ctx context.Context) { live.EndDownloads(ctx, showDownload()) }
 
 // addCalls adds what --symbols has to a document. That an image has no symbols is
 // said once, and no failure.
@@ -63,7 +69,10 @@ func (d *decoding) addCalls(name string, doc *document.Document) {
 		return
 	}
 	doc.AddCalls(d.symbols)
+	if d.ctx.Err() != nil {
+		return // every image lacks its symbols, and it was the user's will
+	}
 	for _, note := range d.symbols.Notes() {
-		fmt.Fprintf(d.err, "clew: decode %s: note: %s\n", name, note)
+		fmt.Fprintf(d.err, "clew: decode %s: note: %s\n", name, strings.ReplaceAll(note, "\n", "; "))
 	}
 }

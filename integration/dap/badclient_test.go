@@ -107,7 +107,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// TestKilledProgram: somebody else kills the program, while it stands and while it
+// TestKilledProgram: another process kills the program, while it stands still and while it
 // runs.
 func TestKilledProgram(t *testing.T) {
 	exe, _ := plain(t)

@@ -93,7 +93,7 @@ func TestFailedLaunchEnds(t *testing.T) {
 	}
 }
 
-// TestCore looks at a core file: its stacks are those that the program recorded.
+// TestCore opens a core file: its stacks are those that the program recorded.
 func TestCore(t *testing.T) {
 	p := native(t, "static-O2-omit")
 	core, stem := dumped(t, p)

@@ -95,7 +95,7 @@ func TestNoDebugBuilt(t *testing.T) {
 	}
 }
 
-// TestCoreFile looks at a core file of a Go program.
+// TestCoreFile opens a core file of a Go program.
 func TestCoreFile(t *testing.T) {
 	exe, _ := plain(t)
 	core := dump(t, append(os.Environ(), "GOTRACEBACK=crash"), exe, "goroutines", "3")

@@ -92,5 +92,5 @@ func (c *client) has(thread int64, functions ...string) []frame {
 	return frames
 }
 
-// named says that a frame is in a function, which Delve calls C.NAME if it is C's.
-func named(f frame, function string) bool { return f.Name == function || f.Name == "C."+function }
+// named reports whether a frame is in a function.
+func named(f frame, function string) bool { return f.Name == function }

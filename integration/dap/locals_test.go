@@ -75,7 +75,7 @@ func lineOf(t testing.TB, path, text string) int {
 // named finds the frame of a function.
 func (b stackBody) named(t testing.TB, name string) frame {
 	t.Helper()
-	i := slices.IndexFunc(b.StackFrames, func(f frame) bool { return f.Name == name || f.Name == "C."+name })
+	i := slices.IndexFunc(b.StackFrames, func(f frame) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no frame of %s: %+v", name, b)
 	}

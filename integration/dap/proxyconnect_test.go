@@ -30,7 +30,7 @@ func rpcTo(t testing.TB, s *server) *rpc.Client {
 	return c
 }
 
-// rpcState is where the program stands.
+// rpcState is the place where the program has stopped.
 type rpcState struct {
 	Running, Exited bool
 	CurrentThread   *struct {
@@ -146,7 +146,7 @@ func compareRecorded(t *testing.T, stack *stackjson.Stack, v program.Variant, sc
 	}
 }
 
-// hasStack says that a stack is among others, frame by frame.
+// hasStack reports whether a stack is among others, frame by frame.
 func hasStack(all []stackjson.Stack, want *stackjson.Stack) bool {
 	addresses := func(s *stackjson.Stack) (out string) {
 		for i := range s.Frames {
@@ -162,7 +162,7 @@ func hasStack(all []stackjson.Stack, want *stackjson.Stack) bool {
 	return false
 }
 
-// TestStackConnectRefused: where there is nothing to look at, one line says why.
+// TestStackConnectRefused: without a program to read, one line says why.
 func TestStackConnectRefused(t *testing.T) {
 	exe, _ := plain(t)
 	dlv, _ := peers(t)

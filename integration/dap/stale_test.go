@@ -8,7 +8,7 @@ import (
 )
 
 // TestStaleIDs: IDs of one stop are refused at the next, and so are IDs that
-// was never given.
+// is unknown.
 func TestStaleIDs(t *testing.T) {
 	testneed.Ptrace(t)
 	p := native(t, "static-O2-omit")

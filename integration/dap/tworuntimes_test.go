@@ -44,7 +44,7 @@ func TestTwoRuntimes(t *testing.T) {
 	s := c.stack(thread, 0, 100)
 	var got []string
 	for _, f := range s.StackFrames {
-		name := strings.TrimPrefix(strings.TrimPrefix(f.Name, "runtime."), "C.")
+		name := strings.TrimPrefix(f.Name, "runtime.")
 		if f.Hint == "label" {
 			t.Errorf("the stack has the label %s", f.Name)
 		}

@@ -132,7 +132,7 @@ func native(t *testing.T, name string) program.Program {
 	return program.Program{}
 }
 
-// session plays a script to a debugger's terminal, and gives what it wrote.
+// session plays a script to a debugger's terminal, and returns what it wrote.
 type session struct {
 	tool   string   // clew or dlv
 	args   []string // the command line up to the program
@@ -151,7 +151,7 @@ func (s *session) play(t *testing.T) string {
 	return out
 }
 
-// end gives the exit code too.
+// end returns the exit code too.
 func (s *session) end(t *testing.T) (out string, code int) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "script")

@@ -16,7 +16,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// headless starts a server, and gives its address.
+// headless starts a server, and returns its address.
 func headless(t *testing.T, tool string, env []string, args ...string) (addr string) {
 	t.Helper()
 	cmd := exec.Command(binary(tool), args...)

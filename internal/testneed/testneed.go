@@ -48,6 +48,7 @@ var Needs = []Need{
 	{Name: "g++", Programs: []string{"g++"}, Debian: []string{"g++"}},
 	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
 	{Name: "rustc", Programs: []string{"rustc"}, Debian: []string{"rustc"}},
+	{Name: "gdc", Programs: []string{"gdc"}, Debian: []string{"gdc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "clang-19", Programs: []string{"clang-19"}, Debian: []string{"clang-19"}},
 	{Name: "ld64.lld-19", Programs: []string{"ld64.lld-19"}, Debian: []string{"lld-19"}},

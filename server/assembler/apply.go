@@ -26,8 +26,11 @@ func (p *program) apply(r *rule.Rule, regs *unwind.Registers, kind unwind.PCKind
 		f.Memory = p.seen
 		err = r.Apply(f, caller)
 		missing, ok := err.(*rule.MissingMemory) //nolint:errorlint // made by Apply, never wrapped
-		if !ok || !p.read(missing.Range) {
+		if !ok {
 			break
+		}
+		if need := missing.Range; !p.read(need) {
+			return &unwind.MemoryError{Addr: need.Start, Size: int(need.End - need.Start)}
 		}
 	}
 	return err

@@ -6,19 +6,22 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Steps that a check applies to, by their trust: all, those that rest on a frame
-// pointer or on less, those that were found by a scan or are as uncertain.
-const (
-	every  = unwind.TrustContext
-	chains = unwind.TrustFramePointer
-	finds  = unwind.TrustScan
+// The steps that a check applies to, by their trust so far.
+type steps struct{ from, to unwind.Trust }
+
+var (
+	every  = steps{unwind.TrustNone, unwind.TrustContext}
+	chains = steps{unwind.TrustNone, unwind.TrustFramePointer}        // rest on a frame pointer or on less
+	finds  = steps{unwind.TrustNone, unwind.TrustScan}                // found by a scan, or as uncertain
+	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}         // the others
+	tabled = steps{unwind.TrustFramePointer + 1, unwind.TrustContext} // rest on tables
 )
 
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
 	{"own code", "R4", chains, agreesWithOwnCode},
-	{"proof", "R16", every, contradictsNoProof},
+	{"proof", "R16", tabled, contradictsNoProof},
 	{"goexit", "R8", every, goexitAtTheTop},
 	{"call", "R7", every, returnsBehindACall},
 	{"known function", "R7", finds, liesInAFunction},
@@ -30,15 +33,15 @@ var checks = []check{
 	{"stack", "R14", every, staysOnItsStack},
 	{"order", "R3", every, goesUp},
 	{"unchecked frame pointer", "R5", chains, keepsFramePointer},
-	{"uncertain call", "R16", every, isCalledFromThere},
-	{"after a refusal", "R2", every, followsNoRefusal},
+	{"uncertain call", "R16", sure, isCalledFromThere},
+	{"after a refusal", "R2", sure, followsNoRefusal},
 	{"guess", "R16", finds, isNoGuess},
-	{"rests on a guess", "R1", every, restsOnNoGuess},
+	{"rests on a guess", "R1", sure, restsOnNoGuess},
 }
 
 type check struct {
 	name, rule string
-	upTo       unwind.Trust // of the steps that it applies to, as doubted so far
+	steps      steps
 	judge      func(*evidence) verdict
 }
 
@@ -68,7 +71,7 @@ const (
 // judge runs the checks and applies their verdicts to the step.
 func judge(ev *evidence) (all verdict) {
 	for i := range checks {
-		if ev.step.Trust > checks[i].upTo {
+		if s := checks[i].steps; ev.step.Trust < s.from || ev.step.Trust > s.to {
 			continue
 		}
 		v := checks[i].judge(ev)
@@ -96,6 +99,14 @@ func refusal(format string, args ...any) verdict {
 	return verdict{answer: refuse, why: fmt.Sprintf(format, args...)}
 }
 
+// orAccept accepts where there is no reason against it.
+func orAccept(v verdict) verdict {
+	if v.why == "" {
+		return verdict{}
+	}
+	return v
+}
+
 func doubtful(why string) verdict {
 	return verdict{answer: doubt, why: why, trust: unwind.TrustScan}
 }
@@ -107,9 +118,9 @@ func doubtful(why string) verdict {
 func agreesWithOwnCode(ev *evidence) verdict {
 	// A rule that is only likely counts for more than an unchecked chain of frame
 	// pointers, and for less than any other finding.
-	least := sure
+	least := isSure
 	if ev.step.Trust == unwind.TrustFramePointer {
-		least = likely
+		least = isLikely
 	}
 	return agreesWith(ev, least)
 }
@@ -118,10 +129,10 @@ func agreesWithOwnCode(ev *evidence) verdict {
 // no direct call shows that it is right. Tables err, and so may plugins; the next
 // strategy has its turn, and the refused step is shown.
 func contradictsNoProof(ev *evidence) verdict {
-	if ev.step.Trust <= unwind.TrustFramePointer || !ev.call.unproven && !ev.recursive() {
-		return verdict{}
+	if !ev.call.unproven && !ev.recursive() {
+		return verdict{} // a direct call leads here
 	}
-	return agreesWith(ev, proven)
+	return agreesWith(ev, isProven)
 }
 
 func agreesWith(ev *evidence, least certainty) verdict {
@@ -149,10 +160,7 @@ func goexitAtTheTop(ev *evidence) verdict {
 // returnsBehindACall refuses a return address that no call which leads to the frame
 // ends at ([callFinding]).
 func returnsBehindACall(ev *evidence) verdict {
-	if ev.call.refusal != "" {
-		return verdict{answer: refuse, why: ev.call.refusal}
-	}
-	return verdict{}
+	return orAccept(verdict{answer: refuse, why: ev.call.refusal})
 }
 
 // liesInAFunction refuses a return address found by a scan that lies in no
@@ -270,10 +278,7 @@ func keepsFramePointer(ev *evidence) verdict {
 
 // isCalledFromThere doubts a step whose return address need not be one.
 func isCalledFromThere(ev *evidence) verdict {
-	if ev.call.doubt == "" || ev.step.Trust <= unwind.TrustScan {
-		return verdict{}
-	}
-	return doubtful(ev.call.doubt)
+	return orAccept(doubtful(ev.call.doubt))
 }
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused
@@ -281,7 +286,7 @@ func isCalledFromThere(ev *evidence) verdict {
 // is damaged here, and the step rests on the same damaged words. If the model of the code
 // confirms the step, it is the tables.
 func followsNoRefusal(ev *evidence) verdict {
-	if ev.better == "" || ev.step.Trust <= unwind.TrustScan || ev.witness.agrees().proven {
+	if ev.better == "" || ev.witness.agrees().proven {
 		return verdict{}
 	}
 	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")
@@ -313,9 +318,6 @@ func (ev *evidence) guessed() bool {
 // address lies behind a call of code that leads here: then a frame and its caller
 // confirm each other.
 func restsOnNoGuess(ev *evidence) verdict {
-	if ev.scans || ev.step.Trust <= unwind.TrustScan {
-		return verdict{}
-	}
 	if ev.soFar.guess > 0 || ev.frame.Trust <= unwind.TrustScan && !ev.witness.led() {
 		return doubtful("rests on a frame that was not found for certain, and no call here is known to have led to it")
 	}

@@ -18,7 +18,7 @@ type said struct {
 }
 
 func (s said) expects(least certainty) (expected, bool) {
-	return s.code, s.known && (least < proven || s.proves)
+	return s.code, s.known && (least < isProven || s.proves)
 }
 func (s said) unclear() bool       { return s.silent }
 func (s said) led() bool           { return s.called }
@@ -147,7 +147,7 @@ func TestChecks(t *testing.T) {
 				c.change(ev)
 			}
 			var v verdict
-			if ev.step.Trust <= check.upTo {
+			if s := check.steps; ev.step.Trust >= s.from && ev.step.Trust <= s.to {
 				v = check.judge(ev)
 			}
 			if v.answer != c.want || !strings.Contains(v.why, c.why) {

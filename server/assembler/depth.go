@@ -120,10 +120,8 @@ func (g *goFrame) otherRuntime(slots *gocode.WayBack) *unwind.Segment {
 	}
 	addr, high, ok := g.kept(slots)
 	low, readable := g.word(addr + uint64(slots.TopAt) - uint64(g.target.Arch.PointerSize()))
-	if !ok || !readable || sp < low || sp >= high || high-low > maxGoStack {
-		return nil
-	}
-	if r, ok := g.target.Writable.Find(low); !ok || high > r.End {
+	writable, mapped := g.target.Writable.Find(low)
+	if known := ok && readable && mapped; !known || sp < low || sp >= high || high > min(writable.End, low+maxGoStack) {
 		return nil
 	}
 	return &unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}

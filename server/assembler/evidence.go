@@ -82,9 +82,9 @@ type witness interface {
 type certainty uint8
 
 const (
-	likely certainty = iota
-	sure             // all paths agree
-	proven           // by the model of the image's code
+	isLikely certainty = iota
+	isSure             // all paths agree
+	isProven           // by the model of the image's code
 )
 
 // expected is the caller that code shows.
@@ -230,12 +230,12 @@ type codeWitness struct {
 }
 
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
-	if least == proven {
+	if least == isProven {
 		e.cfa, ok = w.proven(w.frame)
 		return e, ok
 	}
 	row, _ := w.frameRule(w.frame)
-	if row == nil || least > likely && !row.Sure {
+	if row == nil || least > isLikely && !row.Sure {
 		return e, false
 	}
 	var c rule.Caller
@@ -311,7 +311,7 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 // popped reports whether the frame's code has taken its return address off the stack, as
 // vfork does.
 func (ev *evidence) popped() bool {
-	code, ok := ev.witness.expects(sure)
+	code, ok := ev.witness.expects(isSure)
 	return ok && code.haveRA && code.cfa == ev.callerSP && code.ra == ev.pc
 }
 

@@ -6,31 +6,22 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// matchClaim returns the index of Delve's physical frame with that PC and SP,
-// -1 if there is none.
-func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) int {
+// matchClaim returns Delve's physical frame with that PC and SP, and the caller that
+// Delve has for it; nil without one.
+func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (callee, caller *unwind.Frame) {
 	for i := range claims {
 		c := &claims[i]
-		if c.Inlined || c.PC.Raw() != pc {
+		if c.Inlined {
 			continue
 		}
-		if csp, ok := c.Registers.SP(arch); ok && csp == sp {
-			return i
+		if callee != nil {
+			return callee, c
 		}
-	}
-	return -1
-}
-
-// claimedCaller returns the caller that Delve has for a frame, and Delve's own
-// frame for it; nil if there is none.
-func claimedCaller(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (caller, callee *unwind.Frame) {
-	i := matchClaim(claims, pc, sp, arch)
-	if i < 0 || claims[i].CFA == 0 {
-		return nil, nil
-	}
-	for j := i + 1; j < len(claims); j++ {
-		if !claims[j].Inlined {
-			return &claims[j], &claims[i]
+		if csp, ok := c.Registers.SP(arch); ok && csp == sp && c.PC.Raw() == pc {
+			if c.CFA == 0 {
+				break
+			}
+			callee = c
 		}
 	}
 	return nil, nil

@@ -114,7 +114,7 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 
 // follow goes one way.
 func (w *walker) follow(way goWay) outcome {
-	way.strategy = unwind.StrategyGopclntab
+	way.strategy, way.trust = unwind.StrategyGopclntab, unwind.TrustCFI
 	switch {
 	case way.reason != "":
 		return w.end(way.stop, way.reason)

@@ -272,7 +272,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 func (w *walker) takeClaim(_ context.Context) outcome {
 	arch, f := w.target.Arch, w.last()
 	sp, _ := f.Registers.SP(arch)
-	c, callee := claimedCaller(w.thread.Claims, f.PC.Raw(), sp, arch)
+	callee, c := matchClaim(w.thread.Claims, f.PC.Raw(), sp, arch)
 	if c == nil {
 		return nothing
 	}

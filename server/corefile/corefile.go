@@ -11,13 +11,14 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // File is an open core file. It is safe for concurrent use until it is closed.
 type File struct {
 	path     string
-	elf      *elf.File
+	elf      *elffile.File
 	segments []segment
 	maps     []imagemap.Mapping
 	omitted  map[uint64]bool // starts of mappings whose permissions are not known
@@ -44,7 +45,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a core file. The errors are [*Error].
 func Open(path string) (*File, error) {
-	e, err := elf.Open(path)
+	e, err := elffile.Open(path)
 	if err != nil {
 		return nil, &Error{path, err}
 	}
@@ -69,7 +70,7 @@ func (f *File) read() error {
 	for _, p := range f.elf.Progs {
 		switch p.Type {
 		case elf.PT_NOTE:
-			if err := notes.read(p, f.elf); err != nil {
+			if err := notes.read(p, f.elf.File); err != nil {
 				return err
 			}
 		case elf.PT_LOAD:
@@ -143,11 +144,11 @@ func (f *File) Complete(find func(path string) string) {
 		if !f.omitted[m.Start] {
 			continue
 		}
-		file, err := os.Open(find(m.Path))
+		file, info, err := elffile.OpenRegular(find(m.Path))
 		if err != nil {
 			continue
 		}
-		complete(m, file)
+		complete(m, file, info.Size())
 		_ = file.Close()
 	}
 }
@@ -163,8 +164,8 @@ func protection(prot uint32) (flags elf.ProgFlag) {
 }
 
 // complete sets a mapping's permissions to those in its file.
-func complete(m *imagemap.Mapping, file *os.File) {
-	if e, err := elf.NewFile(file); err == nil {
+func complete(m *imagemap.Mapping, file *os.File, size int64) {
+	if e, _, err := elffile.New(file, size, size); err == nil {
 		for _, p := range e.Progs {
 			if p.Type == elf.PT_LOAD && m.Offset == p.Off&^(pageSize-1) {
 				m.Perm = permissions(p.Flags)

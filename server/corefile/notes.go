@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // The notes that matter here (elf.h of the GNU C library and Linux).
@@ -148,7 +149,7 @@ func (n *notes) fileNote(w words) error {
 // startsWith says whether a file begins with these bytes. A file may be shorter
 // than the page that it is mapped to, which then ends in zeros.
 func startsWith(path string, page []byte) (bool, error) {
-	f, err := os.Open(path)
+	f, _, err := elffile.OpenRegular(path)
 	if err != nil {
 		return false, err
 	}

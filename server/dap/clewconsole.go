@@ -32,10 +32,10 @@ type console struct {
 	caps     *clientCapabilities
 	state    *debuggee.State
 	frames   *frames.IDs
-	evaluate func(context.Context, *dapwire.Message) // handles what is no command of clew's
+	evaluate handler // handles what is no command of clew's
 }
 
-// consoleCall is a command that was given in the console.
+// consoleCall is a command that a user has typed into the console.
 type consoleCall struct {
 	m     *dapwire.Message
 	frame int64 // that is selected, 0 for none
@@ -104,40 +104,31 @@ func consoleHelpText(args []string) (string, error) {
 
 // onEvaluate carries out commands of clew's in the debug console; everything else
 // is an expression.
-func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) {
-	var args struct {
-		evaluateArguments
-		Context string `json:"context"`
-	}
+func (c *console) onEvaluate(ctx context.Context, m *dapwire.Message) error {
+	var args dap.EvaluateArguments
 	if m.Decode("arguments", &args) != nil || args.Context != "repl" && args.Context != "" {
-		c.evaluate(ctx, m)
-		return
+		return c.evaluate(ctx, m)
 	}
 	found := clewCommand.FindStringSubmatch(args.Expression)
 	if found == nil {
-		c.evaluate(ctx, m)
-		return
+		return c.evaluate(ctx, m)
 	}
 	ctx, done := c.wire.Begin(ctx, m)
 	defer done()
-	call := &consoleCall{m: m, frame: args.FrameID}
+	call := &consoleCall{m: m, frame: int64(args.FrameId)}
 	text, err := "", error(nil)
 	if call.args, err = words(found[2]); err == nil {
 		text, err = c.execute(ctx, found[1], call)
 	}
 	switch {
-	case errors.Is(err, errAnswered):
-	case errors.Is(err, stop.ErrCancelled):
-		c.wire.Client.Fail(m, err)
-	case err != nil:
-		c.wire.Client.Refuse(m, wire.Failed, "Unable to run clew command", err.Error())
+	case err == nil:
+		c.wire.Client.Respond(m, dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")})
+	case errors.Is(err, stop.ErrCancelled), errors.As(err, new(*wire.Refusal)):
 	default:
-		c.wire.Client.Respond(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: strings.TrimSuffix(text, "\n")}})
+		err = &wire.Refusal{ID: wire.Failed, Message: "Unable to run clew command", Details: err.Error()}
 	}
+	return err
 }
-
-// errAnswered says that the client has its answer already.
-var errAnswered = errors.New("answered")
 
 // stack is `clew stack`.
 func (c *console) stack(ctx context.Context, call *consoleCall) (string, error) {
@@ -189,8 +180,8 @@ func (c *console) withStacks(ctx context.Context, call *consoleCall, want *expor
 	if err := want.check(); err != nil {
 		return err
 	}
-	if !c.wire.Settle(ctx, call.m) {
-		return errAnswered
+	if err := c.wire.Settle(ctx, call.m); err != nil {
+		return err
 	}
 	return c.exports.exportSet(ctx, call.m, want, use)
 }

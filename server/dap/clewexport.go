@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -64,12 +62,7 @@ func (a *exportArguments) check() error {
 	return nil
 }
 
-// exportResponse is the answer to clew/export.
-type exportResponse struct {
-	dap.Response
-	Body exported `json:"body"`
-}
-
+// exported is the answer to clew/export.
 type exported struct {
 	Files     []exportedFile `json:"files"`
 	Stacks    int            `json:"stacks"`
@@ -91,38 +84,35 @@ type exporter struct {
 
 // onExport answers clew/export with the files that `clew stack` would write
 // of the same stop.
-func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) {
+func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) error {
 	var want exportArguments
 	if err := m.Decode("arguments", &want); err != nil {
-		e.wire.Client.Fail(m, wire.ArgumentError(err))
-		return
+		return wire.ArgumentError(err)
 	}
 	if err := want.check(); err != nil {
-		e.wire.Client.Fail(m, err)
-		return
+		return err
 	}
-	if !e.wire.Settle(ctx, m) {
-		return
+	if err := e.wire.Settle(ctx, m); err != nil {
+		return err
 	}
-	answer := exportResponse{Body: exported{Files: []exportedFile{}}}
+	answer := exported{Files: []exportedFile{}}
 	err := e.exportSet(ctx, m, &want, func(set *export.Set, name string) error {
 		files, err := set.Files(name, want.Format)
 		size := 0
 		for _, f := range files {
 			size += base64.StdEncoding.EncodedLen(len(f.Data))
-			answer.Body.Files = append(answer.Body.Files, exportedFile{f.Name, f.Data})
+			answer.Files = append(answer.Files, exportedFile{f.Name, f.Data})
 		}
 		if most := e.maxMessage; err == nil && size > most-maxEnvelope {
 			err = fmt.Errorf("the files have %d bytes as text, and a message %d at most: write them with the console command `clew export FILE`", size, most)
 		}
-		answer.Body.Stacks, answer.Body.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
+		answer.Stacks, answer.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
 		return err
 	})
-	if err != nil {
-		e.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		e.wire.Client.Respond(m, answer)
 	}
-	e.wire.Client.Respond(m, &answer)
+	return err
 }
 
 // maxEnvelope is more than an answer has besides the data of a few files, in
@@ -139,11 +129,11 @@ func truncatedOf(stacks []unwind.Stack) (n int) {
 }
 
 // exportSet assembles the stacks that are wanted, as `clew stack` does, and has
-// them used while the program stands; name is what their file is called.
+// them used while the program stands still; name is the name of their file.
 func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *exportArguments, use func(set *export.Set, name string) error) error {
 	shown := wire.NewProgress(e.wire.Client, m.Seq, e.caps.SupportsProgressReporting)
 	defer shown.End()
-	return e.program.AtStopPaced(ctx, m.Seq, func(ctx context.Context, v *debuggee.View, pace func()) error {
+	return e.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
 		threads, name, err := toExport(v, want)
 		if err != nil {
 			return err
@@ -152,13 +142,13 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 		if err != nil {
 			return err
 		}
-		pace()
+		v.Pace()
 		what := want.All
 		if what == "" {
 			what = "stacks"
 		}
 		shown.Begin("Export of "+string(what), string(what), len(threads))
-		stacks := seen.All(ctx, prepared, threads, stop.AllOptions{Depth: want.Depth, Done: func() { pace(); shown.Add() }})
+		stacks := seen.All(ctx, prepared, threads, stop.AllOptions{Depth: want.Depth, Done: func() { v.Pace(); shown.Add() }})
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}
@@ -184,11 +174,7 @@ func (e *exporter) exportView(ctx context.Context, v *debuggee.View, format stri
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := e.program.Open(e.program.Config.Wishes())
-	if err != nil {
-		return nil, nil, err
-	}
-	prepared, err := seen.Prepare(ctx, o.Engine)
+	prepared, err := e.program.PrepareAt(ctx, seen, e.program.Config.Get().Strategies)
 	return seen, prepared, err
 }
 

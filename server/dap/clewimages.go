@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -17,12 +15,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// imagesResponse is the answer to clew/images.
-type imagesResponse struct {
-	dap.Response
-	Body imagesBody `json:"body"`
-}
-
+// imagesBody is the answer to clew/images.
 type imagesBody struct {
 	Images []imageBody `json:"images"`
 }
@@ -59,9 +52,9 @@ type imageLister struct {
 
 // onImages answers clew/images: what the program has loaded, and which
 // strategies have what to unwind it by.
-func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
-	if !l.wire.Settle(ctx, m) {
-		return
+func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) error {
+	if err := l.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	body := imagesBody{Images: []imageBody{}}
 	err := l.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
@@ -89,11 +82,10 @@ func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) {
 		}
 		return nil
 	})
-	if err != nil {
-		l.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		l.wire.Client.Respond(m, body)
 	}
-	l.wire.Client.Respond(m, &imagesResponse{Body: body})
+	return err
 }
 
 // add adds a strategy that has something to do with the image.

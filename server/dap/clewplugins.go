@@ -3,20 +3,13 @@ package dap
 import (
 	"context"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
-// pluginsResponse is the answer to clew/plugins: that of `clew plugins --format json`.
-type pluginsResponse struct {
-	dap.Response
-	Body pluginsBody `json:"body"`
-}
-
+// pluginsBody is the answer to clew/plugins: that of `clew plugins --format json`.
 type pluginsBody struct {
 	Plugins []pluginhost.Health `json:"plugins"`
 }
@@ -29,20 +22,19 @@ type pluginLister struct {
 
 // onPlugins answers clew/plugins: the session's strategies by rank, and how
 // they are. The program may run.
-func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) {
+func (l *pluginLister) onPlugins(ctx context.Context, m *dapwire.Message) error {
 	body, err := l.list(ctx)
-	if err != nil {
-		l.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		l.wire.Client.Respond(m, body)
 	}
-	l.wire.Client.Respond(m, &pluginsResponse{Body: *body})
+	return err
 }
 
 // list has every strategy say what it is, which starts its plugin if need be,
 // and returns their health.
 func (l *pluginLister) list(ctx context.Context) (body *pluginsBody, err error) {
 	err = l.program.Stops.Alone(ctx, func(ctx context.Context) error {
-		o, err := l.program.Open(l.program.Config.Wishes())
+		o, err := l.program.Open(l.program.Config.Get().Strategies)
 		if err != nil {
 			return err
 		}

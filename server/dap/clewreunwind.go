@@ -25,21 +25,19 @@ type reunwinder struct {
 // where none of the strategies knows a caller, Delve's frame is a candidate and
 // says that it is Delve's. The session goes on with its configured strategies:
 // the frames have no IDs, and stackTrace returns what it did before.
-func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
+func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) error {
 	var want struct {
 		frames.Page
 		Strategies []string `json:"strategies"`
 	}
 	if err := m.Decode("arguments", &want); err != nil {
-		r.wire.Client.Fail(m, wire.ArgumentError(err))
-		return
+		return wire.ArgumentError(err)
 	}
 	if len(want.Strategies) == 0 || slices.Contains(want.Strategies, "") {
-		r.wire.Client.Fail(m, errors.New("strategies is missing: give a list of names, best first"))
-		return
+		return errors.New("strategies is missing: give a list of names, best first")
 	}
-	if !r.wire.Settle(ctx, m) {
-		return
+	if err := r.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	var answer frames.StackBody
 	err := r.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
@@ -47,9 +45,9 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 		if err != nil {
 			return err
 		}
-		other := r.program.Config.Wishes()
+		other := r.program.Config.Get().Strategies
 		other.Names, other.Only = want.Strategies, true
-		prepared, err := r.program.PrepareOther(ctx, v, other)
+		prepared, err := r.program.PrepareAt(ctx, v.Stopped, other)
 		if err != nil {
 			return err
 		}
@@ -67,9 +65,8 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) {
 		answer = frames.PartOf(v.Arch(), &th, &stacks[0], start, end)
 		return nil
 	})
-	if err != nil {
-		r.wire.Client.Fail(m, err)
-		return
+	if err == nil {
+		r.wire.Client.Respond(m, answer)
 	}
-	r.wire.Client.Respond(m, &frames.StackResponse{Body: answer})
+	return err
 }

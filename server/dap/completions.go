@@ -20,40 +20,32 @@ type completion struct {
 	Length int `json:"length"`
 }
 
-type completionsResponse struct {
-	dap.Response
-	Body struct {
-		Targets []completion `json:"targets"`
-	} `json:"body"`
+type completionsBody struct {
+	Targets []completion `json:"targets"`
 }
 
 // onCompletions proposes clew's own commands and their arguments. Delve has no
 // completions: anything else gets none.
-func (c *console) onCompletions(_ context.Context, m *dapwire.Message) {
-	var args struct {
-		Text   string `json:"text"`
-		Column int    `json:"column"`
-		Line   int    `json:"line"`
-	}
+func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
+	var args dap.CompletionsArguments
 	if err := m.Decode("arguments", &args); err != nil {
-		c.wire.Client.Fail(m, wire.ArgumentError(err))
-		return
+		return wire.ArgumentError(err)
 	}
 	column := args.Column
 	if c.caps.ColumnsStartAt1 == nil || *c.caps.ColumnsStartAt1 {
 		column--
 	}
 	units := utf16.Encode([]rune(args.Text)) // what columns count
-	var answer completionsResponse
-	answer.Body.Targets = []completion{}
+	answer := completionsBody{[]completion{}}
 	if args.Line <= 1 && column >= 0 && column <= len(units) {
 		before := string(utf16.Decode(units[:column]))
 		for _, word := range proposals(before) {
 			last := len(utf16.Encode([]rune(before[lastWord(before):])))
-			answer.Body.Targets = append(answer.Body.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
+			answer.Targets = append(answer.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
 		}
 	}
-	c.wire.Client.Respond(m, &answer)
+	c.wire.Client.Respond(m, answer)
+	return nil
 }
 
 // lastWord is where the last word of a text begins.

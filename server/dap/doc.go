@@ -17,9 +17,9 @@
 //
 // Frames that Delve knows keep Delve's IDs, and with them their variables.
 // Frames and variables that only clew knows have IDs from [debuggee.FirstID] up, with the
-// epoch (the count of stops) in them: old ones are refused. Such a frame is lent to
-// Delve for a request about it, so that types, values and expressions are Delve's
-// there too; a frame that was only scanned for is not. A C thread without a
+// epoch (the count of stops) in them: old ones are refused. Such a frame is
+// inserted into Delve's stack for a request about it, so that types, values and
+// expressions are Delve's there too; a frame that was only scanned for is not. A C thread without a
 // goroutine is a DAP thread with the ID FirstID + its thread ID.
 //
 // # Parts

@@ -23,7 +23,7 @@ type initializer struct {
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
 // that, and not for the type of the debugger. An upstream that says so itself is clew:
 // everything passes.
-func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) {
+func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error {
 	_ = m.Decode("arguments", &i.caps) // Delve refuses what is malformed
 	i.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		body, ok := answer.Get("body")
@@ -43,4 +43,5 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) {
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
 		answer.Set("body", capabilities.Bytes())
 	})
+	return nil
 }

@@ -58,45 +58,45 @@ func keyError(err error) error {
 	return fmt.Errorf("clew: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) {
-	args, ok := l.read(m)
-	if !ok {
-		return
+func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
+	args, err := l.read(m)
+	if err != nil {
+		return err
 	}
 	if args.OutputMode == "remote" && (args.Mode == "core" || args.Mode == "replay") {
 		// No program writes there: Delve would wait for the end of its output, and the session
 		// would not end. Test: integration/dap TestCoreEnds.
 		wire.SetArgument(m, "outputMode", "local")
 	}
-	if core, executable := l.config.CoreFile(); core != "" && !l.remote {
+	if s := l.config.Get(); s.Core != "" && !l.remote {
 		// What else is wrong with a core file is for Delve to say.
-		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(core, executable)); other {
-			l.wire.Client.Refuse(m, wire.LaunchFailed, "Failed to launch", err.Error())
-			return
+		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(s.Core, s.Executable)); other {
+			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
 	l.wire.Up.Forward(m, nil)
+	return nil
 }
 
-func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) {
-	args, ok := l.read(m)
-	if !ok {
-		return
+func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) error {
+	args, err := l.read(m)
+	if err != nil {
+		return err
 	}
 	l.guard.attaching(args.ProcessID)
 	l.wire.Up.Forward(m, nil)
+	return nil
 }
 
 // onRestart may bring new launch arguments, one level deeper.
-func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) {
+func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) error {
 	var args struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if m.Decode("arguments", &args) == nil && len(args.Arguments) > 0 {
 		launch, err := l.readLaunch(args.Arguments)
 		if err != nil {
-			l.wire.Client.Refuse(m, wire.Malformed, "Failed to restart", "invalid debug configuration - "+err.Error())
-			return
+			return invalid(m, err)
 		}
 		if launch.Program != "" {
 			l.config.Set(&launch)
@@ -104,18 +104,23 @@ func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) {
 	}
 	l.guard.restarting()
 	l.run.resume(m, nil)
+	return nil
+}
+
+// invalid refuses a configuration in Delve's words.
+func invalid(m *dapwire.Message, err error) error {
+	return &wire.Refusal{ID: wire.Malformed, Message: "Failed to " + m.Command, Details: "invalid debug configuration - " + err.Error()}
 }
 
 // read reads the arguments of a request.
-func (l *launcher) read(m *dapwire.Message) (args debuggee.LaunchArguments, ok bool) {
+func (l *launcher) read(m *dapwire.Message) (debuggee.LaunchArguments, error) {
 	raw, _ := m.Get("arguments")
 	args, err := l.readLaunch(raw)
 	if err != nil {
-		l.wire.Client.Refuse(m, wire.Malformed, "Failed to "+m.Command, "invalid debug configuration - "+err.Error())
-		return args, false
+		return args, invalid(m, err)
 	}
 	l.config.Set(&args)
-	return args, true
+	return args, nil
 }
 
 // readLaunch reads launch arguments. What is malformed is for Delve to refuse,

@@ -58,7 +58,7 @@ type Proxy struct {
 }
 
 // handler handles one request.
-type handler func(context.Context, *dapwire.Message)
+type handler func(context.Context, *dapwire.Message) error
 
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
@@ -93,7 +93,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
-	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, lender: p.frames.Lender, run: run}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
 	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{
@@ -140,12 +140,12 @@ func (p *Proxy) Run() {
 }
 
 // Request handles a request of the client's; see [wire.Handler].
-func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) {
+func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	if h := p.routes[m.Command]; h != nil {
-		h(ctx, m)
-		return
+		return h(ctx, m)
 	}
 	p.wire.Up.Forward(m, nil)
+	return nil
 }
 
 // Cancel ends the work for a request.

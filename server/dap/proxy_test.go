@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/delve"
 )
 
@@ -77,7 +76,7 @@ func (p *pair) expect(r *dapwire.Reader, want string) {
 	}
 }
 
-// TestPassesUnknown: what nobody has heard of passes unchanged, in both
+// TestPassesUnknown: unknown requests and events pass unchanged, in both
 // directions, reverse requests and their answers included.
 func TestPassesUnknown(t *testing.T) {
 	p := newPair(t, Options{})
@@ -113,7 +112,7 @@ func TestSameNumbers(t *testing.T) {
 		p.write(p.client, `{"seq":5,"type":"request","command":"a"}`)
 		p.expect(p.toPeer, `{"seq":5,"type":"request","command":"a"}`)
 	}
-	answer, _ := dapwiretest.Response(m, nil)
+	answer, _ := dapwire.NewResponse(m, nil)
 	p.write(p.peer, string(answer.Bytes()))
 	p.expect(p.fromProxy, `{"seq":1,"type":"response","request_seq":2199023255552,"success":true,"command":"a"}`)
 	for n := range 2 {
@@ -122,7 +121,7 @@ func TestSameNumbers(t *testing.T) {
 	}
 }
 
-// TestDelvesAnswer: without a program to look at, Delve's own stack goes out as
+// TestDelvesAnswer: without a program to read, Delve's own stack goes out as
 // it came.
 func TestDelvesAnswer(t *testing.T) {
 	p := newPair(t, Options{Session: func() *delve.Session { return nil }})

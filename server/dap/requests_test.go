@@ -85,11 +85,11 @@ func TestLaunch(t *testing.T) {
 	}
 	same := func(request string) { t.Helper(); pass(request, request) }
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":7,"substitutePath":[{"from":"/client","to":"/debugger"}],"clew":{"annotate":"names","strategies":["scan"]}}}`)
-	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateNames, Names: names.StyleShort}) || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Wishes().Names, []string{"scan"}) {
-		t.Errorf("%+v, %s, %+v", shown, l.config.ClientPath("/debugger/x.go"), l.config.Wishes())
+	if shown := l.config.Get().Shown; shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateNames, Names: names.StyleShort}) || l.config.ClientPath("/debugger/x.go") != "/client/x.go" || !slices.Equal(l.config.Get().Strategies.Names, []string{"scan"}) {
+		t.Errorf("%+v, %s, %+v", shown, l.config.ClientPath("/debugger/x.go"), l.config.Get().Strategies)
 	}
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"stackTraceDepth":"x","clew":{"annotate":"off","names":"full"}}}`) // for Delve to refuse
-	if shown := l.config.Get(); shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateOff, Names: names.StyleFull}) {
+	if shown := l.config.Get().Shown; shown != (debuggee.Shown{Depth: 7, Annotate: debuggee.AnnotateOff, Names: names.StyleFull}) {
 		t.Errorf("%+v", shown)
 	}
 	same(`{"seq":1,"type":"request","command":"attach","arguments":{"processId":5}}`)
@@ -104,38 +104,38 @@ func TestLaunch(t *testing.T) {
 	pass(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"remote"}}`,
 		`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"replay","outputMode":"local"}}`)
 	same(`{"seq":1,"type":"request","command":"launch","arguments":{"mode":"core","coreFilePath":"/nonexistent","program":"/p","outputMode":"local"}}`)
-	if core, executable := l.config.CoreFile(); core != "/nonexistent" || executable != "/p" {
-		t.Errorf("%q of %q", core, executable)
+	if s := l.config.Get(); s.Core != "/nonexistent" || s.Executable != "/p" {
+		t.Errorf("%q of %q", s.Core, s.Executable)
 	}
 }
 
-// fakeLender answers about frames that only clew knows.
-type fakeLender struct {
+// fakeInserter answers about frames that only clew knows.
+type fakeInserter struct {
 	err error
 	ref frames.Ref
 }
 
-func (l *fakeLender) FrameOf(m *dapwire.Message, _ int, _ string) (stop.Moment, frames.Ref, bool, bool) {
-	return stop.Moment{}, l.ref, true, true
+func (l *fakeInserter) FrameOf(*dapwire.Message) (stop.Moment, frames.Ref, bool, error) {
+	return stop.Moment{}, l.ref, true, nil
 }
 
-func (l *fakeLender) InFrame(_ context.Context, m *dapwire.Message, _ frames.Ref, _ bool) (*dapwire.Message, error) {
+func (l *fakeInserter) InFrame(_ context.Context, m *dapwire.Message, _ frames.Ref, _ bool) (*dapwire.Message, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	return dapwire.NewResponse(m, &dap.EvaluateResponse{Body: dap.EvaluateResponseBody{Result: "lent"}})
+	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "inserted"})
 }
 
-func (l *fakeLender) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {
+func (l *fakeInserter) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {
 	answer.Set("mapped", []byte(`"`+list+`"`))
 }
 
 // newVariables plays the requests about variables, at a stop.
-func newVariables(t *testing.T) (*variables, *fakeLender, *pair) {
-	c, lender := debuggee.DefaultConfig(), &fakeLender{}
-	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, lender: lender}
+func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
+	c, inserter := debuggee.DefaultConfig(), &fakeInserter{}
+	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, inserter: inserter}
 	v.state.Stops()
-	return v, lender, newRoutes(t, func(w *wire.Bridge) map[string]handler {
+	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
 		v.run = &running{up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
 		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
@@ -148,7 +148,7 @@ func (v *variables) reference(h frames.Held) string {
 	return string(itoa(v.frames.MintVars(at.Epoch, h)))
 }
 
-// TestVariables: clew's own variables are read page by page, those of a lent frame are
+// TestVariables: clew's own variables are read page by page, those of an inserted frame are
 // Delve's, and others pass.
 func TestVariables(t *testing.T) {
 	v, _, p := newVariables(t)
@@ -167,8 +167,8 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%s: %s, want %s", page, got, want)
 		}
 	}
-	lent := v.reference(frames.Held{Delve: 1005})
-	got := p.relay(`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":`+lent+`,"start":0}}`,
+	inserted := v.reference(frames.Held{Delve: 1005})
+	got := p.relay(`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":`+inserted+`,"start":0}}`,
 		`{"seq":1,"type":"request","command":"variables","arguments":{"variablesReference":1005,"start":0}}`,
 		`{"seq":1,"type":"response","request_seq":1,"success":true,"command":"variables"}`)
 	if !strings.Contains(got, `"mapped":"variables"`) {
@@ -187,27 +187,27 @@ func TestVariables(t *testing.T) {
 }
 
 // TestSetVariable: what clew has recovered is not changed, and no new string is made in a
-// lent frame. Memory counts as written all the same.
+// inserted frame. Memory counts as written all the same.
 func TestSetVariable(t *testing.T) {
-	v, lender, p := newVariables(t)
+	v, inserter, p := newVariables(t)
 	set := func(reference, name string) string {
 		return `{"seq":1,"type":"request","command":"setVariable","arguments":{"variablesReference":` + reference + `,"name":"` + name + `","value":"1"}}`
 	}
 	if got := p.ask(set(v.reference(frames.Held{Vars: []dap.Variable{{Name: "rax"}}}), "rax")); !strings.Contains(got, "cannot be changed") || !strings.Contains(got, `"id":2012`) {
 		t.Error(got)
 	}
-	lent := v.reference(frames.Held{Delve: 1005})
-	for name, want := range map[string]string{"s": "the program would have to run", "n": `"result":"lent"`} {
-		p.write(p.client, set(lent, name))
+	inserted := v.reference(frames.Held{Delve: 1005})
+	for name, want := range map[string]string{"s": "the program would have to run", "n": `"result":"inserted"`} {
+		p.write(p.client, set(inserted, name))
 		p.answer(p.injected("variables", `{"variablesReference":1005}`), "true", `{"variables":[{"name":"s","type":"string"},{"name":"n","type":"int"}]}`)
 		if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), want) {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}
-	lender.err = errors.New("no frame of Delve's")
-	p.write(p.client, set(lent, "n"))
+	inserter.err = errors.New("no frame of Delve's")
+	p.write(p.client, set(inserted, "n"))
 	p.answer(p.injected("variables", `{"variablesReference":1005}`), "false", `{}`)
-	if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), lender.err.Error()) {
+	if got, err := p.fromProxy.Read(); err != nil || !strings.Contains(string(got), inserter.err.Error()) {
 		t.Errorf("%s, %v", got, err)
 	}
 	p.relay(set("1000", "x"), set("1000", "x"), `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"setVariable"}`)
@@ -216,22 +216,22 @@ func TestSetVariable(t *testing.T) {
 	}
 }
 
-// TestEvaluate: a frame that only clew knows is lent to Delve, except for a call; Delve's
+// TestEvaluate: a frame that only clew knows is inserted, except for a call; Delve's
 // own commands are about no frame.
 func TestEvaluate(t *testing.T) {
-	v, lender, p := newVariables(t)
+	v, inserter, p := newVariables(t)
 	own := string(itoa(debuggee.FirstID + 5))
 	evaluate := func(expression, frame string) string {
 		return `{"seq":1,"type":"request","command":"evaluate","arguments":{"expression":"` + expression + `","frameId":` + frame + `}}`
 	}
-	if got := p.ask(evaluate("x", own)); !strings.Contains(got, `"result":"lent"`) || !strings.Contains(got, `"mapped":""`) {
+	if got := p.ask(evaluate("x", own)); !strings.Contains(got, `"result":"inserted"`) || !strings.Contains(got, `"mapped":""`) {
 		t.Error(got)
 	}
 	if got := p.ask(evaluate("call f()", own)); !strings.Contains(got, "calls are made from the innermost frame") || !strings.Contains(got, `"id":2009`) {
 		t.Error(got)
 	}
-	lender.err = errors.New("no CFA")
-	if got := p.ask(evaluate("x", own)); !strings.Contains(got, lender.err.Error()) {
+	inserter.err = errors.New("no CFA")
+	if got := p.ask(evaluate("x", own)); !strings.Contains(got, inserter.err.Error()) {
 		t.Error(got)
 	}
 	const answer = `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"evaluate"}`
@@ -252,7 +252,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestDataBreakpointInfo: an expression in a lent frame is refused, a variable is Delve's.
+// TestDataBreakpointInfo: an expression in an inserted frame is refused, a variable is Delve's.
 func TestDataBreakpointInfo(t *testing.T) {
 	v, _, p := newVariables(t)
 	info := func(arguments string) string {
@@ -278,7 +278,10 @@ func TestInitialize(t *testing.T) {
 	i := &initializer{}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		i.wire = w
-		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) { w.Client.Respond(m, &dap.Response{}) }}
+		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) error {
+			w.Client.Respond(m, nil)
+			return nil
+		}}
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -27,12 +25,12 @@ type routed struct {
 	routes map[string]handler
 }
 
-func (r *routed) Request(ctx context.Context, m *dapwire.Message) {
+func (r *routed) Request(ctx context.Context, m *dapwire.Message) error {
 	if h := r.routes[m.Command]; h != nil {
-		h(ctx, m)
-		return
+		return h(ctx, m)
 	}
 	r.up.Forward(m, nil)
+	return nil
 }
 
 func (r *routed) Event(*dapwire.Message) {}
@@ -198,7 +196,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// newStepper plays a stepper whose looks at the program fail.
+// newStepper plays a stepper that cannot read the program.
 func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 	s := &stepper{program: failing(target, stop.ErrPatience)}
 	st := new(debuggee.State)
@@ -207,7 +205,7 @@ func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 		s.wire = w
 		s.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target, guard: &programGuard{state: st, target: s.program.Target, log: t.Logf}}
 		perform := func(d stepping.Decision) handler {
-			return func(_ context.Context, m *dapwire.Message) { s.perform(m, target, &d, 3) }
+			return func(_ context.Context, m *dapwire.Message) error { return s.perform(m, target, &d, 3) }
 		}
 		caller := stepping.Temporary{PC: 0x42}
 		return map[string]handler{
@@ -215,7 +213,7 @@ func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 			"delegate": perform(stepping.Decision{Action: stepping.Delegate}),
 			"assist":   perform(stepping.Decision{Action: stepping.Assist, Caller: caller}),
 			"return":   perform(stepping.Decision{Action: stepping.Return, Caller: caller}),
-			"refuse":   perform(stepping.Decision{Action: stepping.Refuse, Command: stepping.Next, Reason: "no caller is known"}),
+			"stepOut":  perform(stepping.Decision{Action: stepping.Refuse, Command: stepping.Next, Reason: "no caller is known"}),
 		}
 	})
 }
@@ -250,7 +248,7 @@ func TestStepDecisions(t *testing.T) {
 	s, p := newStepper(t, target)
 	const delegate = `{"seq":1,"type":"request","command":"delegate"}`
 	p.relay(delegate, delegate, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"delegate"}`)
-	if got := p.ask(`{"seq":2,"type":"request","command":"refuse"}`); !strings.Contains(got, "no caller is known") || !strings.Contains(got, `"id":2101`) {
+	if got := p.ask(`{"seq":2,"type":"request","command":"stepOut"}`); !strings.Contains(got, "no caller is known") || !strings.Contains(got, `"id":2101`) {
 		t.Error(got)
 	}
 	if len(target.armed) != 0 {
@@ -283,10 +281,12 @@ func TestStepDecisions(t *testing.T) {
 // TestSettle: a request of clew's own is refused in Delve's words while the program runs.
 func TestSettle(t *testing.T) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
-		return map[string]handler{"clew/x": func(ctx context.Context, m *dapwire.Message) {
-			if w.Settle(ctx, m) {
-				w.Client.Respond(m, &dap.Response{})
+		return map[string]handler{"clew/x": func(ctx context.Context, m *dapwire.Message) error {
+			err := w.Settle(ctx, m)
+			if err == nil {
+				w.Client.Respond(m, nil)
 			}
+			return err
 		}}
 	})
 	for body, want := range map[string]string{

@@ -18,9 +18,10 @@ type running struct {
 }
 
 // onResume passes what lets the program run.
-func (r *running) onResume(_ context.Context, m *dapwire.Message) {
+func (r *running) onResume(_ context.Context, m *dapwire.Message) error {
 	r.alias.MapThread(m)
 	r.resume(m, nil)
+	return nil
 }
 
 // resume passes what lets the program run; rewrite, which may be nil, changes the
@@ -37,8 +38,9 @@ func (r *running) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 }
 
 // onWrite passes what changes the program's memory.
-func (r *running) onWrite(_ context.Context, m *dapwire.Message) {
+func (r *running) onWrite(_ context.Context, m *dapwire.Message) error {
 	r.up.Forward(m, func(*dapwire.Message) { r.wrote() })
+	return nil
 }
 
 // wrote is called when a request may have changed the program's memory.

@@ -20,7 +20,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// played is a session of a client's about a program that stands only in the test:
+// played is a session about a program that exists in the test only:
 // the proxy is between the client and a debugger that has the program's frames.
 type played struct {
 	*pair
@@ -39,7 +39,7 @@ func (s fixedStrategies) Open(debuggee.StrategyConfig) (*debuggee.Strategies, er
 	return &debuggee.Strategies{Order: stoptest.Strategies(s.trust)}, nil
 }
 
-// playProgram begins a session with a program that stands.
+// playProgram begins a session with a program that has stopped.
 func playProgram(t *testing.T, program *stoptest.Program, trust unwind.Trust) *played {
 	t.Helper()
 	s := &played{program: program, events: make(chan string, 16)}

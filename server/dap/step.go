@@ -27,21 +27,18 @@ type stepper struct {
 
 // onStep checks a step before Delve does it: Delve places a breakpoint at what it
 // believes to be the caller, and lets the program run.
-func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
-	var args struct {
-		ThreadID    int64  `json:"threadId"`
-		Granularity string `json:"granularity"`
-	}
+func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) error {
+	var args dap.NextArguments
 	if m.Decode("arguments", &args) != nil {
 		s.wire.Up.Forward(m, nil)
-		return
+		return nil
 	}
-	if tid, ok := debuggee.ThreadOf(args.ThreadID); ok {
+	thread := int64(args.ThreadId)
+	if tid, ok := debuggee.ThreadOf(thread); ok {
 		// For Delve a thread without a goroutine can step only while it is the
 		// current one.
 		if err := s.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) error { return v.Target.SelectThread(tid) }); err != nil {
-			s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
-			return
+			return err
 		}
 		s.run.alias.MapThread(m)
 	}
@@ -51,20 +48,20 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) {
 	}
 	if !ok || args.Granularity == "instruction" {
 		s.run.resume(m, nil)
-		return
+		return nil
 	}
 	var session debuggee.Target
 	d := stepping.Decision{Action: stepping.Delegate}
 	if err := s.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) (err error) {
 		session = v.Target
-		d, err = s.plan(ctx, v, args.ThreadID, command)
+		d, err = s.plan(ctx, v, thread, command)
 		return err
 	}); err != nil {
 		s.wire.Log("%s: %v", m.Command, err)
 		s.run.resume(m, nil) // as Delve would by itself
-		return
+		return nil
 	}
-	s.perform(m, session, &d, args.ThreadID)
+	return s.perform(m, session, &d, thread)
 }
 
 // plan decides how to step.
@@ -80,18 +77,16 @@ func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, c st
 }
 
 // perform does a step as it was decided.
-func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Decision, thread int64) {
+func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Decision, thread int64) error {
 	if err := d.Err(); err != nil {
-		s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
-		return
+		return err
 	}
 	if d.Action == stepping.Delegate {
 		s.run.resume(m, nil)
-		return
+		return nil
 	}
 	if err := t.Arm(d.Caller); err != nil {
-		s.wire.Client.Refuse(m, wire.StepFailed, "Unable to step", err.Error())
-		return
+		return err
 	}
 	s.armed.Store(&t)
 	command := m.Command
@@ -109,6 +104,7 @@ func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Dec
 			s.end()
 		}
 	})
+	return nil
 }
 
 // endPatience bounds the clearing of a step's breakpoint; events wait for it.

@@ -20,8 +20,8 @@ const (
 	maxHeaderLines = 32
 )
 
-// FramingError says that what came is no message, after which there is no
-// telling where the next one begins.
+// FramingError says that the bytes are not a message. Where the next message begins is
+// not known then.
 type FramingError struct {
 	Offset int64 // of the header's line, in bytes from the beginning of the stream
 	Why    string

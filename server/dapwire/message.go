@@ -86,10 +86,14 @@ func NewEvent(e dap.EventMessage) (*Message, error) {
 	return encode(e)
 }
 
-// NewResponse encodes the answer to a request; it has no number yet.
-func NewResponse(request *Message, r dap.ResponseMessage) (*Message, error) {
-	*r.GetResponse() = responseTo(request)
-	r.GetResponse().Success = true
+// NewResponse encodes the answer to a request; it has no number yet. The body may be
+// nil.
+func NewResponse(request *Message, body any) (*Message, error) {
+	r := &struct {
+		dap.Response
+		Body any `json:"body,omitempty"`
+	}{responseTo(request), body}
+	r.Success = true
 	return encode(r)
 }
 

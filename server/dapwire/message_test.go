@@ -120,25 +120,3 @@ func FuzzObject(f *testing.F) {
 		}
 	})
 }
-
-func TestElements(t *testing.T) {
-	for raw, want := range map[string][]string{
-		`[]`: nil, ` [ ] `: nil, `[1]`: {"1"}, `[ {"a":[1,2]} , "x,]" ,null]`: {`{"a":[1,2]}`, `"x,]"`, "null"},
-	} {
-		got, err := dapwire.Elements([]byte(raw))
-		if err != nil || len(got) != len(want) {
-			t.Errorf("%s: %s, %v", raw, got, err)
-			continue
-		}
-		for i := range want {
-			if string(got[i]) != want[i] {
-				t.Errorf("element %d of %s is %s", i, raw, got[i])
-			}
-		}
-	}
-	for _, wrong := range []string{``, `{}`, `[`, `[1`, `[1,`, `[1,]`, `[1 2]`, `[1]x`, `[,]`} {
-		if got, err := dapwire.Elements([]byte(wrong)); err == nil {
-			t.Errorf("%q is taken: %s", wrong, got)
-		}
-	}
-}

@@ -23,10 +23,7 @@ type field struct {
 	value      []byte // replacement, nil for none
 }
 
-var (
-	errNotObject = errors.New("not a JSON object")
-	errNotArray  = errors.New("not a JSON array")
-)
+var errNotObject = errors.New("not a JSON object")
 
 // ParseObject finds the fields of an object. Only the outermost level is read:
 // what lies deeper may still turn out to be malformed. Raw must not be changed
@@ -38,52 +35,17 @@ func ParseObject(raw []byte) (*Object, error) {
 	if !s.take('{') {
 		return nil, errNotObject
 	}
-	s.space()
-	if s.take('}') {
-		return o, s.end()
-	}
-	for {
+	for s.space(); !s.take('}'); s.space() {
+		if len(o.fields) > 0 && !s.take(',') {
+			return nil, s.malformed("no comma or brace after a field")
+		}
 		f, err := s.field()
 		if err != nil {
 			return nil, err
 		}
 		o.fields = append(o.fields, f)
-		s.space()
-		if s.take('}') {
-			return o, s.end()
-		}
-		if !s.take(',') {
-			return nil, s.malformed("no comma or brace after a field")
-		}
 	}
-}
-
-// Elements returns the elements of an array.
-func Elements(raw []byte) (out []json.RawMessage, err error) {
-	s := scanner{raw: raw}
-	s.space()
-	if !s.take('[') {
-		return nil, errNotArray
-	}
-	s.space()
-	if s.take(']') {
-		return nil, s.end()
-	}
-	for {
-		s.space()
-		start := s.at
-		if err := s.value(); err != nil {
-			return nil, err
-		}
-		out = append(out, raw[start:s.at:s.at])
-		s.space()
-		if s.take(']') {
-			return out, s.end()
-		}
-		if !s.take(',') {
-			return nil, s.malformed("no comma or bracket after an element")
-		}
-	}
+	return o, s.end()
 }
 
 // Get returns a field's value. Of two fields with the same name the last counts, as

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"time"
 )
 
@@ -40,9 +39,7 @@ func Open() (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path, err := exec.LookPath("debuginfod-find"); err == nil {
-		c.Program = path
-	}
+	c.Program = installed()
 	return New(c), nil
 }
 

@@ -8,5 +8,6 @@
 // its own build ID is the one that was asked for: nothing in the protocol proves it.
 //
 // [Client] answers when the file is there. [Background] answers at once, with what
-// is there; a stack does not wait for a server.
+// is there; a stack does not wait for a server. [StandIn] and [Find] do the same for
+// what Delve asks servers for itself.
 package debuginfod

@@ -1,11 +1,15 @@
 package debuginfod
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -46,6 +50,118 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// hugeHeader sends a header's line of a gigabyte, as far as it is taken.
+func hugeHeader(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, err = conn.Write([]byte("HTTP/1.1 200 OK\r\nX-A: "))
+	part := bytes.Repeat([]byte("a"), 1<<20)
+	for n := 0; n < 1<<10 && err == nil; n++ {
+		_, err = conn.Write(part)
+	}
+}
+
+// TestNoLength: a file whose size the server does not say.
+func TestNoLength(t *testing.T) {
+	b := compiled(t)
+	url := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		data, err := os.ReadFile(b.debug)
+		if err != nil {
+			t.Error(err)
+		}
+		for len(data) > 0 {
+			n := min(len(data), 1000)
+			_, _ = w.Write(data[:n])
+			w.(http.Flusher).Flush()
+			data = data[n:]
+		}
+	})
+	for _, by := range []string{"", testneed.Tool(t, "debuginfod-find")} {
+		c := config(t, url)
+		c.Program = by
+		path, err := New(c).Get(t.Context(), Request{Kind: Debuginfo, BuildID: b.id}, nil)
+		if err != nil {
+			t.Errorf("by %q: %v", by, err)
+			continue
+		}
+		same(t, path, b.debug)
+	}
+}
+
+// TestFind: what Delve runs waits only a moment for a silent server, and less for the next
+// one; it takes no file of another build, from a server or the cache.
+func TestFind(t *testing.T) {
+	b, other := compiled(t), testneed.Tool(t, "debuginfod")
+	find := func(handler http.HandlerFunc, args ...string) (code int, out string, took time.Duration) {
+		t.Helper()
+		c := config(t, server(t, handler))
+		t.Setenv("DEBUGINFOD_URLS", c.URLs[0])
+		t.Setenv("DEBUGINFOD_CACHE_PATH", c.Cache)
+		var text strings.Builder
+		start := time.Now()
+		for range 2 {
+			code = Find(args, &text, io.Discard)
+		}
+		return code, text.String(), time.Since(start)
+	}
+	id := hex.EncodeToString(b.id)
+	if code, out, took := find(hang, "debuginfo", id); code == 0 || out != "" || took < patience || took > patience+2*time.Second {
+		t.Errorf("a silent server: exit code %d, %q after %v", code, out, took)
+	}
+	if code, out, _ := find(sends(other), "debuginfo", id); code == 0 || out != "" {
+		t.Errorf("another build: exit code %d, %q", code, out)
+	}
+	code, out, _ := find(sends(b.debug), "--verbose", "debuginfo", id)
+	paths := strings.Fields(out)
+	if code != 0 || len(paths) != 2 || paths[0] != paths[1] {
+		t.Fatalf("exit code %d, %q", code, out)
+	}
+	same(t, paths[0], b.debug)
+	for _, args := range [][]string{nil, {"debuginfo"}, {"metadata", id}, {"debuginfo", "xyz"}, {"source", id, "relative"}} {
+		if code, out, _ := find(sends(b.debug), args...); code == 0 || out != "" {
+			t.Errorf("%q: exit code %d, %q", args, code, out)
+		}
+	}
+}
+
+// TestStandIn: where elfutils' program is installed and servers are set, the first one in
+// PATH is this program, which does not take itself for elfutils'.
+func TestStandIn(t *testing.T) {
+	real := testneed.Tool(t, "debuginfod-find")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", path)
+	t.Setenv("DEBUGINFOD_URLS", "")
+	if err := StandIn(); err != nil || os.Getenv("PATH") != path {
+		t.Errorf("without servers: %v, PATH=%s", err, os.Getenv("PATH"))
+	}
+	t.Setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1")
+	for range 2 { // a process, and one that it starts
+		if err := StandIn(); err != nil {
+			t.Fatal(err)
+		}
+		found, err := exec.LookPath(ProgramName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		self, _ := os.Executable()
+		if to, err := os.Readlink(found); err != nil || to != self {
+			t.Errorf("%s leads to %q: %v", found, to, err)
+		}
+		if c, err := Open(); err != nil || c.config.Program != real {
+			t.Errorf("clew's own client runs %v, %v", c, err)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if err := StandIn(); err != nil || installed() != "" {
+		t.Errorf("without elfutils: %v, %q", err, installed())
+	}
+}
+
 // TestMisbehaving: what one server does wrong is named, leaves nothing in the cache,
 // and costs another's right answer nothing.
 func TestMisbehaving(t *testing.T) {
@@ -67,6 +183,9 @@ func TestMisbehaving(t *testing.T) {
 			_, _ = w.Write([]byte("\x7fELF"))
 		}, new(*ServerError)},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, new(*ServerError)},
+		// The right one, but what lies on this machine is none of a server's business.
+		"redirects to a file":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file://"+b.debug, http.StatusFound) }, new(*ServerError)},
+		"a header of a gigabyte": {hugeHeader, new(*ServerError)},
 		"claims to be huge": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("X-DEBUGINFOD-SIZE", "99999999999")
 			_, _ = w.Write([]byte("\x7fELF"))

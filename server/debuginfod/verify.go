@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"io"
+	"math"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // verify checks that a file is of the build that was asked for. A source has no
@@ -29,7 +31,7 @@ func buildID(file io.ReaderAt) ([]byte, error) {
 	if len(id) > 0 {
 		return id, nil
 	}
-	f, ferr := elf.NewFile(file)
+	f, _, ferr := elffile.New(file, math.MaxInt64, math.MaxInt64) // the headers are bounded; one note is read
 	if ferr != nil {
 		if err == nil {
 			err = ferr

@@ -50,6 +50,9 @@ func checkAttachable(pid int) error {
 	if !hasGo(pid) {
 		return &AttachError{Pid: pid, Why: errNotGo.Error(), Err: errNotGo}
 	}
+	if err := checkLoaded(pid, nil); err != nil {
+		return &AttachError{Pid: pid, Why: err.Error(), Err: err}
+	}
 	if state := statusField(status, "State"); strings.HasPrefix(state, "Z") {
 		return &AttachError{Pid: pid, Why: "it has exited (zombie)"}
 	}

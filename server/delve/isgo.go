@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // errNotGo says that a program is not Go's.
@@ -47,11 +48,14 @@ func hasGo(pid int) bool {
 // find out late, and say more than a line. A program that links libraries at run time
 // may get Go with one.
 func checkLaunch(path string) error {
+	if err := mayLoad(path, nil); err != nil {
+		return err
+	}
 	err := checkGo(path)
 	if !errors.Is(err, errNotGo) {
 		return err
 	}
-	if f, openErr := elf.Open(path); openErr == nil {
+	if f, openErr := elffile.Open(path); openErr == nil {
 		defer f.Close()
 		for _, p := range f.Progs {
 			if p.Type == elf.PT_INTERP {
@@ -74,7 +78,7 @@ func checkGo(path string) error {
 // goTable says whether an executable or library has a table of Go functions. Even
 // stripped ones have theirs.
 func goTable(path string) (bool, error) {
-	f, err := elf.Open(path)
+	f, err := elffile.Open(path)
 	if err != nil {
 		var format *elf.FormatError
 		// A file shorter than an ELF header ends early.

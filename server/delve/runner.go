@@ -18,7 +18,8 @@ import (
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
 //     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
 //     be, nothing runs.
-//   - After a stop, before Delve evaluates any condition, threads are marked that
+//   - After a stop Delve learns of the libraries that it may read (libraries.go).
+//   - Then, before Delve evaluates any condition, threads are marked that
 //     stand at a breakpoint instruction of the program's own (hardcoded.go), and
 //     processes that are new get their guard.
 //   - Before a process is left, it is cleared of what would kill it (release.go).
@@ -32,6 +33,8 @@ type runner struct {
 	// here; until then, first is the program's own time when it last stopped.
 	resumed bool
 	first   uint64
+	// loadable has the libraries that were checked, and whether Delve may read them.
+	loadable map[string]bool
 }
 
 // runnerOf returns the runner of a group, and puts it there first if necessary.
@@ -62,8 +65,13 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	}
 	r.resumed = true
 	resumes.Add(1)
+	show := r.hideLibraries()
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
+	show()
 	resumes.Add(1)
+	if err == nil {
+		err = r.addLibraries()
+	}
 	if err == nil {
 		reason = r.stopped(thread, reason)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // Delve finds a thread's g if the executable has Go. Go in a library
@@ -32,8 +34,8 @@ func (s *slots) of(bi *proc.BinaryInfo) []uint64 {
 		if i == 0 || !image.IsGo {
 			continue
 		}
-		if f, err := elf.Open(image.Path); err == nil {
-			for _, at := range tlsSlots(f) {
+		if f, err := elffile.Open(image.Path); err == nil {
+			for _, at := range tlsSlots(f.File) {
 				s.addrs = append(s.addrs, image.StaticBase+at)
 			}
 			_ = f.Close() // it was only read

@@ -101,7 +101,7 @@ func (b *profileBuilder) stack(s *unwind.Stack, images *imagemap.ImageMap) {
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		if f.Function != "" {
-			lines = append(lines, profile.Line{Function: b.function(f), Line: int64(f.Line)})
+			lines = append(lines, profile.Line{Function: b.function(f), Line: int64(f.Line), Column: int64(f.Column)})
 		}
 		if f.Inlined {
 			continue
@@ -135,7 +135,7 @@ func (b *profileBuilder) location(f *unwind.Frame, lines []profile.Line, images 
 		key += fmt.Sprintf(" in %d", mapping.ID)
 	}
 	for _, l := range lines {
-		key += fmt.Sprintf(" %d:%d", l.Function.ID, l.Line)
+		key += fmt.Sprintf(" %d:%d:%d", l.Function.ID, l.Line, l.Column)
 	}
 	loc, ok := b.locations[key]
 	if !ok {

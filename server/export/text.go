@@ -28,13 +28,13 @@ type TextOptions struct {
 	SegmentName func(s *unwind.Stack, segment int) string
 }
 
-// Color says whether colours should go to w: it is a terminal, and the user has
+// Color reports whether colours should go to w: it is a terminal, and the user has
 // not set NO_COLOR (https://no-color.org).
 func Color(w io.Writer) bool {
 	return Terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// Terminal says whether w is a terminal.
+// Terminal reports whether w is a terminal.
 func Terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -237,12 +237,14 @@ func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
 	case f.Function == "": // the name says the image
 	case f.File == "":
 		r[colPlace] = Clean(names.Offset(f))
-	case f.Line == 0: // the compiler says that it is no line's code
+	case f.Line == 0: // DWARF assigns the code to no line
 		r[colPlace] = Clean(shortPath(f.File))
 	default:
 		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
 	}
-	if f.Inlined {
+	if f.TailCall {
+		r[colFunction] += " [tail call]"
+	} else if f.Inlined {
 		r[colFunction] += " [inlined]"
 	} else if index > 0 && f.PC.Kind() == unwind.KindInstruction && f.Trust != unwind.TrustContext {
 		r[colFunction] += " [interrupted]"
@@ -280,7 +282,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Count says how many there are of what: "1 frame", "2 frames".
+// Count returns a number with its noun: "1 frame", "2 frames".
 func Count[N int | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what

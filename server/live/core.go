@@ -2,7 +2,6 @@ package live
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -45,14 +44,7 @@ func (d *dumped) path(path string) string {
 
 func (d *dumped) images(maps []byte) (*imagemap.ImageMap, error) {
 	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.File}, Open: d.open}
-	m, err := s.Capture()
-	var incomplete *imagemap.CaptureError
-	if m != nil && errors.As(err, &incomplete) {
-		// Headers that are neither in the core file nor on this machine. The image is
-		// there, as far as it is known, and its notes say what is missing.
-		err = nil
-	}
-	return m, err
+	return asFarAsKnown(s.Capture())
 }
 
 // open opens a file for its headers. One that begins as the process's did counts

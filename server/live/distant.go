@@ -2,7 +2,6 @@ package live
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -26,12 +25,7 @@ func (d *distant) name() string {
 
 func (d *distant) images(maps []byte) (*imagemap.ImageMap, error) {
 	s := imagemap.Source{Maps: bytes.NewReader(maps), Memory: unwind.ReaderAt{Memory: d.remote.FileMemory()}}
-	m, err := s.Capture()
-	var incomplete *imagemap.CaptureError
-	if m != nil && errors.As(err, &incomplete) {
-		err = nil // an image of which some is unknown is better than none
-	}
-	return m, err
+	return asFarAsKnown(s.Capture())
 }
 
 func (d *distant) opener(f *codemap.Files) codemap.Opener {

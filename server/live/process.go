@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -64,7 +65,17 @@ func (r running) memory() unwind.Memory { return r.Memory() }
 func (r running) name() string          { return fmt.Sprintf("process %d", r.Pid()) }
 
 func (r running) images([]byte) (*imagemap.ImageMap, error) {
-	return imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
+	return asFarAsKnown(imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()}))
+}
+
+// asFarAsKnown returns an image map of which something is missing: an image whose headers
+// are lost or damaged costs that image only. Its notes say what is wrong with it.
+func asFarAsKnown(m *imagemap.ImageMap, err error) (*imagemap.ImageMap, error) {
+	var incomplete *imagemap.CaptureError
+	if m != nil && errors.As(err, &incomplete) {
+		return m, nil
+	}
+	return m, err
 }
 
 func (r running) opener(f *codemap.Files) codemap.Opener {

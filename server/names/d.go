@@ -70,7 +70,7 @@ func (d *dName) parameters(suffix bool) string {
 	return args
 }
 
-// isName says whether an identifier follows.
+// isName reports whether an identifier follows.
 func (d *dName) isName() bool {
 	if isDigit(d.peek()) || d.next("__T") || d.next("__U") {
 		return true
@@ -112,7 +112,7 @@ func isTemplate(name string) bool {
 	return len(name) >= 5 && (strings.HasPrefix(name, "__T") || strings.HasPrefix(name, "__U"))
 }
 
-// isFakeParent says whether a name is there to make another unique.
+// isFakeParent reports whether a name is there to make another unique.
 func isFakeParent(name string) bool {
 	digits, ok := strings.CutPrefix(name, "__S")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""

@@ -2,6 +2,9 @@
 // compilers did to them, [Short] leaves out what makes them long.
 //
 // C++ (Itanium ABI) and Rust (legacy and v0) are demangled by Ian Lance Taylor's
-// library, D by this package but for rare template arguments. Swift is not: its names
-// come as they are.
+// library, D by this package but for rare template arguments.
+//
+// Swift is not: its names come as they are. No library in Go demangles them (go-macho's
+// returns them unchanged, swift-demangle needs Swift on the machine), the grammar is
+// large and changes with the compiler, and a part of it would be wrong names at times.
 package names

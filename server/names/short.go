@@ -28,7 +28,7 @@ func Short(name string) string {
 // longest bounds the names that are looked into, in bytes.
 const longest = 1 << maxLength
 
-// isGo says whether a name is one of Go's: a method's receiver stands in
+// isGo reports whether a name is one of Go's: a method's receiver stands in
 // parentheses behind a dot, type arguments in brackets.
 func isGo(name string) bool {
 	if strings.Contains(name, ".(") || strings.HasPrefix(name, "type:") {
@@ -266,7 +266,7 @@ func (s *shortener) qualifiers() {
 	}
 }
 
-// isClone says whether what follows is the suffix of a part or variant of a function.
+// isClone reports whether the rest is the suffix of a part or variant of a function.
 func (s *shortener) isClone() bool {
 	for _, suffix := range []string{".cold", ".part", ".constprop", ".isra"} {
 		if s.next(suffix) {
@@ -298,7 +298,7 @@ func (s *shortener) group(at int) (end int, ok bool) {
 	return 0, false
 }
 
-// opens says whether a character opens brackets within those of opening.
+// opens reports whether a character opens brackets within those of opening.
 func opens(c, opening byte) bool { return c == '(' || c == '{' || c == '<' && opening == '<' }
 
 // operatorLength is how long the operator's name is that text begins with, 1 if it

@@ -28,7 +28,7 @@ func (o *Opener) FindDebugFiles(folders []string) { o.files.DebugFolders = folde
 // the debug files of those that lie at their paths.
 func (o *Opener) FindFiles(s *symbolstore.Store) {
 	o.files.Find = s.File
-	o.files.Ask = func(buildID []byte) (string, bool) { return s.DebugFile(buildID), false }
+	o.files.Ask = s.DebugFile
 }
 
 // Open is [Opener.Open] of a new one.

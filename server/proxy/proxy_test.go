@@ -16,7 +16,6 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/proxy"
 )
 
@@ -218,7 +217,7 @@ func answering(special map[string]func(net.Conn, *dapwire.Message)) func(net.Con
 				f(conn, m)
 				continue
 			}
-			answer, err := dapwiretest.Response(m, map[string]any{})
+			answer, err := dapwire.NewResponse(m, map[string]any{})
 			if err != nil || dapwire.Write(conn, answer.Bytes()) != nil {
 				return
 			}
@@ -347,7 +346,7 @@ func TestServerTalksNonsense(t *testing.T) {
 			for _, content := range []string{"", "{", "[]", "null", `{"type":5}`, `{"seq":"x","type":"event"}`} {
 				_ = dapwire.Write(conn, []byte(content))
 			}
-			answer, _ := dapwiretest.Response(m, map[string]any{})
+			answer, _ := dapwire.NewResponse(m, map[string]any{})
 			_ = dapwire.Write(conn, answer.Bytes())
 		}}))
 		addr, _, _ := run(t, s)

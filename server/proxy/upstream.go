@@ -70,7 +70,7 @@ func (u *upstream) dial(ctx context.Context) (net.Conn, error) { return Dial(ctx
 func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
-	conn, err := serve.DialContext(ctx, addr)
+	conn, err := serve.Dial(ctx, addr)
 	if err != nil {
 		return nil, &UnreachableError{addr, err}
 	}

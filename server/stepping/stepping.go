@@ -18,16 +18,13 @@ const (
 
 // String names the command as the debug adapter protocol does.
 func (c Command) String() string {
-	switch c {
-	case Next:
-		return "next"
-	case StepIn:
-		return "stepIn"
-	case StepOut:
-		return "stepOut"
+	if int(c) < len(commandNames) {
+		return commandNames[c]
 	}
 	return fmt.Sprintf("step(%d)", uint8(c))
 }
+
+var commandNames = [...]string{"next", "stepIn", "stepOut"}
 
 // Frames is how many physical frames of the stack a decision looks at: the
 // innermost one, its caller, and one more, without which the caller's CFA is not

@@ -61,7 +61,7 @@ func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th de
 	return st, nil
 }
 
-// Found says whether so many frames of a thread of control were found at this stop
+// Found reports whether so many frames of a thread of control were found at this stop
 // already.
 func (s *Stopped) Found(key Key, prepared *engine.Prepared, frames int) bool {
 	if st := s.goStacks[key]; st != nil {

@@ -15,6 +15,7 @@ type Stopped struct {
 	At       Moment // zero outside of [Stops]
 	Debugger Debugger
 
+	pace       func() // of the work that is being done
 	program    Program
 	native     *engine.Prepared // without strategies: the host itself reads Go's tables
 	prepared   map[*engine.Engine]*engine.Prepared
@@ -48,6 +49,9 @@ func At(ctx context.Context, program Program, debugger Debugger, record bool) (*
 func (s *Stopped) Record(ctx context.Context) (*Stopped, error) {
 	return At(ctx, s.program, s.Debugger, true)
 }
+
+// Pace says that work of [Stops.Do] has come a step further.
+func (s *Stopped) Pace() { s.pace() }
 
 // Arch is the program's architecture.
 func (s *Stopped) Arch() unwind.Arch { return s.EngineInput().Target.Arch }

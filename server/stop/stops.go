@@ -97,16 +97,11 @@ func (s *Stops) Debugger() Debugger {
 	return s.debugger
 }
 
-// Do does a piece of work at the present stop, in bounded time. An error says that
-// it failed, took too long, or panicked, or that its results belong to no stop.
+// Do does a piece of work at the present stop, in bounded time: work of many steps calls
+// [Stopped.Pace] after each, and only the time from step to step is bounded. An error says
+// that it failed, took too long, or panicked, or that its results belong to no stop.
 // Request is the client's number for [Stops.Cancel], 0 for none.
 func (s *Stops) Do(ctx context.Context, request int64, work func(context.Context, *Stopped) error) error {
-	return s.DoPaced(ctx, request, func(ctx context.Context, at *Stopped, _ func()) error { return work(ctx, at) })
-}
-
-// DoPaced is [Stops.Do] for work of many steps: it calls pace after each, and only
-// the time from step to step is bounded.
-func (s *Stops) DoPaced(ctx context.Context, request int64, work func(ctx context.Context, at *Stopped, pace func()) error) error {
 	var at presence
 	ready := func(ctx context.Context) (err error) {
 		at, err = s.present(ctx)
@@ -117,7 +112,8 @@ func (s *Stops) DoPaced(ctx context.Context, request int64, work func(ctx contex
 		if err != nil {
 			return err
 		}
-		if err := work(ctx, stopped, pace); err != nil {
+		stopped.pace = pace
+		if err := work(ctx, stopped); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -148,16 +148,16 @@ func TestPacedWork(t *testing.T) {
 	p := stoptest.New(3)
 	s.Watch(p, p)
 	begun := time.Now()
-	err := s.DoPaced(context.Background(), 0, func(ctx context.Context, _ *stop.Stopped, pace func()) error {
+	err := s.Do(context.Background(), 0, func(ctx context.Context, at *stop.Stopped) error {
 		for time.Since(begun) < 2*patience && ctx.Err() == nil {
 			time.Sleep(patience / 20)
-			pace()
+			at.Pace()
 		}
 		return nil
 	})
 	expect(t, "paced", err, nil)
-	err = s.DoPaced(context.Background(), 0, func(ctx context.Context, _ *stop.Stopped, pace func()) error {
-		pace()
+	err = s.Do(context.Background(), 0, func(ctx context.Context, at *stop.Stopped) error {
+		at.Pace()
 		<-ctx.Done()
 		return nil
 	})

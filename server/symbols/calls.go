@@ -1,16 +1,13 @@
 package symbols
 
-import (
-	"sync"
-
-	"github.com/clewdbg/clew/server/names"
-)
+import "sync"
 
 // Call is a function that an instruction belongs to, and the source line there.
 type Call struct {
 	Function string // demangled
 	File     string // "" if unknown
 	Line     int    // 0 if unknown
+	Column   int    // 0 if unknown
 	// Described says that the tables of the compiler (DWARF, or Go's own) have the
 	// function and all that is inlined there, so that nothing is missing in the chain.
 	// Else the name is a symbol's.
@@ -48,31 +45,35 @@ func (f *File) IsGo(vaddr uint64) bool {
 	return ok && fn.HasTables()
 }
 
+// HasDWARF says whether the file, or its separate debug file, describes its code in
+// DWARF.
+func (f *File) HasDWARF() bool { return f.dwarf() != nil }
+
 // callCache holds what was found for code that is not Go's. Demangling takes longer
 // than looking up, and a program's stacks have the same addresses again and again.
-type callCache struct {
+type callCache[K comparable] struct {
 	mu    sync.Mutex
-	known map[uint64][]Call
+	known map[K][]Call
 }
 
 // maxCached is how many addresses a cache holds.
 const maxCached = 1 << 14
 
-// get returns what is known of an address, which find returns the first time.
-func (c *callCache) get(vaddr uint64, find func(uint64) []Call) []Call {
+// get returns what is known of a key, which find returns the first time.
+func (c *callCache[K]) get(key K, find func(K) []Call) []Call {
 	c.mu.Lock()
-	calls, ok := c.known[vaddr]
+	calls, ok := c.known[key]
 	c.mu.Unlock()
 	if ok {
 		return calls
 	}
-	calls = find(vaddr)
+	calls = find(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) == maxCached {
-		c.known = make(map[uint64][]Call)
+		c.known = make(map[K][]Call)
 	}
-	c.known[vaddr] = calls
+	c.known[key] = calls
 	return calls
 }
 
@@ -84,7 +85,7 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 			out := make([]Call, len(calls))
 			for i := range calls {
 				c := &calls[i]
-				out[i] = Call{Function: nameOf(c, fn.name), File: c.File, Line: c.Line, Described: c.Function}
+				out[i] = Call{Function: nameOf(c, fn.name), File: c.File, Line: c.Line, Column: c.Column, Described: c.Function}
 				if fn.guess && !c.Function {
 					out[i].Label = fn.start
 				}
@@ -95,7 +96,7 @@ func (f *File) nativeCalls(vaddr uint64) []Call {
 	if !named {
 		return nil
 	}
-	c := Call{Function: names.Demangle(fn.name)}
+	c := Call{Function: demangle(fn.name)}
 	if fn.guess {
 		c.Label = fn.start
 	}

@@ -1,6 +1,10 @@
 package symbols
 
-import "debug/elf"
+import (
+	"debug/elf"
+
+	"github.com/clewdbg/clew/internal/elffile"
+)
 
 // Data returns the link-time address of the variable with that name, in the file's own
 // tables of symbols. Only ELF is looked into.
@@ -19,15 +23,11 @@ var wanted = map[string]bool{"__jit_debug_descriptor": true}
 
 func readData(f *elf.File) map[string]uint64 {
 	out := make(map[string]uint64)
-	for _, read := range []func() ([]elf.Symbol, error){f.DynamicSymbols, f.Symbols} {
-		if len(out) == len(wanted) {
-			break
-		}
-		symbols, err := read()
-		if err != nil {
-			continue
-		}
-		for _, s := range symbols {
+	for _, kind := range []elf.SectionType{elf.SHT_DYNSYM, elf.SHT_SYMTAB} {
+		for _, s := range elffile.Symbols(f, kind) {
+			if len(out) == len(wanted) {
+				return out
+			}
 			if elf.ST_TYPE(s.Info) == elf.STT_OBJECT && s.Section != elf.SHN_UNDEF && wanted[s.Name] {
 				out[s.Name] = s.Value
 			}

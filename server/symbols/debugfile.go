@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // DefaultDebugFolders are where distributions put separate debug files.
@@ -70,7 +72,7 @@ func (f *File) WantsDebugFile() bool {
 // counts if both build IDs agree; where one has none, if the checksum of
 // .gnu_debuglink does. That one was found and does not count [File.Problems] says.
 func OpenWithDebug(path string, where DebugSearch) (*File, error) {
-	f, err := openChosen(path, where.Choice)
+	f, err := openChosen(path, cmp.Or(where.Known, path), where.Choice)
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +191,11 @@ func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
 	if ef.File.Machine != debug.File.Machine || ef.Class != debug.Class {
 		return nil, &OtherBuildError{What: "machine", Want: ef.Machine(), Found: debug.Machine()}
 	}
+	for _, err := range file.problems { // not that its program headers lead nowhere, as objcopy leaves them
+		if left := (*elffile.LeftOutError)(nil); errors.As(err, &left) {
+			f.AddProblem(err)
+		}
+	}
 	return debug.File, nil
 }
 
@@ -221,11 +228,14 @@ func textAt(f *elf.File) string {
 
 // checksum is the CRC-32 of a file's contents.
 func checksum(path string) (uint32, error) {
-	file, err := os.Open(path)
+	file, info, err := elffile.OpenRegular(path)
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
+	if err := elffile.CheckWhole(info); err != nil {
+		return 0, err
+	}
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, file); err != nil {
 		return 0, err

@@ -6,13 +6,17 @@ import (
 	"debug/elf"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // maxDebug bounds a decompressed debug section, in bytes.
@@ -34,14 +38,15 @@ func hasDWARF(f *elf.File) bool {
 	return false
 }
 
-// openDWARF implements [object]. Nothing is read yet. What has not been linked has no
-// addresses.
+// openDWARF implements [object]. Nothing is read yet. Sections of
+// object files have no addresses, unless a JIT compiler has written them into the headers:
+// where they overlap, nothing says which one an address is in.
 func (f *elfFile) openDWARF() described {
 	from, at := f.File, f.place
 	if f.debug != nil {
 		from, at = f.debug, f.debugPlace
 	}
-	if !hasDWARF(from) || from.Type == elf.ET_REL {
+	if !hasDWARF(from) || from.Type == elf.ET_REL && !isPlaced(from) {
 		return nil
 	}
 	src := dwarfline.FromELF(from)
@@ -49,6 +54,23 @@ func (f *elfFile) openDWARF() described {
 	src.Package = func() (*dwarfline.Source, error) { return f.splitPackage(at) }
 	src.Alternate = func() (*dwarfline.Source, error) { return alternateOf(from, at) }
 	return dwarfline.New(src)
+}
+
+// isPlaced says whether no two sections of code have the same address.
+func isPlaced(f *elf.File) bool {
+	var code []unwind.Range
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Size > 0 {
+			code = append(code, unwind.Range{Start: s.Addr, End: s.Addr + s.Size})
+		}
+	}
+	slices.SortFunc(code, func(a, b unwind.Range) int { return cmp.Compare(a.Start, b.Start) })
+	for i := 1; i < len(code); i++ {
+		if code[i].Start < code[i-1].End {
+			return false
+		}
+	}
+	return true
 }
 
 // splitUnit opens a split unit's file: where the unit says, or beside the program, to
@@ -122,20 +144,36 @@ type debugELF struct {
 // openFirst opens the first of several files that is there.
 func openFirst(places []string) (out debugELF, err error) {
 	for _, place := range places {
-		file, _, failed := openRegular(place)
+		file, info, failed := elffile.OpenRegular(place)
 		if failed != nil {
-			err = cmp.Or(err, failed)
+			err = cmp.Or(err, error(&Error{Path: place, Err: failed}))
 			continue
 		}
-		f, failed := elf.NewFile(file)
+		f, left, failed := elffile.New(file, info.Size(), elffile.Stored(info))
+		if failed == nil && left != nil {
+			failed = left
+		}
 		if failed != nil {
 			file.Close()
 			return out, &Error{Path: place, Err: failed}
 		}
-		id, _ := imagemap.ReadBuildID(file) // without one it is nobody's
+		id := buildIDOf(f, file) // without one it is nobody's
 		return debugELF{f, id}, nil
 	}
 	return out, err
+}
+
+// buildIDOf returns the build ID of a file that may have sections alone, as dwz's common
+// files, which no program headers lead to.
+func buildIDOf(f *elf.File, file io.ReaderAt) []byte {
+	if id, _ := imagemap.ReadBuildID(file); len(id) > 0 {
+		return id
+	}
+	c, ok := sectionOf(f, ".note.gnu.build-id")
+	if !ok || len(c.Data) < 16 || f.ByteOrder.Uint32(c.Data) != 4 || f.ByteOrder.Uint32(c.Data[8:]) != 3 || string(c.Data[12:16]) != "GNU\x00" {
+		return nil
+	}
+	return c.Data[16:][:min(int(f.ByteOrder.Uint32(c.Data[4:])), len(c.Data)-16)]
 }
 
 // nameOf returns a call's name as users read it. Where DWARF has no mangled name, and
@@ -145,11 +183,21 @@ func nameOf(c *dwarfline.Call, symbol string) string {
 	name := cmp.Or(c.Linkage, c.Name)
 	switch {
 	case !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)):
-		name = symbol
+		return demangle(symbol)
 	case c.Linkage == "" && c.Scope != "":
 		return c.Scope + name
 	}
 	return names.Demangle(name)
+}
+
+// demangle demangles a symbol, which may be a clone's: of D's names the demangler knows none.
+func demangle(symbol string) string {
+	shown := names.Demangle(symbol)
+	name, suffix, clone := strings.Cut(symbol, ".")
+	if plain := names.Demangle(name); shown == symbol && clone && plain != name {
+		return plain + " [clone ." + suffix + "]"
+	}
+	return shown
 }
 
 // isCloneOf says whether a symbol names a part or a variant of a function.
@@ -160,9 +208,10 @@ func isCloneOf(symbol, name string) bool {
 
 // mangles says whether a symbol is the mangled name of a function with that name.
 func mangles(symbol, name string) bool {
+	symbol, _, _ = strings.Cut(symbol, ".")
 	short := names.Short(names.Demangle(symbol))
-	if i := strings.LastIndex(short, "::"); i >= 0 {
-		short = short[i+2:]
+	if i := strings.LastIndexAny(short, ":."); i >= 0 {
+		short = short[i+1:]
 	}
 	return short != "" && short != symbol && short == names.Short(name)
 }

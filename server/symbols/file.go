@@ -1,16 +1,14 @@
 package symbols
 
 import (
-	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
@@ -29,7 +27,8 @@ type File struct {
 	model     func() *codemodel.Image
 	functions func() []function
 	dwarf     func() described
-	calls     callCache
+	calls     callCache[uint64]
+	jumps     callCache[jump]
 }
 
 // object is a file in one format. Addresses are the linker's.
@@ -81,58 +80,46 @@ func (e *Error) Error() string { return fmt.Sprintf("symbols of %s: %v", e.Path,
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open reads the headers of the file at path.
-func Open(path string) (*File, error) { return openChosen(path, Choice{}) }
+func Open(path string) (*File, error) { return openChosen(path, path, Choice{}) }
 
-func openChosen(path string, which Choice) (*File, error) {
-	f, size, err := openRegular(path)
+// openChosen opens the file at path, which users know by the path known.
+func openChosen(path, known string, which Choice) (*File, error) {
+	f, info, err := elffile.OpenRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Path: path, Err: err}
 	}
 	// The file stays open as long as it is used; os.File closes itself when it
 	// is collected.
-	out, err := newChosen(f, size, which)
+	out, err := newChosen(f, info.Size(), elffile.Stored(info), which)
 	if err != nil {
 		f.Close()
 		return nil, &Error{Path: path, Err: err}
 	}
+	for i, err := range out.problems {
+		out.problems[i] = &Error{Path: known, Err: err}
+	}
 	return out, nil
 }
 
-// openRegular opens a file that can be read at any place.
-func openRegular(path string) (f *os.File, size int64, err error) {
-	// Before it is opened: opening a pipe waits for its writer.
-	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return nil, 0, &Error{Path: path, Err: errors.New("not a regular file")}
-	}
-	f, err = os.Open(path)
-	if err != nil {
-		return nil, 0, &Error{Path: path, Err: err}
-	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = fmt.Errorf("not a regular file")
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, &Error{Path: path, Err: err}
-	}
-	return f, fi.Size(), nil
-}
-
 // New reads the headers of a file of size bytes.
-func New(r io.ReaderAt, size int64) (*File, error) { return newChosen(r, size, Choice{}) }
+func New(r io.ReaderAt, size int64) (*File, error) { return newChosen(r, size, size, Choice{}) }
 
-func newChosen(r io.ReaderAt, size int64, which Choice) (*File, error) {
+func newChosen(r io.ReaderAt, size, stored int64, which Choice) (*File, error) {
 	whole := io.NewSectionReader(r, 0, size)
 	if slices, err := macho.Slices(whole); err == nil {
 		return newMachO(whole, slices, which)
 	}
-	ef, err := elf.NewFile(whole)
+	ef, left, err := elffile.New(r, size, stored)
 	if err != nil {
 		return nil, err
 	}
 	f := newFile(&elfFile{File: ef})
-	f.buildID, _ = imagemap.ReadBuildID(whole)
+	if f.buildID, err = imagemap.ReadBuildID(whole); err != nil && f.buildID == nil {
+		f.AddProblem(fmt.Errorf("build ID: %w", err))
+	}
+	if left != nil {
+		f.AddProblem(left)
+	}
 	return f, nil
 }
 

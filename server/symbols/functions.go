@@ -2,10 +2,13 @@ package symbols
 
 import (
 	"debug/elf"
+	"iter"
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/names"
 )
 
@@ -32,30 +35,29 @@ type Bounds struct {
 	Whole uint64
 }
 
+// maxFunctions bounds the functions of a file: the largest programs have two million.
+const maxFunctions = 8 << 20
+
 // readFunctions reads the functions of .symtab and .dynsym, sorted by address,
 // one for each; debug is the separate debug file, or the small one within, nil if there
 // is none. A file without section headers has dynamic symbols all the same. bound
 // is told of them before they count.
 func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []function {
 	var out []function
-	add := func(f *elf.File, read func() ([]elf.Symbol, error)) {
-		symbols, err := read()
-		if err != nil {
-			return
-		}
+	add := func(f *elf.File, symbols iter.Seq2[int, elf.Symbol]) {
 		for _, s := range symbols {
-			if fn, ok := functionOf(f, s); ok {
+			if fn, ok := functionOf(f, s); ok && len(out) < maxFunctions {
 				out = append(out, fn)
 			}
 		}
 	}
-	add(f, f.Symbols)
-	add(f, f.DynamicSymbols)
+	add(f, elffile.Symbols(f, elf.SHT_SYMTAB))
+	add(f, elffile.Symbols(f, elf.SHT_DYNSYM))
 	if len(f.Sections) == 0 {
-		add(f, func() ([]elf.Symbol, error) { return dynamicSymbols(f, moved), nil })
+		add(f, slices.All(dynamicSymbols(f, moved)))
 	}
 	if debug != nil {
-		add(debug, debug.Symbols)
+		add(debug, elffile.Symbols(debug, elf.SHT_SYMTAB))
 	}
 	out = append(out, pltFunctions(f)...)
 	slices.SortStableFunc(out, func(a, b function) int {
@@ -245,6 +247,17 @@ func (f *File) uniqueAddress(name string) (start uint64) {
 	return start
 }
 
+// isCalled reports whether a mangled name is that of a function that users call by name.
+func isCalled(mangled, name string) bool {
+	last := name[strings.LastIndexByte(name, ':')+1:]
+	isWord := strings.IndexFunc(last, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) < 0
+	if !strings.HasPrefix(mangled, "_") || isWord && !strings.Contains(mangled, last) { // to demangle all takes long
+		return false
+	}
+	demangled := names.Demangle(mangled)
+	return demangled == name || demangled != mangled && names.Short(demangled) == name
+}
+
 // Complete says whether the file, or its separate debug file, has a full table of
 // symbols, not only of those that it exports: then code that lies in none of its
 // functions belongs to no function.
@@ -252,11 +265,12 @@ func (f *File) Complete() bool {
 	return f.fullSymbols() && len(f.functions()) > 0
 }
 
-// Find returns the addresses of the functions with that name, mangled or not.
+// Find returns the addresses of the functions with that name: as in the file, demangled, or
+// without arguments of templates and functions.
 func (f *File) Find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
-		if fn.name == name || strings.HasPrefix(fn.name, "_") && names.Demangle(fn.name) == name {
+		if fn.name == name || isCalled(fn.name, name) {
 			out = append(out, fn.start)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"iter"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 )
 
@@ -96,11 +97,7 @@ func placeTable(f goSource, table *gotab.Table, addr uint64, named bool) *gotab.
 
 // goText implements [goSource].
 func (f *elfFile) goText() (uint64, bool) {
-	symbols, err := f.Symbols()
-	if err != nil {
-		return 0, false
-	}
-	for _, s := range symbols {
+	for _, s := range elffile.Symbols(f.File, elf.SHT_SYMTAB) {
 		if s.Name == "runtime.text" {
 			return s.Value, true
 		}

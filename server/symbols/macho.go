@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -38,9 +39,9 @@ func (e *NoSliceError) Error() string {
 // Slices opens every image of the Mach-O file at path, in the file's order; of
 // another file that file alone. where is as in [OpenWithDebug].
 func Slices(path string, where DebugSearch) ([]*File, error) {
-	f, size, err := openRegular(path)
+	f, info, err := elffile.OpenRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Path: path, Err: err}
 	}
 	slices, err := macho.Slices(f)
 	if err != nil {
@@ -49,7 +50,7 @@ func Slices(path string, where DebugSearch) ([]*File, error) {
 		return []*File{one}, err
 	}
 	var out []*File
-	whole := io.NewSectionReader(f, 0, size)
+	whole := io.NewSectionReader(f, 0, info.Size())
 	for _, s := range slices {
 		one, err := openSlice(whole, s)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
@@ -105,15 +106,11 @@ func openObject(fn *macho.Linked) (*linkedObject, error) {
 	if i := strings.LastIndexByte(path, '('); i > 0 && strings.HasSuffix(path, ")") {
 		path, member = path[:i], path[i+1:len(path)-1]
 	}
-	file, size, err := openRegular(path)
+	file, info, err := elffile.OpenRegular(path)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Path: path, Err: err}
 	}
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, modified := io.NewSectionReader(file, 0, size), info.ModTime().Unix()
+	r, modified := io.NewSectionReader(file, 0, info.Size()), info.ModTime().Unix()
 	if member != "" {
 		if r, modified, err = findMember(r, member); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 )
@@ -30,7 +31,7 @@ func (f *File) findDSYM(path string) {
 	if _, err := os.Stat(where); err != nil {
 		return
 	}
-	debug, err := openChosen(where, Choice{Arch: m.Arch(), BuildID: f.buildID})
+	debug, err := openChosen(where, where, Choice{Arch: m.Arch(), BuildID: f.buildID})
 	if err == nil {
 		d, ok := debug.object.(*machoFile)
 		switch {
@@ -112,14 +113,18 @@ func (f *machoFile) debugSection(name string) []byte {
 // unpack decompresses a section as Go's linker writes it: "ZLIB", the size in
 // big-endian, and the data.
 func unpack(data []byte) []byte {
-	if len(data) < 12 || string(data[:4]) != "ZLIB" || binary.BigEndian.Uint64(data[4:]) > maxDebug {
+	if len(data) < 12 || string(data[:4]) != "ZLIB" {
+		return nil
+	}
+	size := binary.BigEndian.Uint64(data[4:])
+	if size > maxDebug || !elffile.MayHold(uint64(len(data)), size) {
 		return nil
 	}
 	r, err := zlib.NewReader(bytes.NewReader(data[12:]))
 	if err != nil {
 		return nil
 	}
-	out, err := io.ReadAll(io.LimitReader(r, int64(binary.BigEndian.Uint64(data[4:]))))
+	out, err := io.ReadAll(io.LimitReader(r, int64(size)))
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package symbols
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +64,7 @@ func TestMachODWARF(t *testing.T) {
 				t.Fatalf("outer is at %#x", at)
 			}
 			b, _ := f.FunctionBounds(at[0])
-			want := []Call{{Function: "inner", File: source, Line: 4, Described: true}, {Function: "outer", File: source, Line: 7, Described: true}}
+			want := []Call{{Function: "inner", File: source, Line: 4, Column: 7, Described: true}, {Function: "outer", File: source, Line: 7, Column: 2, Described: true}}
 			found := false
 			for pc := b.Start; pc < b.End; pc++ {
 				calls := f.Calls(pc)
@@ -133,6 +136,20 @@ func TestFindMember(t *testing.T) {
 		cut := archive[:n]
 		if _, _, err := findMember(io.NewSectionReader(strings.NewReader(cut), 0, int64(n)), "c.o"); err == nil {
 			t.Errorf("cut at %d: no error", n)
+		}
+	}
+}
+
+// TestUnpackBomb: a section that claims to become a gigabyte is not decompressed.
+func TestUnpackBomb(t *testing.T) {
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	_, _ = w.Write(make([]byte, 1<<20)) // into memory
+	_ = w.Close()
+	for size, want := range map[uint64]int{1 << 20: 1 << 20, 1 << 30: 0} {
+		data := append(binary.BigEndian.AppendUint64([]byte("ZLIB"), size), packed.Bytes()...)
+		if got := len(unpack(data)); got != want {
+			t.Errorf("%d bytes, want %d", got, want)
 		}
 	}
 }

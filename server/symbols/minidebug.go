@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/mikelolasagasti/xz"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // Some distributions leave in a stripped file a small one with the names of its
@@ -32,7 +34,7 @@ func (f *elfFile) readMini() *elf.File {
 	if err != nil {
 		return nil
 	}
-	mini, err := elf.NewFile(bytes.NewReader(data))
+	mini, _, err := elffile.New(bytes.NewReader(data), int64(len(data)), int64(len(data)))
 	if err != nil || mini.Machine != f.File.Machine || mini.Class != f.Class {
 		return nil
 	}
@@ -49,8 +51,8 @@ func unxz(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	out, err := io.ReadAll(io.LimitReader(r, maxMini+1))
-	if err == nil && len(out) > maxMini {
-		err = fmt.Errorf("more than %d MiB", maxMini>>20)
+	if err == nil && (len(out) > maxMini || !elffile.MayHold(uint64(len(data)), uint64(len(out)))) {
+		err = fmt.Errorf("%d bytes become more than they may", len(data))
 	}
 	return out, err
 }

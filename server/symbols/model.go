@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
@@ -100,9 +101,9 @@ func (m *modelled) Bounds(addr uint64) (codemodel.Piece, bool) {
 // ownSlots are the slots that lead to what the file itself exports. (Another image's
 // function of that name could take its place; it would come back as this one does.)
 func ownSlots(f *elf.File) map[uint64]uint64 {
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return nil
+	var symbols []elf.Symbol
+	for _, symbol := range elffile.Symbols(f, elf.SHT_DYNSYM) {
+		symbols = append(symbols, symbol)
 	}
 	slots := make(map[uint64]uint64)
 	eachSlot(f, func(at uint64, symbol uint32) {

@@ -5,6 +5,8 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"strings"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // pltFunctions returns the entries of an amd64 image's procedure linkage tables as
@@ -92,14 +94,14 @@ func pltEntries(s *elf.Section, code []byte, slots map[uint64]string) (out []fun
 
 // pltSlots names the slots of the global offset table by their relocations.
 func pltSlots(f *elf.File) map[uint64]string {
-	symbols, err := f.DynamicSymbols()
-	if err != nil {
-		return nil
+	var symbols []string
+	for _, s := range elffile.Symbols(f, elf.SHT_DYNSYM) {
+		symbols = append(symbols, s.Name)
 	}
 	slots := make(map[uint64]string)
 	eachSlot(f, func(at uint64, symbol uint32) {
 		if int(symbol) <= len(symbols) {
-			slots[at] = symbols[symbol-1].Name
+			slots[at] = symbols[symbol-1]
 		}
 	})
 	return slots

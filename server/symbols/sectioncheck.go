@@ -39,11 +39,11 @@ func (f *File) checkSections(file *elf.File, path string) {
 // not in the file, or program headers, which the loader goes by, have them at
 // another address. The reason is empty where nothing is wrong.
 func misplaced(file *elf.File, s *elf.Section) (field, reason string) {
+	if s.Flags&elf.SHF_ALLOC != 0 && s.Flags&elf.SHF_COMPRESSED != 0 {
+		return "sh_flags", "a loaded section cannot be compressed"
+	}
 	if s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NOBITS || s.Type == elf.SHT_NULL || s.FileSize == 0 {
 		return "", ""
-	}
-	if s.Flags&elf.SHF_COMPRESSED != 0 {
-		return "sh_flags", "a loaded section cannot be compressed"
 	}
 	if s.Offset+s.FileSize < s.Offset || s.ReaderAt == nil {
 		return "sh_size", fmt.Sprintf("%#x bytes at %#x are no part of a file", s.FileSize, s.Offset)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // Open returns the store of a folder with executables, libraries and debug files,
@@ -104,10 +105,7 @@ func walk(root string) map[string][]string {
 // buildIDs reads the build IDs of a file: of a universal Mach-O file there are
 // several.
 func buildIDs(path string) (out [][]byte) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(path)
+	f, _, err := elffile.OpenRegular(path)
 	if err != nil {
 		return nil
 	}

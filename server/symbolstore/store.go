@@ -3,6 +3,7 @@ package symbolstore
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -27,18 +28,35 @@ type source interface {
 type Store struct {
 	name  string // of the source, for messages
 	from  source
-	known map[string][]*symbols.File
+	known map[string][]opened
 	notes []string
+	said  map[*symbols.File]int // how many of a file's problems
+}
+
+// opened is a file of a build.
+type opened struct {
+	*symbols.File
+	path string
 }
 
 func newStore(name string, from source) *Store {
-	return &Store{name: name, from: from, known: make(map[string][]*symbols.File)}
+	return &Store{name: name, from: from, known: make(map[string][]opened), said: make(map[*symbols.File]int)}
 }
 
-// Notes says which images have no symbols, and why, since the last call.
+// Notes says which images have no symbols, and why, and what is wrong with the files of
+// others, since the last call.
 func (s *Store) Notes() []string {
 	out := s.notes
 	s.notes = nil
+	for _, id := range slices.Sorted(maps.Keys(s.known)) {
+		for _, f := range s.known[id] {
+			problems := f.Problems()
+			for _, err := range problems[min(s.said[f.File], len(problems)):] {
+				out = append(out, fmt.Sprintf("%s: %v", f.path, err))
+			}
+			s.said[f.File] = len(problems)
+		}
+	}
 	return out
 }
 
@@ -46,8 +64,8 @@ func (s *Store) Notes() []string {
 func (s *Store) Calls(img *imagemap.Image, pc uint64, at unwind.LookupAddr) []document.Call {
 	var best []document.Call
 	for _, f := range s.files(img) {
-		bias := biasOf(img, f)
-		calls := callsOf(f, pc-bias, uint64(at)-bias)
+		bias := biasOf(img, f.File)
+		calls := callsOf(f.File, pc-bias, uint64(at)-bias)
 		if worth(calls) > worth(best) {
 			best = calls
 		}
@@ -65,7 +83,21 @@ func biasOf(img *imagemap.Image, f *symbols.File) uint64 {
 
 func callsOf(f *symbols.File, pc, at uint64) (out []document.Call) {
 	for _, c := range f.Calls(at) {
-		out = append(out, document.Call{Function: c.Name(pc), File: c.File, Line: c.Line})
+		out = append(out, document.Call{Function: c.Name(pc), File: c.File, Line: c.Line, Column: c.Column})
+	}
+	return out
+}
+
+// TailCalls implements [document.Symbols].
+func (s *Store) TailCalls(img *imagemap.Image, ret uint64, callee unwind.LookupAddr) (out []document.Call) {
+	for _, f := range s.files(img) {
+		bias := img.Base - f.Start()
+		for _, c := range f.TailCalls(ret-bias, uint64(callee)-bias) {
+			out = append(out, document.Call{Function: c.Function, File: c.File, Line: c.Line, Column: c.Column, TailCall: true})
+		}
+		if out != nil {
+			break
+		}
 	}
 	return out
 }
@@ -82,7 +114,7 @@ func worth(calls []document.Call) int {
 }
 
 // files returns the files of an image's build, found once.
-func (s *Store) files(img *imagemap.Image) []*symbols.File {
+func (s *Store) files(img *imagemap.Image) []opened {
 	key := string(img.BuildID)
 	if key == "" {
 		key = "path " + img.Path
@@ -112,7 +144,7 @@ func (s *Store) nothing(id []byte) error {
 }
 
 // open opens all files of a build.
-func (s *Store) open(id []byte) (out []*symbols.File, failed error) {
+func (s *Store) open(id []byte) (out []opened, failed error) {
 	paths, failed := s.from.find(id, false)
 	for _, path := range paths {
 		f, err := s.openFile(path, id, "")
@@ -120,7 +152,7 @@ func (s *Store) open(id []byte) (out []*symbols.File, failed error) {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		out = append(out, f)
+		out = append(out, opened{f, path})
 	}
 	return out, failed
 }

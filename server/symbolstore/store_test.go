@@ -1,6 +1,7 @@
 package symbolstore
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -90,6 +91,10 @@ func check(t *testing.T, what string, s *Store, b built) {
 		t.Fatal(err)
 	}
 	img, bias := image(t, b.stripped)
+	file, err := s.File(img)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
 	n := 0
 	for _, name := range []string{"leaf", "main", "main.leaf", "main.main"} {
 		for _, at := range whole.Find(name) {
@@ -107,6 +112,9 @@ func check(t *testing.T, what string, s *Store, b built) {
 				got := s.Calls(img, bias+pc, unwind.LookupAddr(bias+pc))
 				if len(want) > 0 && want[0].Line != 0 {
 					n++
+				}
+				if code := file.Code(pc, 1); !reflect.DeepEqual(callsOf(file, pc, pc), want) || len(code) != 1 || code[0] != whole.Code(pc, 1)[0] {
+					t.Fatalf("%s: %s at %#x: the file for unwinding has %x, %+v, want %+v", what, name, pc, code, callsOf(file, pc, pc), want)
 				}
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s: %s at %#x: %+v, want %+v; %v", what, name, pc, got, want, s.Notes())
@@ -205,6 +213,12 @@ func TestOtherBuild(t *testing.T) {
 	}
 	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "/elsewhere/whole") {
 		t.Errorf("%q", notes)
+	}
+	if f, err := s.File(img); err == nil {
+		t.Errorf("%v is the file of another build", f)
+	}
+	if path, err := s.DebugFile(img.BuildID); !errors.Is(err, debuginfod.ErrNotFound) {
+		t.Errorf("%s, %v", path, err)
 	}
 	img.BuildID = nil
 	s.Calls(img, 0, 0)

@@ -1,11 +1,14 @@
 package symbolstore
 
 import (
+	"cmp"
 	"debug/elf"
 	"errors"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/symbols"
 )
 
@@ -33,10 +36,14 @@ func (s *Store) File(img *imagemap.Image) (*symbols.File, error) {
 	return nil, failed
 }
 
-// DebugFile returns the path of a build's debug file, "" if there is none.
-func (s *Store) DebugFile(id []byte) string {
-	paths, _ := s.from.find(id, false) // what fails, names say
-	return firstWithDWARF(paths)
+// DebugFile returns the path of a build's debug file. The error wraps
+// [debuginfod.ErrNotFound] if there is none.
+func (s *Store) DebugFile(id []byte) (string, error) {
+	paths, err := s.from.find(id, false)
+	if path := firstWithDWARF(paths); path != "" {
+		return path, nil
+	}
+	return "", cmp.Or(err, debuginfod.ErrNotFound)
 }
 
 func firstWithDWARF(paths []string) string {
@@ -70,7 +77,7 @@ func hasGoTable(path string) bool {
 }
 
 func hasSection(path string, is func(*elf.Section) bool) bool {
-	f, err := elf.Open(path)
+	f, err := elffile.Open(path)
 	if err != nil {
 		return false
 	}

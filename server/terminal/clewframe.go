@@ -106,6 +106,8 @@ func (r *clewFrame) scope(t *proc.Target, regs *op.DwarfRegisters) (*proc.EvalSc
 		return nil, r.none("there is no DWARF for %s", r.name())
 	case f.CFA == 0:
 		return nil, r.none("its CFA is not known (%s)", r.stack.Reason)
+	case f.TailCall:
+		return nil, r.none("it has jumped to the function before: its frame is gone")
 	case f.Inlined:
 		return nil, r.none("it is an inlined call; go one frame up")
 	}

@@ -27,6 +27,7 @@ export interface Frame {
 	trust: Trust;
 	rule?: string;
 	inlined?: boolean;
+	tailCall?: boolean;
 	delveFrame?: number;
 	rejected?: Rejected[];
 	notes?: string[];

@@ -60,7 +60,7 @@ export function endOf(s: Stack): string {
 /** One frame on one line. */
 export function frameLine(f: Frame): string {
 	const place = f.file ? `${f.file}${f.line ? `:${f.line}` : ''}` : (f.image ?? '');
-	const inlined = f.inlined ? ' [inlined]' : '';
+	const inlined = f.tailCall ? ' [tail call]' : f.inlined ? ' [inlined]' : '';
 	return `#${f.index} ${f.pc} ${f.function ?? frameName(f)}${inlined}${place ? ` at ${place}` : ''} (${f.strategy}, ${f.trust})`;
 }
 
@@ -75,7 +75,8 @@ export function frameReport(f: Frame, callee?: Frame): string {
 	say('image', f.image ? `${f.image}${f.offset ? ` + ${f.offset}` : ''}` : undefined);
 	say('strategy', f.strategy);
 	say('trust', `${f.trust}: ${trustMeaning[f.trust]}`);
-	say('inlined', f.inlined ? 'yes, it has no frame of its own' : undefined);
+	say('inlined', f.inlined && !f.tailCall ? 'yes, it has no frame of its own' : undefined);
+	say('tail call', f.tailCall ? 'yes, it jumped to the frame before, and its own is gone' : undefined);
 	say('sp', f.sp);
 	say('fp', f.fp);
 	say('cfa', f.cfa);

@@ -79,16 +79,23 @@ func (r *Reader) All() iter.Seq2[*Snapshot, error] {
 	}
 }
 
+// maxPassed bounds what is read of a line that is too long, in bytes: /dev/zero has one
+// line without an end.
+const maxPassed = 2 << 30
+
 // next reads a line without its end. A line that is too long is read to its end
 // but not kept.
 func (r *Reader) next() (line []byte, tooLong bool, err error) {
 	r.buf = r.buf[:0]
 	r.line++
-	for {
+	for size := 0; ; {
 		piece, err := r.in.ReadSlice('\n')
 		tooLong = tooLong || len(r.buf)+len(bytes.TrimSuffix(piece, []byte("\n"))) > r.opts.maxLine()
 		if !tooLong {
 			r.buf = append(r.buf, piece...)
+		}
+		if size += len(piece); size > maxPassed && size > r.opts.maxLine() {
+			return nil, true, fmt.Errorf("%w: more than %d bytes, and no end of the line", ErrLineTooLong, size)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimSuffix(r.buf, []byte("\n")), tooLong, err

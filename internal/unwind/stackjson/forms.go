@@ -89,12 +89,14 @@ type Frame struct {
 	Function   string             `json:"function,omitempty"`
 	File       string             `json:"file,omitempty"`
 	Line       int                `json:"line,omitzero"`
+	Column     int                `json:"column,omitzero"`
 	Image      string             `json:"image,omitempty"`
 	Offset     *Address           `json:"offset,omitempty"` // PC - image base
 	Strategy   string             `json:"strategy,omitempty"`
 	Trust      Trust              `json:"trust,omitempty"`
 	Rule       string             `json:"rule,omitempty"` // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"
 	Inlined    bool               `json:"inlined,omitempty"`
+	TailCall   bool               `json:"tailCall,omitempty"`
 	DelveFrame *int               `json:"delveFrame,omitempty"`
 	Registers  map[string]Address `json:"registers,omitempty"` // by the architecture's names
 	Rejected   []Rejected         `json:"rejected,omitempty"`

@@ -18,7 +18,7 @@ const (
 )
 
 var (
-	frameOptional = []string{"cfa", "sp", "fp", "function", "file", "line", "image", "offset", "rule", "inlined",
+	frameOptional = []string{"cfa", "sp", "fp", "function", "file", "line", "column", "image", "offset", "rule", "inlined", "tailCall",
 		"delveFrame", "registers", "rejected", "notes"}
 	frameRequired = []string{"index", "kind", "pc", "strategy", "trust"}
 
@@ -128,6 +128,8 @@ func (f *Frame) readField(r *jsonread.Reader, name string, as form) (err error) 
 		f.File, err = r.String()
 	case "line":
 		f.Line, err = readInt(r)
+	case "column":
+		f.Column, err = readInt(r)
 	case "image":
 		f.Image, err = r.String()
 	case "offset":
@@ -142,6 +144,8 @@ func (f *Frame) readField(r *jsonread.Reader, name string, as form) (err error) 
 		f.Rule, err = r.String()
 	case "inlined":
 		f.Inlined, err = r.Bool()
+	case "tailCall":
+		f.TailCall, err = r.Bool()
 	case "delveFrame":
 		var n int
 		n, err = readInt(r)

@@ -72,6 +72,7 @@ func drawFrame(t *rapid.T, arch unwind.Arch) unwind.Frame {
 		Function:   names.Draw(t, "function"),
 		File:       names.Draw(t, "file"),
 		Line:       rapid.IntRange(0, 1<<20).Draw(t, "line"),
+		Column:     rapid.IntRange(0, 1<<20).Draw(t, "column"),
 		Image:      names.Draw(t, "image"),
 		Inlined:    rapid.Bool().Draw(t, "inlined"),
 		DelveFrame: rapid.IntRange(-1, 3).Draw(t, "delveFrame"),
@@ -279,7 +280,7 @@ func TestDomainErrors(t *testing.T) {
 // what is an answer can be expected, and matches itself.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"error":"x"}`))
-	f.Add([]byte(frameWith(`,"cfa":"0x0","sp":"0x10","fp":"0x0","function":"a<b>","file":"f","line":3,"image":"i","offset":"0x0","rule":"cfa=rsp+8",` +
+	f.Add([]byte(frameWith(`,"cfa":"0x0","sp":"0x10","fp":"0x0","function":"a<b>","file":"f","line":3,"column":4,"image":"i","offset":"0x0","rule":"cfa=rsp+8","tailCall":true,` +
 		`"inlined":true,"delveFrame":0,"registers":{"rip":"0x1","x29":"0x2"},"rejected":[{"strategy":"s","reason":"r","pc":"0x1"}],"notes":["n"],"z":{}`)))
 	f.Add([]byte(`{"stacks":[{"thread":1,"goroutine":2,"frames":[],"stop":"truncated","reason":"no rule here"}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {

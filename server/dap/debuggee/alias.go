@@ -3,6 +3,8 @@ package debuggee
 import (
 	"sync/atomic"
 
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -14,11 +16,9 @@ type ThreadAlias struct{ ID, Stopped atomic.Int64 }
 
 // RequestedThread returns the thread that a request is about.
 func RequestedThread(m *dapwire.Message) (id int64) {
-	var args struct {
-		ThreadID int64 `json:"threadId"`
-	}
+	var args dap.ContinueArguments
 	_ = m.Decode("arguments", &args) // Delve refuses what is malformed
-	return args.ThreadID
+	return int64(args.ThreadId)
 }
 
 // MapThread names a thread without a goroutine as Delve does, for requests that

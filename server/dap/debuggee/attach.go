@@ -39,19 +39,19 @@ func (l *Program) Attach() {
 // openCore opens the session's core file, nil if there is none. One session has
 // one, and cannot restart it.
 func (l *Program) openCore() (file *corefile.File, executable string) {
-	core, executable := l.Config.CoreFile()
+	s := l.Config.Get()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if core == "" || l.core != nil {
+	if s.Core == "" || l.core != nil {
 		return nil, ""
 	}
-	file, err := corefile.Open(core)
+	file, err := corefile.Open(s.Core)
 	if err != nil {
 		l.Wire.Log("core file: %v", err)
 		return nil, ""
 	}
 	l.core = file
-	return file, executable
+	return file, s.Executable
 }
 
 // A program behind a Delve server has other clients, which can let it run and

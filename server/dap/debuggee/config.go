@@ -1,6 +1,7 @@
 package debuggee
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"sync"
@@ -22,12 +23,17 @@ const (
 
 // Config is what launch and attach requests say, as far as clew needs it.
 type Config struct {
-	mu         sync.Mutex
-	shown      Shown
-	strategies StrategyConfig
-	toClient   [][2]string // substitutePath, from the debugger's paths to the client's
-	core       string      // the core file, "" for none, and
-	executable string      // what it is of
+	mu       sync.Mutex
+	settings Settings
+	toClient [][2]string // substitutePath, from the debugger's paths to the client's
+}
+
+// Settings are those of a session.
+type Settings struct {
+	Shown
+	Strategies StrategyConfig // that the session wants
+	Core       string         // the core file that is debugged, "" for none, and
+	Executable string         // what it is of
 }
 
 // Shown says how stacks are shown.
@@ -42,7 +48,7 @@ const DefaultDepth = 50
 
 // DefaultConfig is the configuration without any.
 func DefaultConfig() Config {
-	return Config{shown: Shown{DefaultDepth, AnnotateLabels, names.StyleShort}}
+	return Config{settings: Settings{Shown: Shown{DefaultDepth, AnnotateLabels, names.StyleShort}}}
 }
 
 // LaunchArguments are the attributes of launch and attach requests.
@@ -75,24 +81,19 @@ type ClewArguments struct {
 func (c *Config) Set(args *LaunchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.core, c.executable = "", ""
+	s := &c.settings
+	s.Core, s.Executable = "", ""
 	if args.Mode == "core" {
-		c.core, c.executable = args.CoreFilePath, args.Program
+		s.Core, s.Executable = args.CoreFilePath, args.Program
 	}
-	if args.StackTraceDepth > 0 {
-		c.shown.Depth = args.StackTraceDepth
+	own := &args.Clew
+	s.Depth = cmp.Or(max(args.StackTraceDepth, 0), s.Depth)
+	s.Annotate, s.Names = cmp.Or(own.Annotate, s.Annotate), cmp.Or(own.Names, s.Names)
+	if len(own.Strategies) > 0 {
+		s.Strategies.Names = own.Strategies
 	}
-	if args.Clew.Annotate != "" {
-		c.shown.Annotate = args.Clew.Annotate
-	}
-	if args.Clew.Names != "" {
-		c.shown.Names = args.Clew.Names
-	}
-	if len(args.Clew.Strategies) > 0 {
-		c.strategies.Names = args.Clew.Strategies
-	}
-	if len(args.Clew.Plugins) > 0 {
-		c.strategies.Plugins = args.Clew.Plugins
+	if len(own.Plugins) > 0 {
+		s.Strategies.Plugins = own.Plugins
 	}
 	if len(args.SubstitutePath) > 0 {
 		c.toClient = nil
@@ -102,25 +103,11 @@ func (c *Config) Set(args *LaunchArguments) {
 	}
 }
 
-// CoreFile returns the core file that is debugged, if one is.
-func (c *Config) CoreFile() (core, executable string) {
+// Get returns the settings.
+func (c *Config) Get() Settings {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.core, c.executable
-}
-
-// Get returns how stacks are shown.
-func (c *Config) Get() Shown {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.shown
-}
-
-// Wishes says which strategies the session wants.
-func (c *Config) Wishes() StrategyConfig {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.strategies
+	return c.settings
 }
 
 // ClientPath is a path as the client knows it.
@@ -150,7 +137,7 @@ func (c *Config) Learn(command string) (changed bool) {
 	if n, err := strconv.Atoi(found[1]); err == nil && n > 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.shown.Depth = n
+		c.settings.Depth = n
 	}
 	return false
 }

@@ -80,14 +80,7 @@ func (l *Program) Close() {
 // AtStop does work at the present stop, in bounded time; see [stop.Stops.Do]. An
 // error says that Delve's own answer has to suffice.
 func (l *Program) AtStop(ctx context.Context, request int64, work func(context.Context, *View) error) error {
-	return l.AtStopPaced(ctx, request, func(ctx context.Context, v *View, _ func()) error { return work(ctx, v) })
-}
-
-// AtStopPaced is AtStop for work of many steps; see [stop.Stops.DoPaced].
-func (l *Program) AtStopPaced(ctx context.Context, request int64, work func(ctx context.Context, v *View, pace func()) error) error {
-	return l.Stops.DoPaced(ctx, request, func(ctx context.Context, at *stop.Stopped, pace func()) error {
-		return work(ctx, l.viewOf(at), pace)
-	})
+	return l.Stops.Do(ctx, request, func(ctx context.Context, at *stop.Stopped) error { return work(ctx, l.viewOf(at)) })
 }
 
 func (l *Program) viewOf(at *stop.Stopped) *View {

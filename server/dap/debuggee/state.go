@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// State says whether the program runs, as the client knows it, and counts its
+// State is whether the program runs, as the client knows it, and the number of its
 // stops. Delve halts the program for a moment to set breakpoints, of which the
 // client learns nothing: that is running, here as well.
 type State struct {
@@ -25,7 +25,7 @@ func (s *State) At() (at stop.Moment, ok bool) {
 }
 
 // Resumes is called before a request that lets the program run; the function
-// that it gives is called with Delve's answer.
+// that it returns is called with Delve's answer.
 func (s *State) Resumes() (answered func(success bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // maxOpened bounds the sets of strategies that are open at once: each strategy is
@@ -15,7 +16,7 @@ const maxOpened = 4
 // Open opens the strategies that a session wants. It is called by the work that is
 // being done only.
 func (l *Program) Open(want StrategyConfig) (*Opened, error) {
-	configured := l.Config.Wishes()
+	configured := l.Config.Get().Strategies
 	key := want.key()
 	if o := l.opened[key]; o != nil {
 		return o, o.err
@@ -49,22 +50,18 @@ func (l *Program) Open(want StrategyConfig) (*Opened, error) {
 }
 
 // Prepare has the configured strategies learn of the program's images.
-func (l *Program) Prepare(ctx context.Context, v *View) error {
-	if v.Prepared != nil {
-		return nil
-	}
-	prepared, err := l.PrepareOther(ctx, v, l.Config.Wishes())
-	if err == nil {
-		v.Prepared = prepared
+func (l *Program) Prepare(ctx context.Context, v *View) (err error) {
+	if v.Prepared == nil {
+		v.Prepared, err = l.PrepareAt(ctx, v.Stopped, l.Config.Get().Strategies)
 	}
 	return err
 }
 
-// PrepareOther has a set of strategies learn of the program's images.
-func (l *Program) PrepareOther(ctx context.Context, v *View, want StrategyConfig) (*engine.Prepared, error) {
+// PrepareAt has a set of strategies learn of the program's images at a stop.
+func (l *Program) PrepareAt(ctx context.Context, at *stop.Stopped, want StrategyConfig) (*engine.Prepared, error) {
 	o, err := l.Open(want)
 	if err != nil {
 		return nil, err
 	}
-	return v.Prepare(ctx, o.Engine)
+	return at.Prepare(ctx, o.Engine)
 }

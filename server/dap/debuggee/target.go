@@ -27,12 +27,12 @@ type Target interface {
 	EndStep() error
 }
 
-// Shared is a target that other clients look at too: Wrote says that this one may
+// Shared is a target that other clients see too: Wrote tells it that this one may
 // have changed the program's memory.
 type Shared interface{ Wrote() }
 
-// Lender is a target whose Delve can be lent a frame that it does not know, for
-// requests about it: one in this process.
-type Lender interface {
+// Inserter is a target into whose stack a frame can be inserted that Delve does not know,
+// for requests about it: one in this process.
+type Inserter interface {
 	InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error)
 }

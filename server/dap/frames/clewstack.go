@@ -3,8 +3,6 @@ package frames
 import (
 	"context"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -12,13 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// StackResponse is the answer to clew/stack and clew/reunwind.
-type StackResponse struct {
-	dap.Response
-	Body StackBody `json:"body"`
-}
-
-// StackBody is the answer to clew/stack: a stack in the form of `clew stack
+// StackBody is the answer to clew/stack and clew/reunwind: a stack in the form of `clew stack
 // --format json`, with the memory that its frames can lie on.
 type StackBody struct {
 	stackjson.Stack
@@ -34,16 +26,15 @@ type segment struct {
 }
 
 // OnClewStack answers clew/stack: the frames of a stack with the evidence for
-// each, in the form of `clew stack --format json`. Startframe and levels count
-// frames, of which labels are none; without levels the stack is given whole.
-func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) {
+// each, in the form of `clew stack --format json`. startFrame and levels count
+// frames, not labels; without levels the answer is the whole stack.
+func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if err := m.Decode("arguments", &want); err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
+		return wire.ArgumentError(err)
 	}
-	if !s.wire.Settle(ctx, m) {
-		return
+	if err := s.wire.Settle(ctx, m); err != nil {
+		return err
 	}
 	var answer StackBody
 	err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) error {
@@ -59,11 +50,10 @@ func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) {
 		answer = PartOf(v.Arch(), &a.found.Thread, &a.stack, start, end)
 		return nil
 	})
-	if err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
+	if err == nil {
+		s.wire.Client.Respond(m, answer)
 	}
-	s.wire.Client.Respond(m, &StackResponse{Body: answer})
+	return err
 }
 
 // PartOf is part of a thread's stack in JSON; frames keep their indices.

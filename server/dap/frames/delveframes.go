@@ -13,7 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// delveFrame is a frame as Delve's session gives it: its ID is a handle of that
+// delveFrame is a frame as Delve's session shows it: its ID is a handle of that
 // session, valid until the next stop, and the way to its variables.
 type delveFrame struct {
 	raw json.RawMessage
@@ -21,7 +21,7 @@ type delveFrame struct {
 	pc  uint64
 }
 
-// isNamed says whether the frame has that name.
+// isNamed reports whether the frame has that name.
 func (f *delveFrame) isNamed(name string) bool {
 	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
 		return false
@@ -125,7 +125,7 @@ func stackBody(frames []json.RawMessage, total int) []byte {
 	return append(strconv.AppendInt(out, int64(total), 10), '}')
 }
 
-// fetch has Delve give the frames that rows need and that were not given yet.
+// fetch asks Delve for the frames that rows need and that it has not sent yet.
 func (s *Stacks) fetch(ctx context.Context, v *view, a *assembled, thread int64, rows []row) error {
 	low, high := -1, -1
 	for i := range rows {

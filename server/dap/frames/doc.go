@@ -7,7 +7,7 @@
 //   - clewstack.go: a stack with the evidence for each frame
 //   - ids.go: IDs of frames and variables; those of another stop are refused
 //   - scopes.go: what a frame holds
-//   - lend.go: Delve answers about a frame that only clew knows
+//   - insert.go: Delve answers about a frame that only clew knows
 //   - threads.go, stopped.go: threads without a goroutine
 //   - notes.go: defects that are shown once
 package frames

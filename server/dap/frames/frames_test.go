@@ -109,19 +109,20 @@ func TestWordsOfNativeFrames(t *testing.T) {
 	const delves = `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":9,"column":0,"instructionPointerReference":"0x42"}`
 	for _, c := range []struct {
 		is, function, file string
-		line               int
+		line, column       int
 		style              names.Style
 		want               string
 	}{
-		{"Go's", "pick<int>(int)", "/src/t.cc", 12, names.StyleFull, delves},
-		{"nameless", "", "", 0, names.StyleFull, delves},
-		{"the same", "pick", "/src/t.cc", 9, names.StyleFull, delves},
-		{"short", "int pick<int>(int)", "/src/t.cc", 9, names.StyleShort, delves},
-		{"another name", "pick<int>(int)", "/src/t.cc", 9, names.StyleFull, strings.Replace(delves, `"pick"`, `"pick\u003cint\u003e(int)"`, 1)},
-		{"another line", "pick", "/src/t.cc", 12, names.StyleFull, `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":12,"column":0,"instructionPointerReference":"0x42"}`},
-		{"another file", "ns::pick()", "/src/u.h", 9, names.StyleFull, `{"id":1003,"name":"ns::pick()","source":{"name":"u.h","path":"/src/u.h"},"line":9,"column":0,"instructionPointerReference":"0x42"}`},
+		{"Go's", "pick<int>(int)", "/src/t.cc", 12, 0, names.StyleFull, delves},
+		{"nameless", "", "", 0, 0, names.StyleFull, delves},
+		{"the same", "pick", "/src/t.cc", 9, 0, names.StyleFull, delves},
+		{"short", "int pick<int>(int)", "/src/t.cc", 9, 0, names.StyleShort, delves},
+		{"another name", "pick<int>(int)", "/src/t.cc", 9, 0, names.StyleFull, strings.Replace(delves, `"pick"`, `"pick\u003cint\u003e(int)"`, 1)},
+		{"a column", "pick", "/src/t.cc", 9, 3, names.StyleFull, strings.Replace(delves, `"column":0`, `"column":3`, 1)},
+		{"another line", "pick", "/src/t.cc", 12, 4, names.StyleFull, `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":12,"column":4,"instructionPointerReference":"0x42"}`},
+		{"another file", "ns::pick()", "/src/u.h", 9, 0, names.StyleFull, `{"id":1003,"name":"ns::pick()","source":{"name":"u.h","path":"/src/u.h"},"line":9,"column":0,"instructionPointerReference":"0x42"}`},
 	} {
-		f := unwind.Frame{PC: unwind.Code(0x42, unwind.KindInstruction), Trust: unwind.TrustCFI, Function: c.function, File: c.file, Line: c.line}
+		f := unwind.Frame{PC: unwind.Code(0x42, unwind.KindInstruction), Trust: unwind.TrustCFI, Function: c.function, File: c.file, Line: c.line, Column: c.column}
 		got, err := s.inWords(delveFrame{raw: []byte(delves), id: 1003, pc: 0x42}, &f, c.is == "Go's", c.style, "")
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v\nwant %s", c.is, got, err, c.want)

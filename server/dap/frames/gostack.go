@@ -80,7 +80,7 @@ func (s *Stacks) answerGoStack(ctx context.Context, v *view, want Page, answer *
 	}
 	body, ok := withTotal(raw, g.total(depth))
 	if ok {
-		s.ids.know(v.At.Epoch, frames, &g.assembled, start)
+		s.ids.remember(v.At.Epoch, frames, &g.assembled, start)
 		answer.Set("body", body)
 	}
 	return ok, nil

@@ -28,7 +28,7 @@ type Ref struct {
 // Thread is the thread of control that the frame is of.
 func (r Ref) Thread() *unwind.Thread { return &r.stack.found.Thread.Thread }
 
-// IDs are those that the client was given at the present stop.
+// IDs are those that the client knows at the present stop.
 type IDs struct {
 	mu    sync.Mutex
 	epoch uint64
@@ -38,14 +38,14 @@ type IDs struct {
 }
 
 // Held is what a variable reference of clew's stands for: variables, or those that
-// Delve has by a reference of its own, of a frame that was lent to it.
+// Delve has by a reference of its own, of a frame that was inserted into its stack.
 type Held struct {
 	Vars  []dap.Variable
 	Delve int64
 	Frame Ref
 }
 
-// StaleError says that an ID is of an earlier stop, or was never given.
+// StaleError says that an ID is of an earlier stop, or unknown.
 type StaleError struct {
 	What string
 	ID   int64
@@ -65,7 +65,7 @@ func (f *IDs) turn(epoch uint64) {
 	}
 }
 
-func ownID(epoch uint64, number int) int {
+func clewID(epoch uint64, number int) int {
 	return debuggee.FirstID + int(epoch%maxEpoch)<<numberBits + number
 }
 
@@ -78,7 +78,7 @@ func (f *IDs) mint(epoch uint64, ref Ref) (int, error) {
 		return 0, errTooMany
 	}
 	f.clew = append(f.clew, ref)
-	return ownID(epoch, len(f.clew)-1), nil
+	return clewID(epoch, len(f.clew)-1), nil
 }
 
 // MintVars makes a reference for variables, 0 for none.
@@ -86,16 +86,16 @@ func (f *IDs) MintVars(epoch uint64, vars Held) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
-	// Number 0 is not used: it stands for "nothing" when the epoch is.
+	// Number 0 is not used: in epoch 0 it would be the ID 0, which means none.
 	if len(vars.Vars) == 0 && vars.Delve == 0 || len(f.vars)+1 == maxNumber {
 		return 0
 	}
 	f.vars = append(f.vars, vars)
-	return ownID(epoch, len(f.vars))
+	return clewID(epoch, len(f.vars))
 }
 
 // knows remembers which frame an ID of Delve's stands for.
-func (f *IDs) knows(epoch uint64, id int64, ref Ref) {
+func (f *IDs) rememberOne(epoch uint64, id int64, ref Ref) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)
@@ -106,7 +106,7 @@ func (f *IDs) knows(epoch uint64, id int64, ref Ref) {
 }
 
 // know remembers which frames the IDs of a page of Delve's stand for.
-func (f *IDs) know(epoch uint64, page []delveFrame, stack *assembled, start int) {
+func (f *IDs) remember(epoch uint64, page []delveFrame, stack *assembled, start int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn(epoch)

@@ -1,23 +1,23 @@
 package frames
 
 import (
-	"strconv"
+	"fmt"
 	"testing"
 )
 
-// TestNotes: a note is new once, and a session has so many.
+// TestNotes: a note is shown once, and a session has a bounded number of them.
 func TestNotes(t *testing.T) {
-	var s notes
-	if !s.first("a") || s.first("a") || !s.first("b") {
-		t.Error("a note is new the first time")
+	var shown []string
+	n := notes{console: func(text string) { shown = append(shown, text) }}
+	n.show([]string{"a", "b", "a"})
+	n.show([]string{"b"})
+	if fmt.Sprint(shown) != "[clew: a clew: b]" {
+		t.Errorf("%q", shown)
 	}
-	n := 2
 	for i := range 2 * maxNotes {
-		if s.first(strconv.Itoa(i)) {
-			n++
-		}
+		n.show([]string{fmt.Sprint(i)})
 	}
-	if n != maxNotes {
-		t.Errorf("%d notes are shown, want %d", n, maxNotes)
+	if len(shown) != maxNotes {
+		t.Errorf("%d notes were shown", len(shown))
 	}
 }

@@ -2,8 +2,9 @@ package frames
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stop"
@@ -18,19 +19,19 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	if _, stopped := s.program.State.At(); !stopped || !s.wire.Up.Idle() {
 		return func() {}
 	}
-	var walked delveWalk
+	walk := newDelveWalk()
 	known := false
 	frames := s.framesOf(want)
 	if err := s.atStop(ctx, request, func(_ context.Context, v *view) error {
-		walked.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
+		walk.begin(v.Target.PrefetchStack(want.ThreadID, min(frames, stop.FirstClaims)))
 		known = v.has(want.ThreadID, frames)
 		return nil
 	}); err != nil {
 		s.wire.Log("prefetch: %v", err)
-		return walked.end // also if it has not begun yet
+		return walk.end // also if it has not begun yet
 	}
 	if known {
-		return walked.end
+		return walk.end
 	}
 	found := make(chan struct{})
 	go func() {
@@ -39,36 +40,35 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	}()
 	return func() {
 		<-found
-		walked.end()
+		walk.end()
 	}
 }
 
 // PrefetchStopped begins with the stack that the client will ask for.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
-	var body struct {
-		ThreadID int64 `json:"threadId"`
-	}
-	if stopped.Decode("body", &body) == nil && body.ThreadID > 0 && s.program.Target() != nil {
-		go s.find(s.wire.Context(), 0, Page{ThreadID: body.ThreadID, Levels: 1})
+	var body dap.StoppedEventBody
+	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
+		go s.find(s.wire.Context(), 0, Page{ThreadID: int64(body.ThreadId), Levels: 1})
 	}
 }
 
 // delveWalk is a stack that Delve has walked before it is asked for it. Work that
 // was given up may begin it after its end.
 type delveWalk struct {
-	mu      sync.Mutex
-	release func()
-	over    bool
+	over  context.Context
+	stop  func()
+	walks chan chan struct{} // gets what is closed when Delve has forgotten the stack
+}
+
+func newDelveWalk() *delveWalk {
+	over, stop := context.WithCancel(context.Background())
+	return &delveWalk{over, stop, make(chan chan struct{}, 1)}
 }
 
 func (w *delveWalk) begin(release func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.over {
-		release()
-	} else {
-		w.release = release
-	}
+	forgotten := make(chan struct{})
+	context.AfterFunc(w.over, func() { defer close(forgotten); release() })
+	w.walks <- forgotten
 }
 
 // releasePatience bounds the wait for Delve's lock, which is free while the
@@ -76,29 +76,25 @@ func (w *delveWalk) begin(release func()) {
 const releasePatience = 2 * time.Second
 
 func (w *delveWalk) end() {
-	w.mu.Lock()
-	release := w.release
-	w.over, w.release = true, nil
-	w.mu.Unlock()
-	if release == nil {
-		return
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); release() }()
+	w.stop()
 	select {
-	case <-done:
-	case <-time.After(releasePatience):
+	case forgotten := <-w.walks:
+		select {
+		case <-forgotten:
+		case <-time.After(releasePatience):
+		}
+	default:
 	}
 }
 
-// has says that so many frames of a thread were found at this stop already.
+// has reports whether so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
 	th, ok := v.Resolved(thread)
 	return ok && v.Found(stop.KeyOf(&th), v.Prepared, frames)
 }
 
 // find finds the stack of a thread before the client asks for it. Every stop does
-// so for the thread that has stopped, while the client still reads of it.
+// so for the thread that has stopped, while the client reads the event.
 func (s *Stacks) find(ctx context.Context, request int64, want Page) {
 	err := s.atStop(ctx, request, func(ctx context.Context, v *view) error {
 		th, _, known, err := v.Resolve(want.ThreadID)

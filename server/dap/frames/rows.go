@@ -40,14 +40,13 @@ func (a *assembled) rows(annotate debuggee.Annotate) []row {
 	return out
 }
 
-// cutOff says that the stack ends before its outermost frame, and not because
-// the client wanted no more.
+// cutOff reports whether the stack ends before its outermost frame, for another reason
+// than the number of frames that the client wanted.
 func (a *assembled) cutOff() bool {
 	return a.stack.Stop == unwind.Truncated && !a.stack.DepthLimited
 }
 
-// weaknessOf orders the evidence that frames rest on, 0 for what is as good as
-// certain.
+// weaknessOf orders evidence, 0 for what is as good as certain.
 func weaknessOf(t unwind.Trust) int {
 	switch t {
 	case unwind.TrustContext, unwind.TrustCFI:
@@ -58,7 +57,7 @@ func weaknessOf(t unwind.Trust) int {
 	return 2
 }
 
-// evidence says what a frame rests on.
+// evidence names the evidence for a frame.
 func evidence(f *unwind.Frame) string {
 	switch weaknessOf(f.Trust) {
 	case 0:
@@ -70,47 +69,48 @@ func evidence(f *unwind.Frame) string {
 }
 
 // frame writes a row as JSON. A frame that Delve knows is Delve's, in clew's words.
-func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Shown) (json.RawMessage, error) {
+func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Settings) (json.RawMessage, error) {
 	if r.label != "" {
-		id := a.labels[r.frame]
-		if id == 0 {
-			var err error
-			if id, err = s.ids.mint(v.At.Epoch, Ref{stack: a, frame: -1}); err != nil {
-				return nil, err
-			}
-			a.labels[r.frame] = id
+		id, err := s.idOf(v, a.labels[r.frame], Ref{a, -1})
+		if err != nil {
+			return nil, err
 		}
+		a.labels[r.frame] = id
 		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
 	}
-	f := &a.stack.Frames[r.frame]
-	remark := a.remark(r.frame, shown.Annotate)
+	f, remark := &a.stack.Frames[r.frame], a.remark(r.frame, shown.Annotate)
 	if f.DelveFrame >= 0 {
 		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			s.ids.knows(v.At.Epoch, known.id, Ref{a, r.frame})
+			s.ids.rememberOne(v.At.Epoch, known.id, Ref{a, r.frame})
 			return s.inWords(known, f, v.IsGo(f), shown.Names, remark)
 		}
 	}
-	described := s.describe(f, shown.Names)
-	id := a.ids[r.frame]
-	if id == 0 {
-		var err error
-		if id, err = s.ids.mint(v.At.Epoch, Ref{a, r.frame}); err != nil {
-			return nil, err
-		}
-		a.ids[r.frame] = id
+	id, err := s.idOf(v, a.ids[r.frame], Ref{a, r.frame})
+	if err != nil {
+		return nil, err
 	}
+	a.ids[r.frame] = id
+	described := s.describe(f, shown.Names)
 	described.Id = id
 	described.Name += remark
 	return json.Marshal(described)
+}
+
+// idOf returns the ID that a row has, or a new one where that is 0.
+func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
+	if id != 0 {
+		return id, nil
+	}
+	return s.ids.mint(v.At.Epoch, ref)
 }
 
 // describe returns a frame's name, place and address.
 func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
 	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
-		out.Source, out.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
+		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
 	}
-	if weaknessOf(f.Trust) > 1 || strings.HasPrefix(f.Function, "runtime.") {
+	if weaknessOf(f.Trust) > 1 || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
 		out.PresentationHint = "subtle"
 	}
 	return out
@@ -139,7 +139,8 @@ func shortName(function string) string {
 	return function
 }
 
-// remark is what a frame's name says of its evidence, where names do.
+// remark is the text on its evidence that a frame's name ends with, where the session
+// wants that in names.
 func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	if annotate != debuggee.AnnotateNames {
 		return ""
@@ -186,7 +187,7 @@ func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style nam
 // agrees reports whether Delve has a frame's name and place as clew has them.
 func (f *delveFrame) agrees(described *dap.StackFrame) bool {
 	var shown dap.StackFrame
-	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line {
+	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line || shown.Column != described.Column {
 		return false
 	}
 	path := func(s *dap.Source) string {

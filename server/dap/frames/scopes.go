@@ -4,24 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// scopesResponse is [dap.ScopesResponse] with scopes of Delve's, whose bytes stay, too.
-type scopesResponse struct {
-	dap.Response
-	Body scopesBody `json:"body"`
-}
-
+// scopesBody is [dap.ScopesResponseBody] with scopes of Delve's, whose bytes stay, too.
 type scopesBody struct {
 	Scopes []json.RawMessage `json:"scopes"`
 }
@@ -29,50 +24,48 @@ type scopesBody struct {
 // Scopes handles the requests for what a frame holds.
 type Scopes struct {
 	session
-	lender *Lender
+	inserter *Inserter
 }
 
 // OnScopes adds a scope that says how the frame was found. A frame that only
 // clew knows has that, its registers, and its variables where DWARF describes them.
-func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) {
-	at, ref, known, ok := c.lender.FrameOf(m, wire.ScopesFailed, "Unable to list locals")
+func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
+	at, ref, known, err := c.inserter.FrameOf(m)
 	switch {
-	case !ok:
+	case err != nil:
+		return err
 	case !known:
 		c.wire.Up.Forward(m, nil)
 	case ref.frame < 0:
-		c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: []dap.Scope{}}})
-	case ref.isOwn():
-		c.scopesOfOwn(ctx, m, at, ref)
+		c.respond(m, []json.RawMessage{}, nil)
+	case ref.isClews():
+		c.scopesOfClew(ctx, m, at, ref)
 	default:
 		c.scopesOfDelve(ctx, m, at, ref)
 	}
+	return nil
 }
 
-// scopesOfOwn asks Delve for the variables of a frame that is lent to it.
-func (c *Scopes) scopesOfOwn(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
+// respond answers with scopes of Delve's and of clew's.
+func (c *Scopes) respond(m *dapwire.Message, delves []json.RawMessage, own []dap.Scope) {
+	c.wire.Client.Respond(m, scopesBody{append(delves, rawOf(own)...)})
+}
+
+// scopesOfClew asks Delve for the variables of a frame that is inserted into its stack.
+func (c *Scopes) scopesOfClew(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
 	var body scopesBody
-	answer, err := c.lender.InFrame(ctx, m, ref, true)
+	answer, err := c.inserter.InFrame(ctx, m, ref, true)
 	if err == nil && answer.Success {
-		c.lender.MapReferences(answer, at, ref, "scopes")
+		c.inserter.MapReferences(answer, at, ref, "scopes")
 		err = answer.Decode("body", &body)
 	}
 	if err != nil {
 		c.wire.Log("scopes: %v", err)
 	}
-	var out scopesResponse
-	for _, raw := range body.Scopes {
+	c.respond(m, slices.DeleteFunc(body.Scopes, func(raw json.RawMessage) bool {
 		var s dap.Scope
-		if json.Unmarshal(raw, &s) == nil && s.Name != registersScope { // ours has no more, and says so
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-		}
-	}
-	for _, s := range c.ownScopes(ctx, m, at, ref) {
-		if raw, err := json.Marshal(s); err == nil {
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-		}
-	}
-	c.wire.Client.Respond(m, &out)
+		return json.Unmarshal(raw, &s) != nil || s.Name == registersScope // clew has a scope of that name
+	}), c.clewScopes(ctx, m, at, ref))
 }
 
 // registersScope is also Delve's name for it, with showRegisters.
@@ -83,29 +76,22 @@ const registersScope = "Registers"
 func (c *Scopes) scopesOfDelve(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) {
 	answer, err := c.wire.Up.Ask(ctx, m)
 	if err != nil {
-		return
+		return // both connections end
 	}
-	if !answer.Success {
-		if _, stopped := c.program.State.At(); stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText) {
-			c.wire.Client.Respond(m, &dap.ScopesResponse{Body: dap.ScopesResponseBody{Scopes: c.ownScopes(ctx, m, at, ref)}})
-			return
-		}
+	var body scopesBody
+	_, stopped := c.program.State.At()
+	switch {
+	case answer.Success && answer.Decode("body", &body) == nil:
+		c.respond(m, body.Scopes, []dap.Scope{c.unwindScope(at, ref)})
+	case !answer.Success && stopped && !strings.Contains(string(answer.Bytes()), internals.RunningText):
+		c.respond(m, nil, c.clewScopes(ctx, m, at, ref))
+	default:
 		c.wire.Client.Send(answer)
-		return
 	}
-	var out scopesResponse
-	if answer.Decode("body", &out.Body) == nil {
-		if raw, err := json.Marshal(c.unwindScope(at, ref)); err == nil {
-			out.Body.Scopes = append(out.Body.Scopes, raw)
-			c.wire.Client.Respond(m, &out)
-			return
-		}
-	}
-	c.wire.Client.Send(answer)
 }
 
-// ownScopes are the scopes of a frame that Delve has no scopes for.
-func (c *Scopes) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) []dap.Scope {
+// clewScopes are the scopes of a frame that Delve has no scopes for.
+func (c *Scopes) clewScopes(ctx context.Context, m *dapwire.Message, at stop.Moment, ref Ref) []dap.Scope {
 	var out []dap.Scope
 	if vars := c.registers(ctx, m, ref); len(vars) > 0 {
 		out = append(out, dap.Scope{Name: registersScope, PresentationHint: "registers", VariablesReference: c.ids.MintVars(at.Epoch, Held{Vars: vars})})
@@ -113,11 +99,11 @@ func (c *Scopes) ownScopes(ctx context.Context, m *dapwire.Message, at stop.Mome
 	return append(out, c.unwindScope(at, ref))
 }
 
-// registers gives a frame's registers.
+// registers returns a frame's registers.
 func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
 	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
-		_, all, err := c.lender.recovered(ctx, v, ref)
+		_, all, err := c.inserter.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
 		}
@@ -159,7 +145,10 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 		add("image", f.Image)
 		add("offset", fmt.Sprintf("%#x", f.Offset))
 	}
-	if f.Inlined {
+	switch {
+	case f.TailCall:
+		add("tail call", "true")
+	case f.Inlined:
 		add("inlined", "true")
 	}
 	for _, n := range f.Notes {

@@ -5,59 +5,56 @@ import (
 	"encoding/json"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
 // OnStackTrace answers with the assembled stack. Delve is asked first: that it
 // answers means that the program stands still, its frames bring their IDs, and
 // its answer goes out where clew has none.
-func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) {
+func (s *Stacks) OnStackTrace(ctx context.Context, m *dapwire.Message) error {
 	var want Page
 	if m.Decode("arguments", &want) != nil {
 		s.wire.Up.Forward(m, nil)
-		return
+		return nil
 	}
 	if want.ThreadID >= debuggee.FirstID {
-		s.stackOfThread(ctx, m, want)
-		return
+		return s.stackOfThread(ctx, m, want)
 	}
 	done := s.prefetch(ctx, m.Seq, want)
 	defer done()
 	answer, from, err := s.askStack(ctx, m, want)
-	if err != nil {
-		return // both connections end
+	switch {
+	case err != nil:
+		return nil // both connections end
+	case !answer.Success && s.lists(ctx, m):
+		return s.stackOfThread(ctx, m, want)
+	case answer.Success:
+		s.improve(ctx, m, want, answer, from)
 	}
-	if !answer.Success {
-		if s.lists(ctx, m) {
-			s.stackOfThread(ctx, m, want)
-			return
-		}
-		s.wire.Client.Send(answer)
-		return
-	}
-	var body []byte
-	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+	s.wire.Client.Send(answer)
+	return nil
+}
+
+// improve makes Delve's answer one with the assembled stack; from is the index of its
+// first frame. It stays as it is where clew has no stack, or the same.
+func (s *Stacks) improve(ctx context.Context, m *dapwire.Message, want Page, answer *dapwire.Message, from int) {
+	var body []byte // work that is given up may set it later
+	err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
 		if done, err := s.answerGoStack(ctx, v, want, answer); done || err != nil {
 			return err
 		}
 		v.take(want.ThreadID, from, answer)
 		body, err = s.stackPage(ctx, v, want)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		s.wire.Log("stackTrace: %v", err)
-		s.wire.Client.Send(answer)
-		return
+	} else if body != nil {
+		answer.Set("body", body)
 	}
-	if body == nil { // Delve's own, confirmed
-		s.wire.Client.Send(answer)
-		return
-	}
-	answer.Set("body", body)
-	s.wire.Client.Send(answer)
 }
 
-// lists says that goroutines are listed that Delve does not know: see onThreads.
+// lists reports whether goroutines are listed that Delve does not know: see OnThreads.
 func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool) {
 	err := s.atStop(ctx, m.Seq, func(_ context.Context, v *view) error {
 		inLibrary = v.Target.InLibrary()
@@ -67,28 +64,26 @@ func (s *Stacks) lists(ctx context.Context, m *dapwire.Message) (inLibrary bool)
 }
 
 // stackOfThread answers for a thread without a goroutine, of which Delve knows
-// nothing. It is asked for the stack of the current thread all the same: the
-// answer says whether the program stands still.
-func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) {
+// nothing. Delve is asked for the stack of the current thread all the same, which it
+// refuses while the program runs.
+func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Page) error {
 	answer, err := s.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: -1, Levels: 1}))
 	if err != nil {
-		return
+		return nil // both connections end
 	}
 	answer.SetRequestSeq(m.Seq)
-	if !answer.Success {
-		s.wire.Client.Send(answer)
-		return
+	if answer.Success {
+		var body []byte
+		if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
+			body, err = s.stackPage(ctx, v, want)
+			return err
+		}); err != nil {
+			return err
+		}
+		answer.Set("body", body)
 	}
-	var body []byte
-	if err := s.atStop(ctx, m.Seq, func(ctx context.Context, v *view) (err error) {
-		body, err = s.stackPage(ctx, v, want)
-		return err
-	}); err != nil {
-		s.wire.Client.Refuse(m, wire.StackTraceFailed, "Unable to produce stack trace", err.Error())
-		return
-	}
-	answer.Set("body", body)
 	s.wire.Client.Send(answer)
+	return nil
 }
 
 // stackPage returns the rows that a request asks for, as the body of a response.

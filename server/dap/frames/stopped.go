@@ -34,7 +34,7 @@ func (ts *Threads) NameStopped(m *dapwire.Message) {
 	m.Set("body", body.Bytes())
 }
 
-// selectedPatience bounds the look at the current thread: events wait for it. A
+// selectedPatience bounds the search for the current thread: events wait for it. A
 // client that lets the program run again before it knew of the stop can make it
 // wait.
 const selectedPatience = 2 * time.Second
@@ -66,7 +66,7 @@ func (ts *Threads) selected() (delve.Selection, bool) {
 	}
 }
 
-// NameContinued gives back the thread for which Delve was told 0.
+// NameContinued names the thread for which Delve was told 0.
 func (ts *Threads) NameContinued(m *dapwire.Message) {
 	id := ts.alias.ID.Load()
 	raw, _ := m.Get("body")

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -16,12 +16,9 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// threadsResponse is [dap.ThreadsResponse] with Delve's threads, whose bytes stay.
-type threadsResponse struct {
-	dap.Response
-	Body struct {
-		Threads []json.RawMessage `json:"threads"`
-	} `json:"body"`
+// threadsBody is [dap.ThreadsResponseBody] with Delve's threads, whose bytes stay.
+type threadsBody struct {
+	Threads []json.RawMessage `json:"threads"`
 }
 
 // Threads handles what is about threads.
@@ -34,42 +31,45 @@ type Threads struct {
 // none: those that C made. Threads of Go's runtime are not listed, but for one
 // that a stop has named. Where Go came with a library, Delve may know no goroutine
 // at all: then they are listed here too.
-func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) {
+func (ts *Threads) OnThreads(ctx context.Context, m *dapwire.Message) error {
 	answer, err := ts.wire.Up.Ask(ctx, m)
 	if err != nil {
-		return
+		return nil // both connections end
 	}
-	var out threadsResponse
-	body := &out.Body
-	if !answer.Success || answer.Decode("body", body) != nil {
+	var body threadsBody
+	if !answer.Success || answer.Decode("body", &body) != nil {
 		ts.wire.Client.Send(answer)
-		return
+		return nil
 	}
-	none := dummy(body.Threads)
+	none := noGoroutines(body.Threads)
 	var added []dap.Thread
 	err = ts.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) (err error) {
 		added, err = listing{v, ts.program.Config.Get().Names}.unlisted(none, ts.alias.Stopped.Load())
 		return err
 	})
+	if err != nil && !none {
+		ts.wire.Log("threads: %v", err)
+	}
 	if err != nil || len(added) == 0 {
-		if err != nil && !none {
-			ts.wire.Log("threads: %v", err)
-		}
 		ts.wire.Client.Send(answer)
-		return
+		return nil
 	}
 	if none {
 		body.Threads = nil
 	}
-	for _, t := range added {
-		raw, err := json.Marshal(t)
-		if err != nil {
-			ts.wire.Client.Send(answer)
-			return
+	body.Threads = slices.Concat(body.Threads, rawOf(added))
+	ts.wire.Client.Respond(m, body)
+	return nil
+}
+
+// rawOf encodes values of go-dap's types, of which none fails.
+func rawOf[T any](list []T) (out []json.RawMessage) {
+	for _, v := range list {
+		if raw, err := json.Marshal(v); err == nil {
+			out = append(out, raw)
 		}
-		body.Threads = append(body.Threads, raw)
 	}
-	ts.wire.Client.Respond(m, &out)
+	return out
 }
 
 // listing lists the threads of a stop.
@@ -98,7 +98,7 @@ func (v listing) unlisted(none bool, named int64) (out []dap.Thread, err error) 
 		if th.Goroutine != 0 || th.Runtime && named != debuggee.ThreadID(th.ID) {
 			continue
 		}
-		t := dap.Thread{Id: int(debuggee.ThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.standsIn(&th))}
+		t := dap.Thread{Id: int(debuggee.ThreadID(th.ID)), Name: fmt.Sprintf("[Thread %d]%s", th.ID, v.functionOf(&th))}
 		if selected.Thread == th.ID && (selected.Goroutine == 0 || none) {
 			markSelected(&t, selected)
 		}
@@ -124,7 +124,7 @@ func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 		return nil // there is no runtime yet
 	}
 	for _, g := range all {
-		t := dap.Thread{Id: int(g.Goroutine), Name: fmt.Sprintf("[Go %d]%s", g.Goroutine, v.standsIn(&g))}
+		t := dap.Thread{Id: int(g.Goroutine), Name: fmt.Sprintf("[Go %d]%s", g.Goroutine, v.functionOf(&g))}
 		if g.ID != 0 {
 			t.Name += fmt.Sprintf(" (Thread %d)", g.ID)
 		}
@@ -139,9 +139,9 @@ func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 	return out
 }
 
-// standsIn names the function that a thread stands in, after a space; "" if it has
+// functionOf names the function that a thread is in, after a space; "" if it has
 // no program counter.
-func (v listing) standsIn(th *delve.Thread) string {
+func (v listing) functionOf(th *delve.Thread) string {
 	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""
@@ -150,9 +150,9 @@ func (v listing) standsIn(th *delve.Thread) string {
 	return " " + frameName(&f, v.names)
 }
 
-// dummy says that Delve knows of no goroutine, and names one to have any: before
-// the runtime has started, after the program's end, and while it runs.
-func dummy(threads []json.RawMessage) bool {
+// noGoroutines reports whether Delve knows no goroutine. It lists one that does not exist
+// then: before the runtime has started, after the program's end, and while it runs.
+func noGoroutines(threads []json.RawMessage) bool {
 	if len(threads) != 1 {
 		return false
 	}
@@ -161,13 +161,15 @@ func dummy(threads []json.RawMessage) bool {
 }
 
 // OnExceptionInfo refuses what Delve has of goroutines only: their panics and
-// fatal errors. Its own refusal would name a goroutine that there is not.
-func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) {
+// fatal errors. Its own refusal would name a goroutine that does not exist.
+func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) error {
 	tid, ok := debuggee.ThreadOf(debuggee.RequestedThread(m))
-	switch {
-	case !ok:
+	if !ok {
 		ts.wire.Up.Forward(m, nil)
-	case ts.wire.Settle(ctx, m):
-		ts.wire.Client.Refuse(m, wire.ExceptionInfoFailed, "Unable to get exception info", fmt.Sprintf("thread %d runs no goroutine: nothing is known of an exception", tid))
+		return nil
 	}
+	if err := ts.wire.Settle(ctx, m); err != nil {
+		return err
+	}
+	return fmt.Errorf("thread %d runs no goroutine: nothing is known of an exception", tid)
 }

@@ -15,7 +15,7 @@ type view struct {
 }
 
 // assembled is the stack of one thread of control at a stop, with the IDs that the
-// client was given.
+// client knows.
 type assembled struct {
 	found  *stop.Stack
 	stack  unwind.Stack // found's; it has no indices in Delve's stack where Delve does not know the thread

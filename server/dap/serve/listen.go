@@ -21,11 +21,9 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// Dial connects to a client that waits, by an address as in [Listen].
-func Dial(addr string) (net.Conn, error) { return DialContext(context.Background(), addr) }
-
-// DialContext is [Dial], until the context ends.
-func DialContext(ctx context.Context, addr string) (net.Conn, error) {
+// Dial connects to a client that waits, by an address as in [Listen], until the context
+// ends.
+func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
 	if path, ok := strings.CutPrefix(addr, unixPrefix); ok {
 		return d.DialContext(ctx, "unix", path)

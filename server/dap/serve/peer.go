@@ -31,7 +31,7 @@ const sameUserOnly = "connections are only accepted from the same UNIX user for 
 
 // checkPeer refuses a connection from another user where its user can be known:
 // on loopback and on unix sockets. A server that listens on another address
-// takes anybody, as Delve's does, which warns of it.
+// takes every client, as Delve's does, which warns of it.
 func checkPeer(listener net.Addr, conn net.Conn) error {
 	uid, known, err := peerUser(listener, conn)
 	switch {

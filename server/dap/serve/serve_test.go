@@ -110,18 +110,18 @@ func TestListen(t *testing.T) {
 				t.Errorf("a second listener: %v", err)
 			}
 		}
-		conn, err := Dial(at)
+		conn, err := Dial(context.Background(), at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = conn.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := DialContext(ctx, at); err == nil {
+		if _, err := Dial(ctx, at); err == nil {
 			t.Error("a context that has ended does not end dialling")
 		}
 		_ = l.Close()
-		if _, err := Dial(at); err == nil {
+		if _, err := Dial(context.Background(), at); err == nil {
 			t.Errorf("%s still takes clients", at)
 		}
 	}
@@ -167,7 +167,7 @@ func accepted(t *testing.T, addr string) (conn net.Conn, at net.Addr) {
 	if l.Addr().Network() == "tcp" {
 		to = l.Addr().String()
 	}
-	client, err := Dial(to)
+	client, err := Dial(context.Background(), to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestMulti(t *testing.T) {
 	var clients []*bufio.ReadWriter
 	var pids []int
 	for range 2 {
-		conn, err := Dial("unix:" + l.Addr().String())
+		conn, err := Dial(context.Background(), "unix:"+l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -469,7 +469,7 @@ func TestAcceptInterrupted(t *testing.T) {
 	if conn, err := (&Server{Listener: l}).accept(interrupted); conn != nil || err != nil {
 		t.Errorf("%v, %v", conn, err)
 	}
-	if _, err := Dial(l.Addr().String()); err == nil {
+	if _, err := Dial(context.Background(), l.Addr().String()); err == nil {
 		t.Error("it still takes clients")
 	}
 }

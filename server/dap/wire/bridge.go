@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
@@ -35,9 +33,9 @@ type Options struct {
 
 // Handler handles what does not just pass.
 type Handler interface {
-	// Request handles a request of the client's, one after the other. The context ends
-	// with the session, or when the client cancels the request.
-	Request(ctx context.Context, m *dapwire.Message)
+	// Request handles a request of the client's, one after the other; the client is told
+	// of an error. The context ends with the session, or when the client cancels the request.
+	Request(ctx context.Context, m *dapwire.Message) error
 	// Event may change an event of Delve's before the client gets it.
 	Event(m *dapwire.Message)
 	// Cancel ends the work for a request, and returns false if there is none.
@@ -160,7 +158,7 @@ func (b *Bridge) cancel(h Handler, m *dapwire.Message) bool {
 	if !ok || !b.requests.cancel(seq, b.opts.Cancelled) && !h.Cancel(seq) {
 		return false
 	}
-	b.Client.Respond(m, &dap.CancelResponse{})
+	b.Client.Respond(m, nil)
 	return true
 }
 
@@ -182,7 +180,9 @@ func (b *Bridge) handle(h Handler, m *dapwire.Message) {
 		b.Up.Forward(m, nil)
 		return
 	}
-	h.Request(ctx, m)
+	if err := h.Request(ctx, m); err != nil {
+		b.Client.Fail(m, err)
+	}
 }
 
 // Begin makes the context of a request that the client can cancel, until done is called.

@@ -62,7 +62,7 @@ func start(t *testing.T, opts Options) *session {
 }
 
 // Request handles a few commands, and forwards the others.
-func (s *session) Request(ctx context.Context, m *dapwire.Message) {
+func (s *session) Request(ctx context.Context, m *dapwire.Message) error {
 	s.mu.Lock()
 	s.handled = append(s.handled, m.Command)
 	s.mu.Unlock()
@@ -70,20 +70,20 @@ func (s *session) Request(ctx context.Context, m *dapwire.Message) {
 	case "ask":
 		answer, err := s.bridge.Up.Ask(ctx, m)
 		if err != nil {
-			s.bridge.Client.Fail(m, err)
-			return
+			return err
 		}
 		s.bridge.Client.Send(answer)
 	case "clew/work":
 		s.working <- ctx
 		<-ctx.Done()
-		s.bridge.Client.Fail(m, context.Cause(ctx))
+		return context.Cause(ctx)
 	case "become clew":
 		s.bridge.PassAll()
 		s.bridge.Up.Forward(m, nil)
 	default:
 		s.bridge.Up.Forward(m, func(answer *dapwire.Message) { answer.Set("rewritten", []byte("true")) })
 	}
+	return nil
 }
 
 // Event marks an event.

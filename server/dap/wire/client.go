@@ -12,14 +12,6 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
-// Numbers of errors: Delve's for a malformed message (service/dap/error_ids.go), and two
-// of clew's own.
-const (
-	Malformed = 8888
-	Lost      = 2102 // Delve is gone
-	Failed    = 2103 // a request of clew's own
-)
-
 // Client is the connection to the editor: it numbers what is sent.
 type Client struct {
 	log       func(format string, args ...any)
@@ -84,9 +76,9 @@ func (c *Client) waiting() (out []*dapwire.Message) {
 	return out
 }
 
-// Respond answers a request.
-func (c *Client) Respond(request *dapwire.Message, answer dap.ResponseMessage) {
-	m, err := dapwire.NewResponse(request, answer)
+// Respond answers a request; the body may be nil.
+func (c *Client) Respond(request *dapwire.Message, body any) {
+	m, err := dapwire.NewResponse(request, body)
 	c.sendNew(m, err)
 }
 
@@ -96,16 +88,17 @@ func (c *Client) Refuse(request *dapwire.Message, id int, message, details strin
 	c.sendNew(m, err)
 }
 
-// Fail answers a request of clew's own that has failed.
+// Fail answers a request that has failed.
 func (c *Client) Fail(m *dapwire.Message, err error) {
-	if errors.Is(err, c.cancelled) {
-		c.Refuse(m, Failed, "cancelled", "as the client has asked") // the protocol's word
-		return
+	f, details, own := failureOf(m.Command), err.Error(), new(Refusal)
+	switch {
+	case errors.Is(err, c.cancelled):
+		f, details = failure{Failed, "cancelled"}, "as the client has asked" // the protocol's word
+	case errors.As(err, &own):
+		f = failure{own.ID, own.Message}
 	}
-	c.Refuse(m, Failed, unable(m), err.Error())
+	c.Refuse(m, f.id, f.message, details)
 }
-
-func unable(m *dapwire.Message) string { return "Unable to process `" + m.Command + "`" }
 
 // Event sends an event of clew's own.
 func (c *Client) Event(e dap.EventMessage) {

@@ -46,17 +46,7 @@ func newLink(w io.Writer, toClient func(*dapwire.Message)) *Link {
 // before the client gets it. A request that is too long is answered with an error; that
 // the connection is gone is noticed where it is read.
 func (l *Link) Forward(m *dapwire.Message, rewrite func(*dapwire.Message)) {
-	err := l.request(m, &pending{seq: m.Seq, rewrite: rewrite})
-	var long *LongRequestError
-	if !errors.As(err, &long) {
-		return
-	}
-	if answer, err := refuseLong(m, long); err == nil {
-		if rewrite != nil {
-			rewrite(answer)
-		}
-		l.toClient(answer)
-	}
+	_ = l.request(m, &pending{seq: m.Seq, rewrite: rewrite})
 }
 
 // Ask sends a request whose answer the client does not see, and waits for it.
@@ -64,10 +54,6 @@ func (l *Link) Forward(m *dapwire.Message, rewrite func(*dapwire.Message)) {
 func (l *Link) Ask(ctx context.Context, m *dapwire.Message) (*dapwire.Message, error) {
 	p := &pending{seq: m.Seq, answer: make(chan *dapwire.Message, 1)}
 	if err := l.request(m, p); err != nil {
-		var long *LongRequestError
-		if errors.As(err, &long) {
-			return refuseLong(m, long)
-		}
 		return nil, err
 	}
 	select {
@@ -94,11 +80,31 @@ func (l *Link) Inject(ctx context.Context, request dap.RequestMessage) (*dapwire
 	return l.Ask(ctx, m)
 }
 
-func (l *Link) request(m *dapwire.Message, p *pending) (err error) {
+// request sends a request. One that is too long is answered at once.
+func (l *Link) request(m *dapwire.Message, p *pending) error {
+	seq, err := l.send(m, p)
+	var long *LongRequestError
+	if errors.As(err, &long) {
+		var refusal *dapwire.Message
+		if refusal, err = refuseLong(&dapwire.Message{Seq: seq, Command: m.Command}, long); err == nil {
+			if refusal = l.answered(refusal); refusal != nil {
+				l.toClient(refusal)
+			}
+			return nil
+		}
+	}
+	if err != nil {
+		l.take(seq)
+	}
+	return err
+}
+
+// send sends a request, by the number that it returns.
+func (l *Link) send(m *dapwire.Message, p *pending) (seq int64, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	seq := m.Seq
+	seq = m.Seq
 	if p.answer != nil && m.Seq == 0 || m.Seq >= firstInjected {
 		seq = l.next
 		l.next++
@@ -114,10 +120,7 @@ func (l *Link) request(m *dapwire.Message, p *pending) (err error) {
 		err = dapwire.Write(l.w, content)
 	}
 	m.Seq = p.seq
-	if err != nil {
-		l.take(seq)
-	}
-	return err
+	return seq, err
 }
 
 // write sends what needs no answer.
@@ -127,7 +130,7 @@ func (l *Link) write(content []byte) error {
 	return dapwire.Write(l.w, content)
 }
 
-// Idle says that Delve has answered every request.
+// Idle reports whether Delve has answered every request.
 func (l *Link) Idle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

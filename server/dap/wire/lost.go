@@ -17,7 +17,7 @@ func (b *Bridge) tellLost(h Handler) {
 	}
 	h.Lost()
 	for _, m := range b.Client.waiting() {
-		b.Client.Refuse(m, Lost, unable(m), b.opts.Lost)
+		b.Client.Refuse(m, lost, unable(m.Command), b.opts.Lost)
 	}
 	if !b.over.Load() {
 		b.Client.Warn(b.opts.Lost)
@@ -36,5 +36,5 @@ func Refuse(client io.ReadWriter, maxMessage int, cause error) {
 		return
 	}
 	c := &Client{w: client, log: func(string, ...any) {}}
-	c.Refuse(m, Lost, unable(m), cause.Error())
+	c.Refuse(m, lost, unable(m.Command), cause.Error())
 }

@@ -9,25 +9,18 @@ import (
 )
 
 // Settle waits until Delve has done what it was asked before, and stands still;
-// if it does not, the request is refused in its words.
-func (b *Bridge) Settle(ctx context.Context, m *dapwire.Message) bool {
+// if it does not, the error has Delve's words.
+func (b *Bridge) Settle(ctx context.Context, m *dapwire.Message) error {
 	answer, err := b.Up.Inject(ctx, &dap.StackTraceRequest{
 		Request: dap.Request{Command: "stackTrace"}, Arguments: dap.StackTraceArguments{ThreadId: -1, Levels: 1},
 	})
-	if err != nil {
-		if b.Context().Err() == nil { // else both connections end
-			b.Client.Fail(m, err)
-		}
-		return false
+	if err != nil || answer.Success {
+		return err
 	}
-	if !answer.Success {
-		details := "no stack"
-		var body dap.ErrorResponseBody
-		if answer.Decode("body", &body) == nil && body.Error != nil && body.Error.Format != "" {
-			details = body.Error.Format
-		}
-		b.Client.Refuse(m, StackTraceFailed, "Unable to process `"+m.Command+"`", details)
-		return false
+	refusal := &Refusal{failures["stackTrace"].id, unable(m.Command), "no stack"}
+	var body dap.ErrorResponseBody
+	if answer.Decode("body", &body) == nil && body.Error != nil && body.Error.Format != "" {
+		refusal.Details = body.Error.Format
 	}
-	return true
+	return refusal
 }

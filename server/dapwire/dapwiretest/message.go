@@ -13,11 +13,3 @@ func Request(command string, arguments any) (*dapwire.Message, error) {
 		Arguments any `json:"arguments,omitempty"`
 	}{dap.Request{Command: command}, arguments})
 }
-
-// Response answers a request; it has no number yet.
-func Response(request *dapwire.Message, body any) (*dapwire.Message, error) {
-	return dapwire.NewResponse(request, &struct {
-		dap.Response
-		Body any `json:"body,omitempty"`
-	}{Body: body})
-}

@@ -1,6 +1,11 @@
 package internals
 
-import "github.com/go-delve/delve/pkg/proc"
+import (
+	"errors"
+
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/pkg/proc/linutil"
+)
 
 // Names of the entries that only a live program shows.
 const (
@@ -10,6 +15,7 @@ const (
 	EntryDAPDummy      = "dap-dummy"
 	EntryDAPRunning    = "dap-running"
 	EntryCommands      = "commands"
+	EntryLibraryList   = "library-list"
 )
 
 var behaviourEntries = []Entry{
@@ -43,6 +49,11 @@ var behaviourEntries = []Entry{
 		Breaks: "a command shows Delve's own stacks, or ignores a flag",
 		Proof:  "terminal.TakeOver, at every start of clew",
 	},
+	{
+		Name: EntryLibraryList, Where: "pkg/proc/linutil/dynamic.go, ElfUpdateSharedObjects: nothing is read where BinaryInfo.ElfDynamicSection has no address",
+		Breaks: "a library that becomes gigabytes when it is read ends the debugger: Delve reads it before clew can refuse it",
+		Proof:  "Check", check: checkLibraryList,
+	},
 }
 
 // LaunchLog is the format of the line that Delve logs before it starts a program;
@@ -71,3 +82,26 @@ const (
 
 // stop at compile time: these are Delve's own names for its breakpoints.
 var _ = [...]string{proc.UnrecoveredPanic, proc.FatalThrow, proc.HardcodedBreakpoint}
+
+// checkLibraryList proves that Delve reads no list of libraries if it does not know where
+// the program's .dynamic is.
+func checkLibraryList() error {
+	bi := proc.NewBinaryInfo("linux", "amd64", false)
+	bi.ElfDynamicSection = proc.ElfDynamicSection{Size: 16}
+	return linutil.ElfUpdateSharedObjects(hidden{bi: bi})
+}
+
+// hidden is a process without memory.
+type hidden struct {
+	proc.Process
+	proc.MemoryReadWriter
+	bi *proc.BinaryInfo
+}
+
+func (h hidden) BinInfo() *proc.BinaryInfo { return h.bi }
+
+func (h hidden) Memory() proc.MemoryReadWriter { return h }
+
+func (hidden) ReadMemory([]byte, uint64) (int, error) {
+	return 0, errors.New("it is read without an address")
+}

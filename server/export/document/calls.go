@@ -18,6 +18,8 @@ type Call struct {
 	Function string // "" if unknown
 	File     string // "" if unknown
 	Line     int    // 0 if unknown
+	Column   int    // 0 if unknown
+	TailCall bool   // it jumped to the function of the frame before, and has no frame
 }
 
 // calls returns the functions of the frame with an index.
@@ -34,6 +36,9 @@ type Symbols interface {
 	// belongs to, the innermost inlined one first; nothing where it does not know.
 	// pc is the frame's own address, at the one that is looked up.
 	Calls(img *imagemap.Image, pc uint64, at unwind.LookupAddr) []Call
+	// TailCalls returns the functions that jumped on, where the call that returns to ret
+	// led to the function with the instruction at callee, the last one first.
+	TailCalls(img *imagemap.Image, ret uint64, callee unwind.LookupAddr) []Call
 }
 
 // AddCalls gives every frame its functions. Frames that from does not know keep those
@@ -56,9 +61,23 @@ func (d *Document) AddCalls(from Symbols) {
 			known[f] = calls
 		}
 		if len(calls) > 0 {
-			d.Calls[i] = calls
+			d.Calls[i] = append(d.tailCalls(i, from), calls...)
 		}
 	}
+}
+
+// tailCalls returns the functions between a frame and the one before, of the same image.
+func (d *Document) tailCalls(i int, from Symbols) []Call {
+	if i == 0 || d.Frames[i].Kind != cbf.RA || !d.Frames[i-1].Kind.HasAddress() {
+		return nil
+	}
+	callee := codeAddr(d.Frames[i-1]).Lookup(d.arch())
+	of, ok := d.Images.Lookup(uint64(callee))
+	img, found := d.Images.Lookup(uint64(codeAddr(d.Frames[i]).Lookup(d.arch())))
+	if !ok || !found || of.Base != img.Base {
+		return nil
+	}
+	return slices.Clip(from.TailCalls(&img, d.Frames[i].Address, callee))
 }
 
 // codeAddr is a frame's address, with its kind.
@@ -128,7 +147,7 @@ func frames(f cbf.Frame, calls []Call) []unwind.Frame {
 	}
 	out := make([]unwind.Frame, len(calls))
 	for i, c := range calls {
-		out[i] = unwind.Frame{PC: codeAddr(f), Function: c.Function, File: c.File, Line: c.Line, Inlined: i+1 < len(calls)}
+		out[i] = unwind.Frame{PC: codeAddr(f), Function: c.Function, File: c.File, Line: c.Line, Column: c.Column, Inlined: i+1 < len(calls), TailCall: c.TailCall}
 	}
 	return out
 }

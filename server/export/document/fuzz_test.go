@@ -16,6 +16,9 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(bytesOf(f, ambiguous), uint8(document.ImageMap), true)
 	f.Add(bytesOf(f, "02 18 30 28 31 07"), uint8(document.CBF), false)
+	for _, text := range withStacks {
+		f.Add([]byte(text), uint8(0), false)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, format uint8, noPlatform bool) {
 		o := document.Options{Format: document.Format(format % 4), NoPlatform: noPlatform, MaxFrames: 1 << 10}
 		for d := range document.Read(data, o) {

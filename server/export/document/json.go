@@ -48,7 +48,9 @@ type (
 		Function string   `json:"function,omitempty"`
 		File     pathText `json:"file,omitempty"`
 		Line     int      `json:"line,omitempty"`
+		Column   int      `json:"column,omitempty"`
 		Inlined  bool     `json:"inlined,omitempty"`
+		TailCall bool     `json:"tailCall,omitempty"`
 	}
 )
 
@@ -94,7 +96,7 @@ func writeFrame(b *bufio.Writer, f cbf.Frame, calls []Call) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		words, err := stackjson.Marshal(callForm{c.Function, pathText(c.File), c.Line, i+1 < len(calls)})
+		words, err := stackjson.Marshal(callForm{c.Function, pathText(c.File), c.Line, c.Column, i+1 < len(calls), c.TailCall})
 		if err != nil {
 			return err
 		}

@@ -126,11 +126,14 @@ func TestCalls(t *testing.T) {
 	d := &document.Document{
 		WordSize: cbf.Word64, Complete: true,
 		Frames: []cbf.Frame{{Kind: cbf.PC, Address: 0x10}, {Kind: cbf.RA, Address: 0x20}, {Kind: cbf.RA, Address: 0x30}},
-		Calls:  [][]document.Call{{{Function: "a<\"b\">", File: "/src/\xff.c", Line: 1}, {}, {Function: "c"}}, nil, {{Function: "d", Line: 7}}},
+		Calls:  [][]document.Call{{{Function: "a<\"b\">", File: "/src/\xff.c", Line: 1}, {}, {Function: "c"}}, nil, {{Function: "e", Line: 8, Column: 2, TailCall: true}, {Function: "d", Line: 7, Column: 3}}},
 	}
-	var b strings.Builder
+	var b, text strings.Builder
 	if err := d.WriteJSON(&b); err != nil {
 		t.Fatal(err)
+	}
+	if err := d.WriteText(&text); err != nil || !strings.Contains(text.String(), "e [tail call]") {
+		t.Errorf("%s, %v", text.String(), err)
 	}
 	for again, err := range document.Parse([]byte(b.String())) {
 		if err != nil {

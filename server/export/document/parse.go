@@ -157,7 +157,7 @@ func (f *form) readImages(d *Document) error {
 	return err
 }
 
-func (f *callForm) call() Call { return Call{f.Function, string(f.File), f.Line} }
+func (f *callForm) call() Call { return Call{f.Function, string(f.File), f.Line, f.Column, f.TailCall} }
 
 func (f *frameForm) frame() (cbf.Frame, error) {
 	for kind := cbf.PC; kind <= cbf.Truncated; kind++ {

@@ -66,7 +66,7 @@ func parseProfile(data []byte) (*profile.Profile, error) {
 func lineCalls(l *profile.Location) (out []Call) {
 	for _, line := range l.Line {
 		if line.Function != nil {
-			out = append(out, Call{line.Function.Name, line.Function.Filename, int(line.Line)})
+			out = append(out, Call{Function: line.Function.Name, File: line.Function.Filename, Line: int(line.Line), Column: int(line.Column)})
 		}
 	}
 	return out

@@ -75,7 +75,7 @@ func (d *Document) addStack(s *stackjson.Stack) {
 	var calls []Call
 	for _, f := range s.Frames {
 		if f.Function != "" || len(calls) > 0 {
-			calls = append(calls, Call{f.Function, f.File, f.Line})
+			calls = append(calls, Call{f.Function, f.File, f.Line, f.Column, f.TailCall})
 		}
 		if f.Inlined {
 			continue

@@ -80,7 +80,11 @@ func (d *Document) writeBacktrace(b *bufio.Writer) {
 func (d *Document) writeInlined(b *bufio.Writer, width, i int) {
 	calls := d.calls(i)
 	for _, c := range calls[:max(0, len(calls)-1)] {
-		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [inlined]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text(d.Names))
+		how := "inlined"
+		if c.TailCall {
+			how = "tail call"
+		}
+		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [%s]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text(d.Names), how)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -39,12 +40,15 @@ func TestDebugFileComesLater(t *testing.T) {
 
 	var have string
 	asked := 0
-	files := Files{DebugFolders: []string{}, Arch: unwind.AMD64, Ask: func(id []byte) (string, bool) {
+	files := Files{DebugFolders: []string{}, Arch: unwind.AMD64, Ask: func(id []byte) (string, error) {
 		if string(id) != string(whole.BuildID()) {
 			t.Errorf("asked for build %x", id)
 		}
 		asked++
-		return have, have == ""
+		if have == "" {
+			return "", debuginfod.ErrPending
+		}
+		return have, nil
 	}}
 	images, err := imagemap.New(imagemap.Word64, "", []imagemap.Image{{Base: 0x100000, EndOfText: 0x200000, Path: program, BuildID: whole.BuildID()}})
 	if err != nil {

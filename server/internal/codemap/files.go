@@ -2,6 +2,7 @@ package codemap
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -23,10 +25,10 @@ type Files struct {
 	// Arch is the target's architecture: of a universal file its image counts, unless
 	// the image's build ID names another.
 	Arch unwind.Arch
-	// Ask returns the debug file of a build that is not on this machine as a rule. It
-	// does not wait: while it is pending it may come for a later stop. Nil: nothing
-	// is asked.
-	Ask func(buildID []byte) (path string, pending bool)
+	// Ask returns the debug file of a build that is not on this machine as a rule, with
+	// the errors of [debuginfod.Background]. It does not wait: while it is pending it may
+	// come for a later stop. Nil: nothing is asked.
+	Ask func(buildID []byte) (path string, err error)
 	// Find opens the file of a snapshot's image by its build ID, wherever that is; one at
 	// the image's path counts where it fails. Nil: paths alone count.
 	Find    func(img *imagemap.Image) (*symbols.File, error)
@@ -58,17 +60,19 @@ func (f *Files) open(img *imagemap.Image, path string, debugFolders []string) (*
 
 // openAsked opens a file again with the debug file that Ask knows, if it does.
 func (f *Files) openAsked(file *symbols.File, path string, search symbols.DebugSearch) (*symbols.File, error) {
-	debug, pending := f.Ask(file.BuildID())
+	debug, err := f.Ask(file.BuildID())
 	switch {
-	case debug != "":
+	case err == nil:
 		search.Also = debug
 		return symbols.OpenWithDebug(path, search)
-	case pending:
+	case errors.Is(err, debuginfod.ErrPending):
 		file.AddProblem(fmt.Errorf("%s: its debug file was asked for and is not there yet: names may come with the next stop", search.Known))
 		if f.waiting == nil {
 			f.waiting = make(map[*symbols.File]bool)
 		}
 		f.waiting[file] = true
+	case !errors.Is(err, debuginfod.ErrNotFound):
+		file.AddProblem(fmt.Errorf("%s: its debug file could not be had: %w", search.Known, err))
 	}
 	return file, nil
 }
@@ -79,7 +83,7 @@ func (f *Files) arrived(file *symbols.File) bool {
 	if file == nil || !f.waiting[file] {
 		return false
 	}
-	if _, pending := f.Ask(file.BuildID()); pending {
+	if _, err := f.Ask(file.BuildID()); errors.Is(err, debuginfod.ErrPending) {
 		return false
 	}
 	delete(f.waiting, file)

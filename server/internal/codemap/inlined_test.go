@@ -18,6 +18,7 @@ import (
 type words struct {
 	function string
 	line     int
+	column   int
 	inlined  bool
 	delve    int
 }
@@ -59,17 +60,17 @@ func TestNameNative(t *testing.T) {
 		frames []unwind.Frame
 		want   []words
 	}{
-		"nothing claimed":     {[]unwind.Frame{physical}, []words{{"inner", 3, true, -1}, {"outer", 6, false, -1}}},
-		"a line claimed":      {[]unwind.Frame{delves}, []words{{"inner", 3, true, -1}, {"outer", 6, false, 5}}},
-		"inlined, too":        {[]unwind.Frame{inner, delves}, []words{{"inner", 3, true, 4}, {"outer", 6, false, 5}}},
-		"inlined, not there":  {[]unwind.Frame{other, delves}, []words{{"inner", 3, true, -1}, {"outer", 6, false, 5}}},
-		"more than there are": {[]unwind.Frame{other, inner, delves}, []words{{"inner", 3, true, 4}, {"outer", 6, false, 5}}},
+		"nothing claimed":     {[]unwind.Frame{physical}, []words{{"inner", 3, 7, true, -1}, {"outer", 6, 2, false, -1}}},
+		"a line claimed":      {[]unwind.Frame{delves}, []words{{"inner", 3, 7, true, -1}, {"outer", 6, 2, false, 5}}},
+		"inlined, too":        {[]unwind.Frame{inner, delves}, []words{{"inner", 3, 7, true, 4}, {"outer", 6, 2, false, 5}}},
+		"inlined, not there":  {[]unwind.Frame{other, delves}, []words{{"inner", 3, 7, true, -1}, {"outer", 6, 2, false, 5}}},
+		"more than there are": {[]unwind.Frame{other, inner, delves}, []words{{"inner", 3, 7, true, 4}, {"outer", 6, 2, false, 5}}},
 	} {
 		stack := unwind.Stack{Frames: c.frames}
 		m.Name(&stack)
 		var got []words
 		for _, f := range stack.Frames {
-			got = append(got, words{f.Function, f.Line, f.Inlined, f.DelveFrame})
+			got = append(got, words{f.Function, f.Line, f.Column, f.Inlined, f.DelveFrame})
 			if f.File != source || f.Trust != unwind.TrustFramePointer || f.CFA != 0x1000 || f.Offset != pc {
 				t.Errorf("%s: %+v", name, f)
 			}

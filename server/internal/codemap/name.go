@@ -12,28 +12,61 @@ import (
 // which begins right behind another function, at its first instruction. Inlined
 // functions are frames too, with the trust of the frame that they lie in (R1).
 //
-// Frames of Go code that have a function already keep it and the inlined frames
-// before it: Delve has them from the same tables. Of other code the
-// resolver's chain counts where it has one; what Delve says of it is a claim, from
-// which inlined frames take their index in Delve's stack.
+// Frames of Go code with DWARF that have a function already keep it and the inlined
+// frames before it: Delve has them from there. Of other code, and of Go code in a
+// program without DWARF, where Delve has wrong lines, the resolver's chain counts where
+// there is one; what Delve says of it is a claim, from which inlined frames take their
+// index in Delve's stack.
 func (m *Map) Name(stack *unwind.Stack) {
 	named := make(map[unwind.CodeAddr]naming)
 	out := make([]unwind.Frame, 0, len(stack.Frames))
+	var callee unwind.CodeAddr // of the frame before
 	for first := 0; first < len(stack.Frames); {
 		last := first
 		for last+1 < len(stack.Frames) && stack.Frames[last].Inlined {
 			last++
 		}
 		claimed, f := stack.Frames[first:last], stack.Frames[last]
+		claimed = slices.DeleteFunc(slices.Clone(claimed), func(c unwind.Frame) bool { return c.TailCall })
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
 			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
+		out = append(out, m.tailCalls(callee, &f, &n)...)
 		out = append(n.name(out, claimed, f), n.physical(f))
+		callee = f.PC
 	}
 	stack.Frames = slices.Clip(out)
+}
+
+// tailCalls returns the functions between a frame and the one before, which that has
+// replaced by jumps.
+func (m *Map) tailCalls(callee unwind.CodeAddr, f *unwind.Frame, n *naming) (out []unwind.Frame) {
+	if callee.Raw() == 0 || f.PC.Kind() != unwind.KindReturn || !n.whole {
+		return nil
+	}
+	at := m.lookup(callee)
+	if img, ok := m.at(uint64(at)); !ok || img != n.image {
+		return nil
+	}
+	for _, c := range n.image.file.TailCalls(f.PC.Raw()-n.image.bias, uint64(at)-n.image.bias) {
+		row := n.without(f)
+		row.TailCall = true
+		one := call{c.Function, c.File, c.Line, c.Column}
+		one.words(&row)
+		out = append(out, row)
+	}
+	return out
+}
+
+// without returns a frame that lies in a physical one, without words.
+func (n *naming) without(f *unwind.Frame) unwind.Frame {
+	in := *f
+	n.place(&in)
+	in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
+	return in
 }
 
 // lookup returns the address by which code is named (R9).
@@ -49,12 +82,17 @@ type naming struct {
 	image   *image
 	call    call   // of the physical frame
 	inlined []call // innermost first
-	native  bool   // the chain is complete, and of code that is not Go's
+	whole   bool   // the chain is complete, and Delve has no better one
 }
 
 type call struct {
 	function, file string
-	line           int
+	line, column   int
+}
+
+// words sets a frame's words.
+func (c *call) words(f *unwind.Frame) {
+	f.Function, f.File, f.Line, f.Column = c.function, c.file, c.line, c.column
 }
 
 // place sets the image that a frame lies in.
@@ -65,31 +103,29 @@ func (n *naming) place(f *unwind.Frame) {
 }
 
 // keeps reports whether a frame keeps the function that it has.
-func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.native }
+func (n *naming) keeps(f *unwind.Frame) bool { return f.Function != "" && !n.whole }
 
 // physical returns a frame with its names.
 func (n *naming) physical(f unwind.Frame) unwind.Frame {
 	n.place(&f)
 	if !n.keeps(&f) && !f.Inlined {
-		f.Function, f.File, f.Line = n.call.function, n.call.file, n.call.line
+		n.call.words(&f)
 	}
 	return f
 }
 
 // name appends the inlined frames that lie in a frame. claimed are those of Delve.
 func (n *naming) name(out []unwind.Frame, claimed []unwind.Frame, f unwind.Frame) []unwind.Frame {
-	if f.Inlined || n.keeps(&f) || !n.native && len(claimed) > 0 {
+	if f.Inlined || n.keeps(&f) || !n.whole && len(claimed) > 0 {
 		for _, in := range claimed {
 			n.place(&in)
 			out = append(out, in)
 		}
 		return out
 	}
-	n.place(&f)
 	for _, c := range n.inlined {
-		in := f
-		in.Inlined, in.Rule, in.Rejected, in.Notes, in.DelveFrame = true, "", nil, nil, -1
-		in.Function, in.File, in.Line = c.function, c.file, c.line
+		in := n.without(&f)
+		c.words(&in)
 		if i := slices.IndexFunc(claimed, func(d unwind.Frame) bool { return d.Line == c.line && d.File == c.file }); i >= 0 {
 			in.DelveFrame = claimed[i].DelveFrame
 			claimed = claimed[i+1:]
@@ -114,9 +150,9 @@ func (m *Map) naming(at unwind.LookupAddr, pc uint64) (n naming) {
 	}
 	vaddr := uint64(at) - img.bias
 	calls := img.file.Calls(vaddr)
-	n.native = len(calls) > 0 && calls[0].Described && !img.file.IsGo(vaddr)
+	n.whole = len(calls) > 0 && calls[0].Described && (!img.file.IsGo(vaddr) || !img.file.HasDWARF())
 	for i, c := range calls {
-		one := call{c.Name(pc - img.bias), c.File, c.Line}
+		one := call{c.Name(pc - img.bias), c.File, c.Line, c.Column}
 		if i+1 == len(calls) {
 			n.call = one
 		} else {

@@ -3,9 +3,10 @@ package jit
 import (
 	"bytes"
 	"debug/elf"
-	"errors"
 	"fmt"
 	"io"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // Object is a registered ELF file. Its addresses are the process's: code
@@ -41,16 +42,15 @@ func ReadObject(memory io.ReaderAt, r Registered) (*Object, error) {
 
 // parseObject reads the file that lies at addr.
 func parseObject(raw []byte, addr uint64) (*Object, error) {
-	f, err := elf.NewFile(bytes.NewReader(raw))
+	f, left, err := elffile.New(bytes.NewReader(raw), int64(len(raw)), int64(len(raw)))
 	if err != nil {
 		return nil, err
 	}
 	o := &Object{Code: codeOf(f), Frames: framesOf(f, addr)}
-	symbols, err := f.Symbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return nil, err
+	if left != nil {
+		return nil, left
 	}
-	for _, s := range symbols {
+	for _, s := range elffile.Symbols(f, elf.SHT_SYMTAB) {
 		if fn, ok := objectSymbol(f, s); ok && len(o.Symbols) < maxSymbols {
 			o.Symbols = append(o.Symbols, fn)
 		}

@@ -336,10 +336,10 @@ func (p *Program) InLibrary() bool { return p.Library }
 // Pid is the process's ID.
 func (p *Program) Pid() int { return 4711 }
 
-// Live says that it is a process.
+// Live is true: it is a process.
 func (p *Program) Live() bool { return true }
 
-// Launched says that the debugger has not started it.
+// Launched is false: the debugger has not started it.
 func (p *Program) Launched() bool { return false }
 
 // Planted lists no breakpoints.

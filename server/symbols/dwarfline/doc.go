@@ -20,7 +20,13 @@
 //     known: the file stays. The place in each outer function is where the next
 //     inner one is called: call_file, call_line and call_column.
 //   - Names are followed over abstract origins and specifications, in other units
-//     and in the alternate file too.
+//     and in the alternate file too. A function without a name for the linker gets the
+//     scopes that it is declared in: namespaces, types (also those in type units) and
+//     functions. A lambda's type has no name, and is {lambda()}; which of a function's
+//     lambdas it is DWARF does not tell.
+//   - A function that jumped on has no frame. Its jump is known where the call sites
+//     (DWARF 5, section 3.4) leave one way from the call to the function that was
+//     reached.
 //
 // The caller asks for the address of an instruction: for a return address that is
 // one less.
@@ -28,12 +34,14 @@
 // # Where other tools differ
 //
 // llvm-symbolizer takes the outermost name from symbols before DWARF's: another of
-// several names, or a clone's. GDB's innermost line is that of the last row that is a
-// statement, or of a row before where there is no line. addr2line of binutils 2.40
-// loses inlined calls in DWARF 5 of clang. Tests compare with the first two and
-// count these apart. In strict DWARF 2, which has no ranges, GCC describes the part of a
-// function that is moved away (.cold) by an entry without the inlined calls; LLVM
-// takes them from the other part's.
+// several names, or a clone's, and writes no scopes. GDB's innermost line is that of the
+// last row that is a statement, or of a row before where there is no line; it leaves out
+// functions as scopes, and has one row for a jump, of the innermost function there.
+// addr2line of binutils 2.40 loses inlined calls in DWARF 5 of clang. Tests compare with
+// the first two and count these apart. In strict DWARF 2, which has no ranges, GCC
+// describes the part of a function that is moved away (.cold) by an entry without the
+// inlined calls; LLVM takes them from the other part's. Compilers of D put instances of
+// templates into the function that uses them: there functions are no scopes.
 //
 // # Why not debug/dwarf
 //

@@ -17,7 +17,13 @@ var errNotZlib = errors.New("it does not begin as a compressed section does")
 
 // FromELF returns the DWARF in an ELF file.
 func FromELF(f *elf.File) *Source {
-	return &Source{Order: f.ByteOrder, Section: func(name string) (Section, bool) { return elfSection(f, name) }}
+	return &Source{Order: f.ByteOrder, Unlinked: f.Type == elf.ET_REL, Section: func(name string) (Section, bool) {
+		s, ok := elfSection(f, name)
+		if ok && f.Type == elf.ET_REL && f.Section(name) != nil {
+			s = relocated(f, f.Section(name), s)
+		}
+		return s, ok
+	}}
 }
 
 // elfSection opens a section. What older tools compress is in .zdebug_NAME instead of

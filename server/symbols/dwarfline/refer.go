@@ -14,7 +14,7 @@ var (
 	errNoRef      = errors.New("a reference that is none")
 	errNoAltFile  = errors.New("the alternate file with common entries is not there")
 	errNestedAlt  = errors.New("a reference from an alternate file to another")
-	errTypeUnit   = errors.New("a function or its scope is in a type unit")
+	errTypeUnit   = errors.New("a type whose unit is not there")
 	errRefNowhere = errors.New("a reference to no unit")
 )
 
@@ -103,7 +103,7 @@ func (u *unit) follow(v value) (*unit, uint64, error) {
 		to, err := alt.unitWith(v.n)
 		return to, v.n, err
 	case formRefSig8:
-		return nil, 0, errTypeUnit
+		return u.typeUnit(v.n)
 	}
 	return nil, 0, errNoRef
 }

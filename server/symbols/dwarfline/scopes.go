@@ -109,39 +109,47 @@ func (u *unit) prefix(off uint64, separator string, deeper int) (string, error) 
 	if known, ok := u.t.prefixes[key]; ok {
 		return known, nil
 	}
-	in, declared, e, err := u.declaration(at)
-	if err != nil || separator == separators[languageD] && e.tag == dwarf.TagSubprogram {
+	name, err := u.qualified(at, separator, deeper-1)
+	if err != nil {
 		return "", err
 	}
-	before, err := in.prefix(declared, separator, deeper-1)
-	if err != nil {
+	u.t.prefixes[key] = name
+	return name, nil
+}
+
+// qualified returns the name of the scope at off, with the scopes before it and the
+// separator behind it.
+func (u *unit) qualified(off uint64, separator string, deeper int) (string, error) {
+	in, of, e, err := u.declaration(off)
+	if err != nil || separator == separators[languageD] && e.tag == dwarf.TagSubprogram {
 		return "", err
 	}
 	name, err := in.scopeName(&e)
 	if err != nil {
 		return "", err
 	}
-	if before = before + name + separator; len(before) > maxName {
-		before = "…" + separator
+	before, err := in.prefix(of, separator, deeper)
+	if name = before + name + separator; len(name) > maxName {
+		name = "…" + separator
 	}
-	u.t.prefixes[key] = before
-	return before, nil
+	return name, err
 }
 
-// declaration follows an entry's abstract origin and specification to the entry that is
-// neither's instance, which has the name.
+// declared are the attributes that lead to where an entry is declared.
+var declared = []slot{atOrigin, atSpecification, atSignature}
+
+// declaration follows an entry's abstract origin, its specification, or a type's signature
+// into a type unit, to the entry that has the name and lies in the scopes.
 func (u *unit) declaration(off uint64) (in *unit, at uint64, e entry, err error) {
 	for range maxHops {
 		if e, _, err = u.entryAt(off); err != nil {
 			return nil, 0, e, err
 		}
-		next := e.attrs[atOrigin]
-		if next.absent() {
-			next = e.attrs[atSpecification]
-		}
-		if next.absent() {
+		i := slices.IndexFunc(declared, func(s slot) bool { return !e.attrs[s].absent() })
+		if i < 0 {
 			return u, off, e, nil
 		}
+		next := e.attrs[declared[i]]
 		if u, off, err = u.follow(next); err != nil {
 			return nil, 0, e, err
 		}
@@ -159,8 +167,6 @@ func (u *unit) scopeName(e *entry) (string, error) {
 		return "", errNoRef
 	case e.tag == dwarf.TagNamespace:
 		return "(anonymous namespace)", nil
-	case !e.attrs[atSignature].absent():
-		return "", errTypeUnit
 	}
 	return u.unnamedType(e.off)
 }

@@ -41,7 +41,8 @@ type Table struct {
 	names    map[nameKey]names
 	prefixes map[nameKey]string // of what lies in a scope
 
-	alternate *Table // nil: not opened yet, or there is none
+	types     map[uint64]*unit // by their signatures; nil: not listed yet
+	alternate *Table           // nil: not opened yet, or there is none
 	altErr    error
 	altOpened bool
 	pack      *dwpFile

@@ -24,6 +24,35 @@ type callSites struct {
 	complete bool // no tail call is missing
 }
 
+// Entry returns where the function with an address begins.
+func (t *Table) Entry(addr uint64) (entry uint64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d, f, ok := t.functionAt(addr)
+	if !ok {
+		return 0, false
+	}
+	e, _, err := d.entryAt(f.off)
+	if err != nil {
+		return 0, false
+	}
+	return beginOf(d, &e)
+}
+
+// functionAt returns the function with an address, and its unit.
+func (t *Table) functionAt(addr uint64) (*unit, *tree, bool) {
+	for u := range t.unitsAt(addr) {
+		d, err := u.described()
+		if err != nil {
+			continue
+		}
+		if f, err := d.functions.at(addr); err == nil {
+			return d, f, true
+		}
+	}
+	return nil, nil, false
+}
+
 // TailCalls returns the addresses of the jumps by which the function at entry was
 // reached from the call that returns to ret, the last jump first: each lies in a
 // function that has no frame any more ([Table.Calls] names it). It returns none if
@@ -41,7 +70,7 @@ func (t *Table) TailCalls(ret, entry uint64, find func(name string) []uint64) []
 		return nil
 	}
 	i := slices.IndexFunc(caller.sites, func(s callSite) bool { return s.ret == ret && !s.tail })
-	if i < 0 {
+	if i < 0 || t.isOf(caller.u, &caller.sites[i], entry) {
 		return nil
 	}
 	first, ok := t.target(caller.u, &caller.sites[i], find)
@@ -53,6 +82,20 @@ func (t *Table) TailCalls(ret, entry uint64, find func(name string) []uint64) []
 		return nil
 	}
 	return s.found[0]
+}
+
+// isOf says whether a call is of the function at entry by its name, as nearly all calls are:
+// to find where a function begins takes longer.
+func (t *Table) isOf(u *unit, site *callSite, entry uint64) bool {
+	if site.indirect {
+		return false
+	}
+	in, off, err := u.follow(site.target)
+	if err != nil {
+		return false
+	}
+	callee, f, ok := t.functionAt(entry)
+	return ok && in.namesOf(off) == callee.namesOf(f.off)
 }
 
 // search looks for paths of tail calls.
@@ -108,23 +151,16 @@ func (s *search) over(u *unit, site *callSite) bool {
 
 // sitesAt returns the calls of the function with an address.
 func (t *Table) sitesAt(addr uint64) (callSites, bool) {
-	for u := range t.unitsAt(addr) {
-		d, err := u.described()
-		if err != nil {
-			continue
-		}
-		f, err := d.functions.at(addr)
-		if err != nil {
-			continue
-		}
-		sites := callSites{u: d}
-		if err := sites.read(f.off); err != nil {
-			t.problem(u, err)
-			return sites, false
-		}
-		return sites, true
+	u, f, ok := t.functionAt(addr)
+	if !ok {
+		return callSites{}, false
 	}
-	return callSites{}, false
+	sites := callSites{u: u}
+	if err := sites.read(f.off); err != nil {
+		t.problem(u, err)
+		return sites, false
+	}
+	return sites, true
 }
 
 // read reads the calls of the function at off.

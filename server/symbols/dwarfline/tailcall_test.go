@@ -87,3 +87,27 @@ func returnAddress(t *testing.T, objdump, prog, function string) uint64 {
 	t.Fatalf("no call in %s:\n%s", function, out)
 	return 0
 }
+
+// FuzzTailCalls follows call sites in whatever .debug_info and .debug_abbrev hold.
+func FuzzTailCalls(f *testing.F) {
+	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		p, outer, other := twoUnits(f, version)
+		f.Add(p[".debug_info"], p[".debug_abbrev"], p[".debug_str"], p[".debug_rnglists"], outer+1, other)
+	}
+	for _, of := range []byte{scopedMember, scopedTop} {
+		p := scoped("top", of)
+		f.Add(p[".debug_info"], p[".debug_abbrev"], []byte(nil), []byte(nil), uint64(0x1001), uint64(0x10ff))
+	}
+	f.Fuzz(func(t *testing.T, info, abbrev, str, rnglists []byte, ret, callee uint64) {
+		p := parts{".debug_info": info, ".debug_abbrev": abbrev, ".debug_str": str, ".debug_rnglists": rnglists}
+		table := New(p.source())
+		entry, ok := table.Entry(callee)
+		if !ok {
+			entry = callee
+		}
+		jumps := table.TailCalls(ret, entry, func(name string) []uint64 { return []uint64{callee + uint64(len(name))} })
+		if len(jumps) > maxTailCalls || len(table.Problems()) > maxProblems {
+			t.Errorf("%d jumps, %d problems", len(jumps), len(table.Problems()))
+		}
+	})
+}

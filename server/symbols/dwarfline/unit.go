@@ -23,7 +23,8 @@ type unit struct {
 	sizes
 	start, first, end uint64 // of the header, the first entry, and behind the last
 	kind              uint64
-	id                uint64 // that ties a skeleton to its split unit
+	id                uint64 // that ties a skeleton to its split unit; of a type unit, its signature
+	typeAt            uint64 // of a type unit: the type's entry, counted from the unit
 	abbrevOffset      uint64
 	from              sections
 
@@ -94,6 +95,10 @@ func (u *unit) readHeader(c *cursor) error {
 	default:
 		u.abbrevOffset = c.uint(u.offset)
 		u.address = int(c.u8())
+		if u.from.info.name == debugTypes {
+			u.kind = unitType
+			u.readTypeHeader(c)
+		}
 	}
 	if c.err == nil && u.address != 4 && u.address != 8 {
 		return fmt.Errorf("addresses of %d bytes", u.address)
@@ -107,8 +112,8 @@ func (u *unit) readTypeHeader(c *cursor) {
 	case unitSkeleton, unitSplitCompile:
 		u.id = c.uint(8)
 	case unitType, unitSplitType:
-		c.skip(8)
-		c.skip(uint64(u.offset))
+		u.id = c.uint(8)
+		u.typeAt = c.uint(u.offset)
 	}
 }
 
@@ -143,7 +148,7 @@ func (u *unit) readRoot() (err error) {
 	u.rnglistsBase = base(atRnglistsBase, u.from.rnglistsAt+u.implicitBase(split, 12, 20))
 	u.addrBase = base(atAddrBase, u.implicitBase(true, 8, 16))
 	u.rangesBase = base(atGNURangesBase, 0)
-	if u.version < 5 {
+	if u.version < 5 && u.kind != unitType {
 		u.id, _ = u.root.attrs[atDwoID].constant()
 	}
 	if k := u.skeleton; k != nil {

@@ -76,7 +76,7 @@ func next(lines *bufio.Scanner) bool {
 
 var built = "no" // is set by the linker
 
-// surroundings writes what the program was given.
+// surroundings writes arguments, environment and folder of the program.
 func surroundings() {
 	in, err := io.ReadAll(os.Stdin)
 	dir, err2 := os.Getwd()

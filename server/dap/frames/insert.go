@@ -2,9 +2,12 @@ package frames
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -14,28 +17,32 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Requests about a frame that only clew knows are Delve's to answer all the same,
-// which knows types, values and expressions: the frame is lent to it for the time
-// of the request (server/delve, insertframe.go). A frame whose place is only guessed is
-// not: values would be, too.
+// Delve answers requests about a frame that only clew knows, too, because it knows types,
+// values and expressions: the frame is inserted into Delve's stack for the time of the
+// request (server/delve, insertframe.go). A frame whose place is guessed is not inserted:
+// its values would be guesses too.
+
+// ErrRunning is Delve's refusal while the program runs.
+var ErrRunning = errors.New("debuggee is running")
 
 var (
-	errLabel     = errors.New("this is a label between frames, and no frame")
+	errLabel     = errors.New("this is a label between frames, not a frame")
 	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
 	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
-	errElsewhere = errors.New("the debugger runs in another process: variables of a frame that it does not know are not to be had")
+	errTailCall  = errors.New("this function has jumped to the one before: its frame is gone, and its variables with it")
+	errElsewhere = errors.New("the debugger runs in another process: it cannot show variables of a frame that it does not know")
 )
 
-// Lender has Delve answer about frames that only clew knows.
-type Lender struct{ session }
+// Inserter has Delve answer about frames that only clew knows.
+type Inserter struct{ session }
 
-// isOwn says that only clew knows the frame.
-func (r Ref) isOwn() bool {
+// isClews reports whether only clew knows the frame.
+func (r Ref) isClews() bool {
 	return r.frame >= 0 && r.stack.stack.Frames[r.frame].DelveFrame < 0
 }
 
-// lendable says why a frame cannot be lent, nil if it can.
-func (r Ref) lendable() error {
+// insertable returns why a frame cannot be inserted, nil if it can.
+func (r Ref) insertable() error {
 	if r.frame < 0 {
 		return errLabel
 	}
@@ -43,57 +50,51 @@ func (r Ref) lendable() error {
 	switch {
 	case weaknessOf(f.Trust) > 1:
 		return errGuessed
+	case f.TailCall:
+		return errTailCall
 	case f.CFA == 0:
 		return errNoCFA
 	}
 	return nil
 }
 
-// FrameOf finds the frame that a request is about; ok is false where the request
-// was refused.
-func (l *Lender) FrameOf(m *dapwire.Message, id int, message string) (at stop.Moment, ref Ref, known, ok bool) {
-	var args struct {
-		FrameID int64 `json:"frameId"`
-	}
+// FrameOf finds the frame that a request is about. Unknown frames are for Delve to refuse.
+func (l *Inserter) FrameOf(m *dapwire.Message) (at stop.Moment, ref Ref, known bool, err error) {
+	var args dap.ScopesArguments
 	if m.Decode("arguments", &args) != nil {
-		return at, ref, false, true // for Delve to refuse
+		return at, ref, false, nil
 	}
 	at, stopped := l.program.State.At()
-	if !stopped && args.FrameID >= debuggee.FirstID {
-		l.wire.Client.Refuse(m, id, message, "debuggee is running")
-		return at, ref, false, false
+	if !stopped && args.FrameId >= debuggee.FirstID {
+		return at, ref, false, ErrRunning
 	}
-	ref, known, err := l.ids.Find(at, args.FrameID)
-	if err != nil {
-		l.wire.Client.Refuse(m, id, message, err.Error())
-		return at, ref, false, false
-	}
-	return at, ref, known, true
+	ref, known, err = l.ids.Find(at, int64(args.FrameId))
+	return at, ref, known, err
 }
 
 // InFrame has Delve answer a request about a frame that only clew knows. With
 // named set, the request is told Delve's name for the frame.
-func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named bool) (answer *dapwire.Message, err error) {
-	if err := ref.lendable(); err != nil {
+func (l *Inserter) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named bool) (answer *dapwire.Message, err error) {
+	if err := ref.insertable(); err != nil {
 		return nil, err
 	}
-	err = l.program.AtStopPaced(ctx, 0, func(ctx context.Context, v *debuggee.View, pace func()) error {
-		lender, ok := v.Target.(debuggee.Lender)
+	err = l.program.AtStop(ctx, 0, func(ctx context.Context, v *debuggee.View) error {
+		inserter, ok := v.Target.(debuggee.Inserter)
 		if !ok {
 			return errElsewhere
 		}
-		lent, err := l.lent(ctx, v, ref)
+		recovered, err := l.describe(ctx, v, ref)
 		if err != nil {
 			return err
 		}
-		loan, err := lender.InsertFrame(lent)
+		inserted, err := inserter.InsertFrame(recovered)
 		if err != nil {
 			return err
 		}
-		defer loan.Release()
-		defer l.keepAt(pace)()
+		defer inserted.Release()
+		defer l.keepAt(v.Pace)()
 		if named {
-			id, err := l.nameLoan(ctx, &loan, lent.Lookup)
+			id, err := l.idOf(ctx, &inserted, recovered.Lookup)
 			if err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func (l *Lender) InFrame(ctx context.Context, m *dapwire.Message, ref Ref, named
 
 // keepAt lets a piece of work go on for as long as Delve takes: its answer must
 // come before the frame is taken back.
-func (l *Lender) keepAt(pace func()) (stop func()) {
+func (l *Inserter) keepAt(pace func()) (stop func()) {
 	pace()
 	ticker, done := time.NewTicker(l.program.Patience/4), make(chan struct{})
 	go func() {
@@ -123,9 +124,9 @@ func (l *Lender) keepAt(pace func()) (stop func()) {
 	return func() { ticker.Stop(); close(done) }
 }
 
-// nameLoan asks for Delve's ID of a frame that is lent.
-func (l *Lender) nameLoan(ctx context.Context, loan *delve.InsertedFrame, lookup uint64) (id int64, err error) {
-	answer, err := l.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: loan.Thread, StartFrame: loan.Index, Levels: 1}))
+// idOf asks Delve for the ID of an inserted frame.
+func (l *Inserter) idOf(ctx context.Context, inserted *delve.InsertedFrame, lookup uint64) (id int64, err error) {
+	answer, err := l.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: inserted.Thread, StartFrame: inserted.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
 	}
@@ -137,8 +138,8 @@ func (l *Lender) nameLoan(ctx context.Context, loan *delve.InsertedFrame, lookup
 	return frames[0].id, nil
 }
 
-// lent describes a frame for Delve.
-func (l *Lender) lent(ctx context.Context, v *debuggee.View, ref Ref) (*delve.RecoveredFrame, error) {
+// describe describes a frame for Delve.
+func (l *Inserter) describe(ctx context.Context, v *debuggee.View, ref Ref) (*delve.RecoveredFrame, error) {
 	th, regs, err := l.recovered(ctx, v, ref)
 	if err != nil {
 		return nil, err
@@ -160,16 +161,16 @@ func (l *Lender) lent(ctx context.Context, v *debuggee.View, ref Ref) (*delve.Re
 }
 
 // recovered returns a frame's registers: all that a walk can recover.
-func (l *Lender) recovered(ctx context.Context, v *debuggee.View, ref Ref) (th delve.Thread, regs unwind.Registers, err error) {
+func (l *Inserter) recovered(ctx context.Context, v *debuggee.View, ref Ref) (th delve.Thread, regs unwind.Registers, err error) {
 	if err := l.program.Prepare(ctx, v); err != nil {
 		return th, regs, err
 	}
 	return v.Registers(ctx, v.Prepared, ref.stack.found, ref.frame)
 }
 
-// MapReferences returns the variables in an answer of Delve's about an own frame IDs
-// of our own, which are refused at another stop, and know their frame.
-func (l *Lender) MapReferences(answer *dapwire.Message, at stop.Moment, ref Ref, list string) {
+// MapReferences replaces the references in Delve's answer about an inserted frame by
+// clew's own: they are refused at another stop, and know their frame.
+func (l *Inserter) MapReferences(answer *dapwire.Message, at stop.Moment, ref Ref, list string) {
 	raw, _ := answer.Get("body")
 	body, err := dapwire.ParseObject(raw)
 	if err != nil || !answer.Success {
@@ -178,29 +179,28 @@ func (l *Lender) MapReferences(answer *dapwire.Message, at stop.Moment, ref Ref,
 	if list == "" {
 		l.mapReference(body, at, ref)
 	} else {
-		items, _ := body.Get(list)
-		elements, err := dapwire.Elements(items)
-		if err != nil {
+		var elements []json.RawMessage
+		if items, _ := body.Get(list); json.Unmarshal(items, &elements) != nil {
 			return
 		}
-		out := []byte{'['}
 		for i, e := range elements {
-			if i > 0 {
-				out = append(out, ',')
-			}
 			o, err := dapwire.ParseObject(e)
 			if err != nil {
 				return
 			}
 			l.mapReference(o, at, ref)
-			out = append(out, o.Bytes()...)
+			elements[i] = o.Bytes()
 		}
-		body.Set(list, append(out, ']'))
+		out, err := json.Marshal(elements)
+		if err != nil {
+			return
+		}
+		body.Set(list, out)
 	}
 	answer.Set("body", body.Bytes())
 }
 
-func (l *Lender) mapReference(o *dapwire.Object, at stop.Moment, ref Ref) {
+func (l *Inserter) mapReference(o *dapwire.Object, at stop.Moment, ref Ref) {
 	if n, ok := o.Int("variablesReference"); ok && n > 0 && n < debuggee.FirstID {
 		o.Set("variablesReference", fmt.Appendf(nil, "%d", l.ids.MintVars(at.Epoch, Held{Delve: n, Frame: ref})))
 	}

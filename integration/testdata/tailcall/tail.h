@@ -1,0 +1,1 @@
+int run(const char *way, const char *file, int x);
