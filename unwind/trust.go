@@ -48,6 +48,7 @@ const (
 	StrategyRegisters = "registers" // the innermost frame: the registers themselves
 	StrategyDelve     = "delve"     // a frame that only Delve's own unwinder found
 	StrategyGopclntab = "gopclntab" // Go's own tables, applied by the host
+	StrategyCode      = "code"      // the code's own flow, followed by the host
 	StrategyDWARF     = "dwarfcfi"  // plugin
 	StrategySFrame    = "sframe"    // plugin
 	StrategyCompact   = "compactunwind"

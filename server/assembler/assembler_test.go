@@ -131,7 +131,9 @@ func (c codeAt) Bytes(addr uint64, n int) []byte {
 func TestR8EndAndTruncation(t *testing.T) {
 	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
 	f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}}, stop: map[uint64]unwind.WalkResult{leafPC: end}}
-	if s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{}); s.Stop != unwind.End {
+	tg := target(unwind.Windows{})
+	tg.Code = marking{synthetic}
+	if s := with(f).Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{}); s.Stop != unwind.End {
 		t.Errorf("a followed chain's end: %v %q", s.Stop, s.Reason)
 	}
 	f = &fake{name: "f", stop: map[uint64]unwind.WalkResult{leafPC: end}}
@@ -159,7 +161,12 @@ func TestEndByFramePointer(t *testing.T) {
 			f := &fake{name: "f", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, midPC, 0)}}, stop: map[uint64]unwind.WalkResult{leafPC: end, midPC: end}}
 			th := thread(leafPC, sp0, 0, unwind.Segment{Low: cStack.Low, High: c.high, Kind: c.kind})
 			th.Goroutine = c.goroutine
-			if s := with(f).Stack(context.Background(), target(unwind.Windows{}), th, Options{}); s.Stop != c.want {
+			tg := target(unwind.Windows{})
+			if s := with(f).Stack(context.Background(), tg, th, Options{}); s.Stop != unwind.Truncated {
+				t.Errorf("code that shows nothing: %v %q", s.Stop, s.Reason)
+			}
+			tg.Code = marking{synthetic}
+			if s := with(f).Stack(context.Background(), tg, th, Options{}); s.Stop != c.want {
 				t.Errorf("%v %q, want %v", s.Stop, s.Reason, c.want)
 			}
 		})

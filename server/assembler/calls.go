@@ -18,6 +18,7 @@ import (
 type callFinding struct {
 	refusal, doubt string
 	unproven       bool
+	context        bool // no call: a context's stack begins there
 }
 
 // callFindings caches them for all stacks of one stop, since many stacks share
@@ -112,8 +113,10 @@ func (s *callSite) uncalled() bool {
 // newproc puts below a goroutine's first function; __start_context, which
 // makecontext puts below a context's; and where a debugger has called.
 func (s *callSite) noCall() callFinding {
-	start := s.function(unwind.LookupAddr(s.ra))
-	if s.caller.isGoexit(s.ra) || strings.HasPrefix(start.Name, "__start_context") || s.calledByDebugger() {
+	switch {
+	case s.startsContext(s.ra):
+		return callFinding{context: true}
+	case s.caller.isGoexit(s.ra), s.calledByDebugger():
 		return callFinding{}
 	}
 	return callFinding{refusal: fmt.Sprintf("no call ends at return address %#x", s.ra)}
@@ -203,7 +206,7 @@ func (s *callSite) mayLead(target uint64) bool {
 	if t.Executable != nil && !t.Executable.Contains(target) {
 		return false // no call at all, but bytes that look like one
 	}
-	return s.isStub(target) || s.mayReach(target) || s.changed(target)
+	return (s.isStub(target) || s.mayReach(target)) && (s.tables || !s.stays(target)) || s.changed(target)
 }
 
 // isStub reports whether code goes on in a way that the code alone does not
@@ -220,6 +223,17 @@ func (s *callSite) mayReach(target uint64) bool {
 		answer, err = s.tracer.Reaches(target, unwind.Code(s.callee.Start, unwind.KindInstruction))
 	}
 	return err != nil || answer != callsite.Never
+}
+
+// stays reports whether the model of the target's image proves that the code does not lead
+// to the frame's place, as a direct call within the dynamic linker does not lead out of it.
+func (s *callSite) stays(target uint64) bool {
+	models, ok := s.target.Code.(Modeller)
+	if !ok {
+		return false
+	}
+	model, bias := models.Model(unwind.InstructionAddr(target).Lookup(s.target.Arch))
+	return model != nil && model.Stays(target-bias, s.frame.PC.Raw()-bias)
 }
 
 // changed reports whether code in memory differs from the image's file (hooks).

@@ -11,15 +11,17 @@ type steps struct{ from, to unwind.Trust }
 
 var (
 	every  = steps{unwind.TrustNone, unwind.TrustContext}
-	chains = steps{unwind.TrustNone, unwind.TrustFramePointer} // rest on a frame pointer or on less
-	finds  = steps{unwind.TrustNone, unwind.TrustScan}         // found by a scan, or as uncertain
-	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}  // the others
+	chains = steps{unwind.TrustNone, unwind.TrustFramePointer}        // rest on a frame pointer or on less
+	finds  = steps{unwind.TrustNone, unwind.TrustScan}                // found by a scan, or as uncertain
+	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}         // the others
+	tabled = steps{unwind.TrustFramePointer + 1, unwind.TrustContext} // rest on tables
 )
 
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
 	{"own code", "R4", chains, agreesWithOwnCode},
+	{"proof", "R16", tabled, contradictsNoProof},
 	{"goexit", "R8", every, goexitAtTheTop},
 	{"call", "R7", every, returnsBehindACall},
 	{"known function", "R7", finds, liesInAFunction},
@@ -116,7 +118,25 @@ func doubtful(why string) verdict {
 func agreesWithOwnCode(ev *evidence) verdict {
 	// A rule that is only likely counts for more than an unchecked chain of frame
 	// pointers, and for less than any other finding.
-	code, ok := ev.witness.expects(ev.step.Trust == unwind.TrustFramePointer)
+	least := isSure
+	if ev.step.Trust == unwind.TrustFramePointer {
+		least = isLikely
+	}
+	return agreesWith(ev, least)
+}
+
+// contradictsNoProof compares a step that rests on tables with the model of the code, where
+// no direct call shows that it is right. Tables err, and so may plugins; the next
+// strategy has its turn, and the refused step is shown.
+func contradictsNoProof(ev *evidence) verdict {
+	if !ev.call.unproven && !ev.recursive() {
+		return verdict{} // a direct call leads here
+	}
+	return agreesWith(ev, isProven)
+}
+
+func agreesWith(ev *evidence, least certainty) verdict {
+	code, ok := ev.witness.expects(least)
 	switch {
 	case !ok:
 	case ev.arch == unwind.AMD64 && ev.step.CFA != code.cfa:
@@ -229,10 +249,12 @@ func staysOnItsStack(ev *evidence) verdict {
 }
 
 // goesUp refuses a caller's SP that is not above everything seen on its stack,
-// but for a leaf whose caller has the same SP, and for gogo, which has no frame on
-// the stack that it goes to: there the PC must change (R10).
+// but for a leaf whose caller has the same SP, for code that has taken its return address
+// off the stack, and for gogo, which has no frame on the stack that it goes to: there the
+// PC must change (R10).
 func goesUp(ev *evidence) verdict {
-	leaf := ev.soFar.fresh && (ev.switches || ev.arch.LR() != unwind.NoRegister) && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw()
+	leaf := ev.soFar.fresh && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw() &&
+		(ev.switches || ev.arch.LR() != unwind.NoRegister || ev.popped())
 	if ev.callerSP <= ev.floor && ev.floor != 0 && !leaf {
 		return refusal("the caller's stack pointer %#x is not above %#x, which the stack has reached already", ev.callerSP, ev.floor)
 	}
@@ -261,9 +283,10 @@ func isCalledFromThere(ev *evidence) verdict {
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused
 // at the same frame: then either that strategy's tables are wrong, or the stack
-// is damaged here, and the step rests on the same damaged words.
+// is damaged here, and the step rests on the same damaged words. If the model of the code
+// confirms the step, it is the tables.
 func followsNoRefusal(ev *evidence) verdict {
-	if ev.better == "" {
+	if ev.better == "" || ev.witness.agrees().proven {
 		return verdict{}
 	}
 	return doubtful(ev.better + "'s step was refused: the stack may be damaged here")

@@ -11,16 +11,19 @@ import (
 type said struct {
 	code        expected
 	known       bool // that the code has the caller there
+	proves      bool // it is a model's
 	silent      bool // there is code, and it shows no rule
 	called      bool
 	own, before agreement
 }
 
-func (s said) expects(bool) (expected, bool) { return s.code, s.known }
-func (s said) unclear() bool                 { return s.silent }
-func (s said) led() bool                     { return s.called }
-func (s said) agrees() agreement             { return s.own }
-func (s said) prologue() agreement           { return s.before }
+func (s said) expects(least certainty) (expected, bool) {
+	return s.code, s.known && (least < isProven || s.proves)
+}
+func (s said) unclear() bool       { return s.silent }
+func (s said) led() bool           { return s.called }
+func (s said) agrees() agreement   { return s.own }
+func (s said) prologue() agreement { return s.before }
 
 // plainEvidence is of a step that every check accepts.
 func plainEvidence() *evidence {
@@ -56,7 +59,19 @@ func TestChecks(t *testing.T) {
 				ev.arch, ev.witness = unwind.ARM64, said{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},
 			{"tables", func(ev *evidence) {
-				ev.step.Trust, ev.witness = unwind.TrustCFI, said{known: true, code: expected{cfa: sp0 + 8}}
+				ev.step.Trust, ev.witness = unwind.TrustCFI, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
+			}, accept, ""},
+		},
+		"proof": {
+			{"tables behind an indirect call", func(ev *evidence) {
+				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
+			}, refuse, "puts its CFA at"},
+			{"tables in a recursion", func(ev *evidence) {
+				ev.callee.Start = 0x401000
+				ev.step.Trust, ev.caller, ev.witness = unwind.TrustCFI, ev.callee, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
+			}, refuse, "puts its CFA at"},
+			{"tables where the code is not certain", func(ev *evidence) {
+				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},
 		},
 		"goexit": {{"elsewhere", nil, accept, ""}, {"below the top", func(ev *evidence) { ev.misplacedGoexit = true }, refuse, "not at the top"}},
@@ -155,8 +170,8 @@ func TestGuess(t *testing.T) {
 		want   verdict
 	}{
 		"a scan":                    {func(ev *evidence) { ev.scans = true }, verdict{guess: true}},
-		"a scan that code confirms": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{true, true}} }, verdict{}},
-		"but for its frame pointer": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{true, false}} }, verdict{noFrame: true}},
+		"a scan that code confirms": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{ok: true, frame: true}} }, verdict{}},
+		"but for its frame pointer": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{ok: true}} }, verdict{noFrame: true}},
 		"the second":                {func(ev *evidence) { ev.scans, ev.soFar.guess = true, 1 }, verdict{}},
 		"a frame pointer":           {func(ev *evidence) { ev.step.Trust = unwind.TrustScan }, verdict{guess: true}},
 		"a call led here":           {func(ev *evidence) { ev.step.Trust, ev.witness = unwind.TrustScan, said{called: true} }, verdict{}},
@@ -235,9 +250,9 @@ func TestEnds(t *testing.T) {
 		"no caller, by tables":           {"tables", func(e *ending) { e.byTables, e.stack.Kind = true, unwind.SegmentSignal }, isEnd},
 		"the same above a guess":         {"a guess below tables", func(e *ending) { e.byTables, e.guessed = true, "guess" }, uncertain},
 		"a word above a guess":           {"guess", func(e *ending) { e.guessed = "guess" }, noEnd},
-		"a frame pointer at once":        {"innermost", func(e *ending) { e.byFP, e.inChain, e.depth = true, true, 1 }, noEnd},
-		"a frame pointer out of nowhere": {"not in a chain", func(e *ending) { e.byFP = true }, noEnd},
-		"a frame pointer of a chain":     {"", func(e *ending) { e.byFP, e.inChain = true, true }, isEnd},
+		"a frame pointer at once":        {"innermost", func(e *ending) { e.byFP, e.marked, e.depth = true, true, 1 }, noEnd},
+		"a frame pointer out of nowhere": {"not marked", func(e *ending) { e.byFP = true }, noEnd},
+		"a frame pointer set to 0":       {"", func(e *ending) { e.byFP, e.marked = true, true }, isEnd},
 		"an unknown stack":               {"unknown stack", func(e *ending) { e.stack = unwind.Segment{} }, isEnd},
 		"a handler":                      {"signal", func(e *ending) { e.stack.Kind = unwind.SegmentSignal }, noEnd},
 		"C under a goroutine":            {"called by Go", func(e *ending) { e.stack.Kind, e.goroutine = unwind.SegmentG0, true }, noEnd},

@@ -21,9 +21,13 @@ func (p *program) frameRule(f *unwind.Frame) (row *simulate.Row, known bool) {
 			if d.Exact {
 				d.rule = p.simulate(simulate.Stopped, code, d.Start, f.PC.Raw())
 			}
-			if d.rule != nil {
-				d.rule.Saved, d.rule.Kept = nil, false
-			}
+		}
+		if model := p.modelRow(f); model != nil && (model.Sure || d.rule == nil) {
+			compared := *model
+			d.rule, d.code = &compared, true
+		}
+		if d.rule != nil {
+			d.rule.Saved, d.rule.Kept = nil, false
 		}
 	}
 	return d.rule, d.code

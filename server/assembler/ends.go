@@ -1,9 +1,9 @@
 package assembler
 
 import (
-	"strings"
-
+	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // ends decide whether the stack ends at a frame, in this order. An end is a claim
@@ -22,7 +22,7 @@ var ends = []endCheck{
 	{"tables", "R8", isEnd, "", func(e *ending) bool { return e.byTables }},
 	{"guess", "R16", noEnd, "", func(e *ending) bool { return e.guessed != "" }},
 	{"innermost", "R4", noEnd, "nothing shows that the innermost frame uses it", func(e *ending) bool { return e.byFP && e.depth == 1 }},
-	{"not in a chain", "R4", noEnd, "nothing shows that this code uses one", func(e *ending) bool { return e.byFP && !e.inChain }},
+	{"not marked", "R4", noEnd, "nothing shows that this function is an outermost one: code without frame pointers keeps the 0 of a thread's start", func(e *ending) bool { return e.byFP && !e.marked }},
 	{"unknown stack", "R14", isEnd, "", func(e *ending) bool { return e.stack.High == 0 }},
 	{"signal", "R14", noEnd, "a signal's handler must lead back to what was interrupted", func(e *ending) bool { return e.stack.Kind == unwind.SegmentSignal }},
 	{"called by Go", "R14", noEnd, "C code called by Go must lead back to Go", func(e *ending) bool { return e.stack.Kind == unwind.SegmentG0 && e.goroutine }},
@@ -60,7 +60,7 @@ type ending struct {
 	scans     bool
 	function  *place
 	depth     int
-	inChain   bool           // the frame's code may keep a frame pointer
+	marked    bool           // the frame's function has set the frame pointer to 0, as outermost ones do
 	stack     unwind.Segment // that the frame lies on, zero if unknown
 	sp        uint64
 	goroutine bool   // the stack is a goroutine's
@@ -79,11 +79,13 @@ func (e *ending) judge() (answer endAnswer, why string) {
 // ended ends the stack where the last frame is a known outermost one.
 func (w *walker) ended() bool {
 	f := w.last()
-	fn := w.code.functionOf(f)
-	if !fn.known {
-		return false
+	fn, why := w.code.functionOf(f), ""
+	switch {
+	case w.carried.context:
+		why = contextStart
+	case fn.known:
+		why = endReason(&fn.Function, f.PC.Kind())
 	}
-	why := endReason(&fn.Function, f.PC.Kind())
 	if why == "" {
 		return false
 	}
@@ -102,14 +104,14 @@ func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, 
 	}
 	e.sp, _ = f.Registers.SP(w.target.Arch)
 	e.stack = w.stacks.segment(e.sp)
-	// The function is known, and its code was compared with each step; or its callee
-	// was left by frame pointer, and such code is usually compiled together.
-	e.inChain = e.function.known
-	if n := len(w.stack.Frames); n > 1 {
-		e.inChain = e.inChain || strings.HasPrefix(w.stack.Frames[n-2].Rule, "cfa="+w.target.Arch.RegisterName(w.target.Arch.FP()))
-	}
+	e.marked = marksEnd(w.code.certainFrameRule(f))
 	return w.conclude(e)
 }
+
+// marksEnd reports whether a function has lost its caller's frame pointer: outermost
+// ones set it to 0 (System V ABI, AMD64 supplement, "Initial Stack and Register
+// State"), and compiled ones save it.
+func marksEnd(row *simulate.Row) bool { return row != nil && row.FP.From == rule.Lost }
 
 func (w *walker) conclude(e *ending) (result outcome, why string) {
 	switch answer, why := e.judge(); answer {

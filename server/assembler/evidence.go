@@ -69,9 +69,8 @@ var (
 // witness answers questions about a step from code. Each answer needs decoding,
 // so a check asks only when it must.
 type witness interface {
-	// expects returns the caller by the code of the frame's function; likely
-	// accepts a rule that is not certain, too.
-	expects(likely bool) (expected, bool)
+	// expects returns the caller by the code of the frame's function.
+	expects(least certainty) (expected, bool)
 	// unclear: there is code, and it shows no rule.
 	unclear() bool
 	// led: the call before the return address leads to the frame.
@@ -83,6 +82,15 @@ type witness interface {
 	prologue() agreement
 }
 
+// certainty is what a rule of code must be to count.
+type certainty uint8
+
+const (
+	isLikely certainty = iota
+	isSure             // all paths agree
+	isProven           // by the model of the image's code
+)
+
 // expected is the caller that code shows.
 type expected struct {
 	cfa, ra uint64
@@ -90,8 +98,8 @@ type expected struct {
 }
 
 // agreement tells whether code confirms a step, and whether it confirms its frame
-// pointer too.
-type agreement struct{ ok, frame bool }
+// pointer too. proven: the model of the image's code does.
+type agreement struct{ ok, frame, proven bool }
 
 // carried is the state that a walk carries from step to step. Only
 // [carried.accepted] and [carried.waits] change it.
@@ -109,6 +117,8 @@ type carried struct {
 	scanned, scannedInRow, waited int
 	// unproven is how many of the last frames no call is known to have led from.
 	unproven int
+	// context: the last frame is where a context's stack begins (makecontext).
+	context bool
 	// scheduled says that the scheduler was called since the walk left a goroutine's
 	// stack, or began (R14).
 	scheduled bool
@@ -116,6 +126,7 @@ type carried struct {
 
 // accepted updates the state for an accepted step.
 func (c *carried) accepted(ev *evidence, guess bool) {
+	c.context = ev.call.context
 	c.fresh = ev.step.CallerKind == unwind.KindInstruction || ev.unframed
 	if guess && c.guess == 0 {
 		c.guess = ev.depth
@@ -217,7 +228,9 @@ func (ev *evidence) gatherStacks(s *stacks, t *Target) {
 		ev.found = ev.stack
 	case ev.switches && ev.step.CallerKind == unwind.KindInstruction:
 		// Only for interrupted code: called code returns to a known stack.
-		ev.found = t.discover(ev.callerSP)
+		if ev.found = t.discover(ev.callerSP); ev.found == nil {
+			ev.found = s.overflown(ev.callerSP)
+		}
 	}
 }
 
@@ -228,9 +241,13 @@ type codeWitness struct {
 	step  *unwind.Step
 }
 
-func (w *codeWitness) expects(likely bool) (e expected, ok bool) {
+func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
+	if least == isProven {
+		e.cfa, ok = w.proven(w.frame)
+		return e, ok
+	}
 	row, _ := w.frameRule(w.frame)
-	if row == nil || !likely && !row.Sure {
+	if row == nil || least > isLikely && !row.Sure {
 		return e, false
 	}
 	var c rule.Caller
@@ -258,7 +275,10 @@ func (w *codeWitness) led() bool {
 
 func (w *codeWitness) agrees() agreement {
 	if row := w.certainFrameRule(w.frame); row != nil {
-		return w.compare(row)
+		a := w.compare(row)
+		model := w.modelRow(w.frame)
+		a.proven = a.ok && model != nil && model.Sure
+		return a
 	}
 	calls, _ := w.callsBefore(w.step)
 	for _, call := range calls {
@@ -298,6 +318,19 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 	got, has := w.step.Caller.FP(arch)
 	fp, known := c.Registers.FP(arch)
 	return agreement{ok: true, frame: !has || err == nil && known && got == fp}
+}
+
+// popped reports whether the frame's code has taken its return address off the stack, as
+// vfork does.
+func (ev *evidence) popped() bool {
+	code, ok := ev.witness.expects(isSure)
+	return ok && code.haveRA && code.cfa == ev.callerSP && code.ra == ev.pc
+}
+
+// recursive reports whether a function has called itself: then every frame of it has a
+// return address behind a call that leads to it.
+func (ev *evidence) recursive() bool {
+	return ev.callee.known && ev.caller.known && !ev.callee.Go && ev.callee.Start != 0 && ev.callee.Start == ev.caller.Start
 }
 
 // shown reports whether code confirms the step from the innermost frame, where

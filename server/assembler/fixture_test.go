@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -42,6 +43,22 @@ func (c code) Bytes(addr uint64, n int) []byte {
 		return sigreturn[:min(n, len(sigreturn))]
 	}
 	return nil
+}
+
+// marking is a code map whose function mid sets its frame pointer to 0, as where
+// threads start: xor %ebp,%ebp, and fillers.
+type marking struct{ code }
+
+func (marking) Bytes(addr uint64, n int) []byte {
+	const start, call = midPC &^ 0xfff, midPC&0xfff - 2
+	if addr < start || addr >= start+0x1000 {
+		return nil
+	}
+	out := bytes.Repeat([]byte{0x90}, 0x1000)
+	copy(out, []byte{0x31, 0xed})
+	copy(out[call:], []byte{0xff, 0xd0}) // call *%rax
+	out = out[addr-start:]
+	return out[:min(n, len(out))]
 }
 
 var synthetic = code{

@@ -1,7 +1,10 @@
 package assembler
 
 import (
+	"strings"
+
 	"github.com/clewdbg/clew/internal/unwind/callsite"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -13,6 +16,8 @@ type program struct {
 	target    *Target
 	tracer    callsite.Tracer
 	functions map[unwind.LookupAddr]*described
+	last      *described // that was asked for last, at lastAt
+	lastAt    unwind.LookupAddr
 	signals   map[uint64]bool          // whether it is a signal's trampoline, by address
 	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
 	// seen is memory that was read: first the stack window that a strategy had last.
@@ -37,6 +42,8 @@ type described struct {
 	simulated bool
 	code      bool // there are bytes of it
 	rule      *simulate.Row
+	modelled  bool
+	model     *simulate.Row // by the model of the image's code, nil for none
 }
 
 // traceBudget bounds the instructions that are decoded for one stack.
@@ -50,12 +57,16 @@ func newProgram(t *Target) *program {
 }
 
 func (p *program) describe(at unwind.LookupAddr) *described {
+	if p.last != nil && p.lastAt == at { // a recursion
+		return p.last
+	}
 	d, ok := p.functions[at]
 	if !ok {
 		d = &described{}
 		d.Function, d.known = p.target.Code.Function(at)
 		p.functions[at] = d
 	}
+	p.last, p.lastAt = d, at
 	return d
 }
 
@@ -121,6 +132,18 @@ func (p *program) signalFrame(f *unwind.Frame) bool {
 func (p *program) signalReturn(ra uint64) bool {
 	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(ra, callsite.SignalReturnSize))
 }
+
+// startsContext reports whether code is that to which a context's first function returns
+// (makecontext): no call leads there, and the context's stack begins there.
+func (p *program) startsContext(at uint64) bool {
+	if p.target.Arch == unwind.AMD64 && codemodel.StartsContext(p.code(at, codemodel.ContextStartSize)) {
+		return true
+	}
+	fn := p.function(unwind.LookupAddr(at))
+	return fn.Start == at && strings.HasPrefix(fn.Name, contextStart)
+}
+
+const contextStart = "__start_context"
 
 // wild reports whether a frame's program counter lies outside all code.
 func (p *program) wild(f *unwind.Frame) bool {

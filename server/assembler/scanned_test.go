@@ -170,18 +170,18 @@ func TestGuessedFramePointerEndsNothing(t *testing.T) {
 	}
 }
 
-// A frame pointer of 0 in unknown code ends the stack only if the code that it
-// called is left by frame pointer.
+// A frame pointer of 0 in unknown code ends no stack, however the code that it
+// called is left: unknown code may keep no frame pointer, and a thread's first is 0.
 func TestEndInUnknownCode(t *testing.T) {
 	const unknown = 0x40a010
 	end := unwind.WalkResult{Stop: unwind.StopEnd, Reason: "frame pointer is 0"}
-	for rule, want := range map[string]unwind.StopKind{"cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]": unwind.End, "cfa=rsp+16; ra=[cfa-8]; fp=unchanged": unwind.Truncated} {
+	for _, rule := range []string{"cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]", "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"} {
 		in := step(sp0+16, unknown, 0)
 		in.Rule = rule
 		chain := &fake{name: "chain", steps: map[uint64][]unwind.Step{leafPC: {in}}, stop: map[uint64]unwind.WalkResult{unknown: end}}
 		s := with(chain).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack), Options{})
-		if s.Stop != want {
-			t.Errorf("%s: %v %q, want %v", rule, s.Stop, s.Reason, want)
+		if s.Stop != unwind.Truncated {
+			t.Errorf("%s: %v %q", rule, s.Stop, s.Reason)
 		}
 	}
 }

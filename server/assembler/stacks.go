@@ -1,6 +1,10 @@
 package assembler
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"slices"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // stacks are the segments that a thread's frames can lie on, with the walk's
 // progress on each (R3, R14).
@@ -61,12 +65,24 @@ func (s *stacks) floor(segment int) uint64 {
 // segment that the step found is added; the thread's list does not change.
 func (s *stacks) reach(sp uint64, found *unwind.Segment) int {
 	if found != nil {
-		s.segments = append(s.segments[:len(s.segments):len(s.segments)], *found)
-		s.floors = append(s.floors, 0)
+		s.add(*found)
 	}
 	at := s.index(sp)
 	s.floors[max(at, 0)] = sp
 	return at
+}
+
+// add adds a stack, or extends one downwards.
+func (s *stacks) add(found unwind.Segment) {
+	s.segments = slices.Clone(s.segments)
+	for i, seg := range s.segments {
+		if seg.High == found.High && seg.Kind == found.Kind && found.Low < seg.Low {
+			s.segments[i].Low = found.Low
+			return
+		}
+	}
+	s.segments = append(s.segments, found)
+	s.floors = append(s.floors, 0)
 }
 
 // nearGoroutineTop is how far below the top of a goroutine's stack the return
@@ -88,6 +104,28 @@ func (t *Target) discover(addr uint64) *unwind.Segment {
 		return nil
 	}
 	return &unwind.Segment{Low: r.Start, High: r.End, Kind: unwind.SegmentThread}
+}
+
+// guardGap is how far below a stack the kernel lets it grow no further (Linux,
+// Documentation/admin-guide/kernel-parameters, stack_guard_gap), in bytes.
+const guardGap = 1 << 20
+
+// overflown is the stack that addr lies right below, extended to there, nil for none: code
+// was interrupted that had moved its stack pointer beyond the stack's end.
+func (s *stacks) overflown(addr uint64) *unwind.Segment {
+	var near *unwind.Segment
+	for i := range s.segments {
+		seg := &s.segments[i]
+		if addr < seg.Low && seg.Low-addr <= guardGap && (near == nil || seg.Low < near.Low) {
+			near = seg
+		}
+	}
+	if near == nil {
+		return nil
+	}
+	extended := *near
+	extended.Low = addr
+	return &extended
 }
 
 // leftGoroutine reports whether a frame lies on another stack than a

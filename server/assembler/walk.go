@@ -108,10 +108,17 @@ func (w *walker) next(ctx context.Context) bool {
 func (w *walker) askStrategies(ctx context.Context) outcome {
 	at := w.last().PC.Lookup(w.target.Arch)
 	fn := w.code.function(at)
+	modelAsked := false
 	for i := range w.asm.Strategies {
 		s := &w.asm.Strategies[i]
 		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
 			continue
+		}
+		if s.scans() && !modelAsked {
+			modelAsked = true
+			if result := w.stepByModel(); result != nothing {
+				return result
+			}
 		}
 		if why := w.mayNotScan(s, fn); why != "" {
 			w.note(s.Description.Name, why)
@@ -119,7 +126,10 @@ func (w *walker) askStrategies(ctx context.Context) outcome {
 			return result
 		}
 	}
-	return nothing
+	if modelAsked {
+		return nothing
+	}
+	return w.stepByModel()
 }
 
 // Limits on frames found by scans (R7): in one stack, and in a row.
@@ -210,7 +220,8 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 // end. A frame pointer of 0 ends the chain (R4), but not the stack if the frame's
 // code shows how to go on without it.
 func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
-	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && w.code.certainFrameRule(w.last()) != nil {
+	row := w.code.certainFrameRule(w.last())
+	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && row != nil && !marksEnd(row) {
 		return progressed
 	}
 	if ended, _ := w.claimedEnd(s, result); ended != nothing {

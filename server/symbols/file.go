@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -23,6 +24,7 @@ type File struct {
 	data     map[string]uint64 // see [File.Data]
 
 	goTable   func() *gotab.Table
+	model     func() *codemodel.Image
 	functions func() []function
 	dwarf     func() described
 	calls     callCache[uint64]
@@ -122,9 +124,11 @@ func newChosen(r io.ReaderAt, size, stored int64, which Choice) (*File, error) {
 }
 
 func newFile(o object) *File {
-	return &File{
+	f := &File{
 		object: o, goTable: sync.OnceValue(o.readGoTable), functions: sync.OnceValue(o.readFunctions), dwarf: sync.OnceValue(o.openDWARF),
 	}
+	f.model = sync.OnceValue(f.newModel)
+	return f
 }
 
 // BuildID is the GNU build ID or Mach-O's UUID, nil if there is none.

@@ -99,22 +99,10 @@ func pltSlots(f *elf.File) map[uint64]string {
 		symbols = append(symbols, s.Name)
 	}
 	slots := make(map[uint64]string)
-	for _, s := range f.Sections {
-		if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || s.Size > maxPLT {
-			continue
+	eachSlot(f, func(at uint64, symbol uint32) {
+		if int(symbol) <= len(symbols) {
+			slots[at] = symbols[symbol-1]
 		}
-		data, err := s.Data()
-		if err != nil {
-			continue
-		}
-		const size = 24 // of an Elf64_Rela
-		for ; len(data) >= size; data = data[size:] {
-			info := binary.LittleEndian.Uint64(data[8:])
-			kind, symbol := elf.R_X86_64(elf.R_TYPE64(info)), elf.R_SYM64(info)
-			if (kind == elf.R_X86_64_JMP_SLOT || kind == elf.R_X86_64_GLOB_DAT) && symbol > 0 && int(symbol) <= len(symbols) {
-				slots[binary.LittleEndian.Uint64(data)] = symbols[symbol-1]
-			}
-		}
-	}
+	})
 	return slots
 }

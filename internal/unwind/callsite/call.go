@@ -50,7 +50,7 @@ func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call, known bool
 		if arch == unwind.AMD64 && src[0] != 0xe8 && src[0] != 0xff {
 			continue // a prefix: the shorter form was or will be looked at
 		}
-		in := decode(&d, arch, src, end-uint64(n))
+		in := d.For(arch, src, end-uint64(n))
 		switch {
 		case in.Len != n:
 		case in.Flow == prologue.FlowCall:
@@ -60,13 +60,6 @@ func Before(arch unwind.Arch, code []byte, end uint64) (calls []Call, known bool
 		}
 	}
 	return calls, lengths != nil
-}
-
-func decode(d *prologue.Decoder, arch unwind.Arch, src []byte, addr uint64) prologue.Insn {
-	if arch == unwind.ARM64 {
-		return d.ARM64(src, addr)
-	}
-	return d.AMD64(src, addr)
 }
 
 // A signal handler returns to a few instructions that ask the kernel to restore

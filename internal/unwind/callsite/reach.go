@@ -79,7 +79,7 @@ func (t *Tracer) Reaches(from uint64, to unwind.CodeAddr) (Answer, error) {
 			if err != nil {
 				return Unknown, err
 			}
-			in := decode(&t.decoder, t.Arch, code, at)
+			in := t.decoder.For(t.Arch, code, at)
 			next := at + uint64(in.Len)
 			if isCall(in) && next == to.Raw() && to.Kind() == unwind.KindReturn {
 				return Reached, nil
@@ -169,7 +169,7 @@ func (t *Tracer) behindStubs(at uint64, to unwind.CodeAddr) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		in := decode(&t.decoder, t.Arch, code, at)
+		in := t.decoder.For(t.Arch, code, at)
 		target, ok := in.Target, in.Flow == prologue.FlowJump
 		switch {
 		case in.Flow == prologue.FlowJumpIndirect:

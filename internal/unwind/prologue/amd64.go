@@ -89,6 +89,7 @@ func cutOff(src []byte) bool {
 }
 
 func decodeAMD64(p *program, off int32) inst {
+	p.at = off
 	src := p.code[off:]
 	if len(src) > 16 {
 		src = src[:16]
@@ -128,10 +129,21 @@ func decodeAMD64(p *program, off int32) inst {
 			out.flow = flowJump
 			rel()
 		}
+		refersAMD64(&out, &in, off)
+		if out.flow == flowIndirect {
+			jumpAMD64(p, &in)
+		}
 		return out
 	case x86asm.CALL:
 		out.flow = flowCall
 		rel()
+		refersAMD64(&out, &in, off)
+		if out.target > off && trapsSpeculation(p.code[off+int32(in.Len):out.target]) {
+			// A retpoline: the call is a push, and nothing returns behind it.
+			out.flow, out.refers = flowJump, refersNone
+			p.emit(op{kind: opAdd, d: 7, s: 7, imm: -8}, op{kind: opWipe, s: 7, t: 8})
+			return out
+		}
 		if out.target == off+int32(in.Len) { // call next: a push of the PC
 			out.flow = flowNext
 			p.emit(op{kind: opAdd, d: 7, s: 7, imm: -8}, op{kind: opWipe, s: 7, t: 8})
@@ -147,19 +159,32 @@ func decodeAMD64(p *program, off int32) inst {
 		return out
 	case x86asm.INT, x86asm.INTO, x86asm.ICEBP, x86asm.SYSCALL, x86asm.SYSENTER:
 		out.flow = flowSoft
-		p.emit(op{kind: opClobber, mask: amd64Implicit})
-		if src[0] == 0xcc {
+		switch {
+		case src[0] == 0xcc: // a breakpoint changes nothing
 			out.flags |= flagPad
+		case in.Op == x86asm.SYSCALL: // no kernel changes rsi and rdi: vfork keeps its return address there
+			p.emit(op{kind: opClobber, mask: amd64Implicit &^ (1<<4 | 1<<5)})
+		default:
+			p.emit(op{kind: opClobber, mask: amd64Implicit})
 		}
 		return out
+	case x86asm.JA:
+		out.limits = nextUpTo
+	case x86asm.JBE:
+		out.limits = takenUpTo
+	case x86asm.JAE:
+		out.limits = nextBelow
+	case x86asm.JB:
+		out.limits = takenBelow
 	case x86asm.JE:
 		out.flags |= flagEqTaken
 	case x86asm.JNE:
 		out.flags |= flagEqNext
 	}
 	if _, ok := in.Args[0].(x86asm.Rel); ok { // conditional jumps, loop, jrcxz, xbegin
-		out.flow = flowCond
+		out.flow, out.keeps = flowCond, true
 		rel()
+		refersAMD64(&out, &in, off)
 		if in.Op == x86asm.LOOP || in.Op == x86asm.LOOPE || in.Op == x86asm.LOOPNE || in.Op == x86asm.XBEGIN {
 			p.emit(op{kind: opClobber, mask: amd64Implicit})
 		}
@@ -192,15 +217,29 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 	switch in.Op {
 	case x86asm.NOP:
 		out.flags |= flagPad
+		out.keeps = true
 		return
 	case x86asm.CMP, x86asm.TEST, x86asm.BT, x86asm.PREFETCHNTA, x86asm.PREFETCHT0, x86asm.PREFETCHT1, x86asm.PREFETCHT2, x86asm.PREFETCHW,
 		x86asm.PAUSE, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.CLFLUSH:
-		if in.Op == x86asm.CMP && w[0] == 64 && w[1] == 64 {
+		switch {
+		case in.Op != x86asm.CMP:
+			out.keeps = in.Op >= x86asm.PREFETCHNTA && in.Op != x86asm.TEST && in.Op != x86asm.BT
+		case w[0] == 64 && w[1] == 64:
 			out.cmpA, out.cmpB = r[0], r[1]
+		case isImm && w[0] != 0:
+			p.emit(op{kind: opCompare, s: r[0], imm: unsigned(imm, w[0]), t: uint8(w[0])})
+		case isImm && isMem[0]:
+			limit := unsigned(imm, 8*in.MemBytes)
+			if o, ok := addressAMD64(in, m[0]); ok && limit >= 0 && limit <= maxEntries {
+				o.kind = opCompareAt
+				o.mask |= uint64(limit) << limitShift
+				p.emit(o)
+			}
 		}
 		return
 	case x86asm.PUSH:
 		out.flags |= flagBuild
+		out.keeps = true
 		n := int64(8)
 		if in.DataSize == 16 {
 			n = 2
@@ -218,6 +257,7 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 		return
 	case x86asm.POP:
 		out.flags |= flagTear
+		out.keeps = true
 		n := int64(8)
 		if in.DataSize == 16 {
 			n = 2
@@ -269,6 +309,7 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 			op{kind: opMov, d: fp, s: sp}, op{kind: opAdd, d: sp, s: sp, imm: -int64(uint16(n))})
 		return
 	case x86asm.MOV:
+		out.keeps = true
 		switch {
 		case w[0] == 64 && w[1] == 64:
 			if r[0] == fp && r[1] == sp {
@@ -284,6 +325,9 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 			if b == sp {
 				out.flags |= flagTear
 			}
+			if b == regNone && loadAMD64(p, in, r[0], 64, m[1], true, 0) {
+				return
+			}
 			p.emit(op{kind: opLoad, d: r[0], s: b, imm: d})
 			return
 		case isMem[0] && w[1] == 64:
@@ -293,8 +337,32 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 		case isImm && (w[0] == 64 || w[0] == 32 && imm >= 0):
 			p.emit(op{kind: opConst, d: r[0], imm: int64(imm)})
 			return
+		case w[0] == 32 && w[1] == 32:
+			p.emit(op{kind: opExtend, d: r[0], s: r[1], t: 32})
+			return
 		}
+		if loadAMD64(p, in, r[0], w[0], m[1], isMem[1], 0) {
+			return
+		}
+	case x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD:
+		out.keeps = true
+		signed := uint64(1)
+		if in.Op == x86asm.MOVZX {
+			signed = 0
+		}
+		if w[0] >= 32 && w[1] != 0 {
+			p.emit(op{kind: opExtend, d: r[0], s: r[1], t: uint8(w[1]), mask: signed})
+			return
+		}
+		if loadAMD64(p, in, r[0], w[0], m[1], isMem[1], signed*signExtends) {
+			return
+		}
+	case x86asm.CDQE:
+		out.keeps = true
+		p.emit(op{kind: opExtend, d: 0, s: 0, t: 32, mask: 1})
+		return
 	case x86asm.LEA:
+		out.keeps = true
 		if w[0] == 64 && isMem[1] {
 			if b, d := mem(m[1], in); b != regNone {
 				if r[0] == sp {
@@ -305,6 +373,9 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 			}
 			if r[0] == sp {
 				p.emit(op{kind: opBase})
+				return
+			}
+			if leaAMD64(p, in, r[0], m[1]) {
 				return
 			}
 		}
@@ -333,6 +404,10 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 		if r[0] == sp && w[0] == 64 {
 			out.flags |= flagBuild
 			p.emit(op{kind: opBase})
+			return
+		}
+		if isImm && w[0] >= 32 {
+			p.emit(op{kind: opMask, d: r[0], imm: int64(imm)})
 			return
 		}
 	case x86asm.XCHG:

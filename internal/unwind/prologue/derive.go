@@ -38,12 +38,12 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, body Expr, all bool) (R
 	if len(code) > maxCode {
 		code = code[:maxCode]
 	}
-	p := newProgram(a, code)
+	p := newProgram(a, code, start)
 	p.discover(0)
 	direct := !p.full && p.index[off] != 0 && !all
 	var heads []int32
 	if !direct {
-		heads = p.gaps()
+		heads, p.sealed = p.gaps(), true
 	}
 	if p.full {
 		return Rule{}, Verdict{Reason: reasonLarge}, false
@@ -85,13 +85,13 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, body Expr, all bool) (R
 	return r, v, false
 }
 
-func newProgram(a *arch, code []byte) *program {
+func newProgram(a *arch, code []byte, start uint64) *program {
 	guess := len(code)/4 + 8
 	if guess > 4096 {
 		guess = 4096
 	}
 	return &program{
-		a: a, code: code,
+		a: a, code: code, start: start,
 		insts: make([]inst, 0, guess),
 		ops:   make([]op, 0, guess),
 		index: make([]int32, len(code)),

@@ -23,7 +23,12 @@
 //   - A call that does not return (abort) is followed by code that its state does not reach. A call's continuation
 //     is a soft edge: where it contradicts an edge of a jump, or leads to a return with the stack pointer off the
 //     return address, the edge is cut and the analysis starts again. TestNoReturnCall.
-//   - Targets of an indirect jump (switch tables) are unknown. Code that no direct path reaches is tried with the
+//   - The targets of an indirect jump are known if it goes by a table whose index has a
+//     bound, by a comparison or a mask, and the table can be read (tables.go; Survey
+//     only). TestForms in codemodel.
+//   - A call over a loop that only a wrong prediction enters is a push (retpolines and
+//     return thunks; trapsSpeculation). TestThunks in codemodel.
+//   - Targets of other indirect jumps are unknown. Code that no direct path reaches is tried with the
 //     states at the function's indirect jumps and calls (the latter for exception landing pads): a state that
 //     contradicts code that is reached, or a return, is refuted; if the rest lead to one and the same rule, its
 //     certainty is Likely, else Unknown. TestJumpTable.

@@ -18,6 +18,7 @@ type meta struct {
 	origin int32
 	inst   int32
 	soft   bool // entered by soft edges only
+	sure   bool // some path from a sure start has no soft edge
 	fixed  bool // settled by an earlier pass
 	queued bool
 }
@@ -25,6 +26,10 @@ type meta struct {
 // program is one function under analysis.
 type program struct {
 	a      *arch
+	around Surroundings
+	start  uint64
+	tables []jumpTable
+	leads  [][]int32 // where they lead, as offsets
 	code   []byte
 	insts  []inst
 	ops    []op
@@ -33,9 +38,11 @@ type program struct {
 	states []state
 	meta   []meta
 	queue  []int32
-	dirty  bool // an edge was cut in this round
-	final  bool // last round: no more cuts
-	bad    bool // an instruction on some path could not be decoded
+	dirty  bool  // an edge was cut in this round
+	final  bool  // last round: no more cuts
+	sealed bool  // all code is decoded
+	at     int32 // the offset of the instruction to decode
+	bad    bool  // an instruction on some path could not be decoded
 	visits int
 	full   bool // some bound was hit
 }
@@ -117,9 +124,9 @@ func (p *program) solve(seeds []seed) {
 		for _, sd := range seeds {
 			switch {
 			case !sd.weak:
-				p.arrive(sd.off, sd.s, 0, false)
+				p.arrive(sd.off, sd.s, edge{sure: true})
 			case !p.cut[sd.cut]:
-				p.arrive(sd.off, sd.s, sd.cut+1, true)
+				p.arrive(sd.off, sd.s, edge{origin: sd.cut + 1, soft: true})
 			}
 		}
 		for len(p.queue) > 0 && !p.full {
@@ -145,8 +152,16 @@ func (p *program) cutEdge(origin int32) bool {
 	return true
 }
 
+// edge is the way to a leader: origin, soft and sure as in [meta].
+type edge struct {
+	origin     int32
+	soft, sure bool
+}
+
 // arrive brings a state along an edge to the leader at off.
-func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
+func (p *program) arrive(off int32, s *state, by edge) {
+	origin, soft := by.origin, by.soft
+	s.facts, s.regs[regTmp] = facts{}, val{}
 	if int(off) >= len(p.index) || p.index[off] == 0 {
 		return
 	}
@@ -159,7 +174,7 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 		}
 		in.st = int32(len(p.states))
 		p.states = append(p.states, *s)
-		p.meta = append(p.meta, meta{origin: origin, inst: n, soft: soft, queued: true})
+		p.meta = append(p.meta, meta{origin: origin, inst: n, soft: soft, sure: by.sure, queued: true})
 		p.queue = append(p.queue, in.st)
 		return
 	}
@@ -199,7 +214,9 @@ func (p *program) arrive(off int32, s *state, origin int32, soft bool) {
 	if m.origin != origin {
 		m.origin = 0
 	}
-	if have.join(s) && !m.queued {
+	surer := by.sure && !m.sure
+	m.sure = m.sure || by.sure
+	if (have.join(s) || surer) && !m.queued {
 		m.queued = true
 		p.queue = append(p.queue, in.st)
 	}
@@ -215,7 +232,7 @@ func (s *state) fpDiffers(o *state, a *arch) bool {
 // block simulates from a leader to the end of its block.
 func (p *program) block(k int32) {
 	s, m := p.states[k], p.meta[k]
-	n, origin := m.inst, m.origin
+	n, by := m.inst, edge{origin: m.origin, sure: m.sure}
 	cmp := [2]uint8{regNone, regNone}
 	for {
 		in := &p.insts[n]
@@ -223,40 +240,9 @@ func (p *program) block(k int32) {
 			p.full = true
 			return
 		}
-		s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
-		next, soft := in.off+int32(in.len), false
-		switch in.flow {
-		case flowSoft, flowCall:
-			if in.flow == flowCall && in.target > 0 && in.target != next {
-				// A local subroutine: a separate function, called with this one as its caller.
-				sub := p.a.initial()
-				p.arrive(in.target, &sub, 0, false)
-			}
-			if p.cut[n] {
-				return
-			}
-			origin, soft = n+1, true
-		case flowCond:
-			if in.target >= 0 {
-				taken := s
-				if in.flags&flagEqTaken == 0 || taken.equal(p.a, cmp) {
-					p.arrive(in.target, &taken, origin, false)
-				}
-			}
-			if in.flags&flagEqNext != 0 && !s.equal(p.a, cmp) {
-				return
-			}
-		case flowJump:
-			if in.target >= 0 {
-				p.arrive(in.target, &s, origin, false)
-			}
-			return
-		case flowRet:
-			if s.badReturn(p.a) {
-				p.cutEdge(origin)
-			}
-			return
-		case flowIndirect, flowStop, flowBad:
+		p.step(in, &s)
+		next, goesOn := in.off+int32(in.len), false
+		if by, goesOn = p.pass(n, &s, by, cmp); !goesOn {
 			return
 		}
 		cmp = [2]uint8{in.cmpA, in.cmpB}
@@ -265,11 +251,103 @@ func (p *program) block(k int32) {
 		}
 		n = p.index[next] - 1
 		if p.insts[n].flags&flagLeader != 0 {
-			p.arrive(next, &s, origin, soft)
+			p.arrive(next, &s, by)
 			return
 		}
 	}
 }
+
+// pass passes a state on where an instruction leads by other ways than to the next one, and
+// returns the edge to that; goesOn is false if there is none.
+func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goesOn bool) {
+	in := &p.insts[n]
+	by.soft = false
+	switch in.flow {
+	case flowNext:
+		return by, true
+	case flowSoft, flowCall:
+		return p.passCall(n, in, by)
+	case flowCond:
+		return by, p.passBranch(in, s, by, cmp)
+	case flowJump:
+		if in.target >= 0 {
+			p.arrive(in.target, s, by)
+			return by, false
+		}
+		if p.back(in) != Leaves {
+			return by, false
+		}
+	case flowRet:
+	case flowIndirect:
+		targets, _ := p.targets(s.regs[regTmp])
+		for _, to := range targets {
+			taken := *s
+			p.arrive(to, &taken, by)
+		}
+		return by, false
+	default:
+		return by, false
+	}
+	if s.badReturn(p.a) {
+		p.cutEdge(by.origin)
+	}
+	return by, false
+}
+
+func (p *program) passCall(n int32, in *inst, by edge) (next edge, goesOn bool) {
+	if in.flow == flowCall && in.target > 0 && in.target != in.off+int32(in.len) {
+		// A local subroutine: a separate function, called with this one as its caller.
+		sub := p.a.initial()
+		p.arrive(in.target, &sub, edge{sure: by.sure})
+	}
+	if p.cut[n] || p.ends(in) {
+		return by, false
+	}
+	if p.soft(in) {
+		by = edge{origin: n + 1, soft: true}
+	}
+	return by, true
+}
+
+// passBranch reports whether the branch may not be taken.
+func (p *program) passBranch(in *inst, s *state, by edge, cmp [2]uint8) bool {
+	if in.target >= 0 {
+		taken := *s
+		taken.proved(in.limits, false)
+		if in.flags&flagEqTaken == 0 || taken.equal(p.a, cmp) {
+			p.arrive(in.target, &taken, by)
+		}
+	}
+	s.proved(in.limits, true)
+	return in.flags&flagEqNext == 0 || s.equal(p.a, cmp)
+}
+
+// step applies an instruction to a state.
+func (p *program) step(in *inst, s *state) {
+	if !in.keeps {
+		s.facts.compared, s.facts.stored = bound{}, bound{}
+	}
+	s.apply(p, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
+}
+
+// back tells whether a call comes back, or whether a jump out of the code is a return.
+func (p *program) back(in *inst) Back {
+	if p.around == nil || in.refers == refersNone {
+		return Perhaps
+	}
+	if in.back == 0 {
+		in.back = uint8(p.around.Comes(p.start+uint64(in.dest), in.refers == refersPointer)) + 1
+	}
+	return Back(in.back - 1)
+}
+
+// soft reports whether the instruction behind this one may not be reached from it.
+func (p *program) soft(in *inst) bool {
+	return in.flow == flowSoft || in.flow == flowCall && p.back(in) != Comes
+}
+
+// ends reports whether a call does not come back.
+func (p *program) ends(in *inst) bool { return in.flow == flowCall && p.back(in) == ComesNot }
 
 // equal applies a branch taken on equality to the stack pointer, and reports whether it can be taken.
 func (s *state) equal(a *arch, cmp [2]uint8) bool {
@@ -303,12 +381,15 @@ func (p *program) walk(before, after func(in *inst, s *state)) {
 			if before != nil {
 				before(in, &s)
 			}
-			s.apply(p.a, p.ops[in.ops:in.ops+int32(in.nops)], in.off)
+			p.step(in, &s)
 			if after != nil {
 				after(in, &s)
 			}
+			if in.flow == flowCond {
+				s.proved(in.limits, true)
+			}
 			next := in.off + int32(in.len)
-			if in.flow > flowCond || p.cut[n] || int(next) >= len(p.code) || p.index[next] == 0 {
+			if in.flow > flowCond || p.cut[n] || p.ends(in) || int(next) >= len(p.code) || p.index[next] == 0 {
 				break
 			}
 			n = p.index[next] - 1

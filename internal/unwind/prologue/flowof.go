@@ -1,6 +1,10 @@
 package prologue
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // Flow says how an instruction passes control on.
 type Flow uint8
@@ -114,4 +118,15 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 		out.Target = addr + uint64(sext(w>>5, 19)*4)
 	}
 	return out
+}
+
+// For decodes for an architecture; the flow of others is not known.
+func (d *Decoder) For(arch unwind.Arch, src []byte, addr uint64) Insn {
+	switch arch {
+	case unwind.AMD64:
+		return d.AMD64(src, addr)
+	case unwind.ARM64:
+		return d.ARM64(src, addr)
+	}
+	return Insn{Flow: FlowUnknown, Len: 1}
 }

@@ -8,19 +8,26 @@ import "bytes"
 type opKind uint8
 
 const (
-	opClobber opKind = iota // registers of mask become unknown
-	opMov                   // d = s
-	opAdd                   // d = s + imm
-	opAddReg                // d = s + t
-	opSubReg                // d = s - t
-	opConst                 // d = imm
-	opKeep                  // d = d with the 16 bits at shift t replaced by imm (arm64 movk)
-	opBase                  // SP becomes a new dynamic base
-	opStore                 // [s+imm] = t, size 8
-	opWipe                  // [s+imm], t bytes, become unknown
-	opLoad                  // d = [s+imm]
-	opCall                  // a call returned: caller-saved registers and the words below SP are gone
-	opSign                  // return address signed (t=1) or authenticated (t=0)
+	opClobber   opKind = iota // registers of mask become unknown
+	opMov                     // d = s
+	opAdd                     // d = s + imm
+	opAddReg                  // d = s + t
+	opSubReg                  // d = s - t
+	opConst                   // d = imm
+	opKeep                    // d = d with the 16 bits at shift t replaced by imm (arm64 movk)
+	opBase                    // SP becomes a new dynamic base
+	opStore                   // [s+imm] = t, size 8
+	opWipe                    // [s+imm], t bytes, become unknown
+	opLoad                    // d = [s+imm]
+	opCall                    // a call returned: caller-saved registers and the words below SP are gone
+	opSign                    // return address signed (t=1) or authenticated (t=0)
+	opPlace                   // d = the code's start + imm
+	opExtend                  // d = the low t bits of s, with mask sign-extended
+	opMask                    // d = d & imm
+	opScale                   // d = s * imm
+	opLoadAt                  // d = [s + t*scale + imm]; the scale and the like are in mask
+	opCompare                 // s, t bits, is compared with imm
+	opCompareAt               // [s + t*scale + imm] is compared with a number in mask
 )
 
 type op struct {
@@ -54,6 +61,13 @@ const (
 	flagRetInReg             // returns through the link register
 )
 
+// What a call or jump refers to.
+const (
+	refersNone uint8 = iota
+	refersCode
+	refersPointer // to code
+)
+
 // inst is a decoded instruction.
 type inst struct {
 	off    int32
@@ -67,6 +81,11 @@ type inst struct {
 	cmpB   uint8
 	flags  uint8
 	base   uint8 // base register of a memory operand that is read or written, regNone otherwise
+	limits limit // what a conditional branch proves of a compared number
+	keeps  bool  // the processor's flags stay as they are
+	refers uint8 // what dest is
+	back   uint8 // whether a call comes back, plus one once that is known
+	dest   int64 // what a call or jump refers to, from the code's start on
 }
 
 // arch describes a calling convention to the analysis.
@@ -134,22 +153,23 @@ func (a *arch) entered(code []byte) state {
 	return s
 }
 
-func (s *state) apply(a *arch, ops []op, id int32) {
+func (s *state) apply(p *program, ops []op, id int32) {
+	a := p.a
 	for i := range ops {
 		o := &ops[i]
 		switch o.kind {
 		case opClobber:
 			for r, m := 0, o.mask; m != 0 && r < numRegs; r, m = r+1, m>>1 {
 				if m&1 != 0 {
-					s.regs[r] = val{}
+					s.set(a, uint8(r), val{})
 				}
 			}
 		case opMov:
-			s.set(a, o.d, s.get(o.s))
+			s.set(a, o.d, s.copied(o.s, id))
 		case opAdd:
 			s.set(a, o.d, s.get(o.s).plus(o.imm))
 		case opAddReg, opSubReg:
-			s.addReg(a, o, id)
+			s.addReg(p, o, id)
 		case opConst:
 			s.set(a, o.d, val{kind: konst}.plus(o.imm))
 		case opKeep:
@@ -165,15 +185,24 @@ func (s *state) apply(a *arch, ops []op, id int32) {
 			s.newBase(a, id)
 		case opStore:
 			s.store(s.get(o.s).addr(o.imm), 8, s.get(o.t))
+			s.facts.at = bound{}
 		case opWipe:
 			s.store(s.get(o.s).addr(o.imm), int64(o.t), val{})
+			s.facts.at = bound{}
 		case opLoad:
-			s.set(a, o.d, s.load(s.get(o.s).addr(o.imm)))
+			v := s.load(s.get(o.s).addr(o.imm))
+			if b := s.facts.at; v.kind == top && b.bits == 64 && b == (bound{max: b.max, off: int32(o.imm), reg: o.s, bits: 64}) {
+				v = val{kind: upTo, off: b.max, reg: 64}
+			}
+			s.set(a, o.d, v)
 		case opCall:
-			s.apply(a, []op{{kind: opClobber, mask: a.callerSaved}}, id)
+			s.apply(p, []op{{kind: opClobber, mask: a.callerSaved}}, id)
+			s.facts = facts{}
 			s.dropBelow(s.regs[a.sp])
 		case opSign:
 			s.signed = o.t == 1
+		default:
+			s.applyTable(p, o, id)
 		}
 	}
 }
@@ -186,10 +215,13 @@ func (v val) addr(n int64) val {
 	return v.plus(n)
 }
 
-func (s *state) addReg(a *arch, o *op, id int32) {
+func (s *state) addReg(p *program, o *op, id int32) {
+	a := p.a
 	x, y := s.get(o.s), s.get(o.t)
 	var v val
 	switch {
+	case o.kind == opAddReg && (x.kind == entryOf || y.kind == entryOf):
+		v = p.aimed(x, y)
 	case o.kind == opAddReg && y.kind == konst:
 		v = x.plus(int64(y.off))
 	case o.kind == opAddReg && x.kind == konst:

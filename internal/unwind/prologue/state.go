@@ -5,11 +5,17 @@ package prologue
 type valKind uint8
 
 const (
-	top    valKind = iota // unknown
-	entry                 // the value register reg had when the function was entered
-	cfaRel                // CFA + off
-	dynRel                // dynamic base + off
-	konst                 // the number off
+	top     valKind = iota // unknown
+	entry                  // the value register reg had when the function was entered
+	cfaRel                 // CFA + off
+	dynRel                 // dynamic base + off
+	konst                  // the number off
+	place                  // the address off bytes from the code's start
+	upTo                   // a number up to off, in the register's low reg bits
+	scaled                 // a number up to off, times reg
+	same                   // unknown, below 2^reg; all registers with the same off hold the same
+	entryOf                // an entry of the jump table number off; reg: its upper half is still to be filled with its sign
+	aim                    // where an entry of the jump table number off leads
 )
 
 // val is an abstract value. Offsets beyond 32 bits are not followed: they become top.
@@ -23,7 +29,7 @@ func (v val) rel() bool { return v.kind == cfaRel || v.kind == dynRel }
 
 // plus adds a constant to an address or a number.
 func (v val) plus(n int64) val {
-	if v.kind != cfaRel && v.kind != dynRel && v.kind != konst {
+	if v.kind != cfaRel && v.kind != dynRel && v.kind != konst && v.kind != place {
 		if n == 0 {
 			return v
 		}
@@ -59,6 +65,7 @@ type state struct {
 	n      int32
 	dyn    int32
 	signed bool
+	facts  facts
 }
 
 func (s *state) get(r uint8) val {
@@ -94,7 +101,7 @@ func (s *state) store(addr val, size int64, v val) {
 		}
 		i++
 	}
-	if v.kind == top || v.kind == konst || size != 8 || s.n == maxSlots {
+	if v.kind != entry && !v.rel() || size != 8 || s.n == maxSlots {
 		return
 	}
 	i := s.n
@@ -140,6 +147,7 @@ func (s *state) set(a *arch, r uint8, v val) {
 			s.dropBelow(v)
 		}
 	}
+	s.facts.changed(r)
 	s.regs[r] = v
 }
 
@@ -193,7 +201,7 @@ func (s *state) join(o *state) bool {
 	}
 	for i := range s.regs {
 		if s.regs[i] != t.regs[i] {
-			s.regs[i] = val{}
+			s.regs[i] = s.regs[i].widen(t.regs[i])
 		}
 	}
 	for i := int32(0); i < s.n; {

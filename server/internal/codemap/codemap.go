@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/server/symbols/gotab"
@@ -247,6 +248,15 @@ func (m *Map) CodeOf(name string) (out [][]byte) {
 func (m *Map) Complete(at unwind.LookupAddr) bool {
 	img, ok := m.at(uint64(at))
 	return ok && img.file != nil && img.file.Complete()
+}
+
+// Model implements [assembler.Modeller].
+func (m *Map) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
+	img, ok := m.at(uint64(at))
+	if !ok || img.file == nil {
+		return nil, 0
+	}
+	return img.file.Model(), img.bias
 }
 
 // Find returns the addresses of functions with that name, in any image that was loaded.

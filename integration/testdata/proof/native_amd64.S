@@ -1,0 +1,75 @@
+// The thunk of gcc's -mfunction-return=thunk, and functions whose frames have 64 bytes
+// each; the table of the innermost says that its frame has two more.
+	.text
+	.globl __x86_return_thunk
+	.type __x86_return_thunk, @function
+__x86_return_thunk:
+	call 1f
+2:	pause
+	lfence
+	jmp 2b
+1:	lea 8(%rsp), %rsp
+	ret
+	.size __x86_return_thunk, .-__x86_return_thunk
+
+.macro honest name, callee
+	.globl \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	sub $56, %rsp
+	.cfi_def_cfa_offset 64
+	mov 56(%rsp), %rdi
+	call told
+	lea \callee(%rip), %rax
+	call *%rax
+	add $56, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size \name, .-\name
+.endm
+
+	.globl lies
+	.type lies, @function
+lies:
+	.cfi_startproc
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16
+	mov 8(%rsp), %rdi
+	call told
+	add $8, %rsp
+	.cfi_def_cfa_offset 136
+	int3
+	ret
+	.cfi_endproc
+	.size lies, .-lies
+
+	honest honest1, lies
+	honest honest2, honest1
+	honest honest3, honest2
+
+// Keeps its return address in a register, as vfork does.
+	.globl popped
+	.type popped, @function
+popped:
+	.cfi_startproc
+	sub $8, %rsp
+	.cfi_def_cfa_offset 16
+	mov 8(%rsp), %rdi
+	call told
+	add $8, %rsp
+	.cfi_def_cfa_offset 8
+	pop %rdi
+	.cfi_def_cfa_offset 0
+	.cfi_register rip, rdi
+	mov $39, %eax
+	syscall
+	int3
+	push %rdi
+	.cfi_def_cfa_offset 8
+	.cfi_offset rip, -8
+	ret
+	.cfi_endproc
+	.size popped, .-popped
+	.section .note.GNU-stack,"",@progbits

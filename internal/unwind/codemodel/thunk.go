@@ -1,0 +1,62 @@
+package codemodel
+
+import "bytes"
+
+// Code that compilers put in the place of returns and indirect jumps, against
+// speculation: a call over a loop that nothing reaches, and an instruction that
+// replaces or drops the return address (gcc -mfunction-return=thunk,
+// -mindirect-branch=thunk; clang -mretpoline).
+
+type thunk uint8
+
+const (
+	noThunk thunk = iota
+	returnThunk
+	indirectThunk
+)
+
+// thunkSize is the number of bytes that tell.
+const thunkSize = 48
+
+var (
+	dropReturn = []byte{0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3} // lea 8(%rsp),%rsp; ret
+	addReturn  = []byte{0x48, 0x83, 0xc4, 0x08, 0xc3}       // add $8,%rsp; ret
+)
+
+// storesTarget reports whether code is mov REG,(%rsp); ret.
+func storesTarget(code []byte) bool {
+	return len(code) >= 5 && code[0]&0xfb == 0x48 && code[1] == 0x89 && code[2]&^0x38 == 4 && code[3] == 0x24 && code[4] == 0xc3
+}
+
+func thunkAt(code []byte) thunk {
+	const call = 5
+	if len(code) < call+2 || code[0] != 0xe8 || code[2]|code[3]|code[4] != 0 {
+		return noThunk
+	}
+	to := call + int(code[1])
+	if to <= call || to > len(code) {
+		return noThunk
+	}
+	if loop := code[call:to]; !bytes.HasPrefix(loop, []byte{0xf3, 0x90}) && !bytes.HasPrefix(loop, []byte{0xcc}) && !bytes.HasPrefix(loop, []byte{0x0f, 0xae, 0xe8}) {
+		return noThunk
+	}
+	rest := code[to:]
+	switch {
+	case bytes.HasPrefix(rest, dropReturn), bytes.HasPrefix(rest, addReturn):
+		return returnThunk
+	case storesTarget(rest):
+		return indirectThunk
+	}
+	return noThunk
+}
+
+// contextStart begins glibc's __start_context: mov %rbx,%rsp; mov (%rsp),%rdi; test
+// %rdi,%rdi; je.
+var contextStart = []byte{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74}
+
+// StartsContext reports whether code is that to which the first function of a context
+// returns that makecontext has made (glibc, amd64).
+func StartsContext(code []byte) bool { return bytes.HasPrefix(code, contextStart) }
+
+// ContextStartSize is the number of bytes that [StartsContext] needs.
+const ContextStartSize = 11

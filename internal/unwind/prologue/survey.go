@@ -1,0 +1,223 @@
+package prologue
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Proof says how well a rule is proven.
+type Proof uint8
+
+// The grades, from low to high.
+const (
+	// Unproven: there is no rule.
+	Unproven Proof = iota
+	// Guessed: the code is reached by ways that nothing shows, or some of it cannot be
+	// decoded.
+	Guessed
+	// Some: all paths that are known agree, but each is behind a call that may not come
+	// back.
+	Some
+	// Proven: all known paths agree, and one has only branches, jump tables with a bound
+	// and calls that come back.
+	Proven
+)
+
+func (p Proof) String() string { return [...]string{"unproven", "guessed", "some", "proven"}[p] }
+
+// Row is the rule from Start on, up to the next row.
+type Row struct {
+	Start uint32 // offset in the function
+	Proof Proof
+	Rule  int32 // its number, -1 for none
+	// Height is how far the stack pointer is below the CFA, in bytes; -1 if that is
+	// known at run time only.
+	Height int32
+}
+
+// Table holds the rules of a function's instructions, from one simulation.
+type Table struct {
+	Rows  []Row
+	Rules []Rule
+	Jumps []uint64 // where code outside is gone on with, sorted: tail calls, parts that were moved away, what lies behind
+	bits  bitset   // where instructions begin
+	ends  bitset   // where calls end
+	// Whole: all of the code that is reached was decoded, and no jump leads to places
+	// that are not known.
+	Whole bool
+}
+
+// bitset is a set of offsets.
+type bitset []uint64
+
+func newBitset(size int) bitset { return make(bitset, size/64+1) }
+
+func (b bitset) set(off int32) { b[off/64] |= 1 << (off % 64) }
+
+func (b bitset) has(off uint64) bool { return off/64 < uint64(len(b)) && b[off/64]>>(off%64)&1 != 0 }
+
+// Call returns where the call begins that returns to an offset; ok is false where no call
+// ends there that is reached.
+func (t *Table) Call(ra uint64) (off uint64, ok bool) {
+	if !t.ends.has(ra) {
+		return 0, false
+	}
+	for off = ra - 1; !t.bits.has(off); off-- {
+		if off == 0 || ra-off > maxInstruction {
+			return 0, false
+		}
+	}
+	return off, true
+}
+
+// AtCall is the rule at a call, for a frame that waits in it, without what the call may
+// have changed; ok is false if it does not find the frame.
+func (r *Rule) AtCall(arch unwind.Arch) (kept Rule, ok bool) {
+	a := &amd64Arch
+	if arch == unwind.ARM64 {
+		a = &arm64Arch
+	}
+	kept, verdict := a.called(*r, Verdict{})
+	return kept, verdict.Reason == ""
+}
+
+// At returns the row at an offset; nil if no instruction that is reached begins there.
+func (t *Table) At(off uint64) *Row {
+	if !t.bits.has(off) {
+		return nil
+	}
+	i := sort.Search(len(t.Rows), func(i int) bool { return uint64(t.Rows[i].Start) > off }) - 1
+	if i < 0 {
+		return nil
+	}
+	return &t.Rows[i]
+}
+
+// Size is roughly how many bytes the table takes.
+func (t *Table) Size() int {
+	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.bits)*16 + 128
+}
+
+// Survey simulates a function once, and returns the rules at all instructions that are
+// reached without a guess; nil if there are none. code holds the function's original
+// bytes from its start on, up to its end.
+func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings) *Table {
+	a := &amd64Arch
+	switch {
+	case arch == unwind.ARM64:
+		a = &arm64Arch
+	case arch != unwind.AMD64:
+		return nil
+	}
+	if len(code) > maxCode || len(code) == 0 {
+		return nil
+	}
+	p := newProgram(a, code, start)
+	p.around = around
+	p.discover(0)
+	if p.full || p.index[0] == 0 {
+		return nil
+	}
+	p.markLeaders()
+	p.lead(0)
+	p.cut = make([]bool, len(p.insts))
+	first := a.entered(code)
+	p.solve([]seed{{off: 0, s: &first}})
+	if p.full || p.alien() {
+		return nil
+	}
+	return p.rows()
+}
+
+// surveyed is one instruction's rule, while a table is made.
+type surveyed struct {
+	off    int32
+	rule   int32
+	height int32
+	by     Proof
+}
+
+// rows makes the table of a program that was simulated.
+func (p *program) rows() *Table {
+	t := &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
+	known := make(map[Rule]int32)
+	var all []surveyed
+	last := surveyed{rule: -1}
+	fresh := true // the last rule is not this instruction's
+	var by Proof  // of the place in the block
+	p.walk(func(in *inst, s *state) {
+		if in.flow == flowBad {
+			return
+		}
+		t.bits.set(in.off)
+		if in.flow == flowCall {
+			t.ends.set(in.off + int32(in.len))
+		}
+		if in.st >= 0 {
+			by, fresh = p.proof(in.st), true
+		}
+		if fresh {
+			last.rule, last.height = p.ruleOf(t, known, s), -1
+			if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
+				last.height = -sp.off
+			}
+		}
+		last.off, last.by = in.off, by
+		all = append(all, last)
+		fresh = in.nops > 0
+		if p.soft(in) {
+			by = min(by, Some)
+		}
+	}, func(in *inst, s *state) { p.leaves(t, in, s) })
+	sort.Slice(all, func(i, j int) bool { return all[i].off < all[j].off })
+	for i, x := range all {
+		if i == 0 || x.rule != all[i-1].rule || x.by != all[i-1].by || x.height != all[i-1].height {
+			t.Rows = append(t.Rows, Row{Start: uint32(x.off), Proof: x.by, Rule: x.rule, Height: x.height})
+		}
+	}
+	slices.Sort(t.Jumps)
+	t.Jumps = slices.Compact(t.Jumps)
+	return t
+}
+
+func (p *program) proof(block int32) Proof {
+	switch {
+	case p.bad:
+		return Guessed
+	case p.meta[block].sure:
+		return Proven
+	}
+	return Some
+}
+
+// ruleOf returns the number of a state's rule, -1 if it has none.
+func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
+	rule, err := p.derive(s, Exact)
+	if err != nil {
+		return -1
+	}
+	n, ok := known[rule]
+	if !ok {
+		n = int32(len(t.Rules))
+		t.Rules, known[rule] = append(t.Rules, rule), n
+	}
+	return n
+}
+
+// leaves notes where an instruction leads outside of the code.
+func (p *program) leaves(t *Table, in *inst, s *state) {
+	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
+		t.Jumps = append(t.Jumps, p.start+uint64(next))
+	}
+	switch {
+	case in.flow == flowIndirect:
+		if _, ok := p.targets(s.regs[regTmp]); !ok {
+			t.Whole = false
+		}
+	case in.target >= 0 || in.refers != refersCode:
+	case in.flow != flowCall:
+		t.Jumps = append(t.Jumps, p.start+uint64(in.dest))
+	}
+}

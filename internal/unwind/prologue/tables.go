@@ -1,0 +1,198 @@
+package prologue
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Jump tables, as gcc and clang make them: entries of 4 bytes relative to a base, which
+// mostly is the table, or addresses. A table counts if its index is bound by a
+// comparison or a mask: without one its end is not known.
+
+// maxEntries bounds a table.
+const maxEntries = 1 << 14
+
+// Surroundings are what a function's code refers to outside of itself.
+type Surroundings interface {
+	// Data returns n bytes of constant data, nil if they are not known. Pointers in
+	// it are as the loaded image has them.
+	Data(addr uint64, n int) []byte
+	// Comes tells whether a call of code, by its address or by a pointer there, comes
+	// back.
+	Comes(target uint64, pointer bool) Back
+}
+
+// Back tells whether a call comes back.
+type Back uint8
+
+// The answers. The zero value is Perhaps.
+const (
+	Perhaps Back = iota
+	Comes
+	ComesNot
+	// Leaves: a jump there is a return.
+	Leaves
+)
+
+// jumpTable is a table with a bound.
+type jumpTable struct {
+	at, base uint64
+	n        int32
+	wide     bool // entries are addresses
+}
+
+// table returns the number of a table.
+func (p *program) table(t jumpTable) int32 {
+	if i := slices.Index(p.tables, t); i >= 0 {
+		return int32(i)
+	}
+	p.tables, p.leads = append(p.tables, t), append(p.leads, nil)
+	return int32(len(p.tables) - 1)
+}
+
+// address is the address that a value stands for, if it is a constant.
+func (p *program) address(v val) (uint64, bool) {
+	switch v.kind {
+	case place:
+		return p.start + uint64(int64(v.off)), true
+	case konst:
+		return uint64(int64(v.off)), true
+	}
+	return 0, false
+}
+
+// tableEntry is the value that an [opLoadAt] loads if that is an entry of a table.
+func (p *program) tableEntry(s *state, o *op) val {
+	if p.around == nil {
+		return val{}
+	}
+	scale, size, signed := uint8(o.mask), uint8(o.mask>>sizeShift), o.mask&signExtends != 0
+	if scale == 0 {
+		return val{}
+	}
+	base, index := s.get(o.s), s.get(o.t)
+	if o.s == regNone {
+		base = val{kind: konst}
+	}
+	if _, ok := p.address(index); ok && scale == 1 {
+		base, index = index, base
+	}
+	at, ok := p.address(base.plus(o.imm))
+	switch {
+	case !ok || size != 4 && size != 8:
+		return val{}
+	case index.kind == scaled && scale == 1:
+		scale = index.reg
+	case index.kind != upTo || index.reg < 32:
+		return val{}
+	}
+	if scale != size || index.off < 0 || index.off >= maxEntries {
+		return val{}
+	}
+	t := jumpTable{at: at, n: index.off + 1, wide: size == 8}
+	if t.wide {
+		return val{kind: aim, off: p.table(t)}
+	}
+	v := val{kind: entryOf, off: p.table(t)}
+	if !signed {
+		v.reg = 1
+	}
+	return v
+}
+
+// aimed is the sum of a table's entry and its base.
+func (p *program) aimed(x, y val) val {
+	if x.kind != entryOf {
+		x, y = y, x
+	}
+	base, ok := p.address(y)
+	if !ok || x.kind != entryOf || x.reg != 0 || p.tables[x.off].base != 0 {
+		return val{}
+	}
+	t := p.tables[x.off]
+	t.base = base
+	return val{kind: aim, off: p.table(t)}
+}
+
+// targets returns where an indirect jump leads, as offsets of decoded instructions; ok
+// is false if that is not known in full.
+func (p *program) targets(v val) (to []int32, ok bool) {
+	switch v.kind {
+	case place:
+		if v.off < 0 || int(v.off) >= len(p.code) {
+			return nil, false
+		}
+		to = []int32{v.off}
+	case aim:
+		if p.leads[v.off] == nil {
+			p.leads[v.off] = p.readTable(p.tables[v.off])
+		}
+		to = p.leads[v.off]
+	}
+	for _, off := range to {
+		known := len(p.insts)
+		if p.index[off] == 0 && p.sealed {
+			return nil, false
+		}
+		if p.index[off] == 0 {
+			p.discover(off)
+			p.mark(known)
+		}
+		if p.full || p.index[off] == 0 {
+			return nil, false
+		}
+		if in := &p.insts[p.index[off]-1]; in.flags&flagLeader == 0 {
+			in.flags |= flagLeader
+			p.dirty = p.dirty || p.index[off] <= int32(known) // a block was simulated as one that is two
+		}
+	}
+	return to, len(to) > 0
+}
+
+// readTable returns the distinct targets inside the code; none where an entry is no
+// address of code.
+func (p *program) readTable(t jumpTable) []int32 {
+	to := []int32{}
+	size := 4
+	if t.wide {
+		size = 8
+	}
+	data := p.around.Data(t.at, int(t.n)*size)
+	for ; len(data) >= size; data = data[size:] {
+		var target uint64
+		if t.wide {
+			target = binary.LittleEndian.Uint64(data)
+		} else {
+			target = t.base + uint64(int64(int32(binary.LittleEndian.Uint32(data))))
+		}
+		off := target - p.start
+		if off >= uint64(len(p.code)) {
+			if !p.outside(target) {
+				return []int32{}
+			}
+			continue // a part of the function that was moved away
+		}
+		to = append(to, int32(off))
+	}
+	slices.Sort(to)
+	return slices.Compact(to)
+}
+
+// outside reports whether an address outside the code may be another part of it.
+func (p *program) outside(addr uint64) bool {
+	const far = 1 << 31
+	return int64(addr-p.start) < far && int64(addr-p.start) > -far
+}
+
+// mark finishes instructions that were decoded after the first pass: targets of
+// their branches are leaders, and none of their edges is cut.
+func (p *program) mark(known int) {
+	for i := known; i < len(p.insts); i++ {
+		if t := p.insts[i].target; t >= 0 && p.index[t] != 0 {
+			in := &p.insts[p.index[t]-1]
+			p.dirty = p.dirty || in.flags&flagLeader == 0 && int(p.index[t]) <= known
+			in.flags |= flagLeader
+		}
+	}
+	p.cut = append(p.cut, make([]bool, len(p.insts)-len(p.cut))...)
+}

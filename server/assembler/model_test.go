@@ -1,0 +1,119 @@
+package assembler
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+// library is code with a model, loaded where it says; pieces are where its functions
+// begin.
+type library struct {
+	code
+	addr   uint64
+	bytes  []byte
+	pieces []uint64
+	model  *codemodel.Image
+}
+
+func (l *library) Bytes(addr uint64, n int) []byte {
+	if addr < l.addr || addr-l.addr >= uint64(len(l.bytes)) {
+		return l.code.Bytes(addr, n)
+	}
+	out := l.bytes[addr-l.addr:]
+	return out[:min(n, len(out))]
+}
+
+func (l *library) Function(at unwind.LookupAddr) (Function, bool) {
+	if p, ok := l.Bounds(uint64(at)); ok {
+		return Function{Name: "function", Start: p.Start, End: p.End, Exact: true}, true
+	}
+	return l.code.Function(at)
+}
+
+func (l *library) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
+	if _, ok := l.Bounds(uint64(at)); !ok {
+		return nil, 0
+	}
+	return l.model, 0
+}
+
+// Contents of the model.
+func (l *library) Code(addr uint64, n int) []byte { return l.Bytes(addr, n) }
+func (l *library) Data(uint64, int) []byte        { return nil }
+func (l *library) Slot(uint64) (uint64, string)   { return 0, "" }
+func (l *library) Bounds(addr uint64) (codemodel.Piece, bool) {
+	for i, start := range l.pieces {
+		end := l.addr + uint64(len(l.bytes))
+		if i+1 < len(l.pieces) {
+			end = l.pieces[i+1]
+		}
+		if addr >= start && addr < end {
+			return codemodel.Piece{Start: start, End: end}, true
+		}
+	}
+	return codemodel.Piece{}, false
+}
+
+// plain hides the model.
+type plain struct{ CodeMap }
+
+// TestModelLeavesFrames: where no strategy knows a caller, the model of the code does.
+func TestModelLeavesFrames(t *testing.T) {
+	const start = 0x40b000
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start},
+		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3}} // push %rbx; sub $16,%rsp; nop; ...
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(7).Word(midPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := target(memories(m))
+	for _, modelled := range []bool{true, false} {
+		if tg.Code = l; !modelled {
+			tg.Code = plain{l}
+		}
+		s := with(&fake{name: "f"}).Stack(context.Background(), tg, thread(start+5, sp0, 0, cStack), Options{})
+		if !modelled {
+			equal(t, "PCs", pcs(s), []uint64{start + 5})
+			continue
+		}
+		equal(t, "PCs", pcs(s), []uint64{start + 5, midPC})
+		f := s.Frames[1]
+		if rbx, ok := f.Registers.Get(unwind.AMD64RBX); f.Strategy != unwind.StrategyCode || f.Trust != unwind.TrustCFI || !ok || rbx != 7 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestDirectCallStays: a direct call cannot have led out of code that is known in full,
+// though behind a call in it that never returns lies code that jumps anywhere.
+func TestDirectCallStays(t *testing.T) {
+	const start, ra = 0x40b000, 0x40b00d
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start, start + 16, start + 26, start + 28}, bytes: []byte{
+		0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xe8, 3, 0, 0, 0, 0xc3, 0x90, 0x90, // ...; call 16; ret
+		0x85, 0xff, 0x74, 1, 0xc3, 0xe8, 2, 0, 0, 0, // test %edi,%edi; je 1f; ret; 1: call 28
+		0xff, 0xe0, // jmp *%rax
+		0x0f, 0x0b, 0, 0, 0, 0, 0, 0, // ud2
+	}}
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(8).Word(ra).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg := target(memories(m))
+	for _, modelled := range []bool{true, false} {
+		if tg.Code = l; !modelled {
+			tg.Code = plain{l}
+		}
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{leafPC: {step(sp0+16, ra, 0)}}}}
+		s := with().behind(scan).Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{})
+		if refused := len(s.Frames) == 1 && strings.Contains(s.Reason, "does not lead to"); refused != modelled {
+			t.Errorf("with a model %v: %#x, %s", modelled, pcs(s), s.Reason)
+		}
+	}
+}
