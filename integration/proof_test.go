@@ -116,7 +116,9 @@ func thunkPlace(t *testing.T, exe, offset string) string {
 		t.Fatal(err)
 	}
 	var off uint64
-	fmt.Sscanf(offset, "+%d", &off)
+	if _, err := fmt.Sscanf(offset, "+%d", &off); err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range symbols {
 		if s.Name == "__x86_return_thunk" {
 			return fmt.Sprintf("%#x", s.Value+off)

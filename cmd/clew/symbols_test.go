@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
@@ -260,6 +261,7 @@ func badFile(t *testing.T, source string, damage func(string) string) (debug, ba
 	if err != nil {
 		t.Fatal(err)
 	}
+	at := symbolsOf(t, path("p"))
 	const base = 0x7f0000000000
 	images, err := imagemap.New(imagemap.Word64, "", []imagemap.Image{{Base: base, EndOfText: base + 0x1000000, BuildID: f.BuildID(), Path: "/gone/p"}})
 	if err != nil {
@@ -271,7 +273,7 @@ func badFile(t *testing.T, source string, damage func(string) string) (debug, ba
 		if i == 0 {
 			kind = cbf.PC
 		}
-		d.Frames = append(d.Frames, cbf.Frame{Kind: kind, Address: base + f.Find(name)[0] + 4})
+		d.Frames = append(d.Frames, cbf.Frame{Kind: kind, Address: base + at[name] + 4})
 	}
 	data, err := d.Encode(document.Swift, false)
 	if err != nil {
@@ -312,4 +314,24 @@ func TestDecodeSymbolsLabel(t *testing.T) {
 			t.Errorf("%s: %+v", format, got)
 		}
 	}
+}
+
+// symbolsOf returns the values of a file's symbols, also of those whose names clew does
+// not read.
+func symbolsOf(t *testing.T, path string) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make(map[string]uint64)
+	for _, s := range list {
+		values[s.Name] = s.Value
+	}
+	return values
 }

@@ -167,7 +167,9 @@ func TestNames(t *testing.T) {
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	open(t, data)
+	if _, left := open(t, data); left != nil {
+		t.Error(left)
+	}
 }
 
 // TestSymbols: as debug/elf has them, of the program that runs.

@@ -62,7 +62,7 @@ func TestLongRequestThatResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Request(t.Context(), long)
+	_ = p.Request(t.Context(), long) // how it is answered is TestLongRequests's
 	if _, stopped := p.state.At(); !stopped {
 		t.Error("the program counts as running")
 	}
