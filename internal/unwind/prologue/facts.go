@@ -172,7 +172,7 @@ func (v val) times(size uint8) val {
 
 // loaded is the value of an [opLoadAt].
 func (s *state) loaded(p *program, o *op, id int32) val {
-	v, signed := p.tableEntry(s, o), o.mask&signExtends != 0
+	v, signed := switches{p}.tableEntry(s, o), o.mask&signExtends != 0
 	if b := s.facts.at; v.kind == top && b.bits != 0 && b == o.place(b.max) {
 		v = val{kind: upTo, off: b.max, reg: b.bits}.extended(b.bits, signed)
 	}

@@ -279,7 +279,7 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, _ := p.targets(s.regs[regTmp])
+		targets, _ := switches{p}.targets(s.regs[regTmp])
 		for _, to := range targets {
 			taken := *s
 			p.arrive(to, &taken, by)

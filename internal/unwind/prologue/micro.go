@@ -221,7 +221,7 @@ func (s *state) addReg(p *program, o *op, id int32) {
 	var v val
 	switch {
 	case o.kind == opAddReg && (x.kind == entryOf || y.kind == entryOf):
-		v = p.aimed(x, y)
+		v = switches{p}.aimed(x, y)
 	case o.kind == opAddReg && y.kind == konst:
 		v = x.plus(int64(y.off))
 	case o.kind == opAddReg && x.kind == konst:

@@ -213,7 +213,7 @@ func (p *program) leaves(t *Table, in *inst, s *state) {
 	}
 	switch {
 	case in.flow == flowIndirect:
-		if _, ok := p.targets(s.regs[regTmp]); !ok {
+		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
 			t.Whole = false
 		}
 	case in.target >= 0 || in.refers != refersCode:

@@ -41,8 +41,11 @@ type jumpTable struct {
 	wide     bool // entries are addresses
 }
 
+// switches are a program's indirect jumps by tables.
+type switches struct{ *program }
+
 // table returns the number of a table.
-func (p *program) table(t jumpTable) int32 {
+func (p switches) table(t jumpTable) int32 {
 	if i := slices.Index(p.tables, t); i >= 0 {
 		return int32(i)
 	}
@@ -51,7 +54,7 @@ func (p *program) table(t jumpTable) int32 {
 }
 
 // address is the address that a value stands for, if it is a constant.
-func (p *program) address(v val) (uint64, bool) {
+func (p switches) address(v val) (uint64, bool) {
 	switch v.kind {
 	case place:
 		return p.start + uint64(int64(v.off)), true
@@ -62,7 +65,7 @@ func (p *program) address(v val) (uint64, bool) {
 }
 
 // tableEntry is the value that an [opLoadAt] loads if that is an entry of a table.
-func (p *program) tableEntry(s *state, o *op) val {
+func (p switches) tableEntry(s *state, o *op) val {
 	if p.around == nil {
 		return val{}
 	}
@@ -101,7 +104,7 @@ func (p *program) tableEntry(s *state, o *op) val {
 }
 
 // aimed is the sum of a table's entry and its base.
-func (p *program) aimed(x, y val) val {
+func (p switches) aimed(x, y val) val {
 	if x.kind != entryOf {
 		x, y = y, x
 	}
@@ -116,7 +119,7 @@ func (p *program) aimed(x, y val) val {
 
 // targets returns where an indirect jump leads, as offsets of decoded instructions; ok
 // is false if that is not known in full.
-func (p *program) targets(v val) (to []int32, ok bool) {
+func (p switches) targets(v val) (to []int32, ok bool) {
 	switch v.kind {
 	case place:
 		if v.off < 0 || int(v.off) >= len(p.code) {
@@ -151,7 +154,7 @@ func (p *program) targets(v val) (to []int32, ok bool) {
 
 // readTable returns the distinct targets inside the code; none where an entry is no
 // address of code.
-func (p *program) readTable(t jumpTable) []int32 {
+func (p switches) readTable(t jumpTable) []int32 {
 	to := []int32{}
 	size := 4
 	if t.wide {
@@ -179,14 +182,14 @@ func (p *program) readTable(t jumpTable) []int32 {
 }
 
 // outside reports whether an address outside the code may be another part of it.
-func (p *program) outside(addr uint64) bool {
+func (p switches) outside(addr uint64) bool {
 	const far = 1 << 31
 	return int64(addr-p.start) < far && int64(addr-p.start) > -far
 }
 
 // mark finishes instructions that were decoded after the first pass: targets of
 // their branches are leaders, and none of their edges is cut.
-func (p *program) mark(known int) {
+func (p switches) mark(known int) {
 	for i := known; i < len(p.insts); i++ {
 		if t := p.insts[i].target; t >= 0 && p.index[t] != 0 {
 			in := &p.insts[p.index[t]-1]

@@ -26,7 +26,7 @@ func (u *unit) namesOf(off uint64) names {
 }
 
 func (n *names) read(u *unit, off uint64) error {
-	separator := u.separator()
+	separator := qualifier{u}.separator()
 	for range maxHops {
 		e, _, err := u.entryAt(off)
 		if err != nil {
@@ -58,7 +58,7 @@ func (n *names) addScope(u *unit, off uint64, separator string) (err error) {
 	if n.linkage != "" || n.name == "" || separator == "" {
 		return nil
 	}
-	n.scope, err = u.prefix(off, separator, maxScopes)
+	n.scope, err = qualifier{u}.prefix(off, separator, maxScopes)
 	return err
 }
 

@@ -32,15 +32,18 @@ var separators = map[uint64]string{
 // they are for, not where they are declared: names of functions are no scopes there.
 const languageD = 0x13
 
+// qualifier finds the scopes that qualify names of a unit.
+type qualifier struct{ *unit }
+
 // separator is what the unit's language writes between a scope and a name, "" if it has no
 // scopes.
-func (u *unit) separator() string {
+func (u qualifier) separator() string {
 	language, _ := u.root.attrs[atLanguage].constant()
 	return separators[language]
 }
 
 // readScopes lists the unit's scopes in the order of their entries, once.
-func (u *unit) readScopes() ([]scope, error) {
+func (u qualifier) readScopes() ([]scope, error) {
 	if u.scopesRead {
 		return u.scopes, nil
 	}
@@ -75,7 +78,7 @@ func (u *unit) readScopes() ([]scope, error) {
 }
 
 // around returns the entry of the scope that an entry lies in.
-func (u *unit) around(off uint64) (at uint64, ok bool, err error) {
+func (u qualifier) around(off uint64) (at uint64, ok bool, err error) {
 	all, err := u.readScopes()
 	if err != nil {
 		return 0, false, err
@@ -97,7 +100,7 @@ func (u *unit) around(off uint64) (at uint64, ok bool, err error) {
 // prefix returns what stands before the name of the entry at off: the names of the scopes
 // that it lies in, each with the separator. A scope counts by its declaration: a member
 // function's is in its class. deeper is how many scopes may still be looked at.
-func (u *unit) prefix(off uint64, separator string, deeper int) (string, error) {
+func (u qualifier) prefix(off uint64, separator string, deeper int) (string, error) {
 	at, ok, err := u.around(off)
 	switch {
 	case err != nil || !ok:
@@ -119,16 +122,16 @@ func (u *unit) prefix(off uint64, separator string, deeper int) (string, error) 
 
 // qualified returns the name of the scope at off, with the scopes before it and the
 // separator behind it.
-func (u *unit) qualified(off uint64, separator string, deeper int) (string, error) {
+func (u qualifier) qualified(off uint64, separator string, deeper int) (string, error) {
 	in, of, e, err := u.declaration(off)
 	if err != nil || separator == separators[languageD] && e.tag == dwarf.TagSubprogram {
 		return "", err
 	}
-	name, err := in.scopeName(&e)
+	name, err := qualifier{in}.scopeName(&e)
 	if err != nil {
 		return "", err
 	}
-	before, err := in.prefix(of, separator, deeper)
+	before, err := qualifier{in}.prefix(of, separator, deeper)
 	if name = before + name + separator; len(name) > maxName {
 		name = "…" + separator
 	}
@@ -140,17 +143,17 @@ var declared = []slot{atOrigin, atSpecification, atSignature}
 
 // declaration follows an entry's abstract origin, its specification, or a type's signature
 // into a type unit, to the entry that has the name and lies in the scopes.
-func (u *unit) declaration(off uint64) (in *unit, at uint64, e entry, err error) {
+func (u qualifier) declaration(off uint64) (in *unit, at uint64, e entry, err error) {
 	for range maxHops {
 		if e, _, err = u.entryAt(off); err != nil {
 			return nil, 0, e, err
 		}
 		i := slices.IndexFunc(declared, func(s slot) bool { return !e.attrs[s].absent() })
 		if i < 0 {
-			return u, off, e, nil
+			return u.unit, off, e, nil
 		}
 		next := e.attrs[declared[i]]
-		if u, off, err = u.follow(next); err != nil {
+		if u.unit, off, err = u.follow(next); err != nil {
 			return nil, 0, e, err
 		}
 	}
@@ -158,7 +161,7 @@ func (u *unit) declaration(off uint64) (in *unit, at uint64, e entry, err error)
 }
 
 // scopeName returns a scope's own name, as demangled names have it.
-func (u *unit) scopeName(e *entry) (string, error) {
+func (u qualifier) scopeName(e *entry) (string, error) {
 	if v := e.attrs[atName]; !v.absent() {
 		return u.text(v)
 	}
@@ -179,7 +182,7 @@ const (
 
 // unnamedType returns what a type without a name is called. GCC's lambdas are known by
 // their constructors; which of a function's lambdas it is DWARF does not tell.
-func (u *unit) unnamedType(off uint64) (name string, err error) {
+func (u qualifier) unnamedType(off uint64) (name string, err error) {
 	name = unnamed
 	var e entry
 	walked := u.walk(off, func(c *cursor, at uint64, a *abbrev, depth int) (into bool, err error) {
