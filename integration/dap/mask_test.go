@@ -157,7 +157,24 @@ func (tr transcript) compare(t *testing.T, clew transcript) {
 	if !slices.Equal(tr.events, clew.events) {
 		t.Errorf("events:\ndlv\n  %s\nclew\n  %s", strings.Join(tr.events, "\n  "), strings.Join(clew.events, "\n  "))
 	}
-	if !maps.Equal(tr.output, clew.output) {
+	if !tr.sameOutput(clew) {
 		t.Errorf("output:\ndlv  %q\nclew %q", tr.output, clew.output)
 	}
+}
+
+// sameOutput reports whether clew has written what dlv has. On a loaded machine dlv ends at
+// times before it has read the last of what the program prints: clew may have more of that.
+func (tr transcript) sameOutput(clew transcript) bool {
+	for category, text := range clew.output {
+		known := tr.output[category]
+		if text != known && (category != "stdout" && category != "stderr" || !strings.HasPrefix(text, known)) {
+			return false
+		}
+	}
+	for category := range tr.output {
+		if _, ok := clew.output[category]; !ok {
+			return false
+		}
+	}
+	return true
 }

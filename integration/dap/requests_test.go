@@ -18,6 +18,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // exported is the answer to clew/export.
@@ -162,8 +163,12 @@ func TestReunwind(t *testing.T) {
 		var got stackjson.Stack
 		m := c.request("clew/reunwind", object{"strategies": []string{one}, "threadId": thread})
 		decode(t, m, &got)
-		if by := strategies(&got); !slices.Contains(by, one) || slices.Contains(by, "dwarfcfi") {
-			t.Errorf("by %s: %v", one, by)
+		// Where the code's own flow proves a frame (R4), no stack is scanned for it.
+		clews := []string{unwind.StrategyRegisters, unwind.StrategyGopclntab, unwind.StrategyCode}
+		for _, by := range strategies(&got) {
+			if by != one && !slices.Contains(clews, by) {
+				t.Errorf("by %s: %v", one, strategies(&got))
+			}
 		}
 		other, otherThread := launch(object{"strategies": []string{one}})
 		var want stackjson.Stack
