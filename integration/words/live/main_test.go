@@ -67,7 +67,7 @@ func build(dir, name, what string) error {
 
 func binary(name string) string { return filepath.Join(workFolder, name) }
 
-// mixed builds the program, and returns the lines of its sources that are marked.
+// mixed builds the program once, and returns the lines of its sources that are marked.
 func mixed(t *testing.T) (exe string, marks map[string]place) {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64")
@@ -78,14 +78,16 @@ func mixed(t *testing.T) (exe string, marks map[string]place) {
 	t.Setenv("CGO_CFLAGS", "-O2 -g")
 	t.Setenv("CGO_CXXFLAGS", "-O2 -g")
 	dir := filepath.Join(workFolder, "mixed-src")
-	if err := os.CopyFS(dir, os.DirFS("testdata/mixed")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module mixed\n\ngo 1.24\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := build(dir, "mixed", "."); err != nil {
-		t.Fatal(err)
+	if _, err := os.Stat(binary("mixed")); err != nil {
+		if err := os.CopyFS(dir, os.DirFS("testdata/mixed")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module mixed\n\ngo 1.24\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := build(dir, "mixed", "."); err != nil {
+			t.Fatal(err)
+		}
 	}
 	marks = make(map[string]place)
 	for _, name := range []string{"main.go", "leaf.c", "work.cc"} {
