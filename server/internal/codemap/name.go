@@ -19,6 +19,7 @@ import (
 // index in Delve's stack.
 func (m *Map) Name(stack *unwind.Stack) {
 	named := make(map[unwind.CodeAddr]naming)
+	jumped := make(map[[2]unwind.CodeAddr][]call) // by a frame and the one before
 	out := make([]unwind.Frame, 0, len(stack.Frames))
 	var callee unwind.CodeAddr // of the frame before
 	for first := 0; first < len(stack.Frames); {
@@ -27,14 +28,27 @@ func (m *Map) Name(stack *unwind.Stack) {
 			last++
 		}
 		claimed, f := stack.Frames[first:last], stack.Frames[last]
-		claimed = slices.DeleteFunc(slices.Clone(claimed), func(c unwind.Frame) bool { return c.TailCall })
+		isTailCall := func(c unwind.Frame) bool { return c.TailCall }
+		if slices.ContainsFunc(claimed, isTailCall) {
+			claimed = slices.DeleteFunc(slices.Clone(claimed), isTailCall)
+		}
 		first = last + 1
 		n, ok := named[f.PC]
 		if !ok {
 			n = m.naming(m.lookup(f.PC), f.PC.Raw())
 			named[f.PC] = n
 		}
-		out = append(out, m.tailCalls(callee, &f, &n)...)
+		tails, ok := jumped[[2]unwind.CodeAddr{callee, f.PC}]
+		if !ok {
+			tails = m.tailCalls(callee, &f, &n)
+			jumped[[2]unwind.CodeAddr{callee, f.PC}] = tails
+		}
+		for _, c := range tails {
+			row := n.without(&f)
+			row.TailCall = true
+			c.words(&row)
+			out = append(out, row)
+		}
 		out = append(n.name(out, claimed, f), n.physical(f))
 		callee = f.PC
 	}
@@ -44,7 +58,7 @@ func (m *Map) Name(stack *unwind.Stack) {
 
 // tailCalls returns the functions between a frame and the one before, which that has
 // replaced by jumps.
-func (m *Map) tailCalls(callee unwind.CodeAddr, f *unwind.Frame, n *naming) (out []unwind.Frame) {
+func (m *Map) tailCalls(callee unwind.CodeAddr, f *unwind.Frame, n *naming) (out []call) {
 	if callee.Raw() == 0 || f.PC.Kind() != unwind.KindReturn || !n.whole {
 		return nil
 	}
@@ -53,11 +67,7 @@ func (m *Map) tailCalls(callee unwind.CodeAddr, f *unwind.Frame, n *naming) (out
 		return nil
 	}
 	for _, c := range n.image.file.TailCalls(f.PC.Raw()-n.image.bias, uint64(at)-n.image.bias) {
-		row := n.without(f)
-		row.TailCall = true
-		one := call{c.Function, c.File, c.Line, c.Column}
-		one.words(&row)
-		out = append(out, row)
+		out = append(out, call{c.Function, c.File, c.Line, c.Column})
 	}
 	return out
 }
