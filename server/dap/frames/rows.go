@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -190,6 +191,9 @@ func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style nam
 
 // agrees reports whether Delve has a frame's name and place as clew has them.
 func (f *delveFrame) agrees(described *dap.StackFrame) bool {
+	if !bytes.Contains(f.raw, []byte(`"name":"`+described.Name+`"`)) {
+		return false // as a rule, and known without reading the whole: Delve writes C.f
+	}
 	var shown dap.StackFrame
 	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line || shown.Column != described.Column {
 		return false
