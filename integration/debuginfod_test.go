@@ -30,7 +30,7 @@ func debuginfodAt(t *testing.T, url string) (cache string) {
 // asks it too, for every library; neither of them is waited for, and nothing is left
 // running or half written.
 func TestDebuginfodHangs(t *testing.T) {
-	testneed.Tool(t, "debuginfod-find") // else Delve asks nobody
+	testneed.Tool(t, "debuginfod-find") // without it Delve asks no server
 	l := makeLater(t, "exe", "-O2 -g")
 	silent, cache := hangingAt(t)
 	start := time.Now()

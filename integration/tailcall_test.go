@@ -16,7 +16,7 @@ import (
 
 // TestTailCalls: functions that jumped on, by what the program itself has written, are
 // rows marked as such, with the lines that GDB shows; where more than one way leads to the
-// innermost function there is none. Files that get their words later have the same rows.
+// innermost function, no row is made. Files that get their words later have the same rows.
 func TestTailCalls(t *testing.T) {
 	testneed.Ptrace(t)
 	gdb := testneed.Tool(t, "gdb")

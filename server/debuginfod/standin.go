@@ -44,6 +44,7 @@ func StandIn() error {
 	link := filepath.Join(dir, ProgramName)
 	if to, err := os.Readlink(link); err != nil || to != self {
 		next := fmt.Sprintf("%s.%d", link, os.Getpid())
+		_ = os.Remove(next) // of a process that was killed here and had the same ID
 		if err := os.Symlink(self, next); err != nil {
 			return err
 		}
@@ -63,8 +64,8 @@ func standInFolder() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// installed returns the path of elfutils' program, "" if there is none: this program is
-// none.
+// installed returns the path of elfutils' program, "" if it is missing. This program under
+// its name does not count.
 func installed() string {
 	self, err := os.Executable()
 	if err != nil {

@@ -17,7 +17,7 @@ func (m *surroundings) Data(addr uint64, n int) []byte { return m.contents.Data(
 func (m *surroundings) Comes(target uint64, pointer bool) prologue.Back {
 	s := search{image: (*Image)(m), budget: maxSearch}
 	if pointer {
-		return s.slot(target)
+		return s.slot(target, 0)
 	}
 	return s.back(target, 0)
 }
@@ -35,8 +35,9 @@ type search struct {
 	decoder prologue.Decoder
 }
 
-// noReturn are functions of C's and C++'s libraries that never return. Images in which
-// another function has such a name do not exist.
+// noReturn are functions of C's and C++'s libraries that never return. Where another
+// function has such a name, the code behind its calls counts as unreached: unproven, not
+// wrong.
 var noReturn = map[string]bool{
 	"abort": true, "exit": true, "_exit": true, "_Exit": true, "quick_exit": true, "longjmp": true, "siglongjmp": true, "_longjmp": true,
 	"__longjmp_chk": true, "__stack_chk_fail": true, "__assert_fail": true, "__assert_perror_fail": true, "__assert": true, "__chk_fail": true,
@@ -47,11 +48,11 @@ var noReturn = map[string]bool{
 }
 
 // slot tells whether a call through a pointer of the dynamic linker comes back.
-func (s *search) slot(addr uint64) prologue.Back {
+func (s *search) slot(addr uint64, depth int) prologue.Back {
 	target, name := s.image.contents.Slot(addr)
 	switch {
 	case target != 0:
-		return s.back(target, 1)
+		return s.back(target, depth+1)
 	case noReturn[name], strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_"):
 		return prologue.ComesNot
 	}
@@ -153,7 +154,7 @@ func (s *search) run(at uint64, depth int, w *paths) prologue.Back {
 			}
 		case prologue.FlowJumpIndirect:
 			if in.Pointer != 0 {
-				return s.slot(in.Pointer)
+				return s.slot(in.Pointer, depth)
 			}
 			return prologue.Perhaps
 		case prologue.FlowReturn:
@@ -173,7 +174,7 @@ func (s *search) called(in *prologue.Insn, depth int) prologue.Back {
 	case in.Flow == prologue.FlowCall:
 		return s.back(in.Target, depth+1)
 	case in.Pointer != 0:
-		return s.slot(in.Pointer)
+		return s.slot(in.Pointer, depth)
 	}
 	return prologue.Perhaps
 }

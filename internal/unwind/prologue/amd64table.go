@@ -45,7 +45,7 @@ func loadAMD64(p *program, in *x86asm.Inst, d uint8, width int, m x86asm.Mem, is
 	return true
 }
 
-// addressAMD64 makes an operation on memory; ok is false where the address is none in
+// addressAMD64 makes an operation on memory; ok is false where the address is not one in
 // the flat address space, or relative to the instruction.
 func addressAMD64(in *x86asm.Inst, m x86asm.Mem) (o op, ok bool) {
 	if in.AddrSize != 64 || m.Segment == x86asm.FS || m.Segment == x86asm.GS || in.MemBytes < 1 || in.MemBytes > 8 {

@@ -19,7 +19,7 @@ type bound struct {
 	max, off     int32
 	reg          uint8
 	index, scale uint8 // of memory; scale 0: there is no index
-	bits         uint8 // 0: there is none
+	bits         uint8 // of the number that was compared; 0: no bound
 }
 
 // facts are known within a block.

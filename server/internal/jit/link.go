@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"debug/elf"
 	"io"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // linker does to a relocatable file what its loader has done in memory, and what a
@@ -39,12 +41,17 @@ func (l *linker) link(memory io.ReaderAt) {
 			}
 		}
 	}
+	left := len(l.raw) // tables of a file that is no lie do not overlap
 	for _, s := range l.Sections {
 		if s.Type != elf.SHT_RELA || l.Class != elf.ELFCLASS64 || s.Info >= uint32(len(l.Sections)) || final[s.Info] {
 			continue
 		}
+		entries := l.contents(s)
+		if left -= len(entries); left < 0 {
+			break
+		}
 		if target := l.Sections[s.Info]; target.Flags&elf.SHF_COMPRESSED == 0 {
-			l.relocate(l.contents(s), l.contents(target), target.Addr)
+			l.relocate(entries, l.contents(target), target.Addr)
 		}
 	}
 	const typeOffset = 16 // of the header's e_type
@@ -139,7 +146,7 @@ var kinds = map[elf.Machine]map[uint32]kind{
 
 // newLinker reads the headers of a file, which it will change.
 func newLinker(raw []byte) (*linker, error) {
-	f, err := elf.NewFile(bytes.NewReader(raw))
+	f, _, err := elffile.New(bytes.NewReader(raw), int64(len(raw)), int64(len(raw))) // who reads the linked file names what is left out
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // In an object file (ET_REL) debugging information has zeros where addresses and offsets of
@@ -39,6 +41,7 @@ func relocated(f *elf.File, s *elf.Section, contents Section) Section {
 
 // relocate applies the relocations of a section.
 func relocate(f *elf.File, s *elf.Section, data []byte) error {
+	r := relocations{f: f, data: data}
 	for _, table := range f.Sections {
 		if table.Type != elf.SHT_RELA || int(table.Info) >= len(f.Sections) || f.Sections[table.Info] != s {
 			continue
@@ -47,11 +50,11 @@ func relocate(f *elf.File, s *elf.Section, data []byte) error {
 		if err != nil {
 			return err
 		}
-		symbols, err := f.Symbols()
-		if err != nil {
-			return err
+		if r.symbols == nil { // once, whatever the number of tables
+			for _, symbol := range elffile.Symbols(f, elf.SHT_SYMTAB) {
+				r.symbols = append(r.symbols, symbol)
+			}
 		}
-		r := relocations{f: f, symbols: symbols, data: data}
 		for size := r.entrySize(); len(entries) >= size; entries = entries[size:] {
 			if err := r.apply(entries); err != nil {
 				return err
