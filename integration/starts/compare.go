@@ -125,7 +125,7 @@ func functions(f *elf.File) (*truths, error) {
 		switch {
 		case strings.Contains(s.Name, ".cold"):
 			t.parts[s.Value] = true
-		case kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC:
+		case kind == elf.STT_FUNC || kind == elf.STT_GNU_IFUNC || kind == elf.STT_NOTYPE && elf.ST_BIND(s.Info) != elf.STB_LOCAL:
 			t.names[s.Value] = s.Name
 		}
 	}

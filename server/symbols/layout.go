@@ -145,7 +145,9 @@ func (m *modelled) isConstant(p *elf.Prog, addr uint64, n int) bool {
 			return true
 		}
 	}
-	return false
+	// Tools that cut sections out lose the header.
+	s := m.elf.File.Section(".data.rel.ro")
+	return s != nil && addr >= s.Addr && addr+uint64(n) <= s.Addr+s.Size
 }
 
 // isPart reports whether an FDE is about code that no call enters.

@@ -331,7 +331,7 @@ func (f *finder) survey(owner uint64) {
 	if !ok {
 		return
 	}
-	t := prologue.Survey(f.image.arch, f.text[owner:end], start.Addr, (*surroundings)(f.image), from)
+	t := f.table(owner, end, from)
 	if t == nil {
 		return
 	}
@@ -345,6 +345,10 @@ func (f *finder) survey(owner uint64) {
 			f.leads(owner, at, t.Leaving[to], true)
 		}
 	}
+}
+
+func (f *finder) table(owner, end uint64, from *prologue.State) *prologue.Table {
+	return prologue.Survey(f.image.arch, f.text[owner:end], f.base+owner, (*surroundings)(f.image), from)
 }
 
 // leads notes where a jump leads that leaves a function: to another one if it has all as at

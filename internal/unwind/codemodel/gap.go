@@ -5,8 +5,9 @@ import "github.com/clewdbg/clew/internal/unwind/prologue"
 // functionAlign is what compilers align functions to.
 const functionAlign = 16
 
-// gaps takes code that nothing leads to for functions, which is a guess: behind padding, at
-// an aligned address, and not within a function, whose code would be on both sides.
+// gaps takes code that nothing leads to for functions, which is a guess: at an aligned
+// address behind other code or padding, not within a function, whose code would be on both
+// sides, and if its stack is that of a function.
 func (f *finder) gaps() {
 	end := uint64(len(f.text))
 	for at := uint64(0); at < end; {
@@ -15,18 +16,38 @@ func (f *finder) gaps() {
 			continue
 		}
 		begin := f.padded(at)
-		if begin == at && at%functionAlign != 0 || begin >= end || f.covered.has(begin) {
-			at = max(begin, at+1)
-			continue
-		}
-		if (f.base+begin)%functionAlign == 0 && f.runs(begin) && !f.within(begin) {
+		switch {
+		case begin >= end || f.covered.has(begin):
+			at = begin
+		case f.isFunction(begin):
 			f.add(Start{Addr: f.base + begin, Source: Gap, Grade: prologue.Guessed})
 			f.descend()
 			f.settle()
-		}
-		for at = begin + 1; at < end && !f.covered.has(at) && (f.base+at)%functionAlign != 0; at++ {
+			at = begin + 1
+		default:
+			at = f.skip(begin)
 		}
 	}
+}
+
+// isFunction reports whether a function may begin at a place that nothing leads to.
+func (f *finder) isFunction(at uint64) bool {
+	if (f.base+at)%functionAlign != 0 || !f.runs(at) || f.within(at) {
+		return false
+	}
+	t := f.table(at, f.end(at), nil)
+	return t != nil && !t.Broken
+}
+
+// skip passes code up to where other code, or padding, begins.
+func (f *finder) skip(at uint64) uint64 {
+	for at < uint64(len(f.text)) && !f.covered.has(at) {
+		at += uint64(max(f.decode(at).Len, 1))
+		if at >= uint64(len(f.text)) || prologue.Padding(f.image.arch, f.text[at:]) > 0 {
+			break
+		}
+	}
+	return at
 }
 
 // padded is where padding ends that begins at a place.

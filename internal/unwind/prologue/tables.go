@@ -21,6 +21,8 @@ type Surroundings interface {
 	// Data returns n bytes of constant data, nil if they are not known. Pointers in
 	// it are as the loaded image has them.
 	Data(addr uint64, n int) []byte
+	// IsCode reports whether an address is one of code.
+	IsCode(addr uint64) bool
 	// Comes tells whether a call of code, by its address or by a pointer there, comes
 	// back.
 	Comes(target uint64, pointer bool) Back
@@ -51,7 +53,8 @@ type switches struct{ *program }
 
 // table returns the number of a table.
 func (p switches) table(t jumpTable) int32 {
-	if i := slices.Index(p.tables, t); i >= 0 {
+	same := func(known jumpTable) bool { known.open = t.open; return known == t }
+	if i := slices.IndexFunc(p.tables, same); i >= 0 {
 		return int32(i)
 	}
 	p.tables, p.leads, p.out = append(p.tables, t), append(p.leads, nil), append(p.out, nil)
@@ -135,7 +138,7 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		to = []int32{v.off}
 	case aim:
 		if p.leads[v.off] == nil {
-			p.leads[v.off], p.out[v.off] = p.readTable(p.tables[v.off])
+			p.leads[v.off], p.out[v.off] = p.readTable(&p.tables[v.off])
 		}
 		to, ok = p.leads[v.off], !p.tables[v.off].open
 	}
@@ -160,14 +163,15 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 }
 
 // readTable returns the distinct targets inside the code, and those in parts of the function
-// that were moved away; none where an entry is no address of code.
-func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
+// that were moved away. A table with an entry that is no address of code is open: a mask
+// allows more than there is.
+func (p switches) readTable(t *jumpTable) (to []int32, out []uint64) {
 	to = []int32{}
 	size := 4
 	if t.wide {
 		size = 8
 	}
-	data := p.data(&t, size)
+	data := p.data(t, size)
 	for ; len(data) >= size; data = data[size:] {
 		var target uint64
 		if t.wide {
@@ -177,11 +181,8 @@ func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
 		}
 		off := target - p.start
 		if off >= uint64(len(p.code)) {
-			if t.open {
+			if t.open = t.open || !p.around.IsCode(target); t.open {
 				break
-			}
-			if !p.outside(target) {
-				return []int32{}, nil
 			}
 			out = append(out, target)
 			continue
@@ -195,19 +196,13 @@ func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
 
 // data is what a table holds, or may hold if it is open.
 func (p switches) data(t *jumpTable, size int) (data []byte) {
-	n := int(t.n)
-	for {
-		if data = p.around.Data(t.at, n*size); data != nil || !t.open || n == 1 {
-			return data
+	for n := int(t.n); n > 0; n /= 2 {
+		if data = p.around.Data(t.at, n*size); data != nil {
+			break
 		}
-		n /= 2
+		t.open = true
 	}
-}
-
-// outside reports whether an address outside the code may be another part of it.
-func (p switches) outside(addr uint64) bool {
-	const far = 1 << 31
-	return int64(addr-p.start) < far && int64(addr-p.start) > -far
+	return data
 }
 
 // mark finishes instructions that were decoded after the first pass: targets of
