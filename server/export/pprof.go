@@ -96,6 +96,17 @@ func (b *profileBuilder) stack(s *unwind.Stack, images *imagemap.ImageMap) {
 	if s.Reason != "" && truncated(s) {
 		sample.Label["truncated"] = []string{s.Reason}
 	}
+	if s.ThreadName != "" {
+		sample.Label["threadName"] = []string{s.ThreadName}
+	}
+	if s.State != nil {
+		sample.Label["state"] = []string{Status(s.State)}
+		for name, value := range s.State.Labels {
+			if _, taken := sample.Label[name]; !taken {
+				sample.Label[name] = []string{value}
+			}
+		}
+	}
 	var lines []profile.Line // inlined functions of the frame that is coming, innermost first
 	lowest := unwind.TrustContext
 	for i := range s.Frames {

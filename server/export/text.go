@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -125,7 +126,7 @@ func (t *table) line(s style, format string, a ...any) {
 }
 
 func (t *table) stack(s *unwind.Stack) {
-	t.line(bold, "%s", title(s))
+	t.line(bold, "%s", heading(s, time.Now()))
 	rows := make([]row, len(s.Frames))
 	var width [columns]int
 	for c, text := range titles {
@@ -159,6 +160,9 @@ func (t *table) stack(s *unwind.Stack) {
 		t.line(dim, "  note: %s", Clean(n))
 	}
 	t.stop(s)
+	if c := CreatedBy(s.State); c != "" {
+		t.line(dim, "  %s", c)
+	}
 }
 
 // sameRow is how many frames the next row stands for.
