@@ -73,7 +73,7 @@ func (m *Image) At(pc uint64) *Function {
 		return f
 	}
 	f = &Function{Start: p.Start, End: p.End, arch: m.arch}
-	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m))
+	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m), nil)
 	if m.size += f.size(); m.size > maxSize {
 		clear(m.functions)
 		m.size = f.size()

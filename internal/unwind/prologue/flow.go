@@ -29,7 +29,8 @@ type program struct {
 	around Surroundings
 	start  uint64
 	tables []jumpTable
-	leads  [][]int32 // where they lead, as offsets
+	leads  [][]int32  // where they lead, as offsets
+	out    [][]uint64 // where they lead outside of the code
 	code   []byte
 	insts  []inst
 	ops    []op

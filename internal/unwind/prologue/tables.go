@@ -49,7 +49,7 @@ func (p switches) table(t jumpTable) int32 {
 	if i := slices.Index(p.tables, t); i >= 0 {
 		return int32(i)
 	}
-	p.tables, p.leads = append(p.tables, t), append(p.leads, nil)
+	p.tables, p.leads, p.out = append(p.tables, t), append(p.leads, nil), append(p.out, nil)
 	return int32(len(p.tables) - 1)
 }
 
@@ -128,7 +128,7 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		to = []int32{v.off}
 	case aim:
 		if p.leads[v.off] == nil {
-			p.leads[v.off] = p.readTable(p.tables[v.off])
+			p.leads[v.off], p.out[v.off] = p.readTable(p.tables[v.off])
 		}
 		to = p.leads[v.off]
 	}
@@ -152,10 +152,10 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 	return to, len(to) > 0
 }
 
-// readTable returns the distinct targets inside the code; none where an entry is no
-// address of code.
-func (p switches) readTable(t jumpTable) []int32 {
-	to := []int32{}
+// readTable returns the distinct targets inside the code, and those in parts of the function
+// that were moved away; none where an entry is no address of code.
+func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
+	to = []int32{}
 	size := 4
 	if t.wide {
 		size = 8
@@ -171,14 +171,16 @@ func (p switches) readTable(t jumpTable) []int32 {
 		off := target - p.start
 		if off >= uint64(len(p.code)) {
 			if !p.outside(target) {
-				return []int32{}
+				return []int32{}, nil
 			}
-			continue // a part of the function that was moved away
+			out = append(out, target)
+			continue
 		}
 		to = append(to, int32(off))
 	}
 	slices.Sort(to)
-	return slices.Compact(to)
+	slices.Sort(out)
+	return slices.Compact(to), slices.Compact(out)
 }
 
 // outside reports whether an address outside the code may be another part of it.
