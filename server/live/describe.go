@@ -27,6 +27,17 @@ func (v *View) Describe(th *delve.Thread, st *unwind.Stack) {
 	}
 }
 
+// Scheduler is what Go's scheduler does.
+type Scheduler = goruntime.Scheduler
+
+// Scheduler returns it; ok is false where it is not known.
+func (v *View) Scheduler() (s Scheduler, ok bool) {
+	if n := v.source.Notes(); n != nil {
+		return n.Scheduler()
+	}
+	return s, false
+}
+
 func (v *View) state(s *goruntime.State) *unwind.State {
 	d := v.described
 	out := &unwind.State{

@@ -23,6 +23,7 @@ type Layout struct {
 	// Of a goroutine's state; -1 where it is not known.
 	gWaitReason, gWaitSince, gGoPC, gParent, gLabels, gWaiting int64
 	sudogC                                                     int64
+	pStatus                                                    int64
 	lastUnix, lastNano, pauseEnd                               int64 // of runtime.mstats
 }
 
@@ -37,7 +38,7 @@ type Structure interface {
 // recognition. more finds further structures by their names, and returns nil for one
 // that is not known.
 func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
-	sudog, mstats := more("runtime.sudog"), more("runtime.mstats")
+	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
 	l = &Layout{gSize: g.Size()}
 	for _, f := range []struct {
 		in       Structure
@@ -71,6 +72,7 @@ func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err
 		{g, "labels", &l.gLabels, true},
 		{g, "waiting", &l.gWaiting, true},
 		{sudog, "c", &l.sudogC, true},
+		{p, "status", &l.pStatus, true},
 		{mstats, "last_gc_unix", &l.lastUnix, true},
 		{mstats, "last_gc_nanotime", &l.lastNano, true},
 		{mstats, "pause_end", &l.pauseEnd, true},
@@ -99,6 +101,6 @@ func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
 		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
-		mProcid: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1,
+		mProcid: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
 	}, nil
 }

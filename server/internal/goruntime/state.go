@@ -51,6 +51,7 @@ func (l *Layout) state(status uint32, word func(int64) uint64) *State {
 // Notes reads what states refer to, each address once. It is valid for one stop.
 type Notes struct {
 	runtime *Runtime
+	address func(name string) (uint64, error)
 	reasons uint64 // runtime.waitReasonStrings
 	names   map[uint8]string
 	labels  map[uint64]map[string]string
@@ -62,7 +63,7 @@ type Notes struct {
 
 // Notes returns a reader; address finds a variable.
 func (r *Runtime) Notes(address func(name string) (uint64, error)) *Notes {
-	n := &Notes{runtime: r, names: make(map[uint8]string), labels: make(map[uint64]map[string]string)}
+	n := &Notes{runtime: r, address: address, names: make(map[uint8]string), labels: make(map[uint64]map[string]string)}
 	n.reasons, _ = address("runtime.waitReasonStrings")
 	if stats, err := address("runtime.memstats"); err == nil {
 		n.readCollections(stats)
