@@ -2,6 +2,7 @@ package stackjson
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 	"github.com/clewdbg/clew/unwind"
@@ -55,7 +56,13 @@ func (s *Stack) fields(r *jsonread.Reader, as form) []jsonread.Field {
 		field(all, "frames", jsonread.Objects(r, &s.Frames, func(f *Frame) []jsonread.Field { return f.fields(r, as) })),
 		field(all, "stop", jsonread.Parse(r, &s.Stop, parseStop)),
 		jsonread.May("thread", &s.Thread), jsonread.May("goroutine", &s.Goroutine),
-		jsonread.May("reason", &s.Reason), jsonread.May("notes", texts(r, &s.Notes)),
+		jsonread.May("reason", &s.Reason), jsonread.May("notes", texts(r, &s.Notes)), jsonread.May("threadName", &s.ThreadName),
+		jsonread.May("state", func() error {
+			s.State = &State{}
+			return r.Struct(s.State.fields(r, as)...)
+		}),
+		jsonread.May("goroutines", jsonread.List(r, &s.Goroutines, func(int) (uint64, error) { return r.Uint(math.MaxUint64) })),
+		jsonread.May("count", &s.Count),
 	}
 }
 
@@ -133,8 +140,6 @@ func readRegisters(r *jsonread.Reader) (map[string]Address, error) {
 	return regs, nil
 }
 
-// readInt reads an index, a line or a count. 31 bits are enough for each and
-// have the same meaning on every host.
 // UnmarshalJSON reads an answer as strictly as [ParseAnswer].
 func (a *Answer) UnmarshalJSON(data []byte) error {
 	parsed, err := ParseAnswer(data)
