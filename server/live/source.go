@@ -4,8 +4,12 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/unwind"
 )
+
+// Notes is goruntime's, by a name that callers outside server/ can write.
+type Notes = goruntime.Notes
 
 // Source is a stopped program as Delve has it: a [delve.Session] here, or one behind
 // a Delve server.
@@ -20,6 +24,8 @@ type Source interface {
 	Threads(maps []imagemap.Mapping) ([]delve.Thread, error)
 	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
 	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
+	// Notes reads what goroutines' states refer to; nil where that is not known.
+	Notes() *Notes
 	// Claims returns Delve's frames, at most depth of them.
 	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
 }
