@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -88,6 +89,7 @@ func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
 
 // Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {
+	Producer     string       `json:"producer"`     // "clew v1.28.0 (...)"
 	Architecture string       `json:"architecture"` // "amd64"
 	Images       string       `json:"images"`       // name of the file with the image map of all
 	Stacks       []IndexEntry `json:"stacks"`
@@ -162,7 +164,7 @@ func fill(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.
 // folderFiles returns the files of a folder of stacks; the index comes last.
 func folderFiles(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) ([]File, error) {
 	var files []File
-	index := Index{Architecture: arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}}
+	index := Index{Producer: version.Get().String(), Architecture: arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}}
 	taken := make(map[string]bool, len(stacks))
 	for i := range stacks {
 		s := &stacks[i]

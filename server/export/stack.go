@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -16,7 +17,8 @@ import (
 // elsewhere needs for names.
 type answer struct {
 	stackjson.Answer
-	Images []imageForm `json:"images,omitempty"`
+	Images   []imageForm `json:"images,omitempty"`
+	Producer string      `json:"producer"`
 }
 
 type imageForm struct {
@@ -30,7 +32,7 @@ type imageForm struct {
 // JSON writes {"stacks":[...],"images":[...]} on one line. With registers, each frame
 // says every register that was recovered. images may be nil.
 func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap, registers bool) error {
-	line, err := stackjson.Marshal(answer{stackjson.FromStacks(arch, stacks, registers), imagesOf(arch, stacks, images)})
+	line, err := stackjson.Marshal(answer{stackjson.FromStacks(arch, stacks, registers), imagesOf(arch, stacks, images), version.Get().String()})
 	if err != nil {
 		return fmt.Errorf("stacks as JSON: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 var (
 	snapshotFields = jsonread.Fields{
 		Required: []string{"version", "arch", "os", "images", "threads", "memory"},
-		Optional: []string{"byteOrder", "maps", "pacMask", "expect"},
+		Optional: []string{"producer", "byteOrder", "maps", "pacMask", "expect"},
 	}
 	imageFields   = jsonread.Fields{Required: []string{"path", "base"}, Optional: []string{"end", "buildID"}}
 	mapFields     = jsonread.Fields{Required: []string{"start", "end", "perm"}, Optional: []string{"path"}}
@@ -72,6 +72,8 @@ func (p parser) field(name string) (err error) {
 		if v, err = p.Uint(math.MaxUint64); err == nil && v != Version {
 			err = p.Wrap(&VersionError{Version: v})
 		}
+	case "producer":
+		s.Producer, err = p.String()
 	case "arch":
 		s.Arch, err = jsonread.Parse(p.Reader, parseArch)
 	case "byteOrder":
