@@ -97,7 +97,7 @@ func (s *session) run() int {
 
 // attachTo puts clew's methods in place of those of Delve's server.
 func (s *session) attachTo(impl *rpccommon.ServerImpl) (*server, error) {
-	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(), core: s.target.core}
+	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(), plainSteps: s.options.PlainSteps, core: s.target.core}
 	if len(s.target.process) > 0 {
 		srv.image = s.target.process[0]
 	}

@@ -85,3 +85,23 @@ func (d *Decoder) For(arch unwind.Arch, src []byte, addr uint64) Insn {
 	}
 	return Insn{Flow: FlowUnknown, Len: 1}
 }
+
+// Padding is the length of the instruction that code begins with, if compilers fill with such
+// ones between functions; else 0.
+func Padding(arch unwind.Arch, code []byte) int {
+	if arch == unwind.ARM64 {
+		if len(code) >= 4 && (binary.LittleEndian.Uint32(code) == 0xd503201f || binary.LittleEndian.Uint32(code) == 0) {
+			return 4
+		}
+		return 0
+	}
+	l := layoutAMD64(code[:min(len(code), maxInstruction)])
+	if l.len <= 0 {
+		return 0
+	}
+	switch op := code[l.op]; {
+	case l.maps == mapOne && (op == 0x90 || op == 0xcc) && l.repeated == 0, l.maps == map0F && op == 0x1f:
+		return l.len
+	}
+	return 0
+}

@@ -51,6 +51,9 @@ type Table struct {
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
 	// that are not known.
 	Whole bool
+	// Broken: a return is not to the caller, or more is popped than was pushed: the code is
+	// no function's.
+	Broken bool
 }
 
 // bitset is a set of offsets.
@@ -198,6 +201,8 @@ func (p *program) rows() *Table {
 		}
 		last.off, last.by = in.off, by
 		all = append(all, last)
+		sp := s.regs[p.a.sp]
+		t.Broken = t.Broken || sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
 		fresh = in.nops > 0
 		if p.soft(in) {
 			by = min(by, Some)
@@ -241,7 +246,7 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 // leaves notes where an instruction leads outside of the code.
 func (p *program) leaves(t *Table, in *inst, s *state) {
 	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
-		p.leave(t, p.start+uint64(next), s)
+		p.leave(t, p.start+uint64(next), s, false)
 	}
 	switch {
 	case in.flow == flowIndirect:
@@ -250,22 +255,26 @@ func (p *program) leaves(t *Table, in *inst, s *state) {
 		}
 		if v := s.regs[regTmp]; v.kind == aim {
 			for _, to := range p.out[v.off] {
-				p.leave(t, to, s)
+				p.leave(t, to, s, false)
 			}
 		}
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
-		p.leave(t, p.start+uint64(in.dest), s)
+		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
 	}
 }
 
-// maxLeaving bounds the states that a table keeps.
-const maxLeaving = 256
+// maxLeaving bounds the states that a table keeps. A conditional jump to a place that is not
+// aligned leads to a part that was moved away, though nothing was pushed yet.
+const (
+	maxLeaving    = 256
+	functionAlign = 16
+)
 
 // leave notes one place.
-func (p *program) leave(t *Table, to uint64, s *state) {
+func (p *program) leave(t *Table, to uint64, s *state, conditional bool) {
 	t.Jumps = append(t.Jumps, to)
-	if p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
+	if (!conditional || to%functionAlign == 0) && p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
 		return
 	}
 	out := s.carried()
