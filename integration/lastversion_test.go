@@ -207,7 +207,7 @@ func recordFiles(t *testing.T) {
 	testneed.Ptrace(t)
 	program := filepath.Join(t.TempDir(), "app")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-linkmode=external -extldflags=-static", "-o", program, ".")
-	build.Dir = filepath.Join("install", "testdata", "brew")
+	build.Dir = filepath.Join("..", "examples", "brew")
 	build.Env = append(os.Environ(), "CC="+testneed.CC(t))
 	command(t, build)
 	for format, name := range map[string]string{"json": "stack.json", "cbf": "stack.cbf", "swift": "stack.swift.json", "pprof": "stack.pb.gz", "snapshot": "snapshot.json"} {
