@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -221,6 +222,7 @@ func (p *process) OS() string            { return "linux" }
 func (p *process) Pid() int              { return p.step.PID }
 func (p *process) Memory() unwind.Memory { return p }
 func (p *process) KnowCode(gocode.Code)  {}
+func (p *process) Notes() *live.Notes    { return nil }
 func (p *process) Threads([]imagemap.Mapping) ([]delve.Thread, error) {
 	return nil, errNotAsked
 }

@@ -70,12 +70,12 @@ type sampler struct {
 	*process
 	program program
 	options
-	random *rand.Rand
-	kinds  map[uint64]shadow.Kind
+	random  *rand.Rand
+	kinds   map[uint64]shadow.Kind
 	entered map[uint64]int // how often functions of C were called
-	live   *live.Process
-	engine *engine.Engine
-	out    io.Writer
+	live    *live.Process
+	engine  *engine.Engine
+	out     io.Writer
 	// steps are instructions, places the distinct ones of C; lost are samples with a return
 	// address that is not what was pushed, and in Go's scheduler.
 	steps, samples, lost int
@@ -133,7 +133,9 @@ func (s *sampler) run() error {
 
 // scheduling says whether Go's scheduler has left the goroutine, whose stack it no longer is.
 func (s *sampler) scheduling() bool {
-	return slices.ContainsFunc(s.calls, func(a shadow.Activation) bool { return a.RA >= s.program.schedule.Start && a.RA < s.program.schedule.End })
+	return slices.ContainsFunc(s.calls, func(a shadow.Activation) bool {
+		return a.RA >= s.program.schedule.Start && a.RA < s.program.schedule.End
+	})
 }
 
 func (s *sampler) inGo(pc uint64) bool { return pc >= s.program.code.Start && pc < s.program.code.End }
