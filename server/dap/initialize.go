@@ -2,7 +2,9 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/session"
@@ -47,9 +49,16 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))
+		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
 		answer.Set("body", capabilities.Bytes())
 	})
 	return nil
+}
+
+// clewVersion is clew's version, in JSON.
+func clewVersion() []byte {
+	text, _ := json.Marshal(version.Get().Version) // a string always can be
+	return text
 }
