@@ -63,6 +63,7 @@ func (p parser) fields(threads func() error) []jsonread.Field {
 		jsonread.Need("images", jsonread.Objects(p.Reader, &s.Images, p.image)),
 		jsonread.Need("threads", threads),
 		jsonread.Need("memory", jsonread.Objects(p.Reader, &s.Memory, p.window)),
+		jsonread.May("producer", &s.Producer),
 		jsonread.May("byteOrder", jsonread.Parse(p.Reader, &s.ByteOrder, parseByteOrder)),
 		jsonread.May("maps", jsonread.Objects(p.Reader, &s.Maps, p.mapping)),
 		jsonread.May("pacMask", address(&s.PACMask)),
