@@ -206,7 +206,7 @@ func (s *callSite) mayLead(target uint64) bool {
 	if t.Executable != nil && !t.Executable.Contains(target) {
 		return false // no call at all, but bytes that look like one
 	}
-	return s.isStub(target) || s.mayReach(target) && (s.tables || !s.stays(target)) || s.changed(target)
+	return (s.isStub(target) || s.mayReach(target)) && (s.tables || !s.stays(target)) || s.changed(target)
 }
 
 // isStub reports whether code goes on in a way that the code alone does not
