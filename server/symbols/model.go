@@ -15,7 +15,7 @@ func (f *File) Model() *codemodel.Image { return f.model() }
 
 func (f *File) newModel() *codemodel.Image {
 	ef, ok := f.object.(*elfFile)
-	if !ok || ef.Arch() != unwind.AMD64 || ef.moved != 0 || ef.Relocatable() {
+	if !ok || ef.Arch() != unwind.AMD64 && ef.Arch() != unwind.ARM64 || ef.moved != 0 || ef.Relocatable() {
 		return nil
 	}
 	m := &modelled{file: f, elf: ef, frames: ef.frames()}
