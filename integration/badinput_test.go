@@ -33,7 +33,7 @@ func TestUsage(t *testing.T) {
 		{"stack --depth -1 -- /bin/true", "-1"},
 		{"stack --goroutine some -- /bin/true", "some"},
 		{"stack --thread current -- /bin/true", "current"},
-		{"stack --thread all --goroutine all -- /bin/true", "not both"},
+		{"stack --thread 1 --goroutine all -- /bin/true", "not both"},
 		{"unwind", "FILE"},
 		{"unwind --no-such-flag x", "--no-such-flag"},
 		{"decode", "FILE"},

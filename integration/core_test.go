@@ -55,14 +55,14 @@ func TestCore(t *testing.T) {
 				}
 				t.Run(s.Name, func(t *testing.T) {
 					core, stem := dump(t, p, s.Name)
-					stopped{clew(t, "stack", "--core", core, "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+					stopped{clew(t, "stack", "--core", core, "--goroutine", "current", "--format", "json", p.Path), stem}.check(t, v, s.Groups)
 					if s.Name != "nested" {
 						return
 					}
-					stopped{clew(t, "stack", "--core", withoutCode(t, core), "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+					stopped{clew(t, "stack", "--core", withoutCode(t, core), "--goroutine", "current", "--format", "json", p.Path), stem}.check(t, v, s.Groups)
 					// A snapshot of it has the same stacks, and every goroutine has a stack.
 					file := filepath.Join(t.TempDir(), "core.jsonl")
-					clew(t, "stack", "--core", core, "--format", "snapshot", "-o", file, p.Path).want(t, done)
+					clew(t, "stack", "--core", core, "--goroutine", "current", "--format", "snapshot", "-o", file, p.Path).want(t, done)
 					unwindSame(t, file)
 					if all := clew(t, "stack", "--core", core, "--goroutine", "all", "--format", "json", p.Path).stacks(t); len(all) < 4 {
 						t.Errorf("%d goroutines", len(all))
@@ -126,7 +126,7 @@ func TestBadCore(t *testing.T) {
 	// Cut off, as when the disk is full: the rest is used or refused, in
 	// one line, and nothing is invented.
 	for _, size := range []int{100, 5000, len(data) / 2, len(data) - 4096} {
-		o := clew(t, "stack", "--core", file("cut", data[:size]), "--format", "json", p.Path)
+		o := clew(t, "stack", "--core", file("cut", data[:size]), "--goroutine", "current", "--format", "json", p.Path)
 		switch o.code {
 		case failed:
 			o.oneLine(t, failed, "core file")

@@ -65,9 +65,9 @@ func TestMachOCore(t *testing.T) {
 			p := build(t, v)
 			s := program.Scenarios[2]
 			core, stem := dump(t, p, s.Name)
-			stopped{clew(t, "stack", "--core", core, "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+			stopped{clew(t, "stack", "--core", core, "--goroutine", "current", "--format", "json", p.Path), stem}.check(t, v, s.Groups)
 			if !v.InMemory {
-				stopped{clew(t, "stack", "--core", withoutCode(t, core), "--format", "json", p.Path), stem}.check(t, v, s.Groups)
+				stopped{clew(t, "stack", "--core", withoutCode(t, core), "--goroutine", "current", "--format", "json", p.Path), stem}.check(t, v, s.Groups)
 			}
 		})
 	}

@@ -93,4 +93,8 @@ type Stack struct {
 	// Notes are about the stack as a whole (images that could not be used,
 	// plugins that failed).
 	Notes []string
+	// ThreadName is the thread's name in the system, "" if it is not known. State is
+	// the goroutine's, nil if it is not known.
+	ThreadName string
+	State      *State
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/export"
@@ -19,7 +20,6 @@ type stackResult struct {
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
 	names     names.Style
-	all       bool // all were asked for: cbf makes a folder, however many there are
 }
 
 // exitCode is 3 when a stack is truncated, be it by the depth asked for.
@@ -46,7 +46,7 @@ func (r *stackResult) write(out io.Writer, format, path string) error {
 
 func (r *stackResult) set() *export.Set {
 	return &export.Set{
-		Arch: r.at.Arch(), Stacks: r.stacks, Threads: r.threads, Images: r.at.Images(), All: r.all, Names: r.names,
+		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names,
 		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
 }

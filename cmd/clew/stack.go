@@ -37,6 +37,7 @@ type stackFlags struct {
 	format     string
 	names      names.Style
 	output     string
+	listing    listingFlags
 }
 
 func stackCommand() *cobra.Command {
@@ -46,6 +47,10 @@ func stackCommand() *cobra.Command {
 		Short: "Print assembled stacks of a program.",
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
+
+Of a running process and of a core file it lists every goroutine and every thread,
+unless --goroutine or --thread names one: first a summary, then the stacks, those that
+are alike together (--group), what is most suspicious first (--sort).
 
 The target is a running process (--pid; it is stopped for a moment and goes on
 afterwards), a core file (--core, with the executable that it is of; libraries
@@ -64,7 +69,9 @@ holds the stack memory that was read).
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
   clew stack --break my_c_function --format json -- ./server
-  clew stack --pid 4711 --goroutine all
+  clew stack --pid 4711
+  clew stack --pid 4711 --without "curloc runtime." --group created-by
+  clew stack --pid 4711 --goroutine all --format json
   clew stack --core core.4711 ./server
   clew stack --connect 127.0.0.1:4711 --goroutine all`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -78,13 +85,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVar(&f.core, "core", "", "read this core file")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
 	fl.StringArrayVar(&f.breakAt, "break", nil, "run to this `location`: FUNCTION, FILE:LINE or *ADDRESS; may be given more than once")
-	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID")
+	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID; --pid and --core list all without it")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
 	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
+	f.listing.add(c)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
@@ -105,6 +113,9 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		if r.when {
 			return usageErrorf("%s", r.why)
 		}
+	}
+	if err := f.listing.check(c, f.many(c)); err != nil {
+		return err
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
 		if _, err := strconv.ParseUint(value, 10, 64); err != nil && value != "" && value != "all" && (value != "current" || name == "thread") {
@@ -131,7 +142,7 @@ func (f *stackFlags) targets(c *cobra.Command, args []string) []refusal {
 func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 	return []refusal{
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
-		{f.thread != "" && c.Flags().Changed("goroutine"), "use --thread or --goroutine, not both"},
+		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
 		{!slices.Contains(export.Formats, f.format), fmt.Sprintf("unknown format %q; known: %v", f.format, export.Formats)},
 		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
 		{f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()), "--format pprof is binary: write it to a file with -o FILE, or into a pipe"},
@@ -157,11 +168,13 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 			err = failf("leave the process: %v", cerr)
 		}
 	}()
+	if f.many(c) {
+		return f.list(c, process, engine.New(strats.order))
+	}
 	result, err := f.assembleStill(c.Context(), process, engine.New(strats.order))
 	if err != nil {
 		return err
 	}
-	result.all = f.goroutine == "all" || f.thread == "all"
 	result.names = f.names
 	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
 		return failf("%v", err)
@@ -200,8 +213,7 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 	if err != nil {
 		return nil, err
 	}
-	one := len(threads) == 1 && f.thread != "all" && f.goroutine != "all"
-	result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && one)
+	result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && len(threads) == 1)
 	if err := context.Cause(ctx); err != nil {
 		return nil, failf("%v", err)
 	}

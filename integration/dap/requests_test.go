@@ -60,10 +60,10 @@ func TestExportIsThatOfStack(t *testing.T) {
 		flags     []string
 		name      string // of the file
 	}{
-		"current":    {object{"threadId": thread}, nil, "goroutine-" + itoa(int(thread))},
-		"depth":      {object{"threadId": thread, "depth": 3}, []string{"--depth", "3"}, "goroutine-" + itoa(int(thread))},
-		"goroutines": {object{"all": true}, []string{"--goroutine", "all"}, "goroutines"},
-		"threads":    {object{"all": "threads"}, []string{"--thread", "all"}, "threads"},
+		"current":    {object{"threadId": thread}, []string{"--goroutine", "current"}, "goroutine-" + itoa(int(thread))},
+		"depth":      {object{"threadId": thread, "depth": 3}, []string{"--goroutine", "current", "--depth", "3"}, "goroutine-" + itoa(int(thread))},
+		"goroutines": {object{"all": true}, []string{"--goroutine", "all", "--group", "none"}, "goroutines"},
+		"threads":    {object{"all": "threads"}, []string{"--thread", "all", "--group", "none"}, "threads"},
 	}
 	endings := map[string]string{"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "snapshot": ".snapshot.json"}
 	for name, w := range which {

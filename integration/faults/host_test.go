@@ -36,8 +36,8 @@ var ways = []way{
 		return strings.Contains(r.stderr.String(), "waiting for a library")
 	}},
 	{name: "launch-stopped", flags: []string{"--format", "json"}, program: []string{"deep", fmt.Sprint(deepFrames)}, stuck: true, ready: (*running).isStuck},
-	{name: "attach", attach: true, flags: []string{"--format", "json"}},
-	{name: "attach-stopped", attach: true, flags: []string{"--format", "json"}, stuck: true, ready: (*running).isStuck},
+	{name: "attach", attach: true, flags: []string{"--format", "json", "--goroutine", "current"}},
+	{name: "attach-stopped", attach: true, flags: []string{"--format", "json", "--goroutine", "current"}, stuck: true, ready: (*running).isStuck},
 }
 
 // hit runs clew in that way and hits it after delay with a signal; it returns

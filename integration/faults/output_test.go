@@ -24,7 +24,7 @@ func TestReaderGone(t *testing.T) {
 			var pulseFile string
 			if attach {
 				pid, pulseFile = patient(t, deepFrames)
-				args = []string{"stack", "--pid", fmt.Sprint(pid)}
+				args = []string{"stack", "--goroutine", "current", "--pid", fmt.Sprint(pid)}
 			}
 			r := startStuck(t, args...)
 			line, err := bufio.NewReaderSize(r.pipe, 16).ReadString('\n')

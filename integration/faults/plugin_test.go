@@ -209,7 +209,7 @@ func TestKillPluginOfAttached(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			pid, pulseFile := patient(t, deepFrames)
 			for range rounds(5) {
-				r := start(t, nil, append([]string{"stack", "--format", "json", "--pid", fmt.Sprint(pid)}, v.flags...)...)
+				r := start(t, nil, append([]string{"stack", "--format", "json", "--goroutine", "current", "--pid", fmt.Sprint(pid)}, v.flags...)...)
 				for !r.over() {
 					if p := pluginOf(r.pid(), v.name); p != 0 {
 						_ = syscall.Kill(p, syscall.SIGKILL)

@@ -54,7 +54,7 @@ func whileItLoops(t *testing.T, program string, args []string, look func(pid str
 func inWebAssembly(t *testing.T, pid string, is func(*stackjson.Frame) bool) stackjson.Stack {
 	t.Helper()
 	for range 20 {
-		stdout, _ := run(t, clewPath(), "stack", "--pid", pid, "--format", "json")
+		stdout, _ := run(t, clewPath(), "stack", "--pid", pid, "--goroutine", "current", "--format", "json")
 		var answer stackjson.Answer
 		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Stacks) != 1 {
 			t.Fatalf("%v: %s", err, stdout)
@@ -105,7 +105,7 @@ func TestWazero(t *testing.T) {
 				if last[0].Function != "main.main" || last[2].Function != "runtime.goexit" {
 					t.Errorf("%+v", last)
 				}
-				text, _ := run(t, clewPath(), "stack", "--pid", pid)
+				text, _ := run(t, clewPath(), "stack", "--pid", pid, "--goroutine", "current")
 				if !strings.Contains(text, fmt.Sprintf("  0-%d  ", frames-1)) || strings.Count(text, group) != 1 {
 					t.Errorf("%s", text)
 				}

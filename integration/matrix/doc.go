@@ -7,7 +7,7 @@
 //
 // It prints a table: a line for each build and debugger, a column for each
 // scenario. -json prints every cell with all counts and reasons, -v the
-// faults, -update writes the table into README.md. With -build or -scenario it
+// faults, -update writes the table into docs/accuracy.md. With -build or -scenario it
 // measures a part. The exit status is 0 when everything was measured, 1 when
 // something failed, 2 for wrong usage.
 //

@@ -24,7 +24,7 @@ func main() {
 	var o options
 	flag.BoolVar(&o.json, "json", false, "print every cell as JSON")
 	flag.BoolVar(&o.verbose, "v", false, "print the faults, too")
-	flag.BoolVar(&o.update, "update", false, "write the table into README.md")
+	flag.BoolVar(&o.update, "update", false, "write the table into docs/accuracy.md")
 	flag.StringVar(&o.build, "build", "", "measure this build alone (as -json names it)")
 	flag.StringVar(&o.scenario, "scenario", "", "measure this scenario alone")
 	flag.Parse()
@@ -142,7 +142,7 @@ func report(w io.Writer, o options, cells []cell) error {
 	if !o.update {
 		return nil
 	}
-	name, err := readmePath()
+	name, err := pagePath()
 	if err != nil {
 		return err
 	}
@@ -160,10 +160,10 @@ func delveVersion() string {
 	return "of an unknown version"
 }
 
-func readmePath() (string, error) {
+func pagePath() (string, error) {
 	out, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
 	}
-	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "README.md"), nil
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "docs", "accuracy.md"), nil
 }

@@ -17,14 +17,14 @@ const fewStops = 2
 
 // TestMatrix measures a part of the matrix: every build, every scenario in some
 // of them. No frame above scan may be wrong, native code with tables or frame
-// pointers has right stacks, and the table in README.md is of the same kind.
+// pointers has right stacks, and the table in docs/accuracy.md is of the same kind.
 func TestMatrix(t *testing.T) {
 	testneed.Ptrace(t)
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "accuracy.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, generated, _, err := cut(string(readme))
+	_, generated, _, err := cut(string(page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +90,13 @@ func check(t *testing.T, c *cell, want string) {
 	case clew && c.Described && c.Kind != program.Right:
 		bad("where there are tables or frame pointers")
 	case want == "":
-		bad("and README.md has no such cell")
+		bad("and docs/accuracy.md has no such cell")
 	case clew && !c.Described && want != string(program.Right):
 		// Results without tables and frame pointers may get better.
 	case c.word() != want && len(columnNamed(c.Scenario).Places) > fewStops && c.word() == string(program.Right):
 		// The first stops are right, others are not.
 	case c.word() != want:
-		bad("README.md says %s: run the command with -update", want)
+		bad("docs/accuracy.md says %s: run the command with -update", want)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestPublished(t *testing.T) {
 		{Build: rows[3].Name, Scenario: "nested", Debugger: "clew", Score: program.Score{Kind: program.Wrong, Wrong: 1}},
 	}
 	cells[3].Scan.Wrong = 1
-	name := filepath.Join(t.TempDir(), "README.md")
+	name := filepath.Join(t.TempDir(), "accuracy.md")
 	if err := os.WriteFile(name, []byte("before\n"+beginMark+"old\n"+endMark+"after\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -130,15 +130,15 @@ func scanSummary(cells []cell, r *row) string {
 		r.Title, found, left, 100*float64(found)/float64(left), wrong)
 }
 
-// The table's place in README.md.
+// The table's place in docs/accuracy.md.
 const (
 	beginMark = "<!-- go run ./integration/matrix -update -->\n"
 	endMark   = "<!-- end of the matrix -->\n"
 )
 
-// cut finds the generated part of a README.
-func cut(readme string) (before, generated, after string, err error) {
-	before, rest, ok := strings.Cut(readme, beginMark)
+// cut finds the generated part of a page.
+func cut(page string) (before, generated, after string, err error) {
+	before, rest, ok := strings.Cut(page, beginMark)
 	generated, after, ok2 := strings.Cut(rest, endMark)
 	if !ok || !ok2 {
 		return "", "", "", fmt.Errorf("no lines %q and %q", strings.TrimSpace(beginMark), strings.TrimSpace(endMark))
@@ -146,7 +146,7 @@ func cut(readme string) (before, generated, after string, err error) {
 	return before, generated, after, nil
 }
 
-// update writes the generated part of a README.
+// update writes the generated part of a page.
 func update(name, generated string) error {
 	data, err := os.ReadFile(name)
 	if err != nil {

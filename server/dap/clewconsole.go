@@ -166,8 +166,9 @@ func (c *console) export(ctx context.Context, call *consoleCall) (string, error)
 	}
 	written := ""
 	err = c.withStacks(ctx, call, &want, func(set *export.Set, _ string) error {
-		written = fmt.Sprintf("%s written to %s", export.Count(len(set.Stacks), "stack"), path)
-		if n := truncatedOf(set.Stacks); n > 0 {
+		all, n := countStacks(set)
+		written = fmt.Sprintf("%s written to %s", export.Count(all, "stack"), path)
+		if n > 0 {
 			written += fmt.Sprintf(" (%d truncated)", n)
 		}
 		return set.WritePath(path, want.Format)

@@ -106,7 +106,7 @@ func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) error {
 		if most := e.maxMessage; err == nil && size > most-maxEnvelope {
 			err = fmt.Errorf("the files have %d bytes as text, and a message %d at most: write them with the console command `clew export FILE`", size, most)
 		}
-		answer.Stacks, answer.Truncated = len(set.Stacks), truncatedOf(set.Stacks)
+		answer.Stacks, answer.Truncated = countStacks(set)
 		return err
 	})
 	if err == nil {
@@ -119,13 +119,15 @@ func (e *exporter) onExport(ctx context.Context, m *dapwire.Message) error {
 // bytes.
 const maxEnvelope = 64 << 10
 
-func truncatedOf(stacks []unwind.Stack) (n int) {
-	for i := range stacks {
-		if stacks[i].Stop == unwind.Truncated {
-			n++
+// countStacks counts a set's stacks, and those of them that are truncated.
+func countStacks(set *export.Set) (all, truncated int) {
+	for s := range set.Stacks {
+		all++
+		if s.Stop == unwind.Truncated {
+			truncated++
 		}
 	}
-	return n
+	return all, truncated
 }
 
 // exportSet assembles the stacks that are wanted, as `clew stack` does, and has
@@ -152,7 +154,7 @@ func (e *exporter) exportSet(ctx context.Context, m *dapwire.Message, want *expo
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // the last may be truncated for that
 		}
-		set := export.Set{Arch: v.Arch(), Stacks: stacks, Images: seen.Images(), All: want.All != "", Names: want.names}
+		set := export.Set{Arch: v.Arch(), Stacks: slices.Values(stacks), Images: seen.Images(), All: want.All != "" || len(stacks) != 1, Names: want.names}
 		for i := range threads {
 			set.Threads = append(set.Threads, threads[i].Thread)
 		}

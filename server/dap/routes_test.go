@@ -93,9 +93,9 @@ func (f *fakeTarget) Wrote()                             { f.wrote++ }
 func (f *fakeTarget) EndStep() error                     { f.ended++; return nil }
 func (f *fakeTarget) Selected() (delve.Selection, error) { return delve.Selection{Thread: 7}, nil }
 
-func (f *fakeTarget) Arm(at stepping.Temporary) error {
-	f.armed = append(f.armed, at)
-	return f.armErr
+func (f *fakeTarget) Arm(d *stepping.Decision) (bool, error) {
+	f.armed = append(f.armed, d.Caller)
+	return true, f.armErr
 }
 
 func (f *fakeTarget) SelectThread(tid uint64) error {

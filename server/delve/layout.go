@@ -26,7 +26,12 @@ func readLayout(bi *proc.BinaryInfo) (*goruntime.Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goruntime.NewLayout(dwarfFields{g}, dwarfFields{m})
+	return goruntime.NewLayout(dwarfFields{g}, dwarfFields{m}, func(name string) goruntime.Structure {
+		if t, err := structType(bi, name); err == nil {
+			return dwarfFields{t}
+		}
+		return nil
+	})
 }
 
 // dwarfFields is a structure as DWARF describes it.

@@ -71,7 +71,12 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
-	return s.runtime(t).Goroutines(threads, func(name string) (uint64, error) {
+	return s.runtime(t).Goroutines(threads, addresses(t))
+}
+
+// addresses finds variables of the program's.
+func addresses(t *proc.Target) func(name string) (uint64, error) {
+	return func(name string) (uint64, error) {
 		scope, err := proc.ThreadScope(t, t.CurrentThread())
 		if err != nil {
 			return 0, err
@@ -81,7 +86,19 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 			return 0, err
 		}
 		return v.Addr, nil
-	})
+	}
+}
+
+// Notes reads what goroutines' states refer to, at this stop; nil where the layout of
+// the runtime's structures is not known.
+func (s *Session) Notes() *goruntime.Notes {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	t := group.Selected
+	if s.loadLayout(t); s.layout == nil {
+		return nil
+	}
+	return s.runtime(t).Notes(addresses(t))
 }
 
 // runtime reads what Go's runtime knows. The caller holds the target's lock.

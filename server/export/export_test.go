@@ -73,7 +73,7 @@ thread 7
 func text(t *testing.T, o export.TextOptions, stacks ...unwind.Stack) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := export.Text(&b, stacks, o); err != nil {
+	if err := export.Text(&b, slices.Values(stacks), o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -154,7 +154,7 @@ func TestTextOfHostileNames(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for _, stacks := range [][]unwind.Stack{nil, {mixed()}} {
 		var b bytes.Buffer
-		if err := export.JSON(&b, unwind.AMD64, stacks, nil, true); err != nil {
+		if err := export.JSON(&b, unwind.AMD64, slices.Values(stacks), nil, true); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Count(b.Bytes(), []byte("\n")) != 1 || !bytes.HasPrefix(b.Bytes(), []byte(`{"stacks":[`)) {
@@ -221,7 +221,7 @@ func images(t *testing.T) *imagemap.ImageMap {
 func TestSwift(t *testing.T) {
 	stacks := []unwind.Stack{mixed(), cut()}
 	var b bytes.Buffer
-	if err := export.Swift(&b, unwind.AMD64, stacks, images(t)); err != nil {
+	if err := export.Swift(&b, unwind.AMD64, slices.Values(stacks), images(t)); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -243,7 +243,7 @@ func TestSwift(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := export.Swift(&b, unwind.S390X, stacks[1:], nil); err != nil || strings.Contains(b.String(), "imageMap") || !strings.Contains(b.String(), "s390x") {
+	if err := export.Swift(&b, unwind.S390X, slices.Values(stacks[1:]), nil); err != nil || strings.Contains(b.String(), "imageMap") || !strings.Contains(b.String(), "s390x") {
 		t.Errorf("%v %s", err, b.String())
 	}
 }
@@ -253,7 +253,7 @@ func TestNames(t *testing.T) {
 	stack := unwind.Stack{Frames: []unwind.Frame{{Function: "void std::sort<int*>(int*, int*)"}}}
 	for style, want := range map[names.Style]bool{names.StyleShort: true, names.StyleFull: false, "": false} {
 		var b strings.Builder
-		set := export.Set{Arch: unwind.AMD64, Stacks: []unwind.Stack{stack}, Names: style}
+		set := export.Set{Arch: unwind.AMD64, Stacks: slices.Values([]unwind.Stack{stack}), Names: style}
 		if err := set.Write(&b, "text"); err != nil {
 			t.Fatal(err)
 		}

@@ -195,7 +195,7 @@ func TestWriteFolder(t *testing.T) {
 	stacks := []unwind.Stack{mixed(), cut(), twin, {Goroutine: 12, Stop: unwind.End}}
 	stacks[1].Thread = 8
 	write := func(dir string, stacks []unwind.Stack) error {
-		return export.WriteFolder(dir, unwind.AMD64, stacks, images(t))
+		return export.WriteFolder(dir, setOf(t, stacks))
 	}
 	if err := write(dir, stacks); err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestWriteFolderRefusesForeign(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := listed(t, dir)
-		err := export.WriteFolder(dir, unwind.AMD64, []unwind.Stack{mixed()}, images(t))
+		err := export.WriteFolder(dir, setOf(t, []unwind.Stack{mixed()}))
 		if !errors.Is(err, export.ErrForeignFolder) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -277,7 +277,12 @@ func TestWriteFolderRefusesForeign(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := export.WriteFolder(file, unwind.AMD64, nil, images(t)); err == nil || read(t, file) != "mine" {
+	if err := export.WriteFolder(file, setOf(t, nil)); err == nil || read(t, file) != "mine" {
 		t.Errorf("%v, %q", err, read(t, file))
 	}
+}
+
+func setOf(t *testing.T, stacks []unwind.Stack) *export.Set {
+	t.Helper()
+	return &export.Set{Arch: unwind.AMD64, Stacks: slices.Values(stacks), Images: images(t), All: true}
 }

@@ -95,20 +95,27 @@ type Index struct {
 
 // IndexEntry is one stack in a folder.
 type IndexEntry struct {
-	File      string `json:"file"`
+	File string `json:"file"`
+	// Offset and Length are the stack's place in a file of several, in bytes. Length is 0
+	// for a file of its own.
+	Offset    int    `json:"offset,omitzero"`
+	Length    int    `json:"length,omitzero"`
 	Goroutine uint64 `json:"goroutine,omitzero"`
 	Thread    uint64 `json:"thread,omitzero"`
-	Frames    int    `json:"frames"` // in the file, trunc not counted
+	Frames    int    `json:"frames"` // of the stack, trunc not counted
 	Stop      string `json:"stop"`   // "end" or "truncated"
 	Reason    string `json:"reason,omitempty"`
 }
 
-// WriteFolder writes stacks to a folder: goroutine-ID.cbf or, for a thread that
-// runs none, thread-ID.cbf; the images of all; and the [Index]. The folder is
-// built aside and then takes its place. An older export that is there is
-// replaced; a folder with anything else in it is refused with
-// [ErrForeignFolder].
-func WriteFolder(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+// manyStacks is from how many stacks on they are concatenated, so many in a file.
+const manyStacks = 1000
+
+// WriteFolder writes a set's stacks to a folder: goroutine-ID.cbf or, for a thread
+// that runs none, thread-ID.cbf; from [manyStacks] on stacks-N.cbf, with so many each,
+// one behind the other; the images of all; and the [Index]. The folder is built aside
+// and then takes its place. An older export that is there is replaced; a folder with
+// anything else in it is refused with [ErrForeignFolder].
+func WriteFolder(dir string, set *Set) error {
 	real, err := filepath.Abs(dir)
 	if err != nil {
 		return writeError(dir, err)
@@ -125,7 +132,8 @@ func WriteFolder(dir string, arch unwind.Arch, stacks []unwind.Stack, images *im
 		return writeError(dir, err)
 	}
 	defer os.RemoveAll(temp) // after the rename there is nothing of that name
-	if err := fill(temp, arch, stacks, images); err != nil {
+	err = set.fill(func(f File) error { return os.WriteFile(filepath.Join(temp, f.Name), f.Data, 0o666) })
+	if err != nil {
 		return writeError(dir, err)
 	}
 	old := ""
@@ -151,51 +159,103 @@ func WriteFolder(dir string, arch unwind.Arch, stacks []unwind.Stack, images *im
 	return nil
 }
 
-func fill(dir string, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
-	files, err := folderFiles(arch, stacks, images)
-	for i := 0; i < len(files) && err == nil; i++ {
-		err = os.WriteFile(filepath.Join(dir, files[i].Name), files[i].Data, 0o666)
+// fill makes the files of a folder of stacks, one after another; the index comes last.
+func (s *Set) fill(write func(File) error) error {
+	p := pack{
+		set: s, write: write, taken: make(map[[2]uint64]bool), names: make(map[string]bool),
+		index: Index{Architecture: s.Arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}},
 	}
-	return err
+	for st := range s.Stacks {
+		if err := p.add(&st); err != nil {
+			return err
+		}
+	}
+	if err := p.flush(true); err != nil {
+		return err
+	}
+	cif, err := imagesData(s.Arch, s.Images)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(p.index, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := write(File{ImagesFile, cif}); err != nil {
+		return err
+	}
+	return write(File{IndexFile, append(text, '\n')})
 }
 
-// folderFiles returns the files of a folder of stacks; the index comes last.
-func folderFiles(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) ([]File, error) {
-	var files []File
-	index := Index{Architecture: arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}}
-	taken := make(map[string]bool, len(stacks))
-	for i := range stacks {
-		s := &stacks[i]
-		name := stackFile(s, taken)
-		if name == "" {
-			return nil, fmt.Errorf("two stacks of %s", title(s))
+// pack gathers the files of a folder.
+type pack struct {
+	set   *Set
+	write func(File) error
+	index Index
+	taken map[[2]uint64]bool
+	names map[string]bool
+	held  []File // the stacks that are not written yet, each with the name of its own file
+	files int    // files of many that were written
+}
+
+func (p *pack) add(st *unwind.Stack) error {
+	id := [2]uint64{st.Goroutine, st.Thread}
+	if p.taken[id] {
+		return fmt.Errorf("two stacks of %s", title(st))
+	}
+	p.taken[id] = true
+	data, err := EncodeStack(st, WordSize(p.set.Arch), cbf.EncodeOptions{})
+	if err != nil {
+		return err
+	}
+	name := ""
+	if p.files == 0 {
+		if name = stackFile(st, p.names); name == "" {
+			return fmt.Errorf("two stacks of %s", title(st))
 		}
-		taken[name] = true
-		data, err := EncodeStack(s, WordSize(arch), cbf.EncodeOptions{})
-		if err != nil {
-			return nil, err
+		p.names[name] = true
+	}
+	p.held = append(p.held, File{name, data})
+	e := IndexEntry{File: name, Goroutine: st.Goroutine, Thread: st.Thread, Stop: unwind.End.String(), Reason: st.Reason}
+	if truncated(st) {
+		e.Stop = unwind.Truncated.String()
+	}
+	for j := range st.Frames {
+		if !st.Frames[j].Inlined {
+			e.Frames++
 		}
-		files = append(files, File{name, data})
-		e := IndexEntry{File: name, Goroutine: s.Goroutine, Thread: s.Thread, Stop: unwind.End.String(), Reason: s.Reason}
-		if truncated(s) {
-			e.Stop = unwind.Truncated.String()
-		}
-		for j := range s.Frames {
-			if !s.Frames[j].Inlined {
-				e.Frames++
+	}
+	p.index.Stacks = append(p.index.Stacks, e)
+	if p.set.OneFileEach || len(p.held) == manyStacks {
+		return p.flush(false)
+	}
+	return nil
+}
+
+// flush writes the stacks that are held: as one file if there are many, and each to its own
+// if these are all.
+func (p *pack) flush(last bool) error {
+	held := p.held
+	p.held = nil
+	if p.set.OneFileEach || last && p.files == 0 && len(held) < manyStacks {
+		for _, f := range held {
+			if err := p.write(f); err != nil {
+				return err
 			}
 		}
-		index.Stacks = append(index.Stacks, e)
+		return nil
 	}
-	cif, err := imagesData(arch, images)
-	if err != nil {
-		return nil, err
+	if len(held) == 0 {
+		return nil
 	}
-	text, err := json.MarshalIndent(index, "", "  ")
-	if err != nil {
-		return nil, err
+	p.files++
+	file := File{Name: fmt.Sprintf("stacks-%d.cbf", p.files)}
+	entries := p.index.Stacks[len(p.index.Stacks)-len(held):]
+	for i, f := range held {
+		entries[i].File, entries[i].Offset, entries[i].Length = file.Name, len(file.Data), len(f.Data)
+		file.Data = append(file.Data, f.Data...)
 	}
-	return append(files, File{ImagesFile, cif}, File{IndexFile, append(text, '\n')}), nil
+	return p.write(file)
 }
 
 // stackFile names a stack's file. A goroutine that has a file already is told
@@ -216,7 +276,7 @@ func stackFile(s *unwind.Stack, taken map[string]bool) string {
 	return ""
 }
 
-var ownFile = regexp.MustCompile(`^((goroutine|thread)-[0-9]+\.cbf|images\.cif|index\.json)$`)
+var ownFile = regexp.MustCompile(`^((goroutine|thread|stacks)-[0-9]+\.cbf|images\.cif|index\.json)$`)
 
 // replaceable returns the permissions of a folder that is there and may be
 // replaced, 0 where there is nothing. The error says that there is something

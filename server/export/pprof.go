@@ -14,19 +14,26 @@ import (
 )
 
 // Pprof writes the stacks as one profile, gzip-compressed
-// (https://github.com/google/pprof/blob/main/proto/profile.proto): a sample of
-// value 1 for each, with labels for goroutine and thread, for how the stack ends,
+// (https://github.com/google/pprof/blob/main/proto/profile.proto): a sample for
+// each, whose value is how many stacks it stands for, with labels for goroutine and thread, for how the stack ends,
 // and for the lowest trust among its frames. images may be nil.
 //
 // A location's address is where the frame's call is, not where the call returns
 // to: profile.proto wants an address within the calling instruction. Frames have
 // their names and lines with them, so that pprof needs no files.
-func Pprof(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+func Pprof(w io.Writer, arch unwind.Arch, stacks iter.Seq2[unwind.Stack, int], images *imagemap.ImageMap) error {
 	b := newProfile(arch)
-	for i := range stacks {
-		b.stack(&stacks[i], images)
+	for s, n := range stacks {
+		b.stack(&s, n, images)
 	}
 	return b.write(w)
+}
+
+// Once is each stack for itself.
+func Once(stacks iter.Seq[unwind.Stack]) iter.Seq2[unwind.Stack, int] {
+	return func(yield func(unwind.Stack, int) bool) {
+		stacks(func(s unwind.Stack) bool { return yield(s, 1) })
+	}
 }
 
 // Profiled is a stack for a profile, with the images of its own process.
@@ -40,7 +47,7 @@ type Profiled struct {
 func PprofOf(w io.Writer, arch unwind.Arch, stacks iter.Seq[Profiled]) error {
 	b := newProfile(arch)
 	for s := range stacks {
-		b.stack(&s.Stack, s.Images)
+		b.stack(&s.Stack, 1, s.Images)
 	}
 	return b.write(w)
 }
@@ -85,16 +92,28 @@ type profileBuilder struct {
 	mappings  map[mappingKey]*profile.Mapping
 }
 
-func (b *profileBuilder) stack(s *unwind.Stack, images *imagemap.ImageMap) {
-	sample := &profile.Sample{Value: []int64{1}, Label: map[string][]string{"stop": {s.Stop.String()}}}
-	if s.Goroutine != 0 {
+// stack adds a sample for n stacks. Of several, the one that is shown has no ID.
+func (b *profileBuilder) stack(s *unwind.Stack, n int, images *imagemap.ImageMap) {
+	sample := &profile.Sample{Value: []int64{int64(n)}, Label: map[string][]string{"stop": {s.Stop.String()}}}
+	if s.Goroutine != 0 && n == 1 {
 		sample.Label["goroutine"] = []string{strconv.FormatUint(s.Goroutine, 10)}
 	}
-	if s.Thread != 0 {
+	if s.Thread != 0 && n == 1 {
 		sample.Label["thread"] = []string{strconv.FormatUint(s.Thread, 10)}
 	}
 	if s.Reason != "" && truncated(s) {
 		sample.Label["truncated"] = []string{s.Reason}
+	}
+	if s.ThreadName != "" {
+		sample.Label["threadName"] = []string{s.ThreadName}
+	}
+	if s.State != nil {
+		sample.Label["state"] = []string{Status(s.State)}
+		for name, value := range s.State.Labels {
+			if _, taken := sample.Label[name]; !taken {
+				sample.Label[name] = []string{value}
+			}
+		}
 	}
 	var lines []profile.Line // inlined functions of the frame that is coming, innermost first
 	lowest := unwind.TrustContext

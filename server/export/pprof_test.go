@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func pprofOf(t *testing.T, stacks ...unwind.Stack) []byte {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := export.Pprof(&b, unwind.AMD64, stacks, images); err != nil {
+	if err := export.Pprof(&b, unwind.AMD64, export.Once(slices.Values(stacks)), images); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -2,8 +2,10 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -25,8 +27,8 @@ var endings = map[string]string{
 // Set is stacks of one stop, with everything to write them in any form.
 type Set struct {
 	Arch    unwind.Arch
-	Stacks  []unwind.Stack
-	Threads []unwind.Thread // that they are of: their segments have names in text
+	Stacks  iter.Seq[unwind.Stack] // is gone through once for each time that the set is written
+	Threads []unwind.Thread        // that they are of: their segments have names in text
 	Images  *imagemap.ImageMap
 	// Snapshot makes a snapshot of the stacks; nil where the memory that was read for them was
 	// not kept.
@@ -34,8 +36,14 @@ type Set struct {
 	// Names says how text shows names of functions.
 	Names names.Style
 	// All is set where all stacks were asked for: as CBF they make a folder, however
-	// many there are.
+	// many there are. Without it there is one stack.
 	All bool
+	// OneFileEach keeps one stack a file in a folder of CBF, however many there are.
+	OneFileEach bool
+	// Groups are written instead of the stacks in text, JSON and pprof; nil for none.
+	Groups *Page
+
+	byStack map[[2]uint64]*unwind.Thread
 }
 
 // FormatError says that there is no such format.
@@ -46,21 +54,36 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("unknown format %q; known: %v", e.Format, Formats)
 }
 
-// folder says whether the stacks as CBF are several files.
-func (s *Set) folder() bool { return s.All || len(s.Stacks) != 1 }
+// one returns the single stack of a set that is not of all.
+func (s *Set) one() (*unwind.Stack, error) {
+	for st := range s.Stacks {
+		return &st, nil
+	}
+	return nil, errors.New("there is no stack to write")
+}
 
 // Write writes the stacks in a format that is one piece of text or data, which
 // cbf is not.
 func (s *Set) Write(w io.Writer, format string) error {
+	text := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName}
 	switch format {
 	case "text":
-		return Text(w, s.Stacks, TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName})
+		if s.Groups != nil {
+			return s.Groups.Text(w, text)
+		}
+		return Text(w, s.Stacks, text)
 	case "json":
+		if s.Groups != nil {
+			return s.Groups.json(w, s.Arch, s.Images)
+		}
 		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
 		return Swift(w, s.Arch, s.Stacks, s.Images)
 	case "pprof":
-		return Pprof(w, s.Arch, s.Stacks, s.Images)
+		if s.Groups != nil {
+			return Pprof(w, s.Arch, s.Groups.counted(), s.Images)
+		}
+		return Pprof(w, s.Arch, Once(s.Stacks), s.Images)
 	case "snapshot":
 		if s.Snapshot == nil {
 			return fmt.Errorf("no snapshot: the memory that was read for the stacks was not kept")
@@ -83,10 +106,14 @@ func (s *Set) WritePath(path, format string) error {
 			return &FormatError{format}
 		}
 		return WriteFile(path, func(w io.Writer) error { return s.Write(w, format) })
-	case s.folder():
-		return WriteFolder(path, s.Arch, s.Stacks, s.Images)
+	case s.All:
+		return WriteFolder(path, s)
 	}
-	return WriteStack(path, s.Arch, &s.Stacks[0], s.Images)
+	st, err := s.one()
+	if err != nil {
+		return err
+	}
+	return WriteStack(path, s.Arch, st, s.Images)
 }
 
 // File is a file that is not written anywhere.
@@ -105,10 +132,19 @@ func (s *Set) Files(name, format string) ([]File, error) {
 			return nil, err
 		}
 		return []File{{name + endings[format], b.Bytes()}}, nil
-	case s.folder():
-		return folderFiles(s.Arch, s.Stacks, s.Images)
+	case s.All:
+		var files []File
+		err := s.fill(func(f File) error {
+			files = append(files, f)
+			return nil
+		})
+		return files, err
 	}
-	data, err := EncodeStack(&s.Stacks[0], WordSize(s.Arch), cbf.EncodeOptions{})
+	st, err := s.one()
+	if err != nil {
+		return nil, err
+	}
+	data, err := EncodeStack(st, WordSize(s.Arch), cbf.EncodeOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +165,14 @@ var segmentText = map[unwind.SegmentKind]string{
 
 // segmentName names the stack that a frame lies on.
 func (s *Set) segmentName(stack *unwind.Stack, segment int) string {
-	for i := range s.Threads {
-		th := &s.Threads[i]
-		if th.ID == stack.Thread && th.Goroutine == stack.Goroutine && segment >= 0 && segment < len(th.Segments) {
-			return segmentText[th.Segments[segment].Kind]
+	if s.byStack == nil {
+		s.byStack = make(map[[2]uint64]*unwind.Thread, len(s.Threads))
+		for i := range s.Threads {
+			s.byStack[[2]uint64{s.Threads[i].ID, s.Threads[i].Goroutine}] = &s.Threads[i]
 		}
+	}
+	if th := s.byStack[[2]uint64{stack.Thread, stack.Goroutine}]; th != nil && segment >= 0 && segment < len(th.Segments) {
+		return segmentText[th.Segments[segment].Kind]
 	}
 	return ""
 }

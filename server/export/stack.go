@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
@@ -11,13 +12,6 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind"
 )
-
-// answer is stacks in JSON, with the images that their frames lie in: what a reader
-// elsewhere needs for names.
-type answer struct {
-	stackjson.Answer
-	Images []imageForm `json:"images,omitempty"`
-}
 
 type imageForm struct {
 	Base      stackjson.Address `json:"base"`
@@ -27,30 +21,63 @@ type imageForm struct {
 	Path      string            `json:"path,omitempty"`
 }
 
-// JSON writes {"stacks":[...],"images":[...]} on one line. With registers, each frame
-// says every register that was recovered. images may be nil.
-func JSON(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap, registers bool) error {
-	line, err := stackjson.Marshal(answer{stackjson.FromStacks(arch, stacks, registers), imagesOf(arch, stacks, images)})
-	if err != nil {
-		return fmt.Errorf("stacks as JSON: %w", err)
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
+// JSON writes {"stacks":[...],"images":[...]} on one line: the images are those that
+// frames lie in, which a reader elsewhere needs for names. With registers, each
+// frame says every register that was recovered. images may be nil.
+func JSON(w io.Writer, arch unwind.Arch, stacks iter.Seq[unwind.Stack], images *imagemap.ImageMap, registers bool) error {
+	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+		for s := range stacks {
+			if !yield(stackjson.FromStack(arch, &s, registers), &s) {
+				return
+			}
+		}
+	}, images)
 }
 
-// imagesOf lists the images that frames lie in, in the order of their addresses.
-func imagesOf(arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) (out []imageForm) {
-	if images == nil {
-		return nil
-	}
-	used := make(map[uint64]bool)
-	for i := range stacks {
-		for j := range stacks[i].Frames {
-			if img, ok := images.Lookup(uint64(stacks[i].Frames[j].PC.Lookup(arch))); ok {
+// writeJSON writes forms of stacks, each as it comes.
+func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, *unwind.Stack], images *imagemap.ImageMap) error {
+	used := make(map[uint64]bool) // by the images' bases
+	before := `{"stacks":[`
+	for form, s := range stacks {
+		line, err := stackjson.Marshal(form)
+		if err != nil {
+			return fmt.Errorf("stacks as JSON: %w", err)
+		}
+		if _, err := io.WriteString(w, before); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+		before = ","
+		for j := range s.Frames {
+			if images == nil {
+				break
+			}
+			if img, ok := images.Lookup(uint64(s.Frames[j].PC.Lookup(arch))); ok {
 				used[img.Base] = true
 			}
 		}
 	}
+	if before != "," {
+		if _, err := io.WriteString(w, before); err != nil {
+			return err
+		}
+	}
+	end := "]}\n"
+	if len(used) > 0 {
+		list, err := stackjson.Marshal(imagesOf(used, images))
+		if err != nil {
+			return fmt.Errorf("images as JSON: %w", err)
+		}
+		end = `],"images":` + string(list) + "}\n"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// imagesOf lists the images with these bases, in the order of their addresses.
+func imagesOf(used map[uint64]bool, images *imagemap.ImageMap) (out []imageForm) {
 	for _, img := range images.All() {
 		if used[img.Base] {
 			out = append(out, imageForm{
@@ -141,19 +168,19 @@ func SwiftName(arch unwind.Arch) string {
 
 // Swift writes one of Swift's envelopes a line for each stack. The images are in
 // the form that Swift 6.2 reads without mistakes; nil leaves them out.
-func Swift(w io.Writer, arch unwind.Arch, stacks []unwind.Stack, images *imagemap.ImageMap) error {
+func Swift(w io.Writer, arch unwind.Arch, stacks iter.Seq[unwind.Stack], images *imagemap.ImageMap) error {
 	e := envelope.Envelope{Architecture: SwiftName(arch)}
 	if images != nil {
 		e.ImageMap = images.AppendCIF(nil, imagemap.EncodeOptions{Swift62: true})
 	}
-	for i := range stacks {
+	for s := range stacks {
 		var err error
-		if e.Backtrace, err = EncodeStack(&stacks[i], WordSize(arch), cbf.EncodeOptions{}); err != nil {
+		if e.Backtrace, err = EncodeStack(&s, WordSize(arch), cbf.EncodeOptions{}); err != nil {
 			return err
 		}
 		line, err := envelope.Marshal(e)
 		if err != nil {
-			return fmt.Errorf("%s: %w", title(&stacks[i]), err)
+			return fmt.Errorf("%s: %w", title(&s), err)
 		}
 		if _, err := w.Write(append(line, '\n')); err != nil {
 			return err

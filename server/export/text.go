@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 
+	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -24,6 +27,8 @@ type TextOptions struct {
 	Verbose bool
 	// Names says how names of functions are shown.
 	Names names.Style
+	// Fold shows a recursion by its first round and the number of further frames.
+	Fold bool
 	// SegmentName describes a stack segment by its index in [unwind.Frame]:
 	// "g0 stack". May be nil.
 	SegmentName func(s *unwind.Stack, segment int) string
@@ -48,13 +53,13 @@ func Terminal(w io.Writer) bool {
 //
 // Names in the target are not trusted with the user's terminal:
 // control characters in names are written as escapes.
-func Text(w io.Writer, stacks []unwind.Stack, o TextOptions) error {
+func Text(w io.Writer, stacks iter.Seq[unwind.Stack], o TextOptions) error {
 	t := table{TextOptions: o}
-	for i := range stacks {
-		if i > 0 {
-			t.out.WriteByte('\n')
-		}
-		t.stack(&stacks[i])
+	between := ""
+	for s := range stacks {
+		t.out.WriteString(between)
+		between = "\n"
+		t.stack(&s)
 		if _, err := t.out.WriteTo(w); err != nil {
 			return err
 		}
@@ -125,7 +130,19 @@ func (t *table) line(s style, format string, a ...any) {
 }
 
 func (t *table) stack(s *unwind.Stack) {
-	t.line(bold, "%s", title(s))
+	t.line(bold, "%s", heading(s, time.Now()))
+	t.frames(s)
+	for _, n := range s.Notes {
+		t.line(dim, "  note: %s", Clean(n))
+	}
+	t.stop(s)
+	if c := CreatedBy(s.State); c != "" {
+		t.line(dim, "  %s", c)
+	}
+}
+
+// frames writes the rows of a stack.
+func (t *table) frames(s *unwind.Stack) {
 	rows := make([]row, len(s.Frames))
 	var width [columns]int
 	for c, text := range titles {
@@ -154,11 +171,27 @@ func (t *table) stack(s *unwind.Stack) {
 		}
 		t.row(rows[i], width, [columns]style{colTrust: trustStyle(f.Trust), colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)
+		n += t.folded(s.Frames, i, n)
 	}
-	for _, n := range s.Notes {
-		t.line(dim, "  note: %s", Clean(n))
+}
+
+// folded says how many frames after the row that stands for the n from first on repeat
+// what was shown, and writes how many they are.
+func (t *table) folded(frames []unwind.Frame, first, n int) int {
+	if !t.Fold {
+		return 0
 	}
-	t.stop(s)
+	end := first + n
+	round, more := listing.Recursion(frames, end)
+	if more == 0 {
+		return 0
+	}
+	var names []string
+	for i := range frames[end-round : end] {
+		names = append(names, Clean(t.Names.Frame(&frames[end-round+i])))
+	}
+	t.line(dim, "      ... %s more of %s", Thousands(more), strings.Join(names, ", "))
+	return more
 }
 
 // sameRow is how many frames the next row stands for.

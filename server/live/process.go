@@ -89,6 +89,9 @@ func (r running) Opener(f *codemap.Files) codemap.Opener {
 	return f.Live(r.Pid(), unwind.ReaderAt{Memory: r.Memory()})
 }
 
+// Name says which process it is: "process 4711".
+func (p *Process) Name() string { return p.place.Name() }
+
 // FindDebugFiles sets the folders with separate debug files, instead of those of
 // Linux distributions. It must be called before the first read.
 func (p *Process) FindDebugFiles(folders []string) { p.files.DebugFolders = folders }

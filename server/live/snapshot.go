@@ -38,7 +38,9 @@ func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapsh
 		if stacks[i].DepthLimited {
 			return s, nil // offline there is no such limit
 		}
-		answer.Stacks[i].Notes = nil // about this run: a plugin that died, for example
+		a := &answer.Stacks[i]
+		a.Notes = nil // about this run: a plugin that died, for example
+		a.ThreadName, a.State = "", nil
 	}
 	expect, err := stackjson.Expect(answer)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -20,6 +21,8 @@ type Source interface {
 	Threads(maps []imagemap.Mapping) ([]delve.Thread, error)
 	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
 	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
+	// Notes reads what goroutines' states refer to; nil where that is not known.
+	Notes() *goruntime.Notes
 	// Claims returns Delve's frames, at most depth of them.
 	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
 }

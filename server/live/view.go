@@ -26,6 +26,7 @@ type View struct {
 	recorder   *engine.Recorder // nil unless recording
 	threads    []delve.Thread   // nil until they are asked for, as goroutines
 	goroutines []delve.Thread
+	described  *described // nil until a stack is described
 	Input      engine.Input
 }
 

@@ -78,6 +78,15 @@ func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
 	return p.runtime().Goroutines(threads, p.address)
 }
 
+// Notes is as [delve.Session.Notes].
+func (p *Program) Notes() *goruntime.Notes {
+	rt := p.runtime()
+	if rt.Layout == nil {
+		return nil
+	}
+	return rt.Notes(p.address)
+}
+
 // address is that of a variable of the program's.
 func (s server) address(name string) (uint64, error) {
 	v, err := s.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{})
@@ -114,7 +123,7 @@ func (p *Program) readLayout() *goruntime.Layout {
 	if err != nil {
 		return fromCode
 	}
-	l, err := goruntime.NewLayout(g, m)
+	l, err := goruntime.NewLayout(g, m, func(string) goruntime.Structure { return nil })
 	if err != nil {
 		return fromCode
 	}

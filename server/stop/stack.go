@@ -2,6 +2,8 @@ package stop
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
@@ -94,39 +96,60 @@ type AllOptions struct {
 	Done  func()         // is called after each stack; may be nil
 }
 
-// All assembles the stacks of threads and goroutines of this stop anew, and keeps
-// none. The threads get Delve's own frames. When ctx ends, there are fewer stacks,
-// and the last may be truncated for that: the caller asks ctx.
+// describer is a [View] that knows more of threads and goroutines than their stacks.
+type describer interface {
+	Describe(th *delve.Thread, st *unwind.Stack)
+}
+
+// All is [Stopped.Each] with the stacks in a list.
 func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []delve.Thread, o AllOptions) []unwind.Stack {
-	var stacks []unwind.Stack
-	for i := range threads {
-		if ctx.Err() != nil {
-			break
-		}
-		th := &threads[i]
-		opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink}
-		var stack unwind.Stack
-		var note string
-		switch {
-		case th.ID == 0 && len(threads) > 1:
-			// Of many parked goroutines, Delve is asked for none: it searches its list
-			// for each, and their stacks are all Go's, which its tables describe.
-			stack = prepared.Stack(ctx, &th.Thread, opts)
-		case o.Sink != nil && o.Depth == 0:
-			note = claimSome(s.View, th)
-			stack = prepared.Stack(ctx, &th.Thread, opts)
-		default:
-			stack, note = s.claimed(ctx, prepared, th, opts)
-		}
-		if note != "" {
-			stack.Notes = append(stack.Notes, note)
-		}
-		stacks = append(stacks, stack)
-		if o.Done != nil {
-			o.Done()
+	return slices.Collect(s.Each(ctx, prepared, threads, o))
+}
+
+// Each assembles the stacks of threads and goroutines of this stop anew, one after
+// another, and keeps none. The threads get Delve's own frames. When ctx ends, there
+// are fewer stacks, and the last may be truncated for that: the caller asks ctx.
+func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads []delve.Thread, o AllOptions) iter.Seq[unwind.Stack] {
+	describe := func(*delve.Thread, *unwind.Stack) {}
+	if d, ok := s.View.(describer); ok {
+		describe = d.Describe
+	}
+	return func(yield func(unwind.Stack) bool) {
+		for i := range threads {
+			if ctx.Err() != nil {
+				return
+			}
+			stack := s.one(ctx, prepared, &threads[i], len(threads) > 1, o)
+			describe(&threads[i], &stack)
+			if !yield(stack) {
+				return
+			}
+			if o.Done != nil {
+				o.Done()
+			}
 		}
 	}
-	return stacks
+}
+
+// one assembles the stack of a thread of control, which may be one of many.
+func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, many bool, o AllOptions) (stack unwind.Stack) {
+	opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink}
+	var note string
+	switch {
+	case th.ID == 0 && many:
+		// Of many parked goroutines, Delve is asked for none: it searches its list
+		// for each, and their stacks are all Go's, which its tables describe.
+		stack = prepared.Stack(ctx, &th.Thread, opts)
+	case o.Sink != nil && o.Depth == 0:
+		note = claimSome(s.View, th)
+		stack = prepared.Stack(ctx, &th.Thread, opts)
+	default:
+		stack, note = s.claimed(ctx, prepared, th, opts)
+	}
+	if note != "" {
+		stack.Notes = append(stack.Notes, note)
+	}
+	return stack
 }
 
 // claimed assembles a stack with all of Delve's frames that it needs. Where no depth

@@ -131,7 +131,7 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	if !ok || !s.session.Live() || s.session.Stepping() {
 		return false, nil // a core file, into which nothing is written; a step in a step, which Delve refuses
 	}
-	d, err := s.stacks.Plan(step)
+	d, err := s.stacks.Plan(step, !s.plainSteps)
 	if err != nil {
 		s.logFallback(command.Name, err)
 		return false, nil // as Delve would by itself
@@ -139,16 +139,10 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	if err := d.Err(); err != nil {
 		return false, err
 	}
-	if d.Action == stepping.Delegate {
-		return false, nil
-	}
-	if err := s.session.Arm(d.Caller); err != nil {
-		return false, err
-	}
-	if d.Action == stepping.Return {
+	if armed, err = s.session.Arm(&d); err == nil && d.Action == stepping.Return {
 		command.Name = api.Continue // to the breakpoint at the caller
 	}
-	return true, nil
+	return armed, err
 }
 
 // cancelNext ends a step that was interrupted.

@@ -50,6 +50,7 @@ type server struct {
 	stacks       *stop.Stacks
 	debugFolders []string // with separate debug files
 	names        names.Style
+	plainSteps   bool   // steps do not pass through glue
 	core         string // "" for a process
 	image        string // of the core file
 	// changes counts what clients have written into the program.

@@ -19,7 +19,7 @@
 //
 // # Duties of a plugin
 //
-//   - Answer a walk within the session's deadline (250 ms unless configured); a
+//   - Answer a walk within the deadline (walkTimeout in clew.json; 1 s in a debug session, else 2 s); a
 //     plugin that does not is killed and started again.
 //   - Keep no state between walks. After a crash the host sends all images again
 //     and repeats the call once; three failures within a minute switch the

@@ -44,6 +44,9 @@ func stackOf(t *testing.T, at *target, flags ...string) string {
 		args = append(args, "--goroutine", strconv.FormatUint(at.goroutine, 10))
 	}
 	if at.core != "" {
+		if at.goroutine == 0 && !slices.Contains(flags, "--goroutine") {
+			args = append(args, "--goroutine", "current")
+		}
 		return clew(t, append(args, "--core", at.core, at.exe)...)
 	}
 	return clew(t, append(args, "--", at.exe, at.stop)...)

@@ -29,7 +29,8 @@ type program struct {
 	around Surroundings
 	start  uint64
 	tables []jumpTable
-	leads  [][]int32 // where they lead, as offsets
+	leads  [][]int32  // where they lead, as offsets
+	out    [][]uint64 // where they lead outside of the code
 	code   []byte
 	insts  []inst
 	ops    []op
@@ -279,7 +280,8 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, _ := switches{p}.targets(s.regs[regTmp])
+		targets, proven := switches{p}.targets(s.regs[regTmp])
+		by.sure = by.sure && proven
 		for _, to := range targets {
 			taken := *s
 			p.arrive(to, &taken, by)

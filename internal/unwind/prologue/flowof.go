@@ -36,6 +36,9 @@ type Insn struct {
 	// Pointer is where FlowCallIndirect or FlowJumpIndirect reads the target from,
 	// 0 if that is not a fixed address (amd64: relative to rip).
 	Pointer uint64
+	// Refers is the address that the instruction computes relative to its own, 0 if it
+	// does not (amd64: lea).
+	Refers uint64
 }
 
 // Decoder decodes single instructions. The zero value is ready; it is not safe
@@ -48,54 +51,6 @@ var flowOf = [...]Flow{flowNext: FlowNext, flowSoft: FlowNext, flowCall: FlowCal
 func (d *Decoder) decode(a *arch, src []byte) inst {
 	d.p.code, d.p.ops = src, d.p.ops[:0]
 	return a.decode(&d.p, 0)
-}
-
-// AMD64 decodes the instruction that src begins with, at address addr.
-func (d *Decoder) AMD64(src []byte, addr uint64) Insn {
-	if len(src) == 0 {
-		return Insn{Flow: FlowUnknown, Len: 1}
-	}
-	// Whatever their prefixes say, near branches have 64-bit operands and offsets
-	// of 8 or 32 bits (Intel SDM volume 2, CALL and JMP; AMD differs for 66, which
-	// no compiler relies on).
-	at := 0
-	for at < len(src) && at < 14 && (legacyPrefix(src[at]) || src[at]&0xf0 == 0x40) {
-		at++
-	}
-	branch := func(flow Flow, opcode, offset int) Insn {
-		end := at + opcode + offset
-		if end > len(src) {
-			return Insn{Flow: FlowUnknown, Len: 1}
-		}
-		rel := int64(int8(src[end-1]))
-		if offset == 4 {
-			rel = int64(int32(binary.LittleEndian.Uint32(src[end-4:])))
-		}
-		return Insn{Flow: flow, Len: end, Target: addr + uint64(end) + uint64(rel)}
-	}
-	if at < len(src) {
-		switch b := src[at]; {
-		case b == 0xe8:
-			return branch(FlowCall, 1, 4)
-		case b == 0xe9:
-			return branch(FlowJump, 1, 4)
-		case b == 0xeb:
-			return branch(FlowJump, 1, 1)
-		case b&0xf0 == 0x70, b >= 0xe0 && b <= 0xe3:
-			return branch(FlowCond, 1, 1)
-		case b == 0x0f && at+1 < len(src) && src[at+1]&0xf0 == 0x80:
-			return branch(FlowCond, 2, 4)
-		case b == 0xc7 && at+1 < len(src) && src[at+1] == 0xf8: // xbegin
-			return branch(FlowCond, 2, 4)
-		}
-	}
-	in := d.decode(&amd64Arch, src)
-	out := Insn{Flow: flowOf[in.flow], Len: int(in.len)}
-	if n := out.Len; (out.Flow == FlowCallIndirect || out.Flow == FlowJumpIndirect) && n >= 6 && src[n-6] == 0xff && src[n-5]&0xc7 == 5 &&
-		src[0] != 0x64 && src[0] != 0x65 {
-		out.Pointer = addr + uint64(n) + uint64(int64(int32(binary.LittleEndian.Uint32(src[n-4:]))))
-	}
-	return out
 }
 
 // ARM64 decodes the instruction that src begins with, at address addr.
@@ -129,4 +84,24 @@ func (d *Decoder) For(arch unwind.Arch, src []byte, addr uint64) Insn {
 		return d.ARM64(src, addr)
 	}
 	return Insn{Flow: FlowUnknown, Len: 1}
+}
+
+// Padding is the length of the instruction that code begins with, if compilers fill with such
+// ones between functions; else 0.
+func Padding(arch unwind.Arch, code []byte) int {
+	if arch == unwind.ARM64 {
+		if len(code) >= 4 && (binary.LittleEndian.Uint32(code) == 0xd503201f || binary.LittleEndian.Uint32(code) == 0) {
+			return 4
+		}
+		return 0
+	}
+	l := layoutAMD64(code[:min(len(code), maxInstruction)])
+	if l.len <= 0 {
+		return 0
+	}
+	switch op := code[l.op]; {
+	case l.maps == mapOne && (op == 0x90 || op == 0xcc) && l.repeated == 0, l.maps == map0F && op == 0x1f:
+		return l.len
+	}
+	return 0
 }

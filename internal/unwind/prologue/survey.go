@@ -1,6 +1,7 @@
 package prologue
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -42,11 +43,17 @@ type Table struct {
 	Rows  []Row
 	Rules []Rule
 	Jumps []uint64 // where code outside is gone on with, sorted: tail calls, parts that were moved away, what lies behind
-	bits  bitset   // where instructions begin
-	ends  bitset   // where calls end
+	// Leaving are the states with which jumps out lead to places that are no functions:
+	// those of a function's entry are left out.
+	Leaving map[uint64]*State
+	bits    bitset // where instructions begin
+	ends    bitset // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
 	// that are not known.
 	Whole bool
+	// Broken: a return is not to the caller, or more is popped than was pushed: the code is
+	// no function's.
+	Broken bool
 }
 
 // bitset is a set of offsets.
@@ -75,11 +82,7 @@ func (t *Table) Call(ra uint64) (off uint64, ok bool) {
 // AtCall is the rule at a call, for a frame that waits in it, without what the call may
 // have changed; ok is false if it does not find the frame.
 func (r *Rule) AtCall(arch unwind.Arch) (kept Rule, ok bool) {
-	a := &amd64Arch
-	if arch == unwind.ARM64 {
-		a = &arm64Arch
-	}
-	kept, verdict := a.called(*r, Verdict{})
+	kept, verdict := archOf(arch).called(*r, Verdict{})
 	return kept, verdict.Reason == ""
 }
 
@@ -95,20 +98,49 @@ func (t *Table) At(off uint64) *Row {
 	return &t.Rows[i]
 }
 
+// Each calls yield for the offset of each instruction that is reached.
+func (t *Table) Each(yield func(off uint64)) {
+	for i, word := range t.bits {
+		for ; word != 0; word &= word - 1 {
+			yield(uint64(i*64 + bits.TrailingZeros64(word)))
+		}
+	}
+}
+
 // Size is roughly how many bytes the table takes.
 func (t *Table) Size() int {
-	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.bits)*16 + 128
+	return len(t.Rows)*16 + len(t.Rules)*600 + len(t.Jumps)*8 + len(t.Leaving)*900 + len(t.bits)*16 + 128
+}
+
+// State is what is known where a jump enters a part of a function that was moved away.
+type State struct{ s state }
+
+// Join keeps what two ways to the same place have in common; ok is false where they do not
+// find the same frame.
+func (x *State) Join(arch unwind.Arch, y *State) (out *State, ok bool) {
+	joined := *x
+	joined.s.join(&y.s)
+	_, ok = archOf(arch).cfa(&joined.s)
+	return &joined, ok
+}
+
+// archOf is nil for architectures whose code is not simulated.
+func archOf(of unwind.Arch) *arch {
+	switch of {
+	case unwind.AMD64:
+		return &amd64Arch
+	case unwind.ARM64:
+		return &arm64Arch
+	}
+	return nil
 }
 
 // Survey simulates a function once, and returns the rules at all instructions that are
 // reached without a guess; nil if there are none. code holds the function's original
-// bytes from its start on, up to its end.
-func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings) *Table {
-	a := &amd64Arch
-	switch {
-	case arch == unwind.ARM64:
-		a = &arm64Arch
-	case arch != unwind.AMD64:
+// bytes from its start on, up to its end. from is nil, but for a part that was moved away.
+func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, from *State) *Table {
+	a := archOf(arch)
+	if a == nil {
 		return nil
 	}
 	if len(code) > maxCode || len(code) == 0 {
@@ -124,8 +156,11 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings) *T
 	p.lead(0)
 	p.cut = make([]bool, len(p.insts))
 	first := a.entered(code)
+	if from != nil {
+		first = from.s
+	}
 	p.solve([]seed{{off: 0, s: &first}})
-	if p.full || p.alien() {
+	if p.full || from == nil && p.alien() {
 		return nil
 	}
 	return p.rows()
@@ -166,6 +201,8 @@ func (p *program) rows() *Table {
 		}
 		last.off, last.by = in.off, by
 		all = append(all, last)
+		sp := s.regs[p.a.sp]
+		t.Broken = t.Broken || sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
 		fresh = in.nops > 0
 		if p.soft(in) {
 			by = min(by, Some)
@@ -209,15 +246,70 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 // leaves notes where an instruction leads outside of the code.
 func (p *program) leaves(t *Table, in *inst, s *state) {
 	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
-		t.Jumps = append(t.Jumps, p.start+uint64(next))
+		p.leave(t, p.start+uint64(next), s, false)
 	}
 	switch {
 	case in.flow == flowIndirect:
 		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
 			t.Whole = false
 		}
+		if v := s.regs[regTmp]; v.kind == aim {
+			for _, to := range p.out[v.off] {
+				p.leave(t, to, s, false)
+			}
+		}
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
-		t.Jumps = append(t.Jumps, p.start+uint64(in.dest))
+		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
 	}
+}
+
+// maxLeaving bounds the states that a table keeps. A conditional jump to a place that is not
+// aligned leads to a part that was moved away, though nothing was pushed yet.
+const (
+	maxLeaving    = 256
+	functionAlign = 16
+)
+
+// leave notes one place.
+func (p *program) leave(t *Table, to uint64, s *state, conditional bool) {
+	t.Jumps = append(t.Jumps, to)
+	if (!conditional || to%functionAlign == 0) && p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
+		return
+	}
+	out := s.carried()
+	if t.Leaving == nil {
+		t.Leaving = make(map[uint64]*State)
+	}
+	if known := t.Leaving[to]; known != nil {
+		known.s.join(&out)
+		return
+	}
+	t.Leaving[to] = &State{out}
+}
+
+// isEntry reports whether a state has all that a function's entry has.
+func (a *arch) isEntry(s *state) bool {
+	first := a.initial()
+	for _, r := range a.saved {
+		if i := a.idx(r); s.regs[i] != first.regs[i] {
+			return false
+		}
+	}
+	return s.regs[a.sp] == first.regs[a.sp] && s.regs[a.fp] == first.regs[a.fp] && (!a.wide || s.regs[a.ra] == first.regs[a.ra])
+}
+
+// carried is a state for other code: without what counts from this code's start.
+func (s *state) carried() state {
+	out := *s
+	out.facts, out.regs[regTmp] = facts{}, val{}
+	for i, v := range out.regs {
+		if v.kind > konst {
+			out.regs[i] = val{}
+		}
+	}
+	if out.dyn != 0 {
+		out.dyn = -1
+	}
+	return out
 }

@@ -30,6 +30,9 @@ func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 		Stop:      Stop(s.Stop.String()),
 		Reason:    s.Reason,
 		Notes:     s.Notes,
+
+		ThreadName: s.ThreadName,
+		State:      FromState(s.State),
 	}
 	for i := range s.Frames {
 		out.Frames = append(out.Frames, FromFrame(arch, i, &s.Frames[i], registers))
@@ -109,6 +112,9 @@ func (s *Stack) Domain(arch unwind.Arch) (unwind.Stack, error) {
 		Frames:    make([]unwind.Frame, 0, len(s.Frames)),
 		Reason:    s.Reason,
 		Notes:     s.Notes,
+
+		ThreadName: s.ThreadName,
+		State:      s.State.Domain(),
 	}
 	if s.Stop == StopEnd {
 		out.Stop = unwind.End

@@ -113,7 +113,31 @@ type Stack struct {
 	Reason    string  `json:"reason,omitempty"`
 	// Notes are about the stack as a whole: images that could not be used,
 	// strategies that failed.
-	Notes []string `json:"notes,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	ThreadName string   `json:"threadName,omitempty"`
+	State      *State   `json:"state,omitempty"`
+	// Goroutines and Count are of a stack that stands for several.
+	Goroutines []uint64 `json:"goroutines,omitempty"`
+	Count      int      `json:"count,omitzero"`
+}
+
+// State is what Go's runtime notes of a goroutine.
+type State struct {
+	Status       string            `json:"status"`
+	WaitReason   string            `json:"waitReason,omitempty"`
+	WaitSince    string            `json:"waitSince,omitempty"` // RFC 3339; it has waited since then or longer
+	LockedThread uint64            `json:"lockedThread,omitzero"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	CreatedBy    *Creation         `json:"createdBy,omitempty"`
+	WaitsOn      Address           `json:"waitsOn,omitzero"`
+}
+
+// Creation is the go statement that started a goroutine.
+type Creation struct {
+	Function  string `json:"function,omitempty"`
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitzero"`
+	Goroutine uint64 `json:"goroutine,omitzero"`
 }
 
 // Answer is either stacks or an error.

@@ -28,9 +28,10 @@ var (
 		formExpected: {Optional: append(append([]string(nil), frameRequired...), frameOptional...)},
 	}
 	stackFields = [...]jsonread.Fields{
-		formOutput:   {Required: []string{"frames", "stop"}, Optional: []string{"thread", "goroutine", "reason", "notes"}},
-		formExpected: {Optional: []string{"frames", "stop", "thread", "goroutine", "reason", "notes"}},
+		formOutput:   {Required: []string{"frames", "stop"}, Optional: stackOptional},
+		formExpected: {Optional: append([]string{"frames", "stop"}, stackOptional...)},
 	}
+	stackOptional  = []string{"thread", "goroutine", "reason", "notes", "threadName", "state", "goroutines", "count"}
 	rejectedFields = [...]jsonread.Fields{
 		formOutput:   {Required: []string{"strategy", "reason"}, Optional: []string{"pc", "cfa"}},
 		formClaim:    {Required: []string{"strategy", "reason"}, Optional: []string{"pc", "cfa"}},
@@ -82,6 +83,14 @@ func readStack(r *jsonread.Reader, as form) (s Stack, err error) {
 			s.Reason, err = r.String()
 		case "notes":
 			s.Notes, err = jsonread.Slice(r, func(int) (string, error) { return r.String() })
+		case "threadName":
+			s.ThreadName, err = r.String()
+		case "state":
+			s.State, err = readState(r, as)
+		case "goroutines":
+			s.Goroutines, err = jsonread.Slice(r, func(int) (uint64, error) { return r.Uint(math.MaxUint64) })
+		case "count":
+			s.Count, err = readInt(r)
 		}
 		return err
 	})

@@ -34,6 +34,8 @@ type Settings struct {
 	Strategies StrategyConfig // that the session wants
 	Core       string         // the core file that is debugged, "" for none, and
 	Executable string         // what it is of
+	PlainSteps bool           // steps do not pass through glue
+	Own        bool           // the upstream has started or attached to the program for this session
 	// StopOnEntry says that the program stays stopped when the client has configured it.
 	StopOnEntry bool
 }
@@ -78,6 +80,8 @@ type ClewArguments struct {
 	Annotate   Annotate            `json:"annotate"`
 	Names      names.Style         `json:"names"`
 	Plugins    []pluginhost.Config `json:"plugins"`
+	// StepThroughGlue is true where it is missing.
+	StepThroughGlue *bool `json:"stepThroughGlue"`
 }
 
 // Set takes the arguments of a launch or attach request.
@@ -85,7 +89,7 @@ func (c *Config) Set(args *LaunchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.settings
-	s.Core, s.Executable, s.StopOnEntry = "", "", args.StopOnEntry
+	s.Core, s.Executable, s.StopOnEntry, s.Own = "", "", args.StopOnEntry, args.Mode != "remote"
 	if args.Mode == "core" {
 		s.Core, s.Executable = args.CoreFilePath, args.Program
 	}
@@ -94,6 +98,9 @@ func (c *Config) Set(args *LaunchArguments) {
 	s.Annotate, s.Names = cmp.Or(own.Annotate, s.Annotate), cmp.Or(own.Names, s.Names)
 	if len(own.Strategies) > 0 {
 		s.Strategies.Names = own.Strategies
+	}
+	if own.StepThroughGlue != nil {
+		s.PlainSteps = !*own.StepThroughGlue
 	}
 	if len(own.Plugins) > 0 {
 		s.Strategies.Plugins = own.Plugins

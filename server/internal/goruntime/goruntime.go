@@ -26,7 +26,9 @@ type Thread struct {
 	// Runtime is set for a thread that Go's runtime made for itself and that runs
 	// no goroutine now: an idle one, or its monitor.
 	Runtime bool
-	m       uint64 // the runtime.m that it is, 0 if that is not known
+	// State is the goroutine's, nil where there is none or its layout is not known.
+	State *State
+	m     uint64 // the runtime.m that it is, 0 if that is not known
 }
 
 // Thread returns a thread with its goroutine if it runs one, and the stacks that its
@@ -59,6 +61,7 @@ type goroutine struct {
 	sp, pc, bp uint64 // saved when it was parked or went into a system call
 	start      uint64 // its first function
 	sched      unwind.Saved
+	state      *State
 }
 
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
@@ -66,7 +69,9 @@ const (
 	statusIdle    = 0
 	statusSyscall = 3
 	statusDead    = 6
-	statusScanBit = 0x1000
+	// statusDeadExtra is that of a thread which C has made, between calls of Go (Go 1.26).
+	statusDeadExtra = 11
+	statusScanBit   = 0x1000
 	// maxGoroutines bounds what a corrupt length can make us read.
 	maxGoroutines = 1 << 24
 )
@@ -93,6 +98,7 @@ func (r *Runtime) readG(addr uint64) (goroutine, error) {
 	g.status = uint32(word(l.gStatus)) &^ statusScanBit
 	g.sp, g.pc, g.bp = word(l.gSchedSP), word(l.gSchedPC), word(l.gSchedBP)
 	g.sched = r.saved(addr, word)
+	g.state = l.state(g.status, word)
 	if sp := word(l.gSyscallSP); g.status == statusSyscall && sp != 0 {
 		g.sp, g.pc, g.bp = sp, word(l.gSyscallPC), word(l.gSyscallB)
 	}
@@ -178,12 +184,18 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 		if !g.hasStack() {
 			continue
 		}
+		on, locked := byM[g.lockedM]
+		if locked = locked && g.lockedM != 0; locked {
+			g.state.LockedThread = on.ID
+		}
 		if th, ok := running[g.id]; ok {
+			th.State = g.state
 			out = append(out, th)
 			continue
 		}
 		th := parked(r.Arch, g)
-		if on, ok := byM[g.lockedM]; ok && g.lockedM != 0 {
+		th.State = g.state
+		if locked {
 			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
 		}
 		out = append(out, th)
@@ -205,7 +217,7 @@ func index(threads []Thread) (running, byM map[uint64]Thread) {
 }
 
 func (g *goroutine) hasStack() bool {
-	return g.status != statusIdle && g.status != statusDead && g.id != 0
+	return g.status != statusIdle && g.status != statusDead && g.status != statusDeadExtra && g.id != 0
 }
 
 var errNoGoroutines = errors.New("the program has no DWARF for runtime.g: its goroutines cannot be listed")

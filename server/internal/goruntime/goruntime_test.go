@@ -199,7 +199,7 @@ func TestNewLayout(t *testing.T) {
 	g := fields{"stack.lo": 1, "stack.hi": 2, "m": 3, "goid": 4, "startpc": 5, "atomicstatus": 6, "sched.sp": 7, "sched.pc": 8, "sched.bp": 9,
 		"syscallsp": 10, "syscallpc": 11}
 	m := fields{"g0": 12, "gsignal": 13, "curg": 14}
-	l, err := NewLayout(g, m)
+	l, err := NewLayout(g, m, func(string) Structure { return nil })
 	if err != nil || l.gStackHi != 2 || l.gSchedBP != 9 || l.mCurg != 14 || l.gSize != 400 {
 		t.Fatalf("%+v, %v", l, err)
 	}
@@ -207,7 +207,7 @@ func TestNewLayout(t *testing.T) {
 		t.Errorf("what is missing in some releases: %+v", l)
 	}
 	delete(m, "curg")
-	if _, err := NewLayout(g, m); err == nil {
+	if _, err := NewLayout(g, m, func(string) Structure { return nil }); err == nil {
 		t.Error("a runtime.m without curg")
 	}
 }

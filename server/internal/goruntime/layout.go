@@ -17,8 +17,14 @@ type Layout struct {
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	gLockedM                          int64
 	mG0, mGsignal, mCurg              int64
-	mIsExtra                          int64
+	mIsExtra, mProcid                 int64
 	gSize                             int64
+
+	// Of a goroutine's state; -1 where it is not known.
+	gWaitReason, gWaitSince, gGoPC, gParent, gLabels, gWaiting int64
+	sudogC                                                     int64
+	pStatus                                                    int64
+	lastUnix, lastNano, pauseEnd                               int64 // of runtime.mstats
 }
 
 // Structure says where a structure's fields are.
@@ -29,8 +35,10 @@ type Structure interface {
 }
 
 // NewLayout reads the layout; an error means that the runtime has changed beyond
-// recognition.
-func NewLayout(g, m Structure) (l *Layout, err error) {
+// recognition. more finds further structures by their names, and returns nil for one
+// that is not known.
+func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
+	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
 	l = &Layout{gSize: g.Size()}
 	for _, f := range []struct {
 		in       Structure
@@ -56,8 +64,22 @@ func NewLayout(g, m Structure) (l *Layout, err error) {
 		{g, "syscallbp", &l.gSyscallB, true}, // Go 1.23 and later; before, the frame pointer of a system call is unknown
 		{m, "isextra", &l.mIsExtra, true},    // Go 1.21 and later
 		{g, "lockedm", &l.gLockedM, true},
+		{m, "procid", &l.mProcid, true},
+		{g, "waitreason", &l.gWaitReason, true},
+		{g, "waitsince", &l.gWaitSince, true},
+		{g, "gopc", &l.gGoPC, true},
+		{g, "parentGoid", &l.gParent, true}, // Go 1.21 and later
+		{g, "labels", &l.gLabels, true},
+		{g, "waiting", &l.gWaiting, true},
+		{sudog, "c", &l.sudogC, true},
+		{p, "status", &l.pStatus, true},
+		{mstats, "last_gc_unix", &l.lastUnix, true},
+		{mstats, "last_gc_nanotime", &l.lastNano, true},
+		{mstats, "pause_end", &l.pauseEnd, true},
 	} {
-		if *f.to, err = f.in.Offset(f.path); err != nil {
+		if f.in == nil {
+			*f.to = -1
+		} else if *f.to, err = f.in.Offset(f.path); err != nil {
 			if !f.optional {
 				return nil, err
 			}
@@ -79,5 +101,6 @@ func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
 		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
+		mProcid: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
 	}, nil
 }

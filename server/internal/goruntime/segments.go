@@ -57,7 +57,10 @@ func (r *Runtime) goSegments(th *Thread, g goroutine, maps []imagemap.Mapping) {
 	th.m = g.m
 	user := r.ReadPointer(g.m, r.Layout.mCurg)
 	if curg, ok := add(user, unwind.SegmentGoroutine); ok {
-		th.Goroutine, th.Saved = curg.id, &curg.sched
+		th.Goroutine, th.Saved, th.State = curg.id, &curg.sched, curg.state
+		if curg.lockedM == g.m {
+			th.State.LockedThread = th.ID
+		}
 	} else if user == 0 {
 		th.Saved = &unwind.Saved{} // it runs no goroutine
 	}

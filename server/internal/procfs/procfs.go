@@ -83,3 +83,9 @@ func Ranges(maps []imagemap.Mapping, perm string) unwind.RangeSet {
 	}
 	return unwind.NewRangeSet(out...)
 }
+
+// ThreadName is a thread's name, "" if it has gone.
+func ThreadName(pid int, thread uint64) string {
+	text, _ := os.ReadFile(Path(pid, fmt.Sprintf("task/%d/comm", thread)))
+	return strings.TrimSuffix(string(text), "\n")
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/listing"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/stop"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// listingFlags are those of clew stack that are about many stacks.
+type listingFlags struct {
+	group         string
+	with, without []string
+	sort          string
+	limit         int
+	oneFileEach   bool
+}
+
+func (f *listingFlags) add(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringVar(&f.group, "group", "", "put stacks together by `what`: "+ways()+" (default stack for text and pprof, none for other formats)")
+	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that this `filter` has: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
+	fl.StringArrayVar(&f.without, "without", nil, "list only stacks that this `filter` does not have")
+	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
+	fl.IntVar(&f.limit, "limit", 0, "list at most so many groups or stacks (0: all)")
+	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: a file for each stack, however many there are")
+	_ = c.RegisterFlagCompletionFunc("group", cobra.FixedCompletions(strings.Split(ways(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(listing.Orders, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func ways() string {
+	var out []string
+	for _, by := range listing.Ways {
+		out = append(out, string(by))
+	}
+	return strings.Join(out, ", ")
+}
+
+// check refuses values that are not known, and flags that one stack has no use for.
+func (f *listingFlags) check(c *cobra.Command, many bool) error {
+	if !many {
+		for _, name := range []string{"group", "with", "without", "sort", "limit", "one-file-each"} {
+			if c.Flags().Changed(name) {
+				return usageErrorf("--%s is for many stacks: --goroutine all or --thread all", name)
+			}
+		}
+		return nil
+	}
+	if f.group != "" && !slices.Contains(listing.Ways, listing.By(f.group)) {
+		return usageErrorf("--group %q is not known; known: %s", f.group, ways())
+	}
+	if f.sort != "" && !slices.Contains(listing.Orders, f.sort) {
+		return usageErrorf("--sort %q is not known; known: %v", f.sort, listing.Orders)
+	}
+	if f.limit < 0 {
+		return usageErrorf("--limit %d is negative", f.limit)
+	}
+	for _, text := range slices.Concat(f.with, f.without) {
+		if _, err := listing.ParseFilter(text); err != nil {
+			return usageErrorf("%v", err)
+		}
+	}
+	return nil
+}
+
+// by is how stacks are put together in a format.
+func (f *listingFlags) by(format string) listing.By {
+	switch {
+	case f.group != "":
+		return listing.By(f.group)
+	case format == "text" || format == "pprof":
+		return listing.Stack
+	}
+	return listing.None
+}
+
+// wants says whether the filters let a stack pass.
+func (f *listingFlags) wants() listing.Filter {
+	var with, without []listing.Filter
+	for _, text := range f.with {
+		filter, _ := listing.ParseFilter(text) // see check
+		with = append(with, filter)
+	}
+	for _, text := range f.without {
+		filter, _ := listing.ParseFilter(text)
+		without = append(without, filter)
+	}
+	return func(s *unwind.Stack) bool {
+		has := func(filter listing.Filter) bool { return filter(s) }
+		return !slices.ContainsFunc(with, func(filter listing.Filter) bool { return !has(filter) }) && !slices.ContainsFunc(without, has)
+	}
+}
+
+// many says whether many stacks are asked for.
+func (f *stackFlags) many(c *cobra.Command) bool {
+	named := c.Flags().Changed("goroutine") || f.thread != ""
+	return f.goroutine == "all" || f.thread == "all" || !named && (f.pid != 0 || f.core != "")
+}
+
+// list writes many stacks, each as it is found where the format allows that.
+func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine) error {
+	ctx := c.Context()
+	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	if err != nil {
+		return failf("%v", err)
+	}
+	threads, err := f.listed(at)
+	if err != nil {
+		return failf("%v", err)
+	}
+	prepared, err := at.Prepare(ctx, e)
+	if err != nil {
+		return failf("%v", err)
+	}
+	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
+	if f.connect != "" { // others may let the program run meanwhile: nothing is written before that is known
+		if err := l.hold(); err != nil {
+			return failf("%v", err)
+		}
+	}
+	set, err := l.set(process)
+	if err != nil {
+		return failf("%v", err)
+	}
+	if f.output != "" {
+		err = set.WritePath(f.output, f.format)
+	} else {
+		err = set.Write(c.OutOrStdout(), f.format)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return failf("%v", err)
+	}
+	if l.truncated {
+		return exitWith(exitTruncated)
+	}
+	return nil
+}
+
+// listed returns the threads and goroutines that the flags name: goroutines, then
+// threads without one.
+func (f *stackFlags) listed(at *stop.Stopped) ([]delve.Thread, error) {
+	if f.thread == "all" && f.goroutine != "all" {
+		return at.Threads()
+	}
+	out, err := at.Goroutines()
+	if err != nil && f.goroutine == "all" && f.thread == "" {
+		return nil, err
+	}
+	if f.goroutine == "all" && f.thread == "" {
+		return out, nil
+	}
+	threads, terr := at.Threads()
+	if terr != nil {
+		return nil, terr
+	}
+	out = slices.Clone(out)
+	for i := range threads {
+		if err != nil || threads[i].Goroutine == 0 { // where goroutines are not known, all threads
+			out = append(out, threads[i])
+		}
+	}
+	return out, nil
+}
+
+// listed is the stacks of a listing.
+type listed struct {
+	flags     *stackFlags
+	ctx       context.Context
+	at        *stop.Stopped
+	prepared  *engine.Prepared
+	threads   []delve.Thread
+	held      []unwind.Stack // nil where they are assembled when they are written
+	truncated bool           // a stack is
+}
+
+// hold assembles all stacks, and finds out whether the program has stood still.
+func (l *listed) hold() error {
+	l.held = slices.Collect(l.each())
+	return l.at.Still()
+}
+
+// each yields the stacks that the filters let pass, as they are assembled.
+func (l *listed) each() iter.Seq[unwind.Stack] {
+	if l.held != nil {
+		return slices.Values(l.held)
+	}
+	wants := l.flags.listing.wants()
+	return func(yield func(unwind.Stack) bool) {
+		meter := newProgress("stacks", len(l.threads))
+		defer meter.done()
+		for s := range l.at.Each(l.ctx, l.prepared, l.threads, stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }}) {
+			if !wants(&s) {
+				continue
+			}
+			l.truncated = l.truncated || s.Stop == unwind.Truncated
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// set is the stacks with everything to write them.
+func (l *listed) set(process *live.Process) (*export.Set, error) {
+	f := l.flags
+	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Stacks: l.each()}
+	for i := range l.threads {
+		set.Threads = append(set.Threads, l.threads[i].Thread)
+	}
+	by, order := f.listing.by(f.format), f.listing.sort
+	if by == listing.None && order == "" && f.format != "snapshot" {
+		if f.listing.limit > 0 {
+			set.Stacks = atMost(l.each(), f.listing.limit)
+		}
+		return set, nil
+	}
+	if order == "" && f.format == "text" {
+		order = "suspicion"
+	}
+	page := &export.Page{Title: process.Name(), Summary: new(listing.Summary)}
+	groups := listing.NewGroups(by)
+	for s := range l.each() {
+		page.Summary.Add(&s)
+		groups.Add(&s)
+	}
+	page.Scheduler = l.scheduler()
+	page.Groups = groups.Sorted(order)
+	if n := f.listing.limit; n > 0 && n < len(page.Groups) {
+		page.Left = len(page.Groups) - n
+		page.Groups = page.Groups[:n]
+	}
+	if by != listing.None {
+		set.Groups = page
+	}
+	set.Stacks = page.Stacks()
+	set.Snapshot = func() (*snapshot.Snapshot, error) {
+		stacks := slices.Collect(set.Stacks)
+		return l.at.Snapshot(threadsOf(stacks, set.Threads), stacks)
+	}
+	return set, nil
+}
+
+// threadsOf returns the threads that the stacks are of.
+func threadsOf(stacks []unwind.Stack, threads []unwind.Thread) (out []unwind.Thread) {
+	byID := make(map[[2]uint64]int, len(threads))
+	for i := range threads {
+		byID[[2]uint64{threads[i].Goroutine, threads[i].ID}] = i
+	}
+	for i := range stacks {
+		if n, ok := byID[[2]uint64{stacks[i].Goroutine, stacks[i].Thread}]; ok {
+			out = append(out, threads[n])
+		}
+	}
+	return out
+}
+
+func atMost(stacks iter.Seq[unwind.Stack], n int) iter.Seq[unwind.Stack] {
+	return func(yield func(unwind.Stack) bool) {
+		left := n
+		for s := range stacks {
+			if left--; !yield(s) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// scheduler is what the runtime's scheduler does, "" where that is not known.
+func (l *listed) scheduler() string {
+	v, ok := l.at.View.(interface{ Scheduler() (live.Scheduler, bool) })
+	if !ok {
+		return ""
+	}
+	s, ok := v.Scheduler()
+	if !ok {
+		return ""
+	}
+	text := fmt.Sprintf("GOMAXPROCS %d", s.Processors)
+	if s.Idle > 0 {
+		text += fmt.Sprintf(", %d idle", s.Idle)
+	}
+	if s.Collecting {
+		text += "; a garbage collection runs"
+	}
+	return text
+}

@@ -1,0 +1,235 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/listing"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Page is a listing for people: what there is, and groups of stacks.
+type Page struct {
+	Title     string // "process 4711"
+	Scheduler string // "GOMAXPROCS 8, 6 idle"; "" if it is not known
+	Paused    time.Duration
+	Summary   *listing.Summary
+	Groups    []*listing.Group
+	Left      int // groups that a limit left out
+}
+
+// json writes a stack for each group, with the IDs of the goroutines that it stands for.
+func (p *Page) json(w io.Writer, arch unwind.Arch, images *imagemap.ImageMap) error {
+	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+		for _, g := range p.Groups {
+			form := stackjson.FromStack(arch, &g.Stack, false)
+			form.Goroutines, form.Count = g.Goroutines, g.Count()
+			if !yield(form, &g.Stack) {
+				return
+			}
+		}
+	}, images)
+}
+
+// counted are the groups' stacks, with the number of those that they stand for.
+func (p *Page) counted() iter.Seq2[unwind.Stack, int] {
+	return func(yield func(unwind.Stack, int) bool) {
+		for _, g := range p.Groups {
+			if !yield(g.Stack, g.Count()) {
+				return
+			}
+		}
+	}
+}
+
+// Stacks are one stack of each group.
+func (p *Page) Stacks() iter.Seq[unwind.Stack] {
+	return func(yield func(unwind.Stack) bool) {
+		for _, g := range p.Groups {
+			if !yield(g.Stack) {
+				return
+			}
+		}
+	}
+}
+
+// idsShown is how many of a group's IDs text lists, and linesShown how many states and
+// channels the summary does. JSON has all.
+const (
+	idsShown   = 8
+	linesShown = 12
+)
+
+// Text writes the page.
+func (p *Page) Text(w io.Writer, o TextOptions) error {
+	o.Fold = true
+	t := table{TextOptions: o}
+	p.summary(&t)
+	for _, g := range p.Groups {
+		t.out.WriteByte('\n')
+		t.group(g)
+		if _, err := t.out.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	if p.Left > 0 {
+		t.line(dim, "\n%s more; --limit 0 shows all", groupCount(p.Left))
+	}
+	_, err := t.out.WriteTo(w)
+	return err
+}
+
+func groupCount(n int) string {
+	if n == 1 {
+		return "1 group"
+	}
+	return Thousands(n) + " groups"
+}
+
+func (p *Page) summary(t *table) {
+	s := p.Summary
+	head := fmt.Sprintf("%s: %s, %s", p.Title, counted(s.Goroutines, "goroutine"), counted(s.Threads, "thread"))
+	if p.Scheduler != "" {
+		head += "; " + p.Scheduler
+	}
+	if p.Paused > 0 {
+		head += fmt.Sprintf("; stood still for %v", p.Paused.Round(10*time.Microsecond))
+	}
+	t.line(bold, "%s", head)
+	for i, l := range s.States() {
+		if i == linesShown {
+			t.line(dim, "  %8s more states", Thousands(len(s.States())-i))
+			break
+		}
+		t.line(plain, "  %8s %s", Thousands(l.Count), Clean(l.Of))
+	}
+	if s.Truncated > 0 {
+		t.line(yellow, "  %8s truncated", Thousands(s.Truncated))
+	}
+	for i := range s.Running {
+		r := &s.Running[i]
+		t.line(plain, "  runs: %s in %s", heading(r, time.Now()), t.place(&r.Frames[0]))
+	}
+	if l := s.Longest; l != nil {
+		t.line(plain, "  waits longest: %s in %s", heading(l, time.Now()), t.place(&l.Frames[0]))
+	}
+	for i, l := range s.Channels() {
+		if i == linesShown {
+			break
+		}
+		t.line(plain, "  %s wait on the channel at %#x", counted(l.Count, "goroutine"), l.Of)
+	}
+}
+
+// place is a frame's function and line.
+func (t *table) place(f *unwind.Frame) string {
+	r := t.frameRow(0, f)
+	return strings.TrimSpace(r[colFunction] + " " + r[colPlace])
+}
+
+// group writes a group's heading, who is in it, and its stack.
+func (t *table) group(g *listing.Group) {
+	t.line(bold, "%s", groupHeading(g, time.Now()))
+	if g.Count() > 1 {
+		t.line(dim, "  %s", ids(g))
+		if g.Title != "" {
+			t.line(dim, "  one of them: %s", heading(&g.Stack, time.Now()))
+		}
+	}
+	t.frames(&g.Stack)
+	for _, n := range g.Stack.Notes {
+		t.line(dim, "  note: %s", Clean(n))
+	}
+	if truncated(&g.Stack) || len(g.Stack.Frames) == 0 {
+		t.stop(&g.Stack)
+	}
+	if c := CreatedBy(g.Stack.State); c != "" {
+		t.line(dim, "  %s", c)
+	}
+}
+
+// groupHeading is the first line of a group:
+// "1,204 goroutines: chan receive, at least 12 min".
+func groupHeading(g *listing.Group, now time.Time) string {
+	if g.Count() == 1 {
+		return heading(&g.Stack, now)
+	}
+	var parts []string
+	if n := len(g.Goroutines); n > 0 {
+		parts = append(parts, counted(n, "goroutine"))
+	}
+	if n := len(g.Threads); n > 0 {
+		text := counted(n, "thread") + " without a goroutine"
+		if g.Stack.ThreadName != "" {
+			text += fmt.Sprintf(" %q", Clean(g.Stack.ThreadName))
+		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(parts, ", ")
+	switch {
+	case g.Title != "":
+		text += ": " + Clean(g.Title)
+	case g.Stack.State != nil:
+		text += ": " + Status(g.Stack.State)
+	}
+	if !g.Since.IsZero() {
+		text += ", one of them at least " + Duration(now.Sub(g.Since))
+	}
+	switch n := len(g.WaitsOn); {
+	case n == 1:
+		for on, waiters := range g.WaitsOn {
+			text += fmt.Sprintf("; %s on the channel at %#x", Thousands(waiters), on)
+		}
+	case n > 1:
+		text += fmt.Sprintf("; on %s channels", Thousands(n))
+	}
+	return text
+}
+
+// ids lists a group's goroutines and threads, a few of many.
+func ids(g *listing.Group) string {
+	var parts []string
+	for _, kind := range []struct {
+		name string
+		ids  []uint64
+	}{{"goroutines", g.Goroutines}, {"threads", g.Threads}} {
+		if len(kind.ids) == 0 {
+			continue
+		}
+		all := slices.Sorted(slices.Values(kind.ids))
+		var shown []string
+		for _, id := range all[:min(len(all), idsShown)] {
+			shown = append(shown, strconv.FormatUint(id, 10))
+		}
+		text := kind.name + " " + strings.Join(shown, ", ")
+		if more := len(all) - idsShown; more > 0 {
+			text += fmt.Sprintf(", and %s more", Thousands(more))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// counted is a number with its noun: "1,204 goroutines".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return Thousands(n) + " " + what
+}
+
+// Thousands writes a number with commas: "1,204".
+func Thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

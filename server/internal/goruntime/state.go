@@ -1,0 +1,209 @@
+package goruntime
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// State is what the runtime notes of a goroutine, with addresses that are not read
+// yet.
+type State struct {
+	Status       uint32
+	WaitReason   uint8
+	LockedThread uint64 // the thread that is reserved for it, 0 for none
+	GoPC         uint64 // return address of the go statement's call
+	Parent       uint64 // ID of the goroutine that executed it
+	since        int64  // see [Notes.WaitSince]
+	labels       uint64
+	waiting      uint64 // runtime.sudog
+}
+
+// statuses are the words of the runtime's traces (runtime/traceback.go, gStatusStrings).
+var statuses = map[uint32]string{
+	0: "idle", 1: "runnable", 2: "running", statusSyscall: "syscall", statusWaiting: "waiting", statusDead: "dead", 8: "copystack", 9: "preempted", 10: "leaked",
+}
+
+const (
+	statusWaiting = 4
+	statusLeaked  = 10 // it waits, and the runtime has found that nothing can wake it
+)
+
+// StatusName is the status in the words of the runtime's traces.
+func (s *State) StatusName() string {
+	if name, ok := statuses[s.Status]; ok {
+		return name
+	}
+	return fmt.Sprintf("status %d", s.Status)
+}
+
+// Waits says whether the goroutine waits: the other states keep an old reason.
+func (s *State) Waits() bool { return s.Status == statusWaiting || s.Status == statusLeaked }
+
+// state reads what is in a runtime.g; word reads its fields.
+func (l *Layout) state(status uint32, word func(int64) uint64) *State {
+	return &State{
+		Status: status, WaitReason: uint8(word(l.gWaitReason)), since: int64(word(l.gWaitSince)),
+		GoPC: word(l.gGoPC), Parent: word(l.gParent), labels: word(l.gLabels), waiting: word(l.gWaiting),
+	}
+}
+
+// Notes reads what states refer to, each address once. It is valid for one stop.
+type Notes struct {
+	runtime *Runtime
+	address func(name string) (uint64, error)
+	reasons uint64 // runtime.waitReasonStrings
+	names   map[uint8]string
+	labels  map[uint64]map[string]string
+	// collections are the ends of the last garbage collections, in nanoseconds since 1970.
+	// unix and nano are the end of the last one, by both clocks of the runtime.
+	collections []int64
+	unix, nano  int64
+}
+
+// Notes returns a reader; address finds a variable.
+func (r *Runtime) Notes(address func(name string) (uint64, error)) *Notes {
+	n := &Notes{runtime: r, address: address, names: make(map[uint8]string), labels: make(map[uint64]map[string]string)}
+	n.reasons, _ = address("runtime.waitReasonStrings")
+	if stats, err := address("runtime.memstats"); err == nil {
+		n.readCollections(stats)
+	}
+	return n
+}
+
+// readCollections reads when the runtime has collected garbage (runtime/mstats.go).
+func (n *Notes) readCollections(stats uint64) {
+	l := n.runtime.Layout
+	if l.pauseEnd < 0 || l.lastUnix < 0 || l.lastNano < 0 {
+		return
+	}
+	n.unix, n.nano = int64(n.runtime.ReadPointer(stats, l.lastUnix)), int64(n.runtime.ReadPointer(stats, l.lastNano))
+	const kept = 256 // of the last collections
+	for i := range int64(kept) {
+		if end := int64(n.runtime.ReadPointer(stats, l.pauseEnd+8*i)); end > 0 {
+			n.collections = append(n.collections, end)
+		}
+	}
+	slices.Sort(n.collections)
+}
+
+// WaitSince is a time at which a goroutine has certainly waited already, zero if there
+// is none that is known.
+//
+// A collection that finds a goroutine waiting notes the time at which the collection
+// *before* ended its marking (runtime/mgcmark.go, markroot; mgc.go, gcMark). Then the
+// goroutine may have been running. So the time is the end of the collection that
+// follows the noted one. Test: TestWaitSince.
+func (n *Notes) WaitSince(s *State) time.Time {
+	if s.since <= 0 || n.nano == 0 || !s.Waits() && s.Status != statusSyscall {
+		return time.Time{}
+	}
+	noted := n.unix - (n.nano - s.since)
+	i, _ := slices.BinarySearch(n.collections, noted) // the noted collection, or a later one if that is forgotten
+	if i+1 >= len(n.collections) {
+		return time.Time{} // the one that follows has not ended
+	}
+	return time.Unix(0, n.collections[i+1])
+}
+
+// WaitReason is why a goroutine waits, "" if it does not or that is not known.
+func (n *Notes) WaitReason(s *State) string {
+	if n.reasons == 0 || n.runtime.Layout.gWaitReason < 0 || !s.Waits() {
+		return ""
+	}
+	name, ok := n.names[s.WaitReason]
+	if !ok {
+		name, _ = n.runtime.text(n.reasons + 16*uint64(s.WaitReason))
+		n.names[s.WaitReason] = name
+	}
+	return name
+}
+
+// WaitsOn is the address of the channel that a goroutine waits on, 0 for none.
+func (n *Notes) WaitsOn(s *State) uint64 {
+	if !s.Waits() || n.runtime.Layout.sudogC < 0 {
+		return 0
+	}
+	return n.runtime.ReadPointer(s.waiting, n.runtime.Layout.sudogC)
+}
+
+// Labels are those that runtime/pprof has set.
+func (n *Notes) Labels(s *State) map[string]string {
+	if s.labels == 0 {
+		return nil
+	}
+	out, ok := n.labels[s.labels]
+	if !ok {
+		if out, ok = n.runtime.labelList(s.labels); !ok {
+			out, _ = n.runtime.labelMap(n.runtime.ReadPointer(s.labels, 0))
+		}
+		n.labels[s.labels] = out
+	}
+	return out
+}
+
+// Bounds on labels, which are read from memory that may be corrupt.
+const (
+	maxLabels    = 256
+	maxLabelText = 4096
+)
+
+// text reads a Go string at addr. ok is false for one that is empty or no string.
+func (r *Runtime) text(addr uint64) (s string, ok bool) {
+	data, size := r.ReadPointer(addr, 0), r.ReadPointer(addr, 8)
+	if data == 0 || size == 0 || size > maxLabelText {
+		return "", size == 0
+	}
+	buf := make([]byte, size)
+	if r.Memory.ReadMemory(data, buf) != nil {
+		return "", false
+	}
+	return string(buf), true
+}
+
+// labelList reads labels as Go 1.24 and later has them: a slice of keys and values.
+func (r *Runtime) labelList(addr uint64) (map[string]string, bool) {
+	data, size, most := r.ReadPointer(addr, 0), r.ReadPointer(addr, 8), r.ReadPointer(addr, 16)
+	if data == 0 || size == 0 || size > most || size > maxLabels {
+		return nil, false
+	}
+	out := make(map[string]string, size)
+	for i := range size {
+		key, ok := r.text(data + 32*i)
+		value, fine := r.text(data + 32*i + 16)
+		if !ok || !fine || key == "" {
+			return nil, false
+		}
+		out[key] = value
+	}
+	return out, true
+}
+
+// labelMap reads labels as Go has them before 1.24: a map whose buckets have eight
+// bytes of hashes, eight keys, eight values and the next bucket (runtime/map.go).
+func (r *Runtime) labelMap(addr uint64) (map[string]string, bool) {
+	const (
+		bucketsAt, keys, values, next = 16, 8, 8 + 8*16, 8 + 2*8*16
+		bucketSize, empty             = next + 8, 5 // a hash below 5 marks a place without a key
+	)
+	count, bits := r.ReadPointer(addr, 0), r.ReadPointer(addr, 8)>>8&0xff
+	if count == 0 || count > maxLabels || bits > 8 {
+		return nil, false
+	}
+	out := make(map[string]string, count)
+	buckets := r.ReadPointer(addr, bucketsAt)
+	for b := range uint64(1) << bits {
+		for at, n := buckets+b*bucketSize, 0; at != 0 && n < maxLabels; at, n = r.ReadPointer(at, next), n+1 {
+			hashes := r.ReadPointer(at, 0)
+			for i := range uint64(8) {
+				if hashes>>(8*i)&0xff < empty {
+					continue
+				}
+				if key, ok := r.text(at + keys + 16*i); ok {
+					out[key], _ = r.text(at + values + 16*i)
+				}
+			}
+		}
+	}
+	return out, uint64(len(out)) == count
+}
