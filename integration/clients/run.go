@@ -59,7 +59,9 @@ func (p *party) warmUp() error {
 			return err
 		}
 	}
-	return p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	p.settle()
+	return err
 }
 
 func (p *party) joinTerminals(addr string) (err error) {
@@ -154,6 +156,9 @@ func (p *party) editorBreakpoints() error {
 }
 
 func (p *party) editorSteps() error {
+	if err := p.warmUp(); err != nil {
+		return err
+	}
 	a, b := p.editors[0], p.editors[1:]
 	for _, command := range []string{"next", "stepIn"} {
 		m, err := a.must(command, map[string]any{"threadId": a.threadID()})
@@ -242,6 +247,9 @@ func (p *party) terminalBreakpoints() error {
 }
 
 func (p *party) terminalSteps() error {
+	if err := p.warmUp(); err != nil {
+		return err
+	}
 	for _, command := range []string{api.Next, api.Step} {
 		sent := time.Now()
 		if _, err := p.terminals[0].command(command); err != nil {

@@ -85,6 +85,7 @@ func (c *rpcClient) command(command api.DebuggerCommand, cb service.RPCCallback)
 			cb.Return(nil, err)
 			return
 		}
+		c.events.begin()
 		c.server.command(command, run, after(cb, func(out any, err error) { c.ended(run, out, err) }))
 	}
 }
