@@ -183,6 +183,8 @@ func TestVanish(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 			s.halts()
 			s.event(s.editors[1], "stopped")
+			s.terminals[0] = s.terminals[1]
+			s.must(s.runTo(s.editors[1]))
 			_, err := s.editors[1].must("next", map[string]any{"threadId": s.editors[1].threadID()})
 			s.must(err)
 			s.event(s.editors[1], "stopped")
@@ -292,7 +294,7 @@ func TestNeverReads(t *testing.T) {
 	mute, err := newMute(s.server.addr)
 	s.must(err)
 	defer mute.Close()
-	for range 50 {
+	for range 20 {
 		_, err := s.editors[0].must("next", map[string]any{"threadId": s.editors[0].threadID()})
 		s.must(err)
 		s.event(s.editors[0], "stopped")

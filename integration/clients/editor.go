@@ -233,7 +233,7 @@ func newMute(addr string) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	for i := range 2000 {
+	for i := range 1500 {
 		m, err := dapwiretest.Request("threads", nil)
 		if err != nil {
 			return nil, err

@@ -46,7 +46,10 @@ func (w *work) join(addr string, r *results) (*party, error) {
 }
 
 // warmUp runs the program to where steps can begin.
-func (p *party) warmUp() error {
+func (p *party) warmUp() error { return p.runTo(p.editors[:]...) }
+
+// runTo runs the program to its breakpoint, of which those editors learn.
+func (p *party) runTo(editors ...*editor) error {
 	var made rpc2.CreateBreakpointOut
 	if err := p.terminals[0].call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{File: p.path, Line: p.at}}, &made); err != nil {
 		return err
@@ -54,7 +57,7 @@ func (p *party) warmUp() error {
 	if _, err := p.terminals[0].command(api.Continue); err != nil {
 		return err
 	}
-	for _, e := range p.editors {
+	for _, e := range editors {
 		if _, err := e.event("stopped"); err != nil {
 			return err
 		}
