@@ -89,7 +89,7 @@ func New(opts Options) *Proxy {
 func (p *Proxy) route(opts *Options) map[string]handler {
 	alias := new(debuggee.ThreadAlias)
 	p.frames = frames.New(p.wire, p.program, alias)
-	start := &initializer{wire: p.wire}
+	start := &initializer{wire: p.wire, here: opts.Session != nil}
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
@@ -99,7 +99,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	commands := &console{
 		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
 	}
-	return map[string]handler{
+	routes := map[string]handler{
 		"initialize":         start.onInitialize,
 		"launch":             launch.onLaunch,
 		"attach":             launch.onAttach,
@@ -130,6 +130,11 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"clew/plugins":       plugins.onPlugins,
 		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p.program}).onReunwind,
 	}
+	if opts.Session != nil {
+		files := &sources{wire: p.wire, program: p.program}
+		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
+	}
+	return routes
 }
 
 // Run passes messages until one side closes its connection, and closes the
