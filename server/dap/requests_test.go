@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -41,7 +42,7 @@ func newLauncher(t *testing.T) (*launcher, *fakeGuard, *pair) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		target := func() debuggee.Target { return nil }
 		l.wire, l.guard = w, &programGuard{guard: guard, state: st, target: target, log: t.Logf}
-		l.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
+		l.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
 		return map[string]handler{"launch": l.onLaunch, "attach": l.onAttach, "restart": l.onRestart}
 	})
 	return l, guard, p
@@ -138,7 +139,7 @@ func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
 	v.state.Stops()
 	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
-		v.run = &running{up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
+		v.run = &running{tell: func(session.Event) {}, up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
 		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
 	})
 }
@@ -276,7 +277,7 @@ func TestDataBreakpointInfo(t *testing.T) {
 // TestInitialize: clew's capabilities come on top of Delve's; an upstream that has them is
 // clew, and gets every message.
 func TestInitialize(t *testing.T) {
-	i := &initializer{}
+	i := &initializer{client: session.New(session.Options{}).Join("editor", nil)}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		i.wire = w
 		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) error {

@@ -105,3 +105,17 @@ func Padding(arch unwind.Arch, code []byte) int {
 	}
 	return 0
 }
+
+// TakesDown reports whether an instruction may be the last of those that take a frame down.
+func TakesDown(arch unwind.Arch, code []byte) bool {
+	if arch != unwind.AMD64 {
+		return len(code) == 4 // the simulation tells
+	}
+	switch {
+	case hasPrefix(code, 0x48, 0x83, 0xc4), hasPrefix(code, 0x48, 0x81, 0xc4), hasPrefix(code, 0xc9): // add n,%rsp; leave
+		return true
+	case len(code) == 2 && code[0] == 0x41:
+		code = code[1:]
+	}
+	return len(code) == 1 && code[0]&0xf8 == 0x58 // pop
+}
