@@ -23,6 +23,16 @@ type Image struct {
 	Sections []Section
 }
 
+// Section returns the section of that name, the zero value where the image has none.
+func (i *Image) Section(name string) Section {
+	for _, s := range i.Sections {
+		if s.Name == name {
+			return s
+		}
+	}
+	return Section{}
+}
+
 // Section is a named piece of an image's contents.
 type Section struct {
 	Name string // ".eh_frame", "__unwind_info"

@@ -39,6 +39,9 @@ type config struct {
 	// DebugFolders are where separate debug files are looked for, instead of
 	// /usr/lib/debug.
 	DebugFolders []string `json:"debugFolders"`
+	// StepThroughGlue, which is true where it is missing, has steps of a terminal's pass
+	// through the glue between Go and C. An editor's configuration says so itself.
+	StepThroughGlue *bool `json:"stepThroughGlue"`
 	// FileLimits raise or lower what the sections of files may hold when they are read.
 	FileLimits elffile.Limits `json:"fileLimits"`
 }

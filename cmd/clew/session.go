@@ -43,6 +43,7 @@ func sessionOptions(style names.Style) sessions.Options {
 	}}
 	if config, err := loadConfig(""); err == nil {
 		o.Stacks.Patience = time.Duration(config.StackTimeout)
+		o.PlainSteps = config.StepThroughGlue != nil && !*config.StepThroughGlue
 		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)
 	}
 	return o

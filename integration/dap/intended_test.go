@@ -6,9 +6,9 @@ import (
 
 // The differences that are meant, in sessions without native code:
 //
-//   - initialize: supportsClew is true, and so are supportsCancelRequest, which is
-//     for clew's own requests (Delve's are refused by Delve), and
-//     supportsCompletionsRequest, for clew's console commands.
+//   - initialize: clewVersion says which clew it is. supportsClew is true, and so are
+//     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
+//     Delve), and supportsCompletionsRequest, for clew's console commands.
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
@@ -31,8 +31,9 @@ func intended(m *dapwire.Message, o object) {
 	b, _ := o["body"].(object)
 	switch m.Command {
 	case "initialize":
-		if b["supportsClew"] == true {
+		if version, _ := b["clewVersion"].(string); b["supportsClew"] == true && version != "" {
 			delete(b, "supportsClew")
+			delete(b, "clewVersion")
 		}
 		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest"} {
 			if b[key] == true {

@@ -125,7 +125,7 @@ func perform(ctx context.Context, s *delve.Session, d *stepping.Decision) (delve
 	if d.Action == stepping.Delegate {
 		return s.Step(ctx, d.Command)
 	}
-	if err := s.Arm(d.Caller); err != nil {
+	if _, err := s.Arm(d); err != nil {
 		return delve.Stop{}, err
 	}
 	resume := s.Continue

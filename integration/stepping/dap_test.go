@@ -162,7 +162,7 @@ func TestDAP(t *testing.T) {
 			request = "continue"
 			fallthrough
 		case stepping.Assist:
-			if err := session.Arm(d.Caller); err != nil {
+			if _, err := session.Arm(&d); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -373,7 +373,7 @@ func TestGuard(t *testing.T) {
 	if _, err := h.session.BreakAt(stack); !errors.As(err, &outside) {
 		t.Errorf("a breakpoint on the stack: %v", err)
 	}
-	if err := h.session.Arm(stepping.Temporary{PC: stack, SP: stack, Thread: 1}); !errors.As(err, &outside) {
+	if _, err := h.session.Arm(&stepping.Decision{Action: stepping.Return, Caller: stepping.Temporary{PC: stack, SP: stack, Thread: 1}}); !errors.As(err, &outside) {
 		t.Errorf("a temporary breakpoint on the stack: %v", err)
 	}
 	if stop, err := h.session.Step(h.ctx, stepping.StepOut); !errors.As(err, &outside) {
@@ -397,7 +397,7 @@ func TestExec(t *testing.T) {
 	if err := h.breakAt(); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.session.Arm(stepping.Temporary{PC: want.pc, SP: want.sp, Goroutine: 1, OnGoroutine: true, StackHigh: want.high}); err != nil {
+	if _, err := h.session.Arm(&stepping.Decision{Action: stepping.Return, Caller: stepping.Temporary{PC: want.pc, SP: want.sp, Goroutine: 1, OnGoroutine: true, StackHigh: want.high}}); err != nil {
 		t.Fatal(err)
 	}
 	stop, err := h.session.Continue(h.ctx)

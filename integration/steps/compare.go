@@ -128,11 +128,11 @@ func (t *tracer) check(i int, f *unwind.Frame) string {
 	case i <= len(stack):
 		truth := stack[len(stack)-i]
 		sp, _ := f.Registers.SP(unwind.AMD64)
-		if f.PC.Raw() != truth.ra || f.PC.Kind() != unwind.KindReturn {
-			return fmt.Sprintf("frame %d is %s, truth %#x", i, t.name(f), truth.ra)
+		if f.PC.Raw() != truth.RA || f.PC.Kind() != unwind.KindReturn {
+			return fmt.Sprintf("frame %d is %s, truth %#x", i, t.name(f), truth.RA)
 		}
-		if sp != truth.cfa {
-			return fmt.Sprintf("frame %d (%s) has SP %#x, truth %#x", i, t.name(f), sp, truth.cfa)
+		if sp != truth.CFA {
+			return fmt.Sprintf("frame %d (%s) has SP %#x, truth %#x", i, t.name(f), sp, truth.CFA)
 		}
 	case i <= len(stack)+t.shadow.below:
 		want := t.scenario.below[i-len(stack)-1]

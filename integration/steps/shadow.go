@@ -4,24 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
-	"golang.org/x/arch/x86/x86asm"
-)
-
-// kind is the effect of an instruction on the shadow stack.
-type kind int
-
-const (
-	otherKind kind = iota
-	callKind
-	returnKind
-	syscallKind
 )
 
 // instruction is one of the program's.
 type instruction struct {
-	kind     kind
+	kind     shadow.Kind
 	goCode   bool
 	function assembler.Function
 }
@@ -42,29 +32,17 @@ func (t *tracer) instruction() (instruction, error) {
 	if n == 0 {
 		return in, fmt.Errorf("no code at %#x", pc)
 	}
-	// Instructions that the decoder does not know (endbr64, vector instructions) are none of
-	// these.
-	if x, err := x86asm.Decode(code[:n], 64); err == nil {
-		switch x.Op {
-		case x86asm.CALL:
-			in.kind = callKind
-		case x86asm.RET:
-			in.kind = returnKind
-		case x86asm.SYSCALL:
-			in.kind = syscallKind
-		}
-	}
+	in.kind = shadow.KindOf(code[:n])
 	t.code[pc] = in
 	return in, nil
 }
 
-// activation is the state when a function was entered.
-type activation struct{ cfa, ra uint64 }
+type activation = shadow.Activation
 
-// shadow is the stack as call and return instructions make it.
-type shadow struct {
-	stack []activation // outermost first
-	below int          // frames under it that are known by name
+// calls is the stack as call and return instructions make it.
+type calls struct {
+	stack shadow.Stack
+	below int // frames under it that are known by name
 	// growing is set while the runtime moves the goroutine to a larger stack, which
 	// ends with a jump and not with a return.
 	growing bool
@@ -73,7 +51,7 @@ type shadow struct {
 	old     unwind.Segment
 }
 
-func (s *shadow) settled() bool { return !s.growing }
+func (s *calls) settled() bool { return !s.growing }
 
 // enter notes the function whose first instruction comes next.
 func (t *tracer) enter() error {
@@ -87,7 +65,7 @@ func (t *tracer) enter() error {
 	if s.growing {
 		return nil
 	}
-	a := activation{cfa: sp + 8, ra: ra}
+	a := activation{CFA: sp + 8, RA: ra}
 	fn, ok := t.view.Input.Target.Code.Function(unwind.LookupAddr(pc))
 	if ok && fn.Go && strings.HasPrefix(fn.Name, "runtime.morestack") {
 		if err := t.stacks(); err != nil {
@@ -97,7 +75,7 @@ func (t *tracer) enter() error {
 		s.old = goroutineStack(t.thread.Segments)
 		return nil
 	}
-	s.stack = append(s.stack, a)
+	s.stack.Push(sp, ra)
 	if ok && recorded[fn.Name] {
 		return t.checkRecord()
 	}
@@ -113,8 +91,8 @@ func (t *tracer) leave() error {
 	sp, _ := t.regs.SP(unwind.AMD64)
 	pc, _ := t.regs.PC(unwind.AMD64)
 	n := len(s.stack)
-	if top := s.stack[n-1]; top.cfa != sp || top.ra != pc {
-		return fmt.Errorf("the shadow stack is lost: a return to %#x with SP %#x, not to %#x with %#x", pc, sp, top.ra, top.cfa)
+	if top := s.stack[n-1]; top.CFA != sp || top.RA != pc {
+		return fmt.Errorf("the shadow stack is lost: a return to %#x with SP %#x, not to %#x with %#x", pc, sp, top.RA, top.CFA)
 	}
 	s.stack = s.stack[:n-1]
 	return nil
@@ -122,12 +100,12 @@ func (t *tracer) leave() error {
 
 // resume notices that the goroutine goes on with its larger stack: all that is
 // on it has moved.
-func (s *shadow) resume(t *tracer) error {
+func (s *calls) resume(t *tracer) error {
 	if !s.growing {
 		return nil
 	}
 	pc, _ := t.regs.PC(unwind.AMD64)
-	if pc != s.at.ra {
+	if pc != s.at.RA {
 		return nil
 	}
 	if err := t.stacks(); err != nil {
@@ -136,12 +114,12 @@ func (s *shadow) resume(t *tracer) error {
 	sp, _ := t.regs.SP(unwind.AMD64)
 	now := goroutineStack(t.thread.Segments)
 	delta := now.High - s.old.High
-	if sp != s.at.cfa+delta {
-		return fmt.Errorf("the goroutine's stack moved by %#x, its SP by %#x", delta, sp-s.at.cfa)
+	if sp != s.at.CFA+delta {
+		return fmt.Errorf("the goroutine's stack moved by %#x, its SP by %#x", delta, sp-s.at.CFA)
 	}
 	for i := range s.stack {
-		if s.old.Contains(s.stack[i].cfa) {
-			s.stack[i].cfa += delta
+		if s.old.Contains(s.stack[i].CFA) {
+			s.stack[i].CFA += delta
 		}
 	}
 	s.growing = false

@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		}, 0, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr := tracer{tally: &tally{}, shadow: shadow{stack: []activation{{0x300, 0x10}, {0x200, 0x20}}}}
+			tr := tracer{tally: &tally{}, shadow: calls{stack: []activation{{CFA: 0x300, RA: 0x10}, {CFA: 0x200, RA: 0x20}}}}
 			s := unwind.Stack{Frames: append([]unwind.Frame(nil), right...), Stop: unwind.End}
 			c.change(&s)
 			tr.judge(&s)

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
@@ -54,7 +55,7 @@ type tracer struct {
 	stale    bool // the thread's stacks must be read again
 	code     map[uint64]instruction
 
-	shadow shadow
+	shadow calls
 	regs   unwind.Registers
 	tally  *tally
 	every  int // of how many instructions one is compared
@@ -122,7 +123,7 @@ func (t *tracer) runTo(name string) error {
 	if pc, _ := t.regs.PC(unwind.AMD64); pc != addrs[0] {
 		return fmt.Errorf("stopped at %#x, not at %s (%#x)", pc, name, addrs[0])
 	}
-	t.shadow = shadow{below: len(t.scenario.below)}
+	t.shadow = calls{below: len(t.scenario.below)}
 	return t.enter()
 }
 
@@ -232,11 +233,11 @@ func (t *tracer) stepAll() error {
 		t.steps++
 		t.progress.Add(1)
 		switch {
-		case in.kind == syscallKind:
+		case in.kind == shadow.Syscall:
 			err = t.refresh()
-		case in.kind == callKind:
+		case in.kind == shadow.Call:
 			err = t.enter()
-		case in.kind == returnKind:
+		case in.kind == shadow.Return:
 			err = t.leave()
 		}
 		if err != nil {

@@ -30,7 +30,7 @@ func (t *tracer) checkRecord() error {
 	}
 	at := len(t.shadow.stack)
 	for _, e := range record {
-		for at--; at >= 0 && t.shadow.stack[at] != (activation{cfa: e.CFA, ra: e.RA}); at-- {
+		for at--; at >= 0 && t.shadow.stack[at] != (activation{CFA: e.CFA, RA: e.RA}); at-- {
 		}
 		if at < 0 {
 			return fmt.Errorf("the program recorded return address %#x at CFA %#x, which the shadow stack has not", e.RA, e.CFA)

@@ -13,6 +13,7 @@ import (
 // Process is a process under ptrace.
 type Process struct {
 	PID     int
+	cmd     *exec.Cmd
 	mem     *os.File
 	deliver int // the signal that comes next
 }
@@ -25,26 +26,40 @@ func Start(t testing.TB, exe string, args ...string) *Process {
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	cmd := exec.Command(exe, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	cmd.Env = []string{"PATH=/bin"}
-	if err := cmd.Start(); err != nil {
+	p, err := Trace(cmd)
+	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{PID: cmd.Process.Pid}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it has ended, but for a failed test
-		_ = cmd.Wait()
-	})
-	var ws syscall.WaitStatus
-	if _, err := syscall.Wait4(p.PID, &ws, 0, nil); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", p.PID), os.O_RDWR, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.mem.Close() })
+	t.Cleanup(p.Close)
 	return p
+}
+
+// Trace starts a program under the calling thread, which only may use it. Of its threads
+// the first alone is traced: the others run.
+func Trace(cmd *exec.Cmd) (*Process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{PID: cmd.Process.Pid, cmd: cmd}
+	var ws syscall.WaitStatus
+	_, err := syscall.Wait4(p.PID, &ws, 0, nil)
+	if err == nil {
+		p.mem, err = os.OpenFile(fmt.Sprintf("/proc/%d/mem", p.PID), os.O_RDWR, 0)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close kills the program, unless it has ended.
+func (p *Process) Close() {
+	_ = p.cmd.Process.Kill() // it has ended, but for a failure
+	_ = p.cmd.Wait()
+	_ = p.mem.Close()
 }
 
 // Step implements [Program].
@@ -95,11 +110,13 @@ func (p *Process) RunTo(addr uint64) error {
 	if _, err := p.mem.WriteAt([]byte{0xcc}, int64(addr)); err != nil {
 		return err
 	}
-	result, err := p.resume(syscall.PTRACE_CONT)
-	if err != nil {
-		return err
+	result := Result{Signal: true}
+	for err := error(nil); result.Signal; {
+		if result, err = p.resume(syscall.PTRACE_CONT); err != nil {
+			return err
+		}
 	}
-	if result.Ended || result.Signal {
+	if result.Ended {
 		return fmt.Errorf("the program did not come to %#x: %+v", addr, result)
 	}
 	if _, err := p.mem.WriteAt(saved[:], int64(addr)); err != nil {

@@ -1,6 +1,7 @@
 package compactunwind
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sort"
 
@@ -58,15 +59,7 @@ type image struct {
 
 // open reads an image's sections.
 func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Problems) {
-	section := func(name string) unwind.Section {
-		for _, s := range in.Sections {
-			if s.Name == name {
-				return s
-			}
-		}
-		return unwind.Section{}
-	}
-	info := section(sectionInfo)
+	info := in.Section(sectionInfo)
 	if len(info.Data) == 0 {
 		return nil, nil
 	}
@@ -78,12 +71,12 @@ func open(arch unwind.Arch, in *unwind.Image) (tablewalk.Tables, tablewalk.Probl
 	for _, err := range t.Problems() {
 		problems = append(problems, err.Error())
 	}
-	im := &image{arch: arch, base: in.Base, table: t, text: section(sectionText)}
-	im.stubs, im.helper = extent(section(sectionStubs)), extent(section(sectionHelper))
-	if im.starts, err = functionStarts(section(commandStarts).Data); err != nil {
+	im := &image{arch: arch, base: in.Base, table: t, text: in.Section(sectionText)}
+	im.stubs, im.helper = extent(in.Section(sectionStubs)), extent(in.Section(sectionHelper))
+	if im.starts, err = functionStarts(in.Section(commandStarts).Data); err != nil {
 		problems = append(problems, err.Error())
 	}
-	if eh := section(sectionEH); len(eh.Data) > 0 {
+	if eh := in.Section(sectionEH); len(eh.Data) > 0 {
 		im.eh = cfi.New(cfi.Section{Name: eh.Name, Addr: eh.Addr, Data: eh.Data},
 			cfi.Options{Arch: arch, Bias: in.Base, Code: unwind.NewRangeSet(in.Executable...)})
 		first, count := im.eh.Problems()
@@ -155,26 +148,18 @@ func (im *image) function(addr uint64) (unwind.Range, bool) {
 func functionStarts(data []byte) (starts []uint32, err error) {
 	var at uint64
 	for i := 0; i < len(data); {
-		var delta uint64
-		begin := i
-		for shift := uint(0); ; shift += 7 {
-			if i == len(data) || shift > 28 {
-				return starts, fmt.Errorf("LC_FUNCTION_STARTS: a distance at offset %d does not end", begin)
-			}
-			b := data[i]
-			i++
-			delta |= uint64(b&0x7f) << shift
-			if b&0x80 == 0 {
-				break
-			}
-		}
-		if delta == 0 {
-			break
+		delta, n := binary.Uvarint(data[i:])
+		switch {
+		case n <= 0 || n > binary.MaxVarintLen32:
+			return starts, fmt.Errorf("LC_FUNCTION_STARTS: a distance at offset %d does not end", i)
+		case delta == 0:
+			return starts, nil
 		}
 		if at += delta; at > 1<<32-1 {
-			return starts, fmt.Errorf("LC_FUNCTION_STARTS: the function at offset %d lies %#x beyond the header", begin, at)
+			return starts, fmt.Errorf("LC_FUNCTION_STARTS: the function at offset %d lies %#x beyond the header", i, at)
 		}
 		starts = append(starts, uint32(at))
+		i += n
 	}
 	return starts, nil
 }

@@ -30,12 +30,8 @@ func openOrder(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (tabl
 // tablesOf makes the tables of the sections that the image has.
 func tablesOf(arch unwind.Arch, order binary.ByteOrder, in *unwind.Image) (ts tables, problems tablewalk.Problems) {
 	section := func(name string) cfi.Section {
-		for _, s := range in.Sections {
-			if s.Name == name {
-				return cfi.Section{Name: name, Addr: s.Addr, Data: s.Data}
-			}
-		}
-		return cfi.Section{}
+		s := in.Section(name)
+		return cfi.Section{Name: s.Name, Addr: s.Addr, Data: s.Data}
 	}
 	opts := cfi.Options{Arch: arch, Order: order, Bias: in.Base, Code: unwind.NewRangeSet(in.Executable...)}
 	eh, header := section(sectionEH), section(sectionHeader)

@@ -90,6 +90,48 @@ func TestModelLeavesFrames(t *testing.T) {
 	}
 }
 
+// TestLyingTables: an end that tables claim, or a plugin, where the code or other tables know
+// a caller; and a step of theirs that skips it. The lie is shown.
+func TestLyingTables(t *testing.T) {
+	const start, skipped = 0x40b000, sp0 + 48
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start},
+		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3}} // push %rbx; sub $16,%rsp; nop; ...
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(midPC).Pad(8).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := &fake{name: "lies", stop: map[uint64]unwind.WalkResult{start + 5: {Stop: unwind.StopEnd, Reason: "the end"}}}
+	skips := &fake{name: "lies", steps: map[uint64][]unwind.Step{start + 5: {step(skipped, outerPC, 0)}}}
+	honest := &fake{name: "honest", steps: map[uint64][]unwind.Step{start + 5: {step(sp0+32, midPC, 0)}}}
+	for _, c := range []struct {
+		what       string
+		strategies []*fake
+		code       CodeMap
+		want       []uint64
+		shown      string
+	}{
+		{"an end, by code", []*fake{ends}, l, []uint64{start + 5, midPC}, "the end, but a caller is known"},
+		{"an end, by other tables", []*fake{ends, honest}, plain{l}, []uint64{start + 5, midPC}, "the end, but a caller is known"},
+		{"an end on which all agree", []*fake{ends, ends}, plain{l}, []uint64{start + 5}, ""},
+		{"a skipped frame, by code", []*fake{skips}, l, []uint64{start + 5, midPC}, "the function's own code puts its CFA at"},
+		{"a skipped frame, by other tables too", []*fake{skips, honest}, l, []uint64{start + 5, midPC}, "the function's own code puts its CFA at"},
+	} {
+		a := with(c.strategies...)
+		for i := range a.Strategies {
+			a.Strategies[i].Description.Trust = unwind.TrustCFI
+		}
+		tg := target(memories(m))
+		tg.Code = c.code
+		s := a.Stack(context.Background(), tg, thread(start+5, sp0, 0, cStack), Options{})
+		equal(t, c.what, pcs(s), c.want)
+		rejected := s.Frames[0].Rejected
+		if shown := len(rejected) > 0 && strings.Contains(rejected[0].Reason, c.shown); shown != (c.shown != "") || (s.Stop == unwind.End) != (c.shown == "") {
+			t.Errorf("%s: %s, %s, %+v", c.what, s.Stop, s.Reason, rejected)
+		}
+	}
+}
+
 // TestDirectCallStays: a direct call cannot have led out of code that is known in full,
 // though behind a call in it that never returns lies code that jumps anywhere.
 func TestDirectCallStays(t *testing.T) {

@@ -70,7 +70,8 @@ func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, c st
 	if err != nil {
 		return d, err
 	}
-	return v.Plan(ctx, th, c, func(ctx context.Context) (*engine.Prepared, error) {
+	_, here := v.Target.(debuggee.Inserter) // else no breakpoint can be placed beyond the glue
+	return v.Plan(ctx, th, c, here && !s.program.Config.Get().PlainSteps, func(ctx context.Context) (*engine.Prepared, error) {
 		err := s.program.Prepare(ctx, v)
 		return v.Prepared, err
 	})
@@ -81,12 +82,16 @@ func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Dec
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if d.Action == stepping.Delegate {
+	armed := false
+	if d.Armed() {
+		var err error
+		if armed, err = t.Arm(d); err != nil {
+			return err
+		}
+	}
+	if !armed {
 		s.run.resume(m, nil)
 		return nil
-	}
-	if err := t.Arm(d.Caller); err != nil {
-		return err
 	}
 	s.armed.Store(&t)
 	command := m.Command

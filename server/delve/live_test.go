@@ -122,7 +122,7 @@ func pc(t *testing.T, s *Session) uint64 {
 func TestArm(t *testing.T) {
 	s := launch(t, "main.inner")
 	_, at := caller(t, s)
-	if err := s.Arm(at); err != nil {
+	if err := arm(s, at); err != nil {
 		t.Fatal(err)
 	}
 	stop, err := s.Continue(context.Background())
@@ -140,7 +140,7 @@ func TestNotPlaced(t *testing.T) {
 	s := launch(t, "main.inner")
 	_, at := caller(t, s)
 	before := pc(t, s)
-	if err := s.Arm(at); err != nil {
+	if err := arm(s, at); err != nil {
 		t.Fatal(err)
 	}
 	g := guardHere(t, s)
@@ -183,7 +183,7 @@ func TestAnotherRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Arm(at); err != nil {
+	if err := arm(s, at); err != nil {
 		t.Fatal(err)
 	}
 	held, err := internals.ProcessGroup(group)
@@ -197,7 +197,7 @@ func TestAnotherRoute(t *testing.T) {
 		t.Errorf("EndStep: %v", err)
 	}
 	r.resumed = false
-	if err := s.Arm(at); !errors.As(err, &changed) || changed.Entry != internals.EntryProcessGroup {
+	if err := arm(s, at); !errors.As(err, &changed) || changed.Entry != internals.EntryProcessGroup {
 		t.Errorf("Arm: %v", err)
 	}
 }
@@ -223,7 +223,7 @@ func TestStepCondition(t *testing.T) {
 		if at.OnGoroutine = onGoroutine; !onGoroutine {
 			at.Thread = th.ID
 		}
-		if err := s.Arm(at); err != nil {
+		if err := arm(s, at); err != nil {
 			t.Fatal(err)
 		}
 		arrive(t, s, "main.inner")
@@ -284,4 +284,10 @@ func TestReplacedGroup(t *testing.T) {
 	if _, ok := guardHere(t, s).ProcessInternal.(*guard); ok {
 		t.Error("a guard before a guard")
 	}
+}
+
+// arm has a session stop at a return.
+func arm(s *Session, at stepping.Temporary) error {
+	_, err := s.Arm(&stepping.Decision{Action: stepping.Return, Caller: at})
+	return err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
-	"github.com/clewdbg/clew/server/stepping"
 )
 
 // ranGroup is what runs a group of no processes.
@@ -103,11 +102,11 @@ func TestSwitches(t *testing.T) {
 // TestCondition: a return breakpoint has the condition by which Delve recognises a
 // step's goroutine or thread.
 func TestCondition(t *testing.T) {
-	for want, at := range map[string]stepping.Temporary{
-		internals.GoroutineCondition + " == 5": {OnGoroutine: true, Goroutine: 5, Thread: 7},
-		internals.ThreadCondition + " == 7":    {Thread: 7},
+	for want, of := range map[string][2]uint64{
+		internals.GoroutineCondition + " == 5": {5, 7},
+		internals.ThreadCondition + " == 7":    {0, 7},
 	} {
-		if got := astutil.ExprToString((&temporary{at: at}).condition()); got != want {
+		if got := astutil.ExprToString(sameThread(of[0], of[1])); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -24,6 +24,7 @@ type Session struct {
 	code     gocode.Code       // of the runtime; nil until it is known
 	slots    slots             // where libraries keep their threads' g
 	paged    *paged            // of the prefetched stack, nil for none
+	cgo      *cgo              // of the program; nil until it was searched for it
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -135,7 +136,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.slots = nil, 0, slots{}
+	s.layout, s.noLayout, s.slots, s.cgo = nil, 0, slots{}, nil
 	return prepare(group)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"slices"
 
 	"github.com/go-delve/delve/pkg/astutil"
 	"github.com/go-delve/delve/pkg/proc"
@@ -13,21 +14,40 @@ import (
 	"github.com/clewdbg/clew/server/stepping"
 )
 
-// Arm has a breakpoint placed for one return when the target is resumed next,
-// after Delve has placed its breakpoints and before anything runs. So a step of Delve's
-// (next, step) gets a return breakpoint that is right, and a plain continue
+// Arm has the breakpoints placed that a step was decided to need when the target is
+// resumed next, after Delve has placed its own and before anything runs: one for the return
+// of the innermost frame, and those where the line's code goes on in the other language.
+// So a step of Delve's (next, step) ends where it should, and a plain continue
 // becomes a step out. Delve reports the stop there as the end of a step, and
-// clears the breakpoint with its own stepping breakpoints.
+// clears the breakpoints with its own stepping breakpoints. It returns false where
+// Delve's step needs none.
 //
 // The resume may come through whichever protocol Delve serves. A caller whose
 // resume fails before the target runs calls [Session.EndStep].
-func (s *Session) Arm(at stepping.Temporary) error {
+func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
+	if !d.Armed() {
+		return false, nil
+	}
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
-		return err
+		return false, err
 	}
+	b := &temporary{session: s, target: t, at: d.Caller, through: d.Through, left: d.SP, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
+	if d.Through && d.Command == stepping.StepIn {
+		c := s.crossingsOf(t, d.Callee)
+		b.entries, b.crosses = c.entries, c.glue
+	}
+	b.escapesOf(d)
+	if d.Action == stepping.Delegate && !b.crosses && len(b.entries) == 0 && len(b.escapes) == 0 {
+		return false, nil
+	}
+	return true, b.arm(group)
+}
+
+// arm has the runner place the breakpoints.
+func (b *temporary) arm(group *proc.TargetGroup) error {
 	if group.HasSteppingBreakpoints() {
 		return errors.New("a step is in progress")
 	}
@@ -38,15 +58,23 @@ func (s *Session) Arm(at stepping.Temporary) error {
 	if err := r.checkRoute(); err != nil {
 		return err
 	}
-	// Placed once to see that it can be: at the resume it would be too late.
-	if _, err := t.SetBreakpoint(0, at.PC, proc.NextBreakpoint, nil); err != nil {
+	if err := b.try(); err != nil {
 		return err
 	}
-	if err := t.ClearSteppingBreakpoints(); err != nil {
-		return err
-	}
-	r.armed = &temporary{session: s, target: t, at: at, since: timeOf(group)}
+	r.armed = b
 	return nil
+}
+
+// try places the breakpoint at the caller once to see that it can be: at the resume it
+// would be too late.
+func (b *temporary) try() error {
+	if b.at.PC == 0 {
+		return nil
+	}
+	if _, err := b.target.SetBreakpoint(0, b.at.PC, proc.NextBreakpoint, nil); err != nil {
+		return err
+	}
+	return b.target.ClearSteppingBreakpoints()
 }
 
 // Stepping says that a step was interrupted and can be finished.
@@ -85,47 +113,78 @@ func (s *Session) EndStep() error {
 	return cmp.Or(armed.failed, failed, err)
 }
 
-// temporary is a return breakpoint that is armed, or placed.
+// temporary is a step's breakpoints that are armed, or placed.
 type temporary struct {
 	session *Session
 	target  *proc.Target
-	at      stepping.Temporary
-	since   uint64 // when it was armed (timeOf)
-	placed  *proc.Breakpoint
-	failed  error // why it has no effect
+	at      stepping.Temporary // the return, without an address where Delve's is right
+	entries map[uint64]uint64  // where the step ends, see crossings
+	through bool               // it does not end in glue
+	crosses bool               // the line calls glue
+	left    uint64             // the stack pointer of the frame that is stepped in
+	escapes []escape           // how it may be left without a return
+	since   uint64             // when it was armed (timeOf)
+	// thread and goroutine are what steps, 0 for none.
+	thread, goroutine uint64
+	placed            []*proc.Breakpoint
+	failed            error // why they have no effect
 }
 
 // unplaced returns an error if the program has run without the breakpoint: it was
 // resumed by a way that does not lead through the runner.
 func (b *temporary) unplaced(group *proc.TargetGroup) error {
-	if b.placed != nil || b.failed != nil || b.since == 0 || timeOf(group) == b.since {
+	if len(b.placed) > 0 || b.at.PC == 0 || b.failed != nil || b.since == 0 || timeOf(group) == b.since {
 		return nil
 	}
 	return internals.Changed(internals.EntryProcessGroup,
 		"the program has run, and the breakpoint at the caller, %#x, was not placed before", b.at.PC)
 }
 
-// place writes the breakpoint, once. The target's lock is held, and every thread
-// stands.
+// place writes the breakpoints, once, and takes those of Delve's step out of glue, each
+// time. The target's lock is held, and every thread stands.
 func (b *temporary) place() error {
-	if b.placed != nil {
-		return nil
-	}
-	if b.failed == nil {
+	if len(b.placed) == 0 && b.failed == nil {
 		if err := b.write(); err != nil { // although it could be placed when it was armed
 			b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
 		}
+	}
+	if b.through {
+		passGlue(b.target, b.entries, b.placed)
 	}
 	return b.failed
 }
 
 func (b *temporary) write() error {
-	bp, err := b.target.SetBreakpoint(0, b.at.PC, proc.NextBreakpoint, b.condition())
+	if b.at.PC != 0 {
+		goroutine := b.at.Goroutine
+		if !b.at.OnGoroutine {
+			goroutine = 0
+		}
+		if err := b.set(b.at.PC, sameThread(goroutine, b.at.Thread), b.returned); err != nil {
+			return err
+		}
+	}
+	for _, pc := range b.entries {
+		if err := b.set(pc, sameThread(b.goroutine, b.thread), nil); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.escapes {
+		if err := b.set(e.pc, sameThread(0, b.threadNow()), b.sees(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set places one breakpoint.
+func (b *temporary) set(pc uint64, condition ast.Expr, counts func(proc.Thread, *proc.Target) (bool, error)) error {
+	bp, err := b.target.SetBreakpoint(0, pc, proc.NextBreakpoint, condition)
 	if err != nil {
 		return err
 	}
-	bp.Breaklets[len(bp.Breaklets)-1].SetCallback(b.returned)
-	b.placed = bp
+	bp.Breaklets[len(bp.Breaklets)-1].SetCallback(counts)
+	b.placed = append(b.placed, bp)
 	// A thread that stands at the very address, as after a return from the same
 	// function's deeper activation, has to be stepped over it.
 	for _, th := range b.target.ThreadList() {
@@ -133,7 +192,7 @@ func (b *temporary) write() error {
 			continue
 		}
 		regs, err := th.Registers()
-		if err != nil || regs.PC() != b.at.PC {
+		if err != nil || regs.PC() != pc {
 			continue
 		}
 		if err := th.SetCurrentBreakpoint(false); err != nil {
@@ -143,14 +202,14 @@ func (b *temporary) write() error {
 	return nil
 }
 
-// condition is what Delve itself puts on its stepping breakpoints: by it Delve
+// sameThread is the condition that Delve itself puts on its stepping breakpoints: by it Delve
 // tells whether a breakpoint of the user's that is hit meanwhile is one of the
 // same goroutine or thread, and ends the step there.
-func (b *temporary) condition() ast.Expr {
-	if b.at.OnGoroutine {
-		return astutil.Eql(astutil.Sel(astutil.PkgVar("runtime", "curg"), "goid"), astutil.Int(int64(b.at.Goroutine)))
+func sameThread(goroutine, thread uint64) ast.Expr {
+	if goroutine != 0 {
+		return astutil.Eql(astutil.Sel(astutil.PkgVar("runtime", "curg"), "goid"), astutil.Int(int64(goroutine)))
 	}
-	return astutil.Eql(astutil.PkgVar("runtime", "threadid"), astutil.Int(int64(b.at.Thread)))
+	return astutil.Eql(astutil.PkgVar("runtime", "threadid"), astutil.Int(int64(thread)))
 }
 
 // returned reports whether the thread at the breakpoint has returned from the
@@ -176,19 +235,20 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 // Delve's passes over. Every thread stands.
 // Test: integration/stepping TestExec.
 func (b *temporary) checkReplaced() {
-	if b.placed == nil || b.failed != nil || stillPlanted(b.target, b.placed) {
+	if b.failed != nil {
 		return
 	}
 	all := b.target.Breakpoints().M
-	if all[b.placed.Addr] != b.placed {
-		return // the step is over
+	i := slices.IndexFunc(b.placed, func(bp *proc.Breakpoint) bool { return all[bp.Addr] == bp && !stillPlanted(b.target, bp) })
+	if i < 0 {
+		return // the step is over, or its code is as it was
 	}
 	for addr, bp := range all {
 		if bp.WatchType == 0 && !stillPlanted(b.target, bp) {
 			delete(all, addr)
 		}
 	}
-	b.failed = fmt.Errorf("the program has replaced the code that this function returns to, at %#x (execve or dlclose)", b.at.PC)
+	b.failed = fmt.Errorf("the program has replaced the code that this function returns to, at %#x (execve or dlclose)", b.placed[i].Addr)
 	for _, th := range b.target.ThreadList() {
 		if regs, err := th.Registers(); err == nil {
 			stopAt(b.target, th, regs.PC())

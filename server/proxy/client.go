@@ -3,7 +3,6 @@ package proxy
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -80,10 +79,6 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	s.up.ended(ctx)
 }
 
-// errNothingElse says why clew cannot read the program: DAP has requests neither for
-// a thread's registers nor for a stack's memory.
-var errNothingElse = errors.New("the Delve server takes one client only, so clew cannot read registers and stacks; start it with --headless --accept-multiclient")
-
 // reach reaches the program by a connection of its own, on which the server is
 // asked for registers and memory.
 func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, error) {
@@ -92,7 +87,7 @@ func (s *server) reach(ctx context.Context) (debuggee.Target, stop.Program, erro
 		return nil, nil, err
 	}
 	if !several {
-		return nil, nil, errNothingElse
+		return nil, nil, debuggee.ErrOneClient
 	}
 	conn, err := s.up.dial(ctx)
 	if err != nil {

@@ -192,7 +192,7 @@ var errNoArm = errors.New("the caller as Delve has it is wrong here, and behind 
 
 // Arm refuses: a breakpoint at a return address that another activation reaches
 // first would stop at the wrong one.
-func (elsewhere) Arm(stepping.Temporary) error { return errNoArm }
+func (elsewhere) Arm(*stepping.Decision) (bool, error) { return false, errNoArm }
 
 // EndStep has nothing to end.
 func (elsewhere) EndStep() error { return nil }

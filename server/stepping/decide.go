@@ -8,13 +8,20 @@ import (
 
 // Decide says how a step is to be done.
 func Decide(cmd Command, s *Situation) Decision {
-	d := Decision{Command: cmd}
+	d := Decision{Command: cmd, Through: s.Through, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine}
 	frames, claims := physical(s.Stack.Frames), physical(s.Thread.Claims)
 	lines := len(claims) > 0 && claims[0].Function != ""
+	if len(frames) > 0 {
+		d.SP, _ = frames[0].Registers.SP(s.Arch)
+	}
 	if len(frames) < 2 {
 		return d.outermost(s, frames, lines)
 	}
-	caller, reason := s.caller(frames)
+	if d.leaveGlue(s, frames, lines) {
+		return d
+	}
+	d.Through = s.Through && !s.glue()[1] // else nothing beyond the glue is known
+	caller, reason := s.caller(frames[1])
 	if reason != "" {
 		d.Reason = reason
 		return d
@@ -51,10 +58,29 @@ func (d Decision) outermost(s *Situation, frames []*unwind.Frame, lines bool) De
 	return d
 }
 
+// leaveGlue decides where the innermost frame is glue, or was called by it: to the first
+// frame beyond. It returns false for other frames, and where that one cannot be returned to.
+func (d *Decision) leaveGlue(s *Situation, frames []*unwind.Frame, lines bool) bool {
+	inside := s.Through && s.glue()[0]
+	beyond := s.beyond(frames)
+	if beyond == 1 && !inside {
+		return false
+	}
+	caller, reason := s.caller(frames[beyond])
+	if reason != "" {
+		return false
+	}
+	d.Caller, d.Reason = caller, "through the glue between Go and C"
+	d.Action = Return
+	if lines && !inside && d.Command != StepOut {
+		d.Action = Assist
+	}
+	return true
+}
+
 // caller makes the breakpoint at the assembler's caller, or says what speaks
 // against it.
-func (s *Situation) caller(frames []*unwind.Frame) (t Temporary, reason string) {
-	caller := frames[1]
+func (s *Situation) caller(caller *unwind.Frame) (t Temporary, reason string) {
 	sp, ok := caller.Registers.SP(s.Arch)
 	pc := caller.PC.Raw()
 	switch {

@@ -31,6 +31,10 @@ var commandNames = [...]string{"next", "stepIn", "stepOut"}
 // known. A [Situation] needs no more of them.
 const Frames = 3
 
+// GlueFrames is how many they are where there is glue: a callback has at most some ten
+// frames of it.
+const GlueFrames = 40
+
 // Situation describes the thread or goroutine that is to step.
 type Situation struct {
 	Arch unwind.Arch
@@ -41,6 +45,9 @@ type Situation struct {
 	Stack unwind.Stack
 	// Executable holds every executable mapping.
 	Executable unwind.RangeSet
+	// Through has the step pass through the glue between Go and C. Where the first of
+	// the stack's frames are glue, the stack has [GlueFrames].
+	Through bool
 }
 
 // Action says who does a step, and how.
@@ -72,6 +79,24 @@ type Decision struct {
 	Caller Temporary
 	// Reason says why the step is refused, or why Delve does not do it alone.
 	Reason string
+	// Through has the step pass through glue: it does not end there, and a step into
+	// ends where the code of the other language begins that this line calls.
+	Through bool
+	// Thread and Goroutine are what steps, 0 for none.
+	Thread, Goroutine uint64
+	// SP is the innermost frame's stack pointer, 0 if it is not known: where a frame with a
+	// higher one goes on without a return, the innermost one was left.
+	SP uint64
+	// Callee returns the name of the function that code at an address leads to, "" if it
+	// is not known, and Find the addresses of the functions of a name. Both may be nil.
+	Callee func(pc uint64) string
+	Find   func(name string) []uint64
+}
+
+// Armed says whether the step needs breakpoints of clew's, as far as that is known before
+// the code of the line is looked at.
+func (d *Decision) Armed() bool {
+	return d.Action != Refuse && (d.Action != Delegate || d.Through)
 }
 
 // Err is a [*RefusedError] where the step is refused, nil otherwise.

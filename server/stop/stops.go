@@ -2,6 +2,7 @@ package stop
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -36,6 +37,7 @@ type Stops struct {
 	program  Program
 	stopped  *Stopped      // at the last stop that was worked at
 	reached  chan struct{} // closed when it is known whether a program can be reached; nil if none is expected
+	lack     error         // why there is no program to read
 }
 
 // New makes stops of no program yet; see [Stops.Watch].
@@ -57,7 +59,14 @@ func New(opts Options) *Stops {
 func (s *Stops) Watch(debugger Debugger, program Program) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.debugger, s.program, s.stopped = debugger, program, nil
+	s.debugger, s.program, s.stopped, s.lack = debugger, program, nil, nil
+}
+
+// Lack says why there is no program to read.
+func (s *Stops) Lack(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lack = why
 }
 
 // Expect announces a program that is being reached: work waits until done is
@@ -162,6 +171,9 @@ func (s *Stops) present(ctx context.Context) (p presence, err error) {
 	defer s.mu.Unlock()
 	p.debugger, p.program = s.debugger, s.program
 	if p.program == nil {
+		if s.lack != nil {
+			return p, fmt.Errorf("%w: %w", ErrNoProgram, s.lack)
+		}
 		return p, ErrNoProgram
 	}
 	return p, nil

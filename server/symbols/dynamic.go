@@ -2,8 +2,6 @@ package symbols
 
 import (
 	"debug/elf"
-	"errors"
-	"io"
 )
 
 // maxDynamic bounds the symbols that are read by way of the dynamic section.
@@ -71,20 +69,7 @@ func (d *dynamic) address(tag elf.DynTag) uint64 {
 }
 
 // read reads from loaded contents: as much of n bytes as there is.
-func (d *dynamic) read(vaddr, n uint64) []byte {
-	for _, p := range d.file.Progs {
-		if p.Type != elf.PT_LOAD || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
-			continue
-		}
-		buf := make([]byte, min(n, p.Filesz-(vaddr-p.Vaddr)))
-		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil
-		}
-		return buf[:got]
-	}
-	return nil
-}
+func (d *dynamic) read(vaddr, n uint64) []byte { return readSegment(d.file, 0, vaddr, n) }
 
 func (d *dynamic) word(vaddr uint64) uint64 {
 	if raw := d.read(vaddr, 4); len(raw) == 4 {

@@ -94,11 +94,17 @@ func (f *elfFile) CodeRanges() []unwind.Range {
 
 // Code implements [object].
 func (f *elfFile) Code(vaddr uint64, n int) []byte {
+	return readSegment(f.File, elf.PF_X, vaddr, uint64(max(n, 0)))
+}
+
+// readSegment reads from a loaded segment that has the flags: as much of n bytes as there
+// is in the file.
+func readSegment(f *elf.File, flags elf.ProgFlag, vaddr, n uint64) []byte {
 	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
+		if p.Type != elf.PT_LOAD || p.Flags&flags != flags || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
 			continue
 		}
-		buf := make([]byte, min(uint64(max(n, 0)), p.Filesz-(vaddr-p.Vaddr)))
+		buf := make([]byte, min(n, p.Filesz-(vaddr-p.Vaddr)))
 		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil

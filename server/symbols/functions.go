@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"cmp"
 	"debug/elf"
 	"iter"
 	"slices"
@@ -60,15 +61,7 @@ func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []f
 		add(debug, elffile.Symbols(debug, elf.SHT_SYMTAB))
 	}
 	out = append(out, pltFunctions(f)...)
-	slices.SortStableFunc(out, func(a, b function) int {
-		switch {
-		case a.start != b.start:
-			return compare(a.start, b.start)
-		case a.rank != b.rank:
-			return b.rank - a.rank
-		}
-		return strings.Compare(a.name, b.name)
-	})
+	slices.SortStableFunc(out, byAddress)
 	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
 	out = dropLabels(out)
 	for i := range out {
@@ -80,11 +73,7 @@ func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []f
 		}
 	}
 	bound(out)
-	reach := uint64(0)
-	for i := range out {
-		reach = max(reach, out[i].end)
-		out[i].reach = reach
-	}
+	setReach(out)
 	return out
 }
 
@@ -104,11 +93,24 @@ func dropLabels(all []function) []function {
 	})
 }
 
-func compare(a, b uint64) int {
-	if a < b {
-		return -1
+// byAddress orders functions by address, and of several names for one the best first.
+func byAddress(a, b function) int {
+	switch {
+	case a.start != b.start:
+		return cmp.Compare(a.start, b.start)
+	case a.rank != b.rank:
+		return b.rank - a.rank
 	}
-	return 1
+	return strings.Compare(a.name, b.name)
+}
+
+// setReach sets how far the functions up to each reach.
+func setReach(all []function) {
+	reach := uint64(0)
+	for i := range all {
+		reach = max(reach, all[i].end)
+		all[i].reach = reach
+	}
 }
 
 // functionOf says whether a symbol names code, and which.

@@ -26,15 +26,7 @@ func (f *machoFile) readFunctions() []function {
 		}
 		out = append(out, function{start: s.Addr, end: s.Addr + s.Size, name: name + "@stub", sized: true, rank: 8})
 	}
-	slices.SortStableFunc(out, func(a, b function) int {
-		switch {
-		case a.start != b.start:
-			return compare(a.start, b.start)
-		case a.rank != b.rank:
-			return b.rank - a.rank
-		}
-		return strings.Compare(a.name, b.name)
-	})
+	slices.SortStableFunc(out, byAddress)
 	for i := range out { // everything in the list is a function, with or without a name
 		listed := sort.Search(len(starts), func(k int) bool { return starts[k] >= out[i].start })
 		out[i].sized = out[i].sized || listed < len(starts) && starts[listed] == out[i].start
@@ -42,11 +34,7 @@ func (f *machoFile) readFunctions() []function {
 	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
 	f.bound(out)
 	out = dropLabels(out)
-	reach := uint64(0)
-	for i := range out {
-		reach = max(reach, out[i].end)
-		out[i].reach = reach
-	}
+	setReach(out)
 	return out
 }
 

@@ -99,10 +99,10 @@ func pltSlots(f *elf.File) map[uint64]string {
 		symbols = append(symbols, s.Name)
 	}
 	slots := make(map[uint64]string)
-	eachSlot(f, func(at uint64, symbol uint32) {
-		if int(symbol) <= len(symbols) {
-			slots[at] = symbols[symbol-1]
+	for r := range relocations(f) {
+		if r.means == fillsSlot && r.symbol > 0 && int(r.symbol) <= len(symbols) {
+			slots[r.at] = symbols[r.symbol-1]
 		}
-	})
+	}
 	return slots
 }

@@ -43,7 +43,7 @@ func checkGo(t *testing.T, f *File, b testprog.Build) {
 	if table == nil {
 		t.Fatal("no Go table")
 	}
-	if start := table.TextStart(); !within(f.Executable(), start) {
+	if start, _ := table.Bounds(); !within(f.Executable(), start) {
 		t.Errorf("the text starts at %#x, which is not executable", start)
 	}
 	main := f.Find("main.main")

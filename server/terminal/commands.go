@@ -68,6 +68,8 @@ type Options struct {
 	Stacks  stop.StacksOptions
 	Editors dap.Options // for editors that connect to a headless server
 	Names   names.Style
+	// PlainSteps has steps end in the glue between Go and C too.
+	PlainSteps bool
 }
 
 // command is one of Delve's commands that debug a program.

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,7 +108,7 @@ func checkUpdate(s *session) error {
 // checkCorruptImages sends images whose sections are garbage, and whose ID the
 // strategy must answer for all the same.
 func checkCorruptImages(s *session) error {
-	garbage := [][]byte{nil, {0}, {0xff, 0xff, 0xff, 0xff}, make([]byte, 64), filled(200, 0xff), counting(300)}
+	garbage := [][]byte{nil, {0}, {0xff, 0xff, 0xff, 0xff}, make([]byte, 64), bytes.Repeat([]byte{0xff}, 200), counting(300)}
 	for _, arch := range s.description.Arches {
 		delta := unwind.ImageDelta{Arch: arch, OS: "linux", PACMask: s.Images.PACMask}
 		for i, data := range garbage {
@@ -138,14 +139,6 @@ func checkCorruptImages(s *session) error {
 		}
 	}
 	return nil
-}
-
-func filled(n int, b byte) []byte {
-	p := make([]byte, n)
-	for i := range p {
-		p[i] = b
-	}
-	return p
 }
 
 func counting(n int) []byte {

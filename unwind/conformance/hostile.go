@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -54,7 +55,7 @@ func hostileStacks(order binary.ByteOrder) map[string]unwind.Windows {
 		return unwind.Windows{{Addr: hostileBase, Data: data}}
 	}
 	self := func(i uint64) uint64 { return hostileBase + i*8 }
-	ones := filled(256, 0xff)
+	ones := bytes.Repeat([]byte{0xff}, 256)
 	return map[string]unwind.Windows{
 		"nothing":                        nil,
 		"empty windows":                  {{}, {Addr: hostileBase}, {Addr: ^uint64(0)}},
@@ -78,7 +79,7 @@ func hostileRequests(arch unwind.Arch, stack unwind.Windows) func(yield func(unw
 	values := []uint64{0, 1, 8, 4095, 4096, hostileBase, hostileBase + 1, hostileBase + 8, hostileBase + 16, end - 16, end - 8, end,
 		0x7fff_ffff_fff8, 0x8000_0000_0000, 1 << 63, ^uint64(16), ^uint64(15), ^uint64(7), ^uint64(0)}
 	segments := []unwind.Segment{{}, {Low: hostileBase, High: end}, {Low: end, High: hostileBase}, {Low: 0, High: ^uint64(0)}}
-	code := [][]byte{nil, {0xc3}, filled(64, 0xff), make([]byte, 64), counting(256)}
+	code := [][]byte{nil, {0xc3}, bytes.Repeat([]byte{0xff}, 64), make([]byte, 64), counting(256)}
 	return func(yield func(unwind.WalkRequest) bool) {
 		n := 0
 		for _, sp := range values {

@@ -11,6 +11,26 @@ void proof(const char *what, const char *file);
 */
 import "C"
 
-import "os"
+import (
+	"os"
+	"runtime"
+	"strings"
+)
 
-func main() { C.proof(C.CString(os.Args[1]), C.CString(os.Args[2])) }
+func init() { runtime.LockOSThread() }
+
+// main does it on the main thread, or if so asked on another one of Go's.
+func main() {
+	what, elsewhere := strings.CutSuffix(os.Args[1], "-thread")
+	if !elsewhere {
+		C.proof(C.CString(what), C.CString(os.Args[2]))
+		return
+	}
+	done := make(chan bool)
+	go func() {
+		runtime.LockOSThread()
+		C.proof(C.CString(what), C.CString(os.Args[2]))
+		done <- true
+	}()
+	<-done
+}

@@ -43,12 +43,12 @@ THUNK static int callsThrough(int x) { HERE(); return calls(x) - many; }
 NOINLINE static void *thunked(void *arg) { HERE(); return (void *)(long)(callsThrough(many) + many); }
 
 // Tables that lie (native_amd64.S).
-extern int honest3(void *), popped(void);
+extern int honest3(void *), popped(void), even(int), forks(void), jumps(void);
 void told(void *ra) { note(ra); }
 
 // A recursion without end.
 NOINLINE static int deep(int x) {
-	volatile char room[32 << 10];
+	volatile char room[3 << 10]; // less than a guard page
 	HERE();
 	room[x & 1023] = x;
 	return deep(x + 1) + room[x & 511];
@@ -71,6 +71,15 @@ void proof(const char *what, const char *file) {
 	} else if (!strcmp(what, "tables")) {
 		HERE();
 		honest3(0);
+	} else if (!strcmp(what, "mutual")) {
+		HERE();
+		even(5);
+	} else if (!strcmp(what, "vfork")) {
+		HERE();
+		if (forks() == 0) _exit(0);
+	} else if (!strcmp(what, "longjmp")) {
+		HERE();
+		jumps();
 	} else if (!strcmp(what, "popped")) {
 		HERE();
 		popped();

@@ -57,17 +57,12 @@ func (r *reader) uleb() uint64 {
 		r.pos++
 		return uint64(r.data[r.pos-1])
 	}
-	var v uint64
-	for shift := 0; ; shift += 7 {
-		b := r.byte()
-		if r.failed || shift == 63 && b > 1 || shift > 63 {
-			return r.fail()
-		}
-		v |= uint64(b&0x7f) << shift
-		if b < 0x80 {
-			return v
-		}
+	v, n := binary.Uvarint(r.data[r.pos:])
+	if r.failed || n <= 0 {
+		return r.fail()
 	}
+	r.pos += n
+	return v
 }
 
 // sleb reads a signed LEB128; one that does not fit in 64 bits fails.

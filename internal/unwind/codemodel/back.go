@@ -13,6 +13,9 @@ type surroundings Image
 // Data implements [prologue.Surroundings].
 func (m *surroundings) Data(addr uint64, n int) []byte { return m.contents.Data(addr, n) }
 
+// IsCode implements [prologue.Surroundings].
+func (m *surroundings) IsCode(addr uint64) bool { return len(m.contents.Code(addr, 1)) > 0 }
+
 // Comes implements [prologue.Surroundings].
 func (m *surroundings) Comes(target uint64, pointer bool) prologue.Back {
 	s := search{image: (*Image)(m), budget: maxSearch}

@@ -23,11 +23,18 @@ type Contents interface {
 	Bounds(addr uint64) (p Piece, ok bool)
 }
 
+// WholeImage are contents that can tell of an image as a whole: functions without symbols and
+// call-frame information are found in such ones only.
+type WholeImage interface {
+	// Layout is asked once; nil if nothing is known.
+	Layout() *Layout
+}
+
 // Piece is a function, or a part of one that the compiler has moved away: no call leads
-// there.
+// there. Tabled parts, which call-frame information describes, are left to that.
 type Piece struct {
-	Start, End uint64
-	Part       bool
+	Start, End   uint64
+	Part, Tabled bool
 }
 
 // Image is the model of an image's code. It is safe for concurrent use.
@@ -39,6 +46,8 @@ type Image struct {
 	functions map[uint64]*Function // by their start
 	size      int                  // of them, in bytes
 	backs     map[uint64]prologue.Back
+	found     *found // nil until it is needed
+	pieces    pieces // known so far, or in the end; nil before
 }
 
 // Bounds of what an image keeps: the functions' tables, in bytes, and answers about
@@ -57,29 +66,77 @@ func New(arch unwind.Arch, contents Contents) *Image {
 type Function struct {
 	Start, End uint64
 	arch       unwind.Arch
+	grade      prologue.Proof  // of its start
 	table      *prologue.Table // nil if the code cannot be followed
 }
 
-// At returns the function around an address; nil if none is known.
+// At returns the function around an address; nil if none is known. Where neither symbols nor
+// call-frame information know one, all of the image's code is read for it, once.
 func (m *Image) At(pc uint64) *Function {
-	p, ok := m.contents.Bounds(pc)
-	if !ok || p.Part || p.End <= p.Start {
-		return nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	p, ok := m.contents.Bounds(pc)
+	grade := prologue.Proven
+	if !ok {
+		p, grade, ok = m.all().piece(pc)
+	}
+	if !ok || p.End <= p.Start || p.Part && p.Tabled {
+		return nil
+	}
+	if p.Part {
+		m.all()
+	}
+	return m.function(p, grade, 0)
+}
+
+// function is the function of a piece of code, nil if it is entered in ways that are not known.
+func (m *Image) function(p Piece, grade prologue.Proof, depth int) *Function {
 	f := m.functions[p.Start]
 	if f != nil && f.End == p.End {
 		return f
 	}
-	f = &Function{Start: p.Start, End: p.End, arch: m.arch}
-	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m), nil)
+	from, ok := m.enters(p, depth)
+	if !ok {
+		return nil
+	}
+	f = &Function{Start: p.Start, End: p.End, arch: m.arch, grade: grade}
+	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m), from)
 	if m.size += f.size(); m.size > maxSize {
 		clear(m.functions)
 		m.size = f.size()
 	}
 	m.functions[f.Start] = f
 	return f
+}
+
+// maxMoved bounds parts that are entered from parts.
+const maxMoved = 4
+
+// enters returns the state with which a part of a function is entered, nil for a function;
+// ok is false where that is not known.
+func (m *Image) enters(part Piece, depth int) (from *prologue.State, ok bool) {
+	if !part.Part {
+		return nil, true
+	}
+	if depth > maxMoved || m.pieces == nil {
+		return nil, false
+	}
+	for _, owner := range m.pieces.owners(part.Start) {
+		p, grade, known := m.pieces.piece(owner)
+		if !known || p.Start != owner {
+			continue
+		}
+		f := m.function(p, grade, depth+1)
+		if f == nil || f.table == nil || f.table.Leaving[part.Start] == nil {
+			continue
+		}
+		if from == nil {
+			from = f.table.Leaving[part.Start]
+		} else if from, ok = from.Join(m.arch, f.table.Leaving[part.Start]); !ok {
+			return nil, false
+		}
+	}
+	return from, from != nil
 }
 
 // size is how many bytes a function's table takes.
@@ -93,6 +150,12 @@ func (f *Function) size() int {
 
 // maxFunction bounds a function, in bytes.
 const maxFunction = 1 << 20
+
+// pieces are where functions begin, and who jumps to parts of them.
+type pieces interface {
+	piece(addr uint64) (p Piece, grade prologue.Proof, ok bool)
+	owners(part uint64) []uint64
+}
 
 // Place is what is known of an instruction.
 type Place struct {
@@ -114,7 +177,7 @@ func (f *Function) At(pc uint64) (p Place, ok bool) {
 		return Place{}, false
 	}
 	if row.Rule >= 0 {
-		p.Rule, p.Proof = f.table.Rules[row.Rule].Rule(f.arch), row.Proof
+		p.Rule, p.Proof = f.table.Rules[row.Rule].Rule(f.arch), min(row.Proof, f.grade)
 	}
 	p.Height = int64(row.Height)
 	return p, true
@@ -139,5 +202,5 @@ func (f *Function) Waiting(ra uint64) (p Place) {
 	if !ok {
 		return Place{}
 	}
-	return Place{Rule: kept.Rule(f.arch), Proof: row.Proof, Height: int64(row.Height)}
+	return Place{Rule: kept.Rule(f.arch), Proof: min(row.Proof, f.grade), Height: int64(row.Height)}
 }

@@ -280,7 +280,8 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, _ := switches{p}.targets(s.regs[regTmp])
+		targets, proven := switches{p}.targets(s.regs[regTmp])
+		by.sure = by.sure && proven
 		for _, to := range targets {
 			taken := *s
 			p.arrive(to, &taken, by)

@@ -85,3 +85,37 @@ func (d *Decoder) For(arch unwind.Arch, src []byte, addr uint64) Insn {
 	}
 	return Insn{Flow: FlowUnknown, Len: 1}
 }
+
+// Padding is the length of the instruction that code begins with, if compilers fill with such
+// ones between functions; else 0.
+func Padding(arch unwind.Arch, code []byte) int {
+	if arch == unwind.ARM64 {
+		if len(code) >= 4 && (binary.LittleEndian.Uint32(code) == 0xd503201f || binary.LittleEndian.Uint32(code) == 0) {
+			return 4
+		}
+		return 0
+	}
+	l := layoutAMD64(code[:min(len(code), maxInstruction)])
+	if l.len <= 0 {
+		return 0
+	}
+	switch op := code[l.op]; {
+	case l.maps == mapOne && (op == 0x90 || op == 0xcc) && l.repeated == 0, l.maps == map0F && op == 0x1f:
+		return l.len
+	}
+	return 0
+}
+
+// TakesDown reports whether an instruction may be the last of those that take a frame down.
+func TakesDown(arch unwind.Arch, code []byte) bool {
+	if arch != unwind.AMD64 {
+		return len(code) == 4 // the simulation tells
+	}
+	switch {
+	case hasPrefix(code, 0x48, 0x83, 0xc4), hasPrefix(code, 0x48, 0x81, 0xc4), hasPrefix(code, 0xc9): // add n,%rsp; leave
+		return true
+	case len(code) == 2 && code[0] == 0x41:
+		code = code[1:]
+	}
+	return len(code) == 1 && code[0]&0xf8 == 0x58 // pop
+}

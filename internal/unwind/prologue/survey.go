@@ -46,11 +46,17 @@ type Table struct {
 	// Leaving are the states with which jumps out lead to places that are no functions:
 	// those of a function's entry are left out.
 	Leaving map[uint64]*State
-	bits    bitset // where instructions begin
-	ends    bitset // where calls end
+	// Tails are where jumps inside the code lead with all as at the entry, once a frame was
+	// taken down: another function may begin there.
+	Tails []uint64
+	bits  bitset // where instructions begin
+	ends  bitset // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
 	// that are not known.
 	Whole bool
+	// Broken: a return is not to the caller, or more is popped than was pushed: the code is
+	// no function's.
+	Broken bool
 }
 
 // bitset is a set of offsets.
@@ -177,8 +183,9 @@ func (p *program) rows() *Table {
 	known := make(map[Rule]int32)
 	var all []surveyed
 	last := surveyed{rule: -1}
-	fresh := true // the last rule is not this instruction's
-	var by Proof  // of the place in the block
+	fresh := true   // the last rule is not this instruction's
+	var by Proof    // of the place in the block
+	framed := false // where the block begins
 	p.walk(func(in *inst, s *state) {
 		if in.flow == flowBad {
 			return
@@ -188,7 +195,7 @@ func (p *program) rows() *Table {
 			t.ends.set(in.off + int32(in.len))
 		}
 		if in.st >= 0 {
-			by, fresh = p.proof(in.st), true
+			by, fresh, framed = p.proof(in.st), true, !p.a.isEntry(s)
 		}
 		if fresh {
 			last.rule, last.height = p.ruleOf(t, known, s), -1
@@ -198,11 +205,13 @@ func (p *program) rows() *Table {
 		}
 		last.off, last.by = in.off, by
 		all = append(all, last)
+		sp := s.regs[p.a.sp]
+		t.Broken = t.Broken || sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
 		fresh = in.nops > 0
 		if p.soft(in) {
 			by = min(by, Some)
 		}
-	}, func(in *inst, s *state) { p.leaves(t, in, s) })
+	}, func(in *inst, s *state) { p.leaves(t, in, s, framed) })
 	sort.Slice(all, func(i, j int) bool { return all[i].off < all[j].off })
 	for i, x := range all {
 		if i == 0 || x.rule != all[i-1].rule || x.by != all[i-1].by || x.height != all[i-1].height {
@@ -239,9 +248,9 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 }
 
 // leaves notes where an instruction leads outside of the code.
-func (p *program) leaves(t *Table, in *inst, s *state) {
+func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
-		p.leave(t, p.start+uint64(next), s)
+		p.leave(t, p.start+uint64(next), s, false)
 	}
 	switch {
 	case in.flow == flowIndirect:
@@ -250,22 +259,28 @@ func (p *program) leaves(t *Table, in *inst, s *state) {
 		}
 		if v := s.regs[regTmp]; v.kind == aim {
 			for _, to := range p.out[v.off] {
-				p.leave(t, to, s)
+				p.leave(t, to, s, false)
 			}
 		}
+	case in.target > 0 && in.flow == flowJump && framed && p.a.isEntry(s):
+		t.Tails = append(t.Tails, p.start+uint64(in.target))
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
-		p.leave(t, p.start+uint64(in.dest), s)
+		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
 	}
 }
 
-// maxLeaving bounds the states that a table keeps.
-const maxLeaving = 256
+// maxLeaving bounds the states that a table keeps. A conditional jump to a place that is not
+// aligned leads to a part that was moved away, though nothing was pushed yet.
+const (
+	maxLeaving    = 256
+	functionAlign = 16
+)
 
 // leave notes one place.
-func (p *program) leave(t *Table, to uint64, s *state) {
+func (p *program) leave(t *Table, to uint64, s *state, conditional bool) {
 	t.Jumps = append(t.Jumps, to)
-	if p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
+	if (!conditional || to%functionAlign == 0) && p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
 		return
 	}
 	out := s.carried()

@@ -6,17 +6,23 @@ import (
 )
 
 // Jump tables, as gcc and clang make them: entries of 4 bytes relative to a base, which
-// mostly is the table, or addresses. A table counts if its index is bound by a
-// comparison or a mask: without one its end is not known.
+// mostly is the table, or addresses. Where no comparison and no mask bounds the index, as in
+// a computed goto, the table ends at the first entry that leads out of the function: what
+// such a table reaches is not proven.
 
-// maxEntries bounds a table.
-const maxEntries = 1 << 14
+// maxEntries bounds a table, maxOpen one whose index has no bound.
+const (
+	maxEntries = 1 << 14
+	maxOpen    = 1 << 10
+)
 
 // Surroundings are what a function's code refers to outside of itself.
 type Surroundings interface {
 	// Data returns n bytes of constant data, nil if they are not known. Pointers in
 	// it are as the loaded image has them.
 	Data(addr uint64, n int) []byte
+	// IsCode reports whether an address is one of code.
+	IsCode(addr uint64) bool
 	// Comes tells whether a call of code, by its address or by a pointer there, comes
 	// back.
 	Comes(target uint64, pointer bool) Back
@@ -39,6 +45,7 @@ type jumpTable struct {
 	at, base uint64
 	n        int32
 	wide     bool // entries are addresses
+	open     bool // n is no more than a bound of the work
 }
 
 // switches are a program's indirect jumps by tables.
@@ -46,7 +53,8 @@ type switches struct{ *program }
 
 // table returns the number of a table.
 func (p switches) table(t jumpTable) int32 {
-	if i := slices.Index(p.tables, t); i >= 0 {
+	same := func(known jumpTable) bool { known.open = t.open; return known == t }
+	if i := slices.IndexFunc(p.tables, same); i >= 0 {
 		return int32(i)
 	}
 	p.tables, p.leads, p.out = append(p.tables, t), append(p.leads, nil), append(p.out, nil)
@@ -81,18 +89,19 @@ func (p switches) tableEntry(s *state, o *op) val {
 		base, index = index, base
 	}
 	at, ok := p.address(base.plus(o.imm))
+	open := false
 	switch {
 	case !ok || size != 4 && size != 8:
 		return val{}
 	case index.kind == scaled && scale == 1:
 		scale = index.reg
 	case index.kind != upTo || index.reg < 32:
-		return val{}
+		open, index.off = true, maxOpen-1
 	}
 	if scale != size || index.off < 0 || index.off >= maxEntries {
 		return val{}
 	}
-	t := jumpTable{at: at, n: index.off + 1, wide: size == 8}
+	t := jumpTable{at: at, n: index.off + 1, wide: size == 8, open: open}
 	if t.wide {
 		return val{kind: aim, off: p.table(t)}
 	}
@@ -120,6 +129,7 @@ func (p switches) aimed(x, y val) val {
 // targets returns where an indirect jump leads, as offsets of decoded instructions; ok
 // is false if that is not known in full.
 func (p switches) targets(v val) (to []int32, ok bool) {
+	ok = true
 	switch v.kind {
 	case place:
 		if v.off < 0 || int(v.off) >= len(p.code) {
@@ -128,9 +138,9 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		to = []int32{v.off}
 	case aim:
 		if p.leads[v.off] == nil {
-			p.leads[v.off], p.out[v.off] = p.readTable(p.tables[v.off])
+			p.leads[v.off], p.out[v.off] = p.readTable(&p.tables[v.off])
 		}
-		to = p.leads[v.off]
+		to, ok = p.leads[v.off], !p.tables[v.off].open
 	}
 	for _, off := range to {
 		known := len(p.insts)
@@ -146,21 +156,24 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		}
 		if in := &p.insts[p.index[off]-1]; in.flags&flagLeader == 0 {
 			in.flags |= flagLeader
-			p.dirty = p.dirty || p.index[off] <= int32(known) // a block was simulated as one that is two
+			if p.index[off] <= int32(known) {
+				p.split(off)
+			}
 		}
 	}
-	return to, len(to) > 0
+	return to, ok && len(to) > 0
 }
 
 // readTable returns the distinct targets inside the code, and those in parts of the function
-// that were moved away; none where an entry is no address of code.
-func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
+// that were moved away. A table with an entry that is no address of code is open: a mask
+// allows more than there is.
+func (p switches) readTable(t *jumpTable) (to []int32, out []uint64) {
 	to = []int32{}
 	size := 4
 	if t.wide {
 		size = 8
 	}
-	data := p.around.Data(t.at, int(t.n)*size)
+	data := p.data(t, size)
 	for ; len(data) >= size; data = data[size:] {
 		var target uint64
 		if t.wide {
@@ -170,8 +183,8 @@ func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
 		}
 		off := target - p.start
 		if off >= uint64(len(p.code)) {
-			if !p.outside(target) {
-				return []int32{}, nil
+			if t.open = t.open || !p.around.IsCode(target); t.open {
+				break
 			}
 			out = append(out, target)
 			continue
@@ -183,10 +196,15 @@ func (p switches) readTable(t jumpTable) (to []int32, out []uint64) {
 	return slices.Compact(to), slices.Compact(out)
 }
 
-// outside reports whether an address outside the code may be another part of it.
-func (p switches) outside(addr uint64) bool {
-	const far = 1 << 31
-	return int64(addr-p.start) < far && int64(addr-p.start) > -far
+// data is what a table holds, or may hold if it is open.
+func (p switches) data(t *jumpTable, size int) (data []byte) {
+	for n := int(t.n); n > 0; n /= 2 {
+		if data = p.around.Data(t.at, n*size); data != nil {
+			break
+		}
+		t.open = true
+	}
+	return data
 }
 
 // mark finishes instructions that were decoded after the first pass: targets of
@@ -195,9 +213,26 @@ func (p switches) mark(known int) {
 	for i := known; i < len(p.insts); i++ {
 		if t := p.insts[i].target; t >= 0 && p.index[t] != 0 {
 			in := &p.insts[p.index[t]-1]
-			p.dirty = p.dirty || in.flags&flagLeader == 0 && int(p.index[t]) <= known
+			if in.flags&flagLeader == 0 && int(p.index[t]) <= known {
+				p.split(t)
+			}
 			in.flags |= flagLeader
 		}
 	}
 	p.cut = append(p.cut, make([]bool, len(p.insts)-len(p.cut))...)
+}
+
+// split simulates the block around a place again, which is a leader from now on.
+func (p switches) split(off int32) {
+	for at := off - 1; at >= 0; at-- {
+		n := p.index[at]
+		if n == 0 || p.insts[n-1].flags&flagLeader == 0 {
+			continue
+		}
+		if k := p.insts[n-1].st; k >= 0 && !p.meta[k].queued {
+			p.meta[k].queued = true
+			p.queue = append(p.queue, k)
+		}
+		return
+	}
 }

@@ -1,6 +1,7 @@
 package debuggee
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -66,14 +67,17 @@ func (l *Program) reachRemote() {
 	if done == nil {
 		return
 	}
+	if l.Config.Get().Own {
+		// `dlv dap` takes one client. It would not answer a second one, so it is not asked.
+		l.Stops.Lack(ErrOneClient)
+		done()
+		return
+	}
 	go func() {
 		defer done()
 		target, program, err := l.Remote(l.Wire.Context())
 		if err != nil {
-			l.Wire.Log("reach the program: %v", err)
-			if l.Wire.Context().Err() == nil {
-				l.Wire.Client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
-			}
+			l.unreached(err)
 			return
 		}
 		l.mu.Lock()
@@ -83,4 +87,19 @@ func (l *Program) reachRemote() {
 			_ = c.Close()
 		}
 	}()
+}
+
+// ErrOneClient says why clew cannot read a program: DAP has requests neither for a
+// thread's registers nor for a stack's memory, and needs a second connection.
+var ErrOneClient = errors.New("the Delve server takes one client only, so clew cannot read registers and stacks; start it with --headless --accept-multiclient")
+
+// unreached notes why the program cannot be reached. The client is told without having
+// asked, unless the server is of a kind that cannot be reached at all: a client that knows
+// nothing of clew expects Delve's events alone from it, and requests of clew's fail with the reason.
+func (l *Program) unreached(err error) {
+	l.Wire.Log("reach the program: %v", err)
+	l.Stops.Lack(err)
+	if l.Wire.Context().Err() == nil && !errors.Is(err, ErrOneClient) {
+		l.Wire.Client.Console(fmt.Sprintf("clew: stacks and steps are Delve's own: %v", err))
+	}
 }

@@ -22,8 +22,9 @@ type Target interface {
 	SelectThread(tid uint64) error
 	// PrefetchStack has Delve walk a stack before a request for it, until release.
 	PrefetchStack(goroutine int64, depth int) (release func())
-	// Arm has the next resume stop at a frame's return, and EndStep forgets it.
-	Arm(at stepping.Temporary) error
+	// Arm has the next resume stop where a step was decided to end, and EndStep forgets it.
+	// It returns false where Delve's step needs nothing.
+	Arm(d *stepping.Decision) (armed bool, err error)
 	EndStep() error
 }
 

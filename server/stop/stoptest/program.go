@@ -354,7 +354,9 @@ func (p *Program) SelectThread(tid uint64) error {
 func (p *Program) PrefetchStack(int64, int) (release func()) { return func() {} }
 
 // Arm refuses.
-func (p *Program) Arm(stepping.Temporary) error { return errors.New("stoptest does not step") }
+func (p *Program) Arm(*stepping.Decision) (bool, error) {
+	return false, errors.New("stoptest does not step")
+}
 
 // EndStep has nothing to end.
 func (p *Program) EndStep() error { return nil }

@@ -23,9 +23,6 @@ const (
 // TopFrame reports whether the walk ends here.
 func (f Flag) TopFrame() bool { return f&FlagTopFrame != 0 }
 
-// SPWrite reports whether SP deltas cannot be trusted.
-func (f Flag) SPWrite() bool { return f&FlagSPWrite != 0 }
-
 // Asm reports whether the function was written in assembly.
 func (f Flag) Asm() bool { return f&FlagAsm != 0 }
 

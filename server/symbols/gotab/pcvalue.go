@@ -1,5 +1,7 @@
 package gotab
 
+import "encoding/binary"
+
 // pcvalue finds the value for pc in the delta-encoded table at off of pctab.
 // Each step is a zig-zag value delta and a PC delta in instruction units, both
 // varints; the value starts at -1 and holds up to the PC after the step; a value
@@ -42,13 +44,6 @@ func (f Func) pcvalue(off uint32, pc uint64) (value int32, ok bool) {
 
 // varint decodes a 32-bit varint; n is 0 if it is cut off or too long.
 func varint(p []byte) (v uint32, n int) {
-	for shift := uint(0); n < len(p) && n < 5; shift += 7 {
-		b := p[n]
-		n++
-		v |= uint32(b&0x7f) << shift
-		if b&0x80 == 0 {
-			return v, n
-		}
-	}
-	return 0, 0
+	long, n := binary.Uvarint(p[:min(len(p), binary.MaxVarintLen32)])
+	return uint32(long), max(n, 0)
 }

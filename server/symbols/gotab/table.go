@@ -1,6 +1,7 @@
 package gotab
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -143,22 +144,9 @@ func (t *Table) WithFuncData(data []byte) *Table {
 	return &c
 }
 
-// TextStart is the link-time address of runtime.text in use.
-func (t *Table) TextStart() uint64 { return t.textStart }
-
 // HeaderText is the header's own textStart word: the address of runtime.text in
 // position-dependent binaries of Go 1.20 to 1.25; zero otherwise.
 func (t *Table) HeaderText() uint64 { return t.header }
-
-// HeaderTextOffset is the offset of that word in the table, where a dynamic
-// relocation of a position-independent binary applies.
-func (t *Table) HeaderTextOffset() uint64 { return uint64(8 + 2*t.ptrSize) }
-
-// PtrSize is the target's pointer size in bytes, 4 or 8.
-func (t *Table) PtrSize() int { return t.ptrSize }
-
-// Quantum is the instruction alignment: 1, 2 or 4 bytes.
-func (t *Table) Quantum() int { return int(t.quantum) }
 
 // Len is the number of functions.
 func (t *Table) Len() int { return t.nfunc }
@@ -233,13 +221,9 @@ func (t *Table) word(b []byte) uint64 {
 // cstring returns the NUL-terminated string at off without its terminator, nil
 // if there is none.
 func cstring(b []byte, off uint64) []byte {
-	if off >= uint64(len(b)) {
-		return nil
-	}
-	b = b[off:]
-	for i, c := range b {
-		if c == 0 {
-			return b[:i]
+	if off < uint64(len(b)) {
+		if text, _, ended := bytes.Cut(b[off:], []byte{0}); ended {
+			return text
 		}
 	}
 	return nil

@@ -65,8 +65,8 @@ func TestSynthetic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if table.Len() != 2 || table.PtrSize() != ptr || table.Quantum() != 4 {
-				t.Fatalf("%d functions, %d-byte pointers, quantum %d", table.Len(), table.PtrSize(), table.Quantum())
+			if table.Len() != 2 || table.ptrSize != ptr || table.quantum != 4 {
+				t.Fatalf("%d functions, %d-byte pointers, quantum %d", table.Len(), table.ptrSize, table.quantum)
 			}
 			if start, end := table.Bounds(); start != 0x1010 || end != 0x1040 {
 				t.Errorf("bounds %#x-%#x", start, end)
@@ -78,7 +78,7 @@ func TestSynthetic(t *testing.T) {
 				}
 			}
 			f, _ := table.Func(0x1010)
-			if f.Args != 16 || f.StartLine != 9 || f.FuncID != 7 || !f.Flag.Asm() || !f.Flag.TopFrame() || f.Flag.SPWrite() || !f.HasTables() {
+			if f.Args != 16 || f.StartLine != 9 || f.FuncID != 7 || !f.Flag.Asm() || !f.Flag.TopFrame() || f.Flag&FlagSPWrite != 0 || !f.HasTables() {
 				t.Errorf("f: %+v", f)
 			}
 			for pc, want := range map[uint64]int32{0x1010: 0, 0x1013: 0, 0x1014: 24, 0x102b: 24, 0x102c: -1, 0x100f: -1, 0x1030: -1} {
@@ -230,3 +230,6 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Quantum is the size of instructions, in bytes.
+func (t *Table) Quantum() int { return int(t.quantum) }

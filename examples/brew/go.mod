@@ -1,0 +1,3 @@
+module brew
+
+go 1.26

@@ -1,0 +1,2 @@
+int grind(int cups);
+int froth(int cups, int seconds);

@@ -1,0 +1,115 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+//go:embed drivers
+var drivers embed.FS
+
+// hostPackage is the Go program that runs the workloads.
+const hostPackage = "github.com/clewdbg/clew/integration/sampled/testdata/program"
+
+// command runs a tool.
+func command(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %v: %w\n%s", name, args, err, out)
+	}
+	return nil
+}
+
+// builder makes programs in a folder.
+type builder struct{ dir string }
+
+func (b builder) program() (program, error) {
+	path := filepath.Join(b.dir, "program")
+	if err := command("go", "build", "-o", path, hostPackage); err != nil {
+		return program{}, err
+	}
+	return openProgram(path)
+}
+
+// driver builds a library's workload.
+func (b builder) driver(l *library) (path string, err error) {
+	compiler, ending := "gcc", ".c"
+	text, err := drivers.ReadFile("drivers/" + l.name + ending)
+	if err != nil {
+		compiler, ending = "g++", ".cc"
+		text, err = drivers.ReadFile("drivers/" + l.name + ending)
+	}
+	if err != nil {
+		return "", err
+	}
+	source := filepath.Join(b.dir, l.name+ending)
+	if err := os.WriteFile(source, text, 0o600); err != nil {
+		return "", err
+	}
+	path = filepath.Join(b.dir, "driver-"+l.name+".so")
+	args := []string{"-O2", "-shared", "-fPIC", "-o", path, source, "-l:" + l.file}
+	for _, f := range l.further {
+		args = append(args, "-l:"+f)
+	}
+	return path, command(compiler, args...)
+}
+
+// folders that Debian keeps libraries in.
+var folders = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"}
+
+func find(file string) (string, error) {
+	for _, dir := range folders {
+		if path := filepath.Join(dir, file); exists(path) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no library %s", file)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// strip makes a copy of a library without .eh_frame, and returns its folder.
+func (b builder) strip(l *library) (dir string, err error) {
+	path, err := find(l.file)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(b.dir, "without", l.name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	to := filepath.Join(dir, l.file)
+	if err := command("objcopy", "--remove-section", ".eh_frame", "--remove-section", ".eh_frame_hdr", path, to); err != nil {
+		return "", err
+	}
+	return dir, dropEHHeader(to)
+}
+
+// dropEHHeader makes the program header PT_GNU_EH_FRAME one that means nothing.
+func dropEHHeader(path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	at, size := binary.LittleEndian.Uint64(data[32:]), binary.LittleEndian.Uint16(data[54:])
+	for i, p := range f.Progs {
+		if p.Type == elf.PT_GNU_EH_FRAME {
+			binary.LittleEndian.PutUint32(data[at+uint64(i)*uint64(size):], uint32(elf.PT_NULL))
+		}
+	}
+	return os.WriteFile(path, data, 0o700)
+}
