@@ -45,5 +45,7 @@ func main() {
 	if err := os.WriteFile(os.Args[1], fmt.Appendf(buf, "\nchannel %p\n", never), 0o644); err != nil {
 		panic(err)
 	}
-	<-never
+	for {
+		time.Sleep(time.Hour) // without a timer the runtime finds the deadlock
+	}
 }
