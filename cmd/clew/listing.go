@@ -121,6 +121,9 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	if err := delve.CheckAttachable(f.pid); err != nil {
 		return true, failf("%v", err)
 	}
+	if err := glance.Allowed(f.pid); err != nil {
+		return true, failf("%v", delve.ExplainAttach(f.pid, err))
+	}
 	program, err := glance.Open(f.pid)
 	if err != nil {
 		return false, nil
