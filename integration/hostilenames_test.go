@@ -17,28 +17,33 @@ const hostileName = "ev\x1b[2J\x1b]0;il\a\nFAKE LINE\u202eeman"
 // TestHostileNames: names of symbols and files that hold control characters come
 // out escaped wherever clew writes for a person.
 func TestHostileNames(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a\x1b[31mb")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "inner.c"), []byte("void plain_name(void) { __builtin_trap(); }\n"))
-	write(t, filepath.Join(dir, "enter.c"), []byte("void plain_name(void);\nvoid enter(void) { plain_name(); __asm__ volatile(\"\"); }\n"))
+	dir := filepath.Join(t.TempDir(), "plain")
+	write(t, filepath.Join(dir, "c", "inner.c"), []byte("void plain_name(void) { __asm__ volatile(\"int3\"); }\n"))
+	write(t, filepath.Join(dir, "c", "enter.c"), []byte("void plain_name(void);\nvoid enter(void) { plain_name(); __asm__ volatile(\"\"); }\n"))
 	write(t, filepath.Join(dir, "go.mod"), []byte("module hostile\n\ngo 1.21\n"))
 	write(t, filepath.Join(dir, "main.go"), []byte("package main\n\n// #cgo LDFLAGS: -L. -lhostile -Wl,-rpath,$ORIGIN\n// void enter(void);\nimport \"C\"\n\nfunc main() { C.enter() }\n"))
 	in := func(name string, args ...string) {
 		t.Helper()
-		cmd := exec.Command(testneed.Tool(t, name), args...)
+		if name != "go" {
+			name = testneed.Tool(t, name)
+		}
+		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "CGO_LDFLAGS_ALLOW=.*", "GOFLAGS=-mod=mod", "GOWORK=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
 	}
-	in("gcc", "-c", "-fPIC", "-O1", "-fno-optimize-sibling-calls", "inner.c", "enter.c")
+	in("gcc", "-c", "-fPIC", "-O1", "-fno-optimize-sibling-calls", "c/inner.c", "c/enter.c")
 	in("objcopy", "--redefine-sym", "plain_name="+hostileName, "inner.o")
 	in("objcopy", "--redefine-sym", "plain_name="+hostileName, "enter.o")
 	in("gcc", "-shared", "-o", "libhostile.so", "inner.o", "enter.o")
 	in("go", "build", "-o", "hostile", ".")
+	hostile := filepath.Join(filepath.Dir(dir), "a\x1b[31mb") // the linker does not take such a name
+	if err := os.Rename(dir, hostile); err != nil {
+		t.Fatal(err)
+	}
+	dir = hostile
 	exe, library := filepath.Join(dir, "hostile"), filepath.Join(dir, "libhostile.so")
 	script := filepath.Join(t.TempDir(), "script")
 	write(t, script, []byte("continue\nstack\nframe 0\nlibraries\nexit\n"))
@@ -58,7 +63,7 @@ func TestHostileNames(t *testing.T) {
 		{[]string{"stack", "--core", library, exe}, ""},
 		{[]string{"stack", "--strategies", hostileName, "--", exe}, `ev\x1b[2J`},
 		{[]string{"plugins", "--clew-config", filepath.Join(dir, "missing.json")}, `a\x1b[31mb`},
-		{[]string{"exec", "--init", script, exe}, `ev\x1b[2J`},
+		{[]string{"exec", "--allow-non-terminal-interactive=true", "--init", script, exe}, `ev\x1b[2J`},
 	} {
 		o := clew(t, c.args...)
 		for _, text := range []string{o.stdout, o.stderr} {
