@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,7 +110,14 @@ func link(name, out string) error {
 // strip removes what a stripped library lacks, call-frame information too.
 func strip(dir, name, full string) (sample, error) {
 	s := sample{name, full, filepath.Join(dir, name+".stripped")}
-	return s, command("objcopy", "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, s.stripped)
+	tool := "objcopy"
+	if f, err := elf.Open(full); err == nil {
+		if f.Machine == elf.EM_AARCH64 {
+			tool = "aarch64-linux-gnu-objcopy"
+		}
+		f.Close()
+	}
+	return s, command(tool, "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, s.stripped)
 }
 
 func command(name string, args ...string) error {
