@@ -73,7 +73,7 @@ func addCommands(root *cobra.Command) []*cobra.Command {
 	root.Long = "clew is Delve with a stack you can trust: every dlv command, and stacks of Go programs\n" +
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
 	root.AddGroup(&cobra.Group{ID: groupID, Title: "Trusted stacks:"})
-	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()}
+	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), diffCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()}
 	for _, c := range clewCommands {
 		setUsage(c)
 		root.AddCommand(c)

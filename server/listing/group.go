@@ -164,8 +164,8 @@ var Orders = []string{"suspicion", "count", "wait", "id"}
 // Sorted returns the groups in one of the [Orders]; "" leaves them as they came.
 //
 // By suspicion, those that the runtime has found leaked come first, then what runs
-// and what is in C, then what waits in the program's own code, and last what is only the
-// runtime's; each the largest first.
+// and what is in C, then what waits in the program's own code, what sleeps, and last what is
+// only the runtime's; each the largest first.
 func (gs *Groups) Sorted(order string) []*Group {
 	orders := map[string]func(a, b *Group) int{
 		"": func(*Group, *Group) int { return 0 },
@@ -211,6 +211,7 @@ const (
 	rankLeaked = iota
 	rankActive
 	rankWaits
+	rankSleeps // waits for the clock alone
 	rankRuntime
 )
 
@@ -223,6 +224,8 @@ func rankOf(s *unwind.Stack) int {
 		return rankRuntime
 	case s.State == nil || s.State.Status != "waiting":
 		return rankActive
+	case s.State.WaitReason == "sleep":
+		return rankSleeps
 	}
 	return rankWaits
 }

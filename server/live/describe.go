@@ -42,7 +42,10 @@ func (v *View) state(s *goruntime.State) *unwind.State {
 	d := v.described
 	out := &unwind.State{
 		Status: s.StatusName(), WaitReason: d.notes.WaitReason(s), Labels: d.notes.Labels(s),
-		WaitSince: d.notes.WaitSince(s), WaitsOn: d.notes.WaitsOn(s), LockedThread: s.LockedThread,
+		WaitsOn: d.notes.WaitsOn(s), LockedThread: s.LockedThread,
+	}
+	if v.place.LocalPid() != 0 { // of another machine or a core file, how long ago a time is cannot be said
+		out.WaitSince = d.notes.WaitSince(s)
 	}
 	if s.GoPC != 0 && s.Parent != 0 { // the first goroutine has none, the runtime started it
 		c, ok := d.creations[s.GoPC]

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/listing"
+)
+
+func diffCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff A B",
+		Short: "Print what two listings of stacks differ in, by group.",
+		Long: `Prints which groups of stacks grew or shrank from A to B, those that grew most
+first. A and B are what clew stack --format json or snapshot has written, of one
+process or of two runs: groups have the same functions and wait for the same.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage.`,
+		Example: `  clew stack --pid 4711 --format json -o a.json
+  clew stack --pid 4711 --format json -o b.json
+  clew diff a.json b.json`,
+		Args: wantArgs(2, 2, "two files"),
+		RunE: func(c *cobra.Command, args []string) error {
+			before, err := readListing(args[0])
+			if err != nil {
+				return failf("%s: %v", args[0], err)
+			}
+			after, err := readListing(args[1])
+			if err != nil {
+				return failf("%s: %v", args[1], err)
+			}
+			if err := writeChanges(c.OutOrStdout(), listing.Compare(before, after)); err != nil {
+				return failf("%v", err)
+			}
+			return nil
+		},
+	}
+}
+
+// readListing reads the stacks that clew stack has written as JSON, or that a snapshot
+// was made of.
+func readListing(path string) ([]stackjson.Stack, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := stackjson.ParseAnswer(data)
+	if err == nil && answer.Error == "" {
+		return answer.Stacks, nil
+	}
+	s, notSnapshot := snapshot.Parse(bytes.TrimSpace(data))
+	if notSnapshot != nil {
+		return nil, err
+	}
+	if s.Expect == nil {
+		return nil, fmt.Errorf("the snapshot says nothing of the stacks that it was made of")
+	}
+	text, err := json.Marshal(s.Expect)
+	if err != nil {
+		return nil, err
+	}
+	answer, err = stackjson.ParseAnswer(text)
+	return answer.Stacks, err
+}
+
+// framesShown is how many of a group's functions are printed.
+const framesShown = 12
+
+func writeChanges(w io.Writer, changes []listing.Change) error {
+	var b strings.Builder
+	if len(changes) == 0 {
+		b.WriteString("no group of stacks has grown or shrunk\n")
+	}
+	for i, c := range changes {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%+d: %s before, %s after", c.After-c.Before, export.Thousands(c.Before), export.Thousands(c.After))
+		if c.Status != "" {
+			fmt.Fprintf(&b, " [%s]", export.Clean(c.Status))
+		}
+		b.WriteByte('\n')
+		for j, f := range c.Functions {
+			if j == framesShown {
+				fmt.Fprintf(&b, "  ... %s more\n", export.Thousands(len(c.Functions)-j))
+				break
+			}
+			fmt.Fprintf(&b, "  %s\n", export.Clean(f))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
