@@ -110,7 +110,7 @@ func again(file string, only []string, live map[int]unwind.Stack) (*tally, error
 				return nil, fmt.Errorf("%s:%d: the live process differs: %s", file, reader.Line(), why)
 			}
 		}
-		c, why := judge(in.Target.Code, &stack, want.Stacks[0].Frames)
+		c, why := judge(in.Target.Code.Function, &stack, want.Stacks[0].Frames)
 		t.add(c, why, reader.Line())
 	}
 	return t, nil

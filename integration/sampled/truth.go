@@ -66,25 +66,28 @@ const (
 	classes
 )
 
+// lookup finds the function around an address.
+type lookup func(unwind.LookupAddr) (assembler.Function, bool)
+
 // judge compares a stack with the true one. why tells the first difference.
-func judge(code assembler.CodeMap, stack *unwind.Stack, want []frame) (c class, why string) {
+func judge(function lookup, stack *unwind.Stack, want []frame) (c class, why string) {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
-		fn, _ := code.Function(f.PC.Lookup(unwind.AMD64))
+		fn, _ := function(f.PC.Lookup(unwind.AMD64))
 		if problem := differs(f, fn.Name, i, want); problem != "" {
 			c = wrong
 			if f.Trust <= unwind.TrustScan {
 				c = falseScan
 			}
-			return c, fmt.Sprintf("frame %d (%s by %s, called by %s) %s", i, f.Trust, f.Strategy, name(code, stack, i-1), problem)
+			return c, fmt.Sprintf("frame %d (%s by %s, called by %s) %s", i, f.Trust, f.Strategy, name(function, stack, i-1), problem)
 		}
 	}
 	last := len(stack.Frames) - 1
 	switch {
 	case stack.Stop == unwind.Truncated:
-		return truncated, "behind " + name(code, stack, last) + ": " + stack.Reason
+		return truncated, "behind " + name(function, stack, last) + ": " + stack.Reason
 	case len(stack.Frames) < len(want):
-		return falseEnd, fmt.Sprintf("%d of %d frames, ends behind %s: %s", len(stack.Frames), len(want), name(code, stack, last), stack.Reason)
+		return falseEnd, fmt.Sprintf("%d of %d frames, ends behind %s: %s", len(stack.Frames), len(want), name(function, stack, last), stack.Reason)
 	}
 	return exact, ""
 }
@@ -107,13 +110,13 @@ func differs(f *unwind.Frame, function string, i int, want []frame) string {
 }
 
 // name is where a frame is, as image and function or offset.
-func name(code assembler.CodeMap, stack *unwind.Stack, i int) string {
+func name(function lookup, stack *unwind.Stack, i int) string {
 	if i < 0 {
 		return ""
 	}
 	f := &stack.Frames[i]
 	at := f.PC.Lookup(unwind.AMD64)
-	if fn, ok := code.Function(at); ok && fn.Name != "" {
+	if fn, ok := function(at); ok && fn.Name != "" {
 		return fmt.Sprintf("%s+%#x", fn.Name, uint64(at)-fn.Start)
 	}
 	return fmt.Sprintf("%#x", uint64(at))

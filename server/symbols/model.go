@@ -90,7 +90,9 @@ func (m *modelled) Bounds(addr uint64) (codemodel.Piece, bool) {
 		fde, tabled = m.frames.Find(addr)
 	}
 	if fn, ok := m.file.function(addr); ok && fn.sized {
-		return codemodel.Piece{Start: fn.start, End: fn.end, Part: fragment(fn.name), Tabled: tabled}, true
+		// Nor does a call enter what the dynamic linker jumps to with words pushed.
+		part := fragment(fn.name) || tabled && fde.Start == fn.start && m.isPart(&fde)
+		return codemodel.Piece{Start: fn.start, End: fn.end, Part: part, Tabled: tabled}, true
 	}
 	if !tabled {
 		return codemodel.Piece{}, false

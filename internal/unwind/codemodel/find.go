@@ -144,9 +144,9 @@ func (f *finder) decode(at uint64) prologue.Insn {
 func (f *finder) sweep() {
 	for _, r := range f.code {
 		for at, end := r.Start-f.base, r.End-f.base; at < end; {
-			in := f.decode(at)
+			in, call := f.decode(at), at
 			at += uint64(max(in.Len, 1))
-			if in.Flow != prologue.FlowCall || in.Target == f.base+at {
+			if in.Flow != prologue.FlowCall || in.Target == f.base+at || f.thunk(call) {
 				continue
 			}
 			if to, ok := f.at(in.Target); ok {
@@ -154,6 +154,11 @@ func (f *finder) sweep() {
 			}
 		}
 	}
+}
+
+// thunk reports whether a call is part of a thunk: it leads on in the same code.
+func (f *finder) thunk(at uint64) bool {
+	return thunkAt(f.text[at:min(at+thunkSize, uint64(len(f.text)))]) != noThunk
 }
 
 // add notes a start, and that its code is to be followed. What is known keeps its source, if
@@ -259,7 +264,7 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	switch {
 	case !ok || to == next: // a push of the address
 		return true
-	case thunkAt(f.text[at:min(at+thunkSize, uint64(len(f.text)))]) != noThunk:
+	case f.thunk(at):
 		f.work = append(f.work, visit{to, owner})
 		return false
 	}

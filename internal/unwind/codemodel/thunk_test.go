@@ -93,9 +93,11 @@ func TestComesBack(t *testing.T) {
 		0x0f, 0x0b, // 17: ud2
 		0x50, 0xff, 0xd0, 0x58, 0xc3, // 19: push %rax; call *%rax; pop %rax; ret
 		0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3, // 24: call 24; ret
+		0x50, 0xe8, 2, 0, 0, 0, 0x58, 0xc3, // 30: push %rax; call 38; pop %rax; ret
+		0x90, 0xe8, 7, 0, 0, 0, 0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9, 0x48, 0x8d, 0x64, 0x24, 0x08, 0xc3, // 38: nop; a return, as a thunk
 	}
-	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 8, start + 16, start + 17, start + 19, start + 24}})
-	for off, want := range map[uint64]prologue.Proof{6: prologue.Proven, 14: prologue.Unproven, 22: prologue.Some, 29: prologue.Some} {
+	m := codemodel.New(unwind.AMD64, &flat{start, code, []uint64{start, start + 8, start + 16, start + 17, start + 19, start + 24, start + 30, start + 38}})
+	for off, want := range map[uint64]prologue.Proof{6: prologue.Proven, 14: prologue.Unproven, 22: prologue.Some, 29: prologue.Some, 36: prologue.Proven} {
 		f := m.At(start + off)
 		if p, _ := f.At(start + off); p.Proof != want {
 			t.Errorf("%d: %v, want %v", off, p.Proof, want)
