@@ -89,25 +89,19 @@ func TestLongjmp(t *testing.T) {
 	}
 }
 
-// TestOverflowInCore: a C stack overflow in the core file that the kernel writes, once Go's
-// runtime has given up, and in one that GDB writes at the fault.
+// TestOverflowInCore: a C stack overflow in the core file that the kernel writes: at the
+// fault, or once Go's runtime has caught it and given up. And the same as GDB's gcore writes it.
 func TestOverflowInCore(t *testing.T) {
-	gdb := testneed.Tool(t, "gdb")
+	testneed.Platform(t, "linux/amd64")
+	testneed.Tool(t, "gcc")
 	exe := proofProgram(t, false)
-	for _, what := range []string{"overflow", "overflow-thread"} {
-		t.Run(what+"-gdb", func(t *testing.T) {
-			dir := t.TempDir()
-			record, core := filepath.Join(dir, "record"), filepath.Join(dir, "core")
-			out, err := exec.Command(gdb, "-nx", "-batch", "-ex", "run", "-ex", "generate-core-file "+core, "--args", exe, what, record).CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			proofStack(t, clew(t, "stack", "--core", core, "--thread", "all", "--format", "json", exe).stacks(t), record, "runtime.goexit")
-		})
-		t.Run(what+"-kernel", func(t *testing.T) {
+	for _, args := range [][]string{{"overflow"}, {"overflow-thread"}, {"overflow", "fatal"}, {"overflow-thread", "fatal"}} {
+		t.Run(strings.Join(args, "-"), func(t *testing.T) {
 			record := filepath.Join(t.TempDir(), "record")
-			core := crash(t, append(os.Environ(), "GOTRACEBACK=crash"), exe, what, record)
-			proofStack(t, clew(t, "stack", "--core", core, "--thread", "all", "--format", "json", exe).stacks(t), record, "runtime.goexit")
+			core := crash(t, append(os.Environ(), "GOTRACEBACK=crash"), slices.Concat([]string{exe, args[0], record}, args[1:])...)
+			for _, core := range []string{core, withoutCode(t, core)} {
+				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
+			}
 		})
 	}
 }

@@ -153,7 +153,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
 		return err
 	}
-	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
+	notify := func(s string) { tell(c.ErrOrStderr(), "%s", s) }
 	strats, err := openStrategies(f.config, f.strategies, notify)
 	if err != nil {
 		return err

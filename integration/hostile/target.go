@@ -16,7 +16,7 @@ type target struct {
 	prepared *engine.Prepared
 	input    *engine.Input
 	thread   unwind.Thread
-	memory   *pages
+	memory   unwind.Memory
 	truth    []inprocess.Frame
 	live     []unwind.Range // the parts of stacks that hold the true frames
 	returns  []uint64       // every return address of the true stack
@@ -28,7 +28,7 @@ func stop(p program.Program, scenario, dir string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{Stopped: s, input: s.Input, thread: s.Thread, memory: newPages(s.Input.Target.Memory), truth: s.Truth()}
+	t := &target{Stopped: s, input: s.Input, thread: s.Thread, memory: s.Input.Target.Memory, truth: s.Truth()}
 	t.prepared = engine.New(inprocess.Strategies()).Prepare(context.Background(), t.input)
 	for _, f := range t.truth {
 		t.returns = append(t.returns, f.PC)

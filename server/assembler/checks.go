@@ -149,7 +149,7 @@ func (e *expected) against(arch unwind.Arch, step *unwind.Step) string {
 		return fmt.Sprintf("the function's own code puts its CFA at %#x, not at %#x", e.cfa, step.CFA)
 	case e.haveRA && e.ra != pc:
 		return fmt.Sprintf(is, "the return address", e.ra, pc)
-	case e.haveFP && known && e.fp != fp:
+	case arch == unwind.AMD64 && e.haveFP && known && e.fp != fp:
 		return fmt.Sprintf(is, "the frame pointer", e.fp, fp)
 	}
 	return ""

@@ -260,12 +260,15 @@ func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	return e, e.cfa != 0
 }
 
-// mayBeCalled reports whether a call ends before a return address that may lead to the frame.
+// mayBeCalled reports whether a call ends before a return address that may lead to the frame:
+// a direct one, if such a call speaks for the step itself.
 func (w *codeWitness) mayBeCalled(ra uint64) bool {
 	step := unwind.Step{CallerKind: unwind.KindReturn}
 	step.Caller.Set(w.target.Arch.PC(), ra)
 	calls, known := w.callsBefore(&step)
-	return !known || slices.ContainsFunc(calls, func(c callsite.Call) bool { _, leads := w.leadsTo(c, w.frame); return leads || !c.Direct })
+	leads := func(c callsite.Call) bool { _, ok := w.leadsTo(c, w.frame); return ok }
+	indirect := func(c callsite.Call) bool { return !c.Direct }
+	return slices.ContainsFunc(calls, leads) || (!known || slices.ContainsFunc(calls, indirect)) && !w.led()
 }
 
 func (w *codeWitness) unclear() bool {

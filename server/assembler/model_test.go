@@ -159,3 +159,55 @@ func TestDirectCallStays(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsOwnC: what the runtime calls of its own C is in its image; a return address of it
+// below another image's code is an old one.
+func TestCallsOwnC(t *testing.T) {
+	const start, ra = 0x40b000, 0x505010
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start}, bytes: []byte{0x90, 0xc3}} // nop; ret
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Word(ra).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for image, refuses := range map[*codemodel.Image]bool{codemodel.New(unwind.AMD64, l): true, l.model: false, nil: false} {
+		tg := target(memories(m))
+		tg.Code = &ofGo{library: l, at: ra, image: image}
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{start + 1: {step(sp0+8, ra, 0)}}}}
+		s := with().behind(scan).Stack(context.Background(), tg, thread(start+1, sp0, 0, cStack), Options{})
+		if refused := strings.Contains(s.Reason, "calls C of its own image only"); refused != refuses {
+			t.Errorf("refused %v: %s", refused, s.Reason)
+		}
+	}
+}
+
+// ofGo is a library with runtime.callCgoMmap in another image, behind an indirect call.
+type ofGo struct {
+	*library
+	at    uint64
+	image *codemodel.Image
+}
+
+func (o *ofGo) Function(at unwind.LookupAddr) (Function, bool) {
+	if page := o.at &^ 0xfff; uint64(at) >= page && uint64(at) < page+0x1000 {
+		return Function{Name: "runtime.callCgoMmap", Start: page, End: page + 0x1000, Exact: true, Go: true, Asm: true}, true
+	}
+	return o.library.Function(at)
+}
+
+func (o *ofGo) Bytes(addr uint64, n int) []byte {
+	if page := o.at &^ 0xfff; addr >= page && addr < page+0x1000 {
+		code := make([]byte, 0x1000)
+		copy(code[o.at-page-2:], []byte{0xff, 0xd0}) // call *%rax
+		code = code[addr-page:]
+		return code[:min(n, len(code))]
+	}
+	return o.library.Bytes(addr, n)
+}
+
+func (o *ofGo) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
+	if uint64(at) >= o.at&^0xfff && uint64(at) <= o.at {
+		return o.image, 0
+	}
+	return o.library.Model(at)
+}

@@ -54,6 +54,7 @@ func (s *Stopped) read(stem string) error {
 	s.Thread = current.Thread
 	s.Input = &view.Input
 	s.Input.Names = nil
+	s.Input.Target.Memory = NewPages(s.Input.Target.Memory)
 	s.Stack = engine.New(Strategies()).Prepare(context.Background(), s.Input).Stack(context.Background(), &s.Thread, assembler.Options{})
 	if s.Stack.Stop != unwind.End {
 		return fmt.Errorf("the true stack is not known: %s", s.Stack.Reason)

@@ -273,6 +273,9 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 func (f *finder) branch(from, target, owner uint64) {
 	to, ok := f.at(target)
 	if !ok || f.reached(to) {
+		if f.known[target].Part {
+			f.entered(target, f.base+owner)
+		}
 		return
 	}
 	if to < owner || f.between(from, to) {
@@ -280,6 +283,13 @@ func (f *finder) branch(from, target, owner uint64) {
 		return
 	}
 	f.work = append(f.work, visit{to, owner})
+}
+
+// entered notes which function jumps to a part.
+func (f *finder) entered(part, owner uint64) {
+	if from := f.jumps[part]; len(from) < maxOwners && !slices.Contains(from, owner) {
+		f.jumps[part] = append(from, owner)
+	}
 }
 
 // between reports whether a function begins behind one place and not behind the other.
@@ -397,8 +407,8 @@ func (f *finder) table(owner, end uint64, from *prologue.State) *prologue.Table 
 // leads notes where a jump leads that leaves a function: to another one if it has all as at
 // the entry.
 func (f *finder) leads(owner, to uint64, state *prologue.State) {
-	if from := f.jumps[f.base+to]; state != nil && len(from) < maxOwners && !slices.Contains(from, f.base+owner) {
-		f.jumps[f.base+to] = append(from, f.base+owner)
+	if state != nil {
+		f.entered(f.base+to, f.base+owner)
 	}
 	if f.reached(to) {
 		return
