@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -46,12 +47,12 @@ func measure(runs int, clew string) error {
 }
 
 // rounds does every action so many times in one session.
-func (w *work) rounds(runs int, r *results) error {
+func (w *work) rounds(runs int, r *results) (err error) {
 	s, err := w.headless()
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer func() { err = errors.Join(err, s.terminate()) }()
 	p, err := w.join(s.addr, r)
 	if err != nil {
 		return err

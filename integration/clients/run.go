@@ -46,7 +46,10 @@ func (w *work) join(addr string, r *results) (*party, error) {
 }
 
 // warmUp runs the program to where steps can begin.
-func (p *party) warmUp() error {
+func (p *party) warmUp() error { return p.runTo(p.editors[:]...) }
+
+// runTo runs the program to its breakpoint, of which those editors learn.
+func (p *party) runTo(editors ...*editor) error {
 	var made rpc2.CreateBreakpointOut
 	if err := p.terminals[0].call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{File: p.path, Line: p.at}}, &made); err != nil {
 		return err
@@ -54,12 +57,14 @@ func (p *party) warmUp() error {
 	if _, err := p.terminals[0].command(api.Continue); err != nil {
 		return err
 	}
-	for _, e := range p.editors {
+	for _, e := range editors {
 		if _, err := e.event("stopped"); err != nil {
 			return err
 		}
 	}
-	return p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	p.settle()
+	return err
 }
 
 func (p *party) joinTerminals(addr string) (err error) {
@@ -154,6 +159,9 @@ func (p *party) editorBreakpoints() error {
 }
 
 func (p *party) editorSteps() error {
+	if err := p.warmUp(); err != nil {
+		return err
+	}
 	a, b := p.editors[0], p.editors[1:]
 	for _, command := range []string{"next", "stepIn"} {
 		m, err := a.must(command, map[string]any{"threadId": a.threadID()})
@@ -242,6 +250,9 @@ func (p *party) terminalBreakpoints() error {
 }
 
 func (p *party) terminalSteps() error {
+	if err := p.warmUp(); err != nil {
+		return err
+	}
 	for _, command := range []string{api.Next, api.Step} {
 		sent := time.Now()
 		if _, err := p.terminals[0].command(command); err != nil {

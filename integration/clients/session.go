@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,37 +92,30 @@ func (w *work) serve(args ...string) (*server, error) {
 		return nil, fmt.Errorf("%s says %q", w.clew, first)
 	}
 	s := &server{cmd: cmd, addr: addr, done: make(chan struct{})}
+	go func() { _, _ = lines.WriteTo(io.Discard) }()
 	go func() {
-		_, _ = lines.WriteTo(nullWriter{})
-		_ = cmd.Wait()
+		_ = cmd.Wait() // not for the end of the output: the program may have it open
 		close(s.done)
 	}()
 	return s, nil
 }
-
-type nullWriter struct{}
-
-func (nullWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 // headless starts a server that has the program already.
 func (w *work) headless() (*server, error) {
 	return w.serve("exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
 }
 
-// kill ends a server and what it has left behind.
-func (s *server) kill() {
-	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-	<-s.done
-}
+var errStays = errors.New("the server does not end after SIGTERM")
 
-var errStays = errors.New("the server does not end")
-
-// ends waits for the server's end.
-func (s *server) ends(patience time.Duration) error {
+// terminate ends a server in order, and kills one that does not end.
+func (s *server) terminate() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.done:
 		return nil
 	case <-time.After(patience):
-		return errStays
 	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+	return errStays
 }

@@ -24,6 +24,7 @@ type initializer struct {
 	wire   *wire.Bridge
 	client *session.Client
 	caps   clientCapabilities
+	here   bool // the program is in this process
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
@@ -52,6 +53,10 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
+		if i.here {
+			capabilities.Set("supportsLoadedSourcesRequest", []byte("true"))
+			capabilities.Set("supportsBreakpointLocationsRequest", []byte("true"))
+		}
 		answer.Set("body", capabilities.Bytes())
 	})
 	return nil

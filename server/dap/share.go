@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/go-dap"
 
@@ -272,11 +273,17 @@ func (s *sharing) disconnect(ctx context.Context, m *dapwire.Message, handle fun
 	return nil
 }
 
+// leavePatience bounds the wait for halts of a run that has ended.
+const leavePatience = 2 * time.Second
+
 // left keeps Delve's session while its run goes on: it is the door to halt it by.
 func (s *sharing) left() {
 	if run := s.current(); run != nil && s.multi != "" {
 		select {
 		case <-run.Over():
+			ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
+			defer cancel()
+			_ = s.owner.WaitStopped(ctx) // for the door to be closed
 		case <-s.wire.Up.Gone():
 			run.Refused()
 		}

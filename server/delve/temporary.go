@@ -165,6 +165,9 @@ func (b *temporary) write() error {
 		}
 	}
 	for _, pc := range b.entries {
+		if pc == 0 {
+			continue
+		}
 		if err := b.set(pc, sameThread(b.goroutine, b.thread), nil); err != nil {
 			return err
 		}

@@ -282,11 +282,11 @@ func (s *Session) End(ctx context.Context, by *Client, command string) error {
 	return err
 }
 
-// WaitStopped waits until the program does not run.
+// WaitStopped waits until the program does not run, and no halt is under way.
 func (s *Session) WaitStopped(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.wait(ctx, func() (bool, error) { return s.run == nil && s.state != Restarting, nil })
+	return s.wait(ctx, func() (bool, error) { return s.run == nil && s.halts == 0 && s.state != Restarting, nil })
 }
 
 // patience bounds a halt.

@@ -163,18 +163,18 @@ func (a *rpcCall) Return(out any, err error) {
 	}
 }
 
-// eventStream are the events of one client. Those of its own commands are kept until it asks.
-// Of others' it learns while it waits for events: they would end the list of a later command of its own.
+// eventStream are the events of one client: of its own commands and, between them, of what others
+// do. Those of others are forgotten when it sends a command, whose own events a terminal reads up to the first stop.
 type eventStream struct {
 	own     chan *proc.Event
-	foreign chan *proc.Event // without a buffer
+	foreign chan *proc.Event
 }
 
 // eventBuffer is the number of events that are kept, as in Delve.
 const eventBuffer = 100
 
 func newEventStream() *eventStream {
-	return &eventStream{own: make(chan *proc.Event, eventBuffer), foreign: make(chan *proc.Event)}
+	return &eventStream{own: make(chan *proc.Event, eventBuffer), foreign: make(chan *proc.Event, eventBuffer)}
 }
 
 // add adds an event of a command of this client's.
@@ -182,6 +182,17 @@ func (s *eventStream) add(e *proc.Event) {
 	select {
 	case s.own <- e:
 	default:
+	}
+}
+
+// begin forgets what others have done.
+func (s *eventStream) begin() {
+	for {
+		select {
+		case <-s.foreign:
+		default:
+			return
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ func (c *rpcClient) state(arg rpc2.StateIn, cb service.RPCCallback) {
 	for {
 		done, err := c.member.Use(c.ctx, "state")
 		if err == nil {
+			arg.NonBlocking = arg.NonBlocking && (c.dumps.Load() > 0 || c.config.Debugger.Backend == "rr") // Delve says "running" for other commands too
 			c.server.state(arg, after(own, func(any, error) { done() }))
 			return
 		}
@@ -85,6 +86,7 @@ func (c *rpcClient) command(command api.DebuggerCommand, cb service.RPCCallback)
 			cb.Return(nil, err)
 			return
 		}
+		c.events.begin()
 		c.server.command(command, run, after(cb, func(out any, err error) { c.ended(run, out, err) }))
 	}
 }
@@ -244,8 +246,10 @@ func (c *rpcClient) dumpStart(arg rpc2.DumpStartIn, out *rpc2.DumpStartOut) erro
 		done()
 		return err
 	}
+	c.dumps.Add(1)
 	go func() {
 		defer done()
+		defer c.dumps.Add(-1)
 		for c.dbg.DumpWait(time.Second).Dumping {
 		}
 	}()

@@ -113,7 +113,7 @@ func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
 // describe returns a frame's name, place and address.
 func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
-	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
+	if path := s.program.Config.ClientPath(f.File); IsAbsolute(path) { // or an editor opens a page that says there is no such file
 		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
 	}
 	if isFaint(f) || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
@@ -217,9 +217,9 @@ func (f *delveFrame) agrees(described *dap.StackFrame) bool {
 // unknownName is Delve's name for a function that it does not know.
 const unknownName = "???"
 
-// isAbsolute: on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
+// IsAbsolute says whether a path is absolute on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
 // Debug information of libc has paths within its source tree only.
-func isAbsolute(path string) bool {
+func IsAbsolute(path string) bool {
 	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 	return drive || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`)
 }

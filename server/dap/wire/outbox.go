@@ -30,7 +30,7 @@ const (
 	// outboxLost is the size at which a client that is told of others is given up.
 	outboxLost = 64 << 20
 	// outboxPatience is the time that a full outbox waits for a client where there are others.
-	outboxPatience = 5 * time.Second
+	outboxPatience = 2 * time.Second
 )
 
 func newOutbox(w io.WriteCloser, crowded func() bool) *outbox {
