@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,15 +32,16 @@ func (s *score) add(o score) {
 type row struct {
 	name          string
 	model, frames score
+	calls         score // by objdump
 	took          time.Duration
 	code          uint64
 	heights       heights
 }
 
-const header = "precision/recall in %      functions          model      .eh_frame        time   code"
+const header = "precision/recall in %    functions          model       .eh_frame  objdump's calls       time   code"
 
 func (r row) String() string {
-	out := fmt.Sprintf("%-24s %9d  %v  %v  %9v  %dK", r.name, r.model.all, r.model, r.frames, r.took.Round(time.Millisecond), r.code>>10)
+	out := fmt.Sprintf("%-24s %9d  %v  %v    %v  %9v  %dK", r.name, r.model.all, r.model, r.frames, r.calls, r.took.Round(time.Millisecond), r.code>>10)
 	if r.heights.all > 0 {
 		out += "  " + r.heights.String()
 	}
@@ -48,6 +51,7 @@ func (r row) String() string {
 func (r *row) add(o *row) {
 	r.model.add(o.model)
 	r.frames.add(o.frames)
+	r.calls.add(o.calls)
 	r.took += o.took
 	r.code += o.code
 	r.heights.add(&o.heights)
@@ -89,6 +93,11 @@ func compare(s sample, withHeights, verbose bool) (row, error) {
 		return r, err
 	}
 	r.frames = truth.score(frames)
+	calls, err := callTargets(s.stripped)
+	if err != nil {
+		return r, err
+	}
+	r.calls = truth.score(calls)
 	if verbose {
 		truth.list(got)
 	}
@@ -159,6 +168,32 @@ func (t *truths) score(found []uint64) (s score) {
 		}
 	}
 	return s
+}
+
+// callTargets are where calls lead in objdump's listing of all code.
+func callTargets(path string) (out []uint64, err error) {
+	tool := "objdump"
+	if f, err := elf.Open(path); err == nil {
+		if f.Machine == elf.EM_AARCH64 {
+			tool = "aarch64-linux-gnu-objdump"
+		}
+		f.Close()
+	}
+	text, err := exec.Command(tool, "-d", "--no-show-raw-insn", path).Output()
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Fields(line)
+		if len(parts) < 3 || parts[1] != "call" && parts[1] != "bl" {
+			continue
+		}
+		if addr, err := strconv.ParseUint(parts[2], 16, 64); err == nil {
+			out = append(out, addr)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // list prints what is false and what is missing.

@@ -16,9 +16,9 @@ var archives = []struct{ name, pkg string }{
 	{"bz2", "libbz2-dev"}, {"lz4", "liblz4-dev"}, {"jpeg", "libjpeg62-turbo-dev"}, {"pcre2-8", "libpcre2-dev"}, {"xml2", "libxml2-dev"},
 	{"sqlite3", "libsqlite3-dev"}, {"gmp", "libgmp-dev"}, {"gsl", "libgsl-dev"}, {"readline", "libreadline-dev"}, {"ncurses", "libncurses-dev"},
 	{"freetype", "libfreetype-dev"}, {"tcl8.6", "tcl8.6-dev"}, {"crypto", "libssl-dev"}, {"ssl", "libssl-dev"}, {"X11", "libx11-dev"},
-	{"fontconfig", "libfontconfig-dev"}, {"gcrypt", "libgcrypt20-dev"}, {"gnutls", "libgnutls28-dev"}, {"nettle", "nettle-dev"},
-	{"hogweed", "nettle-dev"}, {"magic", "libmagic-dev"}, {"brotlienc", "libbrotli-dev"}, {"tirpc", "libtirpc-dev"}, {"pq", "libpq-dev"},
-	{"event", "libevent-dev"}, {"ffi", "libffi-dev"}, {"curl", "libcurl4-openssl-dev"}, {"icuuc", "libicu-dev"}, {"stdc++", "libstdc++-12-dev"},
+	{"fontconfig", "libfontconfig-dev"}, {"gcrypt", "libgcrypt20-dev"}, {"nettle", "nettle-dev"},
+	{"hogweed", "nettle-dev"}, {"magic", "libmagic-dev"}, {"brotlienc", "libbrotli-dev"}, {"pq", "libpq-dev"},
+	{"event", "libevent-dev"}, {"ffi", "libffi-dev"}, {"stdc++", "libstdc++-12-dev"},
 }
 
 // sample is a file with symbols, and the same without.
@@ -74,10 +74,10 @@ func install(names []string) error {
 }
 
 // with are the libraries that archives import data from, besides C's.
-var with = map[string][]string{"ncurses": {"-ltinfo"}, "icuuc": {"-lstdc++"}, "readline": {"-ltinfo"}}
+var with = map[string][]string{"ncurses": {"-ltinfo"}, "readline": {"-ltinfo"}}
 
 // link links all of an archive into a program. Another library stands for all that it
-// imports. Of C++, all functions are exported, as Debian's libraries of C++ do.
+// imports. Of C++ all functions are exported, as Debian's libraries of C++ do.
 func link(name, out string) error {
 	object, imports := out+".o", out+".imports"
 	if err := command("gcc", "-r", "-nostdlib", "-o", object, "-Wl,--whole-archive", "-l:lib"+name+".a", "-Wl,--no-whole-archive"); err != nil {
@@ -101,7 +101,7 @@ func link(name, out string) error {
 	}
 	args := []string{"-pie", "-nostdlib", "-Wl,-e,0", "-Wl,-z,notext", "-Wl,--defsym=__dso_handle=0", "-o", out, object, "-lc", "-lm"}
 	args = append(append(args, with[name]...), imports+".so")
-	if slices.Contains([]string{"icuuc", "stdc++"}, name) {
+	if name == "stdc++" {
 		args = append(args, "-Wl,--export-dynamic")
 	}
 	return command("gcc", args...)

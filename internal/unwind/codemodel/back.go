@@ -73,7 +73,7 @@ func (s *search) back(target uint64, depth int) prologue.Back {
 	if depth > maxDepth || s.budget <= 0 {
 		return prologue.Perhaps
 	}
-	switch thunkAt(m.contents.Code(target, thunkSize)) {
+	switch thunkAt(m.code(target, thunkSize)) {
 	case returnThunk:
 		m.backs[target] = prologue.Leaves
 		return prologue.Leaves
@@ -192,7 +192,7 @@ func (s *search) called(in *prologue.Insn, depth int) prologue.Back {
 // function.
 func (s *search) tail(from, to uint64, depth int) (answer prologue.Back, other bool) {
 	p, ok := s.image.contents.Bounds(to)
-	if begins := ok && p.Start == to && !p.Part; !begins && thunkAt(s.image.contents.Code(to, thunkSize)) != returnThunk {
+	if begins := ok && p.Start == to && !p.Part; !begins && thunkAt(s.image.code(to, thunkSize)) != returnThunk {
 		return 0, false
 	}
 	if answer = s.back(to, depth+1); answer == prologue.Leaves {
@@ -203,6 +203,6 @@ func (s *search) tail(from, to uint64, depth int) (answer prologue.Back, other b
 
 func (s *search) decode(at uint64) prologue.Insn {
 	const longest = 16
-	code := s.image.contents.Code(at, longest)
+	code := s.image.code(at, longest)
 	return s.decoder.For(s.image.arch, code, at)
 }

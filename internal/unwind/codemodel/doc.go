@@ -16,6 +16,12 @@
 // the code behind it may be reached by other ways. Code that only indirect jumps
 // without a bound lead to, and landing pads of exceptions, have no rule.
 //
-// What is no proof, and not used: padding before an address, pointers to code (labels
-// of computed gotos look the same), endbr64 (which landing pads have too).
+// # Where functions begin
+//
+// Symbols and call-frame information say it. Code that neither knows is read as a whole,
+// once (find.go): descent from what the loader calls, direct calls in all code, pointers
+// to code that descent has not reached as an inside (labels of computed gotos look the
+// same), jumps with all as at an entry. Jumps with a frame lead to parts that were moved
+// away, which are simulated from the state at the jump. Code in gaps is a guess (gap.go).
+// No rule is better than its start's grade. endbr64 is not used: landing pads have it too.
 package codemodel

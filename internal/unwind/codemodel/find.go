@@ -77,7 +77,8 @@ func find(m *Image) *found {
 	if layout == nil || !f.read(layout.Code) {
 		return &found{}
 	}
-	m.pieces = f
+	m.pieces, m.text, m.base = f, f.text, f.base
+	defer func() { m.text = nil }()
 	f.sweep()
 	for _, s := range layout.Known {
 		f.add(s)

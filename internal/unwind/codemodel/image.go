@@ -48,6 +48,8 @@ type Image struct {
 	backs     map[uint64]prologue.Back
 	found     *found // nil until it is needed
 	pieces    pieces // known so far, or in the end; nil before
+	text      []byte // all code while starts are looked for, else nil
+	base      uint64 // its address
 }
 
 // Bounds of what an image keeps: the functions' tables, in bytes, and answers about
@@ -89,6 +91,14 @@ func (m *Image) At(pc uint64) *Function {
 	return m.function(p, grade, 0)
 }
 
+// code returns up to n bytes of code.
+func (m *Image) code(addr uint64, n int) []byte {
+	if at := addr - m.base; at < uint64(len(m.text)) {
+		return m.text[at:min(at+uint64(n), uint64(len(m.text)))]
+	}
+	return m.contents.Code(addr, n)
+}
+
 // function is the function of a piece of code, nil if it is entered in ways that are not known.
 func (m *Image) function(p Piece, grade prologue.Proof, depth int) *Function {
 	f := m.functions[p.Start]
@@ -100,7 +110,7 @@ func (m *Image) function(p Piece, grade prologue.Proof, depth int) *Function {
 		return nil
 	}
 	f = &Function{Start: p.Start, End: p.End, arch: m.arch, grade: grade}
-	f.table = prologue.Survey(m.arch, m.contents.Code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m), from)
+	f.table = prologue.Survey(m.arch, m.code(f.Start, int(min(f.End-f.Start, maxFunction))), f.Start, (*surroundings)(m), from)
 	if m.size += f.size(); m.size > maxSize {
 		clear(m.functions)
 		m.size = f.size()

@@ -239,6 +239,12 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 	if err != nil {
 		return -1
 	}
+	const near = 4 // of the last rules this is mostly one
+	for n := len(t.Rules) - 1; n >= max(0, len(t.Rules)-near); n-- {
+		if t.Rules[n] == rule {
+			return int32(n)
+		}
+	}
 	n, ok := known[rule]
 	if !ok {
 		n = int32(len(t.Rules))
