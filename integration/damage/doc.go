@@ -1,6 +1,6 @@
 // Command damage measures what becomes of stacks when one offset in a table is wrong:
 //
-//	go run ./integration/damage [-trials N] [-seed N] [-v]
+//	go run ./integration/damage [-trials N] [-seed N] [-table SECTION] [-v]
 //
 // Programs that have recorded their own stacks stand still. For each trial one field of
 // the tables of an image that the stack goes through is overwritten: an offset, a

@@ -13,9 +13,10 @@ import (
 func main() {
 	trials := flag.Int("trials", 1000, "how many tables are damaged in all")
 	seed := flag.Uint64("seed", 1, "of the random numbers")
+	table := flag.String("table", "", "only the tables of this section")
 	verbose := flag.Bool("v", false, "show each stack that is not whole")
 	flag.Parse()
-	if err := run(*trials, *seed, *verbose); err != nil {
+	if err := run(*trials, *seed, *table, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "damage:", err)
 		os.Exit(1)
 	}
@@ -47,7 +48,7 @@ func named(name string) program.Variant {
 	return v
 }
 
-func run(trials int, seed uint64, verbose bool) error {
+func run(trials int, seed uint64, table string, verbose bool) error {
 	fmt.Print("| build, stop | table | trials |")
 	for _, k := range kinds {
 		fmt.Printf(" %s |", k)
@@ -55,6 +56,9 @@ func run(trials int, seed uint64, verbose bool) error {
 	fmt.Println()
 	falsely := 0
 	for _, s := range scenes {
+		if table != "" && s.section != table {
+			continue
+		}
 		res, err := s.measure(seed, max(1, trials*s.share/1000), func(line string) {
 			if verbose {
 				fmt.Println("    " + line)
