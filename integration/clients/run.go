@@ -322,9 +322,10 @@ func (p *party) refused() error {
 	p.results.add(pair{"continue meanwhile", terminals, "itself", "refusal"}, time.Since(sent))
 	sent = time.Now()
 	if running, err := p.terminals[1].running(); err != nil || !running {
-		return fmt.Errorf("the state says %v, %v", running, err)
+		return fmt.Errorf("the state says running %v: %w", running, err)
 	}
 	p.results.add(pair{"state meanwhile", terminals, "itself", "running"}, time.Since(sent))
+	sent = time.Now()
 	m, err := p.editors[1].must("setBreakpoints", breakpoints(p.path))
 	if err != nil {
 		return err
