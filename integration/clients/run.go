@@ -330,7 +330,7 @@ func (p *party) refused() error {
 	if err != nil {
 		return err
 	}
-	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", "answer"}, m.at.Sub(sent))
+	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", answer}, m.at.Sub(sent))
 	return nil
 }
 
