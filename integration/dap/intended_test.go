@@ -6,9 +6,11 @@ import (
 
 // The differences that are meant, in sessions without native code:
 //
-//   - initialize: supportsClew is true, and so are supportsCancelRequest, which is
-//     for clew's own requests (Delve's are refused by Delve), and
-//     supportsCompletionsRequest, for clew's console commands.
+//   - initialize: clewVersion says which clew it is. supportsClew is true, and so are
+//     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
+//     Delve), supportsCompletionsRequest, for clew's console commands, and what
+//     loadedSources and breakpointLocations need.
+//   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
@@ -31,10 +33,11 @@ func intended(m *dapwire.Message, o object) {
 	b, _ := o["body"].(object)
 	switch m.Command {
 	case "initialize":
-		if b["supportsClew"] == true {
+		if version, _ := b["clewVersion"].(string); b["supportsClew"] == true && version != "" {
 			delete(b, "supportsClew")
+			delete(b, "clewVersion")
 		}
-		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest"} {
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out false values
 			}
@@ -57,8 +60,13 @@ func intended(m *dapwire.Message, o object) {
 // dlvs removes from a message of dlv's the parts that clew knows better.
 func dlvs(m *dapwire.Message, o object) {
 	b, _ := o["body"].(object)
-	if m.Command == "stackTrace" {
+	switch m.Command {
+	case "stackTrace":
 		delete(b, "totalFrames")
+	case "loadedSources", "breakpointLocations":
+		for _, key := range []string{"success", "message", "body"} {
+			delete(o, key)
+		}
 	}
 	if m.Event == "stopped" && b["reason"] == "pause" {
 		delete(b, "threadId") // whichever thread comes first

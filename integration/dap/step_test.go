@@ -1,26 +1,36 @@
 package dap
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
+// glueName matches the functions between Go and C.
+var glueName = regexp.MustCompile(`^(_cgo_|runtime\.(cgocall|asmcgocall)|.*\._Cfunc_)`)
+
 // TestStepOut steps out of every function in turn, through C code that Delve
 // knows no callers of, up to Go: each step leads to the caller that the stack
-// has shown, and the program computes the same as without a debugger.
+// has shown, or to the first that is not glue, and the program computes the same as without a debugger.
 func TestStepOut(t *testing.T) {
 	testneed.Ptrace(t)
-	for _, name := range []string{"static-O2-omit", "opened-O2-fp-stripped"} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		through bool
+	}{{"static-O2-omit", false}, {"static-O2-omit", true}, {"opened-O2-fp-stripped", true}} {
+		name := tt.name
+		t.Run(fmt.Sprintf("%s, through glue %v", name, tt.through), func(t *testing.T) {
 			t.Parallel()
 			p := native(t, name)
 			c := start(t, binary("clew")).dial()
 			c.numbered = true
 			stem := t.TempDir() + "/record"
 			c.initialize()
-			c.ok("launch", object{"mode": "exec", "program": p.Path, "args": []string{"plain", "int3", stem}, "env": object{"NATIVE_LIBRARY": p.Library}, "outputMode": "remote"})
+			c.ok("launch", object{"mode": "exec", "program": p.Path, "args": []string{"plain", "int3", stem}, "env": object{"NATIVE_LIBRARY": p.Library}, "outputMode": "remote",
+				"clew": object{"stepThroughGlue": tt.through}})
 			c.event("initialized")
 			c.ok("configurationDone", nil)
 			thread := threadOf(t, c.event("stopped"))
@@ -49,10 +59,14 @@ func TestStepOut(t *testing.T) {
 				}
 				thread = threadOf(t, stopped)
 				after := c.stack(thread, 0, 50)
-				if got, want := after.StackFrames[0], before.StackFrames[1]; got.PC != want.PC {
+				to := 1
+				for tt.through && glueName.MatchString(before.StackFrames[to].Name) {
+					to++
+				}
+				if got, want := after.StackFrames[0], before.StackFrames[to]; got.PC != want.PC {
 					t.Errorf("out of %s: at %s (%s), want %s (%s)", top, got.PC, got.Name, want.PC, want.Name)
 				}
-				if got, want := len(after.StackFrames), len(before.StackFrames)-1; got != want {
+				if got, want := len(after.StackFrames), len(before.StackFrames)-to; got != want {
 					t.Errorf("out of %s: %d frames, want %d", top, got, want)
 				}
 				before = after

@@ -41,6 +41,7 @@
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - variables.go: variables and expressions
+//   - sources.go: the files that the program was built from
 //   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
 package dap

@@ -2,7 +2,9 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/session"
@@ -22,6 +24,7 @@ type initializer struct {
 	wire   *wire.Bridge
 	client *session.Client
 	caps   clientCapabilities
+	here   bool // the program is in this process
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
@@ -47,9 +50,20 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))
+		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
+		if i.here {
+			capabilities.Set("supportsLoadedSourcesRequest", []byte("true"))
+			capabilities.Set("supportsBreakpointLocationsRequest", []byte("true"))
+		}
 		answer.Set("body", capabilities.Bytes())
 	})
 	return nil
+}
+
+// clewVersion is clew's version, in JSON.
+func clewVersion() []byte {
+	text, _ := json.Marshal(version.Get().Version) // a string always can be
+	return text
 }

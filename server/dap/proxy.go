@@ -104,7 +104,7 @@ func New(opts Options) *Proxy {
 func (p *Proxy) route(opts *Options) map[string]handler {
 	alias := p.sharing.alias
 	p.frames = frames.New(p.wire, p.program, alias)
-	start := &initializer{wire: p.wire, client: p.sharing.client}
+	start := &initializer{wire: p.wire, client: p.sharing.client, here: opts.Session != nil}
 	p.sharing.caps = &start.caps
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
@@ -115,7 +115,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	commands := &console{
 		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
 	}
-	return map[string]handler{
+	routes := map[string]handler{
 		"initialize":         start.onInitialize,
 		"launch":             launch.onLaunch,
 		"attach":             launch.onAttach,
@@ -146,6 +146,11 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"clew/plugins":       plugins.onPlugins,
 		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p.program}).onReunwind,
 	}
+	if opts.Session != nil {
+		files := &sources{wire: p.wire, program: p.program}
+		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
+	}
+	return routes
 }
 
 // Run passes messages until one side closes its connection, and closes the

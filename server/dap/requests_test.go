@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
@@ -286,7 +287,7 @@ func TestInitialize(t *testing.T) {
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)
-	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"supportsCompletionsRequest":true}}`) {
+	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true}}`) {
 		t.Error(got)
 	}
 	if !i.caps.SupportsProgressReporting || i.caps.ColumnsStartAt1 == nil || *i.caps.ColumnsStartAt1 {

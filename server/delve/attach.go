@@ -3,6 +3,7 @@ package delve
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -16,9 +17,9 @@ func cannotAttach(pid int, why string) error {
 	return fmt.Errorf("cannot attach to process %d: %s", pid, why)
 }
 
-// checkAttachable finds out beforehand what Delve would fail with later, and
+// CheckAttachable finds out beforehand what Delve would fail with later, and
 // less clearly.
-func checkAttachable(pid int) error {
+func CheckAttachable(pid int) error {
 	if pid <= 0 {
 		return cannotAttach(pid, "not a process ID")
 	}
@@ -33,6 +34,9 @@ func checkAttachable(pid int) error {
 		return cannotAttach(pid, "process "+tracer+" is debugging it already; end that debugger first")
 	}
 	if !hasGo(pid) {
+		if packedByUPX(procfs.Path(pid, "exe")) {
+			return cannotAttach(pid, "it is packed by UPX, which leaves no table of functions in its file; unpack it with upx -d and start it again")
+		}
 		return cannotAttach(pid, errNotGo.Error())
 	}
 	if err := checkLoaded(pid, nil); err != nil {
@@ -44,14 +48,16 @@ func checkAttachable(pid int) error {
 	return nil
 }
 
-// attachError explains a refused attach.
-func attachError(pid int, err error) error {
+// ExplainAttach explains a refused attach.
+func ExplainAttach(pid int, err error) error {
 	info, statErr := os.Stat(procfs.Path(pid, ""))
 	var owner *syscall.Stat_t
 	if statErr == nil {
 		owner, _ = info.Sys().(*syscall.Stat_t)
 	}
 	switch scope := yamaScope(); {
+	case os.Getuid() == 0 && errors.Is(err, fs.ErrPermission):
+		return cannotAttach(pid, "root lacks the capability SYS_PTRACE here, or the process is outside of this user namespace; in a container: docker run --cap-add SYS_PTRACE")
 	case os.Getuid() == 0:
 	case owner != nil && int(owner.Uid) != os.Getuid():
 		return cannotAttach(pid, fmt.Sprintf("it belongs to another user (uid %d); run clew as that user or as root", owner.Uid))

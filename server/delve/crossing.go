@@ -2,6 +2,7 @@ package delve
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type crossings struct {
 	line   func(instr *proc.AsmInstruction) bool
 
 	// entries are the first instructions behind prologues, by the addresses where the
-	// functions begin; glue says that the line calls glue, found or not.
+	// functions begin, and 0 for linkage tables, in which no step ends; glue says that the line
+	// calls glue, found or not.
 	entries map[uint64]uint64
 	glue    bool
 }
@@ -112,8 +114,9 @@ func (c *crossings) follow(from *proc.Function, pc uint64, native bool) {
 	fn := c.target.BinInfo().PCToFunc(pc)
 	switch {
 	case native:
-		if fn == nil {
-			c.add(c.named(c.imported(pc))...) // of a library
+		if fn == nil { // of a library
+			c.entries[pc] = 0
+			c.add(c.named(c.imported(pc))...)
 		} else {
 			c.add(fn) // Delve stops before the prologue
 		}
@@ -184,6 +187,9 @@ func (c *crossings) add(functions ...*proc.Function) {
 			continue
 		}
 		file, _ := c.target.BinInfo().EntryLineForFunc(fn)
+		if isNative(fn) && !filepath.IsAbs(file) {
+			continue // a distribution's library, whose source is not on this machine
+		}
 		if stepping.IsGlue(fn.Name, file) {
 			c.glue = true
 			continue
@@ -252,7 +258,8 @@ func passGlue(t *proc.Target, entries map[uint64]uint64, ours []*proc.Breakpoint
 			continue
 		}
 		file, _, fn := t.BinInfo().PCToLine(bp.Addr)
-		if body, ok := entries[bp.Addr]; fn == nil || !stepping.IsGlue(fn.Name, file) && (!ok || body == bp.Addr) {
+		body, ok := entries[bp.Addr]
+		if before := ok && body != bp.Addr; !before && (fn == nil || !stepping.IsGlue(fn.Name, file)) {
 			continue
 		}
 		for _, b := range bp.Breaklets {

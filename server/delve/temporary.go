@@ -34,13 +34,14 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if valid, err := t.Valid(); !valid {
 		return false, err
 	}
-	b := &temporary{session: s, target: t, at: d.Caller, through: d.Through, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
+	b := &temporary{session: s, target: t, at: d.Caller, through: d.Through, left: d.SP, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
 	if d.Through && d.Command == stepping.StepIn {
 		c := s.crossingsOf(t, d.Callee)
-		if d.Action == stepping.Delegate && !c.glue && len(c.entries) == 0 {
-			return false, nil
-		}
-		b.entries = c.entries
+		b.entries, b.crosses = c.entries, c.glue
+	}
+	b.escapesOf(d)
+	if d.Action == stepping.Delegate && !b.crosses && len(b.entries) == 0 && len(b.escapes) == 0 {
+		return false, nil
 	}
 	return true, b.arm(group)
 }
@@ -119,6 +120,9 @@ type temporary struct {
 	at      stepping.Temporary // the return, without an address where Delve's is right
 	entries map[uint64]uint64  // where the step ends, see crossings
 	through bool               // it does not end in glue
+	crosses bool               // the line calls glue
+	left    uint64             // the stack pointer of the frame that is stepped in
+	escapes []escape           // how it may be left without a return
 	since   uint64             // when it was armed (timeOf)
 	// thread and goroutine are what steps, 0 for none.
 	thread, goroutine uint64
@@ -161,7 +165,15 @@ func (b *temporary) write() error {
 		}
 	}
 	for _, pc := range b.entries {
+		if pc == 0 {
+			continue
+		}
 		if err := b.set(pc, sameThread(b.goroutine, b.thread), nil); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.escapes {
+		if err := b.set(e.pc, sameThread(0, b.threadNow()), b.sees(e)); err != nil {
 			return err
 		}
 	}

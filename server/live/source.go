@@ -8,6 +8,9 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+// Notes is goruntime's, by a name that callers outside server/ can write.
+type Notes = goruntime.Notes
+
 // Source is a stopped program as Delve has it: a [delve.Session] here, or one behind
 // a Delve server.
 type Source interface {
@@ -22,7 +25,7 @@ type Source interface {
 	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
 	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
 	// Notes reads what goroutines' states refer to; nil where that is not known.
-	Notes() *goruntime.Notes
+	Notes() *Notes
 	// Claims returns Delve's frames, at most depth of them.
 	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
 }

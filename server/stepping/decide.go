@@ -11,6 +11,9 @@ func Decide(cmd Command, s *Situation) Decision {
 	d := Decision{Command: cmd, Through: s.Through, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine}
 	frames, claims := physical(s.Stack.Frames), physical(s.Thread.Claims)
 	lines := len(claims) > 0 && claims[0].Function != ""
+	if len(frames) > 0 {
+		d.SP, _ = frames[0].Registers.SP(s.Arch)
+	}
 	if len(frames) < 2 {
 		return d.outermost(s, frames, lines)
 	}

@@ -30,7 +30,8 @@
 // (server/delve, Session.EndStep), so it never outlives the stop that follows.
 //
 // A frame that is left otherwise than by returning (longjmp, an exception that
-// passes it, a thread that exits) never comes to the breakpoint: the program
+// passes it, a thread that exits) never comes to the breakpoint. Where it can be seen where the
+// program lands, the step ends there (server/delve); else the program
 // runs on to its next stop, as with gdb's finish, and the breakpoint is cleared
 // there. Should another activation come to the same place on the same stack
 // before, the step ends there.

@@ -84,15 +84,19 @@ type Decision struct {
 	Through bool
 	// Thread and Goroutine are what steps, 0 for none.
 	Thread, Goroutine uint64
+	// SP is the innermost frame's stack pointer, 0 if it is not known: where a frame with a
+	// higher one goes on without a return, the innermost one was left.
+	SP uint64
 	// Callee returns the name of the function that code at an address leads to, "" if it
-	// is not known. It may be nil.
+	// is not known, and Find the addresses of the functions of a name. Both may be nil.
 	Callee func(pc uint64) string
+	Find   func(name string) []uint64
 }
 
 // Armed says whether the step needs breakpoints of clew's, as far as that is known before
 // the code of the line is looked at.
 func (d *Decision) Armed() bool {
-	return d.Action == Assist || d.Action == Return || d.Action == Delegate && d.Through && d.Command == StepIn
+	return d.Action != Refuse && (d.Action != Delegate || d.Through)
 }
 
 // Err is a [*RefusedError] where the step is refused, nil otherwise.

@@ -34,6 +34,9 @@ func decide(v View, th *delve.Thread, c stepping.Command, through bool, stack un
 		fn, _ := target.Code.Function(unwind.LookupAddr(pc))
 		return fn.Name
 	}
+	if all, ok := target.Code.(interface{ Find(string) []uint64 }); ok {
+		d.Find = all.Find
+	}
 	return d
 }
 

@@ -96,7 +96,8 @@ func (s *session) run() int {
 func (s *session) serverOf(p *port) *server {
 	srv := &server{
 		dbg: p.dbg, process: p.dbg, rpc: rpc2.NewServer(p.config, p.dbg),
-		stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(), plainSteps: s.options.PlainSteps, core: s.target.core,
+		stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(),
+		plainSteps: s.options.PlainSteps, core: s.target.core,
 	}
 	srv.delve = delvesOwn{srv.rpc, p.dbg}
 	if len(s.target.process) > 0 {

@@ -89,7 +89,7 @@ func (c *Config) Set(args *LaunchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.settings
-	s.Core, s.Executable, s.StopOnEntry, s.Own = "", "", args.StopOnEntry, args.Mode != "remote"
+	s.Core, s.Executable, s.Own, s.StopOnEntry = "", "", args.Mode != "remote", args.StopOnEntry
 	if args.Mode == "core" {
 		s.Core, s.Executable = args.CoreFilePath, args.Program
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -112,13 +113,19 @@ func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
 // describe returns a frame's name, place and address.
 func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
 	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
-	if path := s.program.Config.ClientPath(f.File); isAbsolute(path) { // or an editor opens a page that says there is no such file
+	if path := s.program.Config.ClientPath(f.File); IsAbsolute(path) { // or an editor opens a page that says there is no such file
 		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
 	}
-	if weaknessOf(f.Trust) > 1 || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
+	if isFaint(f) || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
 		out.PresentationHint = "subtle"
 	}
 	return out
+}
+
+// isFaint says whether a row is not what the user looks for: a guess, or glue between Go and
+// C. Editors show it in grey, or fold it.
+func isFaint(f *unwind.Frame) bool {
+	return weaknessOf(f.Trust) > 1 || stepping.IsGlue(f.Function, f.File)
 }
 
 // frameName is a frame's function as Delve names it, without the path of its
@@ -164,21 +171,21 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 // Delve's own.
 func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style names.Style, remark string) (json.RawMessage, error) {
 	if names.StyleFull.Frame(f) != "" && (!isGo || known.isNamed(unknownName)) {
-		if described := s.describe(f, style); !known.agrees(&described) {
+		if described := s.describe(f, style); isFaint(f) || !known.agrees(&described) {
 			described.Id = int(known.id)
 			described.Name += remark
 			return json.Marshal(described)
 		}
 	}
-	doubtful := weaknessOf(f.Trust) > 1
-	if remark == "" && !doubtful {
+	faint := isFaint(f)
+	if remark == "" && !faint {
 		return known.raw, nil
 	}
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {
 		return nil, err
 	}
-	if doubtful {
+	if faint {
 		o.Set("presentationHint", []byte(`"subtle"`))
 	}
 	name, err := json.Marshal(o.Text("name") + remark)
@@ -210,9 +217,9 @@ func (f *delveFrame) agrees(described *dap.StackFrame) bool {
 // unknownName is Delve's name for a function that it does not know.
 const unknownName = "???"
 
-// isAbsolute: on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
+// IsAbsolute says whether a path is absolute on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
 // Debug information of libc has paths within its source tree only.
-func isAbsolute(path string) bool {
+func IsAbsolute(path string) bool {
 	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 	return drive || strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`)
 }

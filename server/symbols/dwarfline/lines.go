@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"sort"
 )
@@ -116,10 +117,29 @@ func (t *lineTable) find(addr uint64) (at Call, ok bool) {
 			continue
 		}
 		rows := t.rows[s.begin:s.end]
-		r := rows[sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr })-1]
+		last := sort.Search(len(rows), func(i int) bool { return rows[i].addr > addr }) - 1
+		r := rows[t.written(rows[:last+1])]
 		return Call{File: t.file(uint64(r.file)), Line: int(r.line), Column: int(r.column)}, true
 	}
 	return at, false
+}
+
+// prolog is the file that cgo names in its code before C functions.
+const prolog = "cgo-gcc-prolog"
+
+// written returns the index of the row that counts, which is the last of them.
+//
+// Situation: the compiler puts a C function into cgo's code before it, and several rows have
+// one address: of the function, and of a file that is nowhere. Example: a static function at
+// -O2. The row of the function counts. Test: TestPrologRow.
+func (t *lineTable) written(rows []row) int {
+	last := len(rows) - 1
+	for i := last; i >= 0 && rows[i].addr == rows[last].addr; i-- {
+		if path.Base(t.file(uint64(rows[i].file))) != prolog {
+			return i
+		}
+	}
+	return last
 }
 
 // close ends the sequence that began with row begin. Code that the linker has

@@ -2,7 +2,9 @@
 // tests, code lenses. It looks for Delve in go.alternateTools.
 
 import * as vscode from 'vscode';
-import type { Binary } from '../binary';
+import { type Binary, findGo } from '../binary';
+import { run } from '../run';
+import { judge, warning } from './goVersion';
 
 const section = 'go.alternateTools';
 
@@ -48,11 +50,22 @@ export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<
 		);
 		return;
 	}
+	const bites = await objection(path);
+	if (bites) await vscode.window.showWarningMessage(bites);
 	const chosen = await vscode.window.showInformationMessage(
 		`The Go extension's debug sessions use clew now (go.alternateTools.dlv is ${path}). Nothing in launch.json has to change.`,
 		'Undo',
 	);
 	if (chosen === 'Undo') await undoUseWithGo(state);
+}
+
+/** What the Go extension has against this executable, by its own comparison of versions. */
+async function objection(path: string): Promise<string | undefined> {
+	const go = await findGo();
+	if (!go) return undefined;
+	const stamp = await run(go, ['version', '-m', path], { timeout: 30_000 }).catch(() => undefined);
+	const checks = vscode.workspace.getConfiguration().get<string>('go.toolsManagement.checkForUpdates');
+	return warning(judge(stamp?.stdout ?? ''), checks);
 }
 
 /** Stop Using with the Go Extension. A debugger that the user has chosen is left alone. */

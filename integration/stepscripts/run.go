@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// program is testdata/program, built.
+type program struct {
+	folder, path string
+	lines        map[string]mark // by name
+}
+
+// mark is a line with a name.
+type mark struct {
+	file string
+	line int
+}
+
+var marked = regexp.MustCompile(`// @([a-z-]+)`)
+
+// buildProgram copies the program into a folder and builds it.
+func buildProgram(folder string) (*program, error) {
+	p := &program{folder: filepath.Join(folder, "program"), lines: make(map[string]mark)}
+	p.path = filepath.Join(p.folder, "program")
+	if err := os.CopyFS(p.folder, os.DirFS("testdata/program")); err != nil {
+		return nil, err
+	}
+	for _, file := range []string{"main.go", "native.c", "plus.cc"} {
+		text, err := os.ReadFile(filepath.Join(p.folder, file))
+		if err != nil {
+			return nil, err
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if m := marked.FindStringSubmatch(line); m != nil {
+				p.lines[m[1]] = mark{file, i + 1}
+			}
+		}
+	}
+	cmd := exec.Command("go", "build", "-gcflags=all=-N -l", "-o", p.path, ".")
+	cmd.Dir = p.folder
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return p, nil
+}
+
+// name is what the table calls a line.
+func (p *program) name(file string, line int) string {
+	for name, m := range p.lines {
+		if m.file == file && m.line == line {
+			return name
+		}
+	}
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+// requests are the protocol's names of the steps.
+var requests = map[string]string{"next": "next", "step": "stepIn", "out": "stepOut"}
+
+// run runs a script, and returns where it ends: a line's name, or what happened.
+func (d *debugger) run(p *program, sc *script) (string, error) {
+	s, err := d.start()
+	if s != nil {
+		defer s.end()
+	}
+	if err != nil {
+		return "", err
+	}
+	late := false
+	timer := time.AfterFunc(patience, func() { late = true; s.end() })
+	defer timer.Stop()
+	thread, err := s.stopAt(p, sc)
+	for _, step := range sc.commands() {
+		if err == nil {
+			_, err = s.ask(requests[step], map[string]any{"threadId": thread})
+		}
+		if err == nil {
+			thread, err = s.stopped()
+		}
+	}
+	switch {
+	case errors.Is(err, errEnded):
+		return err.Error(), nil
+	case late:
+		return "no answer", nil
+	case err != nil:
+		return err.Error(), nil
+	}
+	file, line, err := s.place(thread)
+	return p.name(file, line), err
+}
+
+// stopAt launches the program and runs it to the script's first line.
+func (s *session) stopAt(p *program, sc *script) (thread int, err error) {
+	at, ok := p.lines[sc.at]
+	if !ok {
+		return 0, fmt.Errorf("no line %q", sc.at)
+	}
+	if _, err = s.ask("initialize", map[string]any{"adapterID": "x", "linesStartAt1": true, "columnsStartAt1": true, "pathFormat": "path"}); err != nil {
+		return 0, err
+	}
+	// lldb-dap answers it only when the configuration is done.
+	if err := s.send("launch", map[string]any{"mode": "exec", "program": p.path, "args": []string{sc.arg}, "cwd": p.folder}); err != nil {
+		return 0, err
+	}
+	if _, err := s.event("initialized"); err != nil {
+		return 0, err
+	}
+	if _, err := s.ask("setBreakpoints", map[string]any{
+		"source": map[string]any{"path": filepath.Join(p.folder, at.file)}, "breakpoints": []map[string]any{{"line": at.line}},
+	}); err != nil {
+		return 0, err
+	}
+	if _, err := s.ask("configurationDone", map[string]any{}); err != nil {
+		return 0, err
+	}
+	if thread, err = s.stopped(); err != nil {
+		return 0, err
+	}
+	// Other threads may come to the line as well.
+	_, err = s.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": filepath.Join(p.folder, at.file)}, "breakpoints": []map[string]any{}})
+	return thread, err
+}
+
+// buildDebuggers builds dlv and clew, and finds lldb-dap.
+func buildDebuggers(folder string, only string) (list []debugger, err error) {
+	for name, pkg := range map[string]string{"dlv": "github.com/clewdbg/clew/integration/internal/dlv", "clew": "github.com/clewdbg/clew/cmd/clew"} {
+		if only != "" && only != name {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", name, err, bytes.TrimSpace(out))
+		}
+		list = append(list, debugger{name: name, path: path, args: []string{"dap", "--listen=127.0.0.1:0"}, tcp: true})
+	}
+	for _, name := range []string{"lldb-dap", "lldb-dap-19", "lldb-vscode-14"} {
+		if path, err := exec.LookPath(name); err == nil && (only == "" || only == "lldb") {
+			list = append(list, debugger{name: "lldb", path: path})
+			break
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import "strings"
+
+// script is one walk through the program.
+type script struct {
+	does string // what is shown
+	arg  string // of the program
+	at   string // the line to stop at first
+	// steps are next, step and out; want is the line where the last of them ends.
+	steps, want string
+}
+
+func (s *script) commands() []string { return strings.Fields(s.steps) }
+
+// scripts are all that is shown. One line each.
+var scripts = []script{
+	{"Go: over a line", "calls", "call-go", "next", "call-parent"},
+	{"Go: into a Go function", "calls", "call-go", "step", "double"},
+	{"Go: out of a Go function", "calls", "call-go", "step out", "call-go"},
+	{"Go to C: into a function of a file", "calls", "call", "step", "add"},
+	{"Go to C: into a static function with a pointer", "calls", "call-sum", "step", "sum"},
+	{"Go to C: into a call with errno", "calls", "call-fails", "step", "fails"},
+	{"Go to C: into an inlined function", "calls", "call-inlined", "step", "inlined"},
+	{"Go to C: an argument's Go call first", "calls", "call-double", "step", "double"},
+	{"Go to C: then the C function", "calls", "call-double", "step out step", "add"},
+	{"Go to C: over the call", "calls", "call", "next", "call-outer"},
+	{"Go to C: a call without C code of one's own", "calls", "call-string", "step", "call-go"},
+	{"C: into a C function", "calls", "outer-call", "step", "inner"},
+	{"C: out to the C caller", "calls", "inner", "out", "outer-call"},
+	{"C: over a line", "calls", "outer", "next", "outer-call"},
+	{"C: a library without lines", "calls", "parent", "step", "parent-return"},
+	{"C to Go: out", "calls", "add", "out", "call"},
+	{"C to Go: out of two", "calls", "inner", "out out", "call-outer"},
+	{"C to Go: over the last lines", "calls", "sum-return", "next next", "call-sum"},
+	{"C to Go: step over the last lines", "calls", "add-return", "step step", "call"},
+	{"callback: into Go", "callbacks", "calling-call", "step", "callback"},
+	{"callback: into Go by a pointer", "callbacks", "pointer-call", "step", "callback"},
+	{"callback: over it", "callbacks", "calling-call", "next", "calling-return"},
+	{"callback: out to C", "callbacks", "callback", "out", "calling-call"},
+	{"callback: over its last line", "callbacks", "callback-return", "next", "calling-call"},
+	{"callback: into C again", "callbacks", "callback-call", "step", "add"},
+	{"callback: from Go over all of it", "callbacks", "call-calling", "next", "call-pointer"},
+	{"callback: from Go down to Go", "callbacks", "call-calling", "step next step", "callback"},
+	{"threads: into C among four goroutines", "crowd", "crowd", "step", "add"},
+	{"threads: out of C among four goroutines", "crowd", "crowd", "step out next", "crowd-after"},
+	{"threads: a callback in a thread of C's", "threads", "thread", "step", "callback"},
+	{"threads: out of that callback", "threads", "thread", "step out", "thread"},
+	{"panic: through C, recovered", "panics", "call-panics", "next", "recover"},
+	{"signal: raised in C, handled by Go", "signals", "call-signalled", "next", "signals-end"},
+	{"signal: over the line that raises it", "signals", "signalled", "next", "signalled-return"},
+	{"C++: into a function", "exceptions", "call-plus", "step", "plus"},
+	{"C++: into a method", "exceptions", "plus-call", "step", "area"},
+	{"C++: out to Go", "exceptions", "plus-return", "out", "call-plus"},
+	{"C++: an exception ends the step out", "exceptions", "thrower", "out", "catch"},
+	{"C: longjmp ends the step out", "exceptions", "jumping", "out", "jumps"},
+}
+
+// short are the scripts of the test that runs by default: one of each kind.
+var short = map[string]bool{
+	"Go to C: into a static function with a pointer": true, "Go to C: into an inlined function": true, "C to Go: out": true,
+	"C to Go: over the last lines": true, "callback: into Go by a pointer": true, "callback: over its last line": true, "threads: out of that callback": true,
+	"C++: into a function": true,
+}

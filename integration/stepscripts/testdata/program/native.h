@@ -1,0 +1,11 @@
+int add(int a, int b);
+int outer(int n);
+int fails(int n);
+int calling(int n);
+int by_pointer(int n);
+int parent(int n);
+int signalled(int n);
+int thread_calls(int n);
+int jumps(int n);
+int plus_plus(int n);
+int throws(int n);
