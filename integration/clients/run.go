@@ -72,6 +72,9 @@ func (p *party) joinTerminals(addr string) (err error) {
 		if p.terminals[i], err = newTerminal(fmt.Sprintf("dlv %d", i+1), addr); err != nil {
 			return err
 		}
+		if _, err := p.terminals[i].running(); err != nil { // it has joined when it is answered
+			return err
+		}
 	}
 	go p.terminals[1].listen()
 	return nil
