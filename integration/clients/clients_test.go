@@ -216,6 +216,9 @@ func TestTwoResumes(t *testing.T) {
 			t.Errorf("%d of 2 have resumed the program", running)
 		}
 		s.halts()
+		for _, e := range s.editors {
+			s.event(e, "stopped") // or it would be taken for one of the next round
+		}
 	}
 }
 

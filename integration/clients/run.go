@@ -72,6 +72,9 @@ func (p *party) joinTerminals(addr string) (err error) {
 		if p.terminals[i], err = newTerminal(fmt.Sprintf("dlv %d", i+1), addr); err != nil {
 			return err
 		}
+		if _, err := p.terminals[i].running(); err != nil { // it has joined when it is answered
+			return err
+		}
 	}
 	go p.terminals[1].listen()
 	return nil
@@ -322,14 +325,15 @@ func (p *party) refused() error {
 	p.results.add(pair{"continue meanwhile", terminals, "itself", "refusal"}, time.Since(sent))
 	sent = time.Now()
 	if running, err := p.terminals[1].running(); err != nil || !running {
-		return fmt.Errorf("the state says %v, %v", running, err)
+		return fmt.Errorf("the state says running %v: %w", running, err)
 	}
 	p.results.add(pair{"state meanwhile", terminals, "itself", "running"}, time.Since(sent))
+	sent = time.Now()
 	m, err := p.editors[1].must("setBreakpoints", breakpoints(p.path))
 	if err != nil {
 		return err
 	}
-	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", "answer"}, m.at.Sub(sent))
+	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", answer}, m.at.Sub(sent))
 	return nil
 }
 

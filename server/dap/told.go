@@ -66,7 +66,9 @@ func (s *sharing) toldStop(stop session.Stop) {
 }
 
 func (s *sharing) toldEnd() {
-	s.wire.Over()
+	if s.wire.Over() {
+		return // by Delve, or because it has asked for that
+	}
 	s.wire.Client.Tell(&dap.TerminatedEvent{Event: event("terminated")})
 }
 

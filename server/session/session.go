@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -198,7 +199,7 @@ func (s *Session) enter(ctx context.Context, c *Client, state State, command str
 		}
 		return false, s.busy()
 	})
-	if reader := s.reader(); err == context.DeadlineExceeded && reader != nil {
+	if reader := s.reader(); errors.Is(err, context.DeadlineExceeded) && reader != nil {
 		return reader
 	}
 	if err == nil {
@@ -239,7 +240,7 @@ func (c *Client) Restart(ctx context.Context) (done func(started bool), err erro
 		s.mu.Lock()
 		err := s.enter(ctx, c, Restarting, "restart")
 		s.mu.Unlock()
-		if busy, ok := err.(*BusyError); ok && busy.State != Restarting && busy.State != Ending {
+		if busy := new(BusyError); errors.As(err, &busy) && busy.State != Restarting && busy.State != Ending {
 			continue // another client was faster
 		}
 		if err != nil {

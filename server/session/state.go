@@ -68,5 +68,5 @@ const (
 	// haltAgain is the time after which a halt that had no effect is repeated.
 	haltAgain = 50 * time.Millisecond
 	// nudgeAgain is the time after which Delve is halted once more for work aside.
-	nudgeAgain = 5 * time.Millisecond
+	nudgeAgain = 2 * time.Millisecond
 )

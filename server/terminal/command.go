@@ -118,7 +118,7 @@ type callback struct {
 
 // Return sends the client the changed answer.
 func (c *callback) Return(out any, err error) {
-	if out, err = c.change(out, err); err != errAside {
+	if out, err = c.change(out, err); !errors.Is(err, errAside) {
 		c.RPCCallback.Return(out, err)
 	}
 }

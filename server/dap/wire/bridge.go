@@ -86,8 +86,8 @@ func (b *Bridge) Context() context.Context { return b.ctx }
 // Log writes to the log.
 func (b *Bridge) Log(format string, args ...any) { b.opts.Log(format, args...) }
 
-// Over notes that the client knows of the session's end.
-func (b *Bridge) Over() { b.over.Store(true) }
+// Over notes that the client knows of the session's end, and returns whether it knew before.
+func (b *Bridge) Over() (before bool) { return b.over.Swap(true) }
 
 // End closes the client's connection once it has taken its messages. The upstream stays as
 // long as [Handler.Left] keeps it.
