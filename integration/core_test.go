@@ -16,8 +16,15 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// dump runs the program until the kernel writes a core file of it.
+// dump runs the program until it crashes; stem begins the names of its records.
 func dump(t testing.TB, p program.Program, scenario string) (core, stem string) {
+	t.Helper()
+	stem = filepath.Join(t.TempDir(), "record")
+	return crash(t, p.Env(), p.Path, scenario, "core", stem), stem
+}
+
+// crash runs a program until the kernel writes a core file of it.
+func crash(t testing.TB, env []string, command ...string) (core string) {
 	t.Helper()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
@@ -27,9 +34,8 @@ func dump(t testing.TB, p program.Program, scenario string) (core, stem string) 
 		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
 	}
 	dir := t.TempDir()
-	stem = filepath.Join(dir, "record")
-	cmd := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, scenario, "core", stem)
-	cmd.Dir, cmd.Env = dir, p.Env()
+	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited && exec "$0" "$@"`}, command...)...)
+	cmd.Dir, cmd.Env = dir, env
 	out, _ := cmd.CombinedOutput() // it crashes
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
 		testneed.LeaveOut(t, "no core file is written here (%v): %s", cmd.ProcessState, clip(string(out)))
@@ -38,7 +44,7 @@ func dump(t testing.TB, p program.Program, scenario string) (core, stem string) 
 	if err != nil || len(cores) != 1 {
 		t.Fatalf("core files: %v, %v\n%s", cores, err, out)
 	}
-	return cores[0], stem
+	return cores[0]
 }
 
 // TestCore compares the stacks in core files with the program's record, with

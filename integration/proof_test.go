@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // TestProof: steps that skipped callers of a complete stack, since single clues spoke for
@@ -25,46 +27,99 @@ func TestProof(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	testneed.Tool(t, "gcc")
-	exe := filepath.Join(workFolder, "proof")
-	build := exec.Command("go", "build", "-o", exe, "./testdata/proof")
-	build.Env = append(os.Environ(), "CC=gcc", "CGO_CFLAGS=-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for _, c := range []struct{ what, stop, last string }{
-		{"switch", "", "start_thread"},
-		{"thunk", "+12", "start_thread"}, // at its lea, and behind it
-		{"thunk", "+17", "start_thread"},
-		{"tables", "", "runtime.goexit"},
-		{"popped", "", "runtime.goexit"},
-		{"overflow", "", "runtime.goexit"},
-		{"context", "", ""},
+	for _, c := range []struct {
+		what   string
+		stop   place
+		last   string
+		refuse []int // the frames, from the innermost, out of which the code refuses a table's step
+	}{
+		{"switch", place{}, "start_thread", nil},
+		{"thunk", place{"__x86_return_thunk", []byte{0x48, 0x8d, 0x64, 0x24, 8}, 0}, "start_thread", nil}, // its lea
+		{"thunk", place{"__x86_return_thunk", []byte{0x48, 0x8d, 0x64, 0x24, 8}, 5}, "start_thread", nil},
+		{"tables", place{}, "runtime.goexit", []int{0}},
+		{"mutual", place{}, "runtime.goexit", []int{2, 4}},
+		{"popped", place{}, "runtime.goexit", nil},
+		{"vfork", place{"vfork", []byte{0x0f, 0x05}, 2}, "runtime.goexit", nil}, // the child ends there
+		{"overflow", place{}, "runtime.goexit", nil},
+		{"overflow-thread", place{}, "runtime.goexit", nil},
+		{"context", place{}, "", nil},
 	} {
-		t.Run(c.what+c.stop, func(t *testing.T) {
+		t.Run(c.what+c.stop.name(), func(t *testing.T) {
+			exe := proofProgram(t, c.what == "vfork")
 			record := filepath.Join(t.TempDir(), "record")
 			args := []string{"stack", "--thread", "all", "--format", "json"}
-			if c.stop != "" {
-				args = append(args, "--break", "*"+thunkPlace(t, exe, c.stop))
+			if c.stop.symbol != "" {
+				args = append(args, "--break", "*"+c.stop.find(t, exe))
 			}
-			stacks := clew(t, append(args, "--", exe, c.what, record)...).stacks(t)
-			want := readProof(t, record)
-			for i := range stacks {
-				outer := slices.IndexFunc(stacks[i].Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[len(want)-1] })
-				if at := outer - len(want) + 1; at > 0 {
-					compareProof(t, &stacks[i], at, want, c.last)
-					// The instruction that overflows the stack comes before the record.
-					if before := stacks[i].Frames[at-1].Function; c.what == "overflow" && before != "deep" || c.what != "overflow" && at != 1 {
-						t.Errorf("frame %d, before those on record, is %s", at-1, before)
-					}
-					if f := stacks[i].Frames[0]; c.what == "tables" && (len(f.Rejected) == 0 || !strings.Contains(f.Rejected[0].Reason, "the function's own code")) {
-						t.Errorf("the table's step is not shown: %+v", f.Rejected)
-					}
-					return
+			o := clew(t, append(args, "--", exe, c.what, record)...)
+			s, at := proofStack(t, o.stacks(t), record, c.last)
+			// The instruction that overflows the stack comes before the record.
+			overflow := strings.HasPrefix(c.what, "overflow")
+			if before := s.Frames[at-1].Function; overflow && before != "deep" || !overflow && at != 1 {
+				t.Errorf("frame %d, before those on record, is %s", at-1, before)
+			}
+			for k, f := range s.Frames {
+				table := slices.ContainsFunc(f.Rejected, func(r stackjson.Rejected) bool {
+					return r.Strategy == unwind.StrategyDWARF && strings.Contains(r.Reason, "the function's own code")
+				})
+				if table != slices.Contains(c.refuse, k) {
+					t.Errorf("frame %d, the table's step: %+v", k, f.Rejected)
 				}
 			}
-			t.Fatalf("%#x is in none of %d stacks", want[len(want)-1], len(stacks))
 		})
 	}
+}
+
+// TestLongjmp: where longjmp has left its own frame for its target's, nothing wrong is claimed.
+func TestLongjmp(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.Tool(t, "gcc")
+	exe, record := proofProgram(t, true), filepath.Join(t.TempDir(), "record")
+	jump := place{"__longjmp", []byte{0xff, 0xe2}, 0} // jmp *%rdx
+	s := clew(t, "stack", "--format", "json", "--break", "*"+jump.find(t, exe), "--", exe, "longjmp", record).stacks(t)[0]
+	want := readProof(t, record)
+	for i, f := range s.Frames[1:] {
+		if f.Trust != stackjson.TrustScan && (i >= len(want) || uint64(f.PC) != want[i]) {
+			t.Errorf("frame %d is %v %s", i+1, f.PC, f.Function)
+		}
+	}
+	if s.Frames[0].Function != "__longjmp" || s.Stop == stackjson.StopEnd && len(s.Frames) <= len(want) {
+		t.Errorf("%s: %s, %d frames", s.Stop, s.Reason, len(s.Frames))
+	}
+}
+
+// TestOverflowInCore: a C stack overflow in the core file that the kernel writes: at the
+// fault, or once Go's runtime has caught it and given up. And the same as GDB's gcore writes it.
+func TestOverflowInCore(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Tool(t, "gcc")
+	exe := proofProgram(t, false)
+	for _, args := range [][]string{{"overflow"}, {"overflow-thread"}, {"overflow", "fatal"}, {"overflow-thread", "fatal"}} {
+		t.Run(strings.Join(args, "-"), func(t *testing.T) {
+			record := filepath.Join(t.TempDir(), "record")
+			core := crash(t, append(os.Environ(), "GOTRACEBACK=crash"), slices.Concat([]string{exe, args[0], record}, args[1:])...)
+			for _, core := range []string{core, withoutCode(t, core)} {
+				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
+			}
+		})
+	}
+}
+
+// proofStack finds the stack that the program has recorded among others, and compares it;
+// at is its first frame that is on record.
+func proofStack(t *testing.T, stacks []stackjson.Stack, record, last string) (s *stackjson.Stack, at int) {
+	t.Helper()
+	want := readProof(t, record)
+	for i := range stacks {
+		outer := slices.IndexFunc(stacks[i].Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[len(want)-1] })
+		if at := outer - len(want) + 1; at > 0 {
+			compareProof(t, &stacks[i], at, want, last)
+			return &stacks[i], at
+		}
+	}
+	t.Fatalf("%#x is in none of %d stacks", want[len(want)-1], len(stacks))
+	return nil, 0
 }
 
 // compareProof compares a stack with the return addresses that the program has recorded,
@@ -103,8 +158,45 @@ func readProof(t *testing.T, record string) (out []uint64) {
 	return out
 }
 
-// thunkPlace is the address of a place in the thunk of a program.
-func thunkPlace(t *testing.T, exe, offset string) string {
+// proofProgram builds testdata/proof.
+func proofProgram(t *testing.T, static bool) string {
+	t.Helper()
+	build := &proofs[0]
+	exe, args := filepath.Join(workFolder, "proof"), []string{"build"}
+	if static {
+		build, exe, args = &proofs[1], exe+"-static", append(args, "-ldflags=-extldflags=-static")
+	}
+	build.once.Do(func() {
+		cmd := exec.Command("go", append(args, "-o", exe, "./testdata/proof")...)
+		cmd.Env = append(os.Environ(), "CC=gcc", "CGO_CFLAGS=-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			build.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if build.err != nil {
+		t.Fatal(build.err)
+	}
+	return exe
+}
+
+var proofs [2]buildOnce
+
+// place is a place in a function of a program: so many bytes behind where code begins.
+type place struct {
+	symbol string
+	code   []byte
+	behind int
+}
+
+func (p place) name() string {
+	if p.behind > 0 {
+		return "-behind"
+	}
+	return ""
+}
+
+// find returns its address.
+func (p place) find(t *testing.T, exe string) string {
 	t.Helper()
 	f, err := elf.Open(exe)
 	if err != nil {
@@ -115,15 +207,17 @@ func thunkPlace(t *testing.T, exe, offset string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var off uint64
-	if _, err := fmt.Sscanf(offset, "+%d", &off); err != nil {
-		t.Fatal(err)
-	}
 	for _, s := range symbols {
-		if s.Name == "__x86_return_thunk" {
-			return fmt.Sprintf("%#x", s.Value+off)
+		if s.Name != p.symbol {
+			continue
+		}
+		text := f.Sections[s.Section]
+		code := make([]byte, 256)
+		n, _ := text.ReadAt(code, int64(s.Value-text.Addr))
+		if at := bytes.Index(code[:n], p.code); at >= 0 {
+			return fmt.Sprintf("%#x", s.Value+uint64(at+p.behind))
 		}
 	}
-	t.Fatal("no thunk")
+	t.Fatalf("no % x in %s", p.code, p.symbol)
 	return ""
 }

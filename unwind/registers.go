@@ -78,15 +78,6 @@ func (r *Registers) Forget(reg Register) {
 // vector registers and no flags.
 func (r Register) Held() bool { return slot(r) >= 0 }
 
-// Keep makes every register unknown that keep refuses.
-func (r *Registers) Keep(keep func(Register) bool) {
-	for reg := range r.All() {
-		if !keep(reg) {
-			r.Forget(reg)
-		}
-	}
-}
-
 // Inherit takes over the registers of from that the C ABI makes every function
 // keep, those that are known.
 func (r *Registers) Inherit(from *Registers, arch Arch) {

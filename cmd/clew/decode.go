@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/export/document"
 	"github.com/clewdbg/clew/server/names"
@@ -126,7 +127,7 @@ type decoding struct {
 
 // problem reports a fault of a file. The other files are read nevertheless.
 func (d *decoding) problem(text string) {
-	fmt.Fprintf(d.err, "clew: %s\n", text)
+	tell(d.err, "%s", text)
 	d.code = exitFailed
 }
 
@@ -183,7 +184,7 @@ func (d *decoding) document(name string, n int, doc *document.Document) error {
 	}
 	d.blocks++
 	if d.titles && n == 1 {
-		fmt.Fprintf(d.out, "%s:\n", name)
+		fmt.Fprintf(d.out, "%s:\n", printable.Text(name))
 	}
 	doc.Names = d.names
 	return doc.WriteText(d.out)

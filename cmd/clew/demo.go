@@ -162,7 +162,7 @@ func copyTree(to string, from fs.FS) error {
 
 // stop runs the program to where it stops itself, and unwinds it there.
 func (d *demo) stop(ctx context.Context, program ...string) (*stackResult, error) {
-	notify := func(s string) { fmt.Fprintf(d.err, "clew: %s\n", s) }
+	notify := func(s string) { tell(d.err, "%s", s) }
 	strats, err := openStrategies("", nil, notify)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+
+	"github.com/clewdbg/clew/internal/printable"
 )
 
 // Exit codes of clew's own commands.
@@ -56,4 +59,10 @@ func exitCode(err error) (int, error) {
 		return e.code, e.err
 	}
 	return exitFailed, err
+}
+
+// tell writes one line to a person. What it quotes may come from a file, a peer or
+// a plugin.
+func tell(w io.Writer, format string, a ...any) {
+	fmt.Fprintf(w, "clew: %s\n", printable.Line(fmt.Sprintf(format, a...)))
 }

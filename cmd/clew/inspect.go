@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -99,10 +98,10 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 	}
 	problems, others := i.problems()
 	for _, p := range others { // of other files: no failure
-		fmt.Fprintf(c.ErrOrStderr(), "clew: inspect %s: %v\n", path, p)
+		tell(c.ErrOrStderr(), "inspect %s: %v", path, p)
 	}
 	for _, p := range problems {
-		fmt.Fprintf(c.ErrOrStderr(), "clew: inspect %s: %s\n", path, p)
+		tell(c.ErrOrStderr(), "inspect %s: %s", path, p)
 	}
 	if !found {
 		return failf("inspect %s: no format has a row for %#x; see clew inspect %s for what there is", path, at, path)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/inspect"
-	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
@@ -144,7 +144,7 @@ func (i *inspectedImage) report() inspect.ImageReport {
 
 // text writes the summary of an image for people.
 func (i *inspected) text(image *inspectedImage) error {
-	fmt.Fprintf(i.out, "%s: %s, %d bytes of code\n", i.path, image.arch, image.code.Size())
+	fmt.Fprintf(i.out, "%s: %s, %d bytes of code\n", printable.Text(i.path), image.arch, image.code.Size())
 	formats := image.report().Formats
 	if len(formats) == 0 {
 		_, err := fmt.Fprintln(i.out, "no unwind information")
@@ -207,7 +207,7 @@ func (i *inspected) row(image *inspectedImage, format string, row *inspect.Row, 
 	if i.json {
 		return i.line(inspect.NewRowReport(format, image.arch, function, row))
 	}
-	title := strings.TrimSpace(format + " " + export.Clean(i.names.Show(function)))
+	title := strings.TrimSpace(format + " " + printable.Text(i.names.Show(function)))
 	if len(i.images) > 1 {
 		title = image.arch.String() + " " + title
 	}

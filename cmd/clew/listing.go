@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
+	"github.com/clewdbg/clew/server/glance"
 	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
@@ -109,22 +112,50 @@ func (f *stackFlags) many(c *cobra.Command) bool {
 	return f.goroutine == "all" || f.thread == "all" || !named && (f.pid != 0 || f.core != "")
 }
 
-// list writes many stacks, each as it is found where the format allows that.
-func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine) error {
+// listRunning lists a running process in one short stop. done is false where that is
+// not asked for or cannot be had: then a debugger has to hold it.
+func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify func(string)) (done bool, err error) {
+	if f.pid == 0 || !f.many(c) || f.format == "snapshot" {
+		return false, nil
+	}
+	if err := delve.CheckAttachable(f.pid); err != nil {
+		return true, failf("%v", err)
+	}
+	program, err := glance.Open(f.pid)
+	if err != nil {
+		return false, nil
+	}
+	process := live.New(program, live.Here(program))
+	process.FindDebugFiles(strats.debugFolders)
+	err = f.list(c, process, engine.New(strats.order), program)
+	var refused *glance.UnknownError
+	if errors.As(err, &refused) {
+		notify(refused.Error() + "; a debugger holds the process instead")
+		return false, nil
+	}
+	return true, err
+}
+
+// list writes many stacks, each as it is found where the format allows that. glanced is
+// the process where it is stopped only for a moment, else nil.
+func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine, glanced *glance.Program) error {
 	ctx := c.Context()
 	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
 	if err != nil {
 		return failf("%v", err)
 	}
+	prepared, err := at.Prepare(ctx, e) // before the process is stopped, where that is for a moment
+	if err != nil {
+		return failf("%v", err)
+	}
 	threads, err := f.listed(at)
 	if err != nil {
-		return failf("%v", err)
-	}
-	prepared, err := at.Prepare(ctx, e)
-	if err != nil {
-		return failf("%v", err)
+		return failf("%w", err)
 	}
 	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
+	if glanced != nil {
+		l.paused = glanced.Paused()
+	}
 	if f.connect != "" { // others may let the program run meanwhile: nothing is written before that is known
 		if err := l.hold(); err != nil {
 			return failf("%v", err)
@@ -186,6 +217,7 @@ type listed struct {
 	threads   []delve.Thread
 	held      []unwind.Stack // nil where they are assembled when they are written
 	truncated bool           // a stack is
+	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 
 // hold assembles all stacks, and finds out whether the program has stood still.
@@ -220,7 +252,9 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 	f := l.flags
 	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Stacks: l.each()}
 	for i := range l.threads {
-		set.Threads = append(set.Threads, l.threads[i].Thread)
+		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
+			set.Threads = append(set.Threads, l.threads[i].Thread)
+		}
 	}
 	by, order := f.listing.by(f.format), f.listing.sort
 	if by == listing.None && order == "" && f.format != "snapshot" {
@@ -232,7 +266,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 	if order == "" && f.format == "text" {
 		order = "suspicion"
 	}
-	page := &export.Page{Title: process.Name(), Summary: new(listing.Summary)}
+	page := &export.Page{Title: process.Name(), Paused: l.paused, Summary: new(listing.Summary)}
 	groups := listing.NewGroups(by)
 	for s := range l.each() {
 		page.Summary.Add(&s)
@@ -250,20 +284,20 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 	set.Stacks = page.Stacks()
 	set.Snapshot = func() (*snapshot.Snapshot, error) {
 		stacks := slices.Collect(set.Stacks)
-		return l.at.Snapshot(threadsOf(stacks, set.Threads), stacks)
+		return l.at.Snapshot(threadsOf(stacks, l.threads), stacks)
 	}
 	return set, nil
 }
 
 // threadsOf returns the threads that the stacks are of.
-func threadsOf(stacks []unwind.Stack, threads []unwind.Thread) (out []unwind.Thread) {
+func threadsOf(stacks []unwind.Stack, threads []delve.Thread) (out []unwind.Thread) {
 	byID := make(map[[2]uint64]int, len(threads))
 	for i := range threads {
 		byID[[2]uint64{threads[i].Goroutine, threads[i].ID}] = i
 	}
 	for i := range stacks {
 		if n, ok := byID[[2]uint64{stacks[i].Goroutine, stacks[i].Thread}]; ok {
-			out = append(out, threads[n])
+			out = append(out, threads[n].Thread)
 		}
 	}
 	return out

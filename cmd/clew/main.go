@@ -4,12 +4,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -40,13 +38,13 @@ func run(args []string) int {
 		}
 	}
 	if err := debuginfod.StandIn(); err != nil {
-		fmt.Fprintf(os.Stderr, "clew: Delve may wait for debuginfod servers: %v\n", err)
+		tell(os.Stderr, "Delve may wait for debuginfod servers: %v", err)
 	}
 	root := delve.CommandTree()
 	clewCommands := addCommands(root)
 	takeOverDAP(root)
 	if err := errors.Join(takeOverSessions(root), takeOverVersion(root)); err != nil {
-		fmt.Fprintln(os.Stderr, "clew:", err)
+		tell(os.Stderr, "%v", err)
 		return exitFailed
 	}
 	if !isClewCommand(clewCommands, args) {
@@ -59,7 +57,7 @@ func run(args []string) int {
 	root.SetArgs(args)
 	code, err := exitCode(root.ExecuteContext(ctx))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "clew: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+		tell(os.Stderr, "%v", err)
 	}
 	return code
 }

@@ -67,7 +67,7 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 		return usageErrorf("%v", err)
 	}
 	defer delve.CloseLogs()
-	warn := func(format string, a ...any) { fmt.Fprintf(c.ErrOrStderr(), "clew: "+format+"\n", a...) }
+	warn := func(format string, a ...any) { tell(c.ErrOrStderr(), format, a...) }
 	cfg := proxy.Config{
 		Upstream: upstream, Listen: f.listen, AnyUser: !f.sameUser,
 		Strategies: dapStrategies{f.config},

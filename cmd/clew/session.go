@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"time"
 
@@ -39,7 +38,7 @@ func sessionOptions(style names.Style) sessions.Options {
 			return s.order, s.close, nil
 		},
 		Log:    delve.LogRPC,
-		Notify: func(text string) { fmt.Fprintf(os.Stderr, "clew: %s\n", text) },
+		Notify: func(text string) { tell(os.Stderr, "%s", text) },
 	}}
 	if config, err := loadConfig(""); err == nil {
 		o.Stacks.Patience = time.Duration(config.StackTimeout)

@@ -153,12 +153,15 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
 		return err
 	}
-	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
+	notify := func(s string) { tell(c.ErrOrStderr(), "%s", s) }
 	strats, err := openStrategies(f.config, f.strategies, notify)
 	if err != nil {
 		return err
 	}
 	defer strats.close()
+	if done, err := f.listRunning(c, strats, notify); done {
+		return err
+	}
 	process, done, err := openTarget(c.Context(), f, args, strats.debugFolders, notify)
 	if err != nil {
 		return err
@@ -169,7 +172,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		}
 	}()
 	if f.many(c) {
-		return f.list(c, process, engine.New(strats.order))
+		return f.list(c, process, engine.New(strats.order), nil)
 	}
 	result, err := f.assembleStill(c.Context(), process, engine.New(strats.order))
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,6 +72,6 @@ func (d *decoding) addCalls(name string, doc *document.Document) {
 		return // every image lacks its symbols, and it was the user's will
 	}
 	for _, note := range d.symbols.Notes() {
-		fmt.Fprintf(d.err, "clew: decode %s: note: %s\n", name, strings.ReplaceAll(note, "\n", "; "))
+		tell(d.err, "decode %s: note: %s", name, note)
 	}
 }

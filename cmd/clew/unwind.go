@@ -63,7 +63,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 }
 
 func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
-	notify := func(s string) { fmt.Fprintf(c.ErrOrStderr(), "clew: %s\n", s) }
+	notify := func(s string) { tell(c.ErrOrStderr(), "%s", s) }
 	strats, err := openStrategies(f.config, f.strategies, notify)
 	if err != nil {
 		return err

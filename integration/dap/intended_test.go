@@ -6,9 +6,9 @@ import (
 
 // The differences that are meant, in sessions without native code:
 //
-//   - initialize: supportsClew is true, and so are supportsCancelRequest, which is
-//     for clew's own requests (Delve's are refused by Delve), and
-//     supportsCompletionsRequest, for clew's console commands, and what
+//   - initialize: clewVersion says which clew it is. supportsClew is true, and so are
+//     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
+//     Delve), supportsCompletionsRequest, for clew's console commands, and what
 //     loadedSources and breakpointLocations need.
 //   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
@@ -33,8 +33,9 @@ func intended(m *dapwire.Message, o object) {
 	b, _ := o["body"].(object)
 	switch m.Command {
 	case "initialize":
-		if b["supportsClew"] == true {
+		if version, _ := b["clewVersion"].(string); b["supportsClew"] == true && version != "" {
 			delete(b, "supportsClew")
+			delete(b, "clewVersion")
 		}
 		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest"} {
 			if b[key] == true {

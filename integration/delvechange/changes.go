@@ -54,18 +54,6 @@ var changes = []change{
 	{internals.EntryDownloads, "a field's name", []edit{{"", inProc, `\bcancelDownloadsMu\b`, "downloadsLock"}}, byCheck, ""},
 	{internals.EntryDownloads, "a field's type", []edit{{"", inProc + "/bininfo.go", `cancelDownloads   func\(\)`, "cancelDownloads context.CancelFunc"}}, byCheck, ""},
 	{internals.EntryDAPDebugger, "the field's name", []edit{{"", "service/dap", `(\bs\.)debugger\b|(?m)(^\t+)debugger( \*debugger\.Debugger$|:)`, "${1}${2}process$3"}}, byCheck, ""},
-	{internals.EntryRPCDebugger, "the field's name", []edit{{"", "service/rpccommon/server.go", `(\bs\.)debugger\b|(?m)(^\t)debugger( \*debugger)`, "${1}${2}process$3"}}, byCheck, ""},
-	{internals.EntryRPCAnswers, "the field's name", []edit{{"", "service/rpccommon/server.go", `\bs2\b`, "answers"}}, byCheck, ""},
-	{internals.EntryRPCTable, "the table's name", []edit{{"", "service/rpccommon/server.go", `\bmethodMaps\b`, "tables"}}, byCheck, ""},
-	{internals.EntryRPCTable, "the method's field", []edit{
-		{"", "service/rpccommon", `(methodType\{)method:`, "${1}call:"}, {"", "service/rpccommon/server.go", `\b(mtype|method)\.method\b`, "$1.call"},
-		{"", "service/rpccommon/server.go", `(?m)^\tmethod  `, "\tcall  "},
-	}, byCheck, ""},
-	{internals.EntryRPCTable, "a method's name", []edit{{"", "service/rpccommon/suitablemethods.go", `"RPCServer\.Stacktrace"`, `"RPCServer.Stack"`}}, "TestOverlay", "./server/terminal"},
-	{internals.EntryRPCTable, "a method's type", []edit{
-		{"", "service/rpc2/server.go", `\) Stacktrace\(arg StacktraceIn, out \*StacktraceOut\)`, ") Stacktrace(arg *StacktraceIn, out *StacktraceOut)"},
-		{"", "service/dap/server.go", `\z`, ""},
-	}, byCompiler, ""},
 	{internals.EntryStackMemory, "a field's name", []edit{
 		{"", inProc, `\b(g|scope\.g|it\.g)\.variable\b`, "$1.held"}, {"", inProc + "/variables.go", `(?m)^\tvariable \*Variable\n(\n\tUnreadable)`, "\theld *Variable\n$1"},
 		{"", inProc + "/variables.go", `variable:   v,`, "held: v,"},

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sort"
 
+	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -52,7 +53,7 @@ func (t *target) value(rng *rand.Rand, k valueKind) uint64 {
 	case stackAddr:
 		return t.place(rng)
 	case frameCopy:
-		return t.truth[rng.IntN(len(t.truth))].sp - 16
+		return t.truth[rng.IntN(len(t.truth))].SP - 16
 	case neighbour:
 		v, _ := unwind.ReadWord(t.memory, t.place(rng), 8, unwind.AMD64.ByteOrder())
 		return v
@@ -137,7 +138,7 @@ func (res *results) judge(t *target, h *damage, stack *unwind.Stack) {
 		f := &stack.Frames[i]
 		res.frames[f.Trust]++
 		at := next
-		for at < len(t.truth) && t.truth[at] != frameOf(f) {
+		for at < len(t.truth) && t.truth[at] != inprocess.FrameOf(f) {
 			at++
 		}
 		if at == next {

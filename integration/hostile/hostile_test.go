@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -67,7 +68,7 @@ func TestResults(t *testing.T) {
 		f.Registers.Set(unwind.AMD64RSP, sp)
 		return f
 	}
-	tg := &target{truth: []frame{{1, 8}, {2, 16}, {3, 32}}}
+	tg := &target{truth: []inprocess.Frame{{PC: 1, SP: 8}, {PC: 2, SP: 16}, {PC: 3, SP: 32}}}
 	a, b, c := mk(1, 8, unwind.TrustContext), mk(2, 16, unwind.TrustCFI), mk(3, 32, unwind.TrustCFI)
 	for name, x := range map[string]struct {
 		frames                          []unwind.Frame

@@ -68,7 +68,7 @@ func onTarget(b program.Variant, scenario string, use func(*target) error) error
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", b.Name, scenario, err)
 	}
-	defer t.close()
+	defer t.Close()
 	return use(t)
 }
 

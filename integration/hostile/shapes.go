@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -77,7 +78,7 @@ func (t *target) shapes() (out []shape) {
 	set := func(reg unwind.Register, v uint64) func(*unwind.Registers) {
 		return func(r *unwind.Registers) { r.Set(reg, v) }
 	}
-	sp := t.truth[0].sp
+	sp := t.truth[0].SP
 	for _, seg := range t.thread.Segments {
 		add(fmt.Sprintf("SP in the guard page of the %s stack", seg.Kind), t.memory, set(unwind.AMD64RSP, seg.Low-8))
 		add(fmt.Sprintf("SP at the low end of the %s stack", seg.Kind), t.memory, set(unwind.AMD64RSP, seg.Low))
@@ -116,14 +117,14 @@ func (t *target) walk(s shape) walked {
 	reached := make(map[int]uint64) // the highest SP by stack
 	for i := range w.stack.Frames {
 		f := &w.stack.Frames[i]
-		sp := frameOf(f).sp
+		sp := inprocess.FrameOf(f).SP
 		if i > 0 && f.Segment >= 0 && sp <= reached[f.Segment] && f.PC.Kind() == unwind.KindReturn {
 			w.problem = fmt.Sprintf("frame %d has SP %#x, which is not above %#x", i, sp, reached[f.Segment])
 		}
 		reached[f.Segment] = sp
 		switch {
 		case i == 0:
-		case next < len(t.truth) && t.truth[next] == frameOf(f):
+		case next < len(t.truth) && t.truth[next] == inprocess.FrameOf(f):
 			next++
 		case f.Trust > unwind.TrustScan:
 			w.wrong++

@@ -45,7 +45,7 @@ func run(dist, base string) (err error) {
 		}
 	}
 	brew := filepath.Join(work, "brew")
-	if err := timed("build a program with C", "go", "-C", filepath.Join(root, "integration", "install", "testdata", "brew"),
+	if err := timed("build a program with C", "go", "-C", filepath.Join(root, "examples", "brew"),
 		"build", "-ldflags=-linkmode=external -extldflags=-static", "-o", brew, "."); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 //go:embed drivers
@@ -40,25 +41,36 @@ func (b builder) program() (program, error) {
 
 // driver builds a library's workload.
 func (b builder) driver(l *library) (path string, err error) {
-	compiler, ending := "gcc", ".c"
-	text, err := drivers.ReadFile("drivers/" + l.name + ending)
-	if err != nil {
-		compiler, ending = "g++", ".cc"
-		text, err = drivers.ReadFile("drivers/" + l.name + ending)
+	args := []string{"-O2", "-shared", "-fPIC"}
+	compiler, source := "gcc", l.name+".c"
+	if l.name == "stdcxx" {
+		compiler, source = "g++", l.name+".cc"
 	}
-	if err != nil {
-		return "", err
-	}
-	source := filepath.Join(b.dir, l.name+ending)
-	if err := os.WriteFile(source, text, 0o600); err != nil {
-		return "", err
-	}
-	path = filepath.Join(b.dir, "driver-"+l.name+".so")
-	args := []string{"-O2", "-shared", "-fPIC", "-o", path, source, "-l:" + l.file}
-	for _, f := range l.further {
+	for _, f := range append([]string{l.file}, l.further...) {
 		args = append(args, "-l:"+f)
 	}
-	return path, command(compiler, args...)
+	return b.compile(compiler, source, l.name, args...)
+}
+
+// variant builds the workload that variants have in common.
+func (b builder) variant(v variant, name string, strip bool) (path string, err error) {
+	args := strings.Fields(bare + v.flags)
+	if strip {
+		args = append(args, "-s")
+	}
+	return b.compile(v.compiler, "variants.c", name, args...)
+}
+
+func (b builder) compile(compiler, source, name string, args ...string) (path string, err error) {
+	text, err := drivers.ReadFile("drivers/" + source)
+	if err != nil {
+		return "", err
+	}
+	from, path := filepath.Join(b.dir, source), filepath.Join(b.dir, name+".so")
+	if err := os.WriteFile(from, text, 0o600); err != nil {
+		return "", err
+	}
+	return path, command(compiler, append([]string{"-o", path, from}, args...)...)
 }
 
 // folders that Debian keeps libraries in.

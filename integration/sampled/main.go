@@ -21,6 +21,7 @@ func main() {
 	flag.IntVar(&o.often, "often", 20, "so many calls of a function are stepped through, and fewer and fewer of the others")
 	flag.Uint64Var(&o.seed, "seed", 1, "for the choice of instructions")
 	stripped := flag.Bool("stripped", false, "libraries without .eh_frame")
+	variants := flag.Bool("variants", false, "variants of one C file instead of libraries")
 	show := flag.Int("show", 3, "reasons of each kind to print")
 	keep := flag.String("o", "", "folder that keeps the samples")
 	strategies := flag.String("strategies", "", "only these, with commas between")
@@ -36,13 +37,13 @@ func main() {
 	if flag.NArg() > 0 {
 		err = r.files(flag.Args())
 	} else {
-		err = r.libraries(*keep, list(*names))
+		err = r.record(*keep, list(*names), *variants)
 	}
 	r.all.print("all")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sampled:", err)
 	}
-	if err != nil || !r.all.right() {
+	if err != nil || !r.all.right() || r.failures > 0 {
 		os.Exit(1)
 	}
 }
@@ -61,6 +62,7 @@ type report struct {
 	show     int
 	only     []string
 	all      tally
+	failures int
 }
 
 // files judges the samples of an earlier run.
@@ -81,39 +83,47 @@ func (r *report) row(name string, t *tally) {
 	r.all.sum(t)
 }
 
-// libraries steps through the workloads.
-func (r *report) libraries(keep string, names []string) error {
-	dir, err := os.MkdirTemp("", "clew-sampled-")
-	if err != nil {
+// record steps through the workloads.
+func (r *report) record(keep string, names []string, asVariants bool) error {
+	b := builder{keep}
+	if keep == "" {
+		dir, err := os.MkdirTemp("", "clew-sampled-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		b.dir = dir
+	} else if err := os.MkdirAll(keep, 0o700); err != nil {
 		return err
 	}
-	if keep == "" {
-		defer os.RemoveAll(dir)
-		keep = dir
-	} else if dir = keep; os.MkdirAll(dir, 0o700) != nil {
-		return fmt.Errorf("cannot make %s", dir)
-	}
-	b := builder{dir}
 	p, err := b.program()
 	if err != nil {
 		return err
 	}
+	if asVariants {
+		r.variants(b, p, names)
+		return nil
+	}
 	for i := range libraries {
-		l := &libraries[i]
-		if names != nil && !slices.Contains(names, l.name) {
-			continue
-		}
-		if err := r.library(b, p, l, keep); err != nil {
-			fmt.Printf("| %s | %v |\n", l.name, err)
+		if l := &libraries[i]; names == nil || slices.Contains(names, l.name) {
+			r.failed(l.name, r.library(b, p, l))
 		}
 	}
 	return nil
 }
 
-func (r *report) library(b builder, p program, l *library, keep string) error {
+// failed prints a row for a workload that could not be measured.
+func (r *report) failed(name string, err error) {
+	if err != nil {
+		r.failures++
+		fmt.Printf("| %s | %v |\n", name, err)
+	}
+}
+
+func (r *report) library(b builder, p program, l *library) error {
 	driver, err := b.driver(l)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (Debian: %s)", err, l.debian)
 	}
 	folder := ""
 	if r.stripped {
@@ -121,32 +131,52 @@ func (r *report) library(b builder, p program, l *library, keep string) error {
 			return err
 		}
 	}
-	file := filepath.Join(keep, l.name+".jsonl")
-	s, err := r.record(p, driver, folder, file)
+	return r.workload(p, l.name, driver, folder, l.jumps)
+}
+
+func (r *report) variants(b builder, p program, names []string) {
+	for i, v := range variants {
+		for _, strip := range []bool{false, true} {
+			name := v.compiler + " " + v.flags
+			if names != nil && !slices.Contains(names, v.compiler) {
+				continue
+			}
+			if strip {
+				name += " stripped"
+			}
+			driver, err := b.variant(v, fmt.Sprintf("variant%d-%v", i, strip), strip)
+			if err == nil {
+				err = r.workload(p, name, driver, "", true)
+			}
+			r.failed(name, err)
+		}
+	}
+}
+
+// workload samples a workload, and judges the samples.
+func (r *report) workload(p program, name, driver, folder string, jumps bool) error {
+	o := r.options
+	o.jumps = jumps
+	file := strings.TrimSuffix(driver, ".so") + ".jsonl"
+	out, err := os.Create(file)
 	if err != nil {
+		return err
+	}
+	defer out.Close()
+	w := bufio.NewWriter(out)
+	s, err := sample(p, driver, folder, o, w)
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
 		return err
 	}
 	t, err := again(file, r.only, s.answers)
 	if err != nil {
 		return err
 	}
-	r.row(l.name, t)
+	r.row(name, t)
 	fmt.Printf("    %d instructions, %d different ones of C, %d stacks compared with the live process, %d samples without truth\n",
 		s.steps, len(s.places), len(s.answers), s.lost)
 	return nil
-}
-
-// record writes the samples of a workload to a file.
-func (r *report) record(p program, driver, folder, file string) (*sampler, error) {
-	out, err := os.Create(file)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close()
-	w := bufio.NewWriter(out)
-	s, err := sample(p, driver, folder, r.options, w)
-	if err != nil {
-		return nil, err
-	}
-	return s, w.Flush()
 }

@@ -26,7 +26,8 @@ type process struct {
 	g     uint64 // the goroutine's runtime.g
 	// stacks of the goroutine and of the thread.
 	goroutine, thread unwind.Segment
-	switched          int // for so many instructions Go's scheduler may still be about to go on with a goroutine
+	leaving           bool // the stack pointer is that of another function already, the instruction is not
+	switched          int  // for so many instructions Go's scheduler may still be about to go on with a goroutine
 }
 
 // start starts a program, and lets it run to the instruction at an address.
@@ -95,7 +96,13 @@ func (p *process) advance(kind shadow.Kind) error {
 		return err
 	}
 	sp := p.regs[regSP]
+	depth := len(p.calls)
 	p.calls.Settle(sp, p.same)
+	if next := p.regs[regPC]; next < before || next > before+longestCall {
+		p.leaving = false
+	} else if len(p.calls) < depth && kind != shadow.Return {
+		p.leaving = true
+	}
 	if p.switched--; !p.same(stack, sp) {
 		p.switched = switching
 	}
@@ -203,8 +210,12 @@ func (p *process) sps() (out []uint64) {
 	return out
 }
 
-// intact says whether every return address is where its call has put it.
+// intact says whether every return address is where its call has put it, and the innermost
+// function runs on its own frame.
 func (p *process) intact() bool {
+	if p.leaving {
+		return false
+	}
 	for _, a := range p.calls {
 		if p.word(a.CFA-8) != a.RA {
 			return false

@@ -25,6 +25,7 @@ import (
 type program struct {
 	path string
 	run  uint64       // its function main.run
+	back uint64       // its function goBack, which C calls
 	code unwind.Range // of Go
 	// schedule is Go's scheduler, which has left the goroutine.
 	schedule unwind.Range
@@ -42,6 +43,8 @@ func openProgram(path string) (program, error) {
 		switch s.Name {
 		case "main.run":
 			p.run = s.Value
+		case "goBack":
+			p.back = s.Value
 		case "runtime.schedule":
 			p.schedule = unwind.Range{Start: s.Value, End: s.Value + s.Size}
 		case "runtime.text":
@@ -50,8 +53,8 @@ func openProgram(path string) (program, error) {
 			p.code.End = s.Value
 		}
 	}
-	if err == nil && (p.run == 0 || p.code.End == 0) {
-		err = fmt.Errorf("%s: no main.run, or no Go code", path)
+	if err == nil && (p.run == 0 || p.back == 0 || p.code.End == 0) {
+		err = fmt.Errorf("%s: no main.run, goBack or Go code", path)
 	}
 	return p, err
 }
@@ -61,8 +64,9 @@ type options struct {
 	every int // of how many instructions of C one is taken, on average
 	most  int // samples of a workload
 	seed  uint64
-	live  int // of how many samples one is assembled in the live process too
-	often int // so many calls of a function are stepped through, and fewer and fewer of the others
+	live  int  // of how many samples one is assembled in the live process too
+	jumps bool // the workload leaves functions by longjmp
+	often int  // so many calls of a function are stepped through, and fewer and fewer of the others
 }
 
 // sampler steps through one workload.
@@ -149,7 +153,9 @@ func (s *sampler) pass(pc uint64, kind shadow.Kind) error {
 	}
 	to := s.regs[regPC]
 	s.entered[to]++
-	if n := s.entered[to]; s.inGo(to) || s.random.IntN(1+n/s.often) == 0 {
+	// Whether a function that is left in another way than by a return comes back is not known
+	// before, but for those that call Go.
+	if n := s.entered[to]; s.inGo(to) || s.options.jumps && to != s.program.back || s.random.IntN(1+n/s.often) == 0 {
 		return nil
 	}
 	return s.finish()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -107,7 +108,7 @@ type truths struct {
 
 func functions(f *elf.File) (*truths, error) {
 	all, err := f.Symbols()
-	if err != nil {
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
 		return nil, err
 	}
 	t := &truths{names: make(map[uint64]string), parts: make(map[uint64]bool)}
@@ -129,7 +130,16 @@ func functions(f *elf.File) (*truths, error) {
 			t.names[s.Value] = s.Name
 		}
 	}
-	return t, nil
+	if len(all) > 0 {
+		return t, nil
+	}
+	starts, err := fdeStarts(f) // there is nothing better
+	for _, addr := range starts {
+		if t.covers(addr) {
+			t.names[addr] = "FDE"
+		}
+	}
+	return t, err
 }
 
 // covers reports whether an address is in code that symbols tell of.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -72,16 +73,51 @@ func install(names []string) error {
 	return command("apt-get", args...)
 }
 
-// link links all of an archive into a program. Calls to other libraries stay open.
+// with are the libraries that archives import data from, besides C's.
+var with = map[string][]string{"ncurses": {"-ltinfo"}, "icuuc": {"-lstdc++"}, "readline": {"-ltinfo"}}
+
+// link links all of an archive into a program. Another library stands for all that it
+// imports. Of C++, all functions are exported, as Debian's libraries of C++ do.
 func link(name, out string) error {
-	lib := "-l:lib" + name + ".a"
-	return command("gcc", "-pie", "-nostartfiles", "-Wl,-e,0", "-o", out, "-Wl,--whole-archive", lib, "-Wl,--no-whole-archive", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,notext")
+	object, imports := out+".o", out+".imports"
+	if err := command("gcc", "-r", "-nostdlib", "-o", object, "-Wl,--whole-archive", "-l:lib"+name+".a", "-Wl,--no-whole-archive"); err != nil {
+		return err
+	}
+	undefined, err := exec.Command("nm", "-u", object).Output()
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(undefined)) {
+		if n := strings.Fields(line); len(n) == 2 && n[1] != "_GLOBAL_OFFSET_TABLE_" && n[1] != "__dso_handle" && !strings.HasPrefix(n[1], "__start_") && !strings.HasPrefix(n[1], "__stop_") {
+			fmt.Fprintf(&text, ".globl %[1]s\n.type %[1]s,@function\n%[1]s: ret\n.size %[1]s,1\n", n[1])
+		}
+	}
+	if err := os.WriteFile(imports+".s", []byte(text.String()), 0o600); err != nil {
+		return err
+	}
+	if err := command("gcc", "-shared", "-nostdlib", "-o", imports+".so", imports+".s"); err != nil {
+		return err
+	}
+	args := []string{"-pie", "-nostdlib", "-Wl,-e,0", "-Wl,-z,notext", "-Wl,--defsym=__dso_handle=0", "-o", out, object, "-lc", "-lm"}
+	args = append(append(args, with[name]...), imports+".so")
+	if slices.Contains([]string{"icuuc", "stdc++"}, name) {
+		args = append(args, "-Wl,--export-dynamic")
+	}
+	return command("gcc", args...)
 }
 
 // strip removes what a stripped library lacks, call-frame information too.
 func strip(dir, name, full string) (sample, error) {
 	s := sample{name, full, filepath.Join(dir, name+".stripped")}
-	return s, command("objcopy", "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, s.stripped)
+	tool := "objcopy"
+	if f, err := elf.Open(full); err == nil {
+		if f.Machine == elf.EM_AARCH64 {
+			tool = "aarch64-linux-gnu-objcopy"
+		}
+		f.Close()
+	}
+	return s, command(tool, "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, s.stripped)
 }
 
 func command(name string, args ...string) error {

@@ -8,20 +8,22 @@ import (
 
 func main() {
 	heights := flag.Bool("heights", false, "compare heights with .eh_frame too")
+	keep := flag.String("keep", "", "folder to leave the files in")
 	verbose := flag.Bool("v", false, "list what is missed and what is false")
 	flag.Parse()
-	if err := run(flag.Args(), *heights, *verbose); err != nil {
+	if err := run(flag.Args(), *keep, *heights, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "starts:", err)
 		os.Exit(1)
 	}
 }
 
-func run(names []string, heights, verbose bool) error {
-	dir, err := os.MkdirTemp("", "clew-starts-")
-	if err != nil {
-		return err
+func run(names []string, dir string, heights, verbose bool) (err error) {
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "clew-starts-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	files, err := corpus(dir, names)
 	if err != nil {
 		return err

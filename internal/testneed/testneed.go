@@ -61,6 +61,8 @@ var Needs = []Need{
 	{Name: "llvm-dwp-19", Programs: []string{"llvm-dwp-19"}, Debian: []string{"llvm-19"}},
 	{Name: "dwp", Programs: []string{"dwp"}, Debian: []string{"binutils"}},
 	{Name: "dwz", Programs: []string{"dwz"}, Debian: []string{"dwz"}},
+	{Name: "python3", Programs: []string{"python3"}, Debian: []string{"python3"}},
+	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler", "python3-grpcio"}}, // for the plugin in Python
 	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
 	{Name: "qemu-aarch64", Programs: []string{"qemu-aarch64"}, Debian: []string{"qemu-user"}},
 	{Name: "qemu-aarch64_be", Programs: []string{"qemu-aarch64_be"}, Debian: []string{"qemu-user"}},

@@ -83,8 +83,7 @@ func (im *image) shown(e table.Entry) inspect.Row {
 		out.Delegate = unwind.StrategyDWARF
 		return out
 	}
-	made := r.Rule(im.arch)
-	out.Equations = made.Equations()
+	out.Equations = r.Equations()
 	if r.Signed {
 		out.Flags = append(out.Flags, inspect.Mangled)
 	}

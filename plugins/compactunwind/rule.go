@@ -148,7 +148,7 @@ func (im *image) encoded(addr uint64, kind unwind.PCKind) (found *tablewalk.Rule
 	if r.InLR && kind == unwind.KindReturn {
 		return nil, false, im.table.Refuse(entry, fmt.Errorf("the function at %#x keeps its return address in a register, and has called (R10)", addr))
 	}
-	return &tablewalk.Rule{Rule: r.Rule(im.arch)}, false, nil
+	return &tablewalk.Rule{Rule: r.Rule}, false, nil
 }
 
 // decode returns the rule of an entry, reading its code if needed.

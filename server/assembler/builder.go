@@ -35,6 +35,7 @@ type turn struct {
 	reasons []string   // why the frame could not be left
 	bound   *candidate // of scans (scansFirst)
 	waits   bool       // it is taken if they find no nearer caller
+	end     *ending    // that tables claim, and other tables may contradict
 }
 
 func (t *turn) why() string { return strings.Join(t.reasons, "; ") }

@@ -80,6 +80,8 @@ func (s *callSite) judge() callFinding {
 		return s.noCall()
 	case s.callee.Go != s.caller.Go && !s.callee.Asm && !s.caller.Asm:
 		return s.betweenGoAndC()
+	case s.caller.Go && callsOwnC[s.caller.Name] && s.elsewhere():
+		return callFinding{refusal: fmt.Sprintf("return address %#x: %s calls C of its own image only", s.ra, s.caller.Name)}
 	case s.bothKnown() && s.caller.Go && !callsThrough(&s.caller.Function, &s.callee.Function):
 		return callFinding{refusal: fmt.Sprintf("return address %#x: %s does not call %s", s.ra, s.caller.Name, orElse(s.callee.Name, "the function that is left"))}
 	}
@@ -152,6 +154,21 @@ func (s *callSite) betweenGoAndC() callFinding {
 
 // callbackCalls are the functions that cgocallback calls, through a register.
 var callbackCalls = map[string]bool{"runtime.cgocallbackg": true, "runtime.needm": true, "runtime.needAndBindM": true, "runtime.dropm": true}
+
+// callsOwnC are functions that call one function of runtime/cgo each, through a pointer.
+var callsOwnC = map[string]bool{"runtime.callCgoMmap": true, "runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true}
+
+// elsewhere reports whether the caller lies in another image than the frame that is left.
+func (s *callSite) elsewhere() bool {
+	models, ok := s.target.Code.(Modeller)
+	if !ok {
+		return false
+	}
+	arch := s.target.Arch
+	own, _ := models.Model(unwind.ReturnAddr(s.ra).Lookup(arch))
+	other, _ := models.Model(s.frame.PC.Lookup(arch))
+	return own != nil && other != nil && own != other
+}
 
 // callsThrough reports whether a Go function may call another through the
 // register or pointer that was passed to it: those that switch stacks are given

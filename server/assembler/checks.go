@@ -125,28 +125,34 @@ func agreesWithOwnCode(ev *evidence) verdict {
 	return agreesWith(ev, least)
 }
 
-// contradictsNoProof compares a step that rests on tables with the model of the code, where
-// no direct call shows that it is right. Tables err, and so may plugins; the next
-// strategy has its turn, and the refused step is shown.
-func contradictsNoProof(ev *evidence) verdict {
-	if !ev.call.unproven && !ev.recursive() {
-		return verdict{} // a direct call leads here
-	}
-	return agreesWith(ev, isProven)
-}
+// contradictsNoProof compares a step that rests on tables with the model of the code.
+// Tables err, and so may plugins; the next strategy has its turn, and the refused step is
+// shown.
+func contradictsNoProof(ev *evidence) verdict { return agreesWith(ev, isProven) }
 
 func agreesWith(ev *evidence, least certainty) verdict {
-	code, ok := ev.witness.expects(least)
-	switch {
-	case !ok:
-	case ev.arch == unwind.AMD64 && ev.step.CFA != code.cfa:
-		// On arm64 the record may lie anywhere in its frame, so a chain of records does
-		// not contain the CFA: there only the return address is compared.
-		return refusal("the function's own code puts its CFA at %#x, not at %#x", code.cfa, ev.step.CFA)
-	case code.haveRA && code.ra != ev.pc:
-		return refusal("the function's own code puts the return address %#x where this has %#x", code.ra, ev.pc)
+	if code, ok := ev.witness.expects(least); ok {
+		return orAccept(verdict{answer: refuse, why: code.against(ev.arch, ev.step)})
 	}
 	return verdict{}
+}
+
+// against says how a step contradicts what the code shows, "" if it does not. On arm64 the
+// record may lie anywhere in its frame, so a chain of records does not contain the CFA:
+// there only the return address is compared.
+func (e *expected) against(arch unwind.Arch, step *unwind.Step) string {
+	const is = "the function's own code puts %s %#x where this has %#x"
+	pc, _ := step.Caller.PC(arch)
+	fp, known := step.Caller.FP(arch)
+	switch {
+	case arch == unwind.AMD64 && step.CFA != e.cfa:
+		return fmt.Sprintf("the function's own code puts its CFA at %#x, not at %#x", e.cfa, step.CFA)
+	case e.haveRA && e.ra != pc:
+		return fmt.Sprintf(is, "the return address", e.ra, pc)
+	case arch == unwind.AMD64 && e.haveFP && known && e.fp != fp:
+		return fmt.Sprintf(is, "the frame pointer", e.fp, fp)
+	}
+	return ""
 }
 
 // goexitAtTheTop refuses a goroutine's end that is not at the top of its stack.

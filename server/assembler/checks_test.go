@@ -70,6 +70,10 @@ func TestChecks(t *testing.T) {
 				ev.callee.Start = 0x401000
 				ev.step.Trust, ev.caller, ev.witness = unwind.TrustCFI, ev.callee, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
 			}, refuse, "puts its CFA at"},
+			{"tables with another frame pointer", func(ev *evidence) {
+				ev.step.Trust, ev.witness = unwind.TrustCFI, said{known: true, proves: true, code: expected{cfa: sp0 + 16, fp: 1, haveFP: true}}
+				ev.step.Caller.Set(unwind.AMD64RBP, 2)
+			}, refuse, "puts the frame pointer"},
 			{"tables where the code is not certain", func(ev *evidence) {
 				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},

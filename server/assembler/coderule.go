@@ -13,22 +13,24 @@ import (
 // pointer of it are compared with steps. known is false without code.
 func (p *program) frameRule(f *unwind.Frame) (row *simulate.Row, known bool) {
 	d := p.describe(f.PC.Lookup(p.target.Arch))
-	if !d.simulated {
-		d.simulated = true
-		if d.known && !d.Go {
-			code := p.body(&d.Function, f.PC.Raw())
-			d.code = len(code) > 0
-			if d.Exact {
-				d.rule = p.simulate(simulate.Stopped, code, d.Start, f.PC.Raw())
-			}
+	if d.simulated {
+		return d.rule, d.code
+	}
+	d.simulated = true
+	model := p.modelRow(f)
+	if d.proven = model != nil && model.Sure; !d.proven && d.known && !d.Go {
+		code := p.body(&d.Function, f.PC.Raw())
+		d.code = len(code) > 0
+		if d.Exact {
+			d.rule = p.simulate(simulate.Stopped, code, d.Start, f.PC.Raw())
 		}
-		if model := p.modelRow(f); model != nil && (model.Sure || d.rule == nil) {
-			compared := *model
-			d.rule, d.code = &compared, true
-		}
-		if d.rule != nil {
-			d.rule.Saved, d.rule.Kept = nil, false
-		}
+	}
+	if model != nil && d.rule == nil {
+		compared := *model
+		d.rule, d.code = &compared, true
+	}
+	if d.rule != nil {
+		d.rule.Saved, d.rule.Kept = nil, false
 	}
 	return d.rule, d.code
 }

@@ -10,8 +10,8 @@ import (
 // like a frame (R16). The first check that applies decides; if none applies, it is
 // the end.
 //
-// Tables that mark an outermost frame are trusted, except for Go's code. A frame
-// pointer of 0 (R4) and a return address below 4096 (R8) are words that may be there
+// Tables that mark an outermost frame are trusted, except for Go's code, and where other
+// tables or the frame's own code know a caller ([walker.askStrategies]). A frame pointer of 0 (R4) and a return address below 4096 (R8) are words that may be there
 // for other reasons.
 var ends = []endCheck{
 	{"a guess below an outermost function", "R16", uncertain, "", func(e *ending) bool { return e.outermost && e.guessed != "" }},
@@ -53,6 +53,7 @@ const nearTop = 8 << 10
 // ending is a claim that the stack ends at a frame, with the evidence for and
 // against it.
 type ending struct {
+	strategy  string // that claims it
 	reason    string // of the claim
 	outermost bool   // by a known outermost function; else a strategy says so
 	byTables  bool   // that there is no caller
@@ -93,19 +94,18 @@ func (w *walker) ended() bool {
 	return result == reachedEnd
 }
 
-// claimedEnd ends the stack at the last frame, as a strategy claims, unless a
-// check objects.
-func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, why string) {
+// claim is a strategy's claim that the stack ends at the last frame.
+func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 	f, trust := w.last(), s.Description.Trust
 	e := &ending{
-		reason: orElse(r.Reason, s.Description.Name), byTables: trust > unwind.TrustFramePointer && r.CFA == 0,
+		strategy: s.Description.Name, reason: orElse(r.Reason, s.Description.Name), byTables: trust > unwind.TrustFramePointer && r.CFA == 0,
 		byFP: trust <= unwind.TrustFramePointer, scans: s.scans(), function: w.code.functionOf(f), depth: w.depth(),
 		goroutine: w.thread.Goroutine != 0, guessed: w.carried.guessed(),
 	}
 	e.sp, _ = f.Registers.SP(w.target.Arch)
 	e.stack = w.stacks.segment(e.sp)
 	e.marked = marksEnd(w.code.certainFrameRule(f))
-	return w.conclude(e)
+	return e
 }
 
 // marksEnd reports whether a function has lost its caller's frame pointer: outermost
@@ -113,6 +113,7 @@ func (w *walker) claimedEnd(s *Strategy, r *unwind.WalkResult) (result outcome, 
 // State"), and compiled ones save it.
 func marksEnd(row *simulate.Row) bool { return row != nil && row.FP.From == rule.Lost }
 
+// conclude ends the stack as claimed, unless a check objects.
 func (w *walker) conclude(e *ending) (result outcome, why string) {
 	switch answer, why := e.judge(); answer {
 	case noEnd:

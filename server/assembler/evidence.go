@@ -3,6 +3,7 @@ package assembler
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
@@ -91,10 +92,10 @@ const (
 	isProven           // by the model of the image's code
 )
 
-// expected is the caller that code shows.
+// expected is the caller that code shows; its frame pointer only where the model proves it.
 type expected struct {
-	cfa, ra uint64
-	haveRA  bool
+	cfa, ra, fp    uint64
+	haveRA, haveFP bool
 }
 
 // agreement tells whether code confirms a step, and whether it confirms its frame
@@ -242,19 +243,32 @@ type codeWitness struct {
 }
 
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
-	if least == isProven {
-		e.cfa, ok = w.proven(w.frame)
-		return e, ok
-	}
 	row, _ := w.frameRule(w.frame)
-	if row == nil || least > isLikely && !row.Sure {
+	if row == nil || least > isLikely && !row.Sure || least == isProven && w.provenRule(w.frame) == nil {
 		return e, false
 	}
 	var c rule.Caller
 	_ = w.apply(&row.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
 	e.ra, e.haveRA = c.Registers.PC(w.target.Arch)
 	e.cfa = c.CFA
+	if least == isProven {
+		e.fp, e.haveFP = c.Registers.FP(w.target.Arch)
+		if e.against(w.target.Arch, w.step) != "" && !w.mayBeCalled(e.ra) {
+			return e, false // so may the model
+		}
+	}
 	return e, e.cfa != 0
+}
+
+// mayBeCalled reports whether a call ends before a return address that may lead to the frame:
+// a direct one, if such a call speaks for the step itself.
+func (w *codeWitness) mayBeCalled(ra uint64) bool {
+	step := unwind.Step{CallerKind: unwind.KindReturn}
+	step.Caller.Set(w.target.Arch.PC(), ra)
+	calls, known := w.callsBefore(&step)
+	leads := func(c callsite.Call) bool { _, ok := w.leadsTo(c, w.frame); return ok }
+	indirect := func(c callsite.Call) bool { return !c.Direct }
+	return slices.ContainsFunc(calls, leads) || (!known || slices.ContainsFunc(calls, indirect)) && !w.led()
 }
 
 func (w *codeWitness) unclear() bool {
@@ -276,8 +290,7 @@ func (w *codeWitness) led() bool {
 func (w *codeWitness) agrees() agreement {
 	if row := w.certainFrameRule(w.frame); row != nil {
 		a := w.compare(row)
-		model := w.modelRow(w.frame)
-		a.proven = a.ok && model != nil && model.Sure
+		a.proven = a.ok && w.provenRule(w.frame) != nil
 		return a
 	}
 	calls, _ := w.callsBefore(w.step)
@@ -325,12 +338,6 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 func (ev *evidence) popped() bool {
 	code, ok := ev.witness.expects(isSure)
 	return ok && code.haveRA && code.cfa == ev.callerSP && code.ra == ev.pc
-}
-
-// recursive reports whether a function has called itself: then every frame of it has a
-// return address behind a call that leads to it.
-func (ev *evidence) recursive() bool {
-	return ev.callee.known && ev.caller.known && !ev.callee.Go && ev.callee.Start != 0 && ev.callee.Start == ev.caller.Start
 }
 
 // shown reports whether code confirms the step from the innermost frame, where

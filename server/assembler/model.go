@@ -5,7 +5,6 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
-	"github.com/clewdbg/clew/unwind/rule"
 )
 
 // Modeller is a [CodeMap] that has models of its images' code.
@@ -54,15 +53,12 @@ func (p *program) modelRow(f *unwind.Frame) *simulate.Row {
 	return d.model
 }
 
-// proven returns the CFA that the model of the code proves; ok is false where it is not
-// known, or not a register plus an offset.
-func (p *program) proven(f *unwind.Frame) (cfa uint64, ok bool) {
-	row := p.modelRow(f)
-	if row == nil || !row.Sure || row.CFA.From != rule.Register || row.CFA.Deref {
-		return 0, false
+// provenRule returns the rule that the model of the code proves, nil if it proves none.
+func (p *program) provenRule(f *unwind.Frame) *simulate.Row {
+	if row, _ := p.frameRule(f); p.describe(f.PC.Lookup(p.target.Arch)).proven {
+		return row
 	}
-	base, ok := f.Registers.Get(row.CFA.Register)
-	return base + uint64(row.CFA.Offset), ok
+	return nil
 }
 
 // stepByModel leaves the last frame by the model of its code, which knows where the

@@ -90,6 +90,48 @@ func TestModelLeavesFrames(t *testing.T) {
 	}
 }
 
+// TestLyingTables: an end that tables claim, or a plugin, where the code or other tables know
+// a caller; and a step of theirs that skips it. The lie is shown.
+func TestLyingTables(t *testing.T) {
+	const start, skipped = 0x40b000, sp0 + 48
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start},
+		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3}} // push %rbx; sub $16,%rsp; nop; ...
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(midPC).Pad(8).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := &fake{name: "lies", stop: map[uint64]unwind.WalkResult{start + 5: {Stop: unwind.StopEnd, Reason: "the end"}}}
+	skips := &fake{name: "lies", steps: map[uint64][]unwind.Step{start + 5: {step(skipped, outerPC, 0)}}}
+	honest := &fake{name: "honest", steps: map[uint64][]unwind.Step{start + 5: {step(sp0+32, midPC, 0)}}}
+	for _, c := range []struct {
+		what       string
+		strategies []*fake
+		code       CodeMap
+		want       []uint64
+		shown      string
+	}{
+		{"an end, by code", []*fake{ends}, l, []uint64{start + 5, midPC}, "the end, but a caller is known"},
+		{"an end, by other tables", []*fake{ends, honest}, plain{l}, []uint64{start + 5, midPC}, "the end, but a caller is known"},
+		{"an end on which all agree", []*fake{ends, ends}, plain{l}, []uint64{start + 5}, ""},
+		{"a skipped frame, by code", []*fake{skips}, l, []uint64{start + 5, midPC}, "the function's own code puts its CFA at"},
+		{"a skipped frame, by other tables too", []*fake{skips, honest}, l, []uint64{start + 5, midPC}, "the function's own code puts its CFA at"},
+	} {
+		a := with(c.strategies...)
+		for i := range a.Strategies {
+			a.Strategies[i].Description.Trust = unwind.TrustCFI
+		}
+		tg := target(memories(m))
+		tg.Code = c.code
+		s := a.Stack(context.Background(), tg, thread(start+5, sp0, 0, cStack), Options{})
+		equal(t, c.what, pcs(s), c.want)
+		rejected := s.Frames[0].Rejected
+		if shown := len(rejected) > 0 && strings.Contains(rejected[0].Reason, c.shown); shown != (c.shown != "") || (s.Stop == unwind.End) != (c.shown == "") {
+			t.Errorf("%s: %s, %s, %+v", c.what, s.Stop, s.Reason, rejected)
+		}
+	}
+}
+
 // TestDirectCallStays: a direct call cannot have led out of code that is known in full,
 // though behind a call in it that never returns lies code that jumps anywhere.
 func TestDirectCallStays(t *testing.T) {
@@ -116,4 +158,56 @@ func TestDirectCallStays(t *testing.T) {
 			t.Errorf("with a model %v: %#x, %s", modelled, pcs(s), s.Reason)
 		}
 	}
+}
+
+// TestCallsOwnC: what the runtime calls of its own C is in its image; a return address of it
+// below another image's code is an old one.
+func TestCallsOwnC(t *testing.T) {
+	const start, ra = 0x40b000, 0x505010
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start}, bytes: []byte{0x90, 0xc3}} // nop; ret
+	l.model = codemodel.New(unwind.AMD64, l)
+	m, err := stackasm.New(unwind.AMD64, sp0).Word(ra).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for image, refuses := range map[*codemodel.Image]bool{codemodel.New(unwind.AMD64, l): true, l.model: false, nil: false} {
+		tg := target(memories(m))
+		tg.Code = &ofGo{library: l, at: ra, image: image}
+		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{start + 1: {step(sp0+8, ra, 0)}}}}
+		s := with().behind(scan).Stack(context.Background(), tg, thread(start+1, sp0, 0, cStack), Options{})
+		if refused := strings.Contains(s.Reason, "calls C of its own image only"); refused != refuses {
+			t.Errorf("refused %v: %s", refused, s.Reason)
+		}
+	}
+}
+
+// ofGo is a library with runtime.callCgoMmap in another image, behind an indirect call.
+type ofGo struct {
+	*library
+	at    uint64
+	image *codemodel.Image
+}
+
+func (o *ofGo) Function(at unwind.LookupAddr) (Function, bool) {
+	if page := o.at &^ 0xfff; uint64(at) >= page && uint64(at) < page+0x1000 {
+		return Function{Name: "runtime.callCgoMmap", Start: page, End: page + 0x1000, Exact: true, Go: true, Asm: true}, true
+	}
+	return o.library.Function(at)
+}
+
+func (o *ofGo) Bytes(addr uint64, n int) []byte {
+	if page := o.at &^ 0xfff; addr >= page && addr < page+0x1000 {
+		code := make([]byte, 0x1000)
+		copy(code[o.at-page-2:], []byte{0xff, 0xd0}) // call *%rax
+		code = code[addr-page:]
+		return code[:min(n, len(code))]
+	}
+	return o.library.Bytes(addr, n)
+}
+
+func (o *ofGo) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
+	if uint64(at) >= o.at&^0xfff && uint64(at) <= o.at {
+		return o.image, 0
+	}
+	return o.library.Model(at)
 }

@@ -42,6 +42,7 @@ type described struct {
 	simulated bool
 	code      bool // there are bytes of it
 	rule      *simulate.Row
+	proven    bool // rule is, by the model of the image's code
 	modelled  bool
 	model     *simulate.Row // by the model of the image's code, nil for none
 }

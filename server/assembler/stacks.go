@@ -16,17 +16,17 @@ type stacks struct {
 }
 
 // newStacks starts a walk at sp. located is false where segments are known and sp
-// lies in none of them.
+// lies in none of them, nor right below one.
 func newStacks(segments []unwind.Segment, sp uint64) (s stacks, located bool) {
 	s = stacks{segments: segments, floors: make([]uint64, len(segments)+1)}
-	at := s.index(sp)
-	if at < 0 {
-		if len(segments) > 0 {
+	if len(segments) > 0 && s.index(sp) < 0 {
+		below := s.overflown(sp)
+		if below == nil {
 			return s, false
 		}
-		at = len(segments)
+		s.add(*below)
 	}
-	s.floors[at] = sp
+	s.floors[max(s.index(sp), 0)] = sp
 	return s, true
 }
 

@@ -104,8 +104,32 @@ func (w *walker) next(ctx context.Context) bool {
 	return false
 }
 
-// askStrategies asks the strategies that cover the last frame's code, by rank.
+// askStrategies asks the strategies that cover the last frame's code. If tables claim that the
+// stack ends here, and other tables or the code know a caller, that counts (R16).
 func (w *walker) askStrategies(ctx context.Context) outcome {
+	left := len(w.stack.Frames) - 1
+	result, claim := w.askByRank(ctx), w.turn.end
+	switch {
+	case claim == nil:
+	case result == progressed:
+		f := &w.stack.Frames[left]
+		f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: claim.strategy, Reason: claim.reason + ", but a caller is known"})
+	default:
+		return w.endAs(claim)
+	}
+	return result
+}
+
+// endAs ends the stack as claimed, or keeps the claim as refused.
+func (w *walker) endAs(claim *ending) outcome {
+	result, why := w.conclude(claim)
+	if result == nothing {
+		w.refuse(claim.strategy, claim.reason+", but "+why, 0, 0)
+	}
+	return result
+}
+
+func (w *walker) askByRank(ctx context.Context) outcome {
 	at := w.last().PC.Lookup(w.target.Arch)
 	fn := w.code.function(at)
 	modelAsked := false
@@ -113,6 +137,9 @@ func (w *walker) askStrategies(ctx context.Context) outcome {
 		s := &w.asm.Strategies[i]
 		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
 			continue
+		}
+		if w.turn.end != nil && s.Description.Trust <= unwind.TrustFramePointer {
+			break
 		}
 		if s.scans() && !modelAsked {
 			modelAsked = true
@@ -173,11 +200,13 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 	}
 	switch result.Stop {
 	case unwind.StopEnd:
-		ended, why := w.claimedEnd(s, &result)
-		if ended != nothing {
-			return ended
+		e := w.claim(s, &result)
+		if !e.byTables {
+			return w.endAs(e)
 		}
-		w.refuse(name, result.Reason+", but "+why, 0, 0)
+		if w.turn.end == nil {
+			w.turn.end = e
+		}
 	case unwind.StopBroken:
 		w.refuse(name, result.Reason, result.PC, result.CFA)
 	case unwind.StopMemory:
@@ -224,8 +253,10 @@ func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
 	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && row != nil && !marksEnd(row) {
 		return progressed
 	}
-	if ended, _ := w.claimedEnd(s, result); ended != nothing {
-		return ended
+	if e := w.claim(s, result); !e.byTables { // the next turn asks all tables
+		if ended, _ := w.conclude(e); ended != nothing {
+			return ended
+		}
 	}
 	return progressed
 }

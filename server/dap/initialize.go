@@ -2,23 +2,29 @@ package dap
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/session"
 )
 
 // clientCapabilities are what the client can do, as far as clew uses it.
 type clientCapabilities struct {
-	SupportsProgressReporting bool `json:"supportsProgressReporting"`
+	ClientName                string `json:"clientName"`
+	SupportsProgressReporting bool   `json:"supportsProgressReporting"`
+	SupportsInvalidatedEvent  bool   `json:"supportsInvalidatedEvent"`
 	// ColumnsStartAt1 is true where it is missing.
 	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
 
 // initializer handles what client and debugger say that they can do.
 type initializer struct {
-	wire *wire.Bridge
-	caps clientCapabilities
-	here bool // the program is in this process
+	wire   *wire.Bridge
+	client *session.Client
+	caps   clientCapabilities
+	here   bool // the program is in this process
 }
 
 // onInitialize adds to Delve's capabilities that this is clew: user interfaces ask for
@@ -26,6 +32,9 @@ type initializer struct {
 // everything passes.
 func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error {
 	_ = m.Decode("arguments", &i.caps) // Delve refuses what is malformed
+	if name := i.caps.ClientName; name != "" {
+		i.client.Describe(name)
+	}
 	i.wire.Up.Forward(m, func(answer *dapwire.Message) {
 		body, ok := answer.Get("body")
 		if !answer.Success || !ok {
@@ -37,9 +46,11 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		}
 		if known, _ := capabilities.Get("supportsClew"); string(known) == "true" {
 			i.wire.PassAll()
+			i.client.Leave() // it has an owner there
 			return
 		}
 		capabilities.Set("supportsClew", []byte("true"))
+		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
 		if i.here {
@@ -49,4 +60,10 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		answer.Set("body", capabilities.Bytes())
 	})
 	return nil
+}
+
+// clewVersion is clew's version, in JSON.
+func clewVersion() []byte {
+	text, _ := json.Marshal(version.Get().Version) // a string always can be
+	return text
 }

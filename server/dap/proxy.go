@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -38,6 +39,10 @@ type Options struct {
 	// Patience bounds what clew does for one request; after it, Delve's own answer
 	// goes out. 0 is [stop.DefaultPatience].
 	Patience time.Duration
+	// Shared is the session that this client shares with others; nil: it has its own.
+	Shared *session.Session
+	// Multi is the address of a server that goes on when a client leaves; "" for none.
+	Multi string
 	// Lost says that the upstream is another process, and what the client is told
 	// when the connection to it ends. "" is for a session in this process.
 	Lost string
@@ -54,7 +59,9 @@ type Proxy struct {
 	frames  *frames.Handlers
 	guard   programGuard
 	steps   stepper
+	sharing *sharing
 	routes  map[string]handler
+	admit   map[string]admission
 }
 
 // handler handles one request.
@@ -71,10 +78,16 @@ func New(opts Options) *Proxy {
 	if opts.Log == nil {
 		opts.Log = func(string, ...any) {}
 	}
+	if opts.Shared == nil {
+		opts.Shared = session.New(session.Options{})
+	}
+	sharing := &sharing{owner: opts.Shared, multi: opts.Multi, alias: new(debuggee.ThreadAlias)}
+	sharing.client = opts.Shared.Join("editor", sharing.told)
 	p := &Proxy{
-		config: debuggee.DefaultConfig(),
+		config: debuggee.DefaultConfig(), sharing: sharing,
 		wire: wire.NewBridge(wire.Options{
-			Client: opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, AnswerHead: internals.ResponseHead, Log: opts.Log,
+			Crowded: func() bool { return !sharing.client.Alone() },
+			Client:  opts.Client, Upstream: opts.Upstream, MaxMessage: opts.MaxMessage, Lost: opts.Lost, Cancelled: stop.ErrCancelled, AnswerHead: internals.ResponseHead, Log: opts.Log,
 		}),
 	}
 	p.program = debuggee.New(debuggee.Options{
@@ -82,15 +95,18 @@ func New(opts Options) *Proxy {
 	})
 	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
 	p.routes = p.route(&opts)
+	sharing.wire, sharing.state, sharing.config = p.wire, &p.state, &p.config
+	p.admit = sharing.admissions()
 	return p
 }
 
 // route makes the handlers of the requests that do not just pass.
 func (p *Proxy) route(opts *Options) map[string]handler {
-	alias := new(debuggee.ThreadAlias)
+	alias := p.sharing.alias
 	p.frames = frames.New(p.wire, p.program, alias)
-	start := &initializer{wire: p.wire, here: opts.Session != nil}
-	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target}
+	start := &initializer{wire: p.wire, client: p.sharing.client, here: opts.Session != nil}
+	p.sharing.caps = &start.caps
+	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
 	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run}
@@ -146,11 +162,17 @@ func (p *Proxy) Run() {
 
 // Request handles a request of the client's; see [wire.Handler].
 func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
-	if h := p.routes[m.Command]; h != nil {
-		return h(ctx, m)
+	admit := p.admit[m.Command]
+	if admit == nil {
+		admit = p.sharing.read
 	}
-	p.wire.Up.Forward(m, nil)
-	return nil
+	return admit(ctx, m, func() error {
+		if h := p.routes[m.Command]; h != nil {
+			return h(ctx, m)
+		}
+		p.wire.Up.Forward(m, nil)
+		return nil
+	})
 }
 
 // Cancel ends the work for a request.
@@ -159,16 +181,29 @@ func (p *Proxy) Cancel(request int64) bool { return p.program.Stops.Cancel(reque
 // Lost notes that the program cannot be reached any more.
 func (p *Proxy) Lost() { p.state.Runs() }
 
+// Failed ends a restart that Delve has taken, and that has failed.
+func (p *Proxy) Failed(m *dapwire.Message) {
+	if m.Command == "restart" || m.Command == "" {
+		p.sharing.endRestart(false)
+	}
+}
+
+// Left is called when the client is gone.
+func (p *Proxy) Left() { p.sharing.left() }
+
 // Event reads an event of Delve's before the client gets it.
 func (p *Proxy) Event(m *dapwire.Message) {
 	switch m.Event {
 	case "initialized":
 		p.program.Attach()
 		p.guard.started()
+		p.sharing.attached.Store(true)
+		p.sharing.endRestart(true)
 	case "stopped":
 		p.steps.end()
 		p.state.Stops()
 		p.frames.Threads.NameStopped(m)
+		p.sharing.stopped(m)
 		p.frames.Stacks.PrefetchStopped(m)
 	case "continued":
 		p.state.Runs()
@@ -176,5 +211,6 @@ func (p *Proxy) Event(m *dapwire.Message) {
 	case "terminated", "exited":
 		p.steps.end()
 		p.state.Runs()
+		p.sharing.exited(m)
 	}
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -40,7 +42,7 @@ func newLauncher(t *testing.T) (*launcher, *fakeGuard, *pair) {
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		target := func() debuggee.Target { return nil }
 		l.wire, l.guard = w, &programGuard{guard: guard, state: st, target: target, log: t.Logf}
-		l.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
+		l.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
 		return map[string]handler{"launch": l.onLaunch, "attach": l.onAttach, "restart": l.onRestart}
 	})
 	return l, guard, p
@@ -137,7 +139,7 @@ func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
 	v.state.Stops()
 	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
-		v.run = &running{up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
+		v.run = &running{tell: func(session.Event) {}, up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
 		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
 	})
 }
@@ -275,7 +277,7 @@ func TestDataBreakpointInfo(t *testing.T) {
 // TestInitialize: clew's capabilities come on top of Delve's; an upstream that has them is
 // clew, and gets every message.
 func TestInitialize(t *testing.T) {
-	i := &initializer{}
+	i := &initializer{client: session.New(session.Options{}).Join("editor", nil)}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		i.wire = w
 		return map[string]handler{"initialize": i.onInitialize, "threads": func(_ context.Context, m *dapwire.Message) error {
@@ -285,7 +287,7 @@ func TestInitialize(t *testing.T) {
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)
-	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"supportsCompletionsRequest":true}}`) {
+	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true}}`) {
 		t.Error(got)
 	}
 	if !i.caps.SupportsProgressReporting || i.caps.ColumnsStartAt1 == nil || *i.caps.ColumnsStartAt1 {

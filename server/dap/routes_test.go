@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -33,9 +34,11 @@ func (r *routed) Request(ctx context.Context, m *dapwire.Message) error {
 	return nil
 }
 
-func (r *routed) Event(*dapwire.Message) {}
-func (r *routed) Cancel(int64) bool      { return false }
-func (r *routed) Lost()                  {}
+func (r *routed) Event(*dapwire.Message)  {}
+func (r *routed) Cancel(int64) bool       { return false }
+func (r *routed) Lost()                   {}
+func (r *routed) Failed(*dapwire.Message) {}
+func (r *routed) Left()                   {}
 
 // newRoutes is [newPair] with some requests' handlers instead of a proxy.
 func newRoutes(t *testing.T, build func(*wire.Bridge) map[string]handler) *pair {
@@ -166,7 +169,7 @@ func TestGuardIsTold(t *testing.T) {
 func TestResume(t *testing.T) {
 	st, alias, target := new(debuggee.State), new(debuggee.ThreadAlias), &fakeTarget{live: true}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
-		r := &running{up: w.Up, state: st, alias: alias, target: func() debuggee.Target { return target }}
+		r := &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: alias, target: func() debuggee.Target { return target }}
 		r.guard = &programGuard{state: st, target: r.target, log: t.Logf}
 		return map[string]handler{"continue": r.onResume, "writeMemory": r.onWrite}
 	})
@@ -203,7 +206,7 @@ func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 	st.Stops()
 	return s, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		s.wire = w
-		s.run = &running{up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target, guard: &programGuard{state: st, target: s.program.Target, log: t.Logf}}
+		s.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target, guard: &programGuard{state: st, target: s.program.Target, log: t.Logf}}
 		perform := func(d stepping.Decision) handler {
 			return func(_ context.Context, m *dapwire.Message) error { return s.perform(m, target, &d, 3) }
 		}

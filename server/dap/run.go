@@ -6,6 +6,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/session"
 )
 
 // running passes the requests that let the program run, or change its memory.
@@ -15,6 +16,7 @@ type running struct {
 	alias  *debuggee.ThreadAlias
 	guard  *programGuard
 	target func() debuggee.Target
+	tell   func(session.Event) // the other clients
 }
 
 // onResume passes what lets the program run.
@@ -49,4 +51,5 @@ func (r *running) wrote() {
 	if s, ok := r.target().(debuggee.Shared); ok {
 		s.Wrote()
 	}
+	r.tell(session.Event{Kind: session.Invalidated, Areas: []string{"variables", "stacks"}})
 }

@@ -16,9 +16,9 @@ func cannotAttach(pid int, why string) error {
 	return fmt.Errorf("cannot attach to process %d: %s", pid, why)
 }
 
-// checkAttachable finds out beforehand what Delve would fail with later, and
+// CheckAttachable finds out beforehand what Delve would fail with later, and
 // less clearly.
-func checkAttachable(pid int) error {
+func CheckAttachable(pid int) error {
 	if pid <= 0 {
 		return cannotAttach(pid, "not a process ID")
 	}
@@ -44,8 +44,8 @@ func checkAttachable(pid int) error {
 	return nil
 }
 
-// attachError explains a refused attach.
-func attachError(pid int, err error) error {
+// ExplainAttach explains a refused attach.
+func ExplainAttach(pid int, err error) error {
 	info, statErr := os.Stat(procfs.Path(pid, ""))
 	var owner *syscall.Stat_t
 	if statErr == nil {

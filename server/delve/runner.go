@@ -1,6 +1,8 @@
 package delve
 
 import (
+	"sync/atomic"
+
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
@@ -63,7 +65,9 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	r.resumed = true
 	resumes.Add(1)
 	show := r.hideLibraries()
+	inside.Store(r.group)
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
+	inside.Store(nil)
 	show()
 	resumes.Add(1)
 	if err == nil {
@@ -73,6 +77,17 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 		reason = r.stopped(thread, reason)
 	}
 	return thread, reason, err
+}
+
+// inside is the group that runs, nil while none does.
+var inside atomic.Pointer[proc.TargetGroup]
+
+// Nudge halts the program if it runs. That is no halt for the client that has resumed it: an editor's
+// session of Delve's goes on by itself, once those who wait for Delve's lock have had it.
+func Nudge() {
+	if group := inside.Load(); group != nil {
+		_ = group.RequestManualStop() // a program that has exited stops by itself
+	}
 }
 
 // StepInstruction has a thread execute one instruction.

@@ -66,12 +66,12 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 
 // Attach stops a running process and holds it.
 func Attach(pid int) (*Session, error) {
-	if err := checkAttachable(pid); err != nil {
+	if err := CheckAttachable(pid); err != nil {
 		return nil, err
 	}
 	s, err := open(&debugger.Config{AttachPid: pid, Backend: "default"}, nil)
 	if err != nil {
-		return nil, attachError(pid, oneLine(err))
+		return nil, ExplainAttach(pid, oneLine(err))
 	}
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -88,6 +89,7 @@ func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
 
 // Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {
+	Producer     string       `json:"producer"`     // "clew v1.28.0 (...)"
 	Architecture string       `json:"architecture"` // "amd64"
 	Images       string       `json:"images"`       // name of the file with the image map of all
 	Stacks       []IndexEntry `json:"stacks"`
@@ -163,7 +165,7 @@ func WriteFolder(dir string, set *Set) error {
 func (s *Set) fill(write func(File) error) error {
 	p := pack{
 		set: s, write: write, taken: make(map[[2]uint64]bool), names: make(map[string]bool),
-		index: Index{Architecture: s.Arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}},
+		index: Index{Producer: version.Get().String(), Architecture: s.Arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}},
 	}
 	for st := range s.Stacks {
 		if err := p.add(&st); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -63,6 +64,7 @@ func newProfile(arch unwind.Arch) *profileBuilder {
 			DefaultSampleType: "stack",
 			PeriodType:        &profile.ValueType{Type: "stack", Unit: "count"},
 			Period:            1,
+			Comments:          []string{version.Get().String()},
 		},
 	}
 }

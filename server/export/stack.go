@@ -10,6 +10,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -21,7 +22,7 @@ type imageForm struct {
 	Path      string            `json:"path,omitempty"`
 }
 
-// JSON writes {"stacks":[...],"images":[...]} on one line: the images are those that
+// JSON writes {"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
 // frames lie in, which a reader elsewhere needs for names. With registers, each
 // frame says every register that was recovered. images may be nil.
 func JSON(w io.Writer, arch unwind.Arch, stacks iter.Seq[unwind.Stack], images *imagemap.ImageMap, registers bool) error {
@@ -64,15 +65,19 @@ func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, 
 			return err
 		}
 	}
-	end := "]}\n"
+	producer, err := stackjson.Marshal(version.Get().String())
+	if err != nil {
+		return err
+	}
+	end := `],"producer":` + string(producer) + "}\n"
 	if len(used) > 0 {
 		list, err := stackjson.Marshal(imagesOf(used, images))
 		if err != nil {
 			return fmt.Errorf("images as JSON: %w", err)
 		}
-		end = `],"images":` + string(list) + "}\n"
+		end = `],"images":` + string(list) + end[1:]
 	}
-	_, err := io.WriteString(w, end)
+	_, err = io.WriteString(w, end)
 	return err
 }
 

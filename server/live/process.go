@@ -110,7 +110,10 @@ func (p *Process) Read(record bool) (*View, error) {
 	}
 	p.last = now
 	v := &View{source: p.source, place: p.place, loaded: now}
-	var memory unwind.Memory = blocks.Over(p.place.Memory())
+	memory := p.place.Memory()
+	if _, copied := p.source.(mapped); !copied {
+		memory = blocks.Over(memory)
+	}
 	if record {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
@@ -174,7 +177,16 @@ func (p *Process) load() (*loaded, error) {
 	p.addGenerated(now)
 	p.files.Sweep()
 	p.source.KnowCode(now.code.CodeOf)
+	if s, ok := p.source.(mapped); ok {
+		s.KnowMap(now.code, now.maps)
+	}
 	return now, nil
+}
+
+// mapped is a source that reads the runtime's structures by itself, and has a memory of
+// its own that keeps what was read.
+type mapped interface {
+	KnowMap(*codemap.Map, []imagemap.Mapping)
 }
 
 // addGenerated adds the code that the process has generated, where there is any. What

@@ -4,6 +4,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -22,7 +23,7 @@ func (v *View) Snapshot(threads []unwind.Thread, stacks []unwind.Stack) (*snapsh
 		lost = lost || img.Loaded != nil && (img.Loaded.File == imagemap.FileDeleted || img.Loaded.File == imagemap.FileReplaced)
 	}
 	v.loaded.code.Record(t.Executable, unwind.ReaderAt{Memory: v.recorder})
-	s := &snapshot.Snapshot{Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
+	s := &snapshot.Snapshot{Producer: version.Get().String(), Arch: t.Arch, OS: t.OS, PACMask: t.PACMask, Memory: v.recorder.Windows()}
 	for _, m := range v.loaded.maps {
 		s.Maps = append(s.Maps, snapshot.Map{Start: m.Start, End: m.End, Perm: m.Perm, Path: m.Path})
 	}

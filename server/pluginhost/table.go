@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+
+	"github.com/clewdbg/clew/internal/printable"
 )
 
 // WriteTable writes a line for each plugin, for people; ranks count from 1.
@@ -19,7 +21,7 @@ func WriteTable(out io.Writer, list []Health) error {
 		if h.Builtin {
 			path += " (built in)"
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, h.Name, h.Version, state, path)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", h.Rank+1, printable.Text(h.Name), printable.Text(h.Version), printable.Line(state), printable.Text(path))
 	}
 	return w.Flush()
 }

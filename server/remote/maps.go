@@ -14,6 +14,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -74,15 +75,11 @@ type image struct {
 	path  string
 	base  uint64 // of its header
 	bias  uint64
-	loads []elf.Prog64
+	loads []*elf.Prog
 }
 
-// Bounds on the program headers of an image, and on the distance from the
-// executable's header to its code, in bytes.
-const (
-	maxPrograms  = 128
-	maxTextStart = 64 << 20
-)
+// maxTextStart bounds the distance from the executable's header to its code, in bytes.
+const maxTextStart = 64 << 20
 
 // executable finds the program's image: its header lies before the code of Go's
 // runtime.
@@ -145,38 +142,27 @@ func imageAt(memory unwind.Memory, path string, base uint64) (image, error) {
 	if strings.ContainsAny(path, "\n") || path == "" {
 		return img, invalid("path")
 	}
-	var header elf.Header64
-	if err := readStruct(memory, base, &header); err != nil {
-		return img, err
+	headers, err := symbols.LoadedHeaders(unwind.ReaderAt{Memory: memory}, base)
+	if err != nil {
+		return img, fmt.Errorf("%s at %#x: %w", path, base, err)
 	}
-	if !littleELF64(&header) {
+	if headers.ByteOrder != binary.LittleEndian {
 		return img, invalid("ELF header")
 	}
-	if int(header.Phentsize) != binary.Size(elf.Prog64{}) || header.Phnum == 0 || header.Phnum > maxPrograms {
-		return img, invalid("program headers")
-	}
-	programs := make([]elf.Prog64, header.Phnum)
-	if err := readStruct(memory, base+header.Phoff, programs); err != nil {
-		return img, err
-	}
 	var ok bool
-	if img.loads, ok = loadSegments(programs); !ok {
+	if img.loads, ok = loadSegments(headers.Progs); !ok {
 		return img, invalid("segments")
 	}
 	img.bias = base - img.loads[0].Vaddr
 	return img, nil
 }
 
-func littleELF64(h *elf.Header64) bool {
-	return bytes.HasPrefix(h.Ident[:], []byte(elf.ELFMAG)) && elf.Class(h.Ident[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(h.Ident[elf.EI_DATA]) == elf.ELFDATA2LSB
-}
-
 // loadSegments returns the loaded segments. They are valid if they are in order, and
 // the first one has the header.
-func loadSegments(programs []elf.Prog64) (loads []elf.Prog64, ok bool) {
+func loadSegments(programs []*elf.Prog) (loads []*elf.Prog, ok bool) {
 	last := uint64(0)
 	for _, p := range programs {
-		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Memsz == 0 {
+		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
 			continue
 		}
 		end := p.Vaddr + p.Memsz
@@ -188,18 +174,10 @@ func loadSegments(programs []elf.Prog64) (loads []elf.Prog64, ok bool) {
 	return loads, len(loads) > 0 && loads[0].Off == 0
 }
 
-func readStruct(memory unwind.Memory, addr uint64, v any) error {
-	raw := make([]byte, binary.Size(v))
-	if err := memory.ReadMemory(addr, raw); err != nil {
-		return err
-	}
-	return binary.Read(bytes.NewReader(raw), binary.LittleEndian, v)
-}
-
 // runs reports whether an address is in the image's code.
 func (i *image) runs(addr uint64) bool {
 	for _, p := range i.loads {
-		if start := i.bias + p.Vaddr; elf.ProgFlag(p.Flags)&elf.PF_X != 0 && addr >= start && addr-start < p.Memsz {
+		if start := i.bias + p.Vaddr; p.Flags&elf.PF_X != 0 && addr >= start && addr-start < p.Memsz {
 			return true
 		}
 	}
@@ -211,7 +189,7 @@ func (i *image) runs(addr uint64) bool {
 func (i *image) lines(text []byte, inode int, after uint64) ([]byte, uint64) {
 	up := func(addr uint64) uint64 { return (addr + pageSize - 1) &^ (pageSize - 1) }
 	for _, p := range i.loads {
-		perm := procfs.Permissions(elf.ProgFlag(p.Flags))
+		perm := procfs.Permissions(p.Flags)
 		start := max((i.bias+p.Vaddr)&^(pageSize-1), after)
 		filled, end := up(i.bias+p.Vaddr+p.Filesz), up(i.bias+p.Vaddr+p.Memsz)
 		if p.Filesz > 0 && start < filled {

@@ -15,9 +15,9 @@ import (
 // elfImage writes an image's header and program headers, in pages of its own.
 func elfImage(t *testing.T, pages int, change func(h *elf.Header64, loads []elf.Prog64)) []byte {
 	t.Helper()
-	h := elf.Header64{Phoff: 64, Phentsize: 56, Phnum: 2}
+	h := elf.Header64{Version: uint32(elf.EV_CURRENT), Phoff: 64, Phentsize: 56, Phnum: 2}
 	copy(h.Ident[:], elf.ELFMAG)
-	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
 	loads := []elf.Prog64{
 		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R), Vaddr: 0x1000, Filesz: 0x1000, Memsz: 0x1000},
 		{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Off: 0x1000, Vaddr: 0x2000, Filesz: 0x800, Memsz: 0x1800},
@@ -55,7 +55,7 @@ func TestImageAt(t *testing.T) {
 	for want, change := range map[string]func(h *elf.Header64, loads []elf.Prog64){
 		"":                        nil,
 		"invalid ELF header":      func(h *elf.Header64, _ []elf.Prog64) { h.Ident[elf.EI_DATA] = byte(elf.ELFDATA2MSB) },
-		"invalid program headers": func(h *elf.Header64, _ []elf.Prog64) { h.Phnum = maxPrograms + 1 },
+		"invalid program headers": func(h *elf.Header64, _ []elf.Prog64) { h.Phnum = 129 },
 		"cannot read":             func(h *elf.Header64, _ []elf.Prog64) { h.Phoff = 1 << 40 },
 		"invalid segments":        func(_ *elf.Header64, loads []elf.Prog64) { loads[1].Vaddr = 0 },
 		"p at 0x7000: invalid segments": func(_ *elf.Header64, loads []elf.Prog64) {

@@ -19,7 +19,10 @@ func (f *File) Data(name string) (vaddr uint64, ok bool) {
 }
 
 // wanted are the variables that anyone asks for: a file may have very many.
-var wanted = map[string]bool{"__jit_debug_descriptor": true}
+var wanted = map[string]bool{
+	"__jit_debug_descriptor": true, "runtime.allglen": true, "runtime.allgptr": true, "runtime.allm": true, "runtime.allp": true,
+	"runtime.gomaxprocs": true, "runtime.gcphase": true, "runtime.memstats": true, "runtime.waitReasonStrings": true,
+}
 
 func readData(f *elf.File) map[string]uint64 {
 	out := make(map[string]uint64)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/macho"
@@ -19,7 +20,10 @@ const (
 	maxSegments = 128
 )
 
-var errNotLoaded = errors.New("memory holds no ELF image of 64 bits that could be read")
+var (
+	errNotLoaded = errors.New("memory holds no ELF image of 64 bits that could be read")
+	errPrograms  = errors.New("invalid ELF header, or invalid program headers")
+)
 
 // Loaded reads an image from the memory of the process that has loaded it: its
 // header at base; in ELF virtual addresses with the bias added. Parts
@@ -55,36 +59,18 @@ func loadedMachO(memory io.ReaderAt, base uint64) (*File, []unwind.Range, error)
 }
 
 func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []unwind.Range, err error) {
-	var header elf.Header64
-	raw := make([]byte, binary.Size(header))
-	if _, err := memory.ReadAt(raw, int64(base)); err != nil {
-		return nil, nil, err
-	}
-	order, ok := byteOrder(raw)
-	if !ok {
-		return nil, nil, errNotLoaded
-	}
-	if err := binary.Read(bytes.NewReader(raw), order, &header); err != nil {
-		return nil, nil, err
-	}
-	progs, err := readPrograms(memory, base, order, &header)
+	headers, err := LoadedHeaders(memory, base)
 	if err != nil {
 		return nil, nil, err
 	}
-	image, read, err := readSegments(memory, bias, progs)
+	image, read, err := readSegments(memory, bias, headers.Progs)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(image) < len(raw) || !bytes.Equal(image[:4], raw[:4]) {
+	if len(image) < elfHeader || string(image[:4]) != elf.ELFMAG {
 		return nil, nil, errNotLoaded
 	}
-	// The section headers are somewhere else in the file, or not at all.
-	header.Shoff, header.Shnum, header.Shstrndx = 0, 0, 0
-	var patched bytes.Buffer
-	if err := binary.Write(&patched, order, &header); err != nil {
-		return nil, nil, err
-	}
-	copy(image, patched.Bytes())
+	hideSections(image)
 	ef, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, nil, err
@@ -94,10 +80,55 @@ func loadedELF(memory io.ReaderAt, base, bias uint64) (f *File, read []unwind.Ra
 	return f, read, nil
 }
 
+const elfHeader = 64 // bytes
+
+// hideSections removes the section headers from a header of 64 bits: they are somewhere
+// else in the file, or not at all.
+func hideSections(header []byte) {
+	clear(header[0x28:0x30]) // e_shoff
+	clear(header[0x3c:0x40]) // e_shnum, e_shstrndx
+}
+
+// LoadedHeaders reads the header and the program headers of an ELF image of 64 bits from the
+// memory of the process that has loaded it.
+func LoadedHeaders(memory io.ReaderAt, base uint64) (*elf.File, error) {
+	h := headers{memory: memory, base: base}
+	if _, err := memory.ReadAt(h.first[:], int64(base)); err != nil {
+		return nil, err
+	}
+	hideSections(h.first[:])
+	n := binary.LittleEndian.Uint16(h.first[0x38:]) // e_phnum
+	if elf.Data(h.first[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		n = bits.ReverseBytes16(n)
+	}
+	switch {
+	case string(h.first[:4]) != elf.ELFMAG || elf.Class(h.first[elf.EI_CLASS]) != elf.ELFCLASS64:
+		return nil, errNotLoaded
+	case n == 0 || n > maxSegments:
+		return nil, errPrograms
+	}
+	return elf.NewFile(&h)
+}
+
+// headers is an image in memory whose section headers are hidden.
+type headers struct {
+	memory io.ReaderAt
+	base   uint64
+	first  [elfHeader]byte
+}
+
+// ReadAt implements [io.ReaderAt].
+func (h *headers) ReadAt(p []byte, off int64) (int, error) {
+	if off < elfHeader {
+		return copy(p, h.first[off:]), nil
+	}
+	return h.memory.ReadAt(p, int64(h.base+uint64(off)))
+}
+
 // readSegments reads the loaded segments to their places in the file.
-func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []byte, read []unwind.Range, err error) {
+func readSegments(memory io.ReaderAt, bias uint64, progs []*elf.Prog) (image []byte, read []unwind.Range, err error) {
 	for _, p := range progs {
-		if elf.ProgType(p.Type) != elf.PT_LOAD || p.Filesz == 0 {
+		if p.Type != elf.PT_LOAD || p.Filesz == 0 {
 			continue
 		}
 		end := p.Off + p.Filesz
@@ -113,30 +144,4 @@ func readSegments(memory io.ReaderAt, bias uint64, progs []elf.Prog64) (image []
 		read = append(read, unwind.Range{Start: p.Vaddr + bias, End: p.Vaddr + bias + p.Filesz})
 	}
 	return image, read, nil
-}
-
-// byteOrder returns the byte order of a 64-bit ELF file by its first bytes.
-func byteOrder(ident []byte) (binary.ByteOrder, bool) {
-	if string(ident[:4]) != elf.ELFMAG || elf.Class(ident[elf.EI_CLASS]) != elf.ELFCLASS64 {
-		return nil, false
-	}
-	switch elf.Data(ident[elf.EI_DATA]) {
-	case elf.ELFDATA2LSB:
-		return binary.LittleEndian, true
-	case elf.ELFDATA2MSB:
-		return binary.BigEndian, true
-	}
-	return nil, false
-}
-
-func readPrograms(memory io.ReaderAt, base uint64, order binary.ByteOrder, h *elf.Header64) ([]elf.Prog64, error) {
-	progs := make([]elf.Prog64, h.Phnum)
-	if h.Phnum == 0 || h.Phnum > maxSegments || int(h.Phentsize) != binary.Size(elf.Prog64{}) {
-		return nil, errNotLoaded
-	}
-	raw := make([]byte, binary.Size(progs))
-	if _, err := memory.ReadAt(raw, int64(base+h.Phoff)); err != nil {
-		return nil, err
-	}
-	return progs, binary.Read(bytes.NewReader(raw), order, progs)
 }

@@ -15,7 +15,7 @@ func (f *File) Model() *codemodel.Image { return f.model() }
 
 func (f *File) newModel() *codemodel.Image {
 	ef, ok := f.object.(*elfFile)
-	if !ok || ef.Arch() != unwind.AMD64 || ef.moved != 0 || ef.Relocatable() {
+	if !ok || ef.Arch() != unwind.AMD64 && ef.Arch() != unwind.ARM64 || ef.moved != 0 || ef.Relocatable() {
 		return nil
 	}
 	m := &modelled{file: f, elf: ef, frames: ef.frames()}
@@ -84,14 +84,15 @@ func (m *modelled) Slot(addr uint64) (uint64, string) {
 
 // Bounds implements [codemodel.Contents].
 func (m *modelled) Bounds(addr uint64) (codemodel.Piece, bool) {
+	var fde cfi.FDE
+	tabled := false
+	if m.frames != nil {
+		fde, tabled = m.frames.Find(addr)
+	}
 	if fn, ok := m.file.function(addr); ok && fn.sized {
-		return codemodel.Piece{Start: fn.start, End: fn.end, Part: fragment(fn.name), Tabled: m.frames != nil}, true
+		return codemodel.Piece{Start: fn.start, End: fn.end, Part: fragment(fn.name), Tabled: tabled}, true
 	}
-	if m.frames == nil {
-		return codemodel.Piece{}, false
-	}
-	fde, ok := m.frames.Find(addr)
-	if !ok {
+	if !tabled {
 		return codemodel.Piece{}, false
 	}
 	return codemodel.Piece{Start: fde.Start, End: fde.End, Part: m.isPart(&fde), Tabled: true}, true

@@ -1,11 +1,16 @@
 package terminal
 
 import (
+	"errors"
+	"slices"
+
+	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/delve"
+	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -15,37 +20,86 @@ var steps = map[string]stepping.Command{api.Next: stepping.Next, api.Step: stepp
 
 // command checks a step before Delve does it, and improves the state that commands
 // end with. It returns when the command is done.
-func (s *server) command(command api.DebuggerCommand, cb service.RPCCallback) {
-	if command.Name == api.Halt {
-		s.delve.Command(command, cb) // while another command has the gate
-		return
-	}
+// run is the command's, nil for one that does not let the program run.
+func (s *server) command(command api.DebuggerCommand, run *common.Run, cb service.RPCCallback) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
 	if !s.readable() {
-		s.delve.Command(command, cb)
+		s.resume(command, run, cb)
 		return
 	}
 	if command.Name == api.SwitchThread || command.Name == api.SwitchGoroutine {
 		defer s.stacks.Changed() // the selected stack is kept, too
 	}
-	session := s.session
+	held := s.session
 	armed, err := s.prepareStep(&command)
 	if err != nil {
 		cb.Return(nil, err)
 		return
 	}
-	s.delve.Command(command, &callback{cb, func(out any, err error) (any, error) {
-		return s.commandDone(session, armed, out, err)
+	s.resume(command, run, &callback{cb, func(out any, err error) (any, error) {
+		return s.commandDone(held, armed, out, err)
 	}})
+}
+
+// resume has Delve carry out a command. A stop that no client wants, and no breakpoint has
+// caused, is one for work aside: the program goes on.
+func (s *server) resume(command api.DebuggerCommand, run *common.Run, cb service.RPCCallback) {
+	if run == nil {
+		s.delve.Command(command, cb)
+		return
+	}
+	s.keepSteps()
+	run.Began()
+	answer := cb
+	for aside := true; aside; {
+		aside = false
+		s.delve.Command(command, &callback{cb, func(out any, err error) (any, error) {
+			result, ok := out.(rpc2.CommandOut)
+			if !ok || err != nil || result.State.Exited || s.dbg.StopReason() != proc.StopManual {
+				return out, err
+			}
+			if !run.Wanted() && !atBreakpoint(&result.State) {
+				aside = true
+				return nil, errAside
+			}
+			if result.State.NextInProgress && s.dbg.CancelNext() == nil {
+				result.State.NextInProgress = false
+			}
+			return result, err
+		}})
+		command.Name = api.DirectionCongruentContinue
+		cb = &again{answer}
+	}
+}
+
+// keepSteps has a step survive a halt for work aside.
+func (s *server) keepSteps() {
+	group, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	group.KeepSteppingBreakpoints |= proc.HaltKeepsSteppingBreakpoints
+}
+
+// errAside is returned instead of a stop for work aside. No client gets it.
+var errAside = errors.New("stopped for work aside")
+
+// again is the callback of a command that goes on: the client's next request can be read already.
+type again struct{ service.RPCCallback }
+
+// SetupDoneChan implements [service.RPCCallback].
+func (*again) SetupDoneChan() chan struct{} { return nil }
+
+// atBreakpoint says that a thread is at a breakpoint, which is not just one that logs.
+func atBreakpoint(state *api.DebuggerState) bool {
+	return slices.ContainsFunc(state.Threads, func(th *api.Thread) bool { return th.Breakpoint != nil && th.Breakpoint.UserData == nil })
 }
 
 // commandDone ends a step that is over, or that Delve refused, and improves the state
 // that the command returns.
-func (s *server) commandDone(session *delve.Session, armed bool, out any, err error) (any, error) {
+func (s *server) commandDone(held *delve.Session, armed bool, out any, err error) (any, error) {
 	result, ok := out.(rpc2.CommandOut)
 	if ok && !result.State.NextInProgress || !ok && armed {
-		if ended := session.EndStep(); ended != nil && err == nil {
+		if ended := held.EndStep(); ended != nil && err == nil {
 			return nil, ended
 		}
 	}
@@ -63,7 +117,11 @@ type callback struct {
 }
 
 // Return sends the client the changed answer.
-func (c *callback) Return(out any, err error) { c.RPCCallback.Return(c.change(out, err)) }
+func (c *callback) Return(out any, err error) {
+	if out, err = c.change(out, err); err != errAside {
+		c.RPCCallback.Return(out, err)
+	}
+}
 
 // prepareStep makes a step safe, or refuses it: Delve places a breakpoint at the
 // caller by its stack, which may be wrong, and resumes the program. armed says that

@@ -2,20 +2,14 @@ package terminal
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"reflect"
 	"testing"
 
-	"github.com/go-delve/delve/service"
-	"github.com/go-delve/delve/service/debugger"
-	"github.com/go-delve/delve/service/rpccommon"
+	"github.com/go-delve/delve/service/rpc2"
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
-	"github.com/clewdbg/clew/server/stop"
 )
 
 // TestTakeOver: Delve has every command that clew takes over, with every flag that it
@@ -66,30 +60,25 @@ func TestReadFlags(t *testing.T) {
 	}
 }
 
-// TestOverlay: Delve's server has every method that clew replaces, with the type that
-// clew's has.
-func TestOverlay(t *testing.T) {
-	testneed.Platform(t, "linux/amd64", "linux/arm64")
-	testneed.Ptrace(t)
-	path := filepath.Join(t.TempDir(), "stops")
-	if out, err := exec.Command("go", "build", "-o", path, "../delve/testdata/stops").CombinedOutput(); err != nil {
-		t.Fatalf("%s", out)
+// TestTable: every method of Delve's interface is answered, with the types that Delve's has.
+func TestTable(t *testing.T) {
+	own := (&rpcClient{server: &server{}}).table()
+	theirs := reflect.TypeFor[*rpc2.RPCServer]()
+	for i := range theirs.NumMethod() {
+		m := theirs.Method(i)
+		if m.Type.NumIn() != 3 {
+			t.Errorf("%s has %d arguments", m.Name, m.Type.NumIn()-1)
+			continue
+		}
+		f := reflect.TypeOf(own[m.Name])
+		if f == nil || f.In(0) != m.Type.In(1) || f.In(1) != m.Type.In(2) {
+			t.Errorf("%s: %v, and Delve's is %v", m.Name, f, m.Type)
+		}
+		delete(own, m.Name)
 	}
-	listener, client := service.ListenerPipe()
-	defer client.Close()
-	impl := rpccommon.NewServer(&service.Config{
-		Listener: listener, ProcessArgs: []string{path}, APIVersion: 2, DisconnectChan: make(chan struct{}),
-		Debugger: debugger.Config{Backend: "default", WorkingDir: ".", Stdin: os.DevNull},
-	})
-	if err := impl.Run(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = impl.Stop() }()
-	s := &server{stacks: stop.NewStacks(stop.StacksOptions{}, delve.Moment)}
-	if err := s.overlay(impl); err != nil {
-		t.Error(err)
-	}
-	if s.dbg == nil || s.dbg.ProcessPid() == 0 || s.delve == nil {
-		t.Errorf("%+v", s)
+	delete(own, "GetVersion")
+	delete(own, "SetApiVersion")
+	if len(own) > 0 {
+		t.Errorf("Delve has none of %v", own)
 	}
 }

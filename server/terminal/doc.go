@@ -2,9 +2,9 @@
 // with clew's stacks: what dlv's debug, exec, test, attach and core commands run,
 // interactively and headless.
 //
-// Delve's code does all the work. Its server dispatches requests through a table
-// of methods; the methods that return a stack, or rest on one, are replaced there by
-// ones that ask clew first ([server.overlay]):
+// Delve's debugger does the work. Each client has a table of the methods of Delve's
+// interface ([rpcClient.table]): every request asks the session's owner first (server/session), and those
+// that return a stack, or rest on one, ask clew:
 //
 //   - Stacktrace returns the assembled stack. Frames that Delve has too are Delve's, with
 //     its variables; their names and lines are those of `clew stack`. A stack of Go code
@@ -16,10 +16,8 @@
 //     take locations of goroutines from the assembled stack.
 //
 // Editors, which speak the Debug Adapter Protocol on the same port, get a proxy
-// before Delve's session, as in clew dap ([editors]). Every client may resume
+// before Delve's session, as in clew dap ([port]). Every client may resume
 // the program: a stack is valid until then ([shared]).
 //
-// The table is private (server/delve/internals). If a release of Delve has another
-// one, sessions are refused instead of showing Delve's stacks as clew's. Where clew
-// fails or takes too long, the client gets Delve's answer.
+// Where clew fails or takes too long, the client gets Delve's answer.
 package terminal

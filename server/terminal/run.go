@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/go-delve/delve/pkg/config"
+	"github.com/go-delve/delve/pkg/logflags"
 	"github.com/go-delve/delve/pkg/proc"
 	delveterminal "github.com/go-delve/delve/pkg/terminal"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/go-delve/delve/service/rpc2"
-	"github.com/go-delve/delve/service/rpccommon"
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/server/delve"
@@ -63,49 +63,48 @@ func (s *session) run() int {
 		fmt.Printf("Unknown API version: %d\n", f.apiVersion)
 		return 1
 	}
-	disconnected := make(chan struct{})
 	conf := delveConfig()
-	held := &heldListener{Listener: listener, ready: make(chan struct{}), editors: &editors{opts: s.options.Editors}}
-	impl := rpccommon.NewServer(&service.Config{
-		Listener: held, ProcessArgs: s.target.process, AcceptMulti: f.acceptMulti, APIVersion: f.apiVersion,
-		CheckLocalConnUser: f.sameUser, DisconnectChan: disconnected, Debugger: s.debuggerConfig(conf, redirects),
-	})
-	if err := impl.Run(); err != nil {
+	p := &port{editors: s.options.Editors, config: &service.Config{
+		Listener: listener, ProcessArgs: s.target.process, AcceptMulti: f.acceptMulti, APIVersion: 2,
+		CheckLocalConnUser: f.sameUser && f.headless, Debugger: s.debuggerConfig(conf, redirects),
+	}}
+	if p.config.Debugger.Foreground {
+		logflags.WriteAPIListeningMessage(listener.Addr())
+	}
+	if err := p.start(); err != nil {
 		return s.notStarted(err)
 	}
-	srv, err := s.attachTo(impl)
-	if err != nil {
-		_ = impl.Stop()
-		return complain("%v\n", err)
-	}
+	srv := s.serverOf(p)
 	defer srv.close()
-	held.editors.opts.Remote = srv.reach
-	close(held.ready)
+	p.server = srv
+	go p.accept()
 	if !f.headless {
 		return converse(client, conf, f.initFile, s.target.attach)
 	}
 	if f.continueOnStart {
 		resumeOnce(listener.Addr())
 	}
-	waitForEnd(disconnected)
-	if err := impl.Stop(); err != nil {
+	waitForEnd(p.ended)
+	if err := p.close(); err != nil {
 		fmt.Println(err)
 	}
-	held.editors.close()
+	p.flush()
 	return 0
 }
 
-// attachTo puts clew's methods in place of those of Delve's server.
-func (s *session) attachTo(impl *rpccommon.ServerImpl) (*server, error) {
-	srv := &server{stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(), plainSteps: s.options.PlainSteps, core: s.target.core}
+// serverOf returns what answers requests about the program.
+func (s *session) serverOf(p *port) *server {
+	srv := &server{
+		dbg: p.dbg, process: p.dbg, rpc: rpc2.NewServer(p.config, p.dbg),
+		stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(),
+		plainSteps: s.options.PlainSteps, core: s.target.core,
+	}
+	srv.delve = delvesOwn{srv.rpc, p.dbg}
 	if len(s.target.process) > 0 {
 		srv.image = s.target.process[0]
 	}
-	if err := srv.overlay(impl); err != nil {
-		return nil, err
-	}
 	srv.attach()
-	return srv, nil
+	return srv
 }
 
 // names returns how names of functions are shown: by default, short to the user of this
@@ -215,24 +214,6 @@ func network(addr string) (string, string) {
 		return "unix", path
 	}
 	return "tcp", addr
-}
-
-// heldListener accepts no client before the methods are replaced, and puts a proxy
-// before each editor.
-type heldListener struct {
-	net.Listener
-	ready   chan struct{}
-	editors *editors
-}
-
-// Accept waits until clients can be served.
-func (l *heldListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	<-l.ready
-	return &sniffedConn{Conn: conn, editors: l.editors}, nil
 }
 
 func delveConfig() *config.Config {

@@ -8,11 +8,9 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
 	"github.com/go-delve/delve/service/rpc2"
-	"github.com/go-delve/delve/service/rpccommon"
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
@@ -24,7 +22,7 @@ type process interface {
 	ProcessPid() int
 }
 
-// delveMethods are the methods of Delve's server that clew replaces, for the requests
+// delveMethods are the methods of Delve's that clew has better ones of, for the requests
 // that clew leaves to Delve.
 type delveMethods interface {
 	Stacktrace(rpc2.StacktraceIn, *rpc2.StacktraceOut) error
@@ -46,8 +44,9 @@ type delveMethods interface {
 // server answers the requests of Delve's interface that rest on a stack.
 type server struct {
 	dbg          *debugger.Debugger
-	process      process      // dbg
-	delve        delveMethods // the methods that were replaced
+	process      process // dbg
+	rpc          *rpc2.RPCServer
+	delve        delveMethods // Delve's own, of those that clew has
 	stacks       *stop.Stacks
 	debugFolders []string // with separate debug files
 	names        names.Style
@@ -56,6 +55,8 @@ type server struct {
 	image        string // of the core file
 	// changes counts what clients have written into the program.
 	changes atomic.Uint64
+	lastPid atomic.Int64 // as far as clew knows
+	dumps   atomic.Int32 // core dumps that are written
 
 	// gate is held by each request that reads the program, and by commands for as long
 	// as the program may run: a request never sees two stops.
@@ -63,34 +64,6 @@ type server struct {
 	session *delve.Session // nil where clew cannot read the program
 	pid     int            // the session's process
 	file    *corefile.File
-}
-
-// methods are the replacements of Delve's methods, by name.
-func (s *server) methods() map[string]any {
-	in := scopes{s}
-	return map[string]any{
-		"RPCServer.Stacktrace":        s.stacktrace,
-		"RPCServer.Command":           s.command,
-		"RPCServer.State":             s.state,
-		"RPCServer.CancelNext":        s.cancelNext,
-		"RPCServer.Restart":           s.restart,
-		"RPCServer.Eval":              in.eval,
-		"RPCServer.Set":               in.set,
-		"RPCServer.ListLocalVars":     in.locals,
-		"RPCServer.ListFunctionArgs":  in.arguments,
-		"RPCServer.ListRegisters":     in.registers,
-		"RPCServer.FindLocation":      in.findLocation,
-		"RPCServer.CreateWatchpoint":  in.watch,
-		"RPCServer.SetExecutionPoint": s.setExecutionPoint,
-		"RPCServer.ListGoroutines":    in.goroutines,
-	}
-}
-
-// overlay replaces methods of Delve's server, which runs and serves no client yet.
-func (s *server) overlay(impl *rpccommon.ServerImpl) (err error) {
-	dbg, methods, err := internals.Server(impl, s.methods())
-	s.dbg, s.process, s.delve = dbg, dbg, methods
-	return err
 }
 
 // attach takes the program that Delve has now. Where clew cannot read it, Delve
@@ -122,6 +95,7 @@ func (s *server) attach() {
 	}
 	s.stacks.Watch(session, s.withDebugFiles(process))
 	s.session, s.pid = session, session.Pid()
+	s.lastPid.Store(int64(s.pid))
 }
 
 // withDebugFiles tells a process where separate debug files are, and returns it.
@@ -142,6 +116,9 @@ func (s *server) readable() bool {
 	}
 	return s.session != nil
 }
+
+// processID is the program's, as far as clew knows.
+func (s *server) processID() int { return int(s.lastPid.Load()) }
 
 func (s *server) close() {
 	s.stacks.Close()

@@ -2,8 +2,6 @@ package terminal
 
 import (
 	"errors"
-	"io"
-	"net"
 	"slices"
 	"testing"
 
@@ -100,20 +98,5 @@ func TestNoScope(t *testing.T) {
 		if err != nil || !asked {
 			t.Errorf("%+v: %v, %v", scope, asked, err)
 		}
-	}
-}
-
-// TestSniffedConn: a client that does not speak the Debug Adapter Protocol goes straight to Delve.
-func TestSniffedConn(t *testing.T) {
-	client, server := net.Pipe()
-	defer client.Close()
-	go func() {
-		_, _ = client.Write([]byte(`{"method":`)) // the pipe is closed only afterwards
-		_, _ = client.Write([]byte(`"C"}`))
-		_ = client.Close()
-	}()
-	u := &sniffedConn{Conn: server, editors: &editors{}}
-	if text, err := io.ReadAll(u); err != nil || string(text) != `{"method":"C"}` || u.Conn != server || len(u.editors.proxies) != 0 {
-		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -66,6 +66,9 @@ func (r *release) target(t target) (string, error) {
 	if err := r.archive(name, content); err != nil {
 		return "", err
 	}
+	if err := r.packExtension(t, binary); err != nil {
+		return "", err
+	}
 	if t.os == "linux" {
 		if err := r.packages(t, content); err != nil {
 			return "", err
@@ -104,6 +107,14 @@ func (r *release) content(binary string, modules []module) ([]file, error) {
 		{filepath.Join(r.work, completions["bash"]), "completions/clew.bash", "/usr/share/bash-completion/completions/clew"},
 		{filepath.Join(r.work, completions["zsh"]), "completions/_clew", "/usr/share/zsh/vendor-completions/_clew"},
 		{filepath.Join(r.work, completions["fish"]), "completions/clew.fish", "/usr/share/fish/vendor_completions.d/clew.fish"},
+	}
+	documents, err := filepath.Glob(filepath.Join(r.source, "docs", "*.*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range documents {
+		name := filepath.Join("docs", filepath.Base(d))
+		from = append(from, struct{ path, name, installed string }{d, name, documentFolder + name})
 	}
 	pages, err := filepath.Glob(filepath.Join(r.manuals(), "*.1"))
 	if err != nil || len(pages) == 0 {

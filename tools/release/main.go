@@ -1,15 +1,16 @@
 // Command release builds everything that a release of clew consists of, from the
 // commit that is checked out, and publishes nothing:
 //
-//	go -C tools/release run . [-version v1.28.0] [-o DIR] [-targets linux/amd64,...]
+//	go -C tools/release run . [-version v1.28.0] [-o DIR] [-targets linux/amd64,...] [-twice]
 //
 // For each target a static binary in an archive, with its manual pages, completions,
 // licence, third parties' notices and bill of materials; for linux .deb and .rpm
-// packages; a Homebrew formula, a Nix expression and a Dockerfile with the archives'
+// packages, and the extension for VS Code with the binary in it; a Homebrew formula, a Nix expression and a Dockerfile with the archives'
 // checksums; and checksums.txt.
 //
 // The same commit, version and Go release make the same bytes in any folder: sources
 // come from a clone of the commit, paths are trimmed, and every time is the commit's.
+// -twice proves it: it builds all of it again elsewhere and compares.
 package main
 
 import (
@@ -32,6 +33,8 @@ type release struct {
 	work    string    // a folder for what is made on the way
 	out     string    // the folder of what is released
 	files   []string  // the names in out, in order
+
+	extension, node string // the extension's folder, and that of a newer Node.js; "" if there is none
 }
 
 // target is a platform that a release has a binary for.
@@ -45,8 +48,13 @@ func main() {
 	version := flag.String("version", "", "the release's version (default: the commit's tag, or v1.28.0-dev)")
 	out := flag.String("o", "../../dist", "folder for the files")
 	targets := flag.String("targets", allTargets, "platforms, GOOS/GOARCH")
+	again := flag.Bool("twice", false, "build it a second time, elsewhere, and compare")
 	flag.Parse()
-	if err := run(*version, *out, *targets); err != nil {
+	err := run(*version, *out, *targets)
+	if err == nil && *again {
+		err = twice(*version, *out, *targets)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
@@ -73,7 +81,7 @@ func run(version, out, targets string) (err error) {
 		return err
 	}
 	fmt.Printf("clew %s, commit of %s\n", r.version, r.at.Format(time.RFC3339))
-	if err := r.documents(); err != nil {
+	if err := errors.Join(r.documents(), r.prepareExtension()); err != nil {
 		return err
 	}
 	archives := map[target]string{}

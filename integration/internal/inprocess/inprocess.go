@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/plugins/scan"
+	"github.com/clewdbg/clew/plugins/sframe"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
@@ -23,6 +24,7 @@ import (
 func Strategies(only ...string) []engine.Named {
 	all := []engine.Named{
 		{Name: unwind.StrategyDWARF, Unwinder: dwarfcfi.New()},
+		{Name: unwind.StrategySFrame, Unwinder: sframe.New()},
 		{Name: unwind.StrategyCompact, Unwinder: compactunwind.New()},
 		{Name: unwind.StrategyFP, Unwinder: fpwalk.New()},
 		{Name: unwind.StrategyScan, Unwinder: scan.New()},

@@ -36,7 +36,7 @@ func (im *image) simulate(r *result, t *table.Table) error {
 		if rule.Kind != table.Steps || uint64(e.Start) < at || uint64(e.End)-at > uint64(len(text)) {
 			continue
 		}
-		encoded := rule.Rule(im.arch)
+		encoded := rule.Rule
 		for _, f := range im.functions(e) {
 			code := text[uint64(f[0])-at : uint64(f[1])-at]
 			for _, ra := range im.calls(code, uint64(f[0])) {

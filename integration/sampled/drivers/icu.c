@@ -29,7 +29,7 @@ int run(back b) {
 	void *re = uregex_openC_72("(\\w+)\\s(?=[a-z])(a|b)*", 0, 0, &err);
 	uregex_setMatchCallback_72(re, step, 0, &err);
 	uregex_setText_72(re, text, n, &err);
-	while (uregex_find_72(re, -1, &err) && !err)
+	for (int i = 0; i < 4 && uregex_find_72(re, -1, &err); i++)
 		go(1);
 	uregex_close_72(re);
 	ucnv_close_72(c);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -43,12 +44,12 @@ THUNK static int callsThrough(int x) { HERE(); return calls(x) - many; }
 NOINLINE static void *thunked(void *arg) { HERE(); return (void *)(long)(callsThrough(many) + many); }
 
 // Tables that lie (native_amd64.S).
-extern int honest3(void *), popped(void);
+extern int honest3(void *), popped(void), even(int), forks(void), jumps(void);
 void told(void *ra) { note(ra); }
 
 // A recursion without end.
 NOINLINE static int deep(int x) {
-	volatile char room[32 << 10];
+	volatile char room[3 << 10]; // less than a guard page
 	HERE();
 	room[x & 1023] = x;
 	return deep(x + 1) + room[x & 511];
@@ -59,10 +60,11 @@ static ucontext_t back, own;
 static char room[64 << 10];
 NOINLINE static void inContext(void) { HERE(); stop(many); many++; }
 
-void proof(const char *what, const char *file) {
+void proof(const char *what, const char *file, int fatal) {
 	int f = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	pthread_t thread;
 	void *(*start)(void *) = !strcmp(what, "switch") ? chosen : !strcmp(what, "thunk") ? thunked : 0;
+	if (fatal) signal(SIGSEGV, SIG_DFL);
 	if (ftruncate(f, 64 << 10)) return;
 	noted = mmap(0, 64 << 10, PROT_READ | PROT_WRITE, MAP_SHARED, f, 0);
 	if (start) {
@@ -71,6 +73,15 @@ void proof(const char *what, const char *file) {
 	} else if (!strcmp(what, "tables")) {
 		HERE();
 		honest3(0);
+	} else if (!strcmp(what, "mutual")) {
+		HERE();
+		even(5);
+	} else if (!strcmp(what, "vfork")) {
+		HERE();
+		if (forks() == 0) _exit(0);
+	} else if (!strcmp(what, "longjmp")) {
+		HERE();
+		jumps();
 	} else if (!strcmp(what, "popped")) {
 		HERE();
 		popped();

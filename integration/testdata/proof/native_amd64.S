@@ -49,6 +49,76 @@ lies:
 	honest honest2, honest1
 	honest honest3, honest2
 
+// Two functions that call each other. The table says that a frame of odd, where it waits,
+// ends where that of its next activation does.
+.macro turn name, callee, size
+	.globl \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	sub $24, %rsp
+	.cfi_def_cfa_offset 32
+	mov %edi, 8(%rsp)
+	mov 24(%rsp), %rdi
+	call told
+	mov 8(%rsp), %edi
+	sub $1, %edi
+	js 1f
+	.cfi_def_cfa_offset \size
+	call \callee
+2:	.cfi_def_cfa_offset 32
+	add $24, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+1:	.cfi_def_cfa_offset 32
+	int3
+	jmp 2b
+	.cfi_endproc
+	.size \name, .-\name
+.endm
+
+	turn even, odd, 32
+	turn odd, even, 96
+
+// Call the C library's vfork and longjmp, which keep their caller in registers.
+.macro records name
+	.globl \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	sub $24, %rsp
+	.cfi_def_cfa_offset 32
+	mov 24(%rsp), %rdi
+	call told
+	lea 1f(%rip), %rdi
+	call told
+.endm
+
+.macro recorded name
+	add $24, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size \name, .-\name
+.endm
+
+	records forks
+	call vfork
+1:
+	recorded forks
+
+	records jumps
+	lea buffer(%rip), %rdi
+	call _setjmp
+1:	test %eax, %eax
+	jne 2f
+	lea buffer(%rip), %rdi
+	mov $1, %esi
+	call longjmp
+2:
+	recorded jumps
+	.comm buffer, 256, 16
+
 // Keeps its return address in a register, as vfork does.
 	.globl popped
 	.type popped, @function

@@ -148,6 +148,7 @@ func TestReaches(t *testing.T) {
 		{"a tail call", "eb 02 c3 c3 90 c3", nil, instruction(4), Reached},
 		{"a loop", "90 eb fd 90", nil, instruction(3), Never},
 		{"a jump table", "ff e0 90", nil, instruction(2), Unknown},
+		{"a retpoline", "e8 04000000 f3 90 eb fc 48 89 04 24 c3 90", nil, instruction(14), Unknown},
 		{"what does not decode", "06 90", nil, instruction(1), Unknown},
 		{"code that is not known", "e9 00100000 90", nil, instruction(5), Unknown},
 		{"a trap that goes on", "cc 90", nil, instruction(1), Reached},

@@ -32,6 +32,9 @@ const maxInstructions = 20_000
 // instructionSize is an upper bound for the size of an instruction.
 const instructionSize = 16
 
+// maxLoop bounds the loop in which a retpoline keeps speculation, in bytes.
+const maxLoop = 32
+
 // stubSize bounds the offset of the jump in a stub for a dynamically linked
 // function: behind an endbr64.
 const stubSize = 8
@@ -83,6 +86,15 @@ func (t *Tracer) Reaches(from uint64, to unwind.CodeAddr) (Answer, error) {
 			next := at + uint64(in.Len)
 			if isCall(in) && next == to.Raw() && to.Kind() == unwind.KindReturn {
 				return Reached, nil
+			}
+			if in.Flow == prologue.FlowCall && t.Arch == unwind.AMD64 && in.Target > next && in.Target-next <= maxLoop {
+				if code, err = t.Source.Code(in.Target, instructionSize); err != nil {
+					return Unknown, err
+				}
+				if prologue.ReplacesReturn(code) { // a jump through a register, in a retpoline
+					complete = false
+					break
+				}
 			}
 			switch in.Flow {
 			case prologue.FlowNext, prologue.FlowCall, prologue.FlowCallIndirect:

@@ -41,19 +41,6 @@ func (t *Table) parseFDE(e *entry, c *cie) (f FDE, live bool, err *Error) {
 	return f, true, nil
 }
 
-// At returns the FDE at an offset in the section, which is that of its length.
-// Compact unwind names FDEs that way.
-func (t *Table) At(offset uint64) (FDE, error) {
-	f, live, err := t.at(offset)
-	switch {
-	case err != nil:
-		return FDE{}, err
-	case !live:
-		return FDE{}, t.errorf(offset, "FDE: its code was discarded")
-	}
-	return f, nil
-}
-
 func (t *Table) at(offset uint64) (f FDE, live bool, err *Error) {
 	if offset >= uint64(len(t.section.Data)) {
 		return f, false, t.errorf(offset, "there is no FDE behind the end of the section")

@@ -143,6 +143,12 @@ func (s *search) run(at uint64, depth int, w *paths) prologue.Back {
 		case prologue.FlowCond:
 			w.sure = append(w.sure, in.Target)
 		case prologue.FlowCall, prologue.FlowCallIndirect:
+			switch thunkAt(s.image.contents.Code(at, thunkSize)) { // in the place of a return or jump
+			case returnThunk:
+				return prologue.Comes
+			case indirectThunk:
+				return prologue.Perhaps
+			}
 			switch s.called(&in, depth) {
 			case prologue.ComesNot:
 				return prologue.ComesNot

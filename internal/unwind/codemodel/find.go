@@ -49,12 +49,13 @@ type finder struct {
 
 	begins, covered bitset // instructions that are reached, and all of their bytes
 	starts, hints   bitset // of functions; and where direct calls lead, for certain or not
+	fallen          bitset // where functions may begin though code behind a call runs into it
 	known           map[uint64]Start
 	jumps           map[uint64][]uint64 // which functions jump to a place with a frame
 	work            []visit
 	later           []leap
 	pointers        []uint64
-	indirect        map[uint64]bool   // starts of functions with jumps to places that are not known
+	indirect        map[uint64]bool   // starts of functions whose jumps a survey has to tell apart
 	surveyed        map[uint64]uint64 // up to where a function was
 }
 
@@ -116,7 +117,7 @@ func (f *finder) read(code []unwind.Range) bool {
 		copy(f.text[r.Start-f.base:], f.image.contents.Code(r.Start, int(r.End-r.Start)))
 	}
 	words := size/64 + 1
-	for _, set := range []*bitset{&f.begins, &f.covered, &f.starts, &f.hints} {
+	for _, set := range []*bitset{&f.begins, &f.covered, &f.starts, &f.hints, &f.fallen} {
 		*set = make(bitset, words)
 	}
 	return true
@@ -185,7 +186,7 @@ func (f *finder) descend() {
 
 // path follows one path to its end.
 func (f *finder) path(v visit) {
-	for at := v.at; at < uint64(len(f.text)) && !f.begins.has(at); {
+	for at, before := v.at, v.at; at < uint64(len(f.text)) && !f.begins.has(at); {
 		if f.budget--; f.budget < 0 {
 			return
 		}
@@ -201,10 +202,28 @@ func (f *finder) path(v visit) {
 		if in.Refers != 0 && len(f.pointers) < maxPointers {
 			f.pointers = append(f.pointers, in.Refers)
 		}
+		if in.Flow == prologue.FlowJump && in.Target%functionAlign == 0 && prologue.TakesDown(f.image.arch, f.text[before:at]) {
+			f.indirect[v.owner] = true // it may be a tail call: the state tells
+		}
 		if !f.passes(&in, at, next, v.owner) {
 			return
 		}
-		at = next
+		if in.Flow == prologue.FlowCall || in.Flow == prologue.FlowCallIndirect {
+			f.falls(next)
+		}
+		before, at = at, next
+	}
+}
+
+// falls notes that what lies behind a call may be another function: it does if the call does
+// not come back.
+func (f *finder) falls(at uint64) {
+	for n := 1; at < uint64(len(f.text)) && n > 0; at += uint64(n) {
+		if (f.base+at)%functionAlign == 0 {
+			f.fallen.set(at)
+			return
+		}
+		n = prologue.Padding(f.image.arch, f.text[at:])
 	}
 }
 
@@ -252,7 +271,10 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 // branch follows a jump within a function, and notes one that leads beyond it.
 func (f *finder) branch(from, target, owner uint64) {
 	to, ok := f.at(target)
-	if !ok || f.begins.has(to) || f.starts.has(to) {
+	if !ok || f.reached(to) {
+		if f.known[target].Part {
+			f.entered(target, f.base+owner)
+		}
 		return
 	}
 	if to < owner || f.between(from, to) {
@@ -260,6 +282,13 @@ func (f *finder) branch(from, target, owner uint64) {
 		return
 	}
 	f.work = append(f.work, visit{to, owner})
+}
+
+// entered notes which function jumps to a part.
+func (f *finder) entered(part, owner uint64) {
+	if from := f.jumps[part]; len(from) < maxOwners && !slices.Contains(from, owner) {
+		f.jumps[part] = append(from, owner)
+	}
 }
 
 // between reports whether a function begins behind one place and not behind the other.
@@ -272,6 +301,11 @@ func (f *finder) between(from, to uint64) bool {
 	return false
 }
 
+// reached reports whether a place is known already, and not only as what lies behind a call.
+func (f *finder) reached(at uint64) bool {
+	return f.starts.has(at) || f.begins.has(at) && !f.fallen.has(at)
+}
+
 // settle surveys the functions with jumps to places that are not known, or beyond the
 // function: what jump tables reach is followed, and jumps are told apart by their state.
 func (f *finder) settle() {
@@ -279,7 +313,7 @@ func (f *finder) settle() {
 		leaps := f.later
 		f.later = nil
 		for _, l := range leaps {
-			if !f.begins.has(l.to) && !f.starts.has(l.to) {
+			if !f.reached(l.to) {
 				f.indirect[l.owner] = true
 			}
 		}
@@ -287,9 +321,6 @@ func (f *finder) settle() {
 		clear(f.indirect)
 		for _, owner := range owners {
 			f.survey(owner)
-		}
-		for _, l := range leaps { // of code that a survey does not reach
-			f.leads(l.owner, l.to, nil, false)
 		}
 		if len(f.work) == 0 {
 			return
@@ -340,11 +371,32 @@ func (f *finder) survey(owner uint64) {
 			f.work = append(f.work, visit{owner + off, owner})
 		}
 	})
-	for _, to := range t.Jumps {
-		if at, ok := f.at(to); ok && at != end {
-			f.leads(owner, at, t.Leaving[to], true)
+	for _, to := range t.Tails {
+		if at, ok := f.at(to); ok && to%functionAlign == 0 && f.apart(at) {
+			f.add(Start{Addr: to, Source: TailCall, Grade: min(prologue.Some, start.Grade)})
 		}
 	}
+	for _, to := range t.Jumps {
+		if at, ok := f.at(to); ok && at != end {
+			f.leads(owner, at, t.Leaving[to])
+		}
+	}
+}
+
+// apart reports whether nothing runs into a place from before: padding lies there, or code that
+// goes on elsewhere.
+func (f *finder) apart(at uint64) bool {
+	if at == 0 || !f.covered.has(at-1) || f.fallen.has(at) {
+		return true
+	}
+	const longest = 16
+	for back := uint64(1); back <= min(at, longest); back++ {
+		if f.begins.has(at - back) {
+			in := f.decode(at - back)
+			return in.Flow == prologue.FlowJump || in.Flow == prologue.FlowReturn || in.Flow == prologue.FlowStop || in.Flow == prologue.FlowJumpIndirect
+		}
+	}
+	return false
 }
 
 func (f *finder) table(owner, end uint64, from *prologue.State) *prologue.Table {
@@ -353,11 +405,11 @@ func (f *finder) table(owner, end uint64, from *prologue.State) *prologue.Table 
 
 // leads notes where a jump leads that leaves a function: to another one if it has all as at
 // the entry.
-func (f *finder) leads(owner, to uint64, state *prologue.State, surveyed bool) {
-	if from := f.jumps[f.base+to]; state != nil && len(from) < maxOwners && !slices.Contains(from, f.base+owner) {
-		f.jumps[f.base+to] = append(from, f.base+owner)
+func (f *finder) leads(owner, to uint64, state *prologue.State) {
+	if state != nil {
+		f.entered(f.base+to, f.base+owner)
 	}
-	if f.begins.has(to) || f.starts.has(to) || !surveyed {
+	if f.reached(to) {
 		return
 	}
 	s := Start{Addr: f.base + to, Source: TailCall, Grade: min(prologue.Some, f.known[f.base+owner].Grade)}
@@ -377,7 +429,7 @@ func (f *finder) follow() bool {
 	f.pointers = nil
 	more := false
 	for _, p := range pointers {
-		if at, ok := f.at(p); ok && !f.covered.has(at) && f.runs(at) {
+		if at, ok := f.at(p); ok && (!f.covered.has(at) || f.fallen.has(at)) && !f.starts.has(at) && f.runs(at) {
 			more = f.add(Start{Addr: p, Source: Pointer, Grade: prologue.Some}) || more
 			f.descend()
 		}

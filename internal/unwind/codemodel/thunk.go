@@ -1,6 +1,10 @@
 package codemodel
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+)
 
 // Code that compilers put in the place of returns and indirect jumps, against
 // speculation: a call over a loop that nothing reaches, and an instruction that
@@ -23,11 +27,6 @@ var (
 	addReturn  = []byte{0x48, 0x83, 0xc4, 0x08, 0xc3}       // add $8,%rsp; ret
 )
 
-// storesTarget reports whether code is mov REG,(%rsp); ret.
-func storesTarget(code []byte) bool {
-	return len(code) >= 5 && code[0]&0xfb == 0x48 && code[1] == 0x89 && code[2]&^0x38 == 4 && code[3] == 0x24 && code[4] == 0xc3
-}
-
 func thunkAt(code []byte) thunk {
 	const call = 5
 	if len(code) < call+2 || code[0] != 0xe8 || code[2]|code[3]|code[4] != 0 {
@@ -44,7 +43,7 @@ func thunkAt(code []byte) thunk {
 	switch {
 	case bytes.HasPrefix(rest, dropReturn), bytes.HasPrefix(rest, addReturn):
 		return returnThunk
-	case storesTarget(rest):
+	case prologue.ReplacesReturn(rest):
 		return indirectThunk
 	}
 	return noThunk

@@ -8,7 +8,8 @@
 // that it expects, in the document's order. Fields that it does not ask for are
 // skipped.
 //
-// Nothing is allocated by the walk itself except strings that are asked for,
+// Nothing is allocated by the walk itself except strings that are asked for and, once for
+// a list, where the fields of its objects go,
 // and a caller's allocations for array elements can be charged to a budget
 // ([Reader.Charge]): "{}," is three bytes in a file and a hundred times that in
 // memory.

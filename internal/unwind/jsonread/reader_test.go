@@ -111,21 +111,14 @@ func TestWalkRandomDocuments(t *testing.T) {
 	})
 }
 
-var thing = Fields{Required: []string{"name"}, Optional: []string{"n", "list"}}
-
 func readThing(r *Reader) error {
-	return r.Struct(&thing, func(name string) error {
-		switch name {
-		case "name":
-			_, err := r.String()
+	var name string
+	return r.Struct(Need("name", &name),
+		May("n", func() error { _, err := r.Uint(255); return err }),
+		May("list", func() error {
+			_, err := Slice(r, func(int) (bool, error) { return true, readThing(r) })
 			return err
-		case "n":
-			_, err := r.Uint(255)
-			return err
-		}
-		_, err := Slice(r, func(int) (bool, error) { return true, readThing(r) })
-		return err
-	})
+		}))
 }
 
 func TestStructErrors(t *testing.T) {
@@ -204,17 +197,16 @@ func TestBudget(t *testing.T) {
 func TestSeek(t *testing.T) {
 	r, _ := New([]byte(`{"name":"a","list":[{"name":"deep"}],"n":7}`))
 	var late Mark
-	err := r.Struct(&thing, func(name string) error {
-		if name == "list" {
-			late = r.Mark()
-		}
+	unread := func() error { return nil }
+	err := r.Struct(Need("name", unread), May("n", unread), May("list", func() error {
+		late = r.Mark()
 		return nil
-	})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Seek(late)
-	err = r.Array(func(int) error { return r.Struct(&thing, func(string) error { return r.Errorf("here") }) })
+	err = r.Array(func(int) error { return r.Struct(Need("name", func() error { return r.Errorf("here") })) })
 	if fmt.Sprint(err) != "list[0].name: here" {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package jsonread
 
 import (
 	"errors"
+	"math"
 	"unsafe"
 )
 
@@ -11,67 +12,81 @@ var ErrMissing = errors.New("required, and not there")
 // ErrTwice is wrapped by the error about a field that is there twice.
 var ErrTwice = errors.New("is there twice")
 
-// Fields lists the fields of an object that a walker reads: at most 64.
-type Fields struct {
-	Required []string
-	Optional []string
+// Field is a field of an object, and where its value goes: a *string, *bool, *uint64,
+// *int or **int (from 0 to 2^31-1), *[Address] or **[Address], or a func() error that
+// reads it, or leaves it unread.
+type Field struct {
+	Name     string
+	Required bool
+	To       any
 }
 
-// index assigns a number to each field.
-func (f *Fields) index(name []byte) int {
-	for i, n := range f.Required {
-		if n == string(name) {
-			return i
-		}
-	}
-	for i, n := range f.Optional {
-		if n == string(name) {
-			return len(f.Required) + i
-		}
-	}
-	return -1
-}
+// Need is a field that must be there.
+func Need(name string, to any) Field { return Field{name, true, to} }
 
-// Has reports whether a field is listed.
-func (f *Fields) Has(name string) bool { return f.index([]byte(name)) >= 0 }
+// May is a field that may be there.
+func May(name string, to any) Field { return Field{name, false, to} }
 
-func (f *Fields) name(i int) string {
-	if i < len(f.Required) {
-		return f.Required[i]
-	}
-	return f.Optional[i-len(f.Required)]
-}
-
-// Struct walks an object and calls read before each value of a field that is
-// listed; read may leave the value unread. Other fields are skipped, null
-// counts as absent, a listed field that is there twice is an error, and so is a
-// required one that is not there.
-func (r *Reader) Struct(fields *Fields, read func(name string) error) error {
+// Struct walks an object and reads those of its fields that are listed, at most 64. Other
+// fields are skipped, null counts as absent, a listed field that is there twice is an
+// error, and so is a required one that is not there.
+func (r *Reader) Struct(fields ...Field) error {
 	var seen uint64
 	err := r.members(func(key []byte) error {
-		i := fields.index(key)
-		if i < 0 || r.peek() == 'n' {
+		i := 0
+		for i < len(fields) && fields[i].Name != string(key) {
+			i++
+		}
+		if i == len(fields) || r.peek() == 'n' {
 			r.Skip()
 			return nil
 		}
-		name := fields.name(i)
-		return r.within(step{name: name}, func() error {
+		return r.within(step{name: fields[i].Name}, func() error {
 			if seen&(1<<i) != 0 {
 				return r.Wrap(ErrTwice)
 			}
 			seen |= 1 << i
-			return read(name)
+			return r.into(fields[i].To)
 		})
 	})
 	if err != nil {
 		return err
 	}
-	for i, name := range fields.Required {
-		if seen&(1<<i) == 0 {
-			return r.within(step{name: name}, func() error { return r.Wrap(ErrMissing) })
+	for i := range fields {
+		if fields[i].Required && seen&(1<<i) == 0 {
+			return r.within(step{name: fields[i].Name}, func() error { return r.Wrap(ErrMissing) })
 		}
 	}
 	return nil
+}
+
+func (r *Reader) into(to any) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to, err = r.String()
+	case *bool:
+		*to, err = r.Bool()
+	case *int:
+		*to, err = r.smallInt()
+	case **int:
+		n, failed := r.smallInt()
+		*to, err = &n, failed
+	case *uint64:
+		*to, err = r.Uint(math.MaxUint64)
+	case *Address:
+		*to, err = r.Address()
+	case **Address:
+		a, failed := r.Address()
+		*to, err = &a, failed
+	case func() error:
+		err = to()
+	}
+	return err
+}
+
+func (r *Reader) smallInt() (int, error) {
+	n, err := r.Uint(math.MaxInt32)
+	return int(n), err
 }
 
 // Map walks an object and calls read before each value.
@@ -165,13 +180,36 @@ func Slice[T any](r *Reader, read func(i int) (T, error)) ([]T, error) {
 	return out, nil
 }
 
-// Parse reads a value of a string by a parser, whose error gets its place.
-func Parse[T any](r *Reader, parse func(string) (T, error)) (T, error) {
-	s, err := r.String()
-	if err != nil {
-		var zero T
-		return zero, err
+// List reads a field with [Slice].
+func List[T any](r *Reader, to *[]T, read func(i int) (T, error)) func() error {
+	return func() (err error) {
+		*to, err = Slice(r, read)
+		return err
 	}
-	v, err := parse(s)
-	return v, r.Wrap(err)
+}
+
+// Objects reads a field that is a list of objects. Where the fields of one go is asked
+// once for the list.
+func Objects[T any](r *Reader, to *[]T, fields func(*T) []Field) func() error {
+	return func() (err error) {
+		var one, none T
+		list := fields(&one)
+		*to, err = Slice(r, func(int) (T, error) {
+			one = none
+			err := r.Struct(list...)
+			return one, err
+		})
+		return err
+	}
+}
+
+// Parse reads a field that is a string by a parser, whose error gets its place.
+func Parse[T any](r *Reader, to *T, parse func(string) (T, error)) func() error {
+	return func() error {
+		s, err := r.String()
+		if err == nil {
+			*to, err = parse(s)
+		}
+		return r.Wrap(err)
+	}
 }

@@ -419,6 +419,20 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 	otherAMD64(p, in, r, m, isMem)
 }
 
+// touchesVectors reports whether an instruction works on vectors, and so has no implicit
+// operands but those of comparisons of strings.
+func touchesVectors(in *x86asm.Inst) bool {
+	if in.Op == x86asm.PCMPESTRI || in.Op == x86asm.PCMPISTRI {
+		return false
+	}
+	for _, arg := range in.Args[:2] {
+		if r, ok := arg.(x86asm.Reg); ok && r >= x86asm.M0 && r <= x86asm.X15 {
+			return true
+		}
+	}
+	return false
+}
+
 // otherAMD64 is the cautious rule for everything else: the first operand is written, the second too where an
 // instruction has two results, and, unless it is known to have explicit operands only, the registers that implicit
 // operands live in.
@@ -435,6 +449,9 @@ func otherAMD64(p *program, in *x86asm.Inst, r [2]uint8, m [2]x86asm.Mem, isMem 
 		}
 	case x86asm.CPUID, x86asm.CMPXCHG8B, x86asm.CMPXCHG16B:
 		mask |= 1 << RBX
+	}
+	if touchesVectors(in) {
+		mask = 0
 	}
 	if r[0] != regNone {
 		mask |= 1 << r[0]

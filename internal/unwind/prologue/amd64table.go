@@ -99,6 +99,12 @@ func leaAMD64(p *program, in *x86asm.Inst, d uint8, m x86asm.Mem) bool {
 	return false
 }
 
+// ReplacesReturn reports whether code is the end of a retpoline, which replaces the return
+// address of the call that leads there with its real target: mov REG,(%rsp); ret.
+func ReplacesReturn(code []byte) bool {
+	return len(code) >= 5 && code[0]&0xfb == 0x48 && code[1] == 0x89 && code[2]&^0x38 == 4 && code[3] == 0x24 && code[4] == 0xc3
+}
+
 // trapsSpeculation reports whether the bytes that a call jumps over are the loop in
 // which a retpoline keeps speculation: pauses and fences, and a jump back to them.
 func trapsSpeculation(code []byte) bool {

@@ -60,6 +60,7 @@ func decodeARM64(p *program, off int32) inst {
 	}
 	w := binary.LittleEndian.Uint32(src)
 	to := func(rel int64) {
+		out.dest, out.refers = int64(off)+rel*4, refersCode
 		if t := int64(off) + rel*4; t >= 0 && t < int64(len(p.code)) {
 			out.target = int32(t)
 		}

@@ -125,27 +125,32 @@ func (p *program) derive(s *state, certain Certainty) (Rule, error) {
 }
 
 // cfa finds an expression for the CFA: by the frame pointer, by the stack pointer, by another register, or by a copy
-// of it in a realigned frame (gcc's dynamic realign argument pointer).
-func (a *arch) cfa(s *state) (Expr, bool) {
+// of it in a realigned frame (gcc's dynamic realign argument pointer). A register that a call may change comes last:
+// it finds no frame that waits.
+func (a *arch) cfa(s *state) (e Expr, ok bool) {
 	for _, r := range [2]Reg{a.fp, a.sp} {
 		if v := s.regs[r]; v.kind == cfaRel {
 			return Expr{Base: r, Off: -int64(v.off)}, true
 		}
 	}
 	for i, v := range s.regs[:regTmp] {
-		if v.kind == cfaRel {
-			return Expr{Base: a.dwarf(uint8(i)), Off: -int64(v.off)}, true
+		if v.kind != cfaRel {
+			continue
+		}
+		r := a.dwarf(uint8(i))
+		if e, ok = (Expr{Base: r, Off: -int64(v.off)}), true; a.callerSaved>>r&1 == 0 {
+			return e, true
 		}
 	}
 	for _, x := range s.slots[:s.n] {
 		if x.v.kind != cfaRel || x.addr.kind != dynRel {
 			continue
 		}
-		if base, off, ok := a.dynAddr(s, x.addr); ok {
+		if base, off, known := a.dynAddr(s, x.addr); known {
 			return Expr{Base: base, Off: off, Deref: true, Add: -int64(x.v.off)}, true
 		}
 	}
-	return Expr{}, false
+	return e, ok
 }
 
 // dynAddr expresses an address relative to the dynamic base by a register.

@@ -66,7 +66,26 @@ func (v val) widen(o val) val {
 		v.off = max(v.off, o.off)
 		return v
 	}
+	if x, ok := v.few(); ok {
+		if y, ok := o.few(); ok {
+			x.off = max(x.off, y.off)
+			return x
+		}
+	}
 	return val{}
+}
+
+// few is the bound of a number of a few bits.
+func (v val) few() (val, bool) {
+	switch {
+	case v.kind == upTo && v.reg == 64:
+		return v, true
+	case v.kind == same && v.reg <= 16:
+		return val{kind: upTo, off: 1<<v.reg - 1, reg: 64}, true
+	case v.kind == konst && v.off >= 0:
+		return val{kind: upTo, off: v.off, reg: 64}, true
+	}
+	return val{}, false
 }
 
 // extended is the low bits of a number, as a number of 64 bits.
@@ -103,7 +122,7 @@ func (s *state) proved(l limit, next bool) {
 	}
 	if b, ok := limited(s.facts.compared); ok {
 		v, was := val{kind: upTo, off: b.max, reg: b.bits}, s.get(b.reg)
-		if was.kind == same && was.reg <= b.bits {
+		if was.kind == same && was.reg <= b.bits || was.kind == upTo && was.reg == 64 && int64(was.off)>>b.bits == 0 {
 			v.reg = 64
 		}
 		for i := range s.regs {

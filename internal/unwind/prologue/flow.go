@@ -343,9 +343,19 @@ func (p *program) back(in *inst) Back {
 	return Back(in.back - 1)
 }
 
-// soft reports whether the instruction behind this one may not be reached from it.
+// soft reports whether the instruction behind this one may not be reached from it. Behind a call
+// before padding, or before an address that functions are aligned to, another function may
+// begin: compilers know more of what comes back than the code shows.
 func (p *program) soft(in *inst) bool {
-	return in.flow == flowSoft || in.flow == flowCall && p.back(in) != Comes
+	return in.flow == flowSoft || in.flow == flowCall && (p.back(in) != Comes || p.mayEnd(in.off+int32(in.len)))
+}
+
+// mayEnd reports whether a function may end before an offset.
+func (p *program) mayEnd(off int32) bool {
+	if int(off) >= len(p.code) || p.index[off] == 0 {
+		return false
+	}
+	return (p.start+uint64(off))%functionAlign == 0 || p.insts[p.index[off]-1].flags&flagPad != 0
 }
 
 // ends reports whether a call does not come back.

@@ -37,13 +37,16 @@ type Insn struct {
 	// 0 if that is not a fixed address (amd64: relative to rip).
 	Pointer uint64
 	// Refers is the address that the instruction computes relative to its own, 0 if it
-	// does not (amd64: lea).
+	// does not (amd64: lea; arm64: adr, or the sum with what adrp has put into a register).
 	Refers uint64
 }
 
 // Decoder decodes single instructions. The zero value is ready; it is not safe
 // for concurrent use.
-type Decoder struct{ p program }
+type Decoder struct {
+	p     program
+	pages [32]uint64 // that arm64's registers hold, as far as code was decoded in order
+}
 
 var flowOf = [...]Flow{flowNext: FlowNext, flowSoft: FlowNext, flowCall: FlowCallIndirect, flowCond: FlowCond, flowJump: FlowJump,
 	flowIndirect: FlowJumpIndirect, flowRet: FlowReturn, flowStop: FlowStop, flowBad: FlowUnknown}
@@ -61,7 +64,13 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	in := d.decode(&arm64Arch, src[:4])
 	out := Insn{Flow: flowOf[in.flow], Len: 4}
 	w := binary.LittleEndian.Uint32(src)
-	switch {
+	switch rd, rn := w&31, w>>5&31; {
+	case w&0x9f000000 == 0x90000000: // adrp
+		d.pages[rd] = addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)
+	case w&0x9f000000 == 0x10000000: // adr
+		out.Refers = addr + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21))
+	case w&0xffc00000 == 0x91000000 && d.pages[rn] != 0: // add
+		out.Refers = d.pages[rn] + uint64(w>>10&0xfff)
 	case w&0x7c000000 == 0x14000000: // b, bl
 		if out.Flow == FlowCallIndirect {
 			out.Flow = FlowCall
@@ -104,4 +113,18 @@ func Padding(arch unwind.Arch, code []byte) int {
 		return l.len
 	}
 	return 0
+}
+
+// TakesDown reports whether an instruction may be the last of those that take a frame down.
+func TakesDown(arch unwind.Arch, code []byte) bool {
+	if arch != unwind.AMD64 {
+		return len(code) == 4 // the simulation tells
+	}
+	switch {
+	case hasPrefix(code, 0x48, 0x83, 0xc4), hasPrefix(code, 0x48, 0x81, 0xc4), hasPrefix(code, 0xc9): // add n,%rsp; leave
+		return true
+	case len(code) == 2 && code[0] == 0x41:
+		code = code[1:]
+	}
+	return len(code) == 1 && code[0]&0xf8 == 0x58 // pop
 }

@@ -188,14 +188,15 @@ func TestCallNext(t *testing.T) {
 	check64(t, "e800000000 58 c3", at{off: 5, kind: Epilogue, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"}, at{off: 6, kind: Epilogue, rule: leafRule})
 }
 
-// TestRealigned: gcc's dynamic realign argument pointer: the record is at rbp, and the CFA is not rbp+16.
+// TestRealigned: gcc's dynamic realign argument pointer: the record is at rbp, and the CFA is not rbp+16. Its copy on the
+// stack finds the CFA as soon as it is there: calls change r10.
 func TestRealigned(t *testing.T) {
 	// lea r10,[rsp+8]; and rsp,-64; push [r10-8]; push rbp; mov rbp,rsp; push r10; sub rsp,rax (alloca); mov r10,[rbp-8];
 	// leave; lea rsp,[r10-8]; ret
 	check64(t, "4c8d542408 4883e4c0 41ff72f8 55 4889e5 4152 4829c4 4c8b55f8 c9 498d62f8 c3",
 		at{off: 0x9, kind: Prologue, rule: "cfa=r10; ra=[cfa-8]; fp=unchanged"},
-		at{off: 0x13, kind: Prologue, rule: "cfa=r10; ra=[cfa-8]; fp=[rbp]"},
-		at{off: 0x16, kind: Body, rule: "cfa=r10; ra=[cfa-8]; fp=[rbp]"},
+		at{off: 0x13, kind: Prologue, rule: "cfa=[rbp-8]; ra=[cfa-8]; fp=[rbp]"},
+		at{off: 0x16, kind: Body, rule: "cfa=[rbp-8]; ra=[cfa-8]; fp=[rbp]"},
 		at{off: 0x1f, kind: Epilogue, rule: leafRule})
 	// With r10 changed by a call the copy on the stack finds the CFA.
 	check64(t, "4c8d542408 4883e4c0 41ff72f8 55 4889e5 4152 e800100000 90",

@@ -46,8 +46,11 @@ type Table struct {
 	// Leaving are the states with which jumps out lead to places that are no functions:
 	// those of a function's entry are left out.
 	Leaving map[uint64]*State
-	bits    bitset // where instructions begin
-	ends    bitset // where calls end
+	// Tails are where jumps inside the code lead with all as at the entry, once a frame was
+	// taken down: another function may begin there.
+	Tails []uint64
+	bits  bitset // where instructions begin
+	ends  bitset // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
 	// that are not known.
 	Whole bool
@@ -180,8 +183,9 @@ func (p *program) rows() *Table {
 	known := make(map[Rule]int32)
 	var all []surveyed
 	last := surveyed{rule: -1}
-	fresh := true // the last rule is not this instruction's
-	var by Proof  // of the place in the block
+	fresh := true   // the last rule is not this instruction's
+	var by Proof    // of the place in the block
+	framed := false // where the block begins
 	p.walk(func(in *inst, s *state) {
 		if in.flow == flowBad {
 			return
@@ -191,7 +195,7 @@ func (p *program) rows() *Table {
 			t.ends.set(in.off + int32(in.len))
 		}
 		if in.st >= 0 {
-			by, fresh = p.proof(in.st), true
+			by, fresh, framed = p.proof(in.st), true, !p.a.isEntry(s)
 		}
 		if fresh {
 			last.rule, last.height = p.ruleOf(t, known, s), -1
@@ -207,7 +211,7 @@ func (p *program) rows() *Table {
 		if p.soft(in) {
 			by = min(by, Some)
 		}
-	}, func(in *inst, s *state) { p.leaves(t, in, s) })
+	}, func(in *inst, s *state) { p.leaves(t, in, s, framed) })
 	sort.Slice(all, func(i, j int) bool { return all[i].off < all[j].off })
 	for i, x := range all {
 		if i == 0 || x.rule != all[i-1].rule || x.by != all[i-1].by || x.height != all[i-1].height {
@@ -244,7 +248,7 @@ func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
 }
 
 // leaves notes where an instruction leads outside of the code.
-func (p *program) leaves(t *Table, in *inst, s *state) {
+func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
 		p.leave(t, p.start+uint64(next), s, false)
 	}
@@ -258,6 +262,8 @@ func (p *program) leaves(t *Table, in *inst, s *state) {
 				p.leave(t, to, s, false)
 			}
 		}
+	case in.target > 0 && in.flow == flowJump && framed && p.a.isEntry(s):
+		t.Tails = append(t.Tails, p.start+uint64(in.target))
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
 		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)

@@ -156,7 +156,9 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		}
 		if in := &p.insts[p.index[off]-1]; in.flags&flagLeader == 0 {
 			in.flags |= flagLeader
-			p.dirty = p.dirty || p.index[off] <= int32(known) // a block was simulated as one that is two
+			if p.index[off] <= int32(known) {
+				p.split(off)
+			}
 		}
 	}
 	return to, ok && len(to) > 0
@@ -211,9 +213,26 @@ func (p switches) mark(known int) {
 	for i := known; i < len(p.insts); i++ {
 		if t := p.insts[i].target; t >= 0 && p.index[t] != 0 {
 			in := &p.insts[p.index[t]-1]
-			p.dirty = p.dirty || in.flags&flagLeader == 0 && int(p.index[t]) <= known
+			if in.flags&flagLeader == 0 && int(p.index[t]) <= known {
+				p.split(t)
+			}
 			in.flags |= flagLeader
 		}
 	}
 	p.cut = append(p.cut, make([]bool, len(p.insts)-len(p.cut))...)
+}
+
+// split simulates the block around a place again, which is a leader from now on.
+func (p switches) split(off int32) {
+	for at := off - 1; at >= 0; at-- {
+		n := p.index[at]
+		if n == 0 || p.insts[n-1].flags&flagLeader == 0 {
+			continue
+		}
+		if k := p.insts[n-1].st; k >= 0 && !p.meta[k].queued {
+			p.meta[k].queued = true
+			p.queue = append(p.queue, k)
+		}
+		return
+	}
 }

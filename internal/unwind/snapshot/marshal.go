@@ -13,6 +13,7 @@ import (
 type (
 	snapshotForm struct {
 		Version   int                    `json:"version"`
+		Producer  string                 `json:"producer,omitempty"`
 		Arch      string                 `json:"arch"`
 		ByteOrder string                 `json:"byteOrder,omitempty"`
 		OS        string                 `json:"os"`
@@ -68,14 +69,15 @@ func (s *Snapshot) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	out := snapshotForm{
-		Version: Version,
-		Arch:    s.Arch.String(),
-		OS:      s.OS,
-		Images:  each(s.Images, imageOf),
-		PACMask: stackjson.Address(s.PACMask),
-		Threads: each(s.Threads, func(t unwind.Thread) threadForm { return threadOf(s.Arch, &t) }),
-		Memory:  each(s.Memory, windowOf),
-		Expect:  s.Expect,
+		Version:  Version,
+		Producer: s.Producer,
+		Arch:     s.Arch.String(),
+		OS:       s.OS,
+		Images:   each(s.Images, imageOf),
+		PACMask:  stackjson.Address(s.PACMask),
+		Threads:  each(s.Threads, func(t unwind.Thread) threadForm { return threadOf(s.Arch, &t) }),
+		Memory:   each(s.Memory, windowOf),
+		Expect:   s.Expect,
 	}
 	if s.Order() != s.Arch.ByteOrder() {
 		out.ByteOrder = "little"

@@ -13,19 +13,6 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-var (
-	snapshotFields = jsonread.Fields{
-		Required: []string{"version", "arch", "os", "images", "threads", "memory"},
-		Optional: []string{"byteOrder", "maps", "pacMask", "expect"},
-	}
-	imageFields   = jsonread.Fields{Required: []string{"path", "base"}, Optional: []string{"end", "buildID"}}
-	mapFields     = jsonread.Fields{Required: []string{"start", "end", "perm"}, Optional: []string{"path"}}
-	threadFields  = jsonread.Fields{Required: []string{"registers"}, Optional: []string{"id", "goroutine", "firstPC", "segments", "saved", "claims"}}
-	savedFields   = jsonread.Fields{Required: []string{"g"}, Optional: []string{"registers"}}
-	segmentFields = jsonread.Fields{Required: []string{"low", "high", "kind"}}
-	windowFields  = jsonread.Fields{Required: []string{"address", "data"}}
-)
-
 // parser reads one snapshot. Values that depend on the architecture (the names
 // of registers) are read after the rest, since fields come in any order.
 type parser struct {
@@ -41,18 +28,15 @@ func parse(data []byte, opts Options) (*Snapshot, error) {
 	r.SetBudget(memoryFactor * int64(opts.maxLine()))
 	p := parser{Reader: r, s: &Snapshot{}}
 	var threads jsonread.Mark
-	err = r.Struct(&snapshotFields, func(name string) error {
-		if name == "threads" {
-			threads = r.Mark()
-			return nil
-		}
-		return p.field(name)
-	})
+	err = r.Struct(p.fields(func() error {
+		threads = r.Mark()
+		return nil
+	})...)
 	if err != nil {
 		return nil, err
 	}
 	r.Seek(threads)
-	if p.s.Threads, err = jsonread.Slice(r, p.thread); err != nil {
+	if err = jsonread.Objects(r, &p.s.Threads, p.thread)(); err != nil {
 		return nil, err
 	}
 	if p.s.ByteOrder == nil {
@@ -64,141 +48,84 @@ func parse(data []byte, opts Options) (*Snapshot, error) {
 	return p.s, nil
 }
 
-func (p parser) field(name string) (err error) {
+func (p parser) fields(threads func() error) []jsonread.Field {
 	s := p.s
-	switch name {
-	case "version":
-		var v uint64
-		if v, err = p.Uint(math.MaxUint64); err == nil && v != Version {
-			err = p.Wrap(&VersionError{Version: v})
-		}
-	case "arch":
-		s.Arch, err = jsonread.Parse(p.Reader, parseArch)
-	case "byteOrder":
-		s.ByteOrder, err = jsonread.Parse(p.Reader, parseByteOrder)
-	case "os":
-		s.OS, err = p.String() // Validate knows which there are
-	case "images":
-		s.Images, err = jsonread.Slice(p.Reader, p.image)
-	case "maps":
-		s.Maps, err = jsonread.Slice(p.Reader, p.mapping)
-	case "pacMask":
-		s.PACMask, err = p.address()
-	case "memory":
-		s.Memory, err = jsonread.Slice(p.Reader, p.window)
-	case "expect":
-		var e stackjson.Expectation
-		e, err = stackjson.ReadExpectation(p.Reader)
-		s.Expect = &e
-	}
-	return err
-}
-
-func (p parser) address() (uint64, error) {
-	a, err := stackjson.ReadAddress(p.Reader)
-	return uint64(a), err
-}
-
-func (p parser) image(int) (i Image, err error) {
-	err = p.Struct(&imageFields, func(name string) (err error) {
-		switch name {
-		case "path":
-			i.Path, err = p.String()
-		case "base":
-			i.Base, err = p.address()
-		case "end":
-			i.End, err = p.address()
-		case "buildID":
-			i.BuildID, err = jsonread.Parse(p.Reader, parseBuildID)
-		}
-		return err
-	})
-	return i, err
-}
-
-func (p parser) mapping(int) (m Map, err error) {
-	err = p.Struct(&mapFields, func(name string) (err error) {
-		switch name {
-		case "start":
-			m.Start, err = p.address()
-		case "end":
-			m.End, err = p.address()
-		case "perm":
-			m.Perm, err = p.String()
-		case "path":
-			m.Path, err = p.String()
-		}
-		return err
-	})
-	return m, err
-}
-
-func (p parser) thread(int) (t unwind.Thread, err error) {
-	err = p.Struct(&threadFields, func(name string) (err error) {
-		switch name {
-		case "id":
-			t.ID, err = p.Uint(math.MaxUint64)
-		case "goroutine":
-			t.Goroutine, err = p.Uint(math.MaxUint64)
-		case "registers":
-			t.Registers, err = stackjson.ReadRegisters(p.Reader, p.s.Arch)
-		case "firstPC":
-			t.FirstPC, err = jsonread.Parse(p.Reader, parsePCKind)
-		case "segments":
-			t.Segments, err = jsonread.Slice(p.Reader, p.segment)
-		case "saved":
-			t.Saved, err = p.saved()
-		case "claims":
-			t.Claims, err = jsonread.Slice(p.Reader, p.claim)
-		}
-		return err
-	})
-	return t, err
-}
-
-func (p parser) claim(i int) (unwind.Frame, error) {
-	f, err := stackjson.ReadClaim(p.Reader, p.s.Arch)
-	if f.DelveFrame < 0 {
-		f.DelveFrame = i
-	}
-	return f, err
-}
-
-func (p parser) saved() (*unwind.Saved, error) {
-	out := &unwind.Saved{}
-	err := p.Struct(&savedFields, func(name string) (err error) {
-		switch name {
-		case "g":
-			out.G, err = p.address()
-		case "registers":
-			out.Registers, err = stackjson.ReadRegisters(p.Reader, p.s.Arch)
-		}
-		return err
-	})
-	return out, err
-}
-
-func (p parser) segment(int) (g unwind.Segment, err error) {
-	err = p.Struct(&segmentFields, func(name string) (err error) {
-		switch name {
-		case "low":
-			g.Low, err = p.address()
-		case "high":
-			g.High, err = p.address()
-		case "kind":
-			g.Kind, err = jsonread.Parse(p.Reader, unwind.ParseSegmentKind)
-		}
-		return err
-	})
-	return g, err
-}
-
-func (p parser) window(int) (w unwind.Window, err error) {
-	err = p.Struct(&windowFields, func(name string) (err error) {
-		if name == "address" {
-			w.Addr, err = p.address()
+	return []jsonread.Field{
+		jsonread.Need("version", func() error {
+			v, err := p.Uint(math.MaxUint64)
+			if err == nil && v != Version {
+				err = p.Wrap(&VersionError{Version: v})
+			}
 			return err
-		}
+		}),
+		jsonread.Need("arch", jsonread.Parse(p.Reader, &s.Arch, parseArch)),
+		jsonread.Need("os", &s.OS), // Validate knows which there are
+		jsonread.Need("images", jsonread.Objects(p.Reader, &s.Images, p.image)),
+		jsonread.Need("threads", threads),
+		jsonread.Need("memory", jsonread.Objects(p.Reader, &s.Memory, p.window)),
+		jsonread.May("producer", &s.Producer),
+		jsonread.May("byteOrder", jsonread.Parse(p.Reader, &s.ByteOrder, parseByteOrder)),
+		jsonread.May("maps", jsonread.Objects(p.Reader, &s.Maps, p.mapping)),
+		jsonread.May("pacMask", address(&s.PACMask)),
+		jsonread.May("expect", func() error {
+			e, err := stackjson.ReadExpectation(p.Reader)
+			s.Expect = &e
+			return err
+		}),
+	}
+}
+
+func address(to *uint64) *stackjson.Address { return (*stackjson.Address)(to) }
+
+func (p parser) image(i *Image) []jsonread.Field {
+	return []jsonread.Field{
+		jsonread.Need("path", &i.Path), jsonread.Need("base", address(&i.Base)), jsonread.May("end", address(&i.End)),
+		jsonread.May("buildID", jsonread.Parse(p.Reader, &i.BuildID, parseBuildID)),
+	}
+}
+
+func (p parser) mapping(m *Map) []jsonread.Field {
+	return []jsonread.Field{
+		jsonread.Need("start", address(&m.Start)), jsonread.Need("end", address(&m.End)), jsonread.Need("perm", &m.Perm), jsonread.May("path", &m.Path),
+	}
+}
+
+func (p parser) thread(t *unwind.Thread) []jsonread.Field {
+	claim := stackjson.Claims(p.Reader, p.s.Arch)
+	return []jsonread.Field{
+		jsonread.Need("registers", p.registers(&t.Registers)), jsonread.May("id", &t.ID), jsonread.May("goroutine", &t.Goroutine),
+		jsonread.May("firstPC", jsonread.Parse(p.Reader, &t.FirstPC, parsePCKind)),
+		jsonread.May("segments", jsonread.Objects(p.Reader, &t.Segments, p.segment)),
+		jsonread.May("saved", func() error {
+			t.Saved = &unwind.Saved{}
+			return p.Struct(jsonread.Need("g", address(&t.Saved.G)), jsonread.May("registers", p.registers(&t.Saved.Registers)))
+		}),
+		jsonread.May("claims", jsonread.List(p.Reader, &t.Claims, func(i int) (unwind.Frame, error) {
+			f, err := claim()
+			if f.DelveFrame < 0 {
+				f.DelveFrame = i
+			}
+			return f, err
+		})),
+	}
+}
+
+func (p parser) registers(to *unwind.Registers) func() error {
+	return func() (err error) {
+		*to, err = stackjson.ReadRegisters(p.Reader, p.s.Arch)
+		return err
+	}
+}
+
+func (p parser) segment(g *unwind.Segment) []jsonread.Field {
+	return []jsonread.Field{
+		jsonread.Need("low", address(&g.Low)), jsonread.Need("high", address(&g.High)),
+		jsonread.Need("kind", jsonread.Parse(p.Reader, &g.Kind, unwind.ParseSegmentKind)),
+	}
+}
+
+func (p parser) window(w *unwind.Window) []jsonread.Field {
+	return []jsonread.Field{jsonread.Need("address", address(&w.Addr)), jsonread.Need("data", func() error {
 		text, err := p.Text()
 		if err != nil {
 			return err
@@ -209,8 +136,7 @@ func (p parser) window(int) (w unwind.Window, err error) {
 			return p.Errorf("not base64 from character %d of %d on", int64(corrupt), len(text))
 		}
 		return p.Wrap(err)
-	})
-	return w, err
+	})}
 }
 
 func parseArch(s string) (unwind.Arch, error) {

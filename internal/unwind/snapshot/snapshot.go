@@ -14,7 +14,8 @@ const Version = 1
 
 // Snapshot is one stopped program.
 type Snapshot struct {
-	Arch unwind.Arch // AMD64, ARM64, I386 or S390X
+	Producer string      // what wrote it, with its version; "" if unknown
+	Arch     unwind.Arch // AMD64, ARM64, I386 or S390X
 	// ByteOrder is never nil after reading; nil stands for the architecture's.
 	ByteOrder binary.ByteOrder
 	OS        string // "linux" or "darwin"

@@ -16,6 +16,9 @@ type FieldError = jsonread.FieldError
 // SyntaxError is a text that is not JSON, with the first wrong byte.
 type SyntaxError = jsonread.SyntaxError
 
+// Address is package jsonread's.
+type Address = jsonread.Address
+
 // Errors that a [*FieldError] can wrap.
 var (
 	ErrMissing = jsonread.ErrMissing // a required field is not there

@@ -17,29 +17,6 @@ const (
 	formExpected             // any subset
 )
 
-var (
-	frameOptional = []string{"cfa", "sp", "fp", "function", "file", "line", "column", "image", "offset", "rule", "inlined", "tailCall", "group",
-		"delveFrame", "registers", "rejected", "notes"}
-	frameRequired = []string{"index", "kind", "pc", "strategy", "trust"}
-
-	frameFields = [...]jsonread.Fields{
-		formOutput:   {Required: frameRequired, Optional: frameOptional},
-		formClaim:    {Required: []string{"kind", "pc"}, Optional: append([]string{"index", "strategy", "trust"}, frameOptional...)},
-		formExpected: {Optional: append(append([]string(nil), frameRequired...), frameOptional...)},
-	}
-	stackFields = [...]jsonread.Fields{
-		formOutput:   {Required: []string{"frames", "stop"}, Optional: stackOptional},
-		formExpected: {Optional: append([]string{"frames", "stop"}, stackOptional...)},
-	}
-	stackOptional  = []string{"thread", "goroutine", "reason", "notes", "threadName", "state", "goroutines", "count"}
-	rejectedFields = [...]jsonread.Fields{
-		formOutput:   {Required: []string{"strategy", "reason"}, Optional: []string{"pc", "cfa"}},
-		formClaim:    {Required: []string{"strategy", "reason"}, Optional: []string{"pc", "cfa"}},
-		formExpected: {Optional: []string{"strategy", "reason", "pc", "cfa"}},
-	}
-	answerFields = jsonread.Fields{Optional: []string{"stacks", "error"}}
-)
-
 // ParseAnswer reads an answer.
 func ParseAnswer(data []byte) (Answer, error) {
 	r, err := jsonread.New(data)
@@ -57,135 +34,88 @@ func ParseAnswer(data []byte) (Answer, error) {
 }
 
 func readAnswer(r *jsonread.Reader, as form) (a Answer, err error) {
-	err = r.Struct(&answerFields, func(name string) (err error) {
-		if name == "error" {
-			a.Error, err = r.String()
-			return err
-		}
-		a.Stacks, err = jsonread.Slice(r, func(int) (Stack, error) { return readStack(r, as) })
-		return err
-	})
+	err = r.Struct(a.fields(r, as)...)
 	return a, err
 }
 
-func readStack(r *jsonread.Reader, as form) (s Stack, err error) {
-	err = r.Struct(&stackFields[as], func(name string) (err error) {
-		switch name {
-		case "thread":
-			s.Thread, err = r.Uint(math.MaxUint64)
-		case "goroutine":
-			s.Goroutine, err = r.Uint(math.MaxUint64)
-		case "frames":
-			s.Frames, err = jsonread.Slice(r, func(int) (Frame, error) { return readFrame(r, as) })
-		case "stop":
-			s.Stop, err = jsonread.Parse(r, parseStop)
-		case "reason":
-			s.Reason, err = r.String()
-		case "notes":
-			s.Notes, err = jsonread.Slice(r, func(int) (string, error) { return r.String() })
-		case "threadName":
-			s.ThreadName, err = r.String()
-		case "state":
-			s.State, err = readState(r, as)
-		case "goroutines":
-			s.Goroutines, err = jsonread.Slice(r, func(int) (uint64, error) { return r.Uint(math.MaxUint64) })
-		case "count":
-			s.Count, err = readInt(r)
-		}
-		return err
-	})
-	return s, err
-}
-
-// ReadClaim reads a frame that another unwinder found, in the domain's terms:
-// only kind and pc must be there. It is for readers of documents that contain
-// frames.
-func ReadClaim(r *jsonread.Reader, arch unwind.Arch) (unwind.Frame, error) {
-	form, err := readFrame(r, formClaim)
-	if err != nil {
-		return unwind.Frame{}, err
+func (a *Answer) fields(r *jsonread.Reader, as form) []jsonread.Field {
+	return []jsonread.Field{
+		jsonread.May("stacks", jsonread.Objects(r, &a.Stacks, func(s *Stack) []jsonread.Field { return s.fields(r, as) })),
+		jsonread.May("error", &a.Error),
 	}
-	f, err := form.Domain(arch)
-	if err != nil {
-		return unwind.Frame{}, under(r.Path(), err)
+}
+
+// field is a field that some forms require.
+func field(required bool, name string, to any) jsonread.Field {
+	return jsonread.Field{Name: name, Required: required, To: to}
+}
+
+func (s *Stack) fields(r *jsonread.Reader, as form) []jsonread.Field {
+	all := as != formExpected
+	return []jsonread.Field{
+		field(all, "frames", jsonread.Objects(r, &s.Frames, func(f *Frame) []jsonread.Field { return f.fields(r, as) })),
+		field(all, "stop", jsonread.Parse(r, &s.Stop, parseStop)),
+		jsonread.May("thread", &s.Thread), jsonread.May("goroutine", &s.Goroutine),
+		jsonread.May("reason", &s.Reason), jsonread.May("notes", texts(r, &s.Notes)), jsonread.May("threadName", &s.ThreadName),
+		jsonread.May("state", func() error {
+			s.State = &State{}
+			return r.Struct(s.State.fields(r, as)...)
+		}),
+		jsonread.May("goroutines", jsonread.List(r, &s.Goroutines, func(int) (uint64, error) { return r.Uint(math.MaxUint64) })),
+		jsonread.May("count", &s.Count),
 	}
-	return f, nil
 }
 
-func readFrame(r *jsonread.Reader, as form) (f Frame, err error) {
-	err = r.Struct(&frameFields[as], func(name string) error { return f.readField(r, name, as) })
-	return f, err
+// texts reads a list of strings.
+func texts(r *jsonread.Reader, to *[]string) func() error {
+	return jsonread.List(r, to, func(int) (string, error) { return r.String() })
 }
 
-func (f *Frame) readField(r *jsonread.Reader, name string, as form) (err error) {
-	switch name {
-	case "index":
-		f.Index, err = readInt(r)
-	case "kind":
-		f.Kind, err = jsonread.Parse(r, parseKind)
-	case "pc":
-		f.PC, err = ReadAddress(r)
-	case "cfa":
-		f.CFA, err = ReadAddress(r)
-	case "sp":
-		f.SP, err = readOptional(r)
-	case "fp":
-		f.FP, err = readOptional(r)
-	case "function":
-		f.Function, err = r.String()
-	case "file":
-		f.File, err = r.String()
-	case "line":
-		f.Line, err = readInt(r)
-	case "column":
-		f.Column, err = readInt(r)
-	case "image":
-		f.Image, err = r.String()
-	case "offset":
-		f.Offset, err = readOptional(r)
-	case "strategy":
-		if f.Strategy, err = r.String(); err == nil && f.Strategy == "" {
-			err = r.Errorf("a strategy needs a name")
+// Claims returns a reader of frames that another unwinder found, in the domain's terms:
+// only kind and pc must be there. It is for readers of documents that contain frames.
+func Claims(r *jsonread.Reader, arch unwind.Arch) func() (unwind.Frame, error) {
+	var one Frame
+	fields := one.fields(r, formClaim)
+	return func() (unwind.Frame, error) {
+		one = Frame{}
+		if err := r.Struct(fields...); err != nil {
+			return unwind.Frame{}, err
 		}
-	case "trust":
-		f.Trust, err = jsonread.Parse(r, parseTrust)
-	case "rule":
-		f.Rule, err = r.String()
-	case "group":
-		f.Group, err = r.String()
-	case "inlined":
-		f.Inlined, err = r.Bool()
-	case "tailCall":
-		f.TailCall, err = r.Bool()
-	case "delveFrame":
-		var n int
-		n, err = readInt(r)
-		f.DelveFrame = &n
-	case "registers":
-		f.Registers, err = readRegisters(r)
-	case "rejected":
-		f.Rejected, err = jsonread.Slice(r, func(int) (Rejected, error) { return readRejected(r, as) })
-	case "notes":
-		f.Notes, err = jsonread.Slice(r, func(int) (string, error) { return r.String() })
+		f, err := one.Domain(arch)
+		if err != nil {
+			return unwind.Frame{}, under(r.Path(), err)
+		}
+		return f, nil
 	}
-	return err
 }
 
-func readRejected(r *jsonread.Reader, as form) (c Rejected, err error) {
-	err = r.Struct(&rejectedFields[as], func(name string) (err error) {
-		switch name {
-		case "strategy":
-			c.Strategy, err = r.String()
-		case "reason":
-			c.Reason, err = r.String()
-		case "pc":
-			c.PC, err = ReadAddress(r)
-		case "cfa":
-			c.CFA, err = ReadAddress(r)
-		}
-		return err
-	})
-	return c, err
+func (f *Frame) fields(r *jsonread.Reader, as form) []jsonread.Field {
+	all, some := as == formOutput, as != formExpected
+	return []jsonread.Field{
+		field(all, "index", &f.Index), field(some, "kind", jsonread.Parse(r, &f.Kind, parseKind)), field(some, "pc", &f.PC),
+		field(all, "strategy", func() (err error) {
+			if f.Strategy, err = r.String(); err == nil && f.Strategy == "" {
+				err = r.Errorf("a strategy needs a name")
+			}
+			return err
+		}),
+		field(all, "trust", jsonread.Parse(r, &f.Trust, parseTrust)),
+		jsonread.May("cfa", &f.CFA), jsonread.May("sp", &f.SP), jsonread.May("fp", &f.FP),
+		jsonread.May("function", &f.Function), jsonread.May("file", &f.File), jsonread.May("line", &f.Line), jsonread.May("column", &f.Column),
+		jsonread.May("image", &f.Image), jsonread.May("offset", &f.Offset), jsonread.May("rule", &f.Rule),
+		jsonread.May("inlined", &f.Inlined), jsonread.May("tailCall", &f.TailCall), jsonread.May("group", &f.Group),
+		jsonread.May("delveFrame", &f.DelveFrame),
+		jsonread.May("registers", func() (err error) { f.Registers, err = readRegisters(r); return err }),
+		jsonread.May("rejected", jsonread.Objects(r, &f.Rejected, func(c *Rejected) []jsonread.Field { return c.fields(as) })),
+		jsonread.May("notes", texts(r, &f.Notes)),
+	}
+}
+
+func (c *Rejected) fields(as form) []jsonread.Field {
+	all := as != formExpected
+	return []jsonread.Field{
+		field(all, "strategy", &c.Strategy), field(all, "reason", &c.Reason), jsonread.May("pc", &c.PC), jsonread.May("cfa", &c.CFA),
+	}
 }
 
 // registerCost is roughly the size of an entry of a map of registers, in bytes.
@@ -200,7 +130,7 @@ func readRegisters(r *jsonread.Reader) (map[string]Address, error) {
 		if _, twice := regs[name]; twice {
 			return r.Wrap(ErrTwice)
 		}
-		v, err := ReadAddress(r)
+		v, err := r.Address()
 		regs[name] = v
 		return err
 	})
@@ -208,13 +138,6 @@ func readRegisters(r *jsonread.Reader) (map[string]Address, error) {
 		return nil, err
 	}
 	return regs, nil
-}
-
-// readInt reads an index, a line or a count. 31 bits are enough for each and
-// have the same meaning on every host.
-func readInt(r *jsonread.Reader) (int, error) {
-	n, err := r.Uint(math.MaxInt32)
-	return int(n), err
 }
 
 // UnmarshalJSON reads an answer as strictly as [ParseAnswer].

@@ -62,7 +62,7 @@ func setRegister(regs *unwind.Registers, arch unwind.Arch, name string, v Addres
 func ReadRegisters(r *jsonread.Reader, arch unwind.Arch) (unwind.Registers, error) {
 	var regs unwind.Registers
 	err := r.Map(func(name string) error {
-		v, err := ReadAddress(r)
+		v, err := r.Address()
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/jsonread"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	. "github.com/clewdbg/clew/internal/unwind/stackjson"
@@ -19,24 +20,24 @@ func TestAddress(t *testing.T) {
 	for text, want := range map[string]Address{
 		"0x0": 0, "0x1": 1, "0xa": 10, "0x7ffe10": 0x7ffe10, "0xffffffffffffffff": 1<<64 - 1, "0xfedcba9876543210": 0xfedcba9876543210,
 	} {
-		got, err := ParseAddress(text)
+		got, err := parseAddress(text)
 		if err != nil || got != want || got.String() != text {
-			t.Errorf("ParseAddress(%q) = %v, %v", text, got, err)
+			t.Errorf("UnmarshalText(%q) = %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0", "0x", "x1", "0x00", "0x01", "0X1", "0xA", "0xg", "1", "10", "0x10000000000000000", " 0x1", "0x1 ",
 		"-0x1", "0x-1", "0x+1", "0x1_0", "0x１"} {
-		got, err := ParseAddress(text)
-		var bad *AddressError
+		got, err := parseAddress(text)
+		var bad *jsonread.AddressError
 		if !errors.As(err, &bad) || bad.Text != text {
-			t.Errorf("ParseAddress(%q) = %v, %v", text, got, err)
+			t.Errorf("UnmarshalText(%q) = %v, %v", text, got, err)
 		}
 		doc, _ := json.Marshal(text)
 		if err := schematest.Check(schema.Stack, fmt.Appendf(nil, `{"stacks":[{"stop":"end","frames":[{"index":0,"kind":"pc","pc":%s,"strategy":"x","trust":"cfi"}]}]}`, doc)); err == nil {
 			t.Errorf("the schema takes %q for an address", text)
 		}
 	}
-	_, err := ParseAddress(strings.Repeat("0x1", 1000))
+	_, err := parseAddress(strings.Repeat("0x1", 1000))
 	if len(err.Error()) > 200 {
 		t.Errorf("an error of %d bytes", len(err.Error()))
 	}
@@ -323,4 +324,9 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%s does not match itself: %v, %v", out, found, err)
 		}
 	})
+}
+
+func parseAddress(text string) (a Address, err error) {
+	err = a.UnmarshalText([]byte(text))
+	return a, err
 }

@@ -2,7 +2,6 @@ package stackjson
 
 import (
 	"maps"
-	"math"
 	"time"
 
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
@@ -37,41 +36,24 @@ func (s *State) Domain() *unwind.State {
 	return out
 }
 
-var (
-	stateFields = [...]jsonread.Fields{
-		formOutput:   {Required: []string{"status"}, Optional: stateOptional},
-		formExpected: {Optional: append([]string{"status"}, stateOptional...)},
-	}
-	stateOptional  = []string{"waitReason", "waitSince", "lockedThread", "labels", "createdBy", "waitsOn"}
-	creationFields = jsonread.Fields{Optional: []string{"function", "file", "line", "goroutine"}}
-)
-
-func readState(r *jsonread.Reader, as form) (*State, error) {
-	s := &State{}
-	err := r.Struct(&stateFields[as], func(name string) (err error) {
-		switch name {
-		case "status":
-			s.Status, err = r.String()
-		case "waitReason":
-			s.WaitReason, err = r.String()
-		case "waitSince":
+func (s *State) fields(r *jsonread.Reader, as form) []jsonread.Field {
+	return []jsonread.Field{
+		field(as != formExpected, "status", &s.Status), jsonread.May("waitReason", &s.WaitReason),
+		jsonread.May("waitSince", func() (err error) {
 			if s.WaitSince, err = r.String(); err == nil {
-				if _, bad := time.Parse(time.RFC3339, s.WaitSince); bad != nil {
-					err = r.Wrap(bad)
-				}
+				_, err = time.Parse(time.RFC3339, s.WaitSince)
 			}
-		case "lockedThread":
-			s.LockedThread, err = r.Uint(math.MaxUint64)
-		case "labels":
-			s.Labels, err = readLabels(r)
-		case "createdBy":
-			s.CreatedBy, err = readCreation(r)
-		case "waitsOn":
-			s.WaitsOn, err = ReadAddress(r)
-		}
-		return err
-	})
-	return s, err
+			return r.Wrap(err)
+		}),
+		jsonread.May("lockedThread", &s.LockedThread), jsonread.May("waitsOn", &s.WaitsOn),
+		jsonread.May("labels", func() (err error) { s.Labels, err = readLabels(r); return err }),
+		jsonread.May("createdBy", func() error {
+			s.CreatedBy = &Creation{}
+			c := s.CreatedBy
+			return r.Struct(jsonread.May("function", &c.Function), jsonread.May("file", &c.File), jsonread.May("line", &c.Line),
+				jsonread.May("goroutine", &c.Goroutine))
+		}),
+	}
 }
 
 func readLabels(r *jsonread.Reader) (map[string]string, error) {
@@ -85,22 +67,4 @@ func readLabels(r *jsonread.Reader) (map[string]string, error) {
 		return err
 	})
 	return out, err
-}
-
-func readCreation(r *jsonread.Reader) (*Creation, error) {
-	c := &Creation{}
-	err := r.Struct(&creationFields, func(name string) (err error) {
-		switch name {
-		case "function":
-			c.Function, err = r.String()
-		case "file":
-			c.File, err = r.String()
-		case "line":
-			c.Line, err = readInt(r)
-		case "goroutine":
-			c.Goroutine, err = r.Uint(math.MaxUint64)
-		}
-		return err
-	})
-	return c, err
 }

@@ -1,6 +1,11 @@
 package table
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"math/bits"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
+)
 
 // The modes of arm64 (UNWIND_ARM64_MODE_MASK).
 const (
@@ -20,28 +25,25 @@ var arm64Pairs = [...]struct {
 	{8, 72}, {9, 74}, {10, 76}, {11, 78}, // d8 and d9, ...
 }
 
-const (
-	arm64FP unwind.Register = 29
-	arm64SP unwind.Register = 31
-)
-
 func (e Encoding) decodeARM64() (Rule, error) {
 	switch e.mode() {
 	case arm64Frameless:
 		// Bits 12 to 23 are the size in units of 16 bytes. The pairs lie below the
 		// CFA; libunwind has them 8 bytes too high.
 		size := 16 * int64(e.bits(12, 12))
-		r := Rule{Kind: Steps, Base: arm64SP, Offset: size, InLR: true}
+		r := steps(unwind.ARM64, unwind.ARM64SP, size, 2*bits.OnesCount32(e.bits(0, 12)))
+		r.InLR, r.RA = true, rule.Value{From: rule.Same}
 		e.savePairs(&r, -8)
-		if need := 8 * int64(r.n); need > size {
-			return Rule{}, encodingError(e, "a frame of %d bytes has no room for %d registers", size, r.n)
+		if need := 8 * int64(len(r.Saved)); need > size {
+			return Rule{}, encodingError(e, "a frame of %d bytes has no room for %d registers", size, len(r.Saved))
 		}
 		return r, nil
 	case arm64DWARF:
 		return Rule{Kind: DWARF, FDE: e.bits(0, 24)}, nil
 	case arm64Frame, arm64FramePAuth:
-		r := Rule{Kind: Steps, Base: arm64FP, Offset: 16, Signed: e.mode() == arm64FramePAuth}
-		r.save(arm64FP, -16)
+		r := steps(unwind.ARM64, unwind.ARM64FP, 16, 2*bits.OnesCount32(e.bits(0, 12)))
+		r.Signed = e.mode() == arm64FramePAuth
+		r.save(unwind.ARM64FP, -16)
 		e.savePairs(&r, -24)
 		return r, nil
 	}

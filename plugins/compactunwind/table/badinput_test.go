@@ -208,8 +208,8 @@ func FuzzParse(f *testing.F) {
 				if err != nil {
 					continue
 				}
-				for _, s := range r.Saved() {
-					if s.Offset >= 0 || s.Offset < -r.Offset && r.Base == arch.SP() {
+				for _, s := range savedBy(&r) {
+					if s.Offset >= 0 || s.Offset < -r.CFA.Offset && r.CFA.Register == arch.SP() {
 						t.Fatalf("%v %#x: %s", arch, uint32(e.Encoding), describe(arch, r))
 					}
 				}

@@ -27,10 +27,10 @@ func FuzzDecode(f *testing.F) {
 				continue
 			}
 			seen := map[unwind.Register]bool{arch.SP(): true, arch.PC(): true}
-			for _, s := range r.Saved() {
-				low := -r.Offset
-				if r.Base != arch.SP() {
-					low = -r.Offset - 255*8
+			for _, s := range savedBy(&r) {
+				low := -r.CFA.Offset
+				if r.CFA.Register != arch.SP() {
+					low = -r.CFA.Offset - 255*8
 				}
 				if s.Offset > -int64(arch.PointerSize()) || s.Offset < low || seen[s.Register] {
 					t.Fatalf("%v %#x: %s", arch, encoding, describe(arch, r))

@@ -1,13 +1,27 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
 )
+
+// savedBy lists the registers that a function saved, the frame pointer among them, by
+// descending address.
+func savedBy(r *Rule) []rule.Saved {
+	list := slices.Clone(r.Saved)
+	if r.FP.From == rule.CFA {
+		list = append(list, rule.Saved{Register: r.Arch.FP(), Value: r.FP})
+	}
+	slices.SortFunc(list, func(a, b rule.Saved) int { return cmp.Compare(b.Offset, a.Offset) })
+	return list
+}
 
 // describe writes a rule as equations.
 func describe(arch unwind.Arch, r Rule) string {
@@ -17,11 +31,11 @@ func describe(arch unwind.Arch, r Rule) string {
 	case DWARF:
 		return fmt.Sprintf("dwarf %#x", r.FDE)
 	}
-	s := fmt.Sprintf("cfa=%s%+d", arch.RegisterName(r.Base), r.Offset)
+	s := fmt.Sprintf("cfa=%s%+d", arch.RegisterName(r.CFA.Register), r.CFA.Offset)
 	if r.InLR {
 		s += " lr"
 	}
-	for _, saved := range r.Saved() {
+	for _, saved := range savedBy(&r) {
 		s += fmt.Sprintf(" %s=[cfa%+d]", arch.RegisterName(saved.Register), saved.Offset)
 	}
 	return s

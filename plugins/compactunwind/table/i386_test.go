@@ -103,11 +103,11 @@ func TestI386Objects(t *testing.T) {
 				continue
 			}
 			var saved []string
-			for _, s := range r.Saved() {
+			for _, s := range savedBy(&r) {
 				saved = append(saved, fmt.Sprintf("%s=[cfa%+d]", unwind.I386.RegisterName(s.Register), s.Offset))
 			}
 			slices.Sort(saved)
-			if cfa := fmt.Sprintf("%s%+d", unwind.I386.RegisterName(r.Base), r.Offset); cfa != want.cfa || !slices.Equal(saved, want.saved) {
+			if cfa := fmt.Sprintf("%s%+d", unwind.I386.RegisterName(r.CFA.Register), r.CFA.Offset); cfa != want.cfa || !slices.Equal(saved, want.saved) {
 				t.Errorf("%s: at %#x: encoding %#x is cfa=%s %v, call-frame information says cfa=%s %v", path, start, uint32(want.encoding), cfa, saved, want.cfa, want.saved)
 			}
 		}

@@ -1,6 +1,9 @@
 package table
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/rule"
+)
 
 // Kind is the kind of an encoding.
 type Kind uint8
@@ -16,45 +19,38 @@ const (
 	DWARF
 )
 
-// maxSaved is the largest number of registers that a rule restores: arm64's nine
-// pairs and the frame pointer.
-const maxSaved = 19
-
 // Rule finds the caller of a frame in the body of a function. In the prologue
 // and the epilogue it is wrong.
-//
-// Encodings are decoded to it; [Rule.Rule] makes a [rule.Rule] of it. The CFA is the
-// value of register Base plus Offset; the caller's stack pointer is the CFA. The
-// return address is in memory at CFA - pointer size, or, with InLR, still in the link
-// register.
 type Rule struct {
-	Kind   Kind
-	Base   unwind.Register
-	Offset int64
-	InLR   bool
+	// Rule is that of [Steps]. A register that the function has not saved is its
+	// caller's where the C ABI makes functions keep it.
+	rule.Rule
+	Kind Kind
+	// InLR: the return address is still in the link register.
+	InLR bool
 	// Signed: the return address is signed with the address of an instruction too
 	// (FEAT_PAuth_LR). A debugger strips the authentication code either way.
 	Signed bool
 	// FDE is an offset in the section __eh_frame, for [DWARF].
 	FDE uint32
-
-	n     int
-	saved [maxSaved]Saved
 }
 
-// Saved is a register's place: in memory at CFA + Offset.
-type Saved struct {
-	Register unwind.Register
-	Offset   int64
+// steps is a rule whose CFA is the value of a register plus an offset, with the
+// return address below it, and room for n saved registers.
+func steps(arch unwind.Arch, base unwind.Register, offset int64, n int) Rule {
+	return Rule{Kind: Steps, Rule: rule.Rule{
+		Arch: arch, Kept: true, CFA: rule.In(base, offset), RA: rule.AtCFA(-int64(arch.PointerSize())), FP: rule.Value{From: rule.Same},
+		Saved: make([]rule.Saved, 0, n),
+	}}
 }
 
-// Saved lists the registers that the function saved, the frame pointer among
-// them, by descending address.
-func (r *Rule) Saved() []Saved { return r.saved[:r.n] }
-
+// save adds a register that the function saved at an offset from the CFA.
 func (r *Rule) save(reg unwind.Register, offset int64) {
-	r.saved[r.n] = Saved{reg, offset}
-	r.n++
+	if reg == r.Arch.FP() {
+		r.FP = rule.AtCFA(offset)
+		return
+	}
+	r.Saved = append(r.Saved, rule.Saved{Register: reg, Value: rule.AtCFA(offset)})
 }
 
 // Code returns up to n original bytes of the run's code, from an offset from

@@ -75,15 +75,6 @@ func Parse(data []byte) (*Table, error) {
 	return t, nil
 }
 
-// Len is the number of entries, holes not counted.
-func (t *Table) Len() int {
-	n := 0
-	for range t.All() {
-		n++
-	}
-	return n
-}
-
 // Find returns the entry for a code offset. It allocates nothing.
 func (t *Table) Find(offset uint32) (Entry, bool) {
 	if len(t.starts) < 2 || offset < t.starts[0] || offset >= t.starts[len(t.starts)-1] {

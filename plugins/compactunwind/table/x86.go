@@ -17,6 +17,7 @@ const (
 
 // family holds the differences between x86 and x86-64.
 type family struct {
+	arch      unwind.Arch
 	word      int64 // bytes
 	base      unwind.Register
 	stack     unwind.Register
@@ -26,12 +27,12 @@ type family struct {
 
 var (
 	x86_64 = family{
-		word: 8, base: unwind.AMD64RBP, stack: unwind.AMD64RSP,
+		arch: unwind.AMD64, word: 8, base: unwind.AMD64RBP, stack: unwind.AMD64RSP,
 		registers: [7]unwind.Register{unwind.NoRegister, unwind.AMD64RBX, 12, 13, 14, 15, unwind.AMD64RBP},
 		sub:       []byte{0x48, 0x81, 0xec},
 	}
 	x86 = family{
-		word: 4, base: 5, stack: 4, // ebp, esp: System V ABI for i386, table 2.14
+		arch: unwind.I386, word: 4, base: 5, stack: 4, // ebp, esp: System V ABI for i386, table 2.14
 		registers: [7]unwind.Register{unwind.NoRegister, 3, 1, 2, 7, 6, 5}, // ebx ecx edx edi esi ebp
 		sub:       []byte{0x81, 0xec},
 	}
@@ -60,7 +61,7 @@ func (e Encoding) decodeX86(f *family, code Code) (Rule, error) {
 // the lowest of five slots, in words; bits 0 to 14 are the registers in the
 // slots, three bits each, the lowest slot's lowest. 0 is a slot without one.
 func (e Encoding) decodeX86Frame(f *family) (Rule, error) {
-	r := Rule{Kind: Steps, Base: f.base, Offset: 2 * f.word}
+	r := steps(f.arch, f.base, 2*f.word, 5)
 	r.save(f.base, -2*f.word)
 	seen := uint32(0)
 	lowest := -2*f.word - f.word*int64(e.bits(16, 8)) // from the CFA
@@ -94,7 +95,7 @@ func (e Encoding) decodeX86Frameless(f *family, size int64) (Rule, error) {
 	if size < f.word*int64(1+count) {
 		return Rule{}, encodingError(e, "a frame of %d bytes has no room for %d registers and a return address", size, count)
 	}
-	r := Rule{Kind: Steps, Base: f.stack, Offset: size}
+	r := steps(f.arch, f.stack, size, count)
 	for i := count - 1; i >= 0; i-- {
 		r.save(f.registers[order[i]], -f.word*int64(1+count-i))
 	}

@@ -36,6 +36,8 @@ type Settings struct {
 	Executable string         // what it is of
 	PlainSteps bool           // steps do not pass through glue
 	Own        bool           // the upstream has started or attached to the program for this session
+	// StopOnEntry says that the program stays stopped when the client has configured it.
+	StopOnEntry bool
 }
 
 // Shown says how stacks are shown.
@@ -61,6 +63,7 @@ type LaunchArguments struct {
 	ProcessID       int            `json:"processId"`
 	OutputMode      string         `json:"outputMode"`
 	StackTraceDepth int            `json:"stackTraceDepth"`
+	StopOnEntry     bool           `json:"stopOnEntry"`
 	SubstitutePath  []substitution `json:"substitutePath"`
 
 	Clew ClewArguments `json:"-"` // is read by itself
@@ -86,7 +89,7 @@ func (c *Config) Set(args *LaunchArguments) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.settings
-	s.Core, s.Executable, s.Own = "", "", args.Mode != "remote"
+	s.Core, s.Executable, s.Own, s.StopOnEntry = "", "", args.Mode != "remote", args.StopOnEntry
 	if args.Mode == "core" {
 		s.Core, s.Executable = args.CoreFilePath, args.Program
 	}
@@ -122,6 +125,17 @@ func (c *Config) ClientPath(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return delve.SubstitutePath(path, c.toClient)
+}
+
+// ServerPath is a path of the client's as the debugger knows it.
+func (c *Config) ServerPath(path string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rules := make([][2]string, len(c.toClient))
+	for i, rule := range c.toClient {
+		rules[i] = [2]string{rule[1], rule[0]}
+	}
+	return delve.SubstitutePath(path, rules)
 }
 
 var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)

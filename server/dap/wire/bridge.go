@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -29,6 +30,9 @@ type Options struct {
 	AnswerHead *regexp.Regexp
 	// Log takes messages for the debugging of clew itself.
 	Log func(format string, args ...any)
+	// Crowded says that other clients depend on the session, which then gives up one that
+	// does not read. Nil: there are none.
+	Crowded func() bool
 }
 
 // Handler handles what does not just pass.
@@ -43,6 +47,10 @@ type Handler interface {
 	// Lost is called when the connection to another process has ended, before the client
 	// is told.
 	Lost()
+	// Failed reads an error of Delve's for a request that was answered before.
+	Failed(m *dapwire.Message)
+	// Left is called when the client is gone, and may keep the upstream until it returns.
+	Left()
 }
 
 // Bridge passes messages between a client and Delve's session.
@@ -60,7 +68,10 @@ type Bridge struct {
 
 // NewBridge makes a bridge; [Bridge.Run] runs it.
 func NewBridge(opts Options) *Bridge {
-	b := &Bridge{Client: &Client{w: opts.Client, log: opts.Log, cancelled: opts.Cancelled}, opts: opts}
+	if opts.Crowded == nil {
+		opts.Crowded = func() bool { return false }
+	}
+	b := &Bridge{Client: &Client{out: newOutbox(opts.Client, opts.Crowded), log: opts.Log, cancelled: opts.Cancelled}, opts: opts}
 	if opts.Lost != "" {
 		b.Client.unanswered = make(map[int64]string)
 	}
@@ -75,11 +86,24 @@ func (b *Bridge) Context() context.Context { return b.ctx }
 // Log writes to the log.
 func (b *Bridge) Log(format string, args ...any) { b.opts.Log(format, args...) }
 
+// Over notes that the client knows of the session's end.
+func (b *Bridge) Over() { b.over.Store(true) }
+
+// End closes the client's connection once it has taken its messages. The upstream stays as
+// long as [Handler.Left] keeps it.
+func (b *Bridge) End() {
+	b.Client.out.flush(flushPatience)
+	_ = b.opts.Client.Close()
+}
+
 // PassAll has every message pass from now on, without a handler.
 func (b *Bridge) PassAll() { b.passes.Store(true) }
 
 // maxQueue bounds the messages that wait for their turn; then the client waits.
 const maxQueue = 64
+
+// flushPatience bounds the time for a client to take its last messages.
+const flushPatience = 2 * time.Second
 
 // Run passes messages until one side closes its connection, and closes the other's.
 func (b *Bridge) Run(h Handler) {
@@ -89,6 +113,7 @@ func (b *Bridge) Run(h Handler) {
 	wait.Go(func() {
 		b.fromUpstream(h)
 		b.tellLost(h)
+		b.Client.out.flush(flushPatience)
 		_ = b.opts.Client.Close() // ends the reading of requests
 	})
 	queue := make(chan *dapwire.Message, maxQueue)
@@ -96,6 +121,7 @@ func (b *Bridge) Run(h Handler) {
 	for m := range queue {
 		b.handle(h, m)
 	}
+	h.Left()
 	_ = b.opts.Upstream.Close()
 	wait.Wait()
 }
@@ -223,6 +249,9 @@ func (b *Bridge) fromUpstream(h Handler) {
 func (b *Bridge) toClient(h Handler, m *dapwire.Message) {
 	switch {
 	case m.Type == dapwire.TypeResponse:
+		if !m.Success && !b.Up.awaits(m.RequestSeq) {
+			h.Failed(m)
+		}
 		if m = b.Up.answered(m); m == nil {
 			return
 		}
@@ -230,7 +259,7 @@ func (b *Bridge) toClient(h Handler, m *dapwire.Message) {
 		h.Event(m)
 	}
 	if m.Event == "terminated" || m.Type == dapwire.TypeResponse && m.Command == "disconnect" && m.Success {
-		b.over.Store(true)
+		b.Over()
 	}
 	b.Client.Send(m)
 }

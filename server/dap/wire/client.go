@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -18,7 +17,7 @@ type Client struct {
 	cancelled error // see [Options.Cancelled]
 
 	mu  sync.Mutex
-	w   io.Writer
+	out *outbox
 	seq int64
 	// reverse are the requests of Delve's that the client has not answered: Delve's
 	// numbers by ours.
@@ -28,8 +27,15 @@ type Client struct {
 	unanswered map[int64]string
 }
 
-// Send sends a message. A client that is gone is noticed where its messages are read.
+// Send sends a message, and waits where the client does not take earlier ones. A client that
+// is gone is noticed where its messages are read.
 func (c *Client) Send(m *dapwire.Message) {
+	c.post(m, false)
+	c.out.room()
+}
+
+// post sends a message without waiting for the client.
+func (c *Client) post(m *dapwire.Message, bounded bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seq++
@@ -43,7 +49,7 @@ func (c *Client) Send(m *dapwire.Message) {
 		delete(c.unanswered, m.RequestSeq)
 	}
 	m.SetSeq(c.seq)
-	_ = dapwire.Write(c.w, m.Bytes())
+	c.out.put(m.Bytes(), bounded)
 }
 
 // renumber puts the number of Delve's request into the client's answer.
@@ -104,6 +110,17 @@ func (c *Client) Fail(m *dapwire.Message, err error) {
 func (c *Client) Event(e dap.EventMessage) {
 	m, err := dapwire.NewEvent(e)
 	c.sendNew(m, err)
+}
+
+// Tell sends an event about what another client has done. It does not wait: a client that takes
+// nothing is given up in the end.
+func (c *Client) Tell(e dap.EventMessage) {
+	m, err := dapwire.NewEvent(e)
+	if err != nil {
+		c.log("encode a message: %v", err)
+		return
+	}
+	c.post(m, true)
 }
 
 func (c *Client) sendNew(m *dapwire.Message, err error) {

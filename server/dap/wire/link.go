@@ -27,7 +27,8 @@ type Link struct {
 
 	mu      sync.Mutex
 	next    int64
-	waiting map[int64][]*pending // by the number that Delve knows; several only if the client repeats one
+	waiting map[int64][]*pending             // by the number that Delve knows; several only if the client repeats one
+	hooks   map[int64]func(*dapwire.Message) // of requests that were not forwarded yet
 	gone    chan struct{}
 }
 
@@ -36,10 +37,11 @@ type pending struct {
 	seq     int64                  // the client's
 	answer  chan *dapwire.Message  // of a request of clew's own; nil for the client's
 	rewrite func(*dapwire.Message) // changes the answer before the client sees it; may be nil
+	hook    func(*dapwire.Message) // see [Link.Hook]; may be nil
 }
 
 func newLink(w io.Writer, toClient func(*dapwire.Message)) *Link {
-	return &Link{toClient: toClient, w: w, next: firstInjected, waiting: make(map[int64][]*pending), gone: make(chan struct{})}
+	return &Link{toClient: toClient, w: w, next: firstInjected, waiting: make(map[int64][]*pending), hooks: make(map[int64]func(*dapwire.Message)), gone: make(chan struct{})}
 }
 
 // Forward passes a request of the client's. Rewrite, which may be nil, changes the answer
@@ -109,6 +111,10 @@ func (l *Link) send(m *dapwire.Message, p *pending) (seq int64, err error) {
 		seq = l.next
 		l.next++
 	}
+	if p.answer == nil && !l.isGone() {
+		p.hook = l.hooks[p.seq]
+		delete(l.hooks, p.seq)
+	}
 	l.waiting[seq] = append(l.waiting[seq], p)
 	l.mu.Unlock()
 	m.SetSeq(seq)
@@ -121,6 +127,44 @@ func (l *Link) send(m *dapwire.Message, p *pending) (seq int64, err error) {
 	}
 	m.Seq = p.seq
 	return seq, err
+}
+
+// Hook has a function called with Delve's answer to a request of the client's, before the client
+// gets it; with nil if Delve is gone. It comes before the request is forwarded.
+func (l *Link) Hook(seq int64, f func(answer *dapwire.Message)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hooks[seq] = f
+}
+
+// Unhook calls the function with nil if the request was not forwarded.
+func (l *Link) Unhook(seq int64) {
+	l.mu.Lock()
+	f := l.hooks[seq]
+	delete(l.hooks, seq)
+	l.mu.Unlock()
+	if f != nil {
+		f(nil)
+	}
+}
+
+// Gone is closed when nothing more comes from Delve.
+func (l *Link) Gone() <-chan struct{} { return l.gone }
+
+func (l *Link) isGone() bool {
+	select {
+	case <-l.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// awaits reports whether a request was not answered yet.
+func (l *Link) awaits(seq int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting[seq]) > 0
 }
 
 // write sends what needs no answer.
@@ -165,6 +209,9 @@ func (l *Link) answered(m *dapwire.Message) *dapwire.Message {
 		return m
 	}
 	m.SetRequestSeq(p.seq)
+	if p.hook != nil {
+		p.hook(m)
+	}
 	if p.answer != nil {
 		p.answer <- m
 		return nil
@@ -178,10 +225,21 @@ func (l *Link) answered(m *dapwire.Message) *dapwire.Message {
 // closed ends the waiting for answers.
 func (l *Link) closed() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	select {
-	case <-l.gone:
-	default:
-		close(l.gone)
+	if l.isGone() {
+		l.mu.Unlock()
+		return
+	}
+	close(l.gone)
+	var hooks []func(*dapwire.Message)
+	for _, list := range l.waiting {
+		for _, p := range list {
+			if p.hook != nil {
+				hooks = append(hooks, p.hook)
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, f := range hooks {
+		f(nil)
 	}
 }

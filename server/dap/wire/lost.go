@@ -26,7 +26,7 @@ func (b *Bridge) tellLost(h Handler) {
 }
 
 // Refuse answers a client's first request with an error, where there is no Delve for it.
-func Refuse(client io.ReadWriter, maxMessage int, cause error) {
+func Refuse(client io.ReadWriteCloser, maxMessage int, cause error) {
 	content, err := dapwire.NewReader(client, maxMessage).Read()
 	if err != nil {
 		return
@@ -35,6 +35,7 @@ func Refuse(client io.ReadWriter, maxMessage int, cause error) {
 	if err != nil || m.Type != dapwire.TypeRequest {
 		return
 	}
-	c := &Client{w: client, log: func(string, ...any) {}}
+	c := &Client{out: newOutbox(client, func() bool { return false }), log: func(string, ...any) {}}
 	c.Refuse(m, lost, unable(m.Command), cause.Error())
+	c.out.flush(flushPatience)
 }

@@ -13,9 +13,19 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 )
 
+// newClient returns a client whose messages are kept.
+func newClient(t *testing.T, b *bytes.Buffer) *Client {
+	type connection struct {
+		io.Writer
+		io.Closer
+	}
+	return &Client{out: newOutbox(connection{b, io.NopCloser(nil)}, func() bool { return false }), log: t.Logf}
+}
+
 // sent returns what a client was sent, and empties the buffer.
-func sent(t *testing.T, b *bytes.Buffer) (out []string) {
+func sent(t *testing.T, c *Client, b *bytes.Buffer) (out []string) {
 	t.Helper()
+	c.out.flush(time.Minute)
 	r := dapwire.NewReader(bytes.NewReader(bytes.Clone(b.Bytes())), 0)
 	b.Reset()
 	for {
@@ -34,30 +44,30 @@ func sent(t *testing.T, b *bytes.Buffer) (out []string) {
 // after the end nothing comes.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
-	c := &Client{w: &b, log: t.Logf}
+	c := newClient(t, &b)
 	g := NewProgress(c, 12, true)
 	g.Begin("Export", "stacks", 400)
-	if got := sent(t, &b); len(got) != 1 || got[0] != `{"seq":1,"type":"event","event":"progressStart","body":{"progressId":"clew-12","title":"Export","cancellable":true,"message":"0 of 400 stacks","requestId":12,"percentage":0}}` {
+	if got := sent(t, c, &b); len(got) != 1 || got[0] != `{"seq":1,"type":"event","event":"progressStart","body":{"progressId":"clew-12","title":"Export","cancellable":true,"message":"0 of 400 stacks","requestId":12,"percentage":0}}` {
 		t.Errorf("%s", got)
 	}
 	g.Add()
-	if got := sent(t, &b); got != nil {
+	if got := sent(t, c, &b); got != nil {
 		t.Errorf("an update comes at once: %s", got)
 	}
 	g.shown = g.shown.Add(-progressEvery)
 	g.Add()
-	if got := sent(t, &b); len(got) != 1 || got[0] != `{"seq":2,"type":"event","event":"progressUpdate","body":{"progressId":"clew-12","message":"2 of 400 stacks","percentage":0}}` {
+	if got := sent(t, c, &b); len(got) != 1 || got[0] != `{"seq":2,"type":"event","event":"progressUpdate","body":{"progressId":"clew-12","message":"2 of 400 stacks","percentage":0}}` {
 		t.Errorf("%s", got)
 	}
 	g.End()
-	if got := sent(t, &b); len(got) != 1 || got[0] != `{"seq":3,"type":"event","event":"progressEnd","body":{"progressId":"clew-12","message":"2 of 400 stacks"}}` {
+	if got := sent(t, c, &b); len(got) != 1 || got[0] != `{"seq":3,"type":"event","event":"progressEnd","body":{"progressId":"clew-12","message":"2 of 400 stacks"}}` {
 		t.Errorf("%s", got)
 	}
 	g.shown = time.Time{}
 	g.started = g.started.Add(-time.Hour)
 	g.Add()
 	g.Begin("Export", "stacks", 400)
-	if got := sent(t, &b); got != nil {
+	if got := sent(t, c, &b); got != nil {
 		t.Errorf("after the end: %s", got)
 	}
 }
@@ -66,15 +76,16 @@ func TestProgress(t *testing.T) {
 func TestProgressOfLittleWork(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		var b bytes.Buffer
-		g := NewProgress(&Client{w: &b, log: t.Logf}, 1, wanted)
+		c := newClient(t, &b)
+		g := NewProgress(c, 1, wanted)
 		g.Begin("Export", "stacks", 3)
 		g.Add()
-		if got := sent(t, &b); got != nil {
+		if got := sent(t, c, &b); got != nil {
 			t.Errorf("shown at once: %s", got)
 		}
 		g.started = g.started.Add(-progressAfter)
 		g.Add()
-		if got := strings.Join(sent(t, &b), ""); strings.Contains(got, `"percentage":66`) != wanted {
+		if got := strings.Join(sent(t, c, &b), ""); strings.Contains(got, `"percentage":66`) != wanted {
 			t.Errorf("wanted %v: %s", wanted, got)
 		}
 	}
@@ -83,7 +94,8 @@ func TestProgressOfLittleWork(t *testing.T) {
 // TestClientMessages: what clew says in the debug console and as an error.
 func TestClientMessages(t *testing.T) {
 	var b bytes.Buffer
-	c := &Client{w: &b, log: t.Logf, cancelled: errCancelled}
+	c := newClient(t, &b)
+	c.cancelled = errCancelled
 	m := &dapwire.Message{Seq: 4, Command: "x"}
 	c.Console("hello")
 	c.Warn("careful")
@@ -95,7 +107,7 @@ func TestClientMessages(t *testing.T) {
 		`{"seq":3,"type":"response","request_seq":4,"success":false,"command":"x","message":"cancelled","body":{"error":{"id":2103,"format":"cancelled: as the client has asked"}}}`,
 		"{\"seq\":4,\"type\":\"response\",\"request_seq\":4,\"success\":false,\"command\":\"x\",\"message\":\"Unable to process `x`\",\"body\":{\"error\":{\"id\":2103,\"format\":\"Unable to process `x`: unexpected EOF\"}}}",
 	}
-	got := sent(t, &b)
+	got := sent(t, c, &b)
 	if len(got) != len(want) {
 		t.Fatalf("%s", got)
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
-	"github.com/go-delve/delve/service/rpc2"
-	"github.com/go-delve/delve/service/rpccommon"
 )
 
 // Names of the entries that are private fields.
@@ -19,9 +17,6 @@ const (
 	EntryProcessGroup = "process-group"
 	EntryDownloads    = "downloads"
 	EntryDAPDebugger  = "dap-debugger"
-	EntryRPCDebugger  = "rpc-debugger"
-	EntryRPCAnswers   = "rpc-answers"
-	EntryRPCTable     = "rpc-table"
 )
 
 var fieldEntries = []Entry{
@@ -46,21 +41,6 @@ var fieldEntries = []Entry{
 		Name: EntryDAPDebugger, Where: "service/dap/server.go, Session.debugger",
 		Breaks: "editors get Delve's own stacks: the program of Delve's DAP session is out of reach",
 		Proof:  "Check", check: dapDebugger.check,
-	},
-	{
-		Name: EntryRPCDebugger, Where: "service/rpccommon/server.go, ServerImpl.debugger",
-		Breaks: "the terminal gets Delve's own stacks: the program of Delve's server is out of reach",
-		Proof:  "Check", check: rpcDebugger.check,
-	},
-	{
-		Name: EntryRPCAnswers, Where: "service/rpccommon/server.go, ServerImpl.s2",
-		Breaks: "methods that clew replaces cannot have Delve's own answer",
-		Proof:  "Check", check: rpcAnswers.check,
-	},
-	{
-		Name: EntryRPCTable, Where: "service/rpccommon/server.go, ServerImpl.methodMaps and methodType.method",
-		Breaks: "the terminal gets Delve's own stacks: no method can be replaced",
-		Proof:  "Check: the field's type; each method's name and type, Replace, when a server starts", check: checkTable,
 	},
 }
 
@@ -113,8 +93,6 @@ var (
 	downloadsMu  = fieldOf[proc.BinaryInfo, sync.Mutex]("cancelDownloadsMu")
 	downloads    = fieldOf[proc.BinaryInfo, func()]("cancelDownloads")
 	dapDebugger  = fieldOf[dap.Session, *debugger.Debugger]("debugger")
-	rpcDebugger  = fieldOf[rpccommon.ServerImpl, *debugger.Debugger]("debugger")
-	rpcAnswers   = fieldOf[rpccommon.ServerImpl, *rpc2.RPCServer]("s2")
 )
 
 // get returns the field's address, or the error of [Check].
@@ -172,50 +150,4 @@ func DAPDebugger(s *dap.Session) *debugger.Debugger {
 		return nil
 	}
 	return *dapDebugger.in(s)
-}
-
-const (
-	tableField  = "methodMaps"
-	methodField = "method"
-	tableIndex  = 1 // of the methods of API version 2
-)
-
-func checkTable() error {
-	f, err := lookUp(reflect.TypeFor[rpccommon.ServerImpl](), tableField, nil)
-	if err != nil {
-		return err
-	}
-	if f.Type.Kind() != reflect.Slice || f.Type.Elem().Kind() != reflect.Map ||
-		f.Type.Elem().Key() != reflect.TypeFor[string]() || f.Type.Elem().Elem().Kind() != reflect.Pointer {
-		return fmt.Errorf("%s is a %v, not a list of tables", tableField, f.Type)
-	}
-	_, err = lookUp(f.Type.Elem().Elem().Elem(), methodField, reflect.TypeFor[reflect.Value]())
-	return err
-}
-
-// Server returns the debugger of a JSON-RPC server that has been started, and its
-// own answers. methods are put in place of those of the server's methods that have
-// the same names; each must have the type of the one that it replaces. The server
-// must not serve any client yet.
-func Server(s *rpccommon.ServerImpl, methods map[string]any) (*debugger.Debugger, *rpc2.RPCServer, error) {
-	if err := Check(); err != nil {
-		return nil, nil, err
-	}
-	tables := reflect.ValueOf(s).Elem().FieldByName(tableField)
-	if tables.Len() <= tableIndex {
-		return nil, nil, Changed(EntryRPCTable, "there are %d tables", tables.Len())
-	}
-	for name, method := range methods {
-		entry := tables.Index(tableIndex).MapIndex(reflect.ValueOf(name))
-		if !entry.IsValid() || entry.IsNil() {
-			return nil, nil, Changed(EntryRPCTable, "no method %s", name)
-		}
-		held := (*reflect.Value)(unsafe.Pointer(entry.Elem().FieldByName(methodField).UnsafeAddr()))
-		replacement := reflect.ValueOf(method)
-		if held.Type() != replacement.Type() {
-			return nil, nil, Changed(EntryRPCTable, "method %s is a %v, not a %v", name, held.Type(), replacement.Type())
-		}
-		*held = replacement
-	}
-	return *rpcDebugger.in(s), *rpcAnswers.in(s), nil
 }

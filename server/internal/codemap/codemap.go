@@ -244,6 +244,27 @@ func (m *Map) CodeOf(name string) (out [][]byte) {
 	return out
 }
 
+// Located returns the code of the first function with that name, and where it is.
+func (m *Map) Located(name string) ([]byte, uint64) {
+	if code, at := m.CodeOf(name), m.Find(name); len(code) > 0 && len(code) == len(at) {
+		return code[0], at[0]
+	}
+	return nil, 0
+}
+
+// Variable returns the address of a variable of the runtime's by the tables of symbols,
+// 0 if it is in none.
+func (m *Map) Variable(name string) uint64 {
+	for _, img := range m.images {
+		if img.file != nil && !img.generated {
+			if vaddr, ok := img.file.Data(name); ok {
+				return vaddr + img.bias
+			}
+		}
+	}
+	return 0
+}
+
 // Complete implements [assembler.CodeMap].
 func (m *Map) Complete(at unwind.LookupAddr) bool {
 	img, ok := m.at(uint64(at))

@@ -17,7 +17,8 @@ type Layout struct {
 	gSyscallSP, gSyscallPC, gSyscallB int64
 	gLockedM                          int64
 	mG0, mGsignal, mCurg              int64
-	mIsExtra, mProcid                 int64
+	mIsExtra, mProcid, mAllLink       int64
+	mSize                             int64
 	gSize                             int64
 
 	// Of a goroutine's state; -1 where it is not known.
@@ -39,7 +40,7 @@ type Structure interface {
 // that is not known.
 func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
 	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
-	l = &Layout{gSize: g.Size()}
+	l = &Layout{gSize: g.Size(), mSize: m.Size()}
 	for _, f := range []struct {
 		in       Structure
 		path     string
@@ -65,6 +66,7 @@ func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err
 		{m, "isextra", &l.mIsExtra, true},    // Go 1.21 and later
 		{g, "lockedm", &l.gLockedM, true},
 		{m, "procid", &l.mProcid, true},
+		{m, "alllink", &l.mAllLink, true},
 		{g, "waitreason", &l.gWaitReason, true},
 		{g, "waitsince", &l.gWaitSince, true},
 		{g, "gopc", &l.gGoPC, true},
@@ -101,6 +103,6 @@ func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
 		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
-		mProcid: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
+		mProcid: -1, mAllLink: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
 	}, nil
 }

@@ -24,7 +24,7 @@ func (r *Runtime) MadeByGo(gaddr uint64) bool {
 // segments lists the stacks of a thread: the user goroutine's, the system
 // stack's (g0), the signal stack's. The system stack of a thread that C made
 // reaches beyond what Go knows of it, up to the end of its mapping. A thread
-// without Go has the mapping that SP lies in; so has one on an unknown
+// without Go has the writable mapping that SP lies in; so has one on an unknown
 // stack (an alternative signal stack of C's).
 func (r *Runtime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping) {
 	if r.Layout == nil {
@@ -41,7 +41,7 @@ func (r *Runtime) segments(th *Thread, gaddr, sp uint64, maps []imagemap.Mapping
 			return
 		}
 	}
-	if m, ok := mappingAt(maps, sp); ok {
+	if m, ok := mappingAt(maps, sp); ok && strings.HasPrefix(m.Perm, "rw") { // not a guard page
 		kind := unwind.SegmentThread
 		if th.Goroutine != 0 {
 			kind = unwind.SegmentSignal

@@ -5,23 +5,30 @@ import (
 	"encoding/binary"
 )
 
-// Words of runtime.moduledata, the same from Go 1.20 to 1.26: pcHeader, then six
-// slices of three words, findfunctab, minpc, maxpc, text, etext, ...
+// Words of runtime.moduledata: pcHeader, then six slices of three words, findfunctab,
+// minpc, maxpc, text, etext, ..., types, etypes, rodata, gofunc. Go 1.27 has the length of
+// the descriptors between types and etypes, and two words more before gofunc.
 const (
 	moduleMinPC  = 20
 	moduleMaxPC  = 21
 	moduleText   = 22
+	moduleTypes  = 37
+	moduleETypes = 38
 	moduleGoFunc = 40
+	go127ETypes  = 39
+	go127GoFunc  = 43
 	// maxCandidates bounds the search through data full of magic numbers.
 	maxCandidates = 64
 	// ModuleWords is how many pointer-size words of a moduledata are looked at.
-	ModuleWords = moduleGoFunc + 1
+	ModuleWords = go127GoFunc + 1
 )
 
 // A Module is the contents of a runtime.moduledata.
 type Module struct {
 	Text   uint64 // link-time address of runtime.text
 	GoFunc uint64 // link-time address of go:func.*; see [Table.WithFuncData]
+	// Types and ETypes are where type descriptors begin and end.
+	Types, ETypes uint64
 }
 
 // Module reads data as the start of the runtime.moduledata that belongs to this
@@ -48,7 +55,13 @@ func (t *Table) Module(data []byte, pclntabAddr uint64) (m Module, ok bool) {
 	if word(moduleMinPC) != text+uint64(t.entryOff(0)) || word(moduleMaxPC) != text+uint64(t.entryOff(t.nfunc)) {
 		return Module{}, false
 	}
-	return Module{Text: text, GoFunc: word(moduleGoFunc)}, true
+	m = Module{Text: text, GoFunc: word(moduleGoFunc), Types: word(moduleTypes), ETypes: word(moduleETypes)}
+	// A length behind types, as no earlier release has it: types and an address are above
+	// rodata together.
+	if end := m.Types + word(moduleETypes); end > m.Types && end <= word(go127ETypes) {
+		m.GoFunc, m.ETypes = word(go127GoFunc), word(go127ETypes)
+	}
+	return m, true
 }
 
 // Find looks for tables in data, a read-only data section, from the given

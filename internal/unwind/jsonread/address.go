@@ -1,10 +1,8 @@
-package stackjson
+package jsonread
 
 import (
 	"fmt"
 	"strconv"
-
-	"github.com/clewdbg/clew/internal/unwind/jsonread"
 )
 
 // Address is an address (or an offset of one from another) as JSON has it:
@@ -38,10 +36,6 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("%q is not an address (0x and lower-case digits without leading zeros, at most 64 bits)", e.Text)
 }
 
-// ParseAddress reads the JSON form of an address; the error is an
-// [*AddressError].
-func ParseAddress(s string) (Address, error) { return parseAddress([]byte(s)) }
-
 func parseAddress(text []byte) (Address, error) {
 	const most = len("0x") + 16
 	bad := len(text) < 3 || len(text) > most || text[0] != '0' || text[1] != 'x' ||
@@ -63,20 +57,12 @@ func parseAddress(text []byte) (Address, error) {
 	return Address(v), nil
 }
 
-// ReadAddress reads the current value as an address.
-func ReadAddress(r *jsonread.Reader) (Address, error) {
+// Address reads the current value as an address.
+func (r *Reader) Address() (Address, error) {
 	text, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
 	a, err := parseAddress(text)
 	return a, r.Wrap(err)
-}
-
-func readOptional(r *jsonread.Reader) (*Address, error) {
-	a, err := ReadAddress(r)
-	if err != nil {
-		return nil, err
-	}
-	return &a, nil
 }

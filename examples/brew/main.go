@@ -1,4 +1,4 @@
-// The program that integration/install looks at: Go calls C, C calls Go, and that
+// The program that the examples look at: Go calls C, C calls Go, and that
 // calls C again, which waits if the program is told to.
 package main
 

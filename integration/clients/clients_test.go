@@ -1,0 +1,302 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+var built *work
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if built, err = build(os.Getenv("CLEW_UNDER_TEST")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer built.remove()
+		return m.Run()
+	}())
+}
+
+// started is a session with its clients.
+type started struct {
+	*party
+	server *server
+	t      *testing.T
+}
+
+func start(t *testing.T) *started {
+	t.Helper()
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	s, err := built.headless()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.terminate() })
+	r := new(results)
+	p, err := built.join(s.addr, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.leave()
+		for _, text := range r.wrong {
+			t.Error(text)
+		}
+	})
+	p.settle()
+	return &started{p, s, t}
+}
+
+func (s *started) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *started) event(e *editor, name string) received {
+	s.t.Helper()
+	m, err := e.event(name)
+	s.must(err)
+	return m
+}
+
+// pid is the program's.
+func (s *started) pid() int {
+	s.t.Helper()
+	var out rpc2.ProcessPidOut
+	s.must(s.terminals[0].call("ProcessPid", rpc2.ProcessPidIn{}, &out))
+	return out.Pid
+}
+
+// gone says that a process has ended.
+func gone(pid int) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return true
+		}
+	}
+	return false
+}
+
+// runBy has a client resume the program.
+func (s *started) runBy(kind string) {
+	s.t.Helper()
+	if kind == editors {
+		_, err := s.editors[0].must("continue", map[string]any{"threadId": s.editors[0].threadID()})
+		s.must(err)
+	} else {
+		s.terminals[0].start(api.Continue)
+	}
+	s.event(s.editors[1], "continued")
+}
+
+// TestEveryPair: what each client does, every other one learns.
+func TestEveryPair(t *testing.T) {
+	s := start(t)
+	for range 3 {
+		s.must(s.round())
+	}
+	for p, all := range s.results.times {
+		if slices.Min(all) > limit {
+			t.Errorf("%+v takes %v", p, all)
+		}
+	}
+}
+
+// TestTerminated: a signal ends server and program, whoever has resumed it.
+func TestTerminated(t *testing.T) {
+	for _, by := range []string{"", editors, terminals} {
+		t.Run("running by "+by, func(t *testing.T) {
+			s := start(t)
+			pid := s.pid()
+			if by != "" {
+				s.runBy(by)
+			}
+			s.must(s.server.terminate())
+			s.event(s.editors[1], "terminated")
+			if !gone(pid) {
+				t.Errorf("process %d is left", pid)
+			}
+		})
+	}
+}
+
+// TestDisconnect: an editor leaves while another client runs the program, or takes it along.
+func TestDisconnect(t *testing.T) {
+	for _, by := range []string{editors, terminals} {
+		for _, terminate := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s runs, terminate %v", by, terminate), func(t *testing.T) {
+				s := start(t)
+				pid := s.pid()
+				s.runBy(by)
+				_, err := s.editors[1].must("disconnect", map[string]any{"terminateDebuggee": terminate})
+				s.must(err)
+				if terminate {
+					s.event(s.editors[0], "terminated")
+					if !gone(pid) {
+						t.Errorf("process %d is left", pid)
+					}
+					return
+				}
+				s.halts()
+			})
+		}
+	}
+}
+
+// halts halts the program by a client that is left, and sees that it stands.
+func (s *started) halts() {
+	s.t.Helper()
+	state, err := s.terminals[1].command(api.Halt)
+	s.must(err)
+	if state.Running || state.CurrentThread == nil {
+		s.t.Errorf("after a halt: %+v", state)
+	}
+}
+
+// TestVanish: a client that has resumed the program is gone; others halt it and go on.
+func TestVanish(t *testing.T) {
+	for _, by := range []string{editors, terminals} {
+		t.Run(by, func(t *testing.T) {
+			s := start(t)
+			s.runBy(by)
+			if by == editors {
+				_ = s.editors[0].conn.Close()
+			} else {
+				_ = s.terminals[0].client.Close()
+			}
+			time.Sleep(20 * time.Millisecond)
+			s.halts()
+			s.event(s.editors[1], "stopped")
+			s.terminals[0] = s.terminals[1]
+			s.must(s.runTo(s.editors[1]))
+			_, err := s.editors[1].must("next", map[string]any{"threadId": s.editors[1].threadID()})
+			s.must(err)
+			s.event(s.editors[1], "stopped")
+		})
+	}
+}
+
+// TestTwoResumes: of clients that resume at once, one does.
+func TestTwoResumes(t *testing.T) {
+	s := start(t)
+	for range 5 {
+		s.settle()
+		var answers []<-chan received
+		for _, e := range s.editors {
+			answer, err := e.send("continue", map[string]any{"threadId": 1})
+			s.must(err)
+			answers = append(answers, answer)
+		}
+		running := 0
+		for i, answer := range answers {
+			m := <-answer
+			if m.Success {
+				running++
+			} else if text := string(m.Bytes()); !strings.Contains(text, "has resumed it") {
+				t.Errorf("editor %d: %s", i+1, text)
+			}
+		}
+		if running != 1 {
+			t.Errorf("%d of 2 have resumed the program", running)
+		}
+		s.halts()
+	}
+}
+
+// TestRestarts: a restart by one client reaches the others, who can step the new program.
+func TestRestarts(t *testing.T) {
+	for _, by := range []string{editors, terminals} {
+		t.Run(by, func(t *testing.T) {
+			s := start(t)
+			before := s.pid()
+			s.runBy(terminals)
+			s.settle()
+			if by == terminals {
+				s.must(s.terminals[1].call("Restart", rpc2.RestartIn{}, new(rpc2.RestartOut)))
+			} else {
+				_, err := s.editors[0].must("restart", map[string]any{"arguments": map[string]any{"request": "launch", "rebuild": false}})
+				s.must(err)
+				s.event(s.editors[0], "initialized")
+			}
+			for {
+				m := s.event(s.editors[1], "stopped")
+				if strings.Contains(string(m.Bytes()), `"entry"`) {
+					break
+				}
+			}
+			if now := s.pid(); now == before || !gone(before) {
+				t.Errorf("process %d, and now %d", before, now)
+			}
+			s.must(s.warmUp())
+		})
+	}
+}
+
+// TestOwnBreakpoints: each client's breakpoints stay when another one sets its own in the same file.
+func TestOwnBreakpoints(t *testing.T) {
+	s := start(t)
+	a, b := s.editors[0], s.editors[1]
+	set := func(e *editor, lines ...int) {
+		t.Helper()
+		m, err := e.must("setBreakpoints", breakpoints(s.path, lines...))
+		s.must(err)
+		if verified(m) != len(lines) {
+			t.Errorf("%s", m.Bytes())
+		}
+	}
+	var made rpc2.CreateBreakpointOut
+	s.must(s.terminals[0].call("CreateBreakpoint", rpc2.CreateBreakpointIn{Breakpoint: api.Breakpoint{FunctionName: "main.main", Line: -1, Cond: "false"}}, &made))
+	expect := func(lines ...int) {
+		t.Helper()
+		var out rpc2.ListBreakpointsOut
+		s.must(s.terminals[0].call("ListBreakpoints", rpc2.ListBreakpointsIn{}, &out))
+		var got []int
+		for _, bp := range out.Breakpoints {
+			if bp.ID > 0 && bp.ID != made.Breakpoint.ID {
+				got = append(got, bp.Line)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, lines) {
+			t.Errorf("Delve has breakpoints at %v, not %v", got, lines)
+		}
+	}
+	set(a, s.at)
+	set(b, s.at, s.other)
+	expect(s.at, s.other)
+	set(a)
+	expect(s.at, s.other)
+	set(b, s.other)
+	expect(s.other)
+	set(b)
+	expect()
+}
+
+// TestNeverReads: a client that takes nothing holds nobody up.
+func TestNeverReads(t *testing.T) {
+	s := start(t)
+	mute, err := newMute(s.server.addr)
+	s.must(err)
+	defer mute.Close()
+	for range 20 {
+		_, err := s.editors[0].must("next", map[string]any{"threadId": s.editors[0].threadID()})
+		s.must(err)
+		s.event(s.editors[0], "stopped")
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// work is the program that is debugged, and what it was built with.
+type work struct {
+	folder, clew, program, source string
+}
+
+// build builds the program, and clew unless a path is given.
+func build(clew string) (*work, error) {
+	folder, err := os.MkdirTemp("", "clew-clients-")
+	if err != nil {
+		return nil, err
+	}
+	w := &work{folder: folder, clew: clew, program: filepath.Join(folder, "loop")}
+	if w.source, err = filepath.EvalSymlinks(sourceFolder()); err != nil {
+		return nil, err
+	}
+	if err := run(w.source, "go", "build", "-gcflags=all=-N -l", "-o", w.program, "main.go"); err != nil {
+		return nil, err
+	}
+	if w.clew == "" {
+		w.clew = filepath.Join(folder, "clew")
+		return w, run(w.source, "go", "build", "-o", w.clew, "github.com/clewdbg/clew/cmd/clew")
+	}
+	return w, nil
+}
+
+func (w *work) remove() { _ = os.RemoveAll(w.folder) }
+
+func run(dir, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// line finds a line of the program's source.
+func (w *work) line(text string) (path string, line int) {
+	path = filepath.Join(w.source, "main.go")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return path, 0
+	}
+	for i, l := range strings.Split(string(content), "\n") {
+		if strings.Contains(l, text) {
+			return path, i + 1
+		}
+	}
+	return path, 0
+}
+
+// server is a server of clew's.
+type server struct {
+	cmd  *exec.Cmd
+	addr string
+	done chan struct{}
+}
+
+// serve starts a server, which says its address first.
+func (w *work) serve(args ...string) (*server, error) {
+	cmd := exec.Command(w.clew, args...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+w.folder)
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	_, addr, ok := strings.Cut(strings.TrimSpace(first), "listening at: ")
+	if err != nil || !ok {
+		_ = cmd.Process.Kill()
+		return nil, fmt.Errorf("%s says %q", w.clew, first)
+	}
+	s := &server{cmd: cmd, addr: addr, done: make(chan struct{})}
+	go func() { _, _ = lines.WriteTo(io.Discard) }()
+	go func() {
+		_ = cmd.Wait() // not for the end of the output: the program may have it open
+		close(s.done)
+	}()
+	return s, nil
+}
+
+// headless starts a server that has the program already.
+func (w *work) headless() (*server, error) {
+	return w.serve("exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
+}
+
+var errStays = errors.New("the server does not end after SIGTERM")
+
+// terminate ends a server in order, and kills one that does not end.
+func (s *server) terminate() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(patience):
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+	return errStays
+}

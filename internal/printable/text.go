@@ -1,0 +1,35 @@
+package printable
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text returns s with everything that is not printable, as [strconv.IsPrint] has it,
+// and every byte that is no UTF-8 written as Go escapes it: \x1b, \n, \u202e.
+func Text(s string) string {
+	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 || hidden(r) {
+			quoted := strconv.Quote(s[:n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// Line returns s as one printable line. The lines of a joined error become clauses,
+// parted by semicolons.
+func Line(s string) string {
+	return Text(strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "; "))
+}
+
+func hidden(r rune) bool { return !strconv.IsPrint(r) }

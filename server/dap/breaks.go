@@ -1,0 +1,251 @@
+package dap
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/wire"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/session"
+)
+
+// A client's request for breakpoints replaces a list: the breakpoints of a file, or all of a
+// kind. For Delve all clients have the same lists, so it gets the union of theirs.
+
+// breakpointLists are the lists, by the request that replaces one: the argument that holds it, and where a
+// breakpoint is.
+var breakpointLists = map[string]struct {
+	argument string
+	key      func(b *breakpointArguments) string
+}{
+	"setBreakpoints":            {"breakpoints", func(b *breakpointArguments) string { return fmt.Sprintf("%d:%d", b.Line, b.Column) }},
+	"setFunctionBreakpoints":    {"breakpoints", func(b *breakpointArguments) string { return b.Name }},
+	"setInstructionBreakpoints": {"breakpoints", func(b *breakpointArguments) string { return fmt.Sprintf("%s+%d", b.InstructionReference, b.Offset) }},
+	"setDataBreakpoints":        {"breakpoints", func(b *breakpointArguments) string { return b.DataID }},
+	"setExceptionBreakpoints":   {"filters", nil},
+}
+
+// breakpointArguments are those of a breakpoint of any list.
+type breakpointArguments struct {
+	Line, Column                        int
+	Name, InstructionReference          string
+	Offset                              int
+	DataID                              string `json:"dataId"`
+	Condition, HitCondition, LogMessage string
+}
+
+// breakpoint is one of this client's, as it is told to others.
+type breakpoint struct {
+	session.Breakpoint
+	wanted session.Wanted
+}
+
+// breakpointList is a request's list.
+type breakpointList struct {
+	name     string // which one it is, for all clients
+	argument string
+	args     *dapwire.Object // of the request
+	own      []session.Wanted
+}
+
+// listOf reads a request. An error says that it is malformed, for Delve to refuse.
+func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
+	form := breakpointLists[m.Command]
+	raw, _ := m.Get("arguments")
+	args, err := dapwire.ParseObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	l := &breakpointList{name: m.Command, argument: form.argument, args: args}
+	var items []json.RawMessage
+	if raw, ok := args.Get(form.argument); ok {
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, err
+		}
+	}
+	for _, item := range items {
+		w := session.Wanted{Key: string(item), Raw: item}
+		if form.key != nil {
+			var b breakpointArguments
+			if err := json.Unmarshal(item, &b); err != nil {
+				return nil, err
+			}
+			w = session.Wanted{Key: form.key(&b), Condition: b.Condition, HitCondition: b.HitCondition, LogMessage: b.LogMessage, Raw: item}
+		}
+		l.own = append(l.own, w)
+	}
+	if m.Command == "setBreakpoints" {
+		var args dap.SetBreakpointsArguments
+		if err := m.Decode("arguments", &args); err != nil {
+			return nil, err
+		}
+		l.name += " " + s.nameAlike(l.args, args.Source.Path)
+	}
+	return l, nil
+}
+
+// nameAlike has a file named in a request as all clients name it: Delve knows a list by that name.
+func (s *sharing) nameAlike(args *dapwire.Object, path string) string {
+	server := s.config.ServerPath(path)
+	if server == path || s.multi == "" {
+		return path
+	}
+	raw, _ := args.Get("source")
+	if source, err := dapwire.ParseObject(raw); err == nil {
+		source.Set("path", quote(server))
+		args.Set("source", source.Bytes())
+	}
+	return server
+}
+
+func quote(text string) []byte {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return []byte(`""`) // of a string nothing fails
+	}
+	return raw
+}
+
+// put puts the union in place of the list.
+func (l *breakpointList) put(m *dapwire.Message, union []session.Wanted) {
+	list := []byte("[")
+	for i, w := range union {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, itemOf(w)...)
+	}
+	l.args.Set(l.argument, append(list, ']'))
+	m.Set("arguments", l.args.Bytes())
+}
+
+// itemOf returns a breakpoint for a request, with the conditions that it has now.
+func itemOf(w session.Wanted) []byte {
+	item, err := dapwire.ParseObject(w.Raw)
+	if err != nil {
+		return w.Raw // a filter's name
+	}
+	for name, value := range map[string]string{"condition": w.Condition, "hitCondition": w.HitCondition, "logMessage": w.LogMessage} {
+		if item.Text(name) != value {
+			item.Set(name, quote(value))
+		}
+	}
+	return item.Bytes()
+}
+
+// setBreakpoints sets this client's breakpoints, and leaves those of others.
+func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
+	list, err := s.listOf(m)
+	if err != nil {
+		return s.read(ctx, m, handle)
+	}
+	forward := func() error {
+		union, refused := s.owner.Breakpoints.Union(s.client, list.name, list.own)
+		if s.multi != "" || !s.client.Alone() {
+			list.put(m, union)
+		}
+		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
+		s.wire.Up.Forward(m, rewrite)
+		return nil
+	}
+	state, own := s.client.State()
+	switch {
+	case own && state != session.Changing:
+		return forward() // Delve's session halts its own run for that
+	case state == session.Running || state == session.Stepping:
+		return s.aside(ctx, m, forward)
+	}
+	return s.change(ctx, m, forward)
+}
+
+// aside sets breakpoints while the program runs by another client.
+func (s *sharing) aside(ctx context.Context, m *dapwire.Message, forward func() error) error {
+	err := s.client.Aside(ctx, m.Command, func() {
+		answered := make(chan struct{})
+		_ = s.until(m, forward, func(*dapwire.Message) { close(answered) })
+		<-answered
+	})
+	if err != nil {
+		return &wire.Refusal{ID: 2002, Message: "Unable to set or clear breakpoints", Details: err.Error()}
+	}
+	return nil
+}
+
+// breakpointsSet takes the others' breakpoints out of Delve's answer, and tells them of
+// this client's.
+func (s *sharing) breakpointsSet(list *breakpointList, refused map[int]error, answer *dapwire.Message) {
+	raw, _ := answer.Get("body")
+	body, err := dapwire.ParseObject(raw)
+	if !answer.Success || err != nil || list.argument != "breakpoints" {
+		return
+	}
+	var items []json.RawMessage
+	raw, _ = body.Get("breakpoints")
+	if json.Unmarshal(raw, &items) != nil || len(items) < len(list.own) {
+		return
+	}
+	changed := len(items) > len(list.own)
+	items = items[:len(list.own)]
+	for i, err := range refused {
+		var b dap.Breakpoint
+		_ = json.Unmarshal(items[i], &b)
+		b.Id, b.Verified, b.Message = 0, false, err.Error()
+		if out, err := json.Marshal(b); err == nil {
+			items[i], changed = out, true
+		}
+	}
+	if changed {
+		if out, err := json.Marshal(items); err == nil {
+			body.Set("breakpoints", out)
+			answer.Set("body", body.Bytes())
+		}
+	}
+	s.tellBreakpoints(list, items)
+}
+
+// tellBreakpoints tells the others what is new, changed or removed.
+func (s *sharing) tellBreakpoints(list *breakpointList, items []json.RawMessage) {
+	now := make(map[int]*breakpoint)
+	for i, item := range items {
+		var b dap.Breakpoint
+		if json.Unmarshal(item, &b) != nil || !b.Verified || b.Source == nil || b.Line == 0 {
+			continue
+		}
+		now[b.Id] = &breakpoint{session.Breakpoint{ID: b.Id, File: s.config.ServerPath(b.Source.Path), Line: b.Line}, list.own[i]}
+	}
+	s.mu.Lock()
+	before := s.have[list.name]
+	if s.have == nil {
+		s.have = make(map[string]map[int]*breakpoint)
+	}
+	s.have[list.name] = now
+	s.mu.Unlock()
+	others := s.owner.Breakpoints.Others(s.client, list.name)
+	for id, b := range now {
+		switch old := before[id]; {
+		case old == nil && !others[b.wanted.Key]:
+			s.tellBreakpoint(b, "new")
+		case old == nil, old.wanted.Condition != b.wanted.Condition, old.wanted.HitCondition != b.wanted.HitCondition, old.wanted.LogMessage != b.wanted.LogMessage:
+			s.tellBreakpoint(b, "changed")
+		}
+	}
+	for id, b := range before {
+		if now[id] != nil {
+			continue
+		}
+		if others[b.wanted.Key] {
+			s.tellBreakpoint(b, "changed")
+		} else {
+			s.tellBreakpoint(b, "removed")
+		}
+	}
+}
+
+func (s *sharing) tellBreakpoint(b *breakpoint, change string) {
+	told := b.Breakpoint
+	told.Change = change
+	s.client.Tell(session.Event{Kind: session.BreakpointChanged, Breakpoint: &told})
+}

@@ -1,0 +1,28 @@
+//go:build !linux || !(amd64 || arm64)
+
+package glance
+
+import (
+	"time"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+const supported = false
+
+// stopped is a thread that stands still.
+type stopped struct {
+	id        int
+	registers unwind.Registers
+}
+
+func whileStopped(int, func([]stopped) error) (time.Duration, []int, error) {
+	return 0, nil, ErrUnsupported
+}
+
+type processMemory int
+
+// ReadMemory implements [unwind.Memory].
+func (processMemory) ReadMemory(uint64, []byte) error { return ErrUnsupported }
+
+func readRanges(int, []unwind.Range, []byte) []unwind.Window { return nil }

@@ -1,0 +1,135 @@
+package glance
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/internal/goruntime"
+	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Program is a process that is stopped once, when its threads are asked for. It is a
+// source for package live. It is not safe for concurrent use.
+type Program struct {
+	pid      int
+	arch     unwind.Arch
+	memory   *memory
+	maps     []imagemap.Mapping
+	mapsText []byte
+	layout   *goruntime.Layout
+	vars     map[string]uint64
+	unknown  error // why the runtime cannot be read
+	seen     *seen
+}
+
+// ErrUnsupported says that processes of this system cannot be read in this way.
+var ErrUnsupported = errors.New("processes are read in one stop on linux/amd64 and linux/arm64 only")
+
+// Open makes a Program of a process. It neither stops nor changes it.
+func Open(pid int) (*Program, error) {
+	arch, err := unwind.ParseArch(runtime.GOARCH)
+	if err != nil || !supported {
+		return nil, ErrUnsupported
+	}
+	p := &Program{pid: pid, arch: arch, memory: newMemory(processMemory(pid))}
+	return p, nil
+}
+
+// Arch is the process's architecture.
+func (p *Program) Arch() unwind.Arch { return p.arch }
+
+// OS is its operating system.
+func (p *Program) OS() string { return runtime.GOOS }
+
+// Pid is its ID.
+func (p *Program) Pid() int { return p.pid }
+
+// Memory is its memory: before the stop as it is, afterwards as it was.
+func (p *Program) Memory() unwind.Memory { return p.memory }
+
+// KnowCode implements [live.Source]; the map is enough.
+func (p *Program) KnowCode(gocode.Code) {}
+
+// KnowMap finds Go's runtime in what the process has mapped.
+func (p *Program) KnowMap(code *codemap.Map, maps []imagemap.Mapping) {
+	p.maps = maps
+	p.mapsText, _ = procfs.ReadMaps(p.pid)
+	p.layout, p.vars, p.unknown = findRuntime(p.arch, p.memory, code, maps)
+}
+
+func (p *Program) address(name string) (uint64, error) {
+	if at := p.vars[name]; at != 0 {
+		return at, nil
+	}
+	return 0, fmt.Errorf("the place of %s is not known", name)
+}
+
+// UnknownError says why the runtime of a process cannot be read without a debugger.
+type UnknownError struct {
+	Pid int
+	Err error
+}
+
+// Error names the process and the reason.
+func (e *UnknownError) Error() string { return fmt.Sprintf("process %d: %v", e.Pid, e.Err) }
+
+// Unwrap returns the reason.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Threads stops the process, the first time, and returns its threads.
+func (p *Program) Threads([]imagemap.Mapping) ([]delve.Thread, error) {
+	if p.unknown != nil {
+		return nil, &UnknownError{p.pid, p.unknown}
+	}
+	if p.seen == nil {
+		seen, err := p.look()
+		if err != nil {
+			return nil, err
+		}
+		p.seen = seen
+	}
+	return p.seen.threads, nil
+}
+
+// CurrentThread is the process's first thread: none has stopped it.
+func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
+	threads, err := p.Threads(maps)
+	for _, th := range threads {
+		if th.Current {
+			return th, nil
+		}
+	}
+	return delve.Thread{}, errors.Join(err, fmt.Errorf("thread %d is gone", p.pid))
+}
+
+// Goroutines returns every goroutine of the stop.
+func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
+	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
+	return rt.Goroutines(threads, p.address)
+}
+
+// Notes reads what goroutines' states refer to.
+func (p *Program) Notes() *goruntime.Notes {
+	if p.seen == nil {
+		return nil
+	}
+	return p.seen.notes
+}
+
+// Claims returns no frames: there is no debugger.
+func (p *Program) Claims(delve.Thread, int) ([]unwind.Frame, error) { return nil, nil }
+
+// Paused is how long the process stood still, 0 before it was stopped.
+func (p *Program) Paused() time.Duration {
+	if p.seen == nil {
+		return 0
+	}
+	return p.seen.paused
+}

@@ -1,0 +1,120 @@
+package glance
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/internal/goruntime"
+	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// seen is what was copied at the stop.
+type seen struct {
+	threads []goruntime.Thread
+	notes   *goruntime.Notes
+	paused  time.Duration
+	left    []int // threads that did not stop in time
+}
+
+// maxCopy bounds what is copied, in bytes.
+const maxCopy = 1 << 30
+
+// smallGap is how far apart structures may lie that are read as one.
+const smallGap = 4 << 10
+
+// look stops the process, copies what stacks need, and lets it go on.
+func (p *Program) look() (out *seen, err error) {
+	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
+	bulk := &goruntime.Bulk{Runtime: rt, AllM: p.vars["runtime.allm"], Address: p.address}
+	room := p.room(bulk)
+	out = &seen{}
+	out.paused, out.left, err = whileStopped(p.pid, func(threads []stopped) error {
+		text, err := procfs.ReadMaps(p.pid)
+		if err != nil {
+			return err
+		}
+		maps := p.maps
+		if !bytes.Equal(text, p.mapsText) {
+			if maps, err = imagemap.ParseMaps(bytes.NewReader(text)); err != nil {
+				return err
+			}
+		}
+		p.memory.enter(during, procfs.Ranges(maps, "w"))
+		return p.copy(bulk, threads, maps, room, out)
+	})
+	p.memory.enter(after, p.memory.writable)
+	if err != nil {
+		return nil, fmt.Errorf("process %d: %w", p.pid, err)
+	}
+	return out, nil
+}
+
+// room allocates memory for the copies beforehand: the kernel takes longer to make
+// pages than to fill them.
+func (p *Program) room(b *goruntime.Bulk) []byte {
+	gs, err := b.Goroutines()
+	if err != nil {
+		return nil
+	}
+	const forStack = 768 // bytes of most parked goroutines' stacks
+	size := min(uint64(len(gs))*forStack+1<<20, maxCopy)
+	for _, r := range merged(gs, smallGap) {
+		size += r.End - r.Start
+	}
+	room := make([]byte, min(size, maxCopy))
+	for i := 0; i < len(room); i += pageSize {
+		room[i] = 1
+	}
+	return room
+}
+
+// copy copies what stacks need, while the process stands still.
+func (p *Program) copy(b *goruntime.Bulk, threads []stopped, maps []imagemap.Mapping, room []byte, out *seen) error {
+	gs, err := b.Goroutines()
+	if err != nil {
+		return err
+	}
+	if room, err = p.take(merged(gs, smallGap), room); err != nil {
+		return err
+	}
+	machines, err := b.Machines()
+	if err != nil {
+		return err
+	}
+	var stacks []unwind.Range
+	for _, th := range threads {
+		known := b.Runtime.Thread(uint64(th.id), th.registers, machines[uint64(th.id)], maps)
+		known.Current = th.id == p.pid
+		out.threads = append(out.threads, known)
+		sp, _ := th.registers.SP(p.arch)
+		stacks = append(stacks, b.OfThread(&known, sp, maps)...)
+	}
+	if _, err = p.take(merged(slices.Concat(stacks, b.Stacks(gs)), 0), room); err != nil {
+		return err
+	}
+	out.notes = b.Runtime.Notes(p.address)
+	out.notes.Scheduler() // what it reads is kept
+	b.Warm(out.notes, gs)
+	return nil
+}
+
+// take copies ranges, into room as far as that is large enough, and returns what is left
+// of it.
+func (p *Program) take(ranges []unwind.Range, room []byte) ([]byte, error) {
+	var size uint64
+	for _, r := range ranges {
+		size += r.End - r.Start
+	}
+	if size > maxCopy {
+		return nil, fmt.Errorf("its stacks have %d MB, more than are copied", size>>20)
+	}
+	if size > uint64(len(room)) {
+		room = make([]byte, size)
+	}
+	p.memory.add(readRanges(p.pid, ranges, room[:size:size]))
+	return room[size:], nil
+}

@@ -1,0 +1,172 @@
+//go:build amd64 || arm64
+
+package glance
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// stopped is a thread that stands still.
+type stopped struct {
+	id        int
+	registers unwind.Registers
+}
+
+const (
+	eventStop = 128 // PTRACE_EVENT_STOP
+	// patience bounds how long a thread may take to stop: one in the kernel that cannot be
+	// interrupted is left out.
+	patience = 2 * time.Second
+	nap      = 20 * time.Microsecond
+)
+
+// whileStopped stops all threads of a process, calls look, and lets them go on. paused
+// is the time from the first stop to the last.
+func whileStopped(pid int, look func([]stopped) error) (paused time.Duration, left []int, err error) {
+	runtime.LockOSThread() // the kernel takes a thread for the tracer
+	defer runtime.UnlockOSThread()
+	t := &tracer{pid: pid, signals: make(map[int]int)}
+	defer func() { t.leave() }()
+	if err := t.seize(); err != nil {
+		return 0, nil, err
+	}
+	started := time.Now()
+	left = t.interrupt()
+	threads := make([]stopped, 0, len(t.tids))
+	for _, tid := range t.tids {
+		if _, stands := t.signals[tid]; !stands {
+			continue
+		}
+		th := stopped{id: tid}
+		if th.registers, err = readRegisters(tid); err == nil {
+			threads = append(threads, th)
+		}
+	}
+	if len(threads) == 0 {
+		return 0, left, errors.New("no thread could be stopped")
+	}
+	err = look(threads)
+	t.leave()
+	return time.Since(started), left, err
+}
+
+// tracer has seized threads.
+type tracer struct {
+	pid     int
+	tids    []int
+	signals map[int]int // of those that stand still: what to deliver when they go on
+}
+
+// seize attaches to every thread, and to those that are made meanwhile. It stops none.
+func (t *tracer) seize() error {
+	seized := make(map[int]bool)
+	for {
+		found := false
+		tids, err := tasks(t.pid)
+		if err != nil {
+			return t.refused(err)
+		}
+		for _, tid := range tids {
+			if seized[tid] {
+				continue
+			}
+			_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, 0, 0, 0)
+			if errno == unix.ESRCH && tid != t.pid {
+				continue // it has ended
+			}
+			if errno != 0 {
+				return t.refused(errno)
+			}
+			found, seized[tid] = true, true
+			t.tids = append(t.tids, tid)
+		}
+		if !found {
+			return nil
+		}
+	}
+}
+
+func tasks(pid int) ([]int, error) {
+	names, err := os.ReadDir(procfs.Path(pid, "task"))
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, n := range names {
+		if tid, err := strconv.Atoi(n.Name()); err == nil {
+			out = append(out, tid)
+		}
+	}
+	return out, nil
+}
+
+// refused explains why a process cannot be traced.
+func (t *tracer) refused(err error) error {
+	status, readErr := procfs.ReadStatus(t.pid)
+	switch {
+	case errors.Is(readErr, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
+		return fmt.Errorf("it has ended")
+	case status.Number("TracerPid") != 0:
+		return fmt.Errorf("process %d is debugging it already; end that debugger first", status.Number("TracerPid"))
+	}
+	return fmt.Errorf("it cannot be traced: %w", err)
+}
+
+// interrupt stops the seized threads and returns those that did not stop.
+func (t *tracer) interrupt() (left []int) {
+	waiting := make(map[int]bool, len(t.tids))
+	for _, tid := range t.tids {
+		if unix.PtraceInterrupt(tid) == nil {
+			waiting[tid] = true
+		}
+	}
+	for deadline := time.Now().Add(patience); len(waiting) > 0 && time.Now().Before(deadline); {
+		progress := false
+		for tid := range waiting {
+			var status unix.WaitStatus
+			got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil)
+			if err == nil && got == 0 {
+				continue
+			}
+			progress = true
+			delete(waiting, tid)
+			if err == nil && status.Stopped() {
+				t.signals[tid] = deliver(status)
+			}
+		}
+		if !progress {
+			time.Sleep(nap)
+		}
+	}
+	for tid := range waiting {
+		left = append(left, tid)
+	}
+	return left
+}
+
+// deliver is the signal that a thread stopped for and still has to get; a stop by the
+// interrupt, or of a process that was stopped already, has none.
+func deliver(s unix.WaitStatus) int {
+	if int(s)>>16 != 0 { // an event: PTRACE_EVENT_STOP
+		return 0
+	}
+	return int(s.StopSignal())
+}
+
+// leave lets all threads go on, as they were before.
+func (t *tracer) leave() {
+	for _, tid := range t.tids {
+		_, _, _ = unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_DETACH, uintptr(tid), 0, uintptr(t.signals[tid]), 0, 0)
+	}
+	t.tids = nil
+}

@@ -1,0 +1,161 @@
+package goruntime
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Bulk is what to read of a program to know all its goroutines and threads: the
+// structures first, and then the stacks, which those name.
+type Bulk struct {
+	Runtime *Runtime
+	AllM    uint64 // address of runtime.allm
+	Address func(name string) (uint64, error)
+}
+
+// ErrNoThreads says that the list of the runtime's threads cannot be read.
+var ErrNoThreads = errors.New("the list of the runtime's threads is not known")
+
+// maxThreads bounds what a corrupt list can make us read.
+const maxThreads = 1 << 20
+
+// Goroutines lists where every runtime.g is.
+func (b *Bulk) Goroutines() ([]unwind.Range, error) {
+	addrs, err := b.Runtime.allGs(b.Address)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]unwind.Range, 0, len(addrs))
+	for _, a := range addrs {
+		out = append(out, unwind.Range{Start: a, End: a + uint64(b.Runtime.Layout.gSize)})
+	}
+	return out, nil
+}
+
+// Machines maps the threads of the runtime by their IDs to a runtime.g of each: its g0.
+func (b *Bulk) Machines() (map[uint64]uint64, error) {
+	r, l := b.Runtime, b.Runtime.Layout
+	if b.AllM == 0 || l.mProcid < 0 || l.mAllLink < 0 {
+		return nil, ErrNoThreads
+	}
+	out := make(map[uint64]uint64)
+	at := r.ReadPointer(b.AllM, 0)
+	for range maxThreads {
+		if at == 0 {
+			return out, nil
+		}
+		if id, g0 := r.ReadPointer(at, l.mProcid), r.ReadPointer(at, l.mG0); id != 0 && g0 != 0 {
+			if r.ReadPointer(g0, l.gM) != at {
+				return nil, fmt.Errorf("runtime.m at %#x and its g0 do not name each other", at)
+			}
+			if _, twice := out[id]; !twice { // the newest comes first
+				out[id] = g0
+			}
+		}
+		at = r.ReadPointer(at, l.mAllLink)
+	}
+	return nil, fmt.Errorf("the list of the runtime's threads has no end")
+}
+
+// Stacks lists what is in use of the stacks of parked goroutines, and the runtime.sudog
+// and labels that they name.
+func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
+	l := b.Runtime.Layout
+	for _, at := range gs {
+		g, err := b.Runtime.readG(at.Start)
+		if err != nil || !g.hasStack() {
+			continue
+		}
+		low := g.sp
+		if g.status == statusRunning || low < g.lo || low >= g.hi {
+			low = g.lo // of one that runs, its thread's registers say what is in use
+		}
+		if g.hi > low && g.hi-low <= maxStack {
+			out = append(out, unwind.Range{Start: low, End: g.hi})
+		}
+		if w := g.state.waiting; w != 0 && l.sudogC >= 0 && g.state.Waits() {
+			out = append(out, unwind.Range{Start: w + uint64(l.sudogC), End: w + uint64(l.sudogC) + 8})
+		}
+	}
+	return out
+}
+
+const (
+	statusRunning = 2
+	maxStack      = 1 << 30 // of a goroutine, the runtime's own limit on 64 bits
+)
+
+// OfThread lists what is in use of the stacks of a thread.
+func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (out []unwind.Range) {
+	const (
+		redZone = 128      // below SP, which signal handlers and leaves use
+		most    = 64 << 20 // of one stack
+		fringe  = 64 << 10 // of a system stack that SP is not on
+	)
+	for _, s := range th.Segments {
+		low, high := s.Low, s.High
+		switch {
+		case sp >= s.Low && sp < s.High:
+			low = max(low, sp-redZone)
+		case s.Kind == unwind.SegmentG0 || s.Kind == unwind.SegmentThread:
+			low = max(low, high-min(high, fringe))
+		}
+		out = append(out, unwind.Range{Start: low, End: min(high, low+most)})
+	}
+	if m, ok := mappingAt(maps, sp); ok && len(out) == 0 {
+		out = append(out, unwind.Range{Start: sp - min(sp, redZone), End: min(m.End, sp+most)})
+	}
+	return slices.DeleteFunc(out, func(r unwind.Range) bool { return r.End <= r.Start })
+}
+
+// DescribedLayout reads the layout from type descriptors, and compares it with what the
+// runtime's own code says where that is read.
+func DescribedLayout(arch unwind.Arch, t *Types, code gocode.Code) (*Layout, error) {
+	g, m := t.Structure("runtime.g"), t.Structure("runtime.m")
+	if g == nil || m == nil {
+		return nil, errors.New("the program has no descriptors of runtime.g and runtime.m")
+	}
+	l, err := NewLayout(g, m, t.Structure)
+	if err != nil {
+		return nil, err
+	}
+	c, err := gocode.ReadLayout(arch, code)
+	if err != nil {
+		return l, nil // a position-independent program: the contents of the structures prove it, see Machines
+	}
+	for _, f := range []struct {
+		name       string
+		described, coded int64
+	}{
+		{"runtime.g.stack.lo", l.gStackLo, c.StackLo}, {"runtime.g.stack.hi", l.gStackHi, c.StackHi}, {"runtime.g.m", l.gM, c.M},
+		{"runtime.g.sched.pc", l.gSchedPC, c.SchedPC}, {"runtime.g.sched.sp", l.gSchedSP, c.SchedSP}, {"runtime.g.sched.bp", l.gSchedBP, c.SchedBP},
+		{"runtime.m.g0", l.mG0, c.G0}, {"runtime.m.gsignal", l.mGsignal, c.Gsignal}, {"runtime.m.curg", l.mCurg, c.Curg},
+	} {
+		if f.described != f.coded {
+			return nil, fmt.Errorf("the place of %s is %d by its descriptor and %d by the code: the runtime is not known", f.name, f.described, f.coded)
+		}
+	}
+	return l, nil
+}
+
+// Structures are the names of the structures that layouts are made of.
+var Structures = []string{"runtime.g", "runtime.m", "runtime.p", "runtime.sudog", "runtime.mstats"}
+
+// Warm reads the words for wait reasons and the labels of goroutines, so that notes have
+// them.
+func (b *Bulk) Warm(n *Notes, gs []unwind.Range) {
+	const reasons = 64 // there were 47 in Go 1.27
+	for i := range uint8(reasons) {
+		n.WaitReason(&State{Status: statusWaiting, WaitReason: i})
+	}
+	for _, at := range gs {
+		if labels := b.Runtime.ReadPointer(at.Start, b.Runtime.Layout.gLabels); b.Runtime.Layout.gLabels >= 0 && labels != 0 {
+			n.Labels(&State{labels: labels})
+		}
+	}
+}

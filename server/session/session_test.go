@@ -1,0 +1,328 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// fake is a client that keeps what it was told. It checks that a stop comes only after a
+// resume that it knows of.
+type fake struct {
+	*Client
+	t     *testing.T
+	mu    sync.Mutex
+	heard []string
+}
+
+func join(t *testing.T, s *Session, kind string) *fake {
+	f := &fake{t: t}
+	f.Client = s.Join(kind, f.hear)
+	return f
+}
+
+func (f *fake) hear(e Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := map[Kind]string{Continued: "continued", StoppedAt: "stopped", Exited: "exited", Restarted: "restarted", Terminated: "terminated", Invalidated: "invalidated", BreakpointChanged: "breakpoint"}[e.Kind]
+	f.heard = append(f.heard, strings.TrimSpace(text+" "+e.By))
+}
+
+// expect compares what the client has heard, and forgets it.
+func (f *fake) expect(want ...string) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fmt.Sprint(f.heard) != fmt.Sprint(want) {
+		f.t.Errorf("%s was told %q, not %q", f.name, f.heard, want)
+	}
+	f.heard = nil
+}
+
+// program is a run that stops when its door is used, but not the first times: Delve forgets
+// a halt that comes too early.
+type program struct {
+	run   *Run
+	deaf  int32
+	calls atomic.Int32
+}
+
+func (p *program) door(context.Context) {
+	if p.calls.Add(1) > p.deaf {
+		p.run.Stopped(Stop{Reason: "pause", Thread: 1})
+	}
+}
+
+// resume begins a run.
+func (f *fake) resume(deaf int32) *program {
+	f.t.Helper()
+	p := &program{deaf: deaf}
+	run, err := f.Resume(context.Background(), "continue", false, func(ctx context.Context) { p.door(ctx) })
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	p.run = run
+	run.Began()
+	return p
+}
+
+// TestRun: others are told of a resume and of its stop; a second resume, and what reads the
+// program, is refused by the name of who has resumed it.
+func TestRun(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	b.expect("continued editor 1")
+	var busy *BusyError
+	if _, err := b.Resume(ctx, "next", true, nil); !errors.As(err, &busy) || busy.By != "editor 1" || !strings.Contains(err.Error(), "editor 1 has resumed it (continue)") {
+		t.Errorf("a second resume: %v", err)
+	}
+	if _, err := b.Use(ctx, "stacktrace"); !errors.As(err, &busy) {
+		t.Errorf("a request meanwhile: %v", err)
+	}
+	p.run.Stopped(Stop{Reason: "step"})
+	p.run.Stopped(Stop{Reason: "again"})
+	b.expect("stopped editor 1")
+	a.expect()
+	b.resume(0).run.Exited(3)
+	a.expect("continued dlv client 1", "exited dlv client 1")
+}
+
+// TestStopWithoutResume: a client that believes the program stopped is told that it ran first.
+func TestStopWithoutResume(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "editor")
+	a.Tell(Event{Kind: StoppedAt, Stop: &Stop{}})
+	b.expect("continued editor 1", "stopped editor 1")
+	run, err := a.Resume(context.Background(), "next", true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Refused() // nobody knew of it
+	b.expect()
+}
+
+// TestAnyHaltHalts: a halt by any client stops the run of any other, although the debugger loses
+// the first ones.
+func TestAnyHaltHalts(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(2)
+	if err := b.Halt(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if !p.run.Ended() || !p.run.Wanted() || p.calls.Load() < 3 {
+		t.Errorf("the door was used %d times", p.calls.Load())
+	}
+	b.expect("continued editor 1", "stopped editor 1")
+	if err := b.Halt(context.Background()); err != nil {
+		t.Errorf("a halt at a stop: %v", err)
+	}
+	p = b.resume(1)
+	p.run.Ask() // its own first halt is lost
+	<-p.run.Over()
+}
+
+// TestHaltGivesUp: a program that does not stop is an error.
+func TestHaltGivesUp(t *testing.T) {
+	s := New(Options{})
+	a := join(t, s, "editor")
+	p := a.resume(1 << 30)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if err := a.Halt(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	p.run.Exited(0)
+}
+
+// TestLeases: a resume waits for requests that read the program, also for its own client's,
+// and names who does not come to an end.
+func TestLeases(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "editor")
+	done, err := a.Use(context.Background(), "stackTrace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	var reader *ReadError
+	if _, err := b.Resume(ctx, "continue", false, nil); !errors.As(err, &reader) || reader.By != "editor 1" || reader.Request != "stackTrace" {
+		t.Errorf("a resume beside a request: %v", err)
+	}
+	resumed := make(chan *program)
+	go func() { resumed <- b.resume(0) }()
+	time.Sleep(5 * time.Millisecond)
+	select {
+	case <-resumed:
+		t.Fatal("the program was resumed while a request reads it")
+	default:
+	}
+	done()
+	(<-resumed).run.Exited(0)
+}
+
+// TestAside: work aside is done during a run, which others do not see.
+func TestAside(t *testing.T) {
+	var nudged atomic.Int32
+	free := make(chan struct{})
+	s := New(Options{Nudge: func() {
+		if nudged.Add(1) == 2 { // the first is lost
+			close(free)
+		}
+	}})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	if err := b.Aside(context.Background(), "set", func() { <-free }); err != nil || p.run.Ended() || p.run.Wanted() {
+		t.Errorf("%v, ended %v", err, p.run.Ended())
+	}
+	b.expect("continued editor 1")
+	p.run.Exited(0)
+	if err := New(Options{}).Join("editor", func(Event) {}).Aside(context.Background(), "set", func() {}); err != nil {
+		t.Errorf("at a stop: %v", err)
+	}
+}
+
+// TestRestart: it halts, holds everyone off, and is told.
+func TestRestart(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	done, err := b.Restart(ctx)
+	if err != nil || !p.run.Ended() {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	if _, err := a.Use(ctx, "threads"); !errors.As(err, &busy) || busy.State != Restarting || busy.By != "dlv client 1" {
+		t.Errorf("a request meanwhile: %v", err)
+	}
+	if _, err := a.Restart(ctx); !errors.As(err, &busy) {
+		t.Errorf("a restart in a restart: %v", err)
+	}
+	done(true)
+	done(false)
+	a.expect("continued dlv client 1", "restarted dlv client 1")
+	if done, err = b.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	done(false)
+	a.expect()
+}
+
+// TestEnd: whatever runs is halted, the others are told, and nothing begins any more.
+func TestEnd(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	if err := s.End(ctx, b.Client, "detach"); err != nil || !p.run.Ended() {
+		t.Error(err)
+	}
+	a.expect("terminated dlv client 1")
+	var busy *BusyError
+	if _, err := a.Resume(ctx, "continue", false, nil); !errors.As(err, &busy) || busy.State != Ending {
+		t.Errorf("a resume after the end: %v", err)
+	}
+	if err := s.End(ctx, nil, "again"); !errors.As(err, &busy) {
+		t.Errorf("a second end: %v", err)
+	}
+}
+
+// TestRaces: many clients resume, halt, read and leave at once. None hangs, one runs at a
+// time, and each is told of stops after resumes.
+func TestRaces(t *testing.T) {
+	s := New(Options{Nudge: func() {}})
+	var inside atomic.Int32
+	var wait sync.WaitGroup
+	for range 4 {
+		c := join(t, s, "client")
+		wait.Go(func() {
+			defer c.Leave()
+			for n := range 30 {
+				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+				p := &program{deaf: 1}
+				ready := make(chan struct{})
+				run, err := c.Resume(ctx, "continue", false, func(ctx context.Context) { <-ready; inside.Store(0); p.door(ctx) })
+				if err == nil {
+					p.run = run
+					if !inside.CompareAndSwap(0, 1) {
+						t.Error("two run at once")
+					}
+					close(ready)
+					run.Began()
+				}
+				if done, err := c.Use(ctx, "read"); err == nil {
+					done()
+				}
+				if n%3 == 0 {
+					if err := c.Aside(ctx, "set", func() {}); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := c.Halt(ctx); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+			believes := false
+			for _, text := range c.heard {
+				stops := strings.HasPrefix(text, "stopped")
+				if stops && !believes && !strings.Contains(text, c.name) {
+					t.Errorf("%s was told of a stop without a resume", c.name)
+				}
+				believes = !stops
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestBreakpoints: Delve has the union of the clients' lists, with what both stop at.
+func TestBreakpoints(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "editor")
+	set := func(c *fake, own ...Wanted) string {
+		t.Helper()
+		union, refused := s.Breakpoints.Union(c.Client, "file", own)
+		text := ""
+		for i, w := range union {
+			text += fmt.Sprintf("%s[%s|%s|%s]", w.Key, w.Condition, w.HitCondition, w.LogMessage)
+			if refused[i] != nil {
+				text += "!"
+			}
+		}
+		return text
+	}
+	for _, c := range []struct {
+		by   *fake
+		own  []Wanted
+		want string
+	}{
+		{a, []Wanted{{Key: "1"}, {Key: "2", Condition: "x"}, {Key: "3", LogMessage: "m"}, {Key: "4", HitCondition: "3"}}, "1[||]2[x||]3[||m]4[|3|]"},
+		{b, []Wanted{{Key: "2", Condition: "y"}}, "2[(y) || (x)||]1[||]3[||m]4[|3|]"},
+		{b, []Wanted{{Key: "2"}, {Key: "1", Condition: "y"}, {Key: "3"}}, "2[||]1[||]3[||]4[|3|]"},
+		{b, []Wanted{{Key: "3", LogMessage: "n"}, {Key: "4", HitCondition: "5"}}, "3[||n | m]4[|3|]!1[||]2[x||]"},
+		{b, nil, "1[||]2[x||]3[||m]4[|3|]"},
+		{a, nil, ""},
+	} {
+		if got := set(c.by, c.own...); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+	set(a, Wanted{Key: "1"})
+	if !s.Breakpoints.Others(b.Client, "file")["1"] || s.Breakpoints.Others(a.Client, "file")["1"] {
+		t.Error("whose breakpoint it is")
+	}
+	a.Leave()
+	if got := set(b); got != "" {
+		t.Errorf("after the client has left: %s", got)
+	}
+}
