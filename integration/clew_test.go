@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
@@ -72,7 +73,7 @@ func clip(s string) string {
 }
 
 // patience is far above what any run takes, on a loaded machine too.
-const patience = 2 * time.Minute
+var patience = testneed.Patience(2 * time.Minute)
 
 // clew runs the command to its end.
 func clew(t testing.TB, args ...string) outcome {

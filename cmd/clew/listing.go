@@ -121,6 +121,9 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	if err := delve.CheckAttachable(f.pid); err != nil {
 		return true, failf("%v", err)
 	}
+	if err := glance.Allowed(f.pid); err != nil {
+		return true, failf("%v", delve.ExplainAttach(f.pid, err))
+	}
 	program, err := glance.Open(f.pid)
 	if err != nil {
 		return false, nil
@@ -235,7 +238,7 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 	return func(yield func(unwind.Stack) bool) {
 		meter := newProgress("stacks", len(l.threads))
 		defer meter.done()
-		for s := range l.at.Each(l.ctx, l.prepared, l.threads, stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }}) {
+		for s := range l.at.Each(l.ctx, l.prepared, l.threads, stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }, Share: l.shares()}) {
 			if !wants(&s) {
 				continue
 			}
@@ -245,6 +248,13 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 			}
 		}
 	}
+}
+
+// shares says whether stacks that are alike may share their frames: what is written has
+// no more of them than addresses of code and names.
+func (l *listed) shares() bool {
+	f := l.flags.format
+	return f == "cbf" || f == "swift" || f == "pprof" || f == "otlp" || f == "text" && l.flags.listing.by(f) != listing.None
 }
 
 // set is the stacks with everything to write them.

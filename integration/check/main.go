@@ -1,6 +1,10 @@
 // Command check runs every test of the project:
 //
-//	go run ./integration/check [-install] [-setup] [-race=false] [package...]
+//	go run ./integration/check [-short] [-install] [-setup] [-race=false] [package...]
+//
+// -short is for a first try: formats, strategies, rules, the command line and one live
+// program, in less than three minutes. Time limits are scaled by the measured speed of
+// the machine.
 //
 // It passes on a machine without root, network or a C compiler, and lists at its
 // end the tests that it left out there, and why. With CI=true it installs its needs
@@ -21,6 +25,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -30,14 +36,15 @@ import (
 var raced = []string{"./imagemap/...", "./unwind/...", "./plugins/...", "./server/..."}
 
 // timeout ends a test binary that hangs; it is far above what any takes.
-const timeout = "-timeout=25m"
+var timeout = sync.OnceValue(func() string { return fmt.Sprintf("-timeout=%v", testneed.Patience(25*time.Minute)) })
 
 func main() {
 	install := flag.Bool("install", testneed.InCI(), "install missing Debian packages first; needs root (default in CI)")
 	setup := flag.Bool("setup", false, "install, and run no test")
+	brief := flag.Bool("short", false, "test for less than three minutes")
 	race := flag.Bool("race", true, "test a second time with the race detector where goroutines share memory")
 	flag.Parse()
-	ok, err := run(options{install: *install || *setup, setup: *setup, race: *race, packages: flag.Args()})
+	ok, err := run(options{install: *install || *setup, setup: *setup, short: *brief, race: *race, packages: flag.Args()})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 	}
@@ -47,8 +54,8 @@ func main() {
 }
 
 type options struct {
-	install, setup, race bool
-	packages             []string // as go test takes them; none: all of the module
+	install, setup, short, race bool
+	packages                    []string // as go test takes them; none: all of the module
 }
 
 // run reports whether all tests passed and, in CI, none was left out.
@@ -72,6 +79,16 @@ func run(o options) (bool, error) {
 		packages = []string{"./..."}
 	}
 	r := newReport(os.Stdout)
+	if o.short {
+		if err := errors.Join(announce(r, append(slices.Clone(short), livePackage), shortMinutes), testShort(r)); err != nil {
+			return false, err
+		}
+		fmt.Println("check: the short form; without -short every test runs")
+		return r.conclude(testneed.InCI()), nil
+	}
+	if err := announce(r, packages, wholeMinutes); err != nil {
+		return false, err
+	}
 	if err := errors.Join(test(r, packages), again(r)); err != nil {
 		return false, err
 	}
@@ -116,7 +133,7 @@ func testWithRace(r *report) error {
 // test runs go test with the arguments and passes its events to r. A failed
 // test is r's to tell; the error is for a go test that could not be run.
 func test(r *report, packages []string, args ...string) error {
-	args = slices.Concat([]string{"test", "-json", timeout}, args, packages)
+	args = slices.Concat([]string{"test", "-json", timeout()}, args, packages)
 	if testneed.InCI() {
 		// A cached result of a test of live processes proves nothing.
 		args = slices.Insert(args, 1, "-count=1")

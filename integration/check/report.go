@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -33,6 +34,9 @@ type report struct {
 	failures       map[name]int        // of the last run: how often each of them and its parts failed
 	broken         bool                // something failed that is no test: a build, a binary that died
 	unsteady       []name              // failed among the others, passed alone
+
+	packages, ended int // how many there are to test, and how many have been
+	start           time.Time
 }
 
 // A name is a test's, without its parts.
@@ -99,8 +103,10 @@ func (r *report) takePackage(e event) {
 			r.print(strings.Join(r.running[e.Package][name], ""))
 		}
 		delete(r.running, e.Package)
+		r.progress()
 	case "pass", "skip": // skip: no test files
 		delete(r.running, e.Package)
+		r.progress()
 	}
 }
 

@@ -3,6 +3,7 @@ package delve
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -33,6 +34,9 @@ func CheckAttachable(pid int) error {
 		return cannotAttach(pid, "process "+tracer+" is debugging it already; end that debugger first")
 	}
 	if !hasGo(pid) {
+		if packedByUPX(procfs.Path(pid, "exe")) {
+			return cannotAttach(pid, "it is packed by UPX, which leaves no table of functions in its file; unpack it with upx -d and start it again")
+		}
 		return cannotAttach(pid, errNotGo.Error())
 	}
 	if err := checkLoaded(pid, nil); err != nil {
@@ -52,6 +56,8 @@ func ExplainAttach(pid int, err error) error {
 		owner, _ = info.Sys().(*syscall.Stat_t)
 	}
 	switch scope := yamaScope(); {
+	case os.Getuid() == 0 && errors.Is(err, fs.ErrPermission):
+		return cannotAttach(pid, "root lacks the capability SYS_PTRACE here, or the process is outside of this user namespace; in a container: docker run --cap-add SYS_PTRACE")
 	case os.Getuid() == 0:
 	case owner != nil && int(owner.Uid) != os.Getuid():
 		return cannotAttach(pid, fmt.Sprintf("it belongs to another user (uid %d); run clew as that user or as root", owner.Uid))

@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"bytes"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -89,4 +90,17 @@ func goTable(path string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// packedByUPX says whether a file begins as UPX makes them: its mark is behind the
+// program headers.
+func packedByUPX(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 4<<10)
+	n, _ := io.ReadFull(f, head)
+	return bytes.Contains(head[:n], []byte("UPX!"))
 }

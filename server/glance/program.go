@@ -3,6 +3,8 @@ package glance
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"time"
 
@@ -40,6 +42,19 @@ func Open(pid int) (*Program, error) {
 	}
 	p := &Program{pid: pid, arch: arch, memory: newMemory(processMemory(pid))}
 	return p, nil
+}
+
+// Allowed says why this user may not read the process's memory, nil if it may: the
+// kernel asks for the same rights when a process is stopped.
+func Allowed(pid int) error {
+	f, err := os.Open(procfs.Path(pid, "mem"))
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if err == nil {
+		_ = f.Close()
+	}
+	return nil // what else is wrong shows later
 }
 
 // Arch is the process's architecture.

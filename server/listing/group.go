@@ -48,11 +48,12 @@ type Groups struct {
 	seed maphash.Seed
 	of   map[uint64]*Group
 	list []*Group
+	code map[*unwind.Frame]uint64 // hashes of frames that stacks share
 }
 
 // NewGroups makes groups without stacks.
 func NewGroups(by By) *Groups {
-	return &Groups{By: by, seed: maphash.MakeSeed(), of: make(map[uint64]*Group)}
+	return &Groups{By: by, seed: maphash.MakeSeed(), of: make(map[uint64]*Group), code: make(map[*unwind.Frame]uint64)}
 }
 
 // Add puts a stack into its group. The stack must not be changed afterwards.
@@ -63,6 +64,9 @@ func (gs *Groups) Add(s *unwind.Stack) {
 		g = &Group{Stack: *s, Title: title, rank: rankOf(s)}
 		gs.of[key] = g
 		gs.list = append(gs.list, g)
+		if len(s.Frames) > 0 && gs.By != None {
+			gs.code[&g.Stack.Frames[0]] = gs.codeKey(s.Frames)
+		}
 	}
 	g.rank = min(g.rank, rankOf(s))
 	if s.Goroutine == 0 {
@@ -118,19 +122,38 @@ func (gs *Groups) stackKey(s *unwind.Stack) uint64 {
 	var h maphash.Hash
 	h.SetSeed(gs.seed)
 	var word [8]byte
-	for i := range s.Frames {
-		f := &s.Frames[i]
+	binary.LittleEndian.PutUint64(word[:], gs.codeKey(s.Frames))
+	_, _ = h.Write(word[:])
+	_, _ = h.WriteString(s.Stop.String())
+	if s.State != nil {
+		_, _ = h.WriteString(s.State.Status)
+		_, _ = h.WriteString("/")
+		_, _ = h.WriteString(s.State.WaitReason)
+	}
+	if s.Goroutine == 0 {
+		_, _ = h.WriteString("thread ")
+		_, _ = h.WriteString(s.ThreadName)
+	}
+	return h.Sum64()
+}
+
+// codeKey is the same for frames with the same code.
+func (gs *Groups) codeKey(frames []unwind.Frame) uint64 {
+	if len(frames) == 0 {
+		return 0
+	}
+	if key, ok := gs.code[&frames[0]]; ok {
+		return key
+	}
+	var h maphash.Hash
+	h.SetSeed(gs.seed)
+	var word [8]byte
+	for i := range frames {
+		f := &frames[i]
 		binary.LittleEndian.PutUint64(word[:], f.PC.Raw())
 		_, _ = h.Write(word[:])
 		_ = h.WriteByte(byte(f.Trust))
 		_, _ = h.WriteString(f.Function)
-	}
-	_, _ = h.WriteString(s.Stop.String())
-	if s.State != nil {
-		_, _ = h.WriteString(s.State.Status + "/" + s.State.WaitReason)
-	}
-	if s.Goroutine == 0 {
-		_, _ = h.WriteString("thread " + s.ThreadName)
 	}
 	return h.Sum64()
 }

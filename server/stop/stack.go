@@ -94,6 +94,9 @@ type AllOptions struct {
 	Depth int            // most frames of a stack, 0: no limit
 	Sink  assembler.Sink // takes the frames, of a single stack; may be nil
 	Done  func()         // is called after each stack; may be nil
+	// Share lets stacks that are alike have the same frames. Of those, addresses of code and
+	// names are right, CFAs and registers only for one of the stacks.
+	Share bool
 }
 
 // describer is a [View] that knows more of threads and goroutines than their stacks.
@@ -115,11 +118,18 @@ func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads [
 		describe = d.Describe
 	}
 	return func(yield func(unwind.Stack) bool) {
+		models := newAlike(s.View)
 		for i := range threads {
 			if ctx.Err() != nil {
 				return
 			}
-			stack := s.one(ctx, prepared, &threads[i], len(threads) > 1, o)
+			stack, found := models.find(&threads[i], o.Share)
+			if !found {
+				stack = s.one(ctx, prepared, &threads[i], len(threads) > 1, o)
+				if o.Sink == nil && ctx.Err() == nil {
+					models.keep(&threads[i], &stack)
+				}
+			}
 			describe(&threads[i], &stack)
 			if !yield(stack) {
 				return

@@ -66,12 +66,26 @@ export async function environment(): Promise<NodeJS.ProcessEnv> {
 	return { ...process.env, PATH: [process.env.PATH, dirname(go)].filter(Boolean).join(delimiter) };
 }
 
+/** The version in the answer to `clew version --json`. */
+export function versionOf(text: string): string | undefined {
+	try {
+		const { version, delve } = JSON.parse(text) as { version?: unknown; delve?: unknown };
+		return typeof version === 'string' && typeof delve === 'string' ? version : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
 /** The clew executable. */
 export class Binary {
 	/** Executables that were found to be good, by path, with their time of change. */
 	private readonly checked = new Map<string, number>();
 
-	constructor(private readonly log: Log) {}
+	/** bundled: the folder in the extension where a release for one platform has clew. */
+	constructor(
+		private readonly log: Log,
+		private readonly bundled?: string,
+	) {}
 
 	private actions() {
 		return [
@@ -87,7 +101,7 @@ export class Binary {
 		return path;
 	}
 
-	/** Searches: setting, PATH, where `go install` puts it. */
+	/** Searches: setting, PATH, where `go install` puts it, the extension itself. */
 	async find(): Promise<string> {
 		const setting = vscode.workspace.getConfiguration('clew').get<string>('path', '').trim();
 		if (setting !== '') {
@@ -108,7 +122,7 @@ export class Binary {
 			}
 			return path;
 		}
-		const found = await findIn([...pathFolders(), ...goBins()], exe);
+		const found = await findIn([...pathFolders(), ...goBins(), this.bundled ?? ''], exe);
 		if (!found)
 			throw new UserError('The clew debugger is not installed (not in PATH, $GOBIN or $GOPATH/bin).', this.actions());
 		return found;
@@ -118,20 +132,25 @@ export class Binary {
 	private async check(path: string): Promise<void> {
 		const changed = (await stat(path)).mtimeMs;
 		if (this.checked.get(path) === changed) return;
-		let help: RunResult;
+		let answer: RunResult;
 		try {
-			help = await run(path, ['dap', '--help'], { timeout: 30_000 });
+			answer = await run(path, ['version', '--json'], { timeout: 30_000 });
 		} catch (err) {
 			throw new UserError(`${path} cannot be run: ${messageOf(err)}.`, this.actions());
 		}
-		if (help.code !== 0 || !help.stdout.includes('--listen')) {
-			throw new UserError(`${path} is not the clew debugger.`, this.actions());
-		}
-		if (!help.stdout.includes('--clew-config')) {
-			throw new UserError(`${path} is Delve without clew, or a clew too old for this extension.`, this.actions());
+		const version = versionOf(answer.stdout);
+		if (answer.code !== 0 || !version) {
+			// Delve has the command, and no such flag.
+			const old = answer.stderr.includes('unknown flag');
+			throw new UserError(
+				old
+					? `${path} is Delve without clew, or a clew too old for this extension.`
+					: `${path} is not the clew debugger.`,
+				this.actions(),
+			);
 		}
 		this.checked.set(path, changed);
-		this.log.line(`clew: ${path}`);
+		this.log.line(`clew: ${path}, ${version}`);
 	}
 
 	/** Installs the newest clew by `go install`, with progress; returns its path. */

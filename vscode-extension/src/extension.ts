@@ -1,6 +1,7 @@
 // Wires the extension together. Nothing here asks for anything: that happens when
 // a session, a view or a command needs it.
 
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Binary } from './binary';
 import { copyAll, copyFrame, copyStack, exportAll, exportStack, reportWrongStack } from './commands/export';
@@ -29,7 +30,7 @@ export interface Api {
 export function activate(context: vscode.ExtensionContext): Api {
 	const started = performance.now();
 	const log = new Log();
-	const binary = new Binary(log);
+	const binary = new Binary(log, join(context.extensionUri.fsPath, 'bin'));
 	const servers = new Servers(log);
 	const sessions = new Sessions();
 	const stacks = new Stacks();

@@ -30,11 +30,30 @@ export function framePlace(f: Frame): string {
 
 /** How far a level of trust goes, in a sentence. */
 export const trustMeaning: Record<Trust, string> = {
-	context: 'the registers themselves',
-	cfi: 'found by unwind tables',
-	'frame-pointer': 'found by a checked chain of frame pointers',
-	scan: 'found among the words of the stack: may be wrong',
+	context: 'certain: read from the registers',
+	cfi: 'certain: found by tables that the compiler made',
+	'frame-pointer': 'good: found by frame pointers, checked against the code',
+	scan: 'a guess: found among the words of the stack, may be wrong',
 };
+
+/** How a strategy finds frames, in plain words; plugins of third parties have none. */
+export const strategyMeaning: Record<string, string> = {
+	registers: 'the registers of the thread',
+	gopclntab: "Go's own tables",
+	dwarfcfi: 'the unwind tables of C, C++ and Rust compilers (DWARF)',
+	sframe: 'small unwind tables (SFrame)',
+	compactunwind: "Apple's unwind tables",
+	fpwalk: 'frame pointers, and the code that keeps them',
+	code: 'the code itself, read instruction by instruction',
+	scan: 'a search of the stack for return addresses',
+	delve: "Delve's own stack",
+};
+
+/** A strategy with its meaning. */
+export function strategyText(name: string): string {
+	const meaning = strategyMeaning[name];
+	return meaning ? `${name}: ${meaning}` : name;
+}
 
 /** Where a frame is interrupted or returns to. */
 export const kindMeaning: Record<Frame['kind'], string> = {
@@ -73,7 +92,7 @@ export function frameReport(f: Frame, callee?: Frame): string {
 	say('where', f.file ? `${f.file}${f.line ? `:${f.line}` : ''}` : undefined);
 	say('pc', `${f.pc} (${kindMeaning[f.kind]})`);
 	say('image', f.image ? `${f.image}${f.offset ? ` + ${f.offset}` : ''}` : undefined);
-	say('strategy', f.strategy);
+	say('strategy', strategyText(f.strategy));
 	say('trust', `${f.trust}: ${trustMeaning[f.trust]}`);
 	say('inlined', f.inlined && !f.tailCall ? 'yes, it has no frame of its own' : undefined);
 	say('tail call', f.tailCall ? 'yes, it jumped to the frame before, and its own is gone' : undefined);

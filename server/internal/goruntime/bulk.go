@@ -129,7 +129,7 @@ func DescribedLayout(arch unwind.Arch, t *Types, code gocode.Code) (*Layout, err
 		return l, nil // a position-independent program: the contents of the structures prove it, see Machines
 	}
 	for _, f := range []struct {
-		name       string
+		name             string
 		described, coded int64
 	}{
 		{"runtime.g.stack.lo", l.gStackLo, c.StackLo}, {"runtime.g.stack.hi", l.gStackHi, c.StackHi}, {"runtime.g.m", l.gM, c.M},

@@ -7,7 +7,7 @@ import { messageOf, showError } from '../errors';
 import type { Frame, Rejected, Trust } from '../protocol';
 import type { ClewSession, Sessions } from '../sessions';
 import { PagedStack, type Stacks } from '../stacks';
-import { endOf, equations, frameName, framePlace, kindMeaning, trustMeaning } from '../text';
+import { endOf, equations, frameName, framePlace, kindMeaning, strategyText, trustMeaning } from '../text';
 
 export type Node =
 	| { kind: 'frame'; stack: PagedStack; index: number }
@@ -218,7 +218,8 @@ function frameItem(stack: PagedStack, index: number): vscode.TreeItem {
 function tooltip(f: Frame): vscode.MarkdownString {
 	const md = new vscode.MarkdownString();
 	md.appendText(`${f.function ?? frameName(f)}\n`);
-	md.appendText(`\n${f.strategy}: ${trustMeaning[f.trust] ?? f.trust}\n`);
+	md.appendText(`\nTrust: ${trustMeaning[f.trust] ?? f.trust}\n`);
+	md.appendText(`\nFound by ${strategyText(f.strategy)}\n`);
 	if (f.rule) md.appendCodeblock(equations(f.rule).join('\n'), 'text');
 	if (f.file) md.appendText(`\n${f.file}${f.line ? `:${f.line}` : ''}`);
 	return md;
@@ -231,7 +232,7 @@ function details(stack: PagedStack, index: number): Node[] {
 		if (description) out.push({ kind: 'text', label, description, tooltip: `${label}: ${description}`, icon });
 	};
 	say('trust', `${f.trust}: ${trustMeaning[f.trust] ?? ''}`, 'shield');
-	say('strategy', f.strategy);
+	say('strategy', strategyText(f.strategy));
 	for (const e of equations(f.rule ?? '')) {
 		const eq = e.indexOf('=');
 		say(eq < 0 ? e : e.slice(0, eq), eq < 0 ? '' : `= ${e.slice(eq + 1)}`, 'symbol-operator');

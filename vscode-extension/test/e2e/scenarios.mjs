@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const stackView = 'Stack (clew)';
 const imagesView = 'Images (clew)';
@@ -68,6 +71,21 @@ async function webview(w) {
 		}
 		return undefined;
 	});
+}
+
+/** What axe finds wrong in a page, by WCAG 2.1 A and AA. */
+async function axe(frame) {
+	await frame.evaluate(axeSource);
+	const { violations } = await frame.evaluate(() =>
+		globalThis.axe.run(globalThis.document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
+	);
+	return violations.map(
+		(v) =>
+			`${v.id}: ${v.help}: ${v.nodes
+				.map((n) => n.html.slice(0, 200))
+				.slice(0, 3)
+				.join(' ')}`,
+	);
 }
 
 /** More frames in the map, by keyboard: the first of them has the focus. */
@@ -170,6 +188,43 @@ export const scenarios = {
 		await w.shot('cbf');
 		await w.page.keyboard.press('Control+W');
 
+		await stop(w);
+	},
+
+	// The map and the view in each kind of theme, in half a window: legible, both columns in
+	// reach, nothing that axe objects to.
+	async themes(w, { workspace, program, code }) {
+		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
+		await w.breakpoint('native.c', 9);
+		await stopInWhisk(w);
+		await w.command('View: Hide Panel').catch(() => undefined);
+		await w.command('Clew: Show Stack Map'); // beside the source
+		const backgrounds = new Set();
+		for (const [name, theme] of [
+			['light', 'Default Light Modern'],
+			['dark', 'Default Dark Modern'],
+			['high-contrast', 'Default High Contrast'],
+			['high-contrast-light', 'Default High Contrast Light'],
+		]) {
+			code.set({ 'workbench.colorTheme': theme });
+			const map = await until(`the map in ${theme}`, async () => {
+				const frame = await webview(w);
+				const color = await frame.evaluate(() => globalThis.getComputedStyle(globalThis.document.body).backgroundColor);
+				return !backgrounds.has(`${name.includes('high')} ${color}`) && { frame, color };
+			});
+			backgrounds.add(`${name.includes('high')} ${map.color}`);
+			for (const column of await map.frame.locator('section.column .frame:first-of-type').all()) {
+				await column.scrollIntoViewIfNeeded();
+				assert.ok(await column.isVisible());
+			}
+			await map.frame.locator('.frame[data-index="1"]').focus();
+			await w.shot(`theme-${name}`);
+			const problems = await axe(map.frame);
+			assert.deepEqual(problems, [], `${theme}: ${problems.join('\n')}`);
+		}
+		await w.page.keyboard.press('Control+W');
+		code.set({ 'workbench.colorTheme': 'Default Dark Modern' });
+		await w.command('View: Show Run and Debug');
 		await stop(w);
 	},
 

@@ -40,7 +40,7 @@ function script(name: string, text: string): string {
 	return path;
 }
 
-const goodHelp = 'echo "  --listen  --clew-config"';
+const good = `echo '{"version":"v1.28.0","delve":"v1.27.2"}'`;
 const resolve = (config: object) =>
 	new ConfigurationProvider({ path: async () => '/clew' } as never).resolveDebugConfigurationWithSubstitutedVariables(
 		{ uri: Uri.file(folder) } as never,
@@ -153,7 +153,7 @@ test('processes are read from /proc; what has ended or has no command line is le
 });
 
 test('clew is found in the setting, in PATH, and where go install puts it', async () => {
-	const path = script('clew', goodHelp);
+	const path = script('clew', good);
 	vi.stubEnv('PATH', folder);
 	expect(await new Binary(new Log()).path()).toBe(path);
 	vi.stubEnv('PATH', '/nowhere');
@@ -170,14 +170,15 @@ test('clew is found in the setting, in PATH, and where go install puts it', asyn
 test.each([
 	['echo hello', 'is not the clew debugger'],
 	['exit 3', 'is not the clew debugger'],
-	['echo "--listen"', 'Delve without clew, or a clew too old'],
+	['echo "Error: unknown flag: --json" >&2; exit 1', 'Delve without clew, or a clew too old'],
+	[`echo '{"version":3}'`, 'is not the clew debugger'],
 ])('an executable that is no clew, or an old one, is refused: %s', async (text, why) => {
 	seen.settings['clew.path'] = script('clew', text);
 	await expect(new Binary(new Log()).path()).rejects.toThrow(why);
 });
 
 test('an executable is looked at again when it has changed', async () => {
-	seen.settings['clew.path'] = script('clew', goodHelp);
+	seen.settings['clew.path'] = script('clew', good);
 	const binary = new Binary(new Log());
 	await binary.path();
 	await new Promise((r) => setTimeout(r, 20));
@@ -243,8 +244,8 @@ function fakeGo(install: string): string {
 }
 
 test('an installed clew is found, and goes before one that is named by the setting', async () => {
-	const good = script('good', goodHelp);
-	const path = fakeGo(`cp ${good} ${folder}/elsewhere/clew`);
+	const goodOne = script('good', good);
+	const path = fakeGo(`cp ${goodOne} ${folder}/elsewhere/clew`);
 	seen.settings['clew.path'] = script('old', 'echo "--listen"');
 	const binary = new Binary(new Log());
 	expect(await binary.install()).toBe(path);

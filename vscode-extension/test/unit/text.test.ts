@@ -23,7 +23,7 @@ test('a report says the rule that found the frame, its own, and what was not bel
 	const [inner, native] = stack.frames;
 	if (!native) throw new Error('no frame');
 	const report = frameReport(native, inner);
-	expect(report).toContain('found by a checked chain of frame pointers');
+	expect(report).toContain('found by frame pointers, checked against the code');
 	expect(report).toMatch(/Rule by which its caller was found:\n {2}cfa=rbp\+16\n {2}ra=\[cfa-8\]/);
 	expect(report).toMatch(/found from frame 0 \(stop_here\) by:\n {2}cfa=rsp\+8/);
 	expect(report).toContain('dwarfcfi (cfa 0x7ffb0000): SP is below the callee');
