@@ -85,9 +85,10 @@ func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Dec
 	armed := false
 	if d.Armed() {
 		var err error
-		if armed, err = t.Arm(d); err != nil {
+		if armed, err = t.Arm(d); err != nil && d.Action != stepping.Delegate {
 			return err
 		}
+		armed = armed && err == nil // else as Delve would by itself
 	}
 	if !armed {
 		s.run.resume(m, nil)

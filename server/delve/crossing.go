@@ -251,20 +251,22 @@ func (c *crossings) imported(pc uint64) string {
 // passGlue takes the breakpoints out of Delve's step that lie in glue, or before a prologue
 // that the step runs: it does not end there. Those that Delve itself places while the program
 // runs come at the next resume.
-func passGlue(t *proc.Target, entries map[uint64]uint64, ours []*proc.Breakpoint) {
+func (b *temporary) passGlue() {
 	const steps = proc.NextBreakpoint | proc.NextDeferBreakpoint | proc.StepBreakpoint | proc.StepIntoRangeOverFuncBodyBreakpoint
+	t := b.target
 	for _, bp := range t.Breakpoints().M {
-		if !bp.IsStepping() || slices.Contains(ours, bp) {
+		if !bp.IsStepping() || b.passed[bp] || slices.Contains(b.placed, bp) {
 			continue
 		}
+		b.passed[bp] = true
 		file, _, fn := t.BinInfo().PCToLine(bp.Addr)
-		body, ok := entries[bp.Addr]
+		body, ok := b.entries[bp.Addr]
 		if before := ok && body != bp.Addr; !before && (fn == nil || !stepping.IsGlue(fn.Name, file)) {
 			continue
 		}
-		for _, b := range bp.Breaklets {
-			if b.Kind&steps != 0 {
-				b.Kind = proc.NextInactivatedBreakpoint
+		for _, part := range bp.Breaklets {
+			if part.Kind&steps != 0 {
+				part.Kind = proc.NextInactivatedBreakpoint
 			}
 		}
 	}

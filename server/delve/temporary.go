@@ -34,7 +34,7 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if valid, err := t.Valid(); !valid {
 		return false, err
 	}
-	b := &temporary{session: s, target: t, at: d.Caller, through: d.Through, left: d.SP, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
+	b := &temporary{session: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
 	if d.Through && d.Command == stepping.StepIn {
 		c := s.crossingsOf(t, d.Callee)
 		b.entries, b.crosses = c.entries, c.glue
@@ -127,7 +127,8 @@ type temporary struct {
 	// thread and goroutine are what steps, 0 for none.
 	thread, goroutine uint64
 	placed            []*proc.Breakpoint
-	failed            error // why they have no effect
+	passed            map[*proc.Breakpoint]bool // Delve's, that were looked at
+	failed            error                     // why they have no effect
 }
 
 // unplaced returns an error if the program has run without the breakpoint: it was
@@ -149,7 +150,7 @@ func (b *temporary) place() error {
 		}
 	}
 	if b.through {
-		passGlue(b.target, b.entries, b.placed)
+		b.passGlue()
 	}
 	return b.failed
 }

@@ -139,7 +139,12 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	if err := d.Err(); err != nil {
 		return false, err
 	}
-	if armed, err = s.session.Arm(&d); err == nil && d.Action == stepping.Return {
+	armed, err = s.session.Arm(&d)
+	switch {
+	case err != nil && d.Action == stepping.Delegate:
+		s.logFallback(command.Name, err)
+		return false, nil // as Delve would by itself
+	case err == nil && d.Action == stepping.Return:
 		command.Name = api.Continue // to the breakpoint at the caller
 	}
 	return armed, err
