@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/export"
@@ -86,7 +87,7 @@ func writeChanges(w io.Writer, changes []listing.Change) error {
 		}
 		fmt.Fprintf(&b, "%+d: %s before, %s after", c.After-c.Before, export.Thousands(c.Before), export.Thousands(c.After))
 		if c.Status != "" {
-			fmt.Fprintf(&b, " [%s]", export.Clean(c.Status))
+			fmt.Fprintf(&b, " [%s]", printable.Text(c.Status))
 		}
 		b.WriteByte('\n')
 		for j, f := range c.Functions {
@@ -94,7 +95,7 @@ func writeChanges(w io.Writer, changes []listing.Change) error {
 				fmt.Fprintf(&b, "  ... %s more\n", export.Thousands(len(c.Functions)-j))
 				break
 			}
-			fmt.Fprintf(&b, "  %s\n", export.Clean(f))
+			fmt.Fprintf(&b, "  %s\n", printable.Text(f))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

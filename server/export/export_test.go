@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/imagemap/envelope"
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/server/export"
@@ -146,7 +147,7 @@ func TestTextOfHostileNames(t *testing.T) {
 	if strings.ContainsAny(got, "\x1b\a\u202e") || !utf8.ValidString(got) || !strings.Contains(got, `\x1b]0;owned\a\u202e\xff\n`) {
 		t.Errorf("%q", got)
 	}
-	if got := export.Clean("Grüße ⟨T⟩"); got != "Grüße ⟨T⟩" {
+	if got := printable.Text("Grüße ⟨T⟩"); got != "Grüße ⟨T⟩" {
 		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/unwind"
@@ -108,7 +109,7 @@ func (p *Page) summary(t *table) {
 			t.line(dim, "  %8s more states", Thousands(len(s.States())-i))
 			break
 		}
-		t.line(plain, "  %8s %s", Thousands(l.Count), Clean(l.Of))
+		t.line(plain, "  %8s %s", Thousands(l.Count), printable.Text(l.Of))
 	}
 	if s.Truncated > 0 {
 		t.line(yellow, "  %8s truncated", Thousands(s.Truncated))
@@ -145,7 +146,7 @@ func (t *table) group(g *listing.Group) {
 	}
 	t.frames(&g.Stack)
 	for _, n := range g.Stack.Notes {
-		t.line(dim, "  note: %s", Clean(n))
+		t.line(dim, "  note: %s", printable.Text(n))
 	}
 	if truncated(&g.Stack) || len(g.Stack.Frames) == 0 {
 		t.stop(&g.Stack)
@@ -168,14 +169,14 @@ func groupHeading(g *listing.Group, now time.Time) string {
 	if n := len(g.Threads); n > 0 {
 		text := counted(n, "thread") + " without a goroutine"
 		if g.Stack.ThreadName != "" {
-			text += fmt.Sprintf(" %q", Clean(g.Stack.ThreadName))
+			text += fmt.Sprintf(" %q", printable.Text(g.Stack.ThreadName))
 		}
 		parts = append(parts, text)
 	}
 	text := strings.Join(parts, ", ")
 	switch {
 	case g.Title != "":
-		text += ": " + Clean(g.Title)
+		text += ": " + printable.Text(g.Title)
 	case g.Stack.State != nil:
 		text += ": " + Status(g.Stack.State)
 	}

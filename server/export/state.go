@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -15,7 +16,7 @@ import (
 func heading(s *unwind.Stack, now time.Time) string {
 	text := title(s)
 	if s.ThreadName != "" {
-		text += fmt.Sprintf(" %q", Clean(s.ThreadName))
+		text += fmt.Sprintf(" %q", printable.Text(s.ThreadName))
 	}
 	if s.State == nil {
 		return text
@@ -40,7 +41,7 @@ func heading(s *unwind.Stack, now time.Time) string {
 // that is known.
 func Status(s *unwind.State) string {
 	if s.WaitReason != "" {
-		return Clean(s.WaitReason)
+		return printable.Text(s.WaitReason)
 	}
 	return s.Status
 }
@@ -49,7 +50,7 @@ func Status(s *unwind.State) string {
 func Labels(s *unwind.State) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.Labels)) {
-		out = append(out, Clean(name+"="+s.Labels[name]))
+		out = append(out, printable.Text(name+"="+s.Labels[name]))
 	}
 	return strings.Join(out, ", ")
 }
@@ -67,7 +68,7 @@ func CreatedBy(s *unwind.State) string {
 	if c.File != "" {
 		text += fmt.Sprintf(" at %s:%d", shortPath(c.File), c.Line)
 	}
-	return Clean(text)
+	return printable.Text(text)
 }
 
 // Duration writes a time in its largest unit, rounded down: "12 min".

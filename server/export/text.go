@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
@@ -133,7 +134,7 @@ func (t *table) stack(s *unwind.Stack) {
 	t.line(bold, "%s", heading(s, time.Now()))
 	t.frames(s)
 	for _, n := range s.Notes {
-		t.line(dim, "  note: %s", Clean(n))
+		t.line(dim, "  note: %s", printable.Text(n))
 	}
 	t.stop(s)
 	if c := CreatedBy(s.State); c != "" {
@@ -188,7 +189,7 @@ func (t *table) folded(frames []unwind.Frame, first, n int) int {
 	}
 	var names []string
 	for i := range frames[end-round : end] {
-		names = append(names, Clean(t.Names.Frame(&frames[end-round+i])))
+		names = append(names, printable.Text(t.Names.Frame(&frames[end-round+i])))
 	}
 	t.line(dim, "      ... %s more of %s", Thousands(more), strings.Join(names, ", "))
 	return more
@@ -227,7 +228,7 @@ func (t *table) segment(s *unwind.Stack, from, to int) {
 	name := "another stack"
 	if t.SegmentName != nil {
 		if n := t.SegmentName(s, to); n != "" {
-			name = Clean(n)
+			name = printable.Text(n)
 		}
 	}
 	t.line(dim, "      ---- %s ----", name)
@@ -254,10 +255,10 @@ func (t *table) row(r row, width [columns]int, styles [columns]style) {
 
 func (t *table) remarks(f *unwind.Frame) {
 	if t.Verbose && f.Rule != "" {
-		t.line(dim, "        rule: %s", Clean(f.Rule))
+		t.line(dim, "        rule: %s", printable.Text(f.Rule))
 	}
 	for _, n := range f.Notes {
-		t.line(dim, "        note: %s", Clean(n))
+		t.line(dim, "        note: %s", printable.Text(n))
 	}
 	for _, r := range f.Rejected {
 		where := ""
@@ -267,7 +268,7 @@ func (t *table) remarks(f *unwind.Frame) {
 		if r.CFA != 0 {
 			where += fmt.Sprintf(" cfa=%#x", r.CFA)
 		}
-		t.line(dim, "        rejected: %s%s: %s", Clean(r.Strategy), where, Clean(r.Reason))
+		t.line(dim, "        rejected: %s%s: %s", printable.Text(r.Strategy), where, printable.Text(r.Reason))
 	}
 }
 
@@ -279,31 +280,31 @@ func (t *table) stop(s *unwind.Stack) {
 	t.out.WriteString("  ")
 	t.print(st, kind)
 	if s.Reason != "" {
-		t.out.WriteString(": " + Clean(s.Reason))
+		t.out.WriteString(": " + printable.Text(s.Reason))
 	}
 	t.out.WriteByte('\n')
 }
 
 func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
-	name := Clean(o.Names.Frame(f))
+	name := printable.Text(o.Names.Frame(f))
 	if name == "" {
 		name = "?"
 	}
 	r := row{
 		colIndex:    strconv.Itoa(index),
 		colTrust:    f.Trust.String(),
-		colStrategy: Clean(f.Strategy),
+		colStrategy: printable.Text(f.Strategy),
 		colPC:       fmt.Sprintf("%#x", f.PC.Raw()),
 		colFunction: name,
 	}
 	switch {
 	case f.Function == "": // the name says the image
 	case f.File == "":
-		r[colPlace] = Clean(names.Offset(f))
+		r[colPlace] = printable.Text(names.Offset(f))
 	case f.Line == 0: // DWARF assigns the code to no line
-		r[colPlace] = Clean(shortPath(f.File))
+		r[colPlace] = printable.Text(shortPath(f.File))
 	default:
-		r[colPlace] = Clean(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
+		r[colPlace] = printable.Text(shortPath(f.File)) + ":" + strconv.Itoa(f.Line)
 	}
 	if f.TailCall {
 		r[colFunction] += " [tail call]"
@@ -325,26 +326,6 @@ func shortPath(path string) string {
 	return path[strings.LastIndexAny(path[:cut], `/\`)+1:]
 }
 
-// Clean makes a text from the target fit for a terminal: a character that is unprintable,
-// or not UTF-8, is escaped as in a Go string.
-func Clean(s string) string {
-	if strings.IndexFunc(s, notPrintable) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && n == 1 || notPrintable(r) {
-			quoted := strconv.Quote(s[:n])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
-}
-
 // Count returns a number with its noun: "1 frame", "2 frames".
 func Count[N int | uint64](n N, what string) string {
 	if n == 1 {
@@ -352,5 +333,3 @@ func Count[N int | uint64](n N, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
-
-func notPrintable(r rune) bool { return !strconv.IsPrint(r) }

@@ -1,12 +1,10 @@
 package terminal
 
 import (
-	"strings"
-	"unicode"
-
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
@@ -119,7 +117,7 @@ func (s *server) convert(stack *stop.Stack, known []api.Stackframe, depth int) [
 		out = append(out, frame)
 	}
 	if cutOff(&stack.Stack) && end == len(stack.Frames) && end <= depth {
-		out = append(out, api.Stackframe{Err: "truncated: " + plain(stack.Reason)})
+		out = append(out, api.Stackframe{Err: "truncated: " + printable.Text(stack.Reason)})
 	}
 	return out
 }
@@ -195,15 +193,4 @@ func markOf(t unwind.Trust) string {
 }
 
 // nameOf returns a frame's function, else its image and offset.
-func (s *server) nameOf(f *unwind.Frame) string { return plain(s.names.Frame(f)) }
-
-// plain replaces control characters, so that names in a program cannot control the
-// terminal.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, s)
-}
+func (s *server) nameOf(f *unwind.Frame) string { return printable.Text(s.names.Frame(f)) }

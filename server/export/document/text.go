@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/names"
 )
@@ -35,7 +36,7 @@ func (d *Document) digits() int { return int(d.WordSize) / 4 }
 func (d *Document) writeBacktrace(b *bufio.Writer) {
 	fmt.Fprint(b, "backtrace")
 	if d.Architecture != "" {
-		fmt.Fprintf(b, ", %s", export.Clean(d.Architecture))
+		fmt.Fprintf(b, ", %s", printable.Text(d.Architecture))
 	}
 	n := len(d.Frames)
 	if n > 0 && d.Frames[n-1].Kind == cbf.Truncated {
@@ -101,11 +102,11 @@ func (d *Document) function(i int) string {
 func (c Call) text(style names.Style) string {
 	name := "?"
 	if c.Function != "" {
-		name = export.Clean(style.Show(c.Function))
+		name = printable.Text(style.Show(c.Function))
 	}
 	out := "  " + name
 	if c.File != "" {
-		out += fmt.Sprintf("  %s:%d", export.Clean(c.File), c.Line)
+		out += fmt.Sprintf("  %s:%d", printable.Text(c.File), c.Line)
 	}
 	return out
 }
@@ -124,7 +125,7 @@ func (d *Document) place(f cbf.Frame) string {
 	if !ok {
 		return "  ?"
 	}
-	name := export.Clean(img.Name)
+	name := printable.Text(img.Name)
 	if name == "" {
 		name = fmt.Sprintf("image at %#x ", img.Base)
 	}
@@ -135,7 +136,7 @@ func (d *Document) writeImages(b *bufio.Writer) {
 	m := d.Images
 	fmt.Fprintf(b, "image map, %d-bit, %s", d.WordSize, export.Count(m.Len(), "image"))
 	if m.Platform() != "" {
-		fmt.Fprintf(b, ", %s", export.Clean(m.Platform()))
+		fmt.Fprintf(b, ", %s", printable.Text(m.Platform()))
 	}
 	fmt.Fprintln(b)
 	widest := 0
@@ -143,7 +144,7 @@ func (d *Document) writeImages(b *bufio.Writer) {
 		widest = max(widest, min(2*len(img.BuildID), 64))
 	}
 	for _, img := range m.All() {
-		path := export.Clean(img.Path)
+		path := printable.Text(img.Path)
 		if path == "" {
 			path = "(no path)"
 		}
