@@ -33,10 +33,10 @@ var steps = []step{
 	{"version", "! command -v go; clew version", []string{"clew v"}},
 	{"demo", "clew demo", []string{"No go command found", "main.refill", "main.brew", "end: runtime.goexit", "found equal"}},
 	{"a session in the terminal", `printf 'break main.refill\ncontinue\nstack\nexit\n' > /tmp/commands
-clew exec --allow-non-terminal-interactive --init /tmp/commands /root/brew </dev/null
+clew exec --allow-non-terminal-interactive --init /tmp/commands /srv/brew </dev/null
 rm /tmp/commands`, []string{"main.refill", "in crush", "in grind", "main.brew", "main.main"}},
-	{"clew stack --break", "clew stack --break froth -- /root/brew", []string{"froth", "main.refill", "crosscall2", "crush", "grind", "main.main", "end: runtime.goexit"}},
-	{"clew stack --pid", `/root/brew wait & pid=$!
+	{"clew stack --break", "clew stack --break froth -- /srv/brew", []string{"froth", "main.refill", "crosscall2", "crush", "grind", "main.main", "end: runtime.goexit"}},
+	{"clew stack --pid", `/srv/brew wait & pid=$!
 sleep 1
 clew stack --pid $pid --goroutine all
 kill -0 $pid
@@ -64,8 +64,10 @@ func (f form) try(page, base, dist, brew, root string) error {
 	if err := os.MkdirAll(filepath.Join(root, "root", ".config"), 0o700); err != nil { // as most users have it
 		return err
 	}
-	if _, err := output("cp", brew, found[0], filepath.Join(root, "root")); err != nil {
-		return err
+	for from, to := range map[string]string{brew: "srv", found[0]: "root"} {
+		if _, err := output("cp", from, filepath.Join(root, to)); err != nil {
+			return err
+		}
 	}
 	before, err := list(root)
 	if err != nil {

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,7 +110,9 @@ func stack(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(clewPath, append([]string{"stack"}, args...)...).Output()
 	if err != nil {
-		t.Fatalf("clew stack %s: %v\n%s", strings.Join(args, " "), err, err.(*exec.ExitError).Stderr)
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Fatalf("clew stack %s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
 	}
 	return string(out)
 }

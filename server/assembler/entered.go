@@ -113,7 +113,7 @@ func (w *walker) entered(out *wayOut) (calls []entered) {
 	f, arch := w.last(), w.target.Arch
 	for _, s := range w.thread.Segments {
 		if s.Kind == unwind.SegmentGoroutine {
-			w.words(s.Low, s.High, maxEnteredArgs, func(at uint64, stack []byte) {
+			w.target.words(s.Low, s.High, maxEnteredArgs, func(at uint64, stack []byte) {
 				if c, ok := w.enteredAt(out, s, at, stack); ok {
 					calls = append(calls, c)
 				}
@@ -130,15 +130,15 @@ func (w *walker) entered(out *wayOut) (calls []entered) {
 			kept[v] = true
 		}
 	}
-	w.words(low, high, 0, func(_ uint64, stack []byte) { kept[w.target.order().Uint64(stack)] = true })
+	w.target.words(low, high, 0, func(_ uint64, stack []byte) { kept[w.target.order().Uint64(stack)] = true })
 	return slices.DeleteFunc(calls, func(c entered) bool { return !kept[c.structure] })
 }
 
 // words calls do with each word of a stack, and so many that follow it.
-func (w *walker) words(low, high uint64, behind int, do func(at uint64, stack []byte)) {
+func (t *Target) words(low, high uint64, behind int, do func(at uint64, stack []byte)) {
 	const chunk = 64 << 10
 	for at := low; at < high && at-low < maxEnteredStack; at += chunk {
-		stack := readUpTo(w.target.Memory, at, high, chunk+8*behind)
+		stack := readUpTo(t.Memory, at, high, chunk+8*behind)
 		for i := 0; i+8 <= len(stack) && i < chunk; i += 8 {
 			do(at+uint64(i), stack[i:])
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/session"
@@ -82,15 +83,19 @@ func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
 		if err := m.Decode("arguments", &args); err != nil {
 			return nil, err
 		}
-		l.name += " " + s.nameAlike(l.args, args.Source.Path)
+		path := args.Source.Path
+		if s.multi != "" {
+			path = nameAlike(s.config, l.args, path)
+		}
+		l.name += " " + path
 	}
 	return l, nil
 }
 
 // nameAlike has a file named in a request as all clients name it: Delve knows a list by that name.
-func (s *sharing) nameAlike(args *dapwire.Object, path string) string {
-	server := s.config.ServerPath(path)
-	if server == path || s.multi == "" {
+func nameAlike(config *debuggee.Config, args *dapwire.Object, path string) string {
+	server := config.ServerPath(path)
+	if server == path {
 		return path
 	}
 	raw, _ := args.Get("source")

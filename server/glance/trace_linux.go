@@ -23,7 +23,6 @@ type stopped struct {
 }
 
 const (
-	eventStop = 128 // PTRACE_EVENT_STOP
 	// patience bounds how long a thread may take to stop: one in the kernel that cannot be
 	// interrupted is left out.
 	patience = 2 * time.Second

@@ -133,7 +133,7 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	}
 	d, err := s.stacks.Plan(step, !s.plainSteps)
 	if err != nil {
-		s.logFallback(command.Name, err)
+		logFallback(command.Name, err)
 		return false, nil // as Delve would by itself
 	}
 	if err := d.Err(); err != nil {
@@ -142,7 +142,7 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	armed, err = s.session.Arm(&d)
 	switch {
 	case err != nil && d.Action == stepping.Delegate:
-		s.logFallback(command.Name, err)
+		logFallback(command.Name, err)
 		return false, nil // as Delve would by itself
 	case err == nil && d.Action == stepping.Return:
 		command.Name = api.Continue // to the breakpoint at the caller

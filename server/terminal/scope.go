@@ -24,7 +24,7 @@ func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(
 	}
 	stack, _, err := s.stack(&rpc2.StacktraceIn{Id: scope.GoroutineID, Depth: scope.Frame})
 	if err != nil {
-		s.logFallback("the scope", err)
+		logFallback("the scope", err)
 	}
 	if stack == nil {
 		return byDelve()

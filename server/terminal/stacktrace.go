@@ -21,7 +21,7 @@ func (s *server) stacktrace(arg rpc2.StacktraceIn, out *rpc2.StacktraceOut) erro
 	}
 	frames, err := s.frames(&arg)
 	if err != nil {
-		s.logFallback("Stacktrace", err)
+		logFallback("Stacktrace", err)
 		return s.delve.Stacktrace(arg, out)
 	}
 	out.Locations = frames[min(max(arg.Skip, 0), len(frames)):]
@@ -58,7 +58,7 @@ func (s *server) delveFrames(arg *rpc2.StacktraceIn, depth int) ([]api.Stackfram
 const maxDepth = 1 << 24
 
 // logFallback logs that the client gets Delve's answer, and why.
-func (s *server) logFallback(what string, err error) {
+func logFallback(what string, err error) {
 	delve.LogRPC("%s is Delve's own: %v", what, err)
 }
 
@@ -117,7 +117,7 @@ func (s *server) convert(stack *stop.Stack, known []api.Stackframe, depth int) [
 		out = append(out, frame)
 	}
 	if cutOff(&stack.Stack) && end == len(stack.Frames) && end <= depth {
-		out = append(out, api.Stackframe{Err: "truncated: " + printable.Text(stack.Reason)})
+		out = append(out, api.Stackframe{Err: "truncated: " + printable.Line(stack.Reason)})
 	}
 	return out
 }

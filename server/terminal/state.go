@@ -66,7 +66,7 @@ func (s *server) improveStack(state *api.DebuggerState, th *api.Thread) {
 	}
 	frames, err := s.frames(&rpc2.StacktraceIn{Id: id, Depth: th.Breakpoint.Stacktrace})
 	if err != nil {
-		s.logFallback("a breakpoint's stack", err)
+		logFallback("a breakpoint's stack", err)
 		return
 	}
 	th.BreakpointInfo.Stacktrace = frames

@@ -147,7 +147,7 @@ func (f *finder) sweep() {
 		for at, end := r.Start-f.base, r.End-f.base; at < end; {
 			in, call := f.decode(at), at
 			at += uint64(max(in.Len, 1))
-			if in.Flow != prologue.FlowCall || in.Target == f.base+at || f.thunk(call) {
+			if in.Flow != prologue.FlowCall || in.Target == f.base+at || inThunk(f.text, call) {
 				continue
 			}
 			if to, ok := f.at(in.Target); ok {
@@ -157,9 +157,9 @@ func (f *finder) sweep() {
 	}
 }
 
-// thunk reports whether a call is part of a thunk: it leads on in the same code.
-func (f *finder) thunk(at uint64) bool {
-	return thunkAt(f.text[at:min(at+thunkSize, uint64(len(f.text)))]) != noThunk
+// inThunk reports whether a call is part of a thunk: it leads on in the same code.
+func inThunk(text []byte, at uint64) bool {
+	return thunkAt(text[at:min(at+thunkSize, uint64(len(text)))]) != noThunk
 }
 
 // add notes a start, and that its code is to be followed. What is known keeps its source, if
@@ -242,7 +242,7 @@ func (f *finder) passes(in *prologue.Insn, at, next, owner uint64) bool {
 	case prologue.FlowCall:
 		return f.call(in, at, next, owner)
 	case prologue.FlowCallIndirect:
-		return in.Pointer == 0 || f.search().slot(in.Pointer, 0) != prologue.ComesNot
+		return in.Pointer == 0 || newSearch(f.image).slot(in.Pointer, 0) != prologue.ComesNot
 	case prologue.FlowJump:
 		f.branch(at, in.Target, owner)
 		return false
@@ -257,7 +257,7 @@ func (f *finder) passes(in *prologue.Insn, at, next, owner uint64) bool {
 	return true
 }
 
-func (f *finder) search() *search { return &search{image: f.image, budget: maxSearch} }
+func newSearch(m *Image) *search { return &search{image: m, budget: maxSearch} }
 
 // call follows a direct call, and reports whether it comes back.
 func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
@@ -265,13 +265,13 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	switch {
 	case !ok || to == next: // a push of the address
 		return true
-	case f.thunk(at):
+	case inThunk(f.text, at):
 		f.work = append(f.work, visit{to, owner})
 		return false
 	}
 	grade := min(f.known[f.base+owner].Grade, prologue.Proven)
 	f.add(Start{Addr: in.Target, Source: Call, Grade: grade})
-	return f.search().back(in.Target, 0) != prologue.ComesNot
+	return newSearch(f.image).back(in.Target, 0) != prologue.ComesNot
 }
 
 // branch follows a jump within a function, and notes one that leads beyond it.

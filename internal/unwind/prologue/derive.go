@@ -197,10 +197,10 @@ func (a *arch) find(s *state, r Reg) Loc {
 
 // classify names the place of off in the function.
 func (p *program) classify(off int32, s *state) Kind {
-	if p.inPrologue(off) {
+	if inPrologue(p, off) {
 		return Prologue
 	}
-	if p.inEpilogue(off) {
+	if inEpilogue(p, off) {
 		return Epilogue
 	}
 	fp := s.regs[p.a.fp]
@@ -212,7 +212,7 @@ func (p *program) classify(off int32, s *state) Kind {
 
 // inPrologue: no branch between the entry and off, and an instruction that builds the frame at off or after it, before
 // any branch.
-func (p *program) inPrologue(off int32) bool {
+func inPrologue(p *program, off int32) bool {
 	seen := false
 	for at := int32(0); int(at) < len(p.code) && p.index[at] != 0; {
 		in := &p.insts[p.index[at]-1]
@@ -229,7 +229,7 @@ func (p *program) inPrologue(off int32) bool {
 }
 
 // inEpilogue: only instructions that take the frame down are left before a return or a jump out of the function.
-func (p *program) inEpilogue(off int32) bool {
+func inEpilogue(p *program, off int32) bool {
 	for at := off; int(at) < len(p.code) && p.index[at] != 0; {
 		in := &p.insts[p.index[at]-1]
 		switch {
