@@ -45,7 +45,7 @@ func TestConvert(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	own := got[1]
-	if own.PC != 0x20 || own.Function.Name() != `c\x1bode` + " [by frame pointer]" || own.File != unknownFile || own.Line != unknownLine {
+	if own.PC != 0x20 || own.Function.Name() != `c\x1bode`+" [by frame pointer]" || own.File != unknownFile || own.Line != unknownLine {
 		t.Errorf("%+v", own)
 	}
 	if own.FrameOffset != 0x1900-0x2000 || own.FramePointerOffset != 0x1800-0x2000 {
