@@ -149,7 +149,7 @@ func Read(r io.ReaderAt) (*File, error) {
 
 // commands reads load commands that lie at an offset.
 func (f *File) commands(raw []byte, n uint32, offset uint64) error {
-	for i := uint32(0); i < n; i++ {
+	for i := range n {
 		if len(raw) < 8 {
 			return errorf(offset, "load command %d of %d lies beyond the load commands", i, n)
 		}

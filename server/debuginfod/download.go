@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strconv"
@@ -90,9 +91,7 @@ func (c *Client) requestOnce(ctx context.Context, url string) answer {
 		a.close()
 		return a
 	}
-	for name, values := range c.config.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.config.Header)
 	req.Header.Set("User-Agent", "clew")
 	req.Header.Set("X-DEBUGINFOD-MAXSIZE", strconv.FormatInt(c.config.MaxSize, 10))
 	a.response, a.err = c.http.Do(req)

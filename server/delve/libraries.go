@@ -156,8 +156,8 @@ func readPath(mem proc.MemoryReader, addr uint64) (string, error) {
 		if _, err := mem.ReadMemory(part, addr); err != nil {
 			return "", fmt.Errorf("list of libraries: %w", err)
 		}
-		if end := bytes.IndexByte(part, 0); end >= 0 {
-			return string(append(out, part[:end]...)), nil
+		if before, _, ok := bytes.Cut(part, []byte{0}); ok {
+			return string(append(out, before...)), nil
 		}
 		out, addr = append(out, part...), addr+uint64(len(part))
 	}

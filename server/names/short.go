@@ -1,6 +1,9 @@
 package names
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Short leaves out of a demangled name what makes it long: template arguments,
 // parameters, the return type, and what follows them. Of
@@ -268,12 +271,7 @@ func (s *shortener) qualifiers() {
 
 // isClone reports whether the rest is the suffix of a part or variant of a function.
 func (s *shortener) isClone() bool {
-	for _, suffix := range []string{".cold", ".part", ".constprop", ".isra"} {
-		if s.next(suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".cold", ".part", ".constprop", ".isra"}, s.next)
 }
 
 // group returns where the brackets that open at at are closed. In parentheses and

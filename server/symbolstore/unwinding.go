@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -82,10 +83,5 @@ func hasSection(path string, is func(*elf.Section) bool) bool {
 		return false
 	}
 	defer f.Close()
-	for _, s := range f.Sections {
-		if is(s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Sections, is)
 }

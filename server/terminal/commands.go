@@ -101,7 +101,7 @@ func TakeOver(root *cobra.Command, options func() Options) (taken []*cobra.Comma
 			return nil, internals.Changed(internals.EntryCommands, "no command %s", name)
 		}
 		c := root.Commands()[i]
-		for _, flag := range strings.Fields(allFlags + " " + does.flags) {
+		for flag := range strings.FieldsSeq(allFlags + " " + does.flags) {
 			if c.Flag(flag) == nil {
 				return nil, internals.Changed(internals.EntryCommands, "command %s has no flag --%s", name, flag)
 			}

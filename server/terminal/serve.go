@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"syscall"
@@ -176,9 +177,7 @@ func (p *port) close() error {
 func (p *port) flush() {
 	p.mu.Lock()
 	waiting := make(map[net.Conn]chan struct{}, len(p.proxies))
-	for delves, finished := range p.proxies {
-		waiting[delves] = finished
-	}
+	maps.Copy(waiting, p.proxies)
 	p.mu.Unlock()
 	patience := time.After(tellPatience)
 	for delves, finished := range waiting {

@@ -1,6 +1,10 @@
 package rule
 
-import "github.com/clewdbg/clew/unwind"
+import (
+	"slices"
+
+	"github.com/clewdbg/clew/unwind"
+)
 
 // From is the base of a value.
 type From uint8
@@ -126,10 +130,8 @@ func (r *Rule) value(reg unwind.Register) Value {
 		}
 	}
 	if r.Kept {
-		for _, kept := range r.Arch.CalleeSaved() {
-			if kept == reg {
-				return Value{From: Same}
-			}
+		if slices.Contains(r.Arch.CalleeSaved(), reg) {
+			return Value{From: Same}
 		}
 	}
 	return Value{}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/clewdbg/clew/unwind"
@@ -158,9 +159,7 @@ func (s *Stack) Assemble() (*Memory, error) {
 		return nil, s.err
 	}
 	m := &Memory{Base: s.base, Data: append([]byte(nil), s.data...), labels: make(map[string]uint64, len(s.labels))}
-	for label, addr := range s.labels {
-		m.labels[label] = addr
-	}
+	maps.Copy(m.labels, s.labels)
 	for _, ref := range s.refs {
 		v, err := m.Value(ref.value)
 		if err == nil && s.wordSize == 4 && v > math.MaxUint32 {

@@ -19,7 +19,7 @@ func memoryARM64(p *program, out *inst, w uint32) {
 		}
 	case vec: // structures of vectors, with write-back
 		m := uint64(0)
-		for i := uint32(0); i < 4; i++ {
+		for i := range uint32(4) {
 			m |= regMask((w+i)&31, true)
 		}
 		p.emit(op{kind: opClobber, mask: m})

@@ -86,10 +86,7 @@ func analyseOnce(a *arch, code []byte, start, pc uint64, body Expr, all bool) (R
 }
 
 func newProgram(a *arch, code []byte, start uint64) *program {
-	guess := len(code)/4 + 8
-	if guess > 4096 {
-		guess = 4096
-	}
+	guess := min(len(code)/4+8, 4096)
 	return &program{
 		a: a, code: code, start: start,
 		insts: make([]inst, 0, guess),

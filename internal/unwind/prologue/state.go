@@ -2,6 +2,8 @@ package prologue
 
 // Abstract values and the machine state at one instruction.
 
+import "slices"
+
 type valKind uint8
 
 const (
@@ -236,10 +238,8 @@ func (s *state) loses(o *state, a *arch) bool {
 	lost := func(r Reg) bool {
 		return a.find(&j, r).Kind == Lost && a.find(s, r).Kind != Lost && a.find(o, r).Kind != Lost
 	}
-	for _, r := range a.saved {
-		if lost(r) {
-			return true
-		}
+	if slices.ContainsFunc(a.saved, lost) {
+		return true
 	}
 	return lost(a.fp)
 }

@@ -36,7 +36,7 @@ func (l *live) images() (delta unwind.ImageDelta, maps []unwind.Range, err error
 		return delta, nil, err
 	}
 	bases := map[string]uint64{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		f := strings.Fields(line)
 		low, high, _ := strings.Cut(f[0], "-")
 		start, err1 := strconv.ParseUint(low, 16, 64)
