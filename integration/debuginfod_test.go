@@ -78,7 +78,8 @@ func TestDebuginfodInterrupted(t *testing.T) {
 				t.Fatal(err)
 			}
 			start := time.Now()
-			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != failed || time.Since(start) > 5*time.Second || !strings.HasSuffix(stderr.String(), "clew: interrupted\n") {
+			// Between clew's end and the guard's signal the program may complain of its breakpoint.
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != failed || time.Since(start) > 5*time.Second || !strings.Contains(stderr.String(), "clew: interrupted\n") {
 				t.Errorf("%v after %v: %s", err, time.Since(start), stderr.String())
 			}
 			silent.left(t, cache)

@@ -64,6 +64,9 @@ func ExplainAttach(pid int, err error) error {
 	case scope > 0:
 		return cannotAttach(pid, fmt.Sprintf("the kernel refuses it (Yama, kernel.yama.ptrace_scope = %d); "+
 			"launch the program with clew, or let root run: sysctl kernel.yama.ptrace_scope=0", scope))
+	case errors.Is(err, fs.ErrPermission):
+		return cannotAttach(pid, "not permitted, though the process is yours: it runs with other rights (setuid, capabilities), "+
+			"or has forbidden it (prctl PR_SET_DUMPABLE); run clew as root")
 	}
 	return fmt.Errorf("cannot attach to process %d: %w", pid, err)
 }

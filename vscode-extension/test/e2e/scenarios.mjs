@@ -34,8 +34,9 @@ async function serve(clew, cwd) {
 /** Starts the only configuration and waits for a stop in whisk. */
 async function stopInWhisk(w) {
 	await w.page.keyboard.press('F5');
+	await w.sees(callStack, 'PAUSED');
+	await makeRoom(w, callStack, stackView); // the stopped thread may be the last of many rows
 	await w.sees(callStack, 'whisk');
-	await makeRoom(w, callStack, stackView);
 	await w.sees(stackView, '0 whisk', '1 froth');
 }
 
