@@ -96,7 +96,8 @@ func (s *scanned) count(stack *stackjson.Stack, want []program.Expected) (bad pr
 }
 
 // TestScanPrecision measures what scanning finds by itself, without any other
-// strategy for C code, and as the last resort behind them. The table is in
+// strategy for C code, and as the last resort behind them. Where the code itself shows
+// every caller nothing is left to scan for. The table is in
 // plugins/scan/README.md.
 func TestScanPrecision(t *testing.T) {
 	all := append(slices.Clone(program.Variants), scanVariants...)
@@ -145,8 +146,8 @@ func TestScanPrecision(t *testing.T) {
 	t.Logf("alone and as the last resort: right, callers missed, no such frame, none found\n%s| all |%s%s", b.String(), sum[0].row(), sum[1].row())
 	for i, n := range sum {
 		found := n.right + n.skipping + n.wrong
-		if found < 50 || n.right*100 < scanPrecision*found {
-			t.Errorf("by %s, %d of %d frames found by scanning are right; want %d%% of 50 or more", lists[i], n.right, found, scanPrecision)
+		if n.right*100 < scanPrecision*found || n.refused > 0 && found < 50 {
+			t.Errorf("by %s, %d of %d frames found by scanning are right, want %d%%; %d were not found", lists[i], n.right, found, scanPrecision, n.refused)
 		}
 	}
 }

@@ -45,12 +45,15 @@ func leftBy(s *stackjson.Stack, strategy string) (n int) {
 	return n
 }
 
-// TestSFrameNeeded: without the strategy those stacks are not whole, so that it is
-// it that the test above is about.
+// TestSFrameNeeded: without the strategy it is the code itself that shows where the callers
+// are, so that the tables are what the test above is about.
 func TestSFrameNeeded(t *testing.T) {
 	v := program.SFrameVariants(program.Tools{})[1]
 	stop := launch(t, build(t, v), "plain", "int3", "--format", "json", "--strategies", strings.Join([]string{unwind.StrategyDWARF, unwind.StrategyFP}, ","))
 	v.Undescribed = true
 	stop.check(t, v, program.Scenarios[0].Groups)
-	stop.want(t, truncated)
+	stop.want(t, done)
+	if stack := &stop.stacks(t)[0]; leftBy(stack, unwind.StrategySFrame) > 0 || leftBy(stack, unwind.StrategyCode) == 0 {
+		t.Error(show(stack))
+	}
 }

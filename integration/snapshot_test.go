@@ -6,12 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // TestSnapshot takes a stop as a snapshot, unwinds it without the program, and
@@ -83,8 +86,14 @@ func TestSnapshotOfAll(t *testing.T) {
 		if len(offline) < 3 || len(live) != len(offline) {
 			t.Errorf("%s: %d stacks live, %d offline", which, len(live), len(offline))
 		}
-		// The same program, stopped again: who was in C or parked has not moved.
+		// The same program, stopped again: who was in C or parked has not moved. A
+		// snapshot has the stacks' memory, and not what the runtime notes of goroutines.
+		for i := range offline {
+			withoutDelve(&offline[i])
+		}
 		for i := range live {
+			live[i].State, live[i].ThreadName = nil, ""
+			withoutDelve(&live[i])
 			for j := range offline {
 				if live[i].Goroutine == offline[j].Goroutine && live[i].Thread == offline[j].Thread && !reflect.DeepEqual(live[i], offline[j]) {
 					t.Errorf("%s: live %s offline %s", which, show(&live[i]), show(&offline[j]))
@@ -92,6 +101,22 @@ func TestSnapshotOfAll(t *testing.T) {
 			}
 		}
 		report(t, k.check(t, v, offline, "syscall", map[string]int{"--goroutine": 1, "--thread": 2}[which]), "")
+	}
+}
+
+// withoutDelve drops what is said of Delve's frames: a running process is listed
+// without Delve, and a snapshot is taken with it.
+func withoutDelve(s *stackjson.Stack) {
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		f.DelveFrame = nil
+		if f.Function == "runtime.mstart" {
+			f.Line = 0 // Delve has the one behind the call
+		}
+		f.Rejected = slices.DeleteFunc(f.Rejected, func(r stackjson.Rejected) bool { return r.Strategy == unwind.StrategyDelve })
+		if len(f.Rejected) == 0 {
+			f.Rejected = nil
+		}
 	}
 }
 

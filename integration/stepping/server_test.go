@@ -10,7 +10,8 @@ import (
 )
 
 // TestServer steps out of every scene as a client of `clew exec --headless` does,
-// which is Delve's server over clew's stacks: the terminal's server.
+// which is Delve's server over clew's stacks: the terminal's server. Each step ends in the
+// very next frame: integration/stepscripts has those that pass through glue.
 func TestServer(t *testing.T) {
 	p := need(t, "linked-g-called-by-notables")
 	path := filepath.Join(workFolder, "clew")
@@ -21,7 +22,7 @@ func TestServer(t *testing.T) {
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(config, "clew.json"), []byte(`{"walkTimeout": "30s", "stackTimeout": "5m"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(config, "clew.json"), []byte(`{"walkTimeout": "30s", "stackTimeout": "5m", "stepThroughGlue": false}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_CONFIG_HOME", filepath.Dir(config)) // not the user's own

@@ -5,6 +5,7 @@ package terminal
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"os/exec"
 	"path/filepath"
@@ -189,9 +190,16 @@ func checkFrames(t *testing.T, out string, want *stackjson.Stack) {
 var checksum = regexp.MustCompile(`checksum \d+`)
 
 // TestStepOut steps out of C code until main's own: each step leads to the caller
-// that the stack has shown, and the program ends as it does alone.
+// that the stack has shown, glue too, and the program ends as it does alone.
 func TestStepOut(t *testing.T) {
 	need(t)
+	config := t.TempDir()
+	if err := os.Mkdir(filepath.Join(config, "clew"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(config, "clew", "clew.json"), []byte(`{"stepThroughGlue": false}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, variant := range []string{"static-O1-g-fp", "linked-O2-omit-stripped", "linked-O2-omit-notables-stripped"} {
 		t.Run(variant, func(t *testing.T) {
 			p := native(t, variant)
@@ -200,6 +208,7 @@ func TestStepOut(t *testing.T) {
 			dlv := s
 			dlv.tool, dlv.script = "dlv", []string{"continue", "continue"} // the second where it has stopped
 			alone := checksum.FindString(dlv.play(t))
+			s.env = append(s.env, "XDG_CONFIG_HOME="+config)
 			const steps = 10
 			for range steps {
 				s.script = append(s.script, "stack 1", "stepout")

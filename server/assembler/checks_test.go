@@ -252,6 +252,7 @@ func TestEnds(t *testing.T) {
 		"a scan's word":                  {"scan", func(e *ending) { e.scans = true }, noEnd},
 		"Go code":                        {"Go", func(e *ending) { e.function = &place{Function{Go: true}, true} }, noEnd},
 		"no caller, by tables":           {"tables", func(e *ending) { e.byTables, e.stack.Kind = true, unwind.SegmentSignal }, isEnd},
+		"at once, below the stack":       {"below the stack", func(e *ending) { e.byTables, e.below = true, true }, noEnd},
 		"the same above a guess":         {"a guess below tables", func(e *ending) { e.byTables, e.guessed = true, "guess" }, uncertain},
 		"a word above a guess":           {"guess", func(e *ending) { e.guessed = "guess" }, noEnd},
 		"a frame pointer at once":        {"innermost", func(e *ending) { e.byFP, e.marked, e.depth = true, true, 1 }, noEnd},

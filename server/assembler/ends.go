@@ -18,6 +18,7 @@ var ends = []endCheck{
 	{"outermost function", "R8", isEnd, "", func(e *ending) bool { return e.outermost }},
 	{"scan", "R8", noEnd, "a scan knows no end", func(e *ending) bool { return e.scans }},
 	{"Go", "R8", noEnd, "Go's own tables know where Go's stacks end", func(e *ending) bool { return e.function.known && e.function.Go }},
+	{"below the stack", "R8", noEnd, "the stack pointer lies below the stack, where nothing was pushed", func(e *ending) bool { return e.below }},
 	{"a guess below tables", "R16", uncertain, "", func(e *ending) bool { return e.byTables && e.guessed != "" }},
 	{"tables", "R8", isEnd, "", func(e *ending) bool { return e.byTables }},
 	{"guess", "R16", noEnd, "", func(e *ending) bool { return e.guessed != "" }},
@@ -61,6 +62,7 @@ type ending struct {
 	scans     bool
 	function  *place
 	depth     int
+	below     bool           // the frame is the innermost one, right below a stack that has overflown
 	marked    bool           // the frame's function has set the frame pointer to 0, as outermost ones do
 	stack     unwind.Segment // that the frame lies on, zero if unknown
 	sp        uint64
@@ -103,7 +105,7 @@ func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 		goroutine: w.thread.Goroutine != 0, guessed: w.carried.guessed(),
 	}
 	e.sp, _ = f.Registers.SP(w.target.Arch)
-	e.stack = w.stacks.segment(e.sp)
+	e.stack, e.below = w.stacks.segment(e.sp), w.stacks.below && e.depth == 1
 	e.marked = marksEnd(w.code.certainFrameRule(f))
 	return e
 }

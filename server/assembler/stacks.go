@@ -13,6 +13,7 @@ type stacks struct {
 	// floors holds, by segment, the address that the next CFA must be above; the
 	// last element is for a stack whose segments are unknown.
 	floors []uint64
+	below  bool // the walk has begun right below a stack that has overflown
 }
 
 // newStacks starts a walk at sp. located is false where segments are known and sp
@@ -25,6 +26,7 @@ func newStacks(segments []unwind.Segment, sp uint64) (s stacks, located bool) {
 			return s, false
 		}
 		s.add(*below)
+		s.below = true
 	}
 	s.floors[max(s.index(sp), 0)] = sp
 	return s, true

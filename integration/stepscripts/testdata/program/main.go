@@ -34,8 +34,8 @@ import (
 var boom bool
 
 //export goCallback
-func goCallback(n C.int) C.int {
-	if boom { // @callback
+func goCallback(n C.int) C.int { // @callback
+	if boom {
 		panic("boom")
 	}
 	m := C.add(n, 1) // @callback-call
