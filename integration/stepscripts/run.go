@@ -112,7 +112,11 @@ func (s *session) stopAt(p *program, sc *script) (thread int, err error) {
 		return 0, err
 	}
 	// lldb-dap answers it only when the configuration is done.
-	if err := s.send("launch", map[string]any{"mode": "exec", "program": p.path, "args": []string{sc.arg}, "cwd": p.folder}); err != nil {
+	// Go's runtime sends itself SIGURG, which Delve passes on by itself.
+	quiet := []string{"process handle SIGURG --stop false --pass true --notify false"}
+	if err := s.send("launch", map[string]any{
+		"mode": "exec", "program": p.path, "args": []string{sc.arg}, "cwd": p.folder, "preRunCommands": quiet, "postRunCommands": quiet,
+	}); err != nil {
 		return 0, err
 	}
 	if _, err := s.event("initialized"); err != nil {

@@ -42,8 +42,8 @@ func goCallback(n C.int) C.int { // @callback
 	return m * 10    // @callback-return
 }
 
-func double(n int) int {
-	return n * 2 // @double
+func double(n int) int { // @double
+	return n * 2
 }
 
 func calls() {
@@ -90,8 +90,8 @@ func threads() {
 }
 
 func panics() {
-	defer func() {
-		r := recover() // @recover
+	defer func() { // @recover
+		r := recover()
 		fmt.Println(r)
 	}()
 	boom = true
