@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -64,6 +65,7 @@ func (p *port) end() { p.once.Do(func() { close(p.ended) }) }
 // accept serves clients until the listener is closed: one, or several.
 func (p *port) accept() {
 	defer p.config.Listener.Close()
+	delve.LogRPC("API server pid = %d", os.Getpid()) // as Delve's server does: scripts wait for the line
 	for {
 		conn, err := serve.Next(p.config.Listener, !p.config.CheckLocalConnUser, func(err error) { delve.LogRPCError("%v", err) })
 		if err != nil {
