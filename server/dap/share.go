@@ -254,8 +254,8 @@ func (s *sharing) endRestart(started bool) {
 func (s *sharing) disconnect(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.DisconnectArguments
 	_ = m.Decode("arguments", &args)
-	if s.multi == "" || args.TerminateDebuggee || !s.attached.Load() {
-		if !s.client.Alone() {
+	if leaves := s.multi != "" && !args.TerminateDebuggee; !leaves || !s.attached.Load() {
+		if !leaves && !s.client.Alone() {
 			if err := s.owner.End(ctx, s.client, "disconnect"); err != nil {
 				s.wire.Log("disconnect: %v", err)
 			}
