@@ -3,7 +3,7 @@
 //	go run ./integration/check [-short] [-install] [-setup] [-race=false] [package...]
 //
 // -short is for a first try: formats, strategies, rules, the command line and one live
-// program, in less than three minutes. Time limits are scaled by the measured speed of
+// program, in some minutes. Time limits are scaled by the measured speed of
 // the machine.
 //
 // It passes on a machine without root, network or a C compiler, and lists at its
@@ -41,7 +41,7 @@ var timeout = sync.OnceValue(func() string { return fmt.Sprintf("-timeout=%v", t
 func main() {
 	install := flag.Bool("install", testneed.InCI(), "install missing Debian packages first; needs root (default in CI)")
 	setup := flag.Bool("setup", false, "install, and run no test")
-	brief := flag.Bool("short", false, "test for less than three minutes")
+	brief := flag.Bool("short", false, "test for some minutes: the formats, the strategies, one live program")
 	race := flag.Bool("race", true, "test a second time with the race detector where goroutines share memory")
 	flag.Parse()
 	ok, err := run(options{install: *install || *setup, setup: *setup, short: *brief, race: *race, packages: flag.Args()})
