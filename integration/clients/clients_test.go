@@ -291,7 +291,7 @@ func TestOwnBreakpoints(t *testing.T) {
 	expect()
 }
 
-// TestNeverReads: a client that takes nothing holds nobody up.
+// TestNeverReads: a client that reads nothing does not delay the others.
 func TestNeverReads(t *testing.T) {
 	s := start(t)
 	mute, err := newMute(s.server.addr)

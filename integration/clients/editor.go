@@ -162,7 +162,7 @@ func (e *editor) event(name string) (received, error) {
 	}
 }
 
-// drain forgets events that nobody waits for.
+// drain drops the events received so far.
 func (e *editor) drain() {
 	for len(e.events) > 0 {
 		<-e.events

@@ -142,7 +142,7 @@ const (
 	switching   = 8 // instructions between Go's change of stacks and its jump
 )
 
-// noCall says whether the call that returns to ra is none: it goes to the next instruction, or
+// noCall reports whether the instruction before ra only looks like a call: it goes to the next instruction, or
 // over a loop that only a wrong prediction enters.
 func (p *process) noCall(ra uint64) bool {
 	to := p.regs[regPC]

@@ -51,7 +51,7 @@ func (s *Stack) Settle(sp uint64, same func(a, b uint64) bool) {
 }
 
 // Back takes off the function that goes on at a return address, as Go's scheduler does with
-// one that it had left, and all that it had called; ok is false if there is none.
+// one that it had left, and drops everything that function had called. ok is false if no frame matches.
 func (s *Stack) Back(sp, pc uint64) (ok bool) {
 	for n := len(*s) - 1; n >= 0; n-- {
 		if (*s)[n] == (Activation{CFA: sp, RA: pc}) {

@@ -25,7 +25,7 @@ type bitset []uint64
 func (b bitset) set(at uint64)      { b[at/64] |= 1 << (at % 64) }
 func (b bitset) has(at uint64) bool { return b[at/64]>>(at%64)&1 != 0 }
 
-// next is the first member from at on, before end; ok is false if there is none.
+// next returns the first member in [at, end); ok is false if the range has no member.
 func (b bitset) next(at, end uint64) (uint64, bool) {
 	for at < end {
 		if word := b[at/64] >> (at % 64); word != 0 {
@@ -102,7 +102,7 @@ func find(m *Image) *found {
 	return out
 }
 
-// read reads the code; false if there is none, or too much.
+// read reads the code. It returns false if the image has no code, or too much.
 func (f *finder) read(code []unwind.Range) bool {
 	f.code = unwind.NewRangeSet(code...)
 	if len(f.code) == 0 {

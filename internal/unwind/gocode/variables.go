@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Located finds a function's code by name, and where it lies; nil if there is none.
+// Located finds a function's code by name, and where it lies; nil if no function has that name.
 type Located func(name string) (code []byte, addr uint64)
 
 // Variables are addresses of variables of Go's runtime; 0 where one is not known.

@@ -9,7 +9,7 @@ import "encoding/binary"
 type layout struct {
 	len      int // 0: no instruction; -1: the bytes end before it does
 	op       int // the opcode's last byte
-	modrm    int // 0: there is none
+	modrm    int // 0: no ModRM byte
 	maps     uint8
 	rex      uint8 // REX, or what says the same in VEX and EVEX
 	vvvv     uint8 // the further register of VEX and EVEX, else regNone
