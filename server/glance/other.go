@@ -16,8 +16,8 @@ type stopped struct {
 	registers unwind.Registers
 }
 
-func whileStopped(int, func([]stopped) error) (time.Duration, []int, error) {
-	return 0, nil, ErrUnsupported
+func whileStopped(int, func([]stopped) error) (time.Duration, error) {
+	return 0, ErrUnsupported
 }
 
 type processMemory int

@@ -17,7 +17,6 @@ type seen struct {
 	threads []goruntime.Thread
 	notes   *goruntime.Notes
 	paused  time.Duration
-	left    []int // threads that did not stop in time
 }
 
 // maxCopy bounds what is copied, in bytes.
@@ -32,7 +31,7 @@ func (p *Program) look() (out *seen, err error) {
 	bulk := &goruntime.Bulk{Runtime: rt, AllM: p.vars["runtime.allm"], Address: p.address}
 	room := p.room(bulk)
 	out = &seen{}
-	out.paused, out.left, err = whileStopped(p.pid, func(threads []stopped) error {
+	out.paused, err = whileStopped(p.pid, func(threads []stopped) error {
 		text, err := procfs.ReadMaps(p.pid)
 		if err != nil {
 			return err

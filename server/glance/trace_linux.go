@@ -16,7 +16,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// stopped is a thread that stands still.
+// stopped is a thread that stands still, or, without registers, one that did not stop in
+// time.
 type stopped struct {
 	id        int
 	registers unwind.Registers
@@ -31,52 +32,84 @@ const (
 
 // whileStopped stops all threads of a process, calls look, and lets them go on. paused
 // is the time from the first stop to the last.
-func whileStopped(pid int, look func([]stopped) error) (paused time.Duration, left []int, err error) {
-	runtime.LockOSThread() // the kernel takes a thread for the tracer
-	defer runtime.UnlockOSThread()
-	t := &tracer{pid: pid, signals: make(map[int]int)}
+func whileStopped(pid int, look func([]stopped) error) (paused time.Duration, err error) {
+	onThread(func() { paused, err = stopAll(pid, look) })
+	return paused, err
+}
+
+// onThread calls f on a thread of its own, which ends with it: the kernel takes a thread for
+// the tracer, and lets go of all that it still traces when it ends. One that did not stop
+// in time cannot be let go of otherwise.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()              // and never unlocked
+		if unix.Gettid() == unix.Getpid() { // Go does not end the main thread
+			onThread(f)
+			runtime.UnlockOSThread()
+			return
+		}
+		f()
+	}()
+	<-done
+}
+
+// stopAll does that on the calling thread.
+func stopAll(pid int, look func([]stopped) error) (paused time.Duration, err error) {
+	t := &tracer{pid: pid, signals: make(map[int]int), seized: make(map[int]bool), asked: make(map[int]bool), ended: make(map[int]bool)}
 	defer func() { t.leave() }()
-	if err := t.seize(); err != nil {
-		return 0, nil, err
+	if _, err := t.seize(); err != nil {
+		return 0, err
 	}
 	started := time.Now()
-	left = t.interrupt()
+	for more := true; more; { // a thread that was not stopped yet may have made another
+		t.interrupt()
+		if more, err = t.seize(); err != nil {
+			return 0, err
+		}
+	}
 	threads := make([]stopped, 0, len(t.tids))
 	for _, tid := range t.tids {
-		if _, stands := t.signals[tid]; !stands {
-			continue
-		}
 		th := stopped{id: tid}
-		if th.registers, err = readRegisters(tid); err == nil {
+		if _, stands := t.signals[tid]; stands {
+			if th.registers, err = readRegisters(tid); err != nil {
+				continue // it was killed meanwhile
+			}
+		}
+		if !t.ended[tid] {
 			threads = append(threads, th)
 		}
 	}
-	if len(threads) == 0 {
-		return 0, left, errors.New("no thread could be stopped")
+	if len(t.signals) == 0 {
+		return 0, errors.New("no thread could be stopped")
 	}
 	err = look(threads)
 	t.leave()
-	return time.Since(started), left, err
+	return time.Since(started), err
 }
 
 // tracer has seized threads.
 type tracer struct {
 	pid     int
 	tids    []int
+	seized  map[int]bool
+	asked   map[int]bool // those told to stop
+	ended   map[int]bool
 	signals map[int]int // of those that stand still: what to deliver when they go on
 }
 
 // seize attaches to every thread, and to those that are made meanwhile. It stops none.
-func (t *tracer) seize() error {
-	seized := make(map[int]bool)
+// more says that there were any that it had not attached to.
+func (t *tracer) seize() (more bool, err error) {
 	for {
 		found := false
 		tids, err := tasks(t.pid)
 		if err != nil {
-			return t.refused(err)
+			return more, t.refused(err)
 		}
 		for _, tid := range tids {
-			if seized[tid] {
+			if t.seized[tid] {
 				continue
 			}
 			_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, 0, 0, 0)
@@ -84,13 +117,13 @@ func (t *tracer) seize() error {
 				continue // it has ended
 			}
 			if errno != 0 {
-				return t.refused(errno)
+				return more, t.refused(errno)
 			}
-			found, seized[tid] = true, true
+			found, more, t.seized[tid] = true, true, true
 			t.tids = append(t.tids, tid)
 		}
 		if !found {
-			return nil
+			return more, nil
 		}
 	}
 }
@@ -121,13 +154,15 @@ func (t *tracer) refused(err error) error {
 	return fmt.Errorf("it cannot be traced: %w", err)
 }
 
-// interrupt stops the seized threads and returns those that did not stop.
-func (t *tracer) interrupt() (left []int) {
+// interrupt stops the seized threads that it has not told to stop before. One that does not
+// stop in time has no registers, and its goroutine no stack.
+func (t *tracer) interrupt() {
 	waiting := make(map[int]bool, len(t.tids))
 	for _, tid := range t.tids {
-		if unix.PtraceInterrupt(tid) == nil {
+		if !t.asked[tid] && unix.PtraceInterrupt(tid) == nil {
 			waiting[tid] = true
 		}
+		t.asked[tid] = true
 	}
 	for deadline := time.Now().Add(patience); len(waiting) > 0 && time.Now().Before(deadline); {
 		progress := false
@@ -141,16 +176,14 @@ func (t *tracer) interrupt() (left []int) {
 			delete(waiting, tid)
 			if err == nil && status.Stopped() {
 				t.signals[tid] = deliver(status)
+			} else {
+				t.ended[tid] = true
 			}
 		}
 		if !progress {
 			time.Sleep(nap)
 		}
 	}
-	for tid := range waiting {
-		left = append(left, tid)
-	}
-	return left
 }
 
 // deliver is the signal that a thread stopped for and still has to get; a stop by the

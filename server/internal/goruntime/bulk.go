@@ -31,8 +31,12 @@ func (b *Bulk) Goroutines() ([]unwind.Range, error) {
 		return nil, err
 	}
 	out := make([]unwind.Range, 0, len(addrs))
+	size := uint64(b.Runtime.Layout.gSize)
 	for _, a := range addrs {
-		out = append(out, unwind.Range{Start: a, End: a + uint64(b.Runtime.Layout.gSize)})
+		if a+size < a {
+			return nil, fmt.Errorf("runtime.g at %#x lies beyond all memory", a)
+		}
+		out = append(out, unwind.Range{Start: a, End: a + size})
 	}
 	return out, nil
 }
@@ -85,10 +89,8 @@ func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
 	return out
 }
 
-const (
-	statusRunning = 2
-	maxStack      = 1 << 30 // of a goroutine, the runtime's own limit on 64 bits
-)
+// maxStack bounds a goroutine's stack, in bytes: the runtime's own limit on 64 bits.
+const maxStack = 1 << 30
 
 // OfThread lists what is in use of the stacks of a thread.
 func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (out []unwind.Range) {

@@ -67,6 +67,7 @@ type goroutine struct {
 // States of a goroutine in which it has a stack to show (runtime/runtime2.go).
 const (
 	statusIdle    = 0
+	statusRunning = 2
 	statusSyscall = 3
 	statusDead    = 6
 	// statusDeadExtra is that of a thread which C has made, between calls of Go (Go 1.26).
@@ -195,6 +196,9 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 		}
 		th := parked(r.Arch, g)
 		th.State = g.state
+		if g.onThread() {
+			th.Registers = unwind.Registers{} // those saved are old; no stack can be had of it
+		}
 		if locked {
 			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
 		}
@@ -214,6 +218,12 @@ func index(threads []Thread) (running, byM map[uint64]Thread) {
 		}
 	}
 	return running, byM
+}
+
+// onThread reports whether a thread has the goroutine: it runs, or it is in a system call
+// or in C.
+func (g *goroutine) onThread() bool {
+	return g.m != 0 && (g.status == statusRunning || g.status == statusSyscall)
 }
 
 func (g *goroutine) hasStack() bool {

@@ -146,6 +146,12 @@ func TestGoroutines(t *testing.T) {
 	if parked.Goroutine != 6 || pc != 0x402 || parked.FirstPC != unwind.KindReturn || len(parked.Segments) != 2 || parked.Segments[1].Kind != unwind.SegmentG0 {
 		t.Errorf("%+v", parked) // with the system stack of the thread that it is locked to
 	}
+	if got, err = r.Goroutines(nil, address); err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, ok := got[0].Registers.PC(unwind.AMD64); ok || got[0].Goroutine != 5 || got[0].State == nil {
+		t.Errorf("of a goroutine that runs on a thread that was not stopped registers are known: %+v", got[0])
+	}
 	r.Memory.(words)[variables] = maxGoroutines + 1
 	if _, err := r.Goroutines(nil, address); err == nil {
 		t.Error("a length that cannot be was believed")
