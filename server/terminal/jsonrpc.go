@@ -125,8 +125,10 @@ func logRPC(format, method string, value any) {
 // respond sends an answer.
 func (c *rpcClient) respond(req *rpc.Request, reply any, err error) {
 	resp := rpc.Response{ServiceMethod: req.ServiceMethod, Seq: req.Seq}
-	logRPC("-> %s %T%s", req.ServiceMethod, reply)
-	if err != nil {
+	if err == nil {
+		logRPC("-> %s %T%s", req.ServiceMethod, reply)
+	} else {
+		delve.LogRPC("-> %s error: %q", req.ServiceMethod, err)
 		resp.Error, reply = err.Error(), struct{}{}
 	}
 	c.sending.Lock()
