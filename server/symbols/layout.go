@@ -52,11 +52,11 @@ func (m *modelled) Layout() *codemodel.Layout {
 
 // pointers takes what the image's data points to: the loader calls what its arrays have.
 func (m *modelled) pointers(l *codemodel.Layout, add func(uint64, codemodel.Source, bool)) {
-	code := unwind.NewRangeSet(l.Code...)
+	code, arrays := unwind.NewRangeSet(l.Code...), m.arrays()
 	take := func(at, to uint64) {
 		switch {
 		case !code.Contains(to):
-		case slices.ContainsFunc(m.arrays(), func(r unwind.Range) bool { return r.Contains(at) }):
+		case slices.ContainsFunc(arrays, func(r unwind.Range) bool { return r.Contains(at) }):
 			add(to, codemodel.Entry, false)
 		default:
 			l.Pointers = append(l.Pointers, to)
@@ -68,10 +68,12 @@ func (m *modelled) pointers(l *codemodel.Layout, add func(uint64, codemodel.Sour
 	if m.elf.Type != elf.ET_EXEC {
 		return
 	}
+	left := uint64(maxData)
 	for _, s := range m.elf.Sections { // linked for one place: pointers have no relocations
-		if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 || s.Size > maxData {
+		if s.Type == elf.SHT_NOBITS || s.Flags&elf.SHF_ALLOC == 0 || s.Flags&elf.SHF_EXECINSTR != 0 || s.Size > left {
 			continue
 		}
+		left -= s.Size
 		data, err := s.Data()
 		for at := s.Addr; err == nil && len(data) >= wordSize; at, data = at+wordSize, data[wordSize:] {
 			take(at, m.elf.ByteOrder.Uint64(data))
@@ -79,7 +81,7 @@ func (m *modelled) pointers(l *codemodel.Layout, add func(uint64, codemodel.Sour
 	}
 }
 
-// maxData bounds the data of a section that is searched for pointers, in bytes.
+// maxData bounds the data of an image that is searched for pointers, in bytes.
 const (
 	maxData  = 64 << 20
 	wordSize = 8
@@ -130,8 +132,12 @@ func (m *modelled) relocate() {
 // fill writes the words that the loader fills in into data that is at an address.
 func (m *modelled) fill(addr uint64, data []byte) {
 	i, _ := slices.BinarySearchFunc(m.relative, addr, func(w word, addr uint64) int { return cmp.Compare(w.at, addr) })
-	for ; i < len(m.relative) && m.relative[i].at+wordSize <= addr+uint64(len(data)); i++ {
-		binary.LittleEndian.PutUint64(data[m.relative[i].at-addr:], m.relative[i].value)
+	for ; i < len(m.relative); i++ {
+		off := m.relative[i].at - addr
+		if len(data) < wordSize || off > uint64(len(data)-wordSize) {
+			return
+		}
+		binary.LittleEndian.PutUint64(data[off:], m.relative[i].value)
 	}
 }
 

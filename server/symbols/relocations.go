@@ -40,10 +40,12 @@ var meanings = map[elf.Machine]map[uint32]meaning{
 // relocations yields what the loader fills in.
 func relocations(f *elf.File) iter.Seq[relocation] {
 	return func(yield func(relocation) bool) {
+		left := uint64(maxPLT)
 		for _, s := range f.Sections {
-			if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || s.Size > maxPLT || f.Class != elf.ELFCLASS64 {
+			if s.Type != elf.SHT_RELA || s.Flags&elf.SHF_ALLOC == 0 || s.Size > left || f.Class != elf.ELFCLASS64 {
 				continue
 			}
+			left -= s.Size
 			data, err := s.Data()
 			if err != nil {
 				continue
