@@ -1,12 +1,15 @@
 package delve
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -49,12 +52,22 @@ func (b *temporary) escapesOf(d *stepping.Decision) {
 // itself.
 func (b *temporary) sees(e escape) func(proc.Thread, *proc.Target) (bool, error) {
 	return func(th proc.Thread, _ *proc.Target) (bool, error) {
-		if to, ok := e.lands(th); ok && to.sp > b.left {
-			// Another C library mangles otherwise: what is no code is not where it lands.
+		if to, ok := e.lands(th); ok && to.sp > b.left && b.isCode(to.pc) {
 			_ = b.set(to.pc, sameThread(0, uint64(th.ThreadID())), to.reached)
 		}
 		return false, nil
 	}
+}
+
+// isCode reports whether the program can run what is at pc. Another C library mangles
+// otherwise, and a breakpoint must never be written into data.
+func (b *temporary) isCode(pc uint64) bool {
+	text, err := procfs.ReadMaps(b.target.Pid())
+	if err != nil {
+		return false
+	}
+	maps, err := imagemap.ParseMaps(bytes.NewReader(text))
+	return err == nil && procfs.Ranges(maps, "x").Contains(pc)
 }
 
 // threadNow is the thread that runs what steps. In C it stays.
