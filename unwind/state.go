@@ -13,8 +13,8 @@ type State struct {
 	LockedThread uint64            // the thread that is reserved for it, 0 for none
 	Labels       map[string]string // as runtime/pprof sets them
 	CreatedBy    *Creation         // nil if it is not known, or for the first goroutine
-	// WaitsOn is the address of the channel that it waits on, 0 if there is none or
-	// it is not known.
+	// WaitsOn is the address of the channel that it waits on, 0 if it waits on
+	// none or that is not known.
 	WaitsOn uint64
 }
 

@@ -92,7 +92,7 @@ func place(file string, line int, function string) string {
 	return fmt.Sprintf("%s:%d in %s", file, line, function)
 }
 
-// native is the innermost frame of other code than Go's, nil if there is none.
+// native returns the innermost frame of other code than Go's, nil if all are Go's.
 func native(s *unwind.Stack) *unwind.Frame {
 	for i := range s.Frames {
 		if f := &s.Frames[i]; f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters && f.Strategy != "" {

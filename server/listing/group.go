@@ -232,7 +232,7 @@ func rankOf(s *unwind.Stack) int {
 
 // Own is the innermost frame of the program's own code: native code, and Go
 // outside of the runtime and the packages that wait on its behalf. It is nil if
-// there is none.
+// the stack has no such frame.
 func Own(s *unwind.Stack) *unwind.Frame {
 	for i := range s.Frames {
 		if f := &s.Frames[i]; f.Function != "" && !ofRuntime(f.Function) {

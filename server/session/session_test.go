@@ -104,7 +104,7 @@ func TestStopWithoutResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.Refused() // nobody knew of it
+	run.Refused() // no client was told of it
 	b.expect()
 }
 

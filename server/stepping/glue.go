@@ -84,7 +84,7 @@ func NearGlue(stack *unwind.Stack) bool {
 }
 
 // beyond returns the index of the first frame outside the innermost one that is not glue.
-// It is 1 where there is none.
+// It is 1 if all are glue.
 func (s *Situation) beyond(frames []*unwind.Frame) int {
 	if !s.Through {
 		return 1

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Model is the model of the file's code; nil where there is none: code of amd64 and arm64 in
-// an ELF file is modelled. It knows functions by their symbols and call-frame
+// Model is the model of the file's code: of amd64 or arm64, in an ELF file. It is nil for
+// other files. It knows functions by their symbols and call-frame
 // information, and finds the others.
 func (f *File) Model() *codemodel.Image { return f.model() }
 

@@ -31,7 +31,7 @@ type Options struct {
 	// Log takes messages for the debugging of clew itself.
 	Log func(format string, args ...any)
 	// Crowded says that other clients depend on the session, which then gives up one that
-	// does not read. Nil: there are none.
+	// does not read. Nil: no other client ever does.
 	Crowded func() bool
 }
 

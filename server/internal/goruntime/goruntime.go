@@ -26,7 +26,7 @@ type Thread struct {
 	// Runtime is set for a thread that Go's runtime made for itself and that runs
 	// no goroutine now: an idle one, or its monitor.
 	Runtime bool
-	// State is the goroutine's, nil where there is none or its layout is not known.
+	// State is the goroutine's, nil for a thread without one and where the layout is not known.
 	State *State
 	m     uint64 // the runtime.m that it is, 0 if that is not known
 }

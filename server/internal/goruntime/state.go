@@ -87,8 +87,8 @@ func (n *Notes) readCollections(stats uint64) {
 	slices.Sort(n.collections)
 }
 
-// WaitSince is a time at which a goroutine has certainly waited already, zero if there
-// is none that is known.
+// WaitSince is a time at which a goroutine has certainly waited already, zero if no such
+// time is known.
 //
 // A collection that finds a goroutine waiting notes the time at which the collection
 // *before* ended its marking (runtime/mgcmark.go, markroot; mgc.go, gcMark). Then the

@@ -85,7 +85,7 @@ func (t *Types) at(addr uint64) []byte {
 	return t.data[addr-t.start:]
 }
 
-// fieldsOf reads the list of a structure's fields, nil if it is none.
+// fieldsOf reads the list of a structure's fields, nil if no structure is there.
 func (t *Types) fieldsOf(addr uint64) []byte {
 	d := t.at(addr)
 	if d == nil || d[typeKind]&kindMask != kindStruct {
