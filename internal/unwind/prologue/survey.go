@@ -301,7 +301,7 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	}
 	switch {
 	case in.flow == flowIndirect:
-		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
+		if _, ok := (switches{p}).targets(s); !ok {
 			t.Whole = false
 		}
 		if v := s.regs[regTmp]; v.kind == aim {
