@@ -1,11 +1,9 @@
 package symbols
 
 import (
-	"encoding/binary"
-
-	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // modelledMachO is a Mach-O file as its model sees it. Pointers that dyld fills in are not read.
@@ -19,7 +17,7 @@ func newModelledMachO(f *File, m *machoFile) *modelledMachO {
 	out := &modelledMachO{pages: pages{file: f}, macho: m, names: make(map[uint64]string)}
 	stubs, _ := m.Stubs()
 	for _, s := range stubs {
-		if slot, ok := stubSlot(m.CPU, m.Code(s.Addr, int(min(s.Size, maxStub))), s.Addr); ok {
+		if slot := stubSlot(f.Arch(), m.Code(s.Addr, int(min(s.Size, maxStub))), s.Addr); slot != 0 {
 			out.names[slot] = cName(s.Name)
 		}
 	}
@@ -29,22 +27,17 @@ func newModelledMachO(f *File, m *machoFile) *modelledMachO {
 // maxStub is more than any stub takes, in bytes.
 const maxStub = 16
 
-// stubSlot is the pointer that a stub jumps through: jmp *slot(%rip), or adrp x16; ldr x16; br.
-func stubSlot(cpu macho.CPU, code []byte, addr uint64) (slot uint64, ok bool) {
+// stubSlot is the pointer that a stub jumps through, 0 if that is not known.
+func stubSlot(arch unwind.Arch, code []byte, addr uint64) uint64 {
 	var d prologue.Decoder
-	switch {
-	case cpu == macho.X86_64:
-		in := d.AMD64(code, addr)
-		return in.Pointer, in.Pointer != 0
-	case cpu != macho.ARM64 || len(code) < 8:
-		return 0, false
+	for at := 0; at < len(code); {
+		in := d.For(arch, code[at:], addr+uint64(at))
+		if in.Pointer != 0 {
+			return in.Pointer
+		}
+		at += in.Len
 	}
-	page, load := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])
-	if page&0x9f000000 != 0x90000000 || load&0xffc00000 != 0xf9400000 {
-		return 0, false
-	}
-	pages := int64(int32(page<<8)>>11)&^3 | int64(page>>29&3)
-	return addr&^0xfff + uint64(pages<<12) + uint64(load>>10&0xfff)*8, true
+	return 0
 }
 
 // Data implements [codemodel.Contents].
