@@ -269,7 +269,7 @@ func resolving(arch unwind.Arch, code []byte, callee string, exact bool) bool {
 	if arch == unwind.ARM64 {
 		return true // a stub computes the pointer's address first
 	}
-	code = bytes.TrimPrefix(code, endbr64)
+	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
 	return bytes.HasPrefix(code, []byte{0xff, 0x25}) || bytes.HasPrefix(code, []byte{0xf2, 0xff, 0x25})
 }
 

@@ -79,8 +79,6 @@ type witness interface {
 	// agrees: the function's code, or that of the called function, confirms the
 	// step.
 	agrees() agreement
-	// prologue is the same for the nearest prologue before the frame's place.
-	prologue() agreement
 }
 
 // certainty is what a rule of code must be to count.
@@ -299,8 +297,17 @@ func (w *codeWitness) agrees() agreement {
 			return a
 		}
 	}
+	// A frame pointer that the model has counts even if it has guessed where the function begins.
+	framed := rule.FramePointer(w.target.Arch)
+	if row := w.modelRow(w.frame); row != nil && row.CFA == framed.CFA && row.FP == framed.FP {
+		return w.compare(row)
+	}
 	return agreement{}
 }
+
+// codeBehind is the amount of code to simulate behind a frame's place, in bytes, where the end
+// of its function is unknown.
+const codeBehind = 256
 
 // entered returns the rule at the frame's place by the code that a call enters,
 // nil if that code does not lead there.
@@ -312,8 +319,6 @@ func (w *codeWitness) entered(call callsite.Call) *simulate.Row {
 	}
 	return w.certainRow(simulate.Stopped, &Function{Start: entry, End: pc + codeBehind}, pc)
 }
-
-func (w *codeWitness) prologue() agreement { return w.compare(w.prologueRule(w.frame.PC.Raw())) }
 
 // compare reports whether a rule leads to the step's caller. The step's frame
 // pointer counts only if the rule has the same.
@@ -344,5 +349,5 @@ func (ev *evidence) popped() bool {
 // only a scan or a frame pointer in unknown code found it: stepping the program
 // rests on it.
 func (ev *evidence) shown() bool {
-	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && (ev.witness.agrees().ok || ev.witness.prologue().ok)
+	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && ev.witness.agrees().ok
 }

@@ -18,8 +18,7 @@ type program struct {
 	functions map[unwind.LookupAddr]*described
 	last      *described // that was asked for last, at lastAt
 	lastAt    unwind.LookupAddr
-	signals   map[uint64]bool          // whether it is a signal's trampoline, by address
-	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
+	signals   map[uint64]bool // whether it is a signal's trampoline, by address
 	// seen is memory that was read: first the stack window that a strategy had last.
 	// Checks and rules word by word do not read from the process each time.
 	seen   unwind.Windows

@@ -166,7 +166,15 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	if p.full || from == nil && p.alien() {
 		return nil
 	}
+	p.bad = p.bad && p.meetsBad()
 	return p.rows()
+}
+
+// meetsBad reports whether a path leads to what cannot be decoded. Behind a call that does not
+// come back there may be data (Mach-O's jump tables).
+func (p *program) meetsBad() (found bool) {
+	p.walk(func(in *inst, _ *state) { found = found || in.flow == flowBad }, nil)
+	return found
 }
 
 // surveyed is one instruction's rule, while a table is made.
@@ -259,6 +267,8 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 		p.leave(t, p.start+uint64(next), s, false)
 	}
 	switch {
+	case in.flow == flowIndirect && s.regs[regTmp].kind == place && uint64(s.regs[regTmp].off) >= uint64(len(p.code)): // a veneer
+		p.leave(t, p.start+uint64(s.regs[regTmp].off), s, false)
 	case in.flow == flowIndirect:
 		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
 			t.Whole = false
