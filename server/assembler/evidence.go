@@ -199,7 +199,7 @@ func (ev *evidence) gatherCaller(w *walker) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
 	ev.caller = w.code.function(at)
-	ev.outside = ev.mappings && t.outside(ev.pc)
+	ev.outside = ev.mappings && t.outside(ev.pc, at)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
 	case ev.entered:
@@ -211,10 +211,10 @@ func (ev *evidence) gatherCaller(w *walker) {
 	}
 }
 
-// outside reports whether a return address lies outside all executable mappings. A
-// signal's trampoline was not called: it may begin where its mapping does (R9).
-func (t *Target) outside(ra uint64) bool {
-	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
+// outside reports whether a caller's address, looked up at a place, lies outside all executable
+// mappings. A signal's trampoline was not called: it may begin where its mapping does (R9).
+func (t *Target) outside(pc uint64, at unwind.LookupAddr) bool {
+	return !t.Executable.Contains(uint64(at)) && !t.isSignalFrame(pc)
 }
 
 // gatherStacks finds the stacks that the frame and its caller lie on.
@@ -251,7 +251,7 @@ func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	e.cfa = c.CFA
 	if least == isProven {
 		e.fp, e.haveFP = c.Registers.FP(w.target.Arch)
-		if e.against(w.target.Arch, w.step) != "" && !w.mayBeCalled(e.ra) {
+		if pc, _ := w.step.Caller.PC(w.target.Arch); pc != e.ra && e.against(w.target.Arch, w.step) != "" && !w.mayBeCalled(e.ra) {
 			return e, false // so may the model
 		}
 	}

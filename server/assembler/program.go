@@ -168,6 +168,9 @@ func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known b
 // leadsTo reports whether the code that a call enters leads to a frame's place,
 // and returns that function's start.
 func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok bool) {
+	if fn := p.functionOf(f); call.Direct && fn.known && fn.Exact && call.Target == fn.Start {
+		return fn.Start, true // by whatever way: a jump table, for one
+	}
 	answer, entry, err := p.tracer.Leads(call, f.PC)
 	return entry, err == nil && answer == callsite.Reached
 }
