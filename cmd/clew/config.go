@@ -197,7 +197,7 @@ func (c *config) rank(list []string, unlisted []pluginhost.Config) ([]pluginhost
 		case slices.Contains(list[:i], name):
 			return nil, usageErrorf("strategy %q is named twice", name)
 		case !isThird && !slices.Contains(builtinNames(), name):
-			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(c.names(), ", "))
+			return nil, unknown("strategy", name, c.names())
 		case !isThird:
 			p = pluginhost.Config{Name: name}
 		}
