@@ -176,11 +176,21 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
-	if l.truncated {
+	for i, err := range l.corrupt {
+		if i == corruptShown {
+			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
+			break
+		}
+		tell(c.ErrOrStderr(), "a goroutine could not be read: %v", err)
+	}
+	if l.truncated || len(l.corrupt) > 0 {
 		return exitWith(exitTruncated)
 	}
 	return nil
 }
+
+// corruptShown is how many goroutines that cannot be read are named.
+const corruptShown = 3
 
 // look stops the process, and returns what stands still to be listed.
 func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine, glanced *glance.Program) (*listed, error) {
@@ -199,6 +209,9 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
 	if glanced != nil {
 		l.paused = glanced.Paused()
+	}
+	if v, ok := at.View.(interface{ Corrupt() []error }); ok {
+		l.corrupt = v.Corrupt()
 	}
 	return l, nil
 }
@@ -238,6 +251,7 @@ type listed struct {
 	threads   []delve.Thread
 	held      []unwind.Stack // nil where they are assembled when they are written
 	truncated bool           // a stack is
+	corrupt   []error        // goroutines that could not be read
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 

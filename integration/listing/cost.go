@@ -23,7 +23,7 @@ type crowdSize struct{ goroutines, inC int }
 func cost(folder string, args []string) error {
 	fl := flag.NewFlagSet("cost", flag.ContinueOnError)
 	only := fl.Int("n", 0, "this many goroutines alone")
-	peers := fl.Bool("peers", true, "measure dlv, gdb and eu-stack too")
+	tools := fl.String("tools", "clew,dlv,eu-stack,gdb", "measure these")
 	if err := fl.Parse(args); err != nil || fl.NArg() > 0 {
 		return errUsage
 	}
@@ -38,7 +38,7 @@ func cost(folder string, args []string) error {
 		if *only != 0 && *only != size.goroutines {
 			continue
 		}
-		if err := costOf(folder, program, dlv, size, *peers); err != nil {
+		if err := costOf(folder, program, dlv, size, strings.Split(*tools, ",")); err != nil {
 			return err
 		}
 	}
@@ -58,58 +58,79 @@ type spent struct {
 	output      int64
 }
 
-func costOf(folder, program, dlv string, size crowdSize, peers bool) error {
+// costOf prints a row for each tool. dlv comes first: the others are compared with it.
+func costOf(folder, program, dlv string, size crowdSize, tools []string) error {
 	w, err := watchProgram(program, filepath.Join(folder, "clock"), strconv.Itoa(size.goroutines), strconv.Itoa(size.inC))
 	if err != nil {
 		return err
 	}
 	defer end(w.cmd)
 	pid := strconv.Itoa(w.cmd.Process.Pid)
-	base := spent{}
-	if peers {
-		c := exec.Command(dlv, "attach", pid, "--check-go-version=false", "--allow-non-terminal-interactive=true")
-		c.Stdin = strings.NewReader("goroutines -t\nexit\nn\n")
-		if base, err = w.run(c, 1, 0); err != nil {
+	p := &prices{size: size, folder: folder, w: w}
+	ask := exec.Command(dlv, "attach", pid, "--check-go-version=false", "--allow-non-terminal-interactive=true")
+	ask.Stdin = strings.NewReader("goroutines -t\nexit\nn\n")
+	for _, m := range []struct {
+		tool string
+		do   func() error
+	}{
+		{"", func() error { return p.row("none", exec.Command("sleep", "1"), 1, 0) }},
+		{"dlv", func() error { return p.row("dlv, goroutines -t", ask, 1, 0) }},
+		{"clew", func() error { return p.clew(pid) }},
+		{"eu-stack", func() error {
+			return p.row("eu-stack, threads", exec.Command("eu-stack", "-p", pid), 1, truncatedByPeer)
+		}},
+		{"gdb", func() error {
+			return p.row("gdb, threads", exec.Command("gdb", "-p", pid, "-batch", "-ex", "thread apply all bt"), 1, 0)
+		}},
+	} {
+		if m.tool != "" && !slices.Contains(tools, m.tool) {
+			continue
+		}
+		if err := m.do(); err != nil {
 			return err
 		}
 	}
-	row := func(tool string, s spent) {
-		against, longer := "", ""
-		if base.time > 0 && tool != "none" {
-			against, longer = fmt.Sprintf("%.3f x", float64(s.time)/float64(base.time)), fmt.Sprintf("%.0f x", float64(base.still)/float64(s.still))
+	return nil
+}
+
+// prices prints what tools take.
+type prices struct {
+	size   crowdSize
+	folder string
+	w      *watched
+	dlv    spent // zero where it was not measured
+}
+
+// clew measures each format.
+func (p *prices) clew(pid string) error {
+	rounds := 3
+	for _, format := range []string{"text", "json", "cbf", "swift", "pprof"} {
+		c := exec.Command(clewPath, "stack", "--pid", pid, "--format", format, "-o", filepath.Join(p.folder, "out."+format))
+		if err := p.row("clew "+format, c, rounds, truncatedByClew); err != nil {
+			return err
 		}
-		fmt.Printf("| %d, %d | %s | %.2f s | %s | %.1f ms | %s | %d MB | %s |\n", size.goroutines, size.inC, tool, s.time.Seconds(), against,
-			float64(s.still)/1e6, longer, s.memory>>20, kilobytes(s.output))
+		rounds = 1
 	}
-	idle, err := w.run(exec.Command("sleep", "1"), 1, 0)
+	return nil
+}
+
+func (p *prices) row(tool string, c *exec.Cmd, rounds, truncated int) error {
+	s, err := p.w.run(c, rounds, truncated)
 	if err != nil {
 		return err
 	}
-	row("none", idle)
-	rounds := 5
-	if size.goroutines > 10_000 {
-		rounds = 3
+	if format, ok := strings.CutPrefix(tool, "clew "); ok {
+		s.output = sizeOf(filepath.Join(p.folder, "out."+format))
 	}
-	for _, format := range []string{"text", "json", "cbf", "swift", "pprof"} {
-		s, err := w.run(exec.Command(clewPath, "stack", "--pid", pid, "--format", format, "-o", filepath.Join(folder, "out."+format)), rounds, truncatedByClew)
-		if err != nil {
-			return err
-		}
-		s.output = sizeOf(filepath.Join(folder, "out."+format))
-		row("clew "+format, s)
-		rounds = 1
+	if strings.HasPrefix(tool, "dlv") {
+		p.dlv = s
 	}
-	if !peers {
-		return nil
+	against, longer := "", ""
+	if p.dlv.time > 0 {
+		against, longer = fmt.Sprintf("%.3f x", float64(s.time)/float64(p.dlv.time)), fmt.Sprintf("%.0f x", float64(p.dlv.still)/float64(s.still))
 	}
-	row("dlv, goroutines -t", base)
-	for _, peer := range [][]string{{"eu-stack", "-p", pid}, {"gdb", "-p", pid, "-batch", "-ex", "thread apply all bt"}} {
-		if s, err := w.run(exec.Command(peer[0], peer[1:]...), 1, truncatedByPeer); err == nil {
-			row(peer[0]+", threads", s)
-		} else {
-			fmt.Fprintln(os.Stderr, "listing:", peer[0], err)
-		}
-	}
+	fmt.Printf("| %d, %d | %s | %.2f s | %s | %.1f ms | %s | %d MB | %s |\n", p.size.goroutines, p.size.inC, tool, s.time.Seconds(), against,
+		float64(s.still)/1e6, longer, s.memory>>20, kilobytes(s.output))
 	return nil
 }
 

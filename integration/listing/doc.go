@@ -3,7 +3,7 @@
 // other tools:
 //
 //	go run ./integration/listing stripped [-go VERSION,...] [-program NAME,...]
-//	go run ./integration/listing cost [-n GOROUTINES] [-peers=false]
+//	go run ./integration/listing cost [-n GOROUTINES] [-tools clew,dlv,eu-stack,gdb]
 //	go run ./integration/listing attach [-n ATTACHES] [-rate REQUESTS]
 //	go run ./integration/listing profile [-seconds N] [-interval TIME]
 //
