@@ -37,7 +37,7 @@
 // The files of this package:
 //
 //   - proxy.go: the table
-//   - launch.go, initialize.go: what client and clew tell each other at the start
+//   - launch.go, initialize.go, restart.go: what client and clew tell each other at the start
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - variables.go: variables and expressions
