@@ -27,6 +27,7 @@ type facts struct {
 	compared bound // the operand of the last comparison, of a register
 	stored   bound // the same, of memory
 	at       bound // proven of memory
+	moved    bool  // a value that rules are about has changed
 }
 
 // changed forgets what rests on a register's old value.
@@ -62,23 +63,19 @@ func (s *state) fresh(id int32, bits uint8) val {
 
 // widen is what two values have in common.
 func (v val) widen(o val) val {
-	if v.kind == upTo && o.kind == upTo && v.reg == o.reg {
-		v.off = max(v.off, o.off)
-		return v
+	x, ok := v.few()
+	y, too := o.few()
+	limit, bits := max(x.off, y.off), min(x.reg, y.reg)
+	if !ok || !too || bits < 32 && limit>>bits != 0 {
+		return val{}
 	}
-	if x, ok := v.few(); ok {
-		if y, ok := o.few(); ok {
-			x.off = max(x.off, y.off)
-			return x
-		}
-	}
-	return val{}
+	return val{kind: upTo, off: limit, reg: bits}
 }
 
 // few is the bound of a number of a few bits.
 func (v val) few() (val, bool) {
 	switch {
-	case v.kind == upTo && v.reg == 64:
+	case v.kind == upTo:
 		return v, true
 	case v.kind == same && v.reg <= 16:
 		return val{kind: upTo, off: 1<<v.reg - 1, reg: 64}, true
@@ -93,12 +90,11 @@ func (v val) extended(bits uint8, signed bool) val {
 	switch {
 	case v.kind == konst && bits >= 32 && (v.off >= 0 || signed):
 		return v
-	case v.kind == entryOf && bits == 32 && signed:
-		v.reg = 0
+	case v.kind == konst && bits < 32 && !signed:
+		v.off &= 1<<bits - 1
 		return v
-	case v.kind == entryOf && bits == 32 && !signed:
-		v.reg = 1
-		return v
+	case v.kind == entryOf:
+		return v.extendedEntry(bits, signed)
 	case v.kind != upTo || v.reg < bits:
 	case v.reg > bits && bits < 32 && v.off>>bits != 0, signed && bits < 64 && int64(v.off) >= 1<<(bits-1):
 	default:
@@ -106,6 +102,19 @@ func (v val) extended(bits uint8, signed bool) val {
 		return v
 	}
 	return val{}
+}
+
+// extendedEntry is the same for an entry of a jump table, which is extended already.
+func (v val) extendedEntry(bits uint8, signed bool) val {
+	switch size := v.reg &^ zeroExtended * 8; {
+	case bits < size, bits > size && bits < 64 && v.reg&zeroExtended == 0 && !signed:
+		return val{}
+	case bits == size && signed:
+		v.reg &^= zeroExtended
+	case bits == size:
+		v.reg |= zeroExtended
+	}
+	return v
 }
 
 // proved applies what a branch proves of the number compared before. next: the
@@ -150,6 +159,8 @@ func (s *state) applyTable(p *program, o *op, id int32) {
 		s.set(a, o.d, s.get(o.s).times(uint8(o.imm)))
 	case opLoadAt:
 		s.set(a, o.d, s.loaded(p, o, id))
+	case opAddEntry:
+		s.set(a, o.d, switches{p}.aimed(s.get(o.s), s.get(o.t).extended(uint8(o.mask), o.mask&signExtends != 0), uint8(o.imm)))
 	case opCompare:
 		if o.imm >= 0 && o.imm <= maxEntries {
 			s.facts.compared = bound{max: int32(o.imm), reg: o.s, bits: o.t}
