@@ -123,17 +123,21 @@ func TestNative(t *testing.T) {
 				sameAddresses(t)
 				args := []string{scenario, "int3", filepath.Join(t.TempDir(), "record")}
 				want := assembled(t, p, args...)
-				s := session{tool: "clew", args: []string{"exec"}, target: append([]string{p.Path}, args...), env: p.Env(),
-					script: []string{"continue", "stack 300", "goroutines -t 300"}}
-				for i := range want.Frames {
-					s.script = append(s.script, fmt.Sprintf("frame %d", i), "regs", fmt.Sprintf("frame %d list", i))
-				}
-				s.script = append(s.script, fmt.Sprintf("frame %d locals", len(want.Frames)+1), "frame 1", "up", "down", "stack 0")
+				s := session{tool: "clew", args: []string{"exec"}, target: append([]string{p.Path}, args...), env: p.Env(), script: frameScript(len(want.Frames))}
 				out := s.play(t)
 				checkFrames(t, out, &want)
 			})
 		}
 	}
+}
+
+// frameScript shows a stack of so many frames in every way; checkFrames looks at the output.
+func frameScript(frames int) []string {
+	script := []string{"continue", "stack 300", "goroutines -t 300"}
+	for i := range frames {
+		script = append(script, fmt.Sprintf("frame %d", i), "regs", fmt.Sprintf("frame %d list", i))
+	}
+	return append(script, fmt.Sprintf("frame %d locals", frames+1), "frame 1", "up", "down", "stack 0")
 }
 
 func checkFrames(t *testing.T, out string, want *stackjson.Stack) {

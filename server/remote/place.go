@@ -34,7 +34,7 @@ type place struct {
 func (p *place) Maps() ([]byte, error) {
 	switch {
 	case p.Place != nil:
-	case peer.Traces(p.program.conn, p.program.pid):
+	case peer.Traces(p.program.socket, p.program.pid):
 		p.Place = live.Here(p.program)
 	default:
 		p.Place = distant{p.program}
@@ -50,7 +50,7 @@ type distant struct{ *Program }
 func (d distant) Maps() ([]byte, error) { return d.mappings() }
 func (d distant) LocalPid() int         { return 0 }
 func (d distant) Name() string {
-	return fmt.Sprintf("process %d behind %v", d.pid, d.conn.RemoteAddr())
+	return fmt.Sprintf("process %d behind %v", d.pid, d.socket.RemoteAddr())
 }
 
 // files is the memory that files are mapped to.
