@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-delve/delve/service/api"
@@ -38,8 +39,10 @@ type Program struct {
 	// several says that the server takes several connections.
 	several bool
 
-	seen   seen    // since Begin
-	mapped *mapped // of a program on another machine; nil until it was asked for
+	seen seen // since Begin
+	// requests says that requests are told; checked, that nothing was read since the last check of this one.
+	requests, checked atomic.Bool
+	mapped            *mapped // of a program on another machine; nil until it was asked for
 
 	code gocode.Code // of the runtime; nil until it is told
 
@@ -126,6 +129,7 @@ func (p *Program) Begin() error {
 		p.mu.Unlock()
 	}
 	p.seen = seen{}
+	p.checked.Store(false)
 	planted, err := p.breakpoints()
 	if err != nil {
 		return err

@@ -133,6 +133,9 @@ func (s *server) readable() bool {
 	if pid := s.process.ProcessPid(); pid != s.pid {
 		s.attach()
 	}
+	if p, ok := s.session.(interface{ NewRequest() }); ok {
+		p.NewRequest()
+	}
 	return s.session != nil
 }
 
