@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,20 +17,61 @@ import (
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
+// server is a program that serves editors.
+type server struct{ name, exe string }
+
+// servers are those that are compared: Delve's, clew's, and another build of clew's where
+// one is named.
+func (t *table) servers(folder string) ([]server, error) {
+	if t.built == nil {
+		dlv, clew, err := buildServers(folder)
+		if err != nil {
+			return nil, err
+		}
+		t.built = []server{{"dlv dap", dlv}, {"clew dap", clew}}
+		if t.beside != "" {
+			t.built = append(t.built, server{"beside", t.beside})
+		}
+	}
+	return t.built, nil
+}
+
+// columns are a header's for figures of each server, against the first one's.
+func columns(of []server, what string) (header []string) {
+	for i, s := range of {
+		header = append(header, s.name+what)
+		if i > 0 {
+			header = append(header, "against dlv")
+		}
+	}
+	return header
+}
+
+// cells are a row's figures for [columns].
+func cells(results []result) (row []string) {
+	for i, r := range results {
+		row = append(row, r.total())
+		if i > 0 {
+			row = append(row, r.to(results[0]))
+		}
+	}
+	return row
+}
+
 // stackRequests measures an editor's wait at a stop: stackTrace by `clew
 // dap` beside `dlv dap`, both real servers over TCP.
 func stackRequests(t *table, program string) error {
 	t.title = "DAP stackTrace, beside `dlv dap`"
 	t.notes = []string{"The time of one stackTrace request for the whole stack, each at another stop of the same program than the\n" +
 		"first; and of the two requests that VS Code makes (levels 1, then 19)."}
-	t.header = []string{"frames", "in", "dlv dap", "clew dap", "against dlv", "dlv, 1 + 19", "clew, 1 + 19", "against dlv"}
-	dlv, clew, err := buildServers(filepath.Dir(program))
+	servers, err := t.servers(filepath.Dir(program))
 	if err != nil {
 		return err
 	}
+	t.header = slices.Concat([]string{"frames", "in"}, columns(servers, ""), columns(servers, ", 1 + 19"))
 	for _, in := range []where{inGo, inC} {
 		for _, n := range []int{20, 50, 1_000, 10_000} {
-			if err := stackRequest(t, program, in, n, dlv, clew); err != nil {
+			if err := stackRequest(t, program, in, n, servers); err != nil {
 				return err
 			}
 		}
@@ -56,30 +98,26 @@ func buildServers(folder string) (dlv, clew string, err error) {
 	return dlv, clew, nil
 }
 
-func stackRequest(t *table, program string, in where, n int, dlv, clew string) error {
-	var contenders []contender
-	for _, exe := range []string{dlv, clew} {
-		e, err := edit(exe, program, in, n)
+func stackRequest(t *table, program string, in where, n int, servers []server) error {
+	var whole, asVSCode []contender
+	for i, s := range servers {
+		e, err := edit(s.exe, program, in, n)
 		if err != nil {
 			return err
 		}
 		defer e.close()
-		name := filepath.Base(exe)
 		least := n
-		if in == inC && exe == dlv {
+		if in == inC && i == 0 {
 			least = 1 // Delve may lose the stack
 		}
-		contenders = append(contenders,
-			contender{name: name, before: e.again, run: func() error { return e.stack(0, 2*n+100, least) }},
-			contender{name: name + ", as VS Code", before: e.again, run: func() error {
-				return errors.Join(e.stack(0, 1, 1), e.stack(1, 19, 1))
-			}})
+		whole = append(whole, contender{name: s.name, before: e.again, run: func() error { return e.stack(0, 2*n+100, least) }})
+		asVSCode = append(asVSCode, contender{name: s.name + ", as VS Code", before: e.again, run: e.asVSCode})
 	}
-	r, err := compare(t.rounds, contenders...)
+	r, err := compare(t.rounds, slices.Concat(whole, asVSCode)...)
 	if err != nil {
 		return err
 	}
-	t.row(fmt.Sprint(n), in.name, r[0].total(), r[2].total(), r[2].to(r[0]), r[1].total(), r[3].total(), r[3].to(r[1]))
+	t.row(slices.Concat([]string{fmt.Sprint(n), in.name}, cells(r[:len(servers)]), cells(r[len(servers):]))...)
 	return nil
 }
 
@@ -215,6 +253,17 @@ func (e *editor) stopped() error {
 // again lets the program run to its next stop.
 func (e *editor) again() error {
 	if err := e.request("continue", map[string]any{"threadId": e.thread}, nil); err != nil {
+		return err
+	}
+	return e.stopped()
+}
+
+// asVSCode asks for a stack as VS Code does: for the innermost frame, then for the rest of a page.
+func (e *editor) asVSCode() error { return errors.Join(e.stack(0, 1, 1), e.stack(1, 19, 1)) }
+
+// next makes a step, to the stop that ends it.
+func (e *editor) next() error {
+	if err := e.request("next", map[string]any{"threadId": e.thread}, nil); err != nil {
 		return err
 	}
 	return e.stopped()

@@ -1,7 +1,7 @@
 // Command bench measures clew beside its peers, in one run on one machine, and
 // prints the table of BENCHMARKS.md:
 //
-//	go run ./integration/bench [-rounds N] [-only PART] [-cpuprofile FILE]
+//	go run ./integration/bench [-rounds N] [-only PART] [-beside EXECUTABLE] [-cpuprofile FILE]
 //
 // Every figure is the median of several rounds in which the things compared
 // take turns. Ratios of one run can be compared with those of another; the
@@ -41,14 +41,15 @@ func main() {
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
-	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, memory, goroutines or large")
+	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, waits, memory, goroutines or large")
+	beside := flag.String("beside", "", "measure this build of clew as a server of editors too")
 	profile := flag.String("cpuprofile", "", "write a profile of this process, for go tool pprof")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 1 {
 		fmt.Fprintln(os.Stderr, "bench: wrong usage; see go doc ./integration/bench")
 		os.Exit(2)
 	}
-	if err := run(*rounds, *only, *profile); err != nil {
+	if err := run(table{rounds: *rounds, beside: *beside}, *only, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -67,12 +68,13 @@ var parts = []part{
 	{"compact", func(t *table, _ string) error { return compact(t) }},
 	{"stacks", wholeStacks},
 	{"dap", stackRequests},
+	{"waits", waits},
 	{"memory", memoryOfServers},
 	{"goroutines", goroutines},
 	{"large", largeDWARF},
 }
 
-func run(rounds int, only, profile string) error {
+func run(empty table, only, profile string) error {
 	folder, err := os.MkdirTemp("", "clew-b-")
 	if err != nil {
 		return err
@@ -99,10 +101,11 @@ func run(rounds int, only, profile string) error {
 		if only != "" && only != p.name {
 			continue
 		}
-		t := &table{rounds: rounds}
-		if err := p.measure(t, program); err != nil {
+		t := empty
+		if err := p.measure(&t, program); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+		empty.built = t.built
 		t.print(os.Stdout)
 		measured++
 	}

@@ -19,12 +19,12 @@ func memoryOfServers(t *table, program string) error {
 	t.notes = []string{"The proportional set size (PSS, proc_pid_smaps(5)) of the server and of every process below it but for the\n" +
 		"program: after `initialize`, and at a stop in C with the whole stack of 50 frames asked for."}
 	t.header = []string{"server", "after initialize", "processes", "at a stop", "processes"}
-	dlv, clew, err := buildServers(filepath.Dir(program))
+	servers, err := t.servers(filepath.Dir(program))
 	if err != nil {
 		return err
 	}
-	for _, exe := range []string{dlv, clew} {
-		e, err := connect(exe)
+	for _, s := range servers {
+		e, err := connect(s.exe)
 		if err != nil {
 			return err
 		}
@@ -33,14 +33,14 @@ func memoryOfServers(t *table, program string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(e.launch(exe, program, inC, 50), e.stack(0, 0, 1)); err != nil {
+		if err := errors.Join(e.launch(s.exe, program, inC, 50), e.stack(0, 0, 1)); err != nil {
 			return err
 		}
 		at, all, err := held(e.cmd.Process.Pid, program)
 		if err != nil {
 			return err
 		}
-		t.row(filepath.Base(exe)+" dap", megabytes(before), fmt.Sprint(some), megabytes(at), fmt.Sprint(all))
+		t.row(s.name, megabytes(before), fmt.Sprint(some), megabytes(at), fmt.Sprint(all))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 // table is one table of results.
 type table struct {
 	rounds int
+	beside string // another build of clew, to be measured too
+	built  []server
 	title  string
 	notes  []string
 	header []string

@@ -61,7 +61,7 @@ func TestConsoleArguments(t *testing.T) {
 	}
 }
 
-// TestClewCommand: expressions are none.
+// TestClewCommand: an expression is not a command of clew.
 func TestClewCommand(t *testing.T) {
 	for text, is := range map[string]bool{
 		"clew stack": true, " clew\texport  x ": true, "clew nosuch": true,

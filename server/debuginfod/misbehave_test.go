@@ -183,7 +183,7 @@ func TestMisbehaving(t *testing.T) {
 			_, _ = w.Write([]byte("\x7fELF"))
 		}, new(*ServerError)},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, new(*ServerError)},
-		// The right one, but what lies on this machine is none of a server's business.
+		// The right file, but a server must not name files of this machine.
 		"redirects to a file":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file://"+b.debug, http.StatusFound) }, new(*ServerError)},
 		"a header of a gigabyte": {hugeHeader, new(*ServerError)},
 		"claims to be huge": {func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,8 @@ import (
 // limit: one library whose sections are decompressed to many gigabytes, or that names a
 // pipe as its debug file, ends or stops the debugger. While the program runs and stops,
 // the runner hides from Delve where the dynamic loader's list is, and then adds the
-// libraries of the list in Delve's place: those that [mayLoad] lets pass. One that does
-// not is none of Delve's; clew's own readers say what is wrong with it. A library
+// libraries of the list in Delve's place: those that [mayLoad] lets pass. Delve never
+// sees the others; clew's own readers say what is wrong with them. A library
 // that is there when Delve attaches is checked before ([checkLoaded]).
 
 // hideLibraries keeps Delve from reading the loader's list. show ends that.

@@ -31,8 +31,8 @@ type Bounds struct {
 	Name       string // demangled
 	Start, End uint64
 	Exact      bool
-	// Whole is where the function begins that this is a fragment of, 0 if it is none
-	// or that is not known.
+	// Whole is the start of the function that this is a fragment of. It is 0 if this is
+	// a whole function, or if the start is unknown.
 	Whole uint64
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // pltFunctions returns the entries of an amd64 image's procedure linkage tables as
@@ -83,6 +85,9 @@ func pltEntries(s *elf.Section, code []byte, slots map[uint64]string) (out []fun
 		name := slots[next+uint64(int64(int32(binary.LittleEndian.Uint32(entry[jump+2:]))))]
 		if name == "" {
 			name = "?"
+		}
+		if prologue.Padding(unwind.AMD64, entry[end:]) == size-end { // no code at all
+			end = size
 		}
 		add(at, at+end, name+"@plt")
 		if end < size {

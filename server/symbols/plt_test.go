@@ -58,6 +58,9 @@ func TestPLT(t *testing.T) {
 				t.Errorf("%q: the end of the entry at %#x is %+v", flags, vaddr, b)
 			} else if b.Start == vaddr+6 {
 				split = true // a simulation from the start would not get there
+				if code := f.Code(b.Start, 1); len(code) < 1 || code[0] != 0x68 {
+					t.Errorf("%q: %#x is no push: %x", flags, b.Start, code)
+				}
 			}
 		}
 		if lazy := flags == ""; entries < 2 || lazy && !split {

@@ -90,7 +90,7 @@ func TestLyingAnswers(t *testing.T) {
 	if _, err := client.Walk(context.Background(), askedOnce()); err != nil {
 		t.Errorf("unknown register: %v", err)
 	}
-	// A plugin that lacks a method is none of this version.
+	// A plugin that lacks a method does not speak this version.
 	_, err := client.Describe(context.Background())
 	wantContract(t, err, "Unimplemented")
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // KindOf classifies the instruction that code begins with. Those that the decoder does
-// not know (endbr64, vector instructions) are none of the kinds that count.
+// not know (endbr64, vector instructions) neither call nor return.
 func KindOf(code []byte) Kind {
 	x, err := x86asm.Decode(code, 64)
 	if err != nil {

@@ -1,4 +1,4 @@
-// A program whose C code calls through a pointer that is none:
+// A program whose C code calls through an invalid pointer:
 //
 //	wild ADDRESS FILE
 //

@@ -42,9 +42,6 @@ func init() {
 	}
 }
 
-// Registers that instructions with implicit operands write: rax, rdx, rcx, rsi, rdi, r11 (syscall).
-const amd64Implicit = 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<11
-
 // hwDwarf maps the hardware's register numbers to DWARF's.
 var hwDwarf = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
@@ -419,39 +416,22 @@ func effectsAMD64(p *program, in *x86asm.Inst, out *inst) {
 	otherAMD64(p, in, r, m, isMem)
 }
 
-// touchesVectors reports whether an instruction works on vectors, and so has no implicit
-// operands but those of comparisons of strings.
-func touchesVectors(in *x86asm.Inst) bool {
-	if in.Op == x86asm.PCMPESTRI || in.Op == x86asm.PCMPISTRI {
-		return false
-	}
-	for _, arg := range in.Args[:2] {
-		if r, ok := arg.(x86asm.Reg); ok && r >= x86asm.M0 && r <= x86asm.X15 {
-			return true
-		}
-	}
-	return false
+// leavesMemory reports whether an instruction only seems to write: lock orq $0,(%rsp) is a barrier, orq $0,(%rsp)
+// probes a stack.
+func leavesMemory(in *x86asm.Inst) bool {
+	imm, ok := in.Args[1].(x86asm.Imm)
+	return ok && imm == 0 && (in.Op == x86asm.OR || in.Op == x86asm.ADD || in.Op == x86asm.SUB || in.Op == x86asm.XOR)
 }
 
 // otherAMD64 is the cautious rule for everything else: the first operand is written, the second too where an
-// instruction has two results, and, unless it is known to have explicit operands only, the registers that implicit
-// operands live in.
+// instruction has two results, and the registers that it may write without naming them.
 func otherAMD64(p *program, in *x86asm.Inst, r [2]uint8, m [2]x86asm.Mem, isMem [2]bool) {
-	mask := uint64(amd64Implicit)
+	mask := implicit(in)
 	switch in.Op {
-	case x86asm.MOV, x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD, x86asm.LEA, x86asm.ADD, x86asm.SUB, x86asm.AND, x86asm.OR, x86asm.XOR,
-		x86asm.NOT, x86asm.NEG, x86asm.INC, x86asm.DEC, x86asm.SHL, x86asm.SHR, x86asm.SAR, x86asm.ADC, x86asm.SBB,
-		x86asm.MOVUPS, x86asm.MOVAPS, x86asm.MOVDQA, x86asm.MOVDQU, x86asm.MOVQ, x86asm.MOVSD_XMM, x86asm.MOVSS:
-		mask = 0
 	case x86asm.MULX, x86asm.XCHG, x86asm.XADD:
 		if r[1] != regNone {
 			mask |= 1 << r[1]
 		}
-	case x86asm.CPUID, x86asm.CMPXCHG8B, x86asm.CMPXCHG16B:
-		mask |= 1 << RBX
-	}
-	if touchesVectors(in) {
-		mask = 0
 	}
 	if r[0] != regNone {
 		mask |= 1 << r[0]
@@ -469,7 +449,7 @@ func otherAMD64(p *program, in *x86asm.Inst, r [2]uint8, m [2]x86asm.Mem, isMem 
 		n = 128
 	}
 	for i := range m {
-		if isMem[i] && (i == 0 || in.Op == x86asm.XCHG) {
+		if isMem[i] && (i == 0 || in.Op == x86asm.XCHG) && !leavesMemory(in) {
 			b, d := mem(m[i], in)
 			p.emit(op{kind: opWipe, s: b, imm: d, t: uint8(n)})
 		}

@@ -62,23 +62,19 @@ func (s *state) fresh(id int32, bits uint8) val {
 
 // widen is what two values have in common.
 func (v val) widen(o val) val {
-	if v.kind == upTo && o.kind == upTo && v.reg == o.reg {
-		v.off = max(v.off, o.off)
-		return v
+	x, ok := v.few()
+	y, too := o.few()
+	limit, bits := max(x.off, y.off), min(x.reg, y.reg)
+	if !ok || !too || bits < 32 && limit>>bits != 0 {
+		return val{}
 	}
-	if x, ok := v.few(); ok {
-		if y, ok := o.few(); ok {
-			x.off = max(x.off, y.off)
-			return x
-		}
-	}
-	return val{}
+	return val{kind: upTo, off: limit, reg: bits}
 }
 
 // few is the bound of a number of a few bits.
 func (v val) few() (val, bool) {
 	switch {
-	case v.kind == upTo && v.reg == 64:
+	case v.kind == upTo:
 		return v, true
 	case v.kind == same && v.reg <= 16:
 		return val{kind: upTo, off: 1<<v.reg - 1, reg: 64}, true
@@ -92,6 +88,9 @@ func (v val) few() (val, bool) {
 func (v val) extended(bits uint8, signed bool) val {
 	switch {
 	case v.kind == konst && bits >= 32 && (v.off >= 0 || signed):
+		return v
+	case v.kind == konst && bits < 32 && !signed:
+		v.off &= 1<<bits - 1
 		return v
 	case v.kind == entryOf && bits == 32 && signed:
 		v.reg = 0

@@ -88,6 +88,9 @@ func (p switches) tableEntry(s *state, o *op) val {
 	if _, ok := p.address(index); ok && scale == 1 {
 		base, index = index, base
 	}
+	if index.kind == konst { // on one path; others have it bounded, as a rule
+		index, _ = index.few()
+	}
 	at, ok := p.address(base.plus(o.imm))
 	open := false
 	switch {

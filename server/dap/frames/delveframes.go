@@ -108,23 +108,6 @@ func leadingHex(b []byte) (v uint64, ok bool) {
 	return v, err == nil
 }
 
-// stackBody writes a stackTrace body as Delve does.
-func stackBody(frames []json.RawMessage, total int) []byte {
-	size := 64
-	for _, f := range frames {
-		size += len(f) + 1
-	}
-	out := append(make([]byte, 0, size), `{"stackFrames":[`...)
-	for i, f := range frames {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, f...)
-	}
-	out = append(append(out, ']'), fieldTotal...)
-	return append(strconv.AppendInt(out, int64(total), 10), '}')
-}
-
 // fetch asks Delve for the frames that rows need and that it has not sent yet.
 func (s *Stacks) fetch(ctx context.Context, v *view, a *assembled, thread int64, rows []row) error {
 	low, high := -1, -1

@@ -82,7 +82,11 @@ func TestFramesIn(t *testing.T) {
 		[]byte(`{"id":1001,"name":"b","source":{"name":"???","path":"\"instructionPointerReference\":\"0x1\""},"line":2,"column":0,"instructionPointerReference":"0xffffffffffffffff","presentationHint":"subtle"}`),
 		[]byte(`{"id":1002,"name":"???","line":0,"column":0,"instructionPointerReference":"0x0"}`),
 	}
-	body := stackBody(frames, 52)
+	w := newBody(0)
+	for _, f := range frames {
+		w.row(f)
+	}
+	body := w.end(52)
 	if !json.Valid(body) {
 		t.Fatalf("%s", body)
 	}
@@ -115,7 +119,8 @@ func TestFramesIn(t *testing.T) {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
-	if h, ok := framesIn(stackBody(nil, 0)); !ok || len(h) != 0 {
+	none := newBody(0)
+	if h, ok := framesIn(none.end(0)); !ok || len(h) != 0 {
 		t.Errorf("no frames: %v, %v", h, ok)
 	}
 }
@@ -124,7 +129,7 @@ func TestFramesIn(t *testing.T) {
 // byte by byte.
 func TestWordsOfNativeFrames(t *testing.T) {
 	config := debuggee.DefaultConfig()
-	s := &Stacks{session: session{program: &debuggee.Program{Options: debuggee.Options{Config: &config}}}}
+	in := session{program: &debuggee.Program{Options: debuggee.Options{Config: &config}}}
 	const delves = `{"id":1003,"name":"pick","source":{"name":"t.cc","path":"/src/t.cc"},"line":9,"column":0,"instructionPointerReference":"0x42"}`
 	for _, c := range []struct {
 		is, function, file string
@@ -142,9 +147,10 @@ func TestWordsOfNativeFrames(t *testing.T) {
 		{"another file", "ns::pick()", "/src/u.h", 9, 0, names.StyleFull, `{"id":1003,"name":"ns::pick()","source":{"name":"u.h","path":"/src/u.h"},"line":9,"column":0,"instructionPointerReference":"0x42"}`},
 	} {
 		f := unwind.Frame{PC: unwind.Code(0x42, unwind.KindInstruction), Trust: unwind.TrustCFI, Function: c.function, File: c.file, Line: c.line, Column: c.column}
-		got, err := s.inWords(delveFrame{raw: []byte(delves), id: 1003, pc: 0x42}, &f, c.is == "Go's", c.style, "")
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %s, %v\nwant %s", c.is, got, err, c.want)
+		w := rowWriter{session: in, shown: debuggee.Settings{Shown: debuggee.Shown{Names: c.style}}}
+		err := w.known(delveFrame{raw: []byte(delves), id: 1003, pc: 0x42}, &f, c.is == "Go's", "")
+		if err != nil || string(w.body) != c.want {
+			t.Errorf("%s: %s, %v\nwant %s", c.is, w.body, err, c.want)
 		}
 	}
 }

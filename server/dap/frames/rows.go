@@ -1,16 +1,10 @@
 package frames
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
-	"github.com/google/go-dap"
-
 	"github.com/clewdbg/clew/server/dap/debuggee"
-	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
@@ -74,54 +68,6 @@ func evidence(f *unwind.Frame) string {
 	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
 }
 
-// frame writes a row as JSON. A frame that Delve knows is Delve's, in clew's words.
-func (s *Stacks) frame(v *view, a *assembled, delveID int64, r *row, shown debuggee.Settings) (json.RawMessage, error) {
-	if r.label != "" {
-		id, err := s.idOf(v, a.labels[r.frame], Ref{a, -1})
-		if err != nil {
-			return nil, err
-		}
-		a.labels[r.frame] = id
-		return json.Marshal(dap.StackFrame{Id: id, Name: r.label, PresentationHint: "label"})
-	}
-	f, remark := &a.stack.Frames[r.frame], a.remark(r.frame, shown.Annotate)
-	if f.DelveFrame >= 0 {
-		if known, ok := v.delve[delveID][f.DelveFrame]; ok && known.pc == f.PC.Raw() {
-			s.ids.rememberOne(v.At.Epoch, known.id, Ref{a, r.frame})
-			return s.inWords(known, f, v.IsGo(f), shown.Names, remark)
-		}
-	}
-	id, err := s.idOf(v, a.ids[r.frame], Ref{a, r.frame})
-	if err != nil {
-		return nil, err
-	}
-	a.ids[r.frame] = id
-	described := s.describe(f, shown.Names)
-	described.Id = id
-	described.Name += remark
-	return json.Marshal(described)
-}
-
-// idOf returns the ID that a row has, or a new one where that is 0.
-func (s *Stacks) idOf(v *view, id int, ref Ref) (int, error) {
-	if id != 0 {
-		return id, nil
-	}
-	return s.ids.mint(v.At.Epoch, ref)
-}
-
-// describe returns a frame's name, place and address.
-func (s *Stacks) describe(f *unwind.Frame, style names.Style) dap.StackFrame {
-	out := dap.StackFrame{Name: frameName(f, style), InstructionPointerReference: fmt.Sprintf("%#x", f.PC.Raw())}
-	if path := s.program.Config.ClientPath(f.File); IsAbsolute(path) { // or an editor opens a page that says there is no such file
-		out.Source, out.Line, out.Column = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line, f.Column
-	}
-	if isFaint(f) || f.TailCall || strings.HasPrefix(f.Function, "runtime.") {
-		out.PresentationHint = "subtle"
-	}
-	return out
-}
-
 // isFaint says whether a row is not what the user looks for: a guess, or glue between Go and
 // C. Editors show it in grey, or fold it.
 func isFaint(f *unwind.Frame) bool {
@@ -166,56 +112,6 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 	}
 	return s
 }
-
-// inWords returns a frame of Delve's in the words of `clew stack`. For Go code they are
-// Delve's own.
-func (s *Stacks) inWords(known delveFrame, f *unwind.Frame, isGo bool, style names.Style, remark string) (json.RawMessage, error) {
-	if names.StyleFull.Frame(f) != "" && (!isGo || known.isNamed(unknownName)) {
-		if described := s.describe(f, style); isFaint(f) || !known.agrees(&described) {
-			described.Id = int(known.id)
-			described.Name += remark
-			return json.Marshal(described)
-		}
-	}
-	faint := isFaint(f)
-	if remark == "" && !faint {
-		return known.raw, nil
-	}
-	o, err := dapwire.ParseObject(known.raw)
-	if err != nil {
-		return nil, err
-	}
-	if faint {
-		o.Set("presentationHint", []byte(`"subtle"`))
-	}
-	name, err := json.Marshal(o.Text("name") + remark)
-	if err != nil {
-		return nil, err
-	}
-	o.Set("name", name)
-	return o.Bytes(), nil
-}
-
-// agrees reports whether Delve has a frame's name and place as clew has them.
-func (f *delveFrame) agrees(described *dap.StackFrame) bool {
-	if !bytes.Contains(f.raw, []byte(`"name":"`+described.Name+`"`)) {
-		return false // as a rule, and known without reading the whole: Delve writes C.f
-	}
-	var shown dap.StackFrame
-	if json.Unmarshal(f.raw, &shown) != nil || shown.Name != described.Name || shown.Line != described.Line || shown.Column != described.Column {
-		return false
-	}
-	path := func(s *dap.Source) string {
-		if s == nil {
-			return ""
-		}
-		return s.Path
-	}
-	return path(shown.Source) == path(described.Source)
-}
-
-// unknownName is Delve's name for a function that it does not know.
-const unknownName = "???"
 
 // IsAbsolute says whether a path is absolute on the client's system, whichever that is (/a/b, C:\a\b, \\server\a).
 // Debug information of libc has paths within its source tree only.

@@ -2,7 +2,6 @@ package frames
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
@@ -120,18 +119,15 @@ func (s *Stacks) stackPage(ctx context.Context, v *view, want Page) ([]byte, err
 	if a.stack.DepthLimited {
 		total += shown.Depth
 	}
-	if start >= len(rows) {
-		return stackBody(nil, total), nil
-	}
-	rows = rows[start:min(last, len(rows))]
+	rows = rows[min(start, len(rows)):min(last, len(rows))]
 	if err := s.fetch(ctx, v, a, delveID, rows); err != nil {
 		return nil, err
 	}
-	frames := make([]json.RawMessage, len(rows))
+	w := rowWriter{bodyWriter: newBody(len(rows)), session: s.session, shown: shown}
 	for i := range rows {
-		if frames[i], err = s.frame(v, a, delveID, &rows[i], shown); err != nil {
+		if err := w.write(v, a, delveID, &rows[i]); err != nil {
 			return nil, err
 		}
 	}
-	return stackBody(frames, total), nil
+	return w.end(total), nil
 }

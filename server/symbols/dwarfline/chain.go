@@ -141,7 +141,7 @@ func (t *tree) add(u *unit, e *entry, parent int) error {
 	return err
 }
 
-// number returns a line or column, 0 if the value is none that can be.
+// number returns a line or column, 0 if the value is out of range.
 func number(v value) int {
 	n, ok := v.constant()
 	if !ok || n > 1<<31-1 {
