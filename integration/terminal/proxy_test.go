@@ -66,9 +66,11 @@ func TestConnectNative(t *testing.T) {
 				args := []string{scenario, "int3", filepath.Join(t.TempDir(), "record")}
 				want := assembled(t, p, args...)
 				script := append(frameScript(len(want.Frames)),
-					"stack 300 -full", "stack 300 -offsets", "stack 300 -defer", "threads", "goroutine", "goroutines", "frame 0 args",
-					"stepout", "stack 300", "next", "stack 300", "step", "stack 300")
-				got, own := proxied.connect(t, p.Env(), script, p.Path, args...), ownServer.connect(t, p.Env(), script, p.Path, args...)
+					"stack 300 -full", "stack 300 -offsets", "stack 300 -defer", "threads", "goroutine", "goroutines", "frame 0 args")
+				var got, own string
+				for try := 0; try < 3 && (try == 0 || got != own); try++ { // the runtime's own goroutines may be elsewhere
+					got, own = proxied.connect(t, p.Env(), script, p.Path, args...), ownServer.connect(t, p.Env(), script, p.Path, args...)
+				}
 				checkFrames(t, got, &want)
 				if got != own {
 					t.Errorf("first difference: %s", firstDifference(own, got))
@@ -78,6 +80,21 @@ func TestConnectNative(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestConnectSteps: through clew proxy a step out leads to the caller that the stack has shown, or is refused where
+// dlv would lead elsewhere, and the program ends well.
+func TestConnectSteps(t *testing.T) {
+	need(t)
+	p := native(t, "linked-O2-omit-stripped")
+	args := []string{"plain", "int3", filepath.Join(t.TempDir(), "record")}
+	out := proxied.connect(t, p.Env(), stepScript(), p.Path, args...)
+	if refused := checkSteps(t, out); refused == 0 {
+		t.Error("no step is refused: dlv's stack is right here")
+	}
+	if !strings.Contains(out, "has exited with status 0") {
+		t.Errorf("the program is damaged:\n%s", out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/rpc/jsonrpc"
 	"slices"
@@ -144,5 +145,26 @@ func TestFrontHalts(t *testing.T) {
 	_ = f.theirs.Close()
 	if call := <-waits.Done; call.Error == nil || !strings.Contains(call.Error.Error(), errGone.Error()) {
 		t.Errorf("%v", call.Error)
+	}
+}
+
+// TestPipe: a pipe shares the connection, and ends with it.
+func TestPipe(t *testing.T) {
+	upstream, theirs := net.Pipe()
+	go newRPCConn(theirs, map[string]any{"Future": func(arg json.RawMessage, out *json.RawMessage) error { *out = arg; return nil }}).answer()
+	up := NewUpstream(upstream, errGone)
+	first, second := up.Pipe(), up.Pipe()
+	for _, pipe := range []net.Conn{first, second} {
+		var out int
+		if err := jsonrpc.NewClient(pipe).Call("RPCServer.Future", 5, &out); err != nil || out != 5 {
+			t.Errorf("%d, %v", out, err)
+		}
+		_ = pipe.Close() // the other one stays
+	}
+	third := up.Pipe()
+	_ = theirs.Close()
+	_ = third.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := third.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a pipe without a server: %v", err)
 	}
 }

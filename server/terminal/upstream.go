@@ -95,14 +95,22 @@ func (c *rpcConn) relay(req rpc.Request) {
 	})
 }
 
-// Pipe returns a connection to the server that shares this one.
+// Pipe returns a connection to the server that shares this one, and ends with it.
 func (u *Upstream) Pipe() net.Conn {
 	ours, theirs := net.Pipe()
 	c := newRPCConn(theirs, nil)
 	c.up = u
+	ended := make(chan struct{})
 	go func() {
 		c.answer()
 		c.cancel()
+		close(ended)
+	}()
+	go func() {
+		select {
+		case <-u.lost:
+		case <-ended:
+		}
 		_ = c.codec.Close()
 	}()
 	return ours
@@ -120,7 +128,11 @@ func answered[Out any](m upstreamMethods, method string, arg any, cb service.RPC
 	if err == nil {
 		err = json.Unmarshal(raw, &out)
 	}
-	cb.Return(out, err)
+	if err != nil {
+		cb.Return(nil, err)
+		return
+	}
+	cb.Return(out, nil)
 }
 
 func (m upstreamMethods) Command(arg api.DebuggerCommand, cb service.RPCCallback) {
