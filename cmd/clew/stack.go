@@ -96,8 +96,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
-	_ = c.RegisterFlagCompletionFunc("goroutine", cobra.FixedCompletions([]string{"current", "all"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("thread", cobra.FixedCompletions([]string{"all"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("core", completeCore)
+	_ = c.RegisterFlagCompletionFunc("goroutine", f.completeGoroutine)
+	_ = c.RegisterFlagCompletionFunc("thread", f.completeThread)
 	return c
 }
 
@@ -113,6 +114,9 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		if r.when {
 			return usageErrorf("%s", r.why)
 		}
+	}
+	if !slices.Contains(export.Formats, f.format) {
+		return unknown("format", f.format, export.Formats)
 	}
 	if err := f.listing.check(c, f.many(c)); err != nil {
 		return err
@@ -143,7 +147,6 @@ func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 	return []refusal{
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
 		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
-		{!slices.Contains(export.Formats, f.format), fmt.Sprintf("unknown format %q; known: %v", f.format, export.Formats)},
 		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
 		{f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()), "--format pprof is binary: write it to a file with -o FILE, or into a pipe"},
 	}
