@@ -223,14 +223,15 @@ func (c *config) rank(list []string, unlisted []pluginhost.Config) ([]pluginhost
 	}
 	var out []pluginhost.Config
 	for i, name := range list {
-		p, isThird := third[name]
+		p, known := third[name]
+		if !known {
+			p, known = builtinPlugin(name)
+		}
 		switch {
 		case slices.Contains(list[:i], name):
 			return nil, usageErrorf("strategy %q is named twice", name)
-		case !isThird && !slices.Contains(builtinNames(), name):
+		case !known:
 			return nil, unknown("strategy", name, c.names())
-		case !isThird:
-			p = pluginhost.Config{Name: name}
 		}
 		out = append(out, p)
 	}

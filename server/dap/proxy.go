@@ -196,6 +196,7 @@ func (p *Proxy) Event(m *dapwire.Message) {
 	switch m.Event {
 	case "initialized":
 		p.program.Attach()
+		p.program.Warm()
 		p.guard.started()
 		p.sharing.attached.Store(true)
 		p.sharing.endRestart(true)

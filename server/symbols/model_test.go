@@ -37,15 +37,24 @@ int run(int x) {
 // are found, and their frames.
 func TestModelOfStrippedCode(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
-	cc := testneed.CC(t)
+	cc := testneed.Tool(t, "gcc")
 	testneed.Tool(t, "objcopy")
+	for name, flags := range map[string][]string{
+		"plain":  nil,
+		"thunks": {"-mindirect-branch=thunk-inline", "-mfunction-return=thunk-inline", "-fcf-protection=none"},
+	} {
+		t.Run(name, func(t *testing.T) { modelOfStrippedCode(t, append([]string{cc, "-O2", "-fPIC", "-shared"}, flags...)) })
+	}
+}
+
+func modelOfStrippedCode(t *testing.T, compile []string) {
 	dir := t.TempDir()
 	source, full, stripped := filepath.Join(dir, "a.c"), filepath.Join(dir, "full.so"), filepath.Join(dir, "stripped.so")
 	if err := os.WriteFile(source, []byte(startsSource), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range [][]string{
-		{cc, "-O2", "-fPIC", "-shared", "-o", full, source},
+		append(compile, "-o", full, source),
 		{"objcopy", "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, stripped},
 	} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {

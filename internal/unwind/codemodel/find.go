@@ -150,7 +150,7 @@ func (f *finder) sweep() {
 			if in.Flow != prologue.FlowCall || in.Target == f.base+at || inThunk(f.text, call) {
 				continue
 			}
-			if to, ok := f.at(in.Target); ok {
+			if to, ok := f.at(in.Target); ok && !ownThunk(f.text, call, to) {
 				f.hints.set(to)
 			}
 		}
@@ -160,6 +160,12 @@ func (f *finder) sweep() {
 // inThunk reports whether a call is part of a thunk: it leads on in the same code.
 func inThunk(text []byte, at uint64) bool {
 	return thunkAt(text[at:min(at+thunkSize, uint64(len(text)))]) != noThunk
+}
+
+// ownThunk reports whether a call leads to a thunk in its own function, right before it: gcc's
+// -mindirect-branch=thunk-inline.
+func ownThunk(text []byte, call, to uint64) bool {
+	return to < call && call-to <= thunkSize && thunkAt(text[to:call]) == indirectThunk
 }
 
 // add notes a start, and that its code is to be followed. What is known keeps its source, if
@@ -268,6 +274,10 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	case inThunk(f.text, at):
 		f.work = append(f.work, visit{to, owner})
 		return false
+	}
+	if ownThunk(f.text, at, to) {
+		f.work = append(f.work, visit{to, owner})
+		return true
 	}
 	grade := min(f.known[f.base+owner].Grade, prologue.Proven)
 	f.add(Start{Addr: in.Target, Source: Call, Grade: grade})

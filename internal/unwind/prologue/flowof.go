@@ -34,7 +34,8 @@ type Insn struct {
 	Len    int
 	Target uint64 // of FlowCond, FlowCall, FlowJump
 	// Pointer is where FlowCallIndirect or FlowJumpIndirect reads the target from,
-	// 0 if that is not a fixed address (amd64: relative to rip).
+	// 0 if that is not a fixed address (amd64: relative to rip; arm64: what the
+	// instructions right before have computed, as in a veneer).
 	Pointer uint64
 	// Refers is the address that the instruction computes relative to its own, 0 if it
 	// does not (amd64: lea; arm64: adr, or the sum with what adrp has put into a register).
@@ -46,6 +47,15 @@ type Insn struct {
 type Decoder struct {
 	p     program
 	pages [32]uint64 // that arm64's registers hold, as far as code was decoded in order
+	near  near
+}
+
+// near is the address, or the word at one, that the arm64 instructions right before at have put
+// into a register.
+type near struct {
+	at, addr uint64
+	reg      uint32
+	word     bool
 }
 
 var flowOf = [...]Flow{flowNext: FlowNext, flowSoft: FlowNext, flowCall: FlowCallIndirect, flowCond: FlowCond, flowJump: FlowJump,
@@ -64,6 +74,7 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	in := d.decode(&arm64Arch, src[:4])
 	out := Insn{Flow: flowOf[in.flow], Len: 4}
 	w := binary.LittleEndian.Uint32(src)
+	d.follow(w, addr, &out)
 	switch rd, rn := w&31, w>>5&31; {
 	case w&0x9f000000 == 0x90000000: // adrp
 		d.pages[rd] = addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)
@@ -82,6 +93,31 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 		out.Target = addr + uint64(sext(w>>5, 19)*4)
 	}
 	return out
+}
+
+// follow takes an instruction of a veneer or stub, which computes where it jumps: adrp, add; adrp,
+// ldr; ldr of a literal.
+func (d *Decoder) follow(w uint32, addr uint64, out *Insn) {
+	n, rd, rn := &d.near, w&31, w>>5&31
+	known := n.at == addr && n.reg == rn && n.addr != 0
+	switch {
+	case w&0x9f000000 == 0x90000000: // adrp
+		*n = near{reg: rd, addr: addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)}
+	case w&0xff000000 == 0x58000000: // ldr, literal
+		*n = near{reg: rd, addr: addr + uint64(sext(w>>5, 19)*4), word: true}
+	case w&0xffc00000 == 0x91000000 && known && !n.word: // add
+		n.reg, n.addr = rd, n.addr+uint64(w>>10&0xfff)
+	case w&0xffc00000 == 0xf9400000 && known && !n.word: // ldr
+		n.reg, n.addr, n.word = rd, n.addr+uint64(w>>10&0xfff)*8, true
+	case w&0xff800000 == 0x91000000 && n.at == addr && rd != n.reg: // a stub keeps the slot's address too
+	case (out.Flow == FlowJumpIndirect || out.Flow == FlowCallIndirect) && known && n.word:
+		out.Pointer = n.addr
+	case out.Flow == FlowJumpIndirect && known:
+		out.Flow, out.Target = FlowJump, n.addr
+	default:
+		*n = near{}
+	}
+	n.at = addr + 4
 }
 
 // For decodes for an architecture; the flow of others is not known.

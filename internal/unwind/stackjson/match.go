@@ -78,6 +78,9 @@ func Match(expect Expectation, got Answer) ([]Mismatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bytes.Equal(doc, expect.doc) {
+		return nil, nil // as a rule, and known without reading both
+	}
 	wantTree, err := tree(expect.doc)
 	if err != nil {
 		return nil, err
