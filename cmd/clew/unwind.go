@@ -37,13 +37,12 @@ as soon as they are there: a program can feed it lines, and read as it goes.
 
 A snapshot names its images by path: relative to the snapshot's folder (for -
 to the current one), or absolute, then below --root. With --symbols they are found
-by build ID instead, wherever the snapshot was made, and so are debug files, for
-names and tables: of a program that was stripped there, the stack gets the names of
-the unstripped one.
+by build ID instead, wherever the snapshot was made. Debug files are found so too: the
+stack of a stripped program gets the names of the unstripped one.
 
 Where a snapshot says what is expected ("expect"), differences go to stderr and
-the exit code is 1. --symbols shows more than was known then, so that nothing is
-compared.
+the exit code is 1. With --symbols nothing is compared: it shows more than was known
+then.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: "  clew unwind wrong.json\n  clew unwind --strategies fpwalk --registers -\n  clew unwind --symbols /srv/debug crash.json",
