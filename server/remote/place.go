@@ -35,7 +35,7 @@ type place struct {
 func (p *place) Maps() ([]byte, error) {
 	switch {
 	case p.Place != nil:
-	case peer.Traces(p.program.conn, p.program.pid):
+	case peer.Traces(p.program.socket, p.program.pid):
 		p.Place = live.Here(p.program)
 	default:
 		p.Place = distant{p.program}
@@ -55,7 +55,7 @@ func (d distant) LocalPid() int         { return 0 }
 func (d distant) PACMask(maps []imagemap.Mapping) uint64 { return procfs.PACMask(maps) }
 
 func (d distant) Name() string {
-	return fmt.Sprintf("process %d behind %v", d.pid, d.conn.RemoteAddr())
+	return fmt.Sprintf("process %d behind %v", d.pid, d.socket.RemoteAddr())
 }
 
 // files is the memory that files are mapped to.

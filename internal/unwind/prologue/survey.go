@@ -311,7 +311,7 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	case in.flow == flowIndirect && s.regs[regTmp].kind == place && uint64(s.regs[regTmp].off) >= uint64(len(p.code)): // a veneer
 		p.leave(t, p.start+uint64(s.regs[regTmp].off), s, false)
 	case in.flow == flowIndirect:
-		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
+		if _, ok := (switches{p}).targets(s); !ok {
 			t.Whole = false
 		}
 		if v := s.regs[regTmp]; v.kind == aim {
