@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,8 +68,12 @@ func driveHelix(w *work, f *found, adapter string) (shown, error) {
 	if err := os.WriteFile(filepath.Join(w.home(), "helix/languages.toml"), fmt.Appendf(nil, helixConfig, w.adapters[adapter]), 0o600); err != nil {
 		return nil, err
 	}
+	conf := filepath.Join(w.folder, "tmux.conf") // what Helix says at its end stays
+	if err := os.WriteFile(conf, []byte("set-option -g remain-on-exit on\n"), 0o600); err != nil {
+		return nil, err
+	}
 	s := &screen{w, filepath.Join(w.folder, "tmux-"+adapter)}
-	start := append([]string{"-f", "/dev/null", "new-session", "-d", "-x", "200", "-y", "60"}, f.with("native.c:9").argv...)
+	start := append([]string{"-f", conf, "new-session", "-d", "-x", "200", "-y", "60"}, f.with("native.c:9").argv...)
 	if _, err := s.tmux(f.env, start...); err != nil {
 		return nil, err
 	}
@@ -78,8 +83,8 @@ func driveHelix(w *work, f *found, adapter string) (shown, error) {
 		text, _ := s.tmux(nil, "capture-pane", "-p")
 		err = fmt.Errorf("%w; the screen:\n%s", err, text)
 	}
-	_, _ = s.tmux(nil, "kill-server") // it may have ended with Helix
-	return got, err
+	_, ended := s.tmux(nil, "kill-server")
+	return got, errors.Join(err, ended)
 }
 
 func (s *screen) tmux(env []string, args ...string) (string, error) {

@@ -25,13 +25,13 @@ func (w *work) debian(program string, packages ...string) (command, string, erro
 	exe := filepath.Join(root, "usr/bin", program)
 	if _, err := os.Stat(exe); err != nil {
 		if err := unpack(root, packages); err != nil {
-			return command{}, "", fmt.Errorf("Debian 13's %s cannot be had: %w", program, err)
+			return command{}, "", fmt.Errorf("no %s of Debian 13's: %w", program, err)
 		}
 	}
 	loaders, _ := filepath.Glob(filepath.Join(root, "usr/lib*/ld-linux-*.so.*"))
 	more, _ := filepath.Glob(filepath.Join(root, "usr/lib/*/ld-linux-*.so.*"))
 	if loaders = append(loaders, more...); len(loaders) == 0 {
-		return command{}, "", fmt.Errorf("Debian 13's %s has no loader in %s", program, root)
+		return command{}, "", fmt.Errorf("no loader for %s in %s", program, root)
 	}
 	libraries, _ := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu"))
 	return command{argv: []string{loaders[0], "--library-path", strings.Join(libraries, ":"), exe}}, root, nil
