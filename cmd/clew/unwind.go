@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -81,20 +82,8 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	}
 	defer first.close()
 	ready <- first
-	meter, code := newProgress("snapshots", 0), exitDone
-	p, end := newPool(c.Context(), f.workers, work, func(b *batch, a answers) error {
-		for _, n := range a.notices {
-			notify(n)
-		}
-		if code != exitFailed && a.code != exitDone {
-			code = a.code
-		}
-		meter.add(len(b.lines))
-		if _, err := c.OutOrStdout().Write(a.out); err != nil {
-			return fmt.Errorf("write the answers: %w", err)
-		}
-		return nil
-	})
+	results := unwound{out: c.OutOrStdout(), notify: notify, meter: newProgress("snapshots", 0)}
+	p, end := newPool(c.Context(), f.workers, work, results.take)
 	for _, name := range files {
 		if err = p.file(name, c.InOrStdin()); err != nil {
 			break
@@ -102,10 +91,32 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	}
 	if err := end(); err != nil {
 		notify(err.Error())
-		code = exitFailed
+		results.code = exitFailed
 	}
-	meter.done()
-	return exitWith(code)
+	results.meter.done()
+	return exitWith(results.code)
+}
+
+// unwound takes the answers of all workers.
+type unwound struct {
+	out    io.Writer
+	notify func(string)
+	meter  *progress
+	code   int
+}
+
+func (u *unwound) take(b *batch, a answers) error {
+	for _, n := range a.notices {
+		u.notify(n)
+	}
+	if u.code != exitFailed && a.code != exitDone {
+		u.code = a.code
+	}
+	u.meter.add(len(b.lines))
+	if _, err := u.out.Write(a.out); err != nil {
+		return fmt.Errorf("write the answers: %w", err)
+	}
+	return nil
 }
 
 // unwinding is one worker of a run over files of snapshots.
