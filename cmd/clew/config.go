@@ -200,7 +200,7 @@ func (c *config) rank(list []string, unlisted []pluginhost.Config) ([]pluginhost
 		case slices.Contains(list[:i], name):
 			return nil, usageErrorf("strategy %q is named twice", name)
 		case !known:
-			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(c.names(), ", "))
+			return nil, unknown("strategy", name, c.names())
 		}
 		out = append(out, p)
 	}

@@ -75,7 +75,7 @@ var decodeFormats = []string{"text", "json"}
 
 func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 	if !slices.Contains(decodeFormats, f.format) {
-		return usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+		return unknown("format", f.format, decodeFormats)
 	}
 	o := document.Options{NoPlatform: f.noPlatform}
 	if f.from != "" {

@@ -54,7 +54,7 @@ of --lookup, 2 wrong usage.`,
 func (f *inspectFlags) address() (at uint64, err error) {
 	switch {
 	case !slices.Contains(decodeFormats, f.format):
-		return 0, usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+		return 0, unknown("format", f.format, decodeFormats)
 	case f.lookup == "":
 		return 0, nil
 	case f.table:

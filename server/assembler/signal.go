@@ -30,15 +30,20 @@ func (t *Target) isSignalFrame(pc uint64) bool {
 	return callsite.IsSignalReturn(t.Arch, code)
 }
 
-// moveSize is the size of the trampoline's first instruction on linux/amd64 (mov
-// $15,%rax); the second one is the system call.
-const moveSize = 7
+// moveSize is the size of the trampoline's first instruction, which moves the number of
+// the system call that is the second one.
+func moveSize(arch unwind.Arch) uint64 {
+	if arch == unwind.ARM64 {
+		return 4
+	}
+	return 7
+}
 
 // inSignalFrame reports whether the instruction at pc belongs to the
 // trampoline: the program has stepped out of a handler, or another signal came
 // at that moment.
 func (t *Target) inSignalFrame(pc uint64) bool {
-	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize)
+	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize(t.Arch))
 }
 
 // strategySignal names the host's rule for signal trampolines.

@@ -27,6 +27,7 @@ type facts struct {
 	compared bound // the operand of the last comparison, of a register
 	stored   bound // the same, of memory
 	at       bound // proven of memory
+	moved    bool  // a value that rules are about has changed
 }
 
 // changed forgets what rests on a register's old value.

@@ -198,10 +198,10 @@ func (s *state) apply(p *program, ops []op, id int32) {
 			s.set(a, o.d, v)
 		case opCall:
 			s.apply(p, []op{{kind: opClobber, mask: a.callerSaved}}, id)
-			s.facts = facts{}
+			s.facts = facts{moved: true}
 			s.dropBelow(s.regs[a.sp])
 		case opSign:
-			s.signed = o.t == 1
+			s.signed, s.facts.moved = o.t == 1, true
 		default:
 			s.applyTable(p, o, id)
 		}

@@ -27,6 +27,9 @@ type val struct {
 	reg  uint8
 }
 
+// ofFrame reports whether rules may be about a value.
+func (v val) ofFrame() bool { return v.kind == entry || v.rel() }
+
 func (v val) rel() bool { return v.kind == cfaRel || v.kind == dynRel }
 
 // plus adds a constant to an address or a number.
@@ -78,6 +81,7 @@ func (s *state) get(r uint8) val {
 }
 
 func (s *state) removeSlot(i int32) {
+	s.facts.moved = true
 	copy(s.slots[i:s.n], s.slots[i+1:s.n])
 	s.n--
 	s.slots[s.n] = slot{}
@@ -113,6 +117,7 @@ func (s *state) store(addr val, size int64, v val) {
 	}
 	s.slots[i] = slot{addr, v}
 	s.n++
+	s.facts.moved = true
 }
 
 func (s *state) load(addr val) val {
@@ -150,6 +155,7 @@ func (s *state) set(a *arch, r uint8, v val) {
 		}
 	}
 	s.facts.changed(r)
+	s.facts.moved = s.facts.moved || v.ofFrame() || s.regs[r].ofFrame()
 	s.regs[r] = v
 }
 
@@ -157,6 +163,7 @@ func (s *state) set(a *arch, r uint8, v val) {
 // forgotten, also if it is the same instruction in a loop; but a frame that is kept in another register (an alloca
 // in a realigned frame) is worth more than the stack pointer.
 func (s *state) newBase(a *arch, id int32) {
+	s.facts.moved = true
 	for r, v := range s.regs {
 		if v.kind == dynRel && r != int(a.sp) && s.dyn != id+1 {
 			s.regs[a.sp] = val{}
