@@ -14,6 +14,9 @@ const (
 	mostLabels   = 1 << 12
 )
 
+// wordSize is the size of an address, in bytes.
+const wordSize = 8
+
 // Labels implements [prologue.Surroundings]: an interpreter lists the places where its instructions are carried out,
 // and jumps to the one that the next instruction names. Words of data are such a list if they lie side by side, all
 // lead into the function, and not all to where functions are aligned.
@@ -40,8 +43,6 @@ func (m *surroundings) Labels(start uint64, n int) (out []uint64) {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-const wordSize = 8
 
 func byPlace(a, b Reference) int  { return cmp.Compare(a.At, b.At) }
 func byTarget(a, b Reference) int { return cmp.Compare(a.To, b.To) }

@@ -16,7 +16,7 @@ const (
 	upTo                   // a number up to off, in the register's low reg bits
 	scaled                 // a number up to off, times reg
 	same                   // unknown, below 2^reg; all registers with the same off hold the same
-	entryOf                // an entry of the jump table number off; reg: its upper half is still to be filled with its sign
+	entryOf                // an entry of the jump table number off, extended to 64 bits; reg: its size in bytes, and whether it is unsigned
 	aim                    // where an entry of the jump table number off leads
 )
 

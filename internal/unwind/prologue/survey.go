@@ -170,6 +170,7 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	if p.full {
 		return nil
 	}
+	p.bad = p.bad && p.meetsBad()
 	t, alien := p.rows()
 	if alien && from == nil {
 		return nil
@@ -195,6 +196,13 @@ func (p *program) release() {
 	if p.code, p.around = nil, nil; cap(p.index) <= keeps {
 		programs.Put(p)
 	}
+}
+
+// meetsBad reports whether a path leads to what cannot be decoded. Behind a call that does not
+// come back there may be data (Mach-O's jump tables).
+func (p *program) meetsBad() (found bool) {
+	p.walk(func(in *inst, _ *state) { found = found || in.flow == flowBad }, nil)
+	return found
 }
 
 // surveyed is one instruction's rule, while a table is made.
@@ -316,19 +324,29 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	}
 	switch {
 	case in.flow == flowIndirect:
-		if _, ok := (switches{p}).targets(s); !ok {
-			t.Whole = false
-		}
-		if v := s.regs[regTmp]; v.kind == aim {
-			for _, to := range p.out[v.off] {
-				p.leave(t, to, s, false)
-			}
-		}
+		p.leavesIndirectly(t, s)
 	case in.target > 0 && in.flow == flowJump && framed && p.a.isEntry(s):
 		t.Tails = append(t.Tails, p.start+uint64(in.target))
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
 		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
+	}
+}
+
+// leavesIndirectly notes where a jump through a register leads outside of the code.
+func (p *program) leavesIndirectly(t *Table, s *state) {
+	v := s.regs[regTmp]
+	if v.kind == place && uint64(v.off) >= uint64(len(p.code)) { // a veneer
+		p.leave(t, p.start+uint64(v.off), s, false)
+		return
+	}
+	if _, ok := (switches{p}).targets(s); !ok {
+		t.Whole = false
+	}
+	if v.kind == aim {
+		for _, to := range p.out[v.off] {
+			p.leave(t, to, s, false)
+		}
 	}
 }
 
