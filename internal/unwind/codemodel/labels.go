@@ -14,9 +14,6 @@ const (
 	mostLabels   = 1 << 12
 )
 
-// wordSize is the size of an address, in bytes.
-const wordSize = 8
-
 // Labels implements [prologue.Surroundings]: an interpreter lists the places where its instructions are carried out,
 // and jumps to the one that the next instruction names. Words of data are such a list if they lie side by side, all
 // lead into the function, and not all to where functions are aligned.
