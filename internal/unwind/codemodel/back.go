@@ -32,6 +32,8 @@ const (
 	maxDepth  = 32
 )
 
+const wordSize = 8
+
 // search finds out whether functions come back.
 type search struct {
 	image   *Image
