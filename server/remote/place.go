@@ -8,6 +8,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/peer"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
@@ -49,6 +50,10 @@ type distant struct{ *Program }
 
 func (d distant) Maps() ([]byte, error) { return d.mappings() }
 func (d distant) LocalPid() int         { return 0 }
+
+// PACMask is derived from where images lie: the server does not tell it.
+func (d distant) PACMask(maps []imagemap.Mapping) uint64 { return procfs.PACMask(maps) }
+
 func (d distant) Name() string {
 	return fmt.Sprintf("process %d behind %v", d.pid, d.socket.RemoteAddr())
 }
