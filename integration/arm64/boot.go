@@ -40,7 +40,7 @@ func (m *machine) run(ctx context.Context, work string, o options, j job) error 
 	defer cancel()
 	start := time.Now()
 	var console bytes.Buffer
-	cmd := exec.CommandContext(ctx, m.qemu, "-M", "virt", "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "2",
+	cmd := exec.CommandContext(ctx, m.qemu, "-M", "virt", "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "1",
 		"-nographic", "-no-reboot", "-nic", "none", "-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyAMA0 quiet rdinit=/init",
 		"-drive", "format=raw,if=virtio,readonly=on,file="+in, "-drive", "format=raw,if=virtio,file="+out)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&console, os.Stdout), os.Stderr

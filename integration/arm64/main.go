@@ -13,7 +13,7 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.cpu, "cpu", "max", "the processor to emulate, as qemu names it")
+	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time")

@@ -54,6 +54,51 @@ func TestR12UnknownStackPointer(t *testing.T) {
 	}
 }
 
+// armSignal is the synthetic code with arm64's trampoline: mov x8, #139; svc #0.
+type armSignal struct{ code }
+
+func (armSignal) Bytes(addr uint64, n int) []byte {
+	if addr != sigPC {
+		return nil
+	}
+	return []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}[:min(n, 8)]
+}
+
+// TestSignalWithoutStackPointer: the context that a signal has interrupted on arm64 is
+// found by the kernel's record above it, however many registers lie between. The record's own
+// return address, which the interrupted function has used up, is not taken.
+func TestSignalWithoutStackPointer(t *testing.T) {
+	arch := unwind.ARM64
+	for _, extra := range []int{0, 512, 17 * 1024} {
+		s := stackasm.New(arch, 0x7fff_0000).Mark("sp").Pad(16).Mark("handler").Ref("record").Word(sigPC).Mark("frame").Pad(arm64Context)
+		for i := range 29 {
+			s.Word(uint64(i))
+		}
+		s.Ref("outer").Word(leafPC + 8).Ref("interrupted").Word(midPC).Pad(arm64SignalSize - arm64Context - 33*8 + extra)
+		m, err := s.Mark("record").Ref("outer").Word(leafPC + 8).Mark("interrupted").Pad(64).Mark("outer").Pad(64).Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := unwind.Step{CFA: m.Addr("handler") + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
+		step.Caller.Set(arch.PC(), sigPC)
+		step.Caller.Set(arch.FP(), m.Addr("record"))
+		f := &fake{name: "records", steps: map[uint64][]unwind.Step{outerPC: {step}}}
+		a := &Assembler{Strategies: []Strategy{{Unwinder: f,
+			Description: unwind.Description{Name: f.name, Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer}}}}
+		tg := target(memories(m))
+		tg.Arch, tg.Code = arch, armSignal{synthetic}
+		th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
+		th.Registers.Set(arch.PC(), outerPC)
+		th.Registers.Set(arch.SP(), m.Addr("sp"))
+		th.Registers.Set(arch.FP(), m.Addr("handler"))
+		stack := a.Stack(context.Background(), tg, th, Options{})
+		equal(t, "PCs", pcs(stack), []uint64{outerPC, sigPC, midPC})
+		if sp, ok := stack.Frames[2].Registers.SP(arch); !ok || sp != m.Addr("interrupted") || stack.Frames[2].PC.Kind() != unwind.KindInstruction {
+			t.Errorf("%d bytes more: the interrupted stack pointer is %#x, want %#x", extra, sp, m.Addr("interrupted"))
+		}
+	}
+}
+
 // TestTrap: the number of a breakpoint instruction, and what writes it.
 func TestTrap(t *testing.T) {
 	for word, want := range map[uint32]string{

@@ -56,7 +56,7 @@ func TestLaunchRefused(t *testing.T) {
 		`5`:                         "clew: number where",
 		`{"anotate":"off"}`:         `clew: unknown field \"anotate\"`,
 		`{"annotate":"loud"}`:       `clew.annotate is \"loud\", not labels, names or off`,
-		`{"names":"long"}`:          "clew.names: unknown style \\\"long\\\"; known: [short full]",
+		`{"names":"long"}`:          "clew.names: unknown style \\\"long\\\"; known: short, full",
 		`{"annotate":1}`:            "clew.annotate: number where",
 		`{"strategies":["nosuch"]}`: `clew.strategies: there is no \"nosuch\"`,
 		`{"strategies":"scan"}`:     "clew.strategies: string where",
