@@ -124,12 +124,10 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	if err := glance.Allowed(f.pid); err != nil {
 		return true, failf("%v", delve.ExplainAttach(f.pid, err))
 	}
-	program, err := glance.Open(f.pid)
+	program, process, err := openGlance(f.pid, strats)
 	if err != nil {
 		return false, nil
 	}
-	process := live.New(program, live.Here(program))
-	process.FindDebugFiles(strats.debugFolders)
 	err = f.list(c, process, engine.New(strats.order), program)
 	var refused *glance.UnknownError
 	if errors.As(err, &refused) {
@@ -139,25 +137,24 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	return true, err
 }
 
+// openGlance opens a process that is stopped for moments only.
+func openGlance(pid int, strats *strategies) (*glance.Program, *live.Process, error) {
+	program, err := glance.Open(pid)
+	if err != nil {
+		return nil, nil, err
+	}
+	process := live.New(program, live.Here(program))
+	process.FindDebugFiles(strats.debugFolders)
+	return program, process, nil
+}
+
 // list writes many stacks, each as it is found where the format allows that. glanced is
 // the process where it is stopped only for a moment, else nil.
 func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine, glanced *glance.Program) error {
 	ctx := c.Context()
-	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
-	if err != nil {
-		return failf("%v", err)
-	}
-	prepared, err := at.Prepare(ctx, e) // before the process is stopped, where that is for a moment
-	if err != nil {
-		return failf("%v", err)
-	}
-	threads, err := f.listed(at)
+	l, err := f.look(ctx, process, e, glanced)
 	if err != nil {
 		return failf("%w", err)
-	}
-	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
-	if glanced != nil {
-		l.paused = glanced.Paused()
 	}
 	if f.connect != "" { // others may let the program run meanwhile: nothing is written before that is known
 		if err := l.hold(); err != nil {
@@ -179,10 +176,44 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
-	if l.truncated {
+	for i, err := range l.corrupt {
+		if i == corruptShown {
+			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
+			break
+		}
+		tell(c.ErrOrStderr(), "a goroutine could not be read: %v", err)
+	}
+	if l.truncated || len(l.corrupt) > 0 {
 		return exitWith(exitTruncated)
 	}
 	return nil
+}
+
+// corruptShown is how many goroutines that cannot be read are named.
+const corruptShown = 3
+
+// look stops the process, and returns what stands still to be listed.
+func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine, glanced *glance.Program) (*listed, error) {
+	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	if err != nil {
+		return nil, err
+	}
+	prepared, err := at.Prepare(ctx, e) // before the process is stopped, where that is for a moment
+	if err != nil {
+		return nil, err
+	}
+	threads, err := f.listed(at)
+	if err != nil {
+		return nil, err
+	}
+	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
+	if glanced != nil {
+		l.paused = glanced.Paused()
+	}
+	if v, ok := at.View.(interface{ Corrupt() []error }); ok {
+		l.corrupt = v.Corrupt()
+	}
+	return l, nil
 }
 
 // listed returns the threads and goroutines that the flags name: goroutines, then
@@ -220,6 +251,7 @@ type listed struct {
 	threads   []delve.Thread
 	held      []unwind.Stack // nil where they are assembled when they are written
 	truncated bool           // a stack is
+	corrupt   []error        // goroutines that could not be read
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 
@@ -259,13 +291,8 @@ func (l *listed) shares() bool {
 
 // set is the stacks with everything to write them.
 func (l *listed) set(process *live.Process) (*export.Set, error) {
-	f := l.flags
-	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Stacks: l.each()}
-	for i := range l.threads {
-		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
-			set.Threads = append(set.Threads, l.threads[i].Thread)
-		}
-	}
+	f, set := l.flags, l.empty()
+	set.Stacks = l.each()
 	by, order := f.listing.by(f.format), f.listing.sort
 	if by == listing.None && order == "" && f.format != "snapshot" {
 		if f.listing.limit > 0 {
@@ -273,6 +300,35 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 		}
 		return set, nil
 	}
+	page := l.page(process, by)
+	page.Cut(f.listing.limit)
+	if by != listing.None {
+		set.Groups = page
+	}
+	set.Stacks = page.Stacks()
+	set.Snapshot = func() (*snapshot.Snapshot, error) {
+		stacks := slices.Collect(set.Stacks)
+		return l.at.Snapshot(threadsOf(stacks, l.threads), stacks)
+	}
+	return set, nil
+}
+
+// empty is a set without stacks.
+func (l *listed) empty() *export.Set {
+	f := l.flags
+	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Names: f.names, All: true, OneFileEach: f.listing.oneFileEach}
+	for i := range l.threads {
+		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
+			set.Threads = append(set.Threads, l.threads[i].Thread)
+		}
+	}
+	return set
+}
+
+// page is the stacks in groups and in order.
+func (l *listed) page(process *live.Process, by listing.By) *export.Page {
+	f := l.flags
+	order := f.listing.sort
 	if order == "" && f.format == "text" {
 		order = "suspicion"
 	}
@@ -284,19 +340,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 	}
 	page.Scheduler = l.scheduler()
 	page.Groups = groups.Sorted(order)
-	if n := f.listing.limit; n > 0 && n < len(page.Groups) {
-		page.Left = len(page.Groups) - n
-		page.Groups = page.Groups[:n]
-	}
-	if by != listing.None {
-		set.Groups = page
-	}
-	set.Stacks = page.Stacks()
-	set.Snapshot = func() (*snapshot.Snapshot, error) {
-		stacks := slices.Collect(set.Stacks)
-		return l.at.Snapshot(threadsOf(stacks, l.threads), stacks)
-	}
-	return set, nil
+	return page
 }
 
 // threadsOf returns the threads that the stacks are of.

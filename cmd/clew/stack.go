@@ -38,6 +38,7 @@ type stackFlags struct {
 	names      names.Style
 	output     string
 	listing    listingFlags
+	again      againFlags
 }
 
 func stackCommand() *cobra.Command {
@@ -74,6 +75,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
   clew stack --pid 4711
   clew stack --pid 4711 --without "curloc runtime." --group created-by
   clew stack --pid 4711 --goroutine all --format json
+  clew stack --pid 4711 --watch 1s
+  clew stack --pid 4711 --count 3000 --interval 10ms --format pprof -o wall.pb.gz
   clew stack --core core.4711 ./server
   clew stack --connect 127.0.0.1:4711 --goroutine all`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -95,6 +98,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	f.listing.add(c)
+	f.again.add(c)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
@@ -120,7 +124,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 	if !slices.Contains(export.Formats, f.format) {
 		return unknown("format", f.format, export.Formats)
 	}
-	if err := f.listing.check(c, f.many(c)); err != nil {
+	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c)); err != nil {
 		return err
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
@@ -164,6 +168,9 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	defer strats.close()
+	if f.again.wanted() {
+		return f.listAgain(c, strats, notify)
+	}
 	if done, err := f.listRunning(c, strats, notify); done {
 		return err
 	}

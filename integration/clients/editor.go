@@ -144,6 +144,15 @@ func (e *editor) must(command string, arguments any) (received, error) {
 	return m, err
 }
 
+// body is must, and decodes what the answer says.
+func (e *editor) body(command string, arguments, out any) error {
+	m, err := e.must(command, arguments)
+	if err == nil {
+		err = m.Decode("body", out)
+	}
+	return err
+}
+
 // event waits for an event, and skips others.
 func (e *editor) event(name string) (received, error) {
 	deadline := time.After(patience)

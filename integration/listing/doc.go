@@ -1,5 +1,32 @@
-// Package listing holds tests of `clew stack --pid` without further flags: every
-// goroutine and thread of a process, which is stopped for a moment only. The
-// program, testdata/crowd, says by itself what its goroutines do (runtime.Stack),
-// and so do stripped builds of it.
-package listing
+// Command listing measures listings of every goroutine and thread (`clew stack
+// --pid` without further flags), beside what programs say of themselves and beside
+// other tools:
+//
+//	go run ./integration/listing stripped [-go VERSION,...] [-program NAME,...]
+//	go run ./integration/listing cost [-n GOROUTINES] [-tools clew,dlv,eu-stack,gdb]
+//	go run ./integration/listing attach [-n ATTACHES] [-rate REQUESTS]
+//	go run ./integration/listing profile [-seconds N] [-interval TIME]
+//
+// stripped: ten programs, each built with and without `-ldflags "-s -w"` by each
+// release of Go. The listing of the stripped one must be that of the other, goroutine by
+// goroutine, and what the runtime itself says (runtime.Stack). The go command
+// downloads the releases that are not there.
+//
+// cost: what a listing of 100, 10,000 and 100,000 goroutines takes in time, memory and
+// output, in each format, and for how long the process stands still, which it measures
+// itself; beside dlv, gdb and eu-stack (Debian: gdb, elfutils). As root, so that the thread
+// that looks at the clock comes first.
+//
+// attach: the latency of a server's requests while clew, dlv, gdb and eu-stack attach to it
+// again and again.
+//
+// profile: a wall-clock profile beside the program's own count of its time, and beside perf
+// if that is there.
+//
+// Each prints a table of docs/listing.md or docs/production.md.
+//
+// The exit status is 0 when everything was measured and right, 1 when something is
+// not, 2 for wrong usage.
+//
+// Its tests run a part of it, and programs of their own.
+package main

@@ -1,4 +1,4 @@
-package listing
+package main
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +18,6 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-var clewPath string
-
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "clew-listing-")
@@ -28,9 +25,8 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
-		clewPath = filepath.Join(dir, "clew")
-		if out, err := exec.Command("go", "build", "-o", clewPath, "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build clew: %v\n%s", err, out)
+		if err := buildClew(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 		return m.Run()
@@ -66,44 +62,6 @@ func crowd(t *testing.T, flags ...string) (pid int, own map[uint64]goroutine, ch
 			t.Fatal("the program does not write what its goroutines do")
 		}
 	}
-}
-
-// goroutine is what the runtime says of one.
-type goroutine struct {
-	state     string
-	locked    bool
-	functions []string
-	creator   string
-	parent    uint64
-}
-
-var (
-	header  = regexp.MustCompile(`^goroutine (\d+) .*\[([^,\]]+)(.*)\]:`)
-	created = regexp.MustCompile(`^created by (\S+) in goroutine (\d+)`)
-)
-
-// parse reads the output of runtime.Stack.
-func parse(text string) map[uint64]goroutine {
-	out := map[uint64]goroutine{}
-	for block := range strings.SplitSeq(text, "\n\n") {
-		lines := strings.Split(block, "\n")
-		h := header.FindStringSubmatch(lines[0])
-		if h == nil {
-			continue
-		}
-		id, _ := strconv.ParseUint(h[1], 10, 64)
-		g := goroutine{state: h[2], locked: strings.Contains(h[3], "locked to thread")}
-		for _, line := range lines[1:] {
-			if c := created.FindStringSubmatch(line); c != nil {
-				g.creator = c[1]
-				g.parent, _ = strconv.ParseUint(c[2], 10, 64)
-			} else if !strings.HasPrefix(line, "\t") && strings.Contains(line, "(") {
-				g.functions = append(g.functions, line[:strings.LastIndex(line, "(")])
-			}
-		}
-		out[id] = g
-	}
-	return out
 }
 
 func stack(t *testing.T, args ...string) string {
@@ -147,24 +105,8 @@ func TestGoroutines(t *testing.T) {
 
 func check(t *testing.T, s *stackjson.Stack, want goroutine, channel string) {
 	t.Helper()
-	if s.State == nil || s.Stop != stackjson.StopEnd {
-		t.Fatalf("goroutine %d: %+v", s.Goroutine, s)
-	}
-	var functions []string
-	for _, f := range s.Frames {
-		// The runtime leaves out its own functions and the compiler's wrappers.
-		if !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, ".gowrap") && !strings.HasSuffix(f.Function, "-fm") {
-			functions = append(functions, f.Function)
-		}
-	}
-	if !slices.Equal(functions, want.functions) {
-		t.Errorf("goroutine %d: %q, the runtime says %q", s.Goroutine, functions, want.functions)
-	}
-	if got := s.State.WaitReason; got != want.state || (s.State.LockedThread != 0) != want.locked {
-		t.Errorf("goroutine %d: %q, the runtime says %q", s.Goroutine, got, want.state)
-	}
-	if c := s.State.CreatedBy; c == nil || c.Function != want.creator || c.Goroutine != want.parent {
-		t.Errorf("goroutine %d: created by %+v, the runtime says %s in goroutine %d", s.Goroutine, c, want.creator, want.parent)
+	if problem := contradicts(s, want); problem != "" {
+		t.Fatalf("goroutine %d: %s", s.Goroutine, problem)
 	}
 	if want.state == "chan receive" && fmt.Sprintf("%#x", uint64(s.State.WaitsOn)) != channel {
 		t.Errorf("goroutine %d waits on %#x, the channel is %s", s.Goroutine, uint64(s.State.WaitsOn), channel)

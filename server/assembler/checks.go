@@ -210,7 +210,7 @@ func isComplete(ev *evidence) verdict {
 	switch {
 	case !ev.havePC:
 		return refusal("no return address")
-	case !ev.haveSP:
+	case !ev.haveSP && (ev.arch != unwind.ARM64 || ev.callerSP == 0): // else it is a lower bound (R12)
 		return refusal("no stack pointer for the caller")
 	}
 	return verdict{}

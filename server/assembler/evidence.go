@@ -174,9 +174,11 @@ func (w *walker) gather(c candidate) *evidence {
 		mappings: t.Executable != nil, wild: w.code.wild(f), bound: w.turn.bound, soFar: w.carried,
 		scanFollows: c.step.Trust <= unwind.TrustFramePointer && w.asm.scansAfter(c.strategy),
 	}
-	ev.sp, _ = f.Registers.SP(t.Arch)
+	ev.sp = w.position()
 	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)
-	ev.callerSP, ev.haveSP = c.step.Caller.SP(t.Arch)
+	if ev.callerSP, ev.haveSP = c.step.Caller.SP(t.Arch); !ev.haveSP {
+		ev.callerSP = c.step.CFA
+	}
 	if ev.callee.known && ev.callee.Go {
 		left, known := w.stacks.leftGoroutine(w.thread, f)
 		ev.onGoroutine = known && !left

@@ -24,6 +24,8 @@ type File struct {
 	maps     []imagemap.Mapping
 	omitted  map[uint64]bool // starts of mappings whose permissions are not known
 	entry    uint64          // the executable's entry point, 0 if unknown
+	signs    bool            // false where the processor cannot sign addresses
+	pacMask  uint64          // as the kernel has noted it, else 0
 }
 
 // segment is memory that the file holds.
@@ -95,6 +97,7 @@ func (f *File) read() error {
 	f.name(&notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
 	f.entry = notes.entry
+	f.signs, f.pacMask = !notes.hasHwcap || notes.hwcap&procfs.HasPAC != 0, notes.pacMask
 	return nil
 }
 
@@ -199,6 +202,20 @@ func (f *File) Maps() string {
 
 // escape writes a path as the kernel does in maps: a line break as \012.
 func escape(path string) string { return strings.ReplaceAll(path, "\n", `\012`) }
+
+// PACMask has the bits that signatures of addresses take, of linux/arm64 (R11): as the
+// kernel has noted it, else derived from the mappings. A note that covers bits of mappings'
+// addresses does not count.
+func (f *File) PACMask(maps []imagemap.Mapping) uint64 {
+	derived := procfs.PACMask(maps)
+	switch {
+	case !f.signs:
+		return 0
+	case f.pacMask != 0 && f.pacMask&^derived == 0:
+		return f.pacMask
+	}
+	return derived
+}
 
 // Inode is the number that a file's mappings have in [File.Maps], 0 for none.
 func (f *File) Inode(path string) uint64 {

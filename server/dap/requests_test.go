@@ -135,12 +135,12 @@ func (l *fakeInserter) MapReferences(answer *dapwire.Message, _ stop.Moment, _ f
 // newVariables plays the requests about variables, at a stop.
 func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
 	c, inserter := debuggee.DefaultConfig(), &fakeInserter{}
-	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, inserter: inserter}
+	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, inserter: inserter, memory: &memory{caps: new(clientCapabilities)}}
 	v.state.Stops()
 	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
 		v.run = &running{tell: func(session.Event) {}, up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
-		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
+		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "setExpression": v.onSetExpression, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
 	})
 }
 
@@ -287,7 +287,7 @@ func TestInitialize(t *testing.T) {
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)
-	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true}}`) {
+	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true,"supportsSetExpression":true,"supportsModulesRequest":true,"additionalModuleColumns":`+moduleColumns+`}}`) {
 		t.Error(got)
 	}
 	if !i.caps.SupportsProgressReporting || i.caps.ColumnsStartAt1 == nil || *i.caps.ColumnsStartAt1 {

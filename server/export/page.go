@@ -61,11 +61,13 @@ func (p *Page) Stacks() iter.Seq[unwind.Stack] {
 	}
 }
 
-// idsShown is how many of a group's IDs text lists, and linesShown how many states and
-// channels the summary does. JSON has all.
+// idsShown is how many of a group's IDs text lists; the others are how many states, channels
+// and places the summary does. JSON has all.
 const (
-	idsShown   = 8
-	linesShown = 12
+	idsShown      = 8
+	linesShown    = 12
+	channelsShown = 3
+	placesShown   = 5
 )
 
 // Text writes the page.
@@ -94,7 +96,16 @@ func groupCount(n int) string {
 	return Thousands(n) + " groups"
 }
 
-func (p *Page) summary(t *table) {
+// Cut leaves at most n groups; 0 leaves all.
+func (p *Page) Cut(n int) {
+	if n > 0 && n < len(p.Groups) {
+		p.Left = len(p.Groups) - n
+		p.Groups = p.Groups[:n]
+	}
+}
+
+// Head is the page's first line.
+func (p *Page) Head() string {
 	s := p.Summary
 	head := fmt.Sprintf("%s: %s, %s", p.Title, counted(s.Goroutines, "goroutine"), counted(s.Threads, "thread"))
 	if p.Scheduler != "" {
@@ -103,7 +114,12 @@ func (p *Page) summary(t *table) {
 	if p.Paused > 0 {
 		head += fmt.Sprintf("; stood still for %v", p.Paused.Round(10*time.Microsecond))
 	}
-	t.line(bold, "%s", head)
+	return head
+}
+
+func (p *Page) summary(t *table) {
+	s := p.Summary
+	t.line(bold, "%s", p.Head())
 	for i, l := range s.States() {
 		if i == linesShown {
 			t.line(dim, "  %8s more states", Thousands(len(s.States())-i))
@@ -122,10 +138,27 @@ func (p *Page) summary(t *table) {
 		t.line(plain, "  waits longest: %s in %s", heading(l, time.Now()), t.place(&l.Frames[0]))
 	}
 	for i, l := range s.Channels() {
-		if i == linesShown {
+		if i == channelsShown {
+			t.line(dim, "  on %s more channels several goroutines wait", Thousands(len(s.Channels())-i))
 			break
 		}
 		t.line(plain, "  %s wait on the channel at %#x", counted(l.Count, "goroutine"), l.Of)
+	}
+	p.places(t)
+}
+
+// places says where the stacks of the first groups are in the program's own code.
+func (p *Page) places(t *table) {
+	shown := 0
+	for _, g := range p.Groups {
+		own := listing.Own(&g.Stack)
+		if own == nil || g.Title != "" || g.Stack.State == nil {
+			continue
+		}
+		if shown++; shown > placesShown {
+			return
+		}
+		t.line(plain, "  %s in %s: %s", Thousands(g.Count()), t.place(own), Status(g.Stack.State))
 	}
 }
 

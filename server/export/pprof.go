@@ -96,45 +96,73 @@ type profileBuilder struct {
 
 // stack adds a sample for n stacks. Of several, the one that is shown has no ID.
 func (b *profileBuilder) stack(s *unwind.Stack, n int, images *imagemap.ImageMap) {
-	sample := &profile.Sample{Value: []int64{int64(n)}, Label: map[string][]string{"stop": {s.Stop.String()}}}
+	sample := b.sample(s, images)
+	sample.Value = []int64{int64(n)}
 	if s.Goroutine != 0 && n == 1 {
 		sample.Label["goroutine"] = []string{strconv.FormatUint(s.Goroutine, 10)}
 	}
 	if s.Thread != 0 && n == 1 {
 		sample.Label["thread"] = []string{strconv.FormatUint(s.Thread, 10)}
 	}
-	if s.Reason != "" && truncated(s) {
-		sample.Label["truncated"] = []string{s.Reason}
+	b.out.Sample = append(b.out.Sample, sample)
+}
+
+// sample makes a sample of a stack, without a value and without IDs.
+func (b *profileBuilder) sample(s *unwind.Stack, images *imagemap.ImageMap) *profile.Sample {
+	return sampleOf(s, b.frames(s.Frames, images))
+}
+
+func sampleOf(s *unwind.Stack, p places) *profile.Sample {
+	sample := &profile.Sample{Location: p.locations, Label: labels(s)}
+	if len(p.locations) > 0 && p.lowest != unwind.TrustNone {
+		sample.Label["trust"] = []string{p.lowest.String()}
 	}
-	if s.ThreadName != "" {
-		sample.Label["threadName"] = []string{s.ThreadName}
-	}
-	if s.State != nil {
-		sample.Label["state"] = []string{Status(s.State)}
-		for name, value := range s.State.Labels {
-			if _, taken := sample.Label[name]; !taken {
-				sample.Label[name] = []string{value}
-			}
-		}
-	}
+	return sample
+}
+
+// places are the locations of a stack's frames, and the lowest trust among them.
+type places struct {
+	locations []*profile.Location
+	lowest    unwind.Trust
+}
+
+func (b *profileBuilder) frames(frames []unwind.Frame, images *imagemap.ImageMap) places {
+	out := places{lowest: unwind.TrustContext}
 	var lines []profile.Line // inlined functions of the frame that is coming, innermost first
-	lowest := unwind.TrustContext
-	for i := range s.Frames {
-		f := &s.Frames[i]
+	for i := range frames {
+		f := &frames[i]
 		if f.Function != "" {
 			lines = append(lines, profile.Line{Function: b.function(f), Line: int64(f.Line), Column: int64(f.Column)})
 		}
 		if f.Inlined {
 			continue
 		}
-		lowest = min(lowest, f.Trust)
-		sample.Location = append(sample.Location, b.location(f, lines, images))
+		out.lowest = min(out.lowest, f.Trust)
+		out.locations = append(out.locations, b.location(f, lines, images))
 		lines = nil
 	}
-	if len(sample.Location) > 0 && lowest != unwind.TrustNone {
-		sample.Label["trust"] = []string{lowest.String()}
+	return out
+}
+
+// labels are what is known of a stack beside its frames and IDs.
+func labels(s *unwind.Stack) map[string][]string {
+	out := map[string][]string{"stop": {s.Stop.String()}}
+	if s.Reason != "" && truncated(s) {
+		out["truncated"] = []string{s.Reason}
 	}
-	b.out.Sample = append(b.out.Sample, sample)
+	if s.ThreadName != "" {
+		out["threadName"] = []string{s.ThreadName}
+	}
+	if s.State == nil {
+		return out
+	}
+	out["state"] = []string{Status(s.State)}
+	for name, value := range s.State.Labels {
+		if _, taken := out[name]; !taken {
+			out[name] = []string{value}
+		}
+	}
+	return out
 }
 
 func (b *profileBuilder) function(f *unwind.Frame) *profile.Function {

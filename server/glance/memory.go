@@ -127,6 +127,15 @@ func (m *memory) enter(p phase, writable unwind.RangeSet) {
 	}
 }
 
+// forget drops all that was kept: what is read next is of the process as it is.
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.phase, m.copies, m.last = before, nil, unwind.Window{}
+	m.fixed = blocks.Over(m.live)
+	clear(m.pages)
+}
+
 // merged sorts ranges and joins those that overlap or lie no more than gap apart.
 func merged(ranges []unwind.Range, gap uint64) []unwind.Range {
 	sorted := slices.Clone(ranges)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -17,8 +18,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Program is a process that is stopped once, when its threads are asked for. It is a
-// source for package live. It is not safe for concurrent use.
+// Program is a process that is stopped once, when its threads are asked for, and once
+// more after each [Program.Again]. It is a source for package live. It is not safe for concurrent use.
 type Program struct {
 	pid      int
 	arch     unwind.Arch
@@ -74,9 +75,23 @@ func (p *Program) KnowCode(gocode.Code) {}
 
 // KnowMap finds Go's runtime in what the process has mapped.
 func (p *Program) KnowMap(code *codemap.Map, maps []imagemap.Mapping) {
+	known := p.layout != nil && slices.Equal(ofFiles(p.maps), ofFiles(maps))
 	p.maps = maps
 	p.mapsText, _ = procfs.ReadMaps(p.pid)
-	p.layout, p.vars, p.unknown = findRuntime(p.arch, p.memory, code, maps)
+	if !known {
+		p.layout, p.vars, p.unknown = findRuntime(p.arch, p.memory, code, maps)
+	}
+}
+
+// ofFiles are the mappings of files.
+func ofFiles(maps []imagemap.Mapping) []imagemap.Mapping {
+	return slices.DeleteFunc(slices.Clone(maps), func(m imagemap.Mapping) bool { return m.Inode == 0 })
+}
+
+// Again forgets the stop: the process is stopped anew when its threads are asked for.
+func (p *Program) Again() {
+	p.seen = nil
+	p.memory.forget()
 }
 
 func (p *Program) address(name string) (uint64, error) {
@@ -127,7 +142,11 @@ func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
 // Goroutines returns every goroutine of the stop.
 func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
-	return rt.Goroutines(threads, p.address)
+	all, err := rt.Goroutines(threads, p.address)
+	if clock, ok := clockOf(p.pid); ok && p.seen != nil {
+		p.seen.notes.Compare(all, clock)
+	}
+	return all, err
 }
 
 // Notes reads what goroutines' states refer to.

@@ -48,13 +48,21 @@ func (sum *Summary) Add(s *unwind.Stack) {
 		return
 	}
 	sum.states[cmp.Or(st.WaitReason, st.Status)]++
-	if st.Status == "running" && s.Thread != 0 && len(sum.Running) < mostRunning && Own(s) != nil {
-		sum.Running = append(sum.Running, brief(s))
-	}
 	if st.WaitsOn != 0 {
 		sum.waits[st.WaitsOn]++
 	}
-	if !st.WaitSince.IsZero() && Own(s) != nil && (sum.Longest == nil || st.WaitSince.Before(sum.Longest.State.WaitSince)) {
+	if Own(s) != nil {
+		sum.addOwn(s)
+	}
+}
+
+// addOwn looks at a stack that is in the program's own code.
+func (sum *Summary) addOwn(s *unwind.Stack) {
+	st := s.State
+	if st.Status == "running" && s.Thread != 0 && len(sum.Running) < mostRunning {
+		sum.Running = append(sum.Running, brief(s))
+	}
+	if !st.WaitSince.IsZero() && (sum.Longest == nil || st.WaitSince.Before(sum.Longest.State.WaitSince)) {
 		b := brief(s)
 		sum.Longest = &b
 	}

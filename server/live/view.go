@@ -26,6 +26,7 @@ type View struct {
 	recorder   *engine.Recorder // nil unless recording
 	threads    []delve.Thread   // nil until they are asked for, as goroutines
 	goroutines []delve.Thread
+	corrupt    []error    // goroutines that cannot be read
 	described  *described // nil until a stack is described
 	Input      engine.Input
 }
@@ -54,9 +55,18 @@ func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
 		if threads, err = v.Threads(); err == nil {
 			v.goroutines, err = v.source.Goroutines(threads)
 		}
+		v.goroutines = slices.DeleteFunc(v.goroutines, func(th delve.Thread) bool {
+			if th.Corrupt != nil {
+				v.corrupt = append(v.corrupt, th.Corrupt)
+			}
+			return th.Corrupt != nil
+		})
 	}
 	return v.goroutines, err
 }
+
+// Corrupt says which goroutines could not be read, once [View.Goroutines] was called.
+func (v *View) Corrupt() []error { return v.corrupt }
 
 // Goroutine returns the goroutine with that ID. The current one is found without
 // reading the others.

@@ -73,19 +73,29 @@ func (a *alike) keep(th *delve.Thread, s *unwind.Stack) {
 	if !ok {
 		return
 	}
-	m := &model{stack: *s, sp: sp, size: size}
-	for i := range s.Frames {
-		f := &s.Frames[i]
-		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
-			return
-		}
-		if at := f.CFA - 8 - sp; i+1 < len(s.Frames) && !f.Inlined && f.CFA > sp+8 && at+8 <= size {
-			m.words = append(m.words, word{at, binary.LittleEndian.Uint64(data[at:])})
-		}
+	words, ok := returnWords(s.Frames, sp, data)
+	if !ok {
+		return
 	}
+	m := &model{stack: *s, sp: sp, size: size, words: words}
 	if again := m.moved(a.arch, th, sp, data, false); reflect.DeepEqual(again, *s) {
 		a.kept[pc] = append(a.kept[pc], m)
 	}
+}
+
+// returnWords are the return addresses of a stack that lies at sp, whose memory is data; ok is
+// false where a frame was not found by Go's tables alone.
+func returnWords(frames []unwind.Frame, sp uint64, data []byte) (out []word, ok bool) {
+	for i := range frames {
+		f := &frames[i]
+		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
+			return nil, false
+		}
+		if at := f.CFA - 8 - sp; i+1 < len(frames) && !f.Inlined && f.CFA > sp+8 && at+8 <= uint64(len(data)) {
+			out = append(out, word{at, binary.LittleEndian.Uint64(data[at:])})
+		}
+	}
+	return out, true
 }
 
 // parked returns the place of a parked goroutine; ok is false for anything else.

@@ -78,6 +78,7 @@ func find(m *Image) *found {
 		return &found{}
 	}
 	m.pieces, m.text, m.base = f, f.text, f.base
+	m.pointers = slices.SortedFunc(slices.Values(layout.Pointers[:min(len(layout.Pointers), maxPointers)]), byTarget)
 	defer func() { m.text = nil }()
 	f.sweep()
 	for _, s := range layout.Known {
@@ -272,6 +273,7 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	case !ok || to == next: // a push of the address
 		return true
 	case inThunk(f.text, at):
+		f.indirect[owner] = true // as behind any other jump through a pointer
 		f.work = append(f.work, visit{to, owner})
 		return false
 	}
@@ -441,8 +443,11 @@ const maxOwners = 8
 // follow takes pointers to code for starts that descent has not reached, and reports whether
 // there were any.
 func (f *finder) follow() bool {
-	pointers := slices.Concat(f.layout.Pointers, f.pointers)
+	pointers := f.pointers
 	f.pointers = nil
+	for _, p := range f.layout.Pointers {
+		pointers = append(pointers, p.To)
+	}
 	more := false
 	for _, p := range pointers {
 		if at, ok := f.at(p); ok && (!f.covered.has(at) || f.fallen.has(at)) && !f.starts.has(at) && f.runs(at) {

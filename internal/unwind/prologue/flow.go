@@ -31,6 +31,7 @@ type program struct {
 	tables []jumpTable
 	leads  [][]int32  // where they lead, as offsets
 	out    [][]uint64 // where they lead outside of the code
+	labels []int32    // where jumps by no table may lead; nil before that is asked
 	code   []byte
 	insts  []inst
 	ops    []op
@@ -281,8 +282,16 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, proven := switches{p}.targets(s.regs[regTmp])
-		by.sure = by.sure && proven
+		targets, proven := switches{p}.targets(s)
+		if !proven {
+			by.sure = false
+			if by.origin == 0 {
+				by = edge{origin: n + 1, soft: true}
+			}
+		}
+		if p.cut[n] {
+			return by, false
+		}
 		for _, to := range targets {
 			taken := *s
 			p.arrive(to, &taken, by)

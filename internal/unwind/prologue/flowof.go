@@ -74,7 +74,6 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	in := d.decode(&arm64Arch, src[:4])
 	out := Insn{Flow: flowOf[in.flow], Len: 4}
 	w := binary.LittleEndian.Uint32(src)
-	d.follow(w, addr, &out)
 	switch rd, rn := w&31, w>>5&31; {
 	case w&0x9f000000 == 0x90000000: // adrp
 		d.pages[rd] = addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)
@@ -92,32 +91,42 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	case out.Flow == FlowCond || out.Flow == FlowJump: // cbz, cbnz, b.cond
 		out.Target = addr + uint64(sext(w>>5, 19)*4)
 	}
+	d.follow(w, addr, &out)
 	return out
 }
 
 // follow takes an instruction of a veneer or stub, which computes where it jumps: adrp, add; adrp,
 // ldr; ldr of a literal.
 func (d *Decoder) follow(w uint32, addr uint64, out *Insn) {
-	n, rd, rn := &d.near, w&31, w>>5&31
-	known := n.at == addr && n.reg == rn && n.addr != 0
-	switch {
+	n := &d.near
+	switch known := n.at == addr && n.addr != 0; {
 	case w&0x9f000000 == 0x90000000: // adrp
-		*n = near{reg: rd, addr: addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)}
+		*n = near{reg: w & 31, addr: addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)}
 	case w&0xff000000 == 0x58000000: // ldr, literal
-		*n = near{reg: rd, addr: addr + uint64(sext(w>>5, 19)*4), word: true}
-	case w&0xffc00000 == 0x91000000 && known && !n.word: // add
-		n.reg, n.addr = rd, n.addr+uint64(w>>10&0xfff)
-	case w&0xffc00000 == 0xf9400000 && known && !n.word: // ldr
-		n.reg, n.addr, n.word = rd, n.addr+uint64(w>>10&0xfff)*8, true
-	case w&0xff800000 == 0x91000000 && n.at == addr && rd != n.reg: // a stub keeps the slot's address too
-	case (out.Flow == FlowJumpIndirect || out.Flow == FlowCallIndirect) && known && n.word:
-		out.Pointer = n.addr
-	case out.Flow == FlowJumpIndirect && known:
+		*n = near{reg: w & 31, addr: addr + uint64(sext(w>>5, 19)*4), word: true}
+	case known && n.computes(w):
+	case known && n.reg == w>>5&31 && out.Flow == FlowJumpIndirect && !n.word:
 		out.Flow, out.Target = FlowJump, n.addr
+	case known && n.reg == w>>5&31 && (out.Flow == FlowJumpIndirect || out.Flow == FlowCallIndirect) && n.word:
+		out.Pointer = n.addr
 	default:
 		*n = near{}
 	}
 	n.at = addr + 4
+}
+
+// computes takes an instruction between the first one and the jump; ok is false for one of another kind.
+func (n *near) computes(w uint32) (ok bool) {
+	rd, rn := w&31, w>>5&31
+	switch {
+	case w&0xffc00000 == 0x91000000 && rn == n.reg && !n.word: // add
+		n.reg, n.addr = rd, n.addr+uint64(w>>10&0xfff)
+	case w&0xffc00000 == 0xf9400000 && rn == n.reg && !n.word: // ldr
+		n.reg, n.addr, n.word = rd, n.addr+uint64(w>>10&0xfff)*8, true
+	default:
+		return w&0xff800000 == 0x91000000 && rd != n.reg // a stub keeps the slot's address too
+	}
+	return true
 }
 
 // For decodes for an architecture; the flow of others is not known.

@@ -308,22 +308,30 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 		p.leave(t, p.start+uint64(next), s, false)
 	}
 	switch {
-	case in.flow == flowIndirect && s.regs[regTmp].kind == place && uint64(s.regs[regTmp].off) >= uint64(len(p.code)): // a veneer
-		p.leave(t, p.start+uint64(s.regs[regTmp].off), s, false)
 	case in.flow == flowIndirect:
-		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
-			t.Whole = false
-		}
-		if v := s.regs[regTmp]; v.kind == aim {
-			for _, to := range p.out[v.off] {
-				p.leave(t, to, s, false)
-			}
-		}
+		p.leavesIndirectly(t, s)
 	case in.target > 0 && in.flow == flowJump && framed && p.a.isEntry(s):
 		t.Tails = append(t.Tails, p.start+uint64(in.target))
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
 		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
+	}
+}
+
+// leavesIndirectly notes where a jump through a register leads outside of the code.
+func (p *program) leavesIndirectly(t *Table, s *state) {
+	v := s.regs[regTmp]
+	if v.kind == place && uint64(v.off) >= uint64(len(p.code)) { // a veneer
+		p.leave(t, p.start+uint64(v.off), s, false)
+		return
+	}
+	if _, ok := (switches{p}).targets(s); !ok {
+		t.Whole = false
+	}
+	if v.kind == aim {
+		for _, to := range p.out[v.off] {
+			p.leave(t, to, s, false)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type Surroundings interface {
 	Data(addr uint64, n int) []byte
 	// IsCode reports whether an address is one of code.
 	IsCode(addr uint64) bool
+	// Labels returns the addresses of the n bytes from start on that data may list as places to jump to.
+	Labels(start uint64, n int) []uint64
 	// Comes tells whether a call of code, by its address or by a pointer there, comes
 	// back.
 	Comes(target uint64, pointer bool) Back
@@ -134,9 +136,9 @@ func (p switches) aimed(from, entry val, shift uint8) val {
 
 // targets returns where an indirect jump leads, as offsets of decoded instructions; ok
 // is false if that is not known in full.
-func (p switches) targets(v val) (to []int32, ok bool) {
+func (p switches) targets(s *state) (to []int32, ok bool) {
 	ok = true
-	switch v.kind {
+	switch v := s.regs[regTmp]; v.kind {
 	case place:
 		if v.off < 0 || int(v.off) >= len(p.code) {
 			return nil, false
@@ -147,6 +149,10 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 			p.leads[v.off], p.out[v.off] = p.readTable(&p.tables[v.off])
 		}
 		to, ok = p.leads[v.off], !p.tables[v.off].open
+	default:
+		if s.regs[p.a.sp] != (val{kind: cfaRel, off: p.a.entrySP}) { // else it may leave the function
+			to, ok = p.labelled(), false
+		}
 	}
 	for _, off := range to {
 		known := len(p.insts)
@@ -168,6 +174,17 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 		}
 	}
 	return to, ok && len(to) > 0
+}
+
+// labelled are the places that an indirect jump may lead to which goes by no table here.
+func (p switches) labelled() []int32 {
+	if p.labels == nil && p.around != nil {
+		p.labels = []int32{}
+		for _, addr := range p.around.Labels(p.start, len(p.code)) {
+			p.labels = append(p.labels, int32(addr-p.start))
+		}
+	}
+	return p.labels
 }
 
 // readTable returns the distinct targets inside the code, and those in parts of the function

@@ -47,6 +47,9 @@ func NewReader(r io.Reader, opts Options) *Reader {
 // Line is the number of the line that was read last, from 1.
 func (r *Reader) Line() int { return r.line }
 
+// Buffered reports whether more text is there without a wait.
+func (r *Reader) Buffered() bool { return r.in.Buffered() > 0 }
+
 // All yields each line's snapshot or a [*LineError]. After a line that cannot
 // be used it goes on with the next one; after a failure of the stream itself it
 // ends. Blank lines are passed over.

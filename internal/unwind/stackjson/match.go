@@ -33,11 +33,7 @@ func ReadExpectation(r *jsonread.Reader) (Expectation, error) {
 		return Expectation{}, err
 	}
 	r.Seek(start)
-	var b bytes.Buffer
-	if err := json.Compact(&b, r.Raw()); err != nil {
-		return Expectation{}, r.Wrap(err)
-	}
-	return Expectation{doc: b.Bytes()}, nil
+	return Expectation{doc: bytes.Clone(r.Raw())}, nil
 }
 
 // Expect is the expectation of exactly an answer's fields.

@@ -34,7 +34,7 @@ func (b *Bulk) Goroutines() ([]unwind.Range, error) {
 	size := uint64(b.Runtime.Layout.gSize)
 	for _, a := range addrs {
 		if a+size < a {
-			return nil, fmt.Errorf("runtime.g at %#x lies beyond all memory", a)
+			continue // beyond all memory: Runtime.Goroutines says so
 		}
 		out = append(out, unwind.Range{Start: a, End: a + size})
 	}
@@ -48,18 +48,23 @@ func (b *Bulk) Machines() (map[uint64]uint64, error) {
 		return nil, ErrNoThreads
 	}
 	out := make(map[uint64]uint64)
+	var wrong error
 	at := r.ReadPointer(b.AllM, 0)
 	for range maxThreads {
+		if at == 0 && len(out) == 0 && wrong != nil {
+			return nil, wrong
+		}
 		if at == 0 {
 			return out, nil
 		}
-		if id, g0 := r.ReadPointer(at, l.mProcid), r.ReadPointer(at, l.mG0); id != 0 && g0 != 0 {
-			if r.ReadPointer(g0, l.gM) != at {
-				return nil, fmt.Errorf("runtime.m at %#x and its g0 do not name each other", at)
-			}
-			if _, twice := out[id]; !twice { // the newest comes first
-				out[id] = g0
-			}
+		id, g0 := r.ReadPointer(at, l.mProcid), r.ReadPointer(at, l.mG0)
+		_, twice := out[id] // the newest comes first
+		switch {
+		case id == 0 || g0 == 0 || twice:
+		case r.ReadPointer(g0, l.gM) != at:
+			wrong = fmt.Errorf("runtime.m at %#x and its g0 do not name each other", at) // a corrupt one is a thread without a goroutine
+		default:
+			out[id] = g0
 		}
 		at = r.ReadPointer(at, l.mAllLink)
 	}
@@ -80,7 +85,7 @@ func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
 			low = g.lo // of one that runs, its thread's registers say what is in use
 		}
 		if g.hi > low && g.hi-low <= maxStack {
-			out = append(out, unwind.Range{Start: low, End: g.hi})
+			out = append(out, unwind.Range{Start: low, End: min(g.hi, low+mostOfStack)})
 		}
 		if w := g.state.waiting; w != 0 && l.sudogC >= 0 && g.state.Waits() {
 			out = append(out, unwind.Range{Start: w + uint64(l.sudogC), End: w + uint64(l.sudogC) + 8})
@@ -90,13 +95,16 @@ func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
 }
 
 // maxStack bounds a goroutine's stack, in bytes: the runtime's own limit on 64 bits.
-const maxStack = 1 << 30
+// mostOfStack is how much of one is copied.
+const (
+	maxStack    = 1 << 30
+	mostOfStack = 64 << 20
+)
 
 // OfThread lists what is in use of the stacks of a thread.
 func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (out []unwind.Range) {
 	const (
 		redZone = 128      // below SP, which signal handlers and leaves use
-		most    = 64 << 20 // of one stack
 		fringe  = 64 << 10 // of a system stack that SP is not on
 	)
 	for _, s := range th.Segments {
@@ -107,10 +115,10 @@ func (b *Bulk) OfThread(th *Thread, sp uint64, maps []imagemap.Mapping) (out []u
 		case s.Kind == unwind.SegmentG0 || s.Kind == unwind.SegmentThread:
 			low = max(low, high-min(high, fringe))
 		}
-		out = append(out, unwind.Range{Start: low, End: min(high, low+most)})
+		out = append(out, unwind.Range{Start: low, End: min(high, low+mostOfStack)})
 	}
 	if m, ok := mappingAt(maps, sp); ok && len(out) == 0 {
-		out = append(out, unwind.Range{Start: sp - min(sp, redZone), End: min(m.End, sp+most)})
+		out = append(out, unwind.Range{Start: sp - min(sp, redZone), End: min(m.End, sp+mostOfStack)})
 	}
 	return slices.DeleteFunc(out, func(r unwind.Range) bool { return r.End <= r.Start })
 }

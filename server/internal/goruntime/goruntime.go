@@ -28,7 +28,9 @@ type Thread struct {
 	Runtime bool
 	// State is the goroutine's, nil for a thread without one and where the layout is not known.
 	State *State
-	m     uint64 // the runtime.m that it is, 0 if that is not known
+	// Corrupt is why a goroutine cannot be read, not even its ID; nil for any other thread.
+	Corrupt error
+	m       uint64 // the runtime.m that it is, 0 if that is not known
 }
 
 // Thread returns a thread with its goroutine if it runs one, and the stacks that its
@@ -166,7 +168,8 @@ func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, er
 }
 
 // Goroutines returns every goroutine with a stack: those that run on a thread
-// with that thread's registers, the others as they were parked.
+// with that thread's registers, the others as they were parked. One that cannot be read has
+// its error and nothing else.
 func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
 	if r.Layout == nil || r.Layout.gGoid < 0 {
 		return nil, errNoGoroutines
@@ -179,33 +182,38 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 	var out []Thread
 	for _, addr := range addrs {
 		g, err := r.readG(addr)
-		if err != nil {
-			return nil, fmt.Errorf("runtime.g at %#x: %w", addr, err)
+		switch {
+		case err != nil:
+			out = append(out, Thread{Corrupt: fmt.Errorf("runtime.g at %#x: %w", addr, err)})
+		case g.hasStack():
+			out = append(out, r.control(g, running, byM))
 		}
-		if !g.hasStack() {
-			continue
-		}
-		on, locked := byM[g.lockedM]
-		if locked = locked && g.lockedM != 0; locked {
-			g.state.LockedThread = on.ID
-		}
-		if th, ok := running[g.id]; ok {
-			th.State = g.state
-			out = append(out, th)
-			continue
-		}
-		th := parked(r.Arch, g)
-		th.State = g.state
-		if g.onThread() {
-			th.Registers = unwind.Registers{} // those saved are old; no stack can be had of it
-		}
-		if locked {
-			th.Segments = append(th.Segments, systemStacks(on.Segments)...)
-		}
-		out = append(out, th)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Goroutine < out[j].Goroutine })
 	return out, nil
+}
+
+// control returns a goroutine with its thread's registers, or as it was parked.
+func (r *Runtime) control(g goroutine, running, byM map[uint64]Thread) Thread {
+	on, locked := byM[g.lockedM]
+	if locked = locked && g.lockedM != 0; locked {
+		g.state.LockedThread = on.ID
+	}
+	th, runs := running[g.id]
+	if !runs {
+		th = parked(r.Arch, g)
+	}
+	th.State = g.state
+	if runs {
+		return th
+	}
+	if g.onThread() {
+		th.Registers = unwind.Registers{} // those saved are old; no stack can be had of it
+	}
+	if locked {
+		th.Segments = append(th.Segments, systemStacks(on.Segments)...)
+	}
+	return th
 }
 
 // index maps threads by the goroutine that they run, and by their runtime.m.
