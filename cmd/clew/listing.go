@@ -72,7 +72,7 @@ func (f *listingFlags) check(c *cobra.Command, many bool) error {
 	}
 	for _, text := range slices.Concat(f.with, f.without) {
 		if _, err := listing.ParseFilter(text); err != nil {
-			return usageErrorf("%v", err)
+			return usageErrorf("%v; see %s --help", err, c.CommandPath())
 		}
 	}
 	return nil

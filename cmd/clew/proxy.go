@@ -40,7 +40,7 @@ The first line of standard output is "clew proxy listening at: ADDR". The proxy
 ends when the server is gone; clients that still wait for an answer get an error.
 
 It listens on this machine only (--listen says where), for the user that runs it.
-On another address everybody who can connect to it controls the program.
+On another address, everybody who can connect controls the program.
 
 Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
 		Example: `  dlv exec ./server --headless --accept-multiclient --listen 127.0.0.1:4711

@@ -49,22 +49,24 @@ func stackCommand() *cobra.Command {
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
 
-Of a running process and of a core file it lists every goroutine and every thread,
-unless --goroutine or --thread names one: first a summary, then the stacks, those that
-are alike together (--group), what is most suspicious first (--sort).
+Of a running process and of a core file it lists every goroutine and thread, unless
+--goroutine or --thread names one. A summary comes first, then the stacks: equal ones
+together (--group), the most suspicious first (--sort).
 
-The target is a running process (--pid; it is stopped for a moment and goes on
-afterwards), a core file (--core, with the executable that it is of; libraries
-are looked for where the process had them), what a headless Delve server debugs
-(--connect; the program must stand still, and stays so), or a program to run
-until it stops by itself (a breakpoint instruction, runtime.Breakpoint, a panic or fatal
-signal) or at a location (--break FUNCTION, FILE:LINE or *ADDRESS; in a library
-that is not loaded yet, it is set when the library comes). The program's own
-output goes to stderr.
+Targets:
+  --pid N          a running process. It is stopped for a moment and goes on afterwards
+  --core CORE EXE  a core file, and the executable that it is of. Libraries are looked
+                   for where the process had them
+  --connect ADDR   what a headless Delve server debugs. The program must be stopped,
+                   and stays so
+  -- EXE ARGS...   a program, which runs until it stops by itself (a breakpoint
+                   instruction, runtime.Breakpoint, a panic or fatal signal) or at a
+                   location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
+                   that is loaded later). Its output goes to stderr
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), snapshot (for clew unwind: what to send with a wrong stack; it
+go tool pprof), snapshot (for clew unwind, and to send with a wrong stack; it
 holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,

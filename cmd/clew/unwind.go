@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -37,13 +38,12 @@ as soon as they are there: a program can feed it lines, and read as it goes.
 
 A snapshot names its images by path: relative to the snapshot's folder (for -
 to the current one), or absolute, then below --root. With --symbols they are found
-by build ID instead, wherever the snapshot was made, and so are debug files, for
-names and tables: of a program that was stripped there, the stack gets the names of
-the unstripped one.
+by build ID instead, wherever the snapshot was made. Debug files are found so too: the
+stack of a stripped program gets the names of the unstripped one.
 
 Where a snapshot says what is expected ("expect"), differences go to stderr and
-the exit code is 1. --symbols shows more than was known then, so that nothing is
-compared.
+the exit code is 1. With --symbols nothing is compared: it shows more than was known
+then.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: "  clew unwind wrong.json\n  clew unwind --strategies fpwalk --registers -\n  clew unwind --symbols /srv/debug crash.json",
@@ -82,20 +82,8 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	}
 	defer first.close()
 	ready <- first
-	meter, code := newProgress("snapshots", 0), exitDone
-	p, end := newPool(c.Context(), f.workers, work, func(b *batch, a answers) error {
-		for _, n := range a.notices {
-			notify(n)
-		}
-		if code != exitFailed && a.code != exitDone {
-			code = a.code
-		}
-		meter.add(len(b.lines))
-		if _, err := c.OutOrStdout().Write(a.out); err != nil {
-			return fmt.Errorf("write the answers: %w", err)
-		}
-		return nil
-	})
+	results := unwound{out: c.OutOrStdout(), notify: notify, meter: newProgress("snapshots", 0)}
+	p, end := newPool(c.Context(), f.workers, work, results.take)
 	for _, name := range files {
 		if err = p.file(name, c.InOrStdin()); err != nil {
 			break
@@ -103,10 +91,32 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	}
 	if err := end(); err != nil {
 		notify(err.Error())
-		code = exitFailed
+		results.code = exitFailed
 	}
-	meter.done()
-	return exitWith(code)
+	results.meter.done()
+	return exitWith(results.code)
+}
+
+// unwound takes the answers of all workers.
+type unwound struct {
+	out    io.Writer
+	notify func(string)
+	meter  *progress
+	code   int
+}
+
+func (u *unwound) take(b *batch, a answers) error {
+	for _, n := range a.notices {
+		u.notify(n)
+	}
+	if u.code != exitFailed && a.code != exitDone {
+		u.code = a.code
+	}
+	u.meter.add(len(b.lines))
+	if _, err := u.out.Write(a.out); err != nil {
+		return fmt.Errorf("write the answers: %w", err)
+	}
+	return nil
 }
 
 // unwinding is one worker of a run over files of snapshots.

@@ -55,6 +55,8 @@ func flagProblem(c *cobra.Command, err error) string {
 			return fmt.Sprintf("--%s %s is out of range", invalid.GetFlag().Name, invalid.GetValue())
 		}
 		return fmt.Sprintf("--%s takes a number, not %q", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid):
+		return fmt.Sprintf("--%s: %v", invalid.GetFlag().Name, invalid.Unwrap())
 	}
 	return err.Error()
 }
@@ -72,7 +74,7 @@ func unknown(what, name string, known []string) error {
 // near returns the names that are like this one, by the measure that cobra has for
 // commands.
 func near(name string, known []string) []string {
-	all := cobra.Command{SuggestionsMinimumDistance: 2}
+	all := cobra.Command{SuggestionsMinimumDistance: min(2, len(name)/2)}
 	for _, k := range known {
 		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
 	}

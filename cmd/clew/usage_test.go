@@ -28,6 +28,7 @@ func TestFlagProblem(t *testing.T) {
 		{"--zzzzzz", "unknown flag: --zzzzzz; see clew stack --help"},
 		{"--pid=abc", `--pid takes a number, not "abc"; see clew stack --help`},
 		{"--pid=99999999999999999999", "--pid 99999999999999999999 is out of range; see clew stack --help"},
+		{"--names=long", `--names: unknown style "long"; known: short, full; see clew stack --help`},
 		{"--headles", "unknown flag: --headles; see clew stack --help"}, // Delve's, and means nothing here
 	} {
 		c := ownCommand(t, "stack")

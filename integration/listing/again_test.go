@@ -89,3 +89,26 @@ func TestAgainRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitSince: how long a goroutine waits at least is known after some collections, and is
+// never more than the truth.
+func TestWaitSince(t *testing.T) {
+	started := time.Now()
+	pid := startReady(t, "collects").Process.Pid
+	answer, err := ask(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range answer.Stacks {
+		s := &answer.Stacks[i]
+		if s.State == nil || s.State.WaitReason != "chan receive (nil chan)" {
+			continue
+		}
+		since, err := time.Parse(time.RFC3339Nano, s.State.WaitSince)
+		if waited := time.Since(since); err != nil || since.Before(started) || waited < 300*time.Millisecond {
+			t.Errorf("it waits since %s (%v), started %v", s.State.WaitSince, err, started)
+		}
+		return
+	}
+	t.Error("the goroutine is not there")
+}

@@ -50,6 +50,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func Open(path string) (*File, error) {
 	e, err := elffile.Open(path)
 	if err != nil {
+		if format := new(elf.FormatError); errors.As(err, &format) {
+			err = fmt.Errorf("not an ELF core file: %w", err)
+		}
 		return nil, &Error{path, err}
 	}
 	f := &File{path: path, elf: e}
@@ -63,7 +66,7 @@ func Open(path string) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.elf.Close() }
 
-var errNoCore = errors.New("it is no core file, but another kind of ELF file")
+var errNoCore = errors.New("an ELF file, but not a core file")
 
 func (f *File) read() error {
 	if f.elf.Type != elf.ET_CORE {

@@ -19,5 +19,5 @@
 //   - layout.go: the module data, type descriptors and variables of Go's runtime
 //   - stop.go: what is copied while the process stands still
 //   - memory.go: the copies, and what never changes
-//   - trace_linux.go, vmread_linux.go: the system calls
+//   - trace_linux.go, vmread_linux.go, clock_linux.go: the system calls
 package glance

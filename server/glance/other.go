@@ -26,3 +26,5 @@ type processMemory int
 func (processMemory) ReadMemory(uint64, []byte) error { return ErrUnsupported }
 
 func readRanges(int, []unwind.Range, []byte) []unwind.Window { return nil }
+
+func clockOf(int) (func(int64) time.Time, bool) { return nil, false }

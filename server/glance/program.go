@@ -142,7 +142,11 @@ func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
 // Goroutines returns every goroutine of the stop.
 func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
-	return rt.Goroutines(threads, p.address)
+	all, err := rt.Goroutines(threads, p.address)
+	if clock, ok := clockOf(p.pid); ok && p.seen != nil {
+		p.seen.notes.Compare(all, clock)
+	}
+	return all, err
 }
 
 // Notes reads what goroutines' states refer to.

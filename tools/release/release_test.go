@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -74,4 +75,37 @@ func packOnce(t *testing.T, source, binary string, modules []module) map[string]
 		}
 	}
 	return files
+}
+
+// TestRecipes: the recipes name every archive with its checksum, and nothing is left to
+// fill in. Whole releases alone have them.
+func TestRecipes(t *testing.T) {
+	r := &release{version: "v1.28.0", out: t.TempDir()}
+	archives, sums := map[target]string{}, map[string]string{}
+	for name := range strings.SplitSeq(allTargets, ",") {
+		system, arch, _ := strings.Cut(name, "/")
+		archive := "clew_1.28.0_" + system + "_" + arch + ".tar.gz"
+		if err := r.write(archive, []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := r.checksum(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives[target{system, arch}], sums[archive] = archive, sum
+	}
+	if err := r.recipes(archives); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"clew.rb", "clew.nix", "Dockerfile"} {
+		text, err := os.ReadFile(filepath.Join(r.out, name))
+		if err != nil || strings.Contains(string(text), "[[") || !strings.Contains(string(text), "1.28.0") {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+		for archive, sum := range sums {
+			if n := strings.Count(string(text), sum); name != "Dockerfile" && n != 1 { // which has the archives beside it
+				t.Errorf("%s has the checksum of %s %d times", name, archive, n)
+			}
+		}
+	}
 }

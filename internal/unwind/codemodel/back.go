@@ -32,8 +32,6 @@ const (
 	maxDepth  = 32
 )
 
-const wordSize = 8
-
 // search finds out whether functions come back.
 type search struct {
 	image   *Image

@@ -59,6 +59,10 @@ type Notes struct {
 	// unix and nano are the end of the last one, by both clocks of the runtime.
 	collections []int64
 	unix, nano  int64
+	// others are the times that goroutines note, by the runtime's own clock, which clock
+	// converts; see [Notes.Compare].
+	others []int64
+	clock  func(nano int64) time.Time
 }
 
 // Notes returns a reader; address finds a variable.
@@ -87,6 +91,18 @@ func (n *Notes) readCollections(stats uint64) {
 	slices.Sort(n.collections)
 }
 
+// Compare lets [Notes.WaitSince] compare goroutines with each other. clock converts a time
+// of the runtime's own clock.
+func (n *Notes) Compare(all []Thread, clock func(nano int64) time.Time) {
+	n.others, n.clock = nil, clock
+	for i := range all {
+		if s := all[i].State; s != nil && s.since > 0 {
+			n.others = append(n.others, s.since)
+		}
+	}
+	slices.Sort(n.others)
+}
+
 // WaitSince is a time at which a goroutine has certainly waited already, zero if no such
 // time is known.
 //
@@ -94,8 +110,17 @@ func (n *Notes) readCollections(stats uint64) {
 // *before* ended its marking (runtime/mgcmark.go, markroot; mgc.go, gcMark). Then the
 // goroutine may have been running. So the time is the end of the collection that
 // follows the noted one. Test: TestWaitSince.
+//
+// Where collections are not known, it is what another goroutine notes, if that is later: the
+// end of a collection after the one that found this goroutine.
 func (n *Notes) WaitSince(s *State) time.Time {
-	if s.since <= 0 || n.nano == 0 || !s.Waits() && s.Status != statusSyscall {
+	if s.since <= 0 || !s.Waits() && s.Status != statusSyscall {
+		return time.Time{}
+	}
+	if n.nano == 0 {
+		if i, _ := slices.BinarySearch(n.others, s.since+1); i < len(n.others) {
+			return n.clock(n.others[i])
+		}
 		return time.Time{}
 	}
 	noted := n.unix - (n.nano - s.since)

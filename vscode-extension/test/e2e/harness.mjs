@@ -55,8 +55,9 @@ export class Code {
 		code.workspace = workspace;
 		const data = join(code.home, 'data');
 		mkdirSync(join(data, 'User'), { recursive: true });
+		code.settingsFile = join(data, 'User/settings.json');
 		writeFileSync(
-			join(data, 'User/settings.json'),
+			code.settingsFile,
 			JSON.stringify({
 				'workbench.startupEditor': 'none',
 				'workbench.colorTheme': 'Default Dark Modern',
@@ -108,6 +109,12 @@ export class Code {
 		}
 		await code.serve();
 		return code;
+	}
+
+	/** Changes settings while it runs. */
+	set(settings) {
+		const now = JSON.parse(readFileSync(this.settingsFile, 'utf8'));
+		writeFileSync(this.settingsFile, JSON.stringify({ ...now, ...settings }));
 	}
 
 	async serve() {

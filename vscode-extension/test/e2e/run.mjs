@@ -43,7 +43,7 @@ try {
 	const vsix = join(extension, 'dist/clew.vsix');
 	code = await Code.start({
 		vsix,
-		extensions: [goStandIn(home)],
+		extensions: ['go-stand-in', 'hex-stand-in'].map((name) => standIn(home, name)),
 		workspace,
 		machine: { 'clew.path': clew },
 		settings: { 'clew.log': 'dap' },
@@ -90,10 +90,9 @@ async function play(name, scenario, context) {
 	}
 }
 
-/** An extension that declares what golang.go declares, for sessions of type go; packed. */
-function goStandIn(folder) {
-	const source = join(here, 'go-stand-in');
-	const out = join(folder, 'go.vsix');
+/** An extension that stands in for another one, packed: it declares or shows what the other does. */
+function standIn(folder, name) {
+	const out = join(folder, `${name}.vsix`);
 	must(
 		process.execPath,
 		[
@@ -105,8 +104,8 @@ function goStandIn(folder) {
 			'-o',
 			out,
 		],
-		{ cwd: source },
+		{ cwd: join(here, name) },
 	);
-	if (!readdirSync(folder).includes('go.vsix')) throw new Error('no go.vsix');
+	if (!readdirSync(folder).includes(`${name}.vsix`)) throw new Error(`no ${name}.vsix`);
 	return out;
 }
