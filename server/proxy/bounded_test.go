@@ -45,7 +45,7 @@ func TestObject(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	for answers, want := range map[string]error{
 		strings.Repeat(`{"id":1}`, 10): io.EOF,
-		`{"id":1}{"id":2,"result":"`:    errTooLong,
+		`{"id":1}{"id":2,"result":"`:   errTooLong,
 	} {
 		ours, theirs := net.Pipe()
 		go func() {

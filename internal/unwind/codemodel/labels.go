@@ -41,5 +41,7 @@ func (m *surroundings) Labels(start uint64, n int) (out []uint64) {
 	return slices.Compact(out)
 }
 
+const wordSize = 8
+
 func byPlace(a, b Reference) int  { return cmp.Compare(a.At, b.At) }
 func byTarget(a, b Reference) int { return cmp.Compare(a.To, b.To) }
