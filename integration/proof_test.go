@@ -95,13 +95,17 @@ func TestNothingFalse(t *testing.T) {
 			if first < 1 {
 				t.Fatalf("%#x, the innermost caller, is in none of %d frames; %s", want[0], len(s.Frames), s.Reason)
 			}
-			rest := want
+			// What runs on a new stack returns to __morestack, and that to the call of a
+			// recursion: most of what is recorded.
+			recursion, rest := slices.Sorted(slices.Values(want))[len(want)/2], want
 			for i, f := range s.Frames[first:] {
 				switch {
 				case len(rest) == 0: // Go's
+				case uint64(f.PC) == rest[0] && f.Function == other:
+					rest = append([]uint64{recursion}, rest[1:]...)
 				case uint64(f.PC) == rest[0]:
 					rest = rest[1:]
-				case f.Function != other && f.Trust != stackjson.TrustScan:
+				case f.Trust != stackjson.TrustScan:
 					t.Errorf("frame %d is %v %s, not %#x", first+i, f.PC, f.Function, rest[0])
 				}
 			}
