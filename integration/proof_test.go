@@ -153,25 +153,6 @@ func TestOverflowInCore(t *testing.T) {
 	}
 }
 
-// TestOverflowInGcore: the same in the file that GDB's gcore writes.
-func TestOverflowInGcore(t *testing.T) {
-	testneed.Platform(t, "linux/amd64")
-	testneed.Ptrace(t)
-	testneed.Tool(t, "gcc")
-	gdb, exe := testneed.Tool(t, "gdb"), proofProgram(t, false)
-	for _, what := range []string{"overflow", "overflow-thread"} {
-		t.Run(what, func(t *testing.T) {
-			dir := t.TempDir()
-			record, core := filepath.Join(dir, "record"), filepath.Join(dir, "core")
-			cmd := exec.Command(gdb, "-nx", "-batch", "-ex", "run", "-ex", "gcore "+core, "-ex", "kill", "--args", exe, what, record)
-			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("Saved corefile")) {
-				t.Fatalf("%v\n%s", err, clip(string(out)))
-			}
-			proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
-		})
-	}
-}
-
 // proofStack finds the stack that the program has recorded among others, and compares it;
 // at is its first frame that is on record.
 func proofStack(t *testing.T, stacks []stackjson.Stack, record, last string) (s *stackjson.Stack, at int) {
