@@ -95,13 +95,17 @@ func TestNothingFalse(t *testing.T) {
 			if first < 1 {
 				t.Fatalf("%#x, the innermost caller, is in none of %d frames; %s", want[0], len(s.Frames), s.Reason)
 			}
-			rest := want
+			// What runs on a new stack returns to __morestack, and that to the call of a
+			// recursion: most of what is recorded.
+			recursion, rest := slices.Sorted(slices.Values(want))[len(want)/2], want
 			for i, f := range s.Frames[first:] {
 				switch {
 				case len(rest) == 0: // Go's
+				case uint64(f.PC) == rest[0] && f.Function == other:
+					rest = append([]uint64{recursion}, rest[1:]...)
 				case uint64(f.PC) == rest[0]:
 					rest = rest[1:]
-				case f.Function != other && f.Trust != stackjson.TrustScan:
+				case f.Trust != stackjson.TrustScan:
 					t.Errorf("frame %d is %v %s, not %#x", first+i, f.PC, f.Function, rest[0])
 				}
 			}
@@ -145,25 +149,6 @@ func TestOverflowInCore(t *testing.T) {
 			for _, core := range []string{core, withoutCode(t, core)} {
 				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 			}
-		})
-	}
-}
-
-// TestOverflowInGcore: the same in the file that GDB's gcore writes.
-func TestOverflowInGcore(t *testing.T) {
-	testneed.Platform(t, "linux/amd64")
-	testneed.Ptrace(t)
-	testneed.Tool(t, "gcc")
-	gdb, exe := testneed.Tool(t, "gdb"), proofProgram(t, false)
-	for _, what := range []string{"overflow", "overflow-thread"} {
-		t.Run(what, func(t *testing.T) {
-			dir := t.TempDir()
-			record, core := filepath.Join(dir, "record"), filepath.Join(dir, "core")
-			cmd := exec.Command(gdb, "-nx", "-batch", "-ex", "run", "-ex", "gcore "+core, "-ex", "kill", "--args", exe, what, record)
-			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("Saved corefile")) {
-				t.Fatalf("%v\n%s", err, clip(string(out)))
-			}
-			proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 		})
 	}
 }
