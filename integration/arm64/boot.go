@@ -45,7 +45,7 @@ func (m *machine) run(ctx context.Context, work string, o options, j job) error 
 		"-drive", "format=raw,if=virtio,readonly=on,file="+in, "-drive", "format=raw,if=virtio,file="+out)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&console, os.Stdout), os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("the emulation, after %v: %w (%v)", time.Since(start).Round(time.Second), err, context.Cause(ctx))
+		return fmt.Errorf("the emulation, after %v: %w", time.Since(start).Round(time.Second), errors.Join(err, context.Cause(ctx)))
 	}
 	if err := unpack(out, o.results); err != nil {
 		return fmt.Errorf("results: %w", err)
@@ -133,7 +133,7 @@ func unpack(name, folder string) error {
 	defer root.Close()
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -49,7 +49,7 @@ func buildBrk(folder string) error {
 // program goes on.
 const runBrk = `bad=0
 for where in program library stripped jit; do for number in 0 1 77 1000 61440; do
-	timeout 60 "$1"/clew stack --format json -- "$1"/brk $where $number >$where-$number.json 2>$where-$number.err
+	timeout 60 "$1"/clew stack --format json -- "$1"/brk $where $number >$where-$number.json 2>$where-$number.err </dev/null
 	if grep -q "trap: brk #$number" $where-$number.json && grep -q '"main.main"' $where-$number.json && grep -q '"stop": *"end"' $where-$number.json; then
 		echo "brk #$number in $where: a stop, the stack is whole"
 	else
@@ -57,7 +57,7 @@ for where in program library stripped jit; do for number in 0 1 77 1000 61440; d
 	fi
 done; done
 for where in program library stripped jit; do
-	printf 'continue\ncontinue\nquit\n' | timeout 60 "$1"/clew exec "$1"/brk -- $where 1000 >$where-on.txt 2>&1
+	printf 'continue\ncontinue\nquit\n' | timeout 60 "$1"/clew exec --allow-non-terminal-interactive=true "$1"/brk -- $where 1000 >$where-on.txt 2>&1
 	if grep -q 'went on with 43' $where-on.txt; then echo "behind brk in $where: goes on"; else echo "behind brk in $where: WRONG"; cat $where-on.txt; bad=1; fi
 done
 exit $bad`
