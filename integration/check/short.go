@@ -15,12 +15,16 @@ import (
 var short = []string{"./cbf/...", "./imagemap/...", "./unwind/...", "./plugins/...", "./internal/...", "./cmd/...",
 	"./server/assembler", "./server/export", "./server/stepping", "./server/dap", "./integration/check"}
 
+// singleSteps are tests in them that step programs instruction by instruction, here and in
+// an emulator: half of the time that all of short takes.
+const singleSteps = "-skip=^TestStep(ARM64)?$"
+
 // The one test of live programs that -short runs.
 const livePackage, liveTest = "./integration", "-run=^TestDemo$"
 
 // testShort tests what a first try can wait for.
 func testShort(r *report) error {
-	return errors.Join(test(r, short, "-short"), test(r, []string{livePackage}, liveTest))
+	return errors.Join(test(r, short, "-short", singleSteps), test(r, []string{livePackage}, liveTest))
 }
 
 // Minutes that the whole run and the short one take on the reference machine.
