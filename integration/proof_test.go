@@ -22,7 +22,8 @@ import (
 // jump table; the words of a thunk; a wrong row of a table below an indirect call
 // (R16). And steps that were refused though they are right: out of code that keeps its
 // return address in a register, as vfork does; out of a recursion that has overflowed the
-// stack; at the end of a context. The program records its stack itself.
+// stack; at the end of a context; while the dynamic linker binds what was called, and above what it
+// has left on the stack. The program records its stack itself.
 func TestProof(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
@@ -43,9 +44,12 @@ func TestProof(t *testing.T) {
 		{"overflow", place{}, "runtime.goexit", nil},
 		{"overflow-thread", place{}, "runtime.goexit", nil},
 		{"context", place{}, "", nil},
+		{"lazy", place{}, "runtime.goexit", nil},
+		{"later", place{}, "runtime.goexit", nil},
 	} {
 		t.Run(c.what+c.stop.name(), func(t *testing.T) {
 			exe := proofProgram(t, c.what == "vfork")
+			t.Setenv("PROOF_LIBRARY", lazyLibrary(t))
 			record := filepath.Join(t.TempDir(), "record")
 			args := []string{"stack", "--thread", "all", "--format", "json"}
 			if c.stop.symbol != "" {
@@ -55,8 +59,13 @@ func TestProof(t *testing.T) {
 			s, at := proofStack(t, o.stacks(t), record, c.last)
 			// The instruction that overflows the stack comes before the record.
 			overflow := strings.HasPrefix(c.what, "overflow")
-			if before := s.Frames[at-1].Function; overflow && before != "deep" || !overflow && at != 1 {
+			if before := s.Frames[at-1].Function; overflow && before != "deep" || !overflow && at != 1 && c.what != "lazy" {
 				t.Errorf("frame %d, before those on record, is %s", at-1, before)
+			}
+			for _, f := range s.Frames[1:at] {
+				if !overflow && !strings.Contains(f.Image, "ld-linux") {
+					t.Errorf("%s in %s", f.Function, f.Image)
+				}
 			}
 			for k, f := range s.Frames {
 				table := slices.ContainsFunc(f.Rejected, func(r stackjson.Rejected) bool {
@@ -65,6 +74,39 @@ func TestProof(t *testing.T) {
 				if table != slices.Contains(c.refuse, k) {
 					t.Errorf("frame %d, the table's step: %+v", k, f.Rejected)
 				}
+			}
+		})
+	}
+}
+
+// TestNothingFalse: where clew does not know all, it shows no false frame and claims no end: in code
+// that was generated, at its first instruction, which is the first of its mapping; on a
+// stack that goes on in other memory (gcc -fsplit-stack).
+func TestNothingFalse(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.Tool(t, "gcc")
+	for what, other := range map[string]string{"generated": "", "split": "__morestack"} {
+		t.Run(what, func(t *testing.T) {
+			record := filepath.Join(t.TempDir(), "record")
+			s := clew(t, "stack", "--format", "json", "--", proofProgram(t, false), what, record).stacks(t)[0]
+			want := readProof(t, record)
+			first := slices.IndexFunc(s.Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[0] })
+			if first < 1 {
+				t.Fatalf("%#x, the innermost caller, is in none of %d frames; %s", want[0], len(s.Frames), s.Reason)
+			}
+			rest := want
+			for i, f := range s.Frames[first:] {
+				switch {
+				case len(rest) == 0: // Go's
+				case uint64(f.PC) == rest[0]:
+					rest = rest[1:]
+				case f.Function != other && f.Trust != stackjson.TrustScan:
+					t.Errorf("frame %d is %v %s, not %#x", first+i, f.PC, f.Function, rest[0])
+				}
+			}
+			if s.Stop == stackjson.StopEnd && len(rest) > 0 {
+				t.Errorf("%d frames are missing: %s", len(rest), s.Reason)
 			}
 		})
 	}
@@ -90,7 +132,8 @@ func TestLongjmp(t *testing.T) {
 }
 
 // TestOverflowInCore: a C stack overflow in the core file that the kernel writes: at the
-// fault, or once Go's runtime has caught it and given up. And the same as GDB's gcore writes it.
+// fault, or once Go's runtime has caught it and given up. And the same without code, as GDB's gcore
+// leaves it out.
 func TestOverflowInCore(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Tool(t, "gcc")
@@ -102,6 +145,25 @@ func TestOverflowInCore(t *testing.T) {
 			for _, core := range []string{core, withoutCode(t, core)} {
 				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 			}
+		})
+	}
+}
+
+// TestOverflowInGcore: the same in the file that GDB's gcore writes.
+func TestOverflowInGcore(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.Tool(t, "gcc")
+	gdb, exe := testneed.Tool(t, "gdb"), proofProgram(t, false)
+	for _, what := range []string{"overflow", "overflow-thread"} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			record, core := filepath.Join(dir, "record"), filepath.Join(dir, "core")
+			cmd := exec.Command(gdb, "-nx", "-batch", "-ex", "run", "-ex", "gcore "+core, "-ex", "kill", "--args", exe, what, record)
+			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("Saved corefile")) {
+				t.Fatalf("%v\n%s", err, clip(string(out)))
+			}
+			proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 		})
 	}
 }
@@ -180,6 +242,16 @@ func proofProgram(t *testing.T, static bool) string {
 }
 
 var proofs [2]buildOnce
+
+// lazyLibrary builds testdata/lazy.
+func lazyLibrary(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "liblazy.so")
+	if text, err := exec.Command("gcc", "-shared", "-Wl,-z,lazy", "-o", out, "testdata/lazy/lazy.S").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return out
+}
 
 // place is a place in a function of a program: so many bytes behind where code begins.
 type place struct {

@@ -26,7 +26,8 @@ type Frame struct {
 	Registers Registers
 
 	// How the caller was found. CFA is 0 if no strategy found it (the last frame
-	// of a truncated stack). Rejected lists the rejected candidates for the
+	// of a truncated stack), or if only the caller is known and not its stack
+	// pointer (arm64, R12). Rejected lists the rejected candidates for the
 	// caller.
 	CFA      uint64
 	Rule     string // "cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]"

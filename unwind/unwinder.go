@@ -80,7 +80,8 @@ type FunctionCode struct {
 
 // Step is one step from a frame to its caller.
 type Step struct {
-	// CFA of the frame that was left.
+	// CFA of the frame that was left. On arm64 it is only a lower bound where Caller has no
+	// stack pointer (R12).
 	CFA uint64
 	// Caller holds the caller's registers, its return address as PC.
 	Caller Registers

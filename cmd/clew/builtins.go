@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"slices"
+
 	"github.com/clewdbg/clew/internal/unwind/inspect"
 	"github.com/clewdbg/clew/plugins/compactunwind"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
 	"github.com/clewdbg/clew/plugins/scan"
 	"github.com/clewdbg/clew/plugins/sframe"
+	"github.com/clewdbg/clew/server/pluginhost"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -30,4 +34,25 @@ type builtin struct {
 
 func strategy[U unwind.Unwinder](name string, open func() U, inspection *inspect.Format) builtin {
 	return builtin{name: name, open: func() unwind.Unwinder { return open() }, inspection: inspection}
+}
+
+// plugin configures the strategy as a plugin. Its process is started when it is needed.
+func (b *builtin) plugin() pluginhost.Config {
+	c := pluginhost.Config{Name: b.name}
+	if d, err := b.open().Describe(context.Background()); err == nil {
+		c.Known = &pluginhost.Known{Description: d}
+		if b.inspection != nil {
+			c.Known.Tables = b.inspection.Tables
+		}
+	}
+	return c
+}
+
+// builtinPlugin is the plugin of a built-in strategy; false if there is none of that name.
+func builtinPlugin(name string) (pluginhost.Config, bool) {
+	i := slices.IndexFunc(builtins, func(b builtin) bool { return b.name == name })
+	if i < 0 {
+		return pluginhost.Config{}, false
+	}
+	return builtins[i].plugin(), true
 }

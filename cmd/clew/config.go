@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,12 +129,42 @@ func readConfig(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
+// configProblem is an error of a configuration's JSON in words that name no Go type.
+func configProblem(err error) error {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not JSON, at byte %d: %w", syntax.Offset, err)
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s: want %s, not a %s", wrong.Field, wants(wrong.Type), wrong.Value)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// wants says in JSON's words what a value of that type is read from.
+func wants(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[duration]():
+		return `text like "250ms"`
+	case t.Kind() == reflect.String:
+		return "text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Struct:
+		return "an object"
+	}
+	return "a number"
+}
+
 func parseConfig(data []byte) (config, error) {
 	var c config
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
-		return config{}, fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "json: "))
+		return config{}, configProblem(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return config{}, errors.New("there is something after the end of the configuration")
@@ -192,14 +223,15 @@ func (c *config) rank(list []string, unlisted []pluginhost.Config) ([]pluginhost
 	}
 	var out []pluginhost.Config
 	for i, name := range list {
-		p, isThird := third[name]
+		p, known := third[name]
+		if !known {
+			p, known = builtinPlugin(name)
+		}
 		switch {
 		case slices.Contains(list[:i], name):
 			return nil, usageErrorf("strategy %q is named twice", name)
-		case !isThird && !slices.Contains(builtinNames(), name):
-			return nil, usageErrorf("unknown strategy %q; known: %s", name, strings.Join(c.names(), ", "))
-		case !isThird:
-			p = pluginhost.Config{Name: name}
+		case !known:
+			return nil, unknown("strategy", name, c.names())
 		}
 		out = append(out, p)
 	}

@@ -43,6 +43,13 @@ func TestParseConfig(t *testing.T) {
 		`{"debugFolders":["here"]}`:               "absolute",
 		`{} {}`:                                   "after the end",
 		`{`:                                       "EOF",
+		`text`:                                    "not JSON, at byte 2: ",
+		`{"walkTimeout":5}`:                       `walkTimeout: want text like "250ms", not a number`,
+		`{"fileLimits":{"perByte":"x"}}`:          "fileLimits.perByte: want a number, not a string",
+		`{"fileLimits":3}`:                        "fileLimits: want an object, not a number",
+		`{"strategies":"fpwalk"}`:                 "strategies: want a list, not a string",
+		`{"strategies":[1]}`:                      "want text, not a number",
+		`{"stepThroughGlue":"no"}`:                "want true or false",
 	} {
 		if _, err := parseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)

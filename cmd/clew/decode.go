@@ -36,16 +36,18 @@ func decodeCommand() *cobra.Command {
 		Short: "Read backtraces (CBF), image maps (CIF), Swift's envelopes, and all that clew stack writes.",
 		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
 ImageMap Format, the JSON envelopes that hold both for Swift's runtime, profiles for
-pprof, and clew's own JSON: what this command writes, stacks, and snapshots (the
-stacks that were seen when they were made; clew unwind finds them again); - is
-standard input. The format is recognised by the contents; where a file can be read
-to its end both as a backtrace and as an image map it is taken for a backtrace,
-unless its name ends in .cif. --from overrules that. --images names the image map of
-bare backtraces: their frames are then shown with the images that they lie in.
+pprof, and clew's own JSON: what this command writes, stacks, and snapshots. Of a
+snapshot it shows the stacks that were seen when it was made; clew unwind finds them
+again. - is standard input.
+
+The format is recognised by the contents. A file that can be read to its end both as a
+backtrace and as an image map is taken for a backtrace, unless its name ends in .cif.
+--from overrules that. --images names the image map of bare backtraces: their frames
+are then shown with the images that they lie in.
 
 --symbols adds to every frame its function and source line, and the functions that
-are inlined there, from files with the build IDs of the image map: where a program
-was stripped, a backtrace gets its names later and elsewhere.
+are inlined there, from files with the build IDs of the image map. So the backtrace of
+a stripped program gets its names later and elsewhere.
 
 With --format json there is one line for each backtrace or image map, which clew
 encode reads; a file that cannot be read at all has none. Addresses are
@@ -75,7 +77,7 @@ var decodeFormats = []string{"text", "json"}
 
 func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 	if !slices.Contains(decodeFormats, f.format) {
-		return usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+		return unknown("format", f.format, decodeFormats)
 	}
 	o := document.Options{NoPlatform: f.noPlatform}
 	if f.from != "" {

@@ -54,7 +54,7 @@ func runEncode(c *cobra.Command, f *encodeFlags, name string) error {
 		return usageErrorf("clew encode needs --to %s", strings.Join(encodeFormats(), "|"))
 	}
 	if !slices.Contains(encodeFormats(), f.to) {
-		return usageErrorf("--to: unknown format %q; known: %s", f.to, strings.Join(encodeFormats(), ", "))
+		return unknown("format", f.to, encodeFormats())
 	}
 	text, err := readInput(name, c.InOrStdin())
 	if err != nil {

@@ -26,13 +26,13 @@ func inspectCommand() *cobra.Command {
 		Use:   "inspect FILE",
 		Short: "Show the unwind information that a file has.",
 		Long: `Says which unwind information an ELF or Mach-O file has, how much of its code
-that covers, and what of it cannot be used. What lies in a separate debug file
-counts. Of a universal Mach-O file all images are shown.
+that covers, and which parts cannot be used. Information in a separate debug file
+counts too. Of a universal Mach-O file all images are shown.
 
-With --table every row is shown, as equations: where the caller's frame (CFA),
-return address and registers are, for every address from the row's start up to
-its end. With --lookup it is the row for one address, of every format that has
-one. Addresses are as in the file. With --format json each row is a line.
+--table shows every row, as equations: where the caller's frame (CFA), return
+address and registers are, for every address from the row's start up to its end.
+--lookup shows the row for one address, of every format that has one. Addresses are
+as in the file. With --format json each row is a line.
 
 Exit codes: 0 done, 1 failed, something cannot be used, or no row for the address
 of --lookup, 2 wrong usage.`,
@@ -54,7 +54,7 @@ of --lookup, 2 wrong usage.`,
 func (f *inspectFlags) address() (at uint64, err error) {
 	switch {
 	case !slices.Contains(decodeFormats, f.format):
-		return 0, usageErrorf("unknown format %q; known: %v", f.format, decodeFormats)
+		return 0, unknown("format", f.format, decodeFormats)
 	case f.lookup == "":
 		return 0, nil
 	case f.table:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -49,7 +50,11 @@ func openInspected(path string, debugFolders []string) (*inspected, error) {
 	}
 	files, err := symbols.Slices(path, symbols.DebugSearch{Known: known, Beside: filepath.Dir(path), Folders: debugFolders})
 	if err != nil {
-		return nil, fmt.Errorf("inspect: %w; only ELF and Mach-O files can be inspected", err)
+		hint := "; only ELF and Mach-O files can be inspected"
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			hint = ""
+		}
+		return nil, fmt.Errorf("inspect: %w%s", err, hint)
 	}
 	i := &inspected{path: path}
 	for _, f := range files {

@@ -62,17 +62,17 @@ func (f *listingFlags) check(c *cobra.Command, many bool) error {
 		return nil
 	}
 	if f.group != "" && !slices.Contains(listing.Ways, listing.By(f.group)) {
-		return usageErrorf("--group %q is not known; known: %s", f.group, ways())
+		return unknown("group", f.group, strings.Split(ways(), ", "))
 	}
 	if f.sort != "" && !slices.Contains(listing.Orders, f.sort) {
-		return usageErrorf("--sort %q is not known; known: %v", f.sort, listing.Orders)
+		return unknown("order", f.sort, listing.Orders)
 	}
 	if f.limit < 0 {
 		return usageErrorf("--limit %d is negative", f.limit)
 	}
 	for _, text := range slices.Concat(f.with, f.without) {
 		if _, err := listing.ParseFilter(text); err != nil {
-			return usageErrorf("%v", err)
+			return usageErrorf("%v; see %s --help", err, c.CommandPath())
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -40,15 +41,16 @@ func run(args []string) int {
 	if err := debuginfod.StandIn(); err != nil {
 		tell(os.Stderr, "Delve may wait for debuginfod servers: %v", err)
 	}
-	root := delve.CommandTree()
-	clewCommands := addCommands(root)
-	takeOverDAP(root)
-	if err := errors.Join(takeOverSessions(root), takeOverVersion(root)); err != nil {
+	root, err := commandTree()
+	if err != nil {
 		tell(os.Stderr, "%v", err)
 		return exitFailed
 	}
-	if !isClewCommand(clewCommands, args) {
-		return delve.RunCommandLine(root, args)
+	if !isClewCommand(root, args) {
+		if delve.RunCommandLine(root, args) != nil {
+			return exitUsage // what else fails in Delve's commands ends the process
+		}
+		return exitDone
 	}
 	ctx, stop := untilInterrupted()
 	defer stop()
@@ -65,24 +67,27 @@ func run(args []string) int {
 // lifelineCommand is internal: the guard of a launched program.
 const lifelineCommand = "lifeline"
 
-// addCommands puts clew's own commands beside Delve's, so that help and
-// completion know all of them.
-func addCommands(root *cobra.Command) []*cobra.Command {
+// commandTree is clew's command line: Delve's commands with clew's stacks, and clew's own
+// beside them, so that help and completion know all of them.
+func commandTree() (*cobra.Command, error) {
+	root := delve.CommandTree()
 	root.Use = "clew"
 	root.Short = "Delve with a stack you can trust."
 	root.Long = "clew is Delve with a stack you can trust: every dlv command, and stacks of Go programs\n" +
-		"with native code that say for each frame how it was found and how far to trust it.\n\n" + root.Long
-	root.AddGroup(&cobra.Group{ID: groupID, Title: "Trusted stacks:"})
-	clewCommands := []*cobra.Command{demoCommand(), stackCommand(), diffCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()}
-	for _, c := range clewCommands {
+		"with native code that say for each frame how it was found and how far to trust it.\n\n" + strings.ReplaceAll(root.Long, "`dlv ", "`clew ")
+	root.AddGroup(&cobra.Group{ID: groupID, Title: "Clew's own commands:"})
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return errors.New(flagProblem(c, err)) })
+	for _, c := range []*cobra.Command{demoCommand(), stackCommand(), diffCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()} {
 		setUsage(c)
 		root.AddCommand(c)
 	}
-	return clewCommands
+	takeOverDAP(root)
+	completeDelves(root)
+	return root, errors.Join(takeOverSessions(root), takeOverVersion(root))
 }
 
-func isClewCommand(clewCommands []*cobra.Command, args []string) bool {
-	return len(args) > 0 && slices.ContainsFunc(clewCommands, func(c *cobra.Command) bool { return c.Name() == args[0] })
+func isClewCommand(root *cobra.Command, args []string) bool {
+	return len(args) > 0 && slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.GroupID == groupID && c.Name() == args[0] })
 }
 
 // wantArgs refuses a wrong number of arguments as wrong usage.

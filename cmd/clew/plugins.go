@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,13 @@ does not work.`,
 	}
 	configFlag(c, &configPath)
 	c.Flags().StringVar(&format, "format", "text", "text or json")
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(decodeFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 func runPlugins(c *cobra.Command, format, configPath string) error {
-	if format != "text" && format != "json" {
-		return usageErrorf("unknown format %q; known: text, json", format)
+	if !slices.Contains(decodeFormats, format) {
+		return unknown("format", format, decodeFormats)
 	}
 	strats, err := openStrategies(configPath, nil, func(string) {})
 	if err != nil {

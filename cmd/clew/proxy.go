@@ -29,18 +29,18 @@ func proxyCommand() *cobra.Command {
 		Long: `Stands before a Delve server that runs already, here or on another machine:
 UPSTREAM is its address, host:port or unix:PATH.
 
-Clients connect to the proxy instead: "dlv connect", whose protocol passes as it
-is, and editors (the Debug Adapter Protocol; attach with mode "remote"). Before a
-headless server with --accept-multiclient any number of them can, and editors
-see clew's stacks. A headless server without that, and "dlv dap", take one
-client, and have nothing more to tell: editors see Delve's own stacks, and a line
-in the debug console says so.
+Clients connect to the proxy instead: "dlv connect", and editors (the Debug
+Adapter Protocol; attach with mode "remote"). Before a headless server with
+--accept-multiclient any number of them can, and all see clew's stacks. A
+headless server without that, and "dlv dap", take one client: "dlv connect" sees
+clew's stacks there too, editors see Delve's own, and a line in the debug
+console says so.
 
 The first line of standard output is "clew proxy listening at: ADDR". The proxy
 ends when the server is gone; clients that still wait for an answer get an error.
 
 It listens on this machine only (--listen says where), for the user that runs it.
-On another address everybody who can connect to it controls the program.
+On another address, everybody who can connect controls the program.
 
 Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
 		Example: `  dlv exec ./server --headless --accept-multiclient --listen 127.0.0.1:4711
@@ -61,7 +61,7 @@ Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
 func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 	logged := ""
 	if f.log {
-		logged = "dap"
+		logged = "dap,rpc"
 	}
 	if err := delve.SetupLogging(f.log, logged, f.logDest); err != nil {
 		return usageErrorf("%v", err)

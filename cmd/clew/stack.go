@@ -49,22 +49,24 @@ func stackCommand() *cobra.Command {
 		Long: `Prints the stack of a Go program, through C code and back, and says for every
 frame how it was found and how far to trust it.
 
-Of a running process and of a core file it lists every goroutine and every thread,
-unless --goroutine or --thread names one: first a summary, then the stacks, those that
-are alike together (--group), what is most suspicious first (--sort).
+Of a running process and of a core file it lists every goroutine and thread, unless
+--goroutine or --thread names one. A summary comes first, then the stacks: equal ones
+together (--group), the most suspicious first (--sort).
 
-The target is a running process (--pid; it is stopped for a moment and goes on
-afterwards), a core file (--core, with the executable that it is of; libraries
-are looked for where the process had them), what a headless Delve server debugs
-(--connect; the program must stand still, and stays so), or a program to run
-until it stops by itself (a breakpoint instruction, runtime.Breakpoint, a panic or fatal
-signal) or at a location (--break FUNCTION, FILE:LINE or *ADDRESS; in a library
-that is not loaded yet, it is set when the library comes). The program's own
-output goes to stderr.
+Targets:
+  --pid N          a running process. It is stopped for a moment and goes on afterwards
+  --core CORE EXE  a core file, and the executable that it is of. Libraries are looked
+                   for where the process had them
+  --connect ADDR   what a headless Delve server debugs. The program must be stopped,
+                   and stays so
+  -- EXE ARGS...   a program, which runs until it stops by itself (a breakpoint
+                   instruction, runtime.Breakpoint, a panic or fatal signal) or at a
+                   location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
+                   that is loaded later). Its output goes to stderr
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), snapshot (for clew unwind: what to send with a wrong stack; it
+go tool pprof), snapshot (for clew unwind, and to send with a wrong stack; it
 holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
@@ -100,8 +102,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
-	_ = c.RegisterFlagCompletionFunc("goroutine", cobra.FixedCompletions([]string{"current", "all"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("thread", cobra.FixedCompletions([]string{"all"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("core", completeCore)
+	_ = c.RegisterFlagCompletionFunc("goroutine", f.completeGoroutine)
+	_ = c.RegisterFlagCompletionFunc("thread", f.completeThread)
 	return c
 }
 
@@ -117,6 +120,9 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 		if r.when {
 			return usageErrorf("%s", r.why)
 		}
+	}
+	if !slices.Contains(export.Formats, f.format) {
+		return unknown("format", f.format, export.Formats)
 	}
 	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c)); err != nil {
 		return err
@@ -147,7 +153,6 @@ func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 	return []refusal{
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
 		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
-		{!slices.Contains(export.Formats, f.format), fmt.Sprintf("unknown format %q; known: %v", f.format, export.Formats)},
 		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
 		{f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()), "--format pprof is binary: write it to a file with -o FILE, or into a pipe"},
 	}

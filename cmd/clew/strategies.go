@@ -71,7 +71,11 @@ func (c *config) open(plugins []pluginhost.Config, timeout time.Duration, notify
 	}
 	s := &strategies{host: host, debugFolders: c.DebugFolders}
 	for _, p := range plugins {
-		s.order = append(s.order, engine.Named{Name: p.Name, Unwinder: host.Plugin(p.Name)})
+		n := engine.Named{Name: p.Name, Unwinder: host.Plugin(p.Name)}
+		if p.Known != nil {
+			n.Description = &p.Known.Description
+		}
+		s.order = append(s.order, n)
 	}
 	return s, nil
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +23,7 @@ type unwindFlags struct {
 	registers  bool
 	root       string
 	symbols    string
+	workers    int
 }
 
 func unwindCommand() *cobra.Command {
@@ -34,17 +33,17 @@ func unwindCommand() *cobra.Command {
 		Short: "Unwind snapshots offline.",
 		Long: `Reads snapshots (one JSON object a line, as clew stack --format snapshot writes
 them; - is standard input) and writes one JSON line for each, in order:
-{"stacks":[...]}, or {"error":"..."} for one that cannot be unwound.
+{"stacks":[...]}, or {"error":"..."} for one that cannot be unwound. Answers are written
+as soon as they are there: a program can feed it lines, and read as it goes.
 
 A snapshot names its images by path: relative to the snapshot's folder (for -
 to the current one), or absolute, then below --root. With --symbols they are found
-by build ID instead, wherever the snapshot was made, and so are debug files, for
-names and tables: of a program that was stripped there, the stack gets the names of
-the unstripped one.
+by build ID instead, wherever the snapshot was made. Debug files are found so too: the
+stack of a stripped program gets the names of the unstripped one.
 
 Where a snapshot says what is expected ("expect"), differences go to stderr and
-the exit code is 1. --symbols shows more than was known then, so that nothing is
-compared.
+the exit code is 1. With --symbols nothing is compared: it shows more than was known
+then.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: "  clew unwind wrong.json\n  clew unwind --strategies fpwalk --registers -\n  clew unwind --symbols /srv/debug crash.json",
@@ -58,95 +57,102 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVar(&f.root, "root", "", "folder that absolute paths of images lie below")
 	_ = c.MarkFlagDirname("root")
 	symbolsFlag(c, &f.symbols, "find files of images, and their debug files, by build ID in")
+	fl.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "how many snapshots are unwound at once, each by its own strategies; answers keep their order")
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
+	if f.workers < 1 {
+		return usageErrorf("--workers %d: there must be at least one", f.workers)
+	}
 	notify := func(s string) { tell(c.ErrOrStderr(), "%s", s) }
-	strats, err := openStrategies(f.config, f.strategies, notify)
+	ready := make(chan *unwinding, 1)
+	work := func() (*unwinding, error) {
+		select {
+		case u := <-ready:
+			return u, nil
+		default:
+			return newUnwinding(c.Context(), f, notify)
+		}
+	}
+	first, err := newUnwinding(c.Context(), f, notify) // a wrong configuration is refused before anything is read
 	if err != nil {
 		return err
 	}
-	defer strats.close()
-	u := &unwinding{
-		flags: f, engine: engine.New(strats.order), out: bufio.NewWriter(c.OutOrStdout()), notify: notify,
-		meter: newProgress("snapshots", 0), opener: &offline.Opener{Root: f.root},
-	}
-	u.opener.FindDebugFiles(strats.debugFolders)
-	store, err := openSymbols(c.Context(), f.symbols)
-	if err != nil {
-		return failf("--symbols: %w", err)
-	}
-	if store != nil {
-		u.opener.FindFiles(store)
-	}
+	defer first.close()
+	ready <- first
+	results := unwound{out: c.OutOrStdout(), notify: notify, meter: newProgress("snapshots", 0)}
+	p, end := newPool(c.Context(), f.workers, work, results.take)
 	for _, name := range files {
-		if err := u.file(c.Context(), name, c.InOrStdin()); err != nil {
-			u.notify(err.Error())
-			u.code = exitFailed
+		if err = p.file(name, c.InOrStdin()); err != nil {
+			break
 		}
 	}
-	u.meter.done()
-	if err := u.out.Flush(); err != nil {
-		return failf("write the answers: %v", err)
+	if err := end(); err != nil {
+		notify(err.Error())
+		results.code = exitFailed
 	}
-	return exitWith(u.code)
+	results.meter.done()
+	return exitWith(results.code)
 }
 
-// unwinding is one run over files of snapshots.
-type unwinding struct {
-	flags  *unwindFlags
-	engine *engine.Engine
-	opener *offline.Opener
-	out    *bufio.Writer
+// unwound takes the answers of all workers.
+type unwound struct {
+	out    io.Writer
 	notify func(string)
 	meter  *progress
 	code   int
 }
 
-func (u *unwinding) file(ctx context.Context, name string, stdin io.Reader) error {
-	in, dir := stdin, "."
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return fmt.Errorf("read snapshots: %w", err)
-		}
-		defer file.Close()
-		in, dir = file, filepath.Dir(name)
+func (u *unwound) take(b *batch, a answers) error {
+	for _, n := range a.notices {
+		u.notify(n)
 	}
-	reader := snapshot.NewReader(in, snapshot.Options{})
-	for s, err := range reader.All() {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		where := fmt.Sprintf("%s line %d", name, reader.Line())
-		var answer stackjson.Answer
-		if err == nil {
-			answer = u.one(ctx, s, dir, where)
-		} else {
-			answer = stackjson.Failure(err)
-			u.notify(fmt.Sprintf("%s: %v", name, err))
-			u.code = exitFailed
-		}
-		line, err := stackjson.Marshal(answer)
-		if err != nil {
-			return err
-		}
-		if _, err := u.out.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("write the answers: %w", err)
-		}
-		u.meter.add(1)
+	if u.code != exitFailed && a.code != exitDone {
+		u.code = a.code
+	}
+	u.meter.add(len(b.lines))
+	if _, err := u.out.Write(a.out); err != nil {
+		return fmt.Errorf("write the answers: %w", err)
 	}
 	return nil
+}
+
+// unwinding is one worker of a run over files of snapshots.
+type unwinding struct {
+	flags  *unwindFlags
+	engine *engine.Engine
+	opener *offline.Opener
+	close  func()
+	// Of the batch that is being unwound.
+	notices []string
+	code    int
+}
+
+func newUnwinding(ctx context.Context, f *unwindFlags, notify func(string)) (*unwinding, error) {
+	strats, err := openStrategies(f.config, f.strategies, notify)
+	if err != nil {
+		return nil, err
+	}
+	u := &unwinding{flags: f, engine: engine.New(strats.order), opener: &offline.Opener{Root: f.root}, close: strats.close}
+	u.opener.FindDebugFiles(strats.debugFolders)
+	store, err := openSymbols(ctx, f.symbols)
+	if err != nil {
+		u.close()
+		return nil, failf("--symbols: %w", err)
+	}
+	if store != nil {
+		u.opener.FindFiles(store)
+	}
+	return u, nil
 }
 
 // one unwinds one snapshot.
 func (u *unwinding) one(ctx context.Context, s *snapshot.Snapshot, dir, where string) stackjson.Answer {
 	in, threads, err := u.opener.Open(s, dir)
 	if err != nil {
-		u.notify(fmt.Sprintf("%s: %v", where, err))
-		u.code = exitFailed
+		u.fail("%s: %v", where, err)
 		return stackjson.Failure(err)
 	}
 	prepared := u.engine.Prepare(ctx, in)
@@ -168,11 +174,9 @@ func (u *unwinding) one(ctx context.Context, s *snapshot.Snapshot, dir, where st
 func (u *unwinding) compare(expect stackjson.Expectation, got stackjson.Answer, where string) {
 	differences, err := stackjson.Match(expect, got)
 	if err != nil {
-		u.notify(fmt.Sprintf("%s: expect: %v", where, err))
-		u.code = exitFailed
+		u.fail("%s: expect: %v", where, err)
 	}
 	for _, d := range differences {
-		u.notify(fmt.Sprintf("%s: not as expected: %s", where, d))
-		u.code = exitFailed
+		u.fail("%s: not as expected: %s", where, d)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,6 +17,7 @@ const groupID = "clew"
 // Delve's global flags, which mean nothing to it, out of its help.
 func setUsage(c *cobra.Command) {
 	c.GroupID = groupID
+	c.SetUsageFunc(new(cobra.Command).UsageFunc()) // not Delve's, which hides flags of version
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageErrorf("%s; see %s --help", flagProblem(c, err), c.CommandPath())
@@ -43,7 +42,12 @@ func flagProblem(c *cobra.Command, err error) string {
 	var number *strconv.NumError
 	switch {
 	case errors.As(err, &unknown):
-		if near := nearFlags(c, unknown.GetSpecifiedName()); len(near) > 0 {
+		flags, known := c.Flags(), []string(nil)
+		if c.GroupID == groupID { // Delve's global flags mean nothing to it
+			flags = c.LocalFlags()
+		}
+		flags.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := near(unknown.GetSpecifiedName(), known); len(near) > 0 {
 			return fmt.Sprintf("%v; did you mean --%s?", err, strings.Join(near, " or --"))
 		}
 	case errors.As(err, &invalid) && errors.As(err, &number):
@@ -51,30 +55,28 @@ func flagProblem(c *cobra.Command, err error) string {
 			return fmt.Sprintf("--%s %s is out of range", invalid.GetFlag().Name, invalid.GetValue())
 		}
 		return fmt.Sprintf("--%s takes a number, not %q", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid):
+		return fmt.Sprintf("--%s: %v", invalid.GetFlag().Name, invalid.Unwrap())
 	}
 	return err.Error()
 }
 
-// nearFlags returns the flags whose names are like this one, by the measure that cobra
-// has for commands.
-func nearFlags(c *cobra.Command, name string) []string {
-	flags := cobra.Command{SuggestionsMinimumDistance: 2}
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-	})
-	return flags.SuggestionsFor(name)
+// unknown refuses a name that is none of the known ones, and says which of them was
+// probably meant.
+func unknown(what, name string, known []string) error {
+	hint := ""
+	if near := near(name, known); len(near) > 0 {
+		hint = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageErrorf("unknown %s %q; known: %s%s", what, name, strings.Join(known, ", "), hint)
 }
 
-// completeProcess offers the processes of this user's that can be attached to, with
-// their executables.
-func completeProcess(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	found, _ := filepath.Glob("/proc/[0-9]*")
-	var list []string
-	for _, dir := range found {
-		// A process of another user's hides its executable, a thread of the kernel has none.
-		if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil && filepath.Base(dir) != strconv.Itoa(os.Getpid()) {
-			list = append(list, cobra.CompletionWithDesc(filepath.Base(dir), exe))
-		}
+// near returns the names that are like this one, by the measure that cobra has for
+// commands.
+func near(name string, known []string) []string {
+	all := cobra.Command{SuggestionsMinimumDistance: min(2, len(name)/2)}
+	for _, k := range known {
+		all.AddCommand(&cobra.Command{Use: k, Run: func(*cobra.Command, []string) {}})
 	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+	return all.SuggestionsFor(name)
 }

@@ -2,21 +2,19 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/clewdbg/clew/server/delve"
 )
 
 // ownCommand returns one of clew's commands in the whole tree.
 func ownCommand(t *testing.T, name string) *cobra.Command {
-	root := delve.CommandTree()
-	addCommands(root)
+	t.Helper()
+	root, err := commandTree()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, _, err := root.Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +28,8 @@ func TestFlagProblem(t *testing.T) {
 		{"--zzzzzz", "unknown flag: --zzzzzz; see clew stack --help"},
 		{"--pid=abc", `--pid takes a number, not "abc"; see clew stack --help`},
 		{"--pid=99999999999999999999", "--pid 99999999999999999999 is out of range; see clew stack --help"},
+		{"--names=long", `--names: unknown style "long"; known: short, full; see clew stack --help`},
+		{"--headles", "unknown flag: --headles; see clew stack --help"}, // Delve's, and means nothing here
 	} {
 		c := ownCommand(t, "stack")
 		err := c.FlagErrorFunc()(c, c.ParseFlags([]string{tt.flag}))
@@ -53,6 +53,12 @@ func TestHelpLeavesDelvesFlagsOut(t *testing.T) {
 		t.Errorf("want --pid and no --headless in:\n%s", text)
 	}
 	out.Reset()
+	version := ownCommand(t, "version")
+	version.SetOut(&out)
+	if err := version.Help(); err != nil || !strings.Contains(out.String(), "--json") || strings.Contains(out.String(), "--headless") {
+		t.Errorf("want --json and no --headless (%v) in:\n%s", err, out.String())
+	}
+	out.Reset()
 	debug := ownCommand(t, "debug")
 	debug.SetOut(&out)
 	if err := debug.Help(); err != nil || !strings.Contains(out.String(), "--headless") {
@@ -60,18 +66,33 @@ func TestHelpLeavesDelvesFlagsOut(t *testing.T) {
 	}
 }
 
-func TestCompleteProcess(t *testing.T) {
-	list, _ := completeProcess(nil, nil, "")
-	for _, entry := range list {
-		pid, exe, _ := strings.Cut(entry, "\t")
-		if n, err := strconv.Atoi(pid); err != nil || n == os.Getpid() || exe == "" {
-			t.Errorf("%q", entry)
+// TestDelvesFlags: what Delve's commands refuse names no Go function either, and the
+// flag that was meant; it is wrong usage.
+func TestDelvesFlags(t *testing.T) {
+	for _, tt := range []struct{ flag, want string }{
+		{"--api-version=abc", `--api-version takes a number, not "abc"`},
+		{"--headles", "unknown flag: --headles; did you mean --headless?"},
+	} {
+		root, err := commandTree()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		root.SetErr(&out)
+		root.SetOut(&out)
+		root.SetArgs([]string{"debug", tt.flag})
+		if err := root.Execute(); err == nil || err.Error() != tt.want || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: %v\n%s", tt.flag, err, out.String())
 		}
 	}
-	if runtime.GOOS != "linux" {
-		return // nothing lists processes there
+}
+
+func TestUnknown(t *testing.T) {
+	err := unknown("format", "jsn", []string{"text", "json"})
+	if want := `unknown format "jsn"; known: text, json; did you mean json?`; err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
-	if parent := strconv.Itoa(os.Getppid()); !strings.Contains(strings.Join(list, "\n"), parent+"\t") {
-		t.Errorf("the parent %s is missing in %q", parent, list)
+	if code, _ := exitCode(err); code != exitUsage {
+		t.Errorf("exit code %d", code)
 	}
 }

@@ -19,6 +19,7 @@ func takeOverVersion(root *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	setUsage(c)
 	c.Short = "Print the versions of clew and of Delve in it."
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	delvePrints := c.Run

@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/version"
-	"github.com/clewdbg/clew/server/delve"
 )
 
 func TestVersionJSON(t *testing.T) {
-	root := delve.CommandTree()
-	if err := takeOverVersion(root); err != nil {
+	root, err := commandTree()
+	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer

@@ -41,7 +41,7 @@ func main() {
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
-	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, waits, memory, goroutines or large")
+	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, waits, memory, unwind, goroutines or large")
 	beside := flag.String("beside", "", "measure this build of clew as a server of editors too")
 	profile := flag.String("cpuprofile", "", "write a profile of this process, for go tool pprof")
 	flag.Parse()
@@ -70,6 +70,7 @@ var parts = []part{
 	{"dap", stackRequests},
 	{"waits", waits},
 	{"memory", memoryOfServers},
+	{"unwind", streamed},
 	{"goroutines", goroutines},
 	{"large", largeDWARF},
 }

@@ -111,6 +111,8 @@ func TestEveryPair(t *testing.T) {
 	for range 3 {
 		s.must(s.round())
 	}
+	s.must(s.restarts())
+	s.must(built.endings(1, s.results))
 	for p, all := range s.results.times {
 		if slices.Min(all) > limit {
 			t.Errorf("%+v takes %v", p, all)

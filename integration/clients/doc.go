@@ -1,11 +1,11 @@
 // Command clients connects several clients to one session, and counts how soon each learns
 // of what another does:
 //
-//	go run ./integration/clients [-runs N] [-port headless|multi] [-clew PATH] [-o docs/clients.md]
+//	go run ./integration/clients [-runs N] [-restarts N] [-ends N] [-clew PATH]
 //
 // Two editors (by the Debug Adapter Protocol) and two clients of Delve's JSON-RPC share a program.
 // In each run every client does every action once; every other client must learn of it, by
-// an event or, over JSON-RPC, by a state that it waits for. Latencies count from the actor's answer; where
+// an event or, over JSON-RPC, by a state that it waits for. Restarts and the ends of sessions are counted apart. Latencies count from the actor's answer; where
 // the answer comes only with the stop, that of the resume counts from the request. The table has a row for each action and each kind of actor
 // and observer. The exit status is 1 when fewer than 99 of 100 are within 100 ms, when a
 // client is told the wrong thing, or when one hangs.

@@ -82,7 +82,7 @@ func (e *editor) follow(m *dapwire.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch m.Event {
-	case "continued":
+	case "continued", "initialized":
 		e.stopped = false
 	case "stopped":
 		var body dap.StoppedEventBody
@@ -142,6 +142,15 @@ func (e *editor) must(command string, arguments any) (received, error) {
 		return m, fmt.Errorf("%s: %s fails: %s", e.name, command, m.Bytes())
 	}
 	return m, err
+}
+
+// body is must, and decodes what the answer says.
+func (e *editor) body(command string, arguments, out any) error {
+	m, err := e.must(command, arguments)
+	if err == nil {
+		err = m.Decode("body", out)
+	}
+	return err
 }
 
 // event waits for an event, and skips others.

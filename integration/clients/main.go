@@ -17,28 +17,35 @@ func sourceFolder() string {
 
 func main() {
 	runs := flag.Int("runs", 100, "how often every client does everything")
+	restarts := flag.Int("restarts", 20, "how often the program is started again by each kind")
+	ends := flag.Int("ends", 12, "how many sessions are ended in each way")
 	clew := flag.String("clew", "", "the clew to test; it is built without")
 	flag.Parse()
-	if flag.NArg() > 0 || *runs <= 0 {
+	if flag.NArg() > 0 || *runs < 0 || *restarts < 0 || *ends < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(*runs, *clew); err != nil {
+	if err := measure(counts{*runs, *restarts, *ends}, *clew); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
+// counts are how often everything is done.
+type counts struct{ runs, restarts, ends int }
+
 // measure prints the table.
-func measure(runs int, clew string) error {
+func measure(n counts, clew string) error {
 	w, err := build(clew)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
 	r := new(results)
-	if err := w.rounds(runs, r); err != nil {
-		r.wrong = append(r.wrong, err.Error())
+	for _, err := range []error{w.session(n.runs, r, (*party).round), w.session(n.restarts, r, (*party).restarts), w.endings(n.ends, r)} {
+		if err != nil {
+			r.wrong = append(r.wrong, err.Error())
+		}
 	}
 	if !r.print(os.Stdout, "One session, two editors and two dlv") {
 		return fmt.Errorf("not every client was told in time")
@@ -46,8 +53,11 @@ func measure(runs int, clew string) error {
 	return nil
 }
 
-// rounds does every action so many times in one session.
-func (w *work) rounds(runs int, r *results) (err error) {
+// session does something so many times in one session.
+func (w *work) session(runs int, r *results, do func(*party) error) (err error) {
+	if runs == 0 {
+		return nil
+	}
 	s, err := w.headless()
 	if err != nil {
 		return err
@@ -59,7 +69,7 @@ func (w *work) rounds(runs int, r *results) (err error) {
 	}
 	defer p.leave()
 	for n := range runs {
-		if err := p.round(); err != nil {
+		if err := do(p); err != nil {
 			return fmt.Errorf("run %d: %w", n+1, err)
 		}
 	}

@@ -15,6 +15,7 @@ type terminal struct {
 	name   string
 	client *rpc.Client
 	events chan toldEvent
+	ended  time.Time // set before events is closed
 }
 
 // toldEvent is an event with the time at which it came.
@@ -36,10 +37,12 @@ func (t *terminal) listen() {
 	defer close(t.events)
 	for {
 		var out rpc2.GetEventsOut
-		if t.client.Call("RPCServer.GetEvents", rpc2.GetEventsIn{}, &out) != nil {
+		err := t.client.Call("RPCServer.GetEvents", rpc2.GetEventsIn{}, &out)
+		now := time.Now()
+		if err != nil {
+			t.ended = now
 			return
 		}
-		now := time.Now()
 		for _, e := range out.Events {
 			t.events <- toldEvent{e.Kind, now}
 		}

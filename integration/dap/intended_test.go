@@ -9,7 +9,9 @@ import (
 //   - initialize: clewVersion says which clew it is. supportsClew is true, and so are
 //     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
 //     Delve), supportsCompletionsRequest, for clew's console commands, and what
-//     loadedSources and breakpointLocations need.
+//     loadedSources, breakpointLocations and modules need.
+//   - modules: dlv has none. readMemory reads at any address that clew has referred to.
+//   - variables: those of clients that show memory refer to theirs.
 //   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
@@ -36,8 +38,9 @@ func intended(m *dapwire.Message, o object) {
 		if version, _ := b["clewVersion"].(string); b["supportsClew"] == true && version != "" {
 			delete(b, "supportsClew")
 			delete(b, "clewVersion")
+			delete(b, "additionalModuleColumns")
 		}
-		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest"} {
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out false values
 			}
@@ -63,7 +66,7 @@ func dlvs(m *dapwire.Message, o object) {
 	switch m.Command {
 	case "stackTrace":
 		delete(b, "totalFrames")
-	case "loadedSources", "breakpointLocations":
+	case "loadedSources", "breakpointLocations", "modules":
 		for _, key := range []string{"success", "message", "body"} {
 			delete(o, key)
 		}

@@ -1,8 +1,12 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
-import "github.com/clewdbg/clew/integration/internal/program"
+import (
+	"slices"
+
+	"github.com/clewdbg/clew/integration/internal/program"
+)
 
 // row is a way to build the C part of the program.
 type row struct {
@@ -39,6 +43,46 @@ var rows = []row{
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
 	{"neither, stripped `.so`", program.Variant{Name: "none-so", Undescribed: true,
 		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+}
+
+// armRows are further builds, for arm64: with signed return addresses, landing pads, calls
+// of helpers for atomics, and SFrame of the assembler at hand.
+var armRows = []row{
+	{"SFrame only, stripped `.so`", program.Variant{Name: "sframe-own", CFlags: "-O2 -g0 -fomit-frame-pointer", SFrame: program.OwnSFrame, Linkage: program.Linked, Stripped: true}},
+	{"outlined atomics, `.eh_frame` only, stripped `.so`", program.Variant{Name: "atomics-so",
+		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics", Linkage: program.Linked, Stripped: true}},
+	{"clang `-Oz`, outlined, stripped `.so`", program.Variant{Name: "oz-so", Compiler: "clang",
+		CFlags: "-Oz -g0 -mllvm -enable-machine-outliner=always", Linkage: program.Linked, Stripped: true}},
+	{"PAC and BTI, `-O2 -g`, static", program.Variant{Name: "pac-g", CFlags: "-O2 -g -mbranch-protection=standard"}},
+	{"PAC and BTI, frame pointers, no CFI, static", program.Variant{Name: "pac-fp",
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+	{"PAC and BTI, frame pointers, no CFI, stripped `.so`", program.Variant{Name: "pac-fp-so", Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+	{"PAC and BTI, `.eh_frame` only, stripped `.so`", program.Variant{Name: "pac-eh-so", Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer"}},
+	{"PAC in leaves too, `.eh_frame` only, stripped `.so`", program.Variant{Name: "pac-leaf-so", Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=pac-ret+leaf -fomit-frame-pointer"}},
+	{"PAC and BTI, SFrame only, stripped `.so`", program.Variant{Name: "pac-sframe", SFrame: program.OwnSFrame, Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer"}},
+	{"PAC and BTI, C++ with exceptions, stripped `.so`", program.Variant{Name: "pac-cxx-so", Compiler: "g++", Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard"}},
+	{"PAC and BTI, neither, static", program.Variant{Name: "pac-none", Undescribed: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+	{"PAC and BTI, neither, stripped `.so`", program.Variant{Name: "pac-none-so", Undescribed: true, Linkage: program.Linked, Stripped: true,
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+}
+
+func init() { rows = append(rows, armRows...) }
+
+// on is the architecture that a build is for, "" for both.
+func (r *row) on() string {
+	switch {
+	case slices.ContainsFunc(armRows, func(a row) bool { return a.Name == r.Name }):
+		return "arm64"
+	case r.Rust, r.SFrame != "": // rustc has no library for another target, and the libraries are amd64's
+		return "amd64"
+	}
+	return ""
 }
 
 // sframe is a library that was built with SFrame of a version and no other tables.

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -52,11 +52,18 @@ type bench struct {
 	clew, dlv string // the executables
 }
 
-// newBench builds the debuggers.
-func newBench(folder string) (*bench, error) {
+// newBench builds the debuggers, unless they are built.
+func newBench(folder string, o *options) (*bench, error) {
 	b := &bench{folder: folder, clew: filepath.Join(folder, "clew"), dlv: filepath.Join(folder, "dlv")}
+	if o.built != "" {
+		return b, nil
+	}
 	for path, pkg := range map[string]string{b.clew: "cmd/clew", b.dlv: "integration/internal/dlv"} {
-		if out, err := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/"+pkg).CombinedOutput(); err != nil {
+		cmd := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/"+pkg)
+		if o.arm64 != "" {
+			cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 		}
 	}
@@ -66,11 +73,12 @@ func newBench(folder string) (*bench, error) {
 // debuggerNames are the lines of a build, in their order.
 var debuggerNames = []string{"dlv", "clew"}
 
-func (b *bench) debuggers() []debugger {
-	return []debugger{
-		{name: debuggerNames[0], stack: b.delveStack},
-		{name: debuggerNames[1], stack: b.clewStack, strict: program.Strictness{CFA: true, Kind: true}},
+func (b *bench) debuggers(o *options) []debugger {
+	clew := debugger{name: debuggerNames[1], stack: b.clewStack, strict: program.Strictness{CFA: true, Kind: true}}
+	if o.built != "" {
+		return []debugger{clew}
 	}
+	return []debugger{{name: debuggerNames[0], stack: b.delveStack}, clew}
 }
 
 // measure has the debugger show every stop of a cell.

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 // Command matrix measures how right stacks are: Go programs with native code in
 // many builds, stopped in many scenarios, shown by Delve and by clew.

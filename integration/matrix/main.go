@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -25,7 +25,9 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print every cell as JSON")
 	flag.BoolVar(&o.verbose, "v", false, "print the faults, too")
 	flag.BoolVar(&o.update, "update", false, "write the table into docs/accuracy.md")
-	flag.StringVar(&o.build, "build", "", "measure this build alone (as -json names it)")
+	flag.StringVar(&o.build, "build", "", "measure these builds alone (as -json names them, with commas between)")
+	flag.StringVar(&o.arm64, "arm64", "", "build for linux/arm64 into this folder, and measure nothing")
+	flag.StringVar(&o.built, "built", "", "measure what -arm64 has built in this folder, Delve apart")
 	flag.StringVar(&o.scenario, "scenario", "", "measure this scenario alone")
 	flag.Parse()
 	if flag.NArg() > 0 || o.update && (o.build != "" || o.scenario != "") {
@@ -41,30 +43,68 @@ func main() {
 type options struct {
 	json, verbose, update bool
 	build, scenario       string
+	arm64, built          string
+}
+
+// wants says that a build is to be measured.
+func (o *options) wants(r *row) bool {
+	if on := r.on(); on != "" && on != o.arch() {
+		return false
+	}
+	return o.build == "" || slices.Contains(strings.Split(o.build, ","), r.Name)
+}
+
+// arch is that of the programs.
+func (o *options) arch() string {
+	if o.arm64 != "" {
+		return "arm64"
+	}
+	return runtime.GOARCH
+}
+
+// make builds a program, or finds it.
+func (o *options) make(r *row, folder string) (program.Program, error) {
+	if o.built != "" {
+		return r.Program(folder), nil
+	}
+	fmt.Fprintf(os.Stderr, "matrix: building %s\n", r.Title)
+	find := r.Tools
+	if o.arm64 != "" {
+		find = r.CrossTools
+	}
+	tools, err := find()
+	if err != nil {
+		return program.Program{}, err
+	}
+	return r.Build(folder, tools)
+}
+
+// folder is where the programs are; it is gone afterwards, unless the user has named it.
+func (o *options) folder() (name string, remove func(), err error) {
+	if name = o.arm64 + o.built; name != "" {
+		return name, func() {}, os.MkdirAll(name, 0o755)
+	}
+	name, err = os.MkdirTemp("", "clew-m-")
+	return name, func() { _ = os.RemoveAll(name) }, err
 }
 
 func run(w io.Writer, o options) error {
-	folder, err := os.MkdirTemp("", "clew-m-")
+	folder, remove, err := o.folder()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
-	b, err := newBench(folder)
+	defer remove()
+	b, err := newBench(folder, &o)
 	if err != nil {
 		return err
 	}
 	var jobs []job
 	for i := range rows {
 		r := &rows[i]
-		if o.build != "" && o.build != r.Name {
+		if !o.wants(r) {
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "matrix: building %s\n", r.Title)
-		tools, err := r.Tools()
-		if err != nil {
-			return err
-		}
-		p, err := r.Build(folder, tools)
+		p, err := o.make(r, folder)
 		if err != nil {
 			return err
 		}
@@ -73,7 +113,7 @@ func run(w io.Writer, o options) error {
 			if !c.in(r) || o.scenario != "" && o.scenario != c.Title {
 				continue
 			}
-			for _, d := range b.debuggers() {
+			for _, d := range b.debuggers(&o) {
 				jobs = append(jobs, job{r, p, c, d})
 			}
 		}
@@ -81,7 +121,10 @@ func run(w io.Writer, o options) error {
 	if len(jobs) == 0 {
 		return fmt.Errorf("there is no build %q with a scenario %q", o.build, o.scenario)
 	}
-	cells, err := b.all(jobs)
+	if o.arm64 != "" {
+		return nil
+	}
+	cells, err := b.all(jobs, o.verbose)
 	if err != nil {
 		return err
 	}
@@ -97,7 +140,7 @@ type job struct {
 }
 
 // all measures cells, as many at a time as there are processors.
-func (b *bench) all(jobs []job) ([]cell, error) {
+func (b *bench) all(jobs []job, verbose bool) ([]cell, error) {
 	cells := make([]cell, len(jobs))
 	errs := make([]error, len(jobs))
 	next := make(chan int)
@@ -108,6 +151,9 @@ func (b *bench) all(jobs []job) ([]cell, error) {
 				j := &jobs[i]
 				cells[i], errs[i] = b.measure(j.row, j.program, j.column, &j.debugger)
 				fmt.Fprintf(os.Stderr, "matrix: %d of %d: %s, %s, %s: %v\n", i+1, len(jobs), j.row.Name, j.column.Title, j.debugger.name, &cells[i])
+				if verbose && cells[i].Kind != program.Right {
+					fmt.Fprintf(os.Stderr, "\t%s\n", strings.Join(cells[i].Reasons, "\n\t"))
+				}
 			}
 		})
 	}

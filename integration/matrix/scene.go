@@ -1,8 +1,9 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/clewdbg/clew/integration/internal/program"
@@ -66,7 +67,7 @@ var handler = []program.Expected{
 	{What: "runtime.sighandler", Name: "runtime.sighandler"},
 	{What: "runtime.sigtrampgo", Name: "runtime.sigtrampgo"},
 	{What: "runtime.sigtramp", Name: "runtime.sigtramp"},
-	{What: "libc's trampoline", Image: "libc"},
+	{What: "the trampoline", Image: map[string]string{"amd64": "libc", "arm64": "[vdso]"}[runtime.GOARCH]},
 }
 
 // scenario is one of the integration tests'.

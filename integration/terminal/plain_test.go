@@ -35,23 +35,19 @@ func masked(text string) string {
 	})
 }
 
-// TestPlain: with a program of Go's only, a session of clew's is a session of
-// dlv's, to the last byte.
-func TestPlain(t *testing.T) {
-	need(t)
-	exe, err := plain()
-	if err != nil {
-		t.Fatal(err)
-	}
+// starScript is a script for the terminal that asks for a stack.
+func starScript(t *testing.T) string {
+	t.Helper()
 	star := filepath.Join(t.TempDir(), "x.star")
 	if err := os.WriteFile(star, []byte("def main():\n\tfor f in stacktrace(-1, 5, 0, False, 0, None).Locations:\n\t\tprint(f.Location.PC, f.Location.Line)\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		name   string
-		args   []string
-		script []string
-	}{
+	return star
+}
+
+// plainScripts are sessions with the program plain, by its arguments.
+func plainScripts(star string) []plainScript {
+	return []plainScript{
 		{"work", []string{"work"}, []string{
 			"break main.step", "on 1 stack 3", "on 1 print i", "continue", "stack", "stack -full 2", "stack -offsets", "stack 1", "stack -defer", "stack -mode simple", "stack -mode fromg", "bt -a 3 -adepth 2",
 			"locals", "args", "print p", "frame 1", "locals", "print total", "frame 1 print list", "frame 2 list", "up", "down", "down 1", "up 9", "frame 77", "frame 77 locals", "frame 0",
@@ -63,7 +59,25 @@ func TestPlain(t *testing.T) {
 		{"panic", []string{"panic"}, []string{"continue", "stack", "frame 4", "locals", "goroutines -t 3", "next"}},
 		{"goroutines", []string{"goroutines", "8"}, []string{"continue", "goroutines -t 4", "goroutines -r", "goroutines -with userloc plain -exec stack 1", "goroutine 20", "stack", "frame 2", "frame 3 args", "up", "goroutine 1", "stack", "next", "clearall"}},
 		{"exit", []string{"exit"}, []string{"continue", "stack", "locals", "next", "restart", "list"}},
-	} {
+	}
+}
+
+// plainScript is one of these sessions.
+type plainScript struct {
+	name   string
+	args   []string
+	script []string
+}
+
+// TestPlain: with a program of Go's only, a session of clew's is a session of
+// dlv's, to the last byte.
+func TestPlain(t *testing.T) {
+	need(t)
+	exe, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range plainScripts(starScript(t)) {
 		t.Run(tt.name, func(t *testing.T) {
 			play := func(tool string) string {
 				s := session{tool: tool, args: []string{"exec", "--disable-aslr"}, target: append([]string{exe}, tt.args...), script: tt.script}

@@ -19,6 +19,12 @@ import (
 // headless starts a server, and returns its address.
 func headless(t *testing.T, tool string, env []string, args ...string) (addr string) {
 	t.Helper()
+	return serving(t, "API server listening at: ", tool, env, args...)
+}
+
+// serving starts a process that says where it serves. It must end by itself.
+func serving(t *testing.T, banner, tool string, env []string, args ...string) (addr string) {
+	t.Helper()
 	cmd := exec.Command(binary(tool), args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
@@ -35,7 +41,7 @@ func headless(t *testing.T, tool string, env []string, args ...string) (addr str
 		defer close(ended)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
-			if rest, ok := strings.CutPrefix(lines.Text(), "API server listening at: "); ok {
+			if rest, ok := strings.CutPrefix(lines.Text(), banner); ok {
 				said <- rest
 			}
 		}

@@ -76,6 +76,13 @@ var Needs = []Need{
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 
+// Emulation lists what integration/arm64 asks for besides, and no test does.
+var Emulation = []Need{
+	{Name: "aarch64-linux-gnu-g++", Programs: []string{"aarch64-linux-gnu-g++"}, Debian: []string{"g++-aarch64-linux-gnu"}},
+	{Name: "aarch64-linux-gnu-strip", Programs: []string{"aarch64-linux-gnu-strip"}, Debian: []string{"binutils-aarch64-linux-gnu"}},
+	{Name: "qemu-system-aarch64", Programs: []string{"qemu-system-aarch64"}, Debian: []string{"qemu-system-arm"}},
+}
+
 // Compiler is any C compiler.
 var Compiler = Need{
 	Name:     "C compiler",
@@ -99,13 +106,23 @@ func (n Need) Find() (string, error) {
 		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "))
 }
 
-// Lookup returns the path of the program that Needs lists under name.
+// Lookup returns the path of the program that Needs or Emulation lists under name.
 func Lookup(name string) (string, error) {
-	i := slices.IndexFunc(Needs, func(n Need) bool { return n.Name == name })
-	if i < 0 {
-		return "", fmt.Errorf("testneed.Needs does not list %q: add it there, with its Debian package", name)
+	n, err := Named(name)
+	if err != nil {
+		return "", err
 	}
-	return Needs[i].Find()
+	return n.Find()
+}
+
+// Named is the need that Needs or Emulation lists under name.
+func Named(name string) (Need, error) {
+	all := slices.Concat(Needs, Emulation)
+	i := slices.IndexFunc(all, func(n Need) bool { return n.Name == name })
+	if i < 0 {
+		return Need{}, fmt.Errorf("testneed.Needs does not list %q: add it there, with its Debian package", name)
+	}
+	return all[i], nil
 }
 
 // CC returns the path of a C compiler: $CC, or gcc, clang or cc. Give it to go

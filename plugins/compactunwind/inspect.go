@@ -11,7 +11,7 @@ import (
 
 // Inspection shows the tables of a file: a row for each entry of the pages, which
 // is a run of functions with one encoding.
-var Inspection = inspect.Format{Name: unwind.StrategyCompact, Sections: sections, Open: openInspection}
+var Inspection = inspect.Format{Name: unwind.StrategyCompact, Sections: sections, Tables: sections, Open: openInspection}
 
 // maxShown bounds the problems with encodings that are listed one by one.
 const maxShown = 16

@@ -15,6 +15,7 @@ import (
 var Inspection = inspect.Format{
 	Name:     unwind.StrategyDWARF,
 	Sections: sections,
+	Tables:   sections,
 	Open:     openInspection,
 }
 

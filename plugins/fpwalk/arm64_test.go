@@ -133,3 +133,35 @@ func TestR12GoRecord(t *testing.T) {
 		Mark("go").Word(0, codeBase+0x200).Pad(16)
 	stop(t, unwind.ARM64, s, behindCall(unwind.ARM64)).wants(twoCallers[:1], unwind.StopNoRule, "R12")
 }
+
+// TestR12RecordAnywhere: on Linux a record is anywhere in its frame. The frame's size is
+// in the code; without that the caller's stack pointer is not known, and not guessed. A
+// caller is found by the record in any case.
+func TestR12RecordAnywhere(t *testing.T) {
+	waits := stackasm.Values{"pc": num(mainAt + 12), "sp": at("main"), "x29": at("main")}
+	for name, tc := range map[string]struct {
+		os       string
+		function *unwind.FunctionCode
+		regs     stackasm.Values
+		cfa      string
+		above    int64
+		known    bool
+	}{
+		"the code shows it":   {"linux", &unwind.FunctionCode{Start: mainAt, Exact: true, Code: mainCode}, waits, "entry", 0, true},
+		"from x29 alone":      {"linux", &unwind.FunctionCode{Start: mainAt, Exact: true, Code: mainCode}, stackasm.Values{"pc": num(mainAt + 12), "x29": at("main")}, "entry", 0, true},
+		"no code":             {"linux", nil, waits, "main", 16, false},
+		"a start not certain": {"linux", &unwind.FunctionCode{Start: mainAt, Code: mainCode}, waits, "main", 16, false},
+		"Darwin":              {"darwin", nil, waits, "main", 16, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stop(t, unwind.ARM64, mainStack(), tc.regs)
+			s.os, s.request.Function = tc.os, tc.function
+			r := s.wants(twoCallers, unwind.StopEnd, endOfChain)
+			want := s.memory.Addr(tc.cfa) + uint64(tc.above)
+			sp, known := r.Steps[0].Caller.SP(unwind.ARM64)
+			if r.Steps[0].CFA != want || known != tc.known || known && sp != want || !known && r.Steps[0].Rule != unknownCFA {
+				t.Errorf("CFA %#x, SP %#x (known: %v) by %s; want %#x (%v)", r.Steps[0].CFA, sp, known, r.Steps[0].Rule, want, tc.known)
+			}
+		})
+	}
+}

@@ -9,6 +9,9 @@ import (
 // address.
 const recordSize = 16
 
+// unknownCFA is the rule of a step by a record that lies anywhere in its frame (R12).
+const unknownCFA = "cfa=unknown; ra=[x29+8]; fp=[x29]"
+
 // convention holds the properties of an architecture for the walk.
 type convention struct {
 	pc, sp, fp unwind.Register

@@ -11,10 +11,15 @@ import (
 const Version = "1.0"
 
 // Unwinder implements [unwind.Unwinder]. Make one with [New].
-type Unwinder struct{ walk.Unwinder[pacMask] }
+type Unwinder struct{ walk.Unwinder[target] }
 
-// pacMask is the mask for pointer authentication (R11).
-type pacMask uint64
+// target is what counts of the program, on arm64.
+type target struct {
+	pacMask uint64 // R11
+	// anywhere says that records may lie anywhere in their frames (R12): so they do on
+	// Linux. On Darwin they are the frames' uppermost words.
+	anywhere bool
+}
 
 var _ unwind.Unwinder = (*Unwinder)(nil)
 
@@ -30,14 +35,14 @@ func New() *Unwinder {
 		WantsCode: true,
 	}
 	u.Rules = "frame pointer rules"
-	u.Run = func(ctx context.Context, in walk.Walk, mask *pacMask) error {
+	u.Run = func(ctx context.Context, in walk.Walk, t *target) error {
 		w := walker{Walk: in, convention: conventions[in.Arch]}
 		if in.Arch == unwind.ARM64 {
-			w.pacMask = uint64(*mask)
+			w.target = *t
 		}
 		return w.run(ctx)
 	}
-	u.Set(new(pacMask))
+	u.Set(new(target))
 	return u
 }
 
@@ -45,8 +50,7 @@ func New() *Unwinder {
 // has (R5), so no image adds coverage; only the delta's mask for pointer
 // authentication counts (R11).
 func (u *Unwinder) Update(_ context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
-	mask := pacMask(delta.PACMask)
-	u.Set(&mask)
+	u.Set(&target{pacMask: delta.PACMask, anywhere: delta.OS == "linux"})
 	reports := make([]unwind.ImageReport, len(delta.Added))
 	for i := range delta.Added {
 		reports[i].ID = delta.Added[i].ID

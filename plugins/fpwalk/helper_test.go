@@ -33,6 +33,7 @@ type stopped struct {
 	memory  *stackasm.Memory
 	request unwind.WalkRequest
 	pacMask uint64
+	os      string
 	yield   unwind.RangeSet
 }
 
@@ -62,7 +63,7 @@ func (s *stopped) in(f *unwind.FunctionCode) *stopped {
 func (s *stopped) walk() unwind.WalkResult {
 	s.Helper()
 	u := New()
-	if _, err := u.Update(context.Background(), unwind.ImageDelta{Arch: s.request.Arch, PACMask: s.pacMask}); err != nil {
+	if _, err := u.Update(context.Background(), unwind.ImageDelta{Arch: s.request.Arch, OS: s.os, PACMask: s.pacMask}); err != nil {
 		s.Fatal(err)
 	}
 	if err := u.Yield(context.Background(), s.yield); err != nil {

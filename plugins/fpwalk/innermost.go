@@ -45,10 +45,17 @@ func (w *walker) caller() bool {
 		return true
 	}
 	row, _ := simulate.At(w.Arch, simulate.Waiting, f.Code, f.Start, w.pcValue)
-	if row == nil || row.Framed {
+	if row == nil || row.Framed && !w.sized(row) {
 		return true
 	}
 	return w.applyRow(row)
+}
+
+// sized reports whether only the code shows a frame's size, and does so for certain.
+func (w *walker) sized(row *simulate.Row) bool {
+	base := row.CFA.Register
+	_, known := w.Request.Registers.Get(base)
+	return w.anywhere && row.Sure && row.CFA.From == rule.Register && known
 }
 
 func (w *walker) applyRow(row *simulate.Row) bool {

@@ -21,11 +21,11 @@ const checkContext = 1024
 type walker struct {
 	walk.Walk
 	*convention
-	pacMask uint64
-	memory  cursor
+	target
+	memory cursor
 
 	pcValue      uint64
-	spValue      uint64 // 0 where the SP is not known: then nothing lies below it
+	spValue      uint64 // or less, where the SP is not known
 	fpValue      uint64
 	fpKnown      bool
 	segmentKnown bool
@@ -115,6 +115,10 @@ func (w *walker) record(sure bool) bool {
 		trust, note = unwind.TrustScan, noteBorder
 	}
 	step := w.push(cfa, ra, trust, w.text, note)
+	if w.anywhere { // above the record, nobody knows how far: the CFA is a lower bound
+		step.Caller.Forget(w.sp)
+		step.Rule = unknownCFA
+	}
 	// All other registers of the caller are unknown from here on.
 	step.Caller.Set(w.fp, callerFP)
 	w.fpValue = callerFP

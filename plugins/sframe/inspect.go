@@ -10,10 +10,13 @@ import (
 )
 
 // sections are those that the tables are read from.
-var sections = []string{sframe.SectionName, sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec, sectionTyped, sectionSegment}
+var sections = append(slices.Clone(tableSections), sframe.SectionPLTGot, sframe.SectionPLT, sframe.SectionPLTSec)
+
+// tableSections hold tables; the others are read along with one.
+var tableSections = []string{sframe.SectionName, sectionTyped, sectionSegment}
 
 // Inspection shows the tables of a file.
-var Inspection = inspect.Format{Name: unwind.StrategySFrame, Sections: sections, Open: openInspection}
+var Inspection = inspect.Format{Name: unwind.StrategySFrame, Sections: sections, Tables: tableSections, Open: openInspection}
 
 func openInspection(image *inspect.Image) *inspect.Tables {
 	opened, problems := open(image.Arch, &image.Image)

@@ -13,7 +13,7 @@ var arm64 = machine{
 	// struct rt_sigframe): a struct siginfo of 128 bytes comes first; in struct
 	// ucontext 176 bytes are before the struct sigcontext, and in that 8 before x0 to
 	// x30, sp and pc.
-	signal: signalRule(unwind.ARM64, 128+176+8, func() (saved []unwind.Register) {
+	signal: signalRule(unwind.ARM64, arm64Context, func() (saved []unwind.Register) {
 		for r := unwind.Register(0); r <= 30; r++ {
 			saved = append(saved, r)
 		}
@@ -43,6 +43,7 @@ func tablesARM64(g *goFrame) (rule.Rule, error) {
 		r.RA, r.FP = rule.Value{From: rule.Same}, rule.Value{From: rule.Same}
 		return r, nil
 	case known && fp == g.sp-8: // the ordinary frame
+	case !known && !g.fn.Asm && g.frame.PC.Kind() == unwind.KindReturn: // it too: the compiler makes no other
 	default:
 		if odd, ok := g.oddFrame(r.CFA); ok {
 			return odd, nil

@@ -26,7 +26,7 @@ const (
 // request makes the request to leave the last frame.
 func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 	f := w.last()
-	sp, _ := f.Registers.SP(w.target.Arch)
+	sp := w.position()
 	req := unwind.WalkRequest{
 		Arch: w.target.Arch, Registers: f.Registers, Kind: f.PC.Kind(),
 		Segment: w.stacks.segment(sp), MaxFrames: maxRun, AllRegisters: w.opts.AllRegisters,
@@ -34,8 +34,8 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 	if w.opts.MaxFrames > 0 {
 		req.MaxFrames = min(req.MaxFrames, w.opts.MaxFrames-w.depth())
 	}
-	if s.scans() {
-		req.MaxFrames = 1
+	if s.scans() || w.target.Arch == unwind.ARM64 && s.Description.Trust == unwind.TrustFramePointer {
+		req.MaxFrames = 1 // of the next frame the code counts too (R12)
 	}
 	// Tables describe a frame that has called; a strategy that follows frame
 	// pointers must know whether the code keeps one.
@@ -49,7 +49,7 @@ func (w *walker) request(s *Strategy, fn *place) unwind.WalkRequest {
 // ask sends a request, and the memory that the strategy then asks for, until it
 // answers or the memory cannot be read.
 func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) (unwind.WalkResult, error) {
-	sent := newSent(w.target, req, w.window)
+	sent := newSent(w.target, req, w.position(), w.window)
 	for {
 		w.code.seen[0] = sent.stack
 		req.Stack = append(unwind.Windows{sent.stack}, sent.extra...)
@@ -84,12 +84,11 @@ type sent struct {
 	last   unwind.Range // that was asked for off the stack
 }
 
-func newSent(t *Target, req *unwind.WalkRequest, size int) sent {
+func newSent(t *Target, req *unwind.WalkRequest, sp uint64, size int) sent {
 	s := sent{target: t, high: req.Segment.High, size: size}
 	if s.high == 0 {
 		s.high = ^uint64(0)
 	}
-	sp, _ := req.Registers.SP(t.Arch)
 	s.stack = unwind.Window{Addr: sp, Data: readUpTo(t.Memory, sp, s.high, size)}
 	return s
 }

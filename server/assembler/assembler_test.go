@@ -276,7 +276,7 @@ func TestSignalFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := thread(sigPC, sm.Addr("ucontext"), 0, sm.Segment(unwind.SegmentSignal), cStack)
-	for _, pc := range []uint64{sigPC, sigPC + moveSize} { // stopped in it
+	for _, pc := range []uint64{sigPC, sigPC + moveSize(unwind.AMD64)} { // stopped in it
 		th.Registers.Set(unwind.AMD64RIP, pc)
 		s := with().Stack(context.Background(), target(memories(sm)), th, Options{})
 		equal(t, "PCs", pcs(s), []uint64{pc, leafPC})

@@ -160,13 +160,8 @@ var callsOwnC = map[string]bool{"runtime.callCgoMmap": true, "runtime.callCgoMun
 
 // elsewhere reports whether the caller lies in another image than the frame that is left.
 func (s *callSite) elsewhere() bool {
-	models, ok := s.target.Code.(Modeller)
-	if !ok {
-		return false
-	}
-	arch := s.target.Arch
-	own, _ := models.Model(unwind.ReturnAddr(s.ra).Lookup(arch))
-	other, _ := models.Model(s.frame.PC.Lookup(arch))
+	own, _ := s.model(unwind.ReturnAddr(s.ra).Lookup(s.target.Arch))
+	other, _ := s.model(s.frame.PC.Lookup(s.target.Arch))
 	return own != nil && other != nil && own != other
 }
 
@@ -245,11 +240,7 @@ func (s *callSite) mayReach(target uint64) bool {
 // stays reports whether the model of the target's image proves that the code does not lead
 // to the frame's place, as a direct call within the dynamic linker does not lead out of it.
 func (s *callSite) stays(target uint64) bool {
-	models, ok := s.target.Code.(Modeller)
-	if !ok {
-		return false
-	}
-	model, bias := models.Model(unwind.InstructionAddr(target).Lookup(s.target.Arch))
+	model, bias := s.model(unwind.InstructionAddr(target).Lookup(s.target.Arch))
 	return model != nil && model.Stays(target-bias, s.frame.PC.Raw()-bias)
 }
 
@@ -269,7 +260,7 @@ func resolving(arch unwind.Arch, code []byte, callee string, exact bool) bool {
 	if arch == unwind.ARM64 {
 		return true // a stub computes the pointer's address first
 	}
-	code = bytes.TrimPrefix(code, endbr64)
+	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
 	return bytes.HasPrefix(code, []byte{0xff, 0x25}) || bytes.HasPrefix(code, []byte{0xf2, 0xff, 0x25})
 }
 

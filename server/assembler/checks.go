@@ -139,17 +139,18 @@ func agreesWith(ev *evidence, least certainty) verdict {
 
 // against says how a step contradicts what the code shows, "" if it does not. On arm64 the
 // record may lie anywhere in its frame, so a chain of records does not contain the CFA:
-// there only the return address is compared.
+// of such a step only the return address is compared.
 func (e *expected) against(arch unwind.Arch, step *unwind.Step) string {
 	const is = "the function's own code puts %s %#x where this has %#x"
 	pc, _ := step.Caller.PC(arch)
 	fp, known := step.Caller.FP(arch)
+	framed := arch == unwind.AMD64 || step.Trust > unwind.TrustFramePointer
 	switch {
-	case arch == unwind.AMD64 && step.CFA != e.cfa:
+	case framed && step.CFA != e.cfa:
 		return fmt.Sprintf("the function's own code puts its CFA at %#x, not at %#x", e.cfa, step.CFA)
 	case e.haveRA && e.ra != pc:
 		return fmt.Sprintf(is, "the return address", e.ra, pc)
-	case arch == unwind.AMD64 && e.haveFP && known && e.fp != fp:
+	case framed && e.haveFP && known && e.fp != fp:
 		return fmt.Sprintf(is, "the frame pointer", e.fp, fp)
 	}
 	return ""
@@ -209,7 +210,7 @@ func isComplete(ev *evidence) verdict {
 	switch {
 	case !ev.havePC:
 		return refusal("no return address")
-	case !ev.haveSP:
+	case !ev.haveSP && (ev.arch != unwind.ARM64 || ev.callerSP == 0): // else it is a lower bound (R12)
 		return refusal("no stack pointer for the caller")
 	}
 	return verdict{}
@@ -316,7 +317,7 @@ func isNoGuess(ev *evidence) verdict {
 // guessed reports whether a step that does not rest on tables is confirmed by
 // no code.
 func (ev *evidence) guessed() bool {
-	return !ev.wild && ev.trust <= unwind.TrustFramePointer && !ev.witness.led() && !ev.witness.agrees().ok && !ev.witness.prologue().ok
+	return !ev.wild && ev.trust <= unwind.TrustFramePointer && !ev.witness.led() && !ev.witness.agrees().ok
 }
 
 // restsOnNoGuess lowers steps above a guess to the trust of a scan, and such a stack

@@ -9,21 +9,20 @@ import (
 
 // said is a witness that has its answers.
 type said struct {
-	code        expected
-	known       bool // that the code has the caller there
-	proves      bool // it is a model's
-	silent      bool // there is code, and it shows no rule
-	called      bool
-	own, before agreement
+	code   expected
+	known  bool // that the code has the caller there
+	proves bool // it is a model's
+	silent bool // there is code, and it shows no rule
+	called bool
+	own    agreement
 }
 
 func (s said) expects(least certainty) (expected, bool) {
 	return s.code, s.known && (least < isProven || s.proves)
 }
-func (s said) unclear() bool       { return s.silent }
-func (s said) led() bool           { return s.called }
-func (s said) agrees() agreement   { return s.own }
-func (s said) prologue() agreement { return s.before }
+func (s said) unclear() bool     { return s.silent }
+func (s said) led() bool         { return s.called }
+func (s said) agrees() agreement { return s.own }
 
 // plainEvidence is of a step that every check accepts.
 func plainEvidence() *evidence {
@@ -85,7 +84,7 @@ func TestChecks(t *testing.T) {
 		"scan first": {
 			{"none follows", scan, accept, ""},
 			{"a guess", func(ev *evidence) { scan(ev); ev.scanFollows = true }, wait, reasonWaits},
-			{"a prologue shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, said{before: agreement{ok: true}} }, accept, ""},
+			{"code shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, said{own: agreement{ok: true}} }, accept, ""},
 			{"enough have waited", func(ev *evidence) { scan(ev); ev.scanFollows, ev.soFar.waited = true, maxScanned }, accept, ""},
 		},
 		"nearest": {

@@ -104,7 +104,7 @@ func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 		byFP: trust <= unwind.TrustFramePointer, scans: s.scans(), function: w.code.functionOf(f), depth: w.depth(),
 		goroutine: w.thread.Goroutine != 0, guessed: w.carried.guessed(),
 	}
-	e.sp, _ = f.Registers.SP(w.target.Arch)
+	e.sp = w.position()
 	e.stack, e.below = w.stacks.segment(e.sp), w.stacks.below && e.depth == 1
 	e.marked = marksEnd(w.code.certainFrameRule(f))
 	return e

@@ -79,8 +79,6 @@ type witness interface {
 	// agrees: the function's code, or that of the called function, confirms the
 	// step.
 	agrees() agreement
-	// prologue is the same for the nearest prologue before the frame's place.
-	prologue() agreement
 }
 
 // certainty is what a rule of code must be to count.
@@ -176,9 +174,11 @@ func (w *walker) gather(c candidate) *evidence {
 		mappings: t.Executable != nil, wild: w.code.wild(f), bound: w.turn.bound, soFar: w.carried,
 		scanFollows: c.step.Trust <= unwind.TrustFramePointer && w.asm.scansAfter(c.strategy),
 	}
-	ev.sp, _ = f.Registers.SP(t.Arch)
+	ev.sp = w.position()
 	ev.pc, ev.havePC = c.step.Caller.PC(t.Arch)
-	ev.callerSP, ev.haveSP = c.step.Caller.SP(t.Arch)
+	if ev.callerSP, ev.haveSP = c.step.Caller.SP(t.Arch); !ev.haveSP {
+		ev.callerSP = c.step.CFA
+	}
 	if ev.callee.known && ev.callee.Go {
 		left, known := w.stacks.leftGoroutine(w.thread, f)
 		ev.onGoroutine = known && !left
@@ -201,7 +201,7 @@ func (ev *evidence) gatherCaller(w *walker) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
 	ev.caller = w.code.function(at)
-	ev.outside = ev.mappings && t.outside(ev.pc)
+	ev.outside = ev.mappings && t.outside(ev.pc, at)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
 	case ev.entered:
@@ -213,10 +213,10 @@ func (ev *evidence) gatherCaller(w *walker) {
 	}
 }
 
-// outside reports whether a return address lies outside all executable mappings. A
-// signal's trampoline was not called: it may begin where its mapping does (R9).
-func (t *Target) outside(ra uint64) bool {
-	return !t.Executable.Contains(uint64(unwind.ReturnAddr(ra).Lookup(t.Arch))) && !t.isSignalFrame(ra)
+// outside reports whether a caller's address, looked up at a place, lies outside all executable
+// mappings. A signal's trampoline was not called: it may begin where its mapping does (R9).
+func (t *Target) outside(pc uint64, at unwind.LookupAddr) bool {
+	return !t.Executable.Contains(uint64(at)) && !t.isSignalFrame(pc)
 }
 
 // gatherStacks finds the stacks that the frame and its caller lie on.
@@ -253,7 +253,7 @@ func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	e.cfa = c.CFA
 	if least == isProven {
 		e.fp, e.haveFP = c.Registers.FP(w.target.Arch)
-		if e.against(w.target.Arch, w.step) != "" && !w.mayBeCalled(e.ra) {
+		if pc, _ := w.step.Caller.PC(w.target.Arch); pc != e.ra && e.against(w.target.Arch, w.step) != "" && !w.mayBeCalled(e.ra) {
 			return e, false // so may the model
 		}
 	}
@@ -299,8 +299,17 @@ func (w *codeWitness) agrees() agreement {
 			return a
 		}
 	}
+	// A frame pointer that the model has counts even if it has guessed where the function begins.
+	framed := rule.FramePointer(w.target.Arch)
+	if row := w.modelRow(w.frame); row != nil && row.CFA == framed.CFA && row.FP == framed.FP {
+		return w.compare(row)
+	}
 	return agreement{}
 }
+
+// codeBehind is the amount of code to simulate behind a frame's place, in bytes, where the end
+// of its function is unknown.
+const codeBehind = 256
 
 // entered returns the rule at the frame's place by the code that a call enters,
 // nil if that code does not lead there.
@@ -312,8 +321,6 @@ func (w *codeWitness) entered(call callsite.Call) *simulate.Row {
 	}
 	return w.certainRow(simulate.Stopped, &Function{Start: entry, End: pc + codeBehind}, pc)
 }
-
-func (w *codeWitness) prologue() agreement { return w.compare(w.prologueRule(w.frame.PC.Raw())) }
 
 // compare reports whether a rule leads to the step's caller. The step's frame
 // pointer counts only if the rule has the same.
@@ -344,5 +351,5 @@ func (ev *evidence) popped() bool {
 // only a scan or a frame pointer in unknown code found it: stepping the program
 // rests on it.
 func (ev *evidence) shown() bool {
-	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && (ev.witness.agrees().ok || ev.witness.prologue().ok)
+	return ev.depth == 1 && ev.step.Trust <= unwind.TrustScan && ev.witness.agrees().ok
 }

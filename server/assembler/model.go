@@ -14,14 +14,18 @@ type Modeller interface {
 	Model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64)
 }
 
+// model is the model of the image at an address, nil if there is none.
+func (p *program) model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64) {
+	if models, ok := p.target.Code.(Modeller); ok {
+		return models.Model(at)
+	}
+	return nil, 0
+}
+
 // modelled returns what the model of the image's code says of a frame's place.
 func (p *program) modelled(f *unwind.Frame) codemodel.Place {
-	models, ok := p.target.Code.(Modeller)
-	if !ok {
-		return codemodel.Place{}
-	}
 	at := f.PC.Lookup(p.target.Arch)
-	model, bias := models.Model(at)
+	model, bias := p.model(at)
 	if model == nil {
 		return codemodel.Place{}
 	}

@@ -18,8 +18,7 @@ type program struct {
 	functions map[unwind.LookupAddr]*described
 	last      *described // that was asked for last, at lastAt
 	lastAt    unwind.LookupAddr
-	signals   map[uint64]bool          // whether it is a signal's trampoline, by address
-	prologues map[uint64]*simulate.Row // the rule by the prologue before an address, nil for none
+	signals   map[uint64]bool // whether it is a signal's trampoline, by address
 	// seen is memory that was read: first the stack window that a strategy had last.
 	// Checks and rules word by word do not read from the process each time.
 	seen   unwind.Windows
@@ -169,6 +168,9 @@ func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known b
 // leadsTo reports whether the code that a call enters leads to a frame's place,
 // and returns that function's start.
 func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok bool) {
+	if fn := p.functionOf(f); call.Direct && fn.known && fn.Exact && call.Target == fn.Start {
+		return fn.Start, true // by whatever way: a jump table, for one
+	}
 	answer, entry, err := p.tracer.Leads(call, f.PC)
 	return entry, err == nil && answer == callsite.Reached
 }

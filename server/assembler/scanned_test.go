@@ -222,7 +222,7 @@ func TestScanBeforeAGuess(t *testing.T) {
 		f := &fake{name: "f", steps: map[uint64][]unwind.Step{unknown: {trusted(step(sp0+32, outerPC, 0), unwind.TrustScan)}}}
 		scan := &scanner{fake{name: "scan", steps: map[uint64][]unwind.Step{unknown: c.scanned}}}
 		tg := target(memories(m))
-		tg.Code = unnamed{calling{synthetic, map[uint64]uint64{outerPC: 0, midPC: 0}}, c.code}
+		tg.Code = newUnnamed(map[uint64]uint64{outerPC: 0, midPC: 0}, c.code)
 		s := with(f).behind(scan).Stack(context.Background(), tg, thread(unknown, sp0, sp0+16, cStack), Options{})
 		if len(s.Frames) < 2 || s.Frames[1].PC.Raw() != c.want || s.Frames[1].Strategy != c.strategy {
 			t.Errorf("%s: %#x, %+v", name, pcs(s), s.Frames)
@@ -240,7 +240,7 @@ func TestFewGuessesWait(t *testing.T) {
 	f := &fake{name: "f", next: func(sp uint64) []unwind.Step { return steps[min((sp-sp0)/32, deep-1):] }}
 	scan := &scanner{fake{name: "scan"}}
 	tg := target(unwind.Windows{})
-	tg.Code = unnamed{calling{synthetic, map[uint64]uint64{unknown: 0}}, nil}
+	tg.Code = newUnnamed(map[uint64]uint64{unknown: 0}, nil)
 	th := thread(unknown, sp0, sp0, unwind.Segment{Low: sp0, High: sp0 + 1<<20, Kind: unwind.SegmentThread})
 	s := with(f).behind(scan).Stack(context.Background(), tg, th, Options{})
 	if len(s.Frames) <= deep || scan.asked > maxScanned+2 || f.asked > 2*maxScanned+4 {

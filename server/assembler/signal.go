@@ -30,15 +30,20 @@ func (t *Target) isSignalFrame(pc uint64) bool {
 	return callsite.IsSignalReturn(t.Arch, code)
 }
 
-// moveSize is the size of the trampoline's first instruction on linux/amd64 (mov
-// $15,%rax); the second one is the system call.
-const moveSize = 7
+// moveSize is the size of the trampoline's first instruction, which moves the number of
+// the system call that is the second one.
+func moveSize(arch unwind.Arch) uint64 {
+	if arch == unwind.ARM64 {
+		return 4
+	}
+	return 7
+}
 
 // inSignalFrame reports whether the instruction at pc belongs to the
 // trampoline: the program has stepped out of a handler, or another signal came
 // at that moment.
 func (t *Target) inSignalFrame(pc uint64) bool {
-	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize)
+	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize(t.Arch))
 }
 
 // strategySignal names the host's rule for signal trampolines.
@@ -51,12 +56,49 @@ func (w *walker) leaveSignal(_ context.Context) outcome {
 	if !w.code.signalFrame(f) {
 		return nothing
 	}
+	if _, known := f.Registers.SP(w.target.Arch); !known {
+		sp, ok := w.contextByRecord(f)
+		if !ok { // the kernel's record has the interrupted link register, which says nothing
+			return w.truncate("where the context lies that a signal has interrupted is not known")
+		}
+		f.Registers.Set(w.target.Arch.SP(), sp)
+	}
 	step := w.hostStep(&machineOf(w.target.Arch).signal)
 	if step == nil {
 		return nothing
 	}
 	step.Note = "interrupted by a signal"
 	return w.take(candidate{step: step, strategy: strategySignal, trust: unwind.TrustCFI, switches: true})
+}
+
+// The frame of a signal's handler on linux/arm64 (arch/arm64/kernel/signal.c): struct
+// rt_sigframe, larger where the registers do not fit in, and above it a frame record that
+// x29 points to in the handler, with the interrupted x29 and x30.
+const (
+	arm64Context    = 128 + 176 + 8 // where x0 is, see arm64.signal
+	arm64SignalSize = 4688
+	arm64SignalMost = 64 << 10 // more than all registers of SVE and SME take
+)
+
+// contextByRecord finds the stack pointer of a signal's trampoline by the record that the
+// kernel has put above: both have the same x29 and x30.
+func (w *walker) contextByRecord(f *unwind.Frame) (sp uint64, ok bool) {
+	fp, known := f.Registers.FP(w.target.Arch)
+	if w.target.Arch != unwind.ARM64 || !known || fp < arm64SignalMost {
+		return 0, false
+	}
+	x29, ok1 := w.code.word(fp)
+	x30, ok2 := w.code.word(fp + 8)
+	for sp = fp - arm64SignalSize; ok1 && ok2 && fp-sp <= arm64SignalMost; sp -= 16 {
+		saved, ok := w.code.word(sp + arm64Context + 29*8)
+		if !ok {
+			break
+		}
+		if lr, ok := w.code.word(sp + arm64Context + 30*8); ok && saved == x29 && lr == x30 {
+			return sp, true
+		}
+	}
+	return 0, false
 }
 
 // hostStep makes the step out of the last frame by a rule of the host, nil if that is

@@ -36,6 +36,9 @@ type walker struct {
 	builder
 	stacks  stacks
 	carried carried
+	// lower is a lower bound of the last frame's stack pointer, where that is not known
+	// (R12).
+	lower uint64
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
@@ -73,6 +76,9 @@ func (w *walker) start() bool {
 		PC: unwind.Code(pc, w.thread.FirstPC), Strategy: unwind.StrategyRegisters, Trust: unwind.TrustContext,
 		Registers: regs, Segment: w.stacks.index(sp), DelveFrame: -1,
 	})
+	if trap := w.target.trapAt(pc); trap != "" && w.thread.FirstPC == unwind.KindInstruction {
+		w.last().Notes = append(w.last().Notes, trap)
+	}
 	if !located {
 		w.truncate(fmt.Sprintf("the stack pointer %#x lies outside the thread's stacks", sp))
 	}
@@ -321,6 +327,14 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 	return w.take(candidate{step: step, strategy: unwind.StrategyDelve, trust: unwind.TrustScan, switches: fn.switchKind() != notSwitch})
 }
 
+// position is where the last frame lies: its stack pointer, or a lower bound of it.
+func (w *walker) position() uint64 {
+	if sp, known := w.last().Registers.SP(w.target.Arch); known {
+		return sp
+	}
+	return w.lower
+}
+
 // take judges a step out of the last frame, and appends the caller if it is
 // accepted.
 func (w *walker) take(c candidate) outcome {
@@ -340,6 +354,9 @@ func (w *walker) take(c candidate) outcome {
 	segment := w.stacks.reach(ev.callerSP, ev.found)
 	w.carried.accepted(ev, v.guess)
 	ev.frame.CFA, ev.frame.Rule = c.step.CFA, c.step.Rule
+	if !ev.haveSP {
+		ev.frame.CFA, w.lower = 0, c.step.CFA
+	}
 	caller := unwind.Frame{
 		PC: unwind.Code(ev.pc, c.step.CallerKind), Strategy: c.strategy, Trust: c.step.Trust,
 		Registers: c.step.Caller, Segment: segment, DelveFrame: -1, Shown: shown,

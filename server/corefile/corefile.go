@@ -24,6 +24,8 @@ type File struct {
 	maps     []imagemap.Mapping
 	omitted  map[uint64]bool // starts of mappings whose permissions are not known
 	entry    uint64          // the executable's entry point, 0 if unknown
+	signs    bool            // false where the processor cannot sign addresses
+	pacMask  uint64          // as the kernel has noted it, else 0
 }
 
 // segment is memory that the file holds.
@@ -48,6 +50,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func Open(path string) (*File, error) {
 	e, err := elffile.Open(path)
 	if err != nil {
+		if format := new(elf.FormatError); errors.As(err, &format) {
+			err = fmt.Errorf("not an ELF core file: %w", err)
+		}
 		return nil, &Error{path, err}
 	}
 	f := &File{path: path, elf: e}
@@ -61,7 +66,7 @@ func Open(path string) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.elf.Close() }
 
-var errNoCore = errors.New("it is no core file, but another kind of ELF file")
+var errNoCore = errors.New("an ELF file, but not a core file")
 
 func (f *File) read() error {
 	if f.elf.Type != elf.ET_CORE {
@@ -92,6 +97,7 @@ func (f *File) read() error {
 	f.name(&notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
 	f.entry = notes.entry
+	f.signs, f.pacMask = !notes.hasHwcap || notes.hwcap&procfs.HasPAC != 0, notes.pacMask
 	return nil
 }
 
@@ -196,6 +202,20 @@ func (f *File) Maps() string {
 
 // escape writes a path as the kernel does in maps: a line break as \012.
 func escape(path string) string { return strings.ReplaceAll(path, "\n", `\012`) }
+
+// PACMask has the bits that signatures of addresses take, of linux/arm64 (R11): as the
+// kernel has noted it, else derived from the mappings. A note that covers bits of mappings'
+// addresses does not count.
+func (f *File) PACMask(maps []imagemap.Mapping) uint64 {
+	derived := procfs.PACMask(maps)
+	switch {
+	case !f.signs:
+		return 0
+	case f.pacMask != 0 && f.pacMask&^derived == 0:
+		return f.pacMask
+	}
+	return derived
+}
 
 // Inode is the number that a file's mappings have in [File.Maps], 0 for none.
 func (f *File) Inode(path string) uint64 {

@@ -200,7 +200,7 @@ func TestCheckExecutable(t *testing.T) {
 // TestWrongFiles: a file that is no core file, or contradicts itself, is an error that names it.
 func TestWrongFiles(t *testing.T) {
 	for name, change := range map[string]func(*core){
-		"another kind":      func(c *core) { c.kind = elf.ET_EXEC },
+		"not a core file":   func(c *core) { c.kind = elf.ET_EXEC },
 		"impossible sizes":  func(c *core) { c.loads[1].end = c.loads[1].start + 1 },
 		"files do not fit":  func(c *core) { c.notes = note(ntFile, word(1<<60, pageSize)) },
 		"1 names for 2":     func(c *core) { c.notes = note(ntFile, append(word(2, 1, 1, 2, 0, 2, 3, 0), "a\x00b"...)) },

@@ -14,7 +14,9 @@ import (
 const (
 	ntAuxv = 6
 	ntFile = 0x46494c45 // "FILE"
+	ntPAC  = 0x406      // NT_ARM_PAC_MASK, by the name "LINUX"
 
+	atHwcap       = 16
 	atEntry       = 9  // the executable's entry point
 	atSysinfoEhdr = 33 // where the vDSO is
 )
@@ -29,6 +31,9 @@ const (
 // notes is what they tell.
 type notes struct {
 	entry, vdso uint64
+	hwcap       uint64
+	hasHwcap    bool
+	pacMask     uint64 // of code's addresses, 0 where there is no note
 	files       []mappedFile
 }
 
@@ -61,15 +66,17 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 			word = 4
 		}
 		desc := words{data[start : start+size], f.ByteOrder, word}
-		if name := data[12 : 12+nameSize]; bytes.HasPrefix(name, []byte("CORE")) {
-			switch kind {
-			case ntAuxv:
-				n.auxv(desc)
-			case ntFile:
-				if err := n.fileNote(desc); err != nil {
-					return err
-				}
+		name := data[12 : 12+nameSize]
+		switch core := bytes.HasPrefix(name, []byte("CORE")); {
+		case core && kind == ntAuxv:
+			n.auxv(desc)
+		case core && kind == ntFile:
+			if err := n.fileNote(desc); err != nil {
+				return err
 			}
+		case kind == ntPAC && bytes.HasPrefix(name, []byte("LINUX")):
+			_, _ = desc.next() // the mask of data's addresses
+			n.pacMask, _ = desc.next()
 		}
 		data = data[min(start+padded(size), uint64(len(data))):]
 	}
@@ -112,6 +119,8 @@ func (n *notes) auxv(w words) {
 			n.entry = value
 		case atSysinfoEhdr:
 			n.vdso = value
+		case atHwcap:
+			n.hwcap, n.hasHwcap = value, true
 		}
 	}
 }

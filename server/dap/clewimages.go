@@ -53,10 +53,19 @@ type imageLister struct {
 // onImages answers clew/images: what the program has loaded, and which
 // strategies have what to unwind it by.
 func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) error {
-	if err := l.wire.Settle(ctx, m); err != nil {
-		return err
+	list, err := l.images(ctx, m)
+	if err == nil {
+		l.wire.Client.Respond(m, imagesBody{Images: list})
 	}
-	body := imagesBody{Images: []imageBody{}}
+	return err
+}
+
+// images lists the images at the present stop.
+func (l *imageLister) images(ctx context.Context, m *dapwire.Message) ([]imageBody, error) {
+	if err := l.wire.Settle(ctx, m); err != nil {
+		return nil, err
+	}
+	list := []imageBody{}
 	err := l.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
 		if err := l.program.Prepare(ctx, v); err != nil {
 			return err
@@ -78,14 +87,11 @@ func (l *imageLister) onImages(ctx context.Context, m *dapwire.Message) error {
 			for _, strategy := range slices.Sorted(maps.Keys(served[i])) { // Delve
 				out.add(&engine.Covered{Strategy: strategy}, served[i][strategy])
 			}
-			body.Images = append(body.Images, out)
+			list = append(list, out)
 		}
 		return nil
 	})
-	if err == nil {
-		l.wire.Client.Respond(m, body)
-	}
-	return err
+	return list, err
 }
 
 // add adds a strategy that has something to do with the image.

@@ -37,11 +37,13 @@
 // The files of this package:
 //
 //   - proxy.go: the table
-//   - launch.go, initialize.go: what client and clew tell each other at the start
+//   - launch.go, initialize.go, restart.go: what client and clew tell each other at the start
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)
 //   - variables.go: variables and expressions
+//   - memory.go: references to the memory of variables, and what is read there
 //   - sources.go: the files that the program was built from
+//   - modules.go: the protocol's own list of images
 //   - clewexport.go, clewimages.go, clewplugins.go, clewreunwind.go: requests of clew's own
 //   - clewconsole.go, completions.go: commands of clew's in the debug console
 package dap

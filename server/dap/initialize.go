@@ -15,6 +15,7 @@ type clientCapabilities struct {
 	ClientName                string `json:"clientName"`
 	SupportsProgressReporting bool   `json:"supportsProgressReporting"`
 	SupportsInvalidatedEvent  bool   `json:"supportsInvalidatedEvent"`
+	SupportsMemoryReferences  bool   `json:"supportsMemoryReferences"`
 	// ColumnsStartAt1 is true where it is missing.
 	ColumnsStartAt1 *bool `json:"columnsStartAt1"`
 }
@@ -53,6 +54,8 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
 		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
+		capabilities.Set("supportsModulesRequest", []byte("true"))
+		capabilities.Set("additionalModuleColumns", []byte(moduleColumns))
 		if i.here {
 			capabilities.Set("supportsLoadedSourcesRequest", []byte("true"))
 			capabilities.Set("supportsBreakpointLocationsRequest", []byte("true"))

@@ -22,6 +22,7 @@ type launcher struct {
 	guard      *programGuard
 	strategies debuggee.StrategySource // may be nil
 	remote     bool                    // the program is reached through a Delve server
+	existing   json.RawMessage         // what launched a program that Delve has not built; nil for others
 }
 
 // readClew reads clew's own attribute. An error names what is wrong in it.
@@ -74,6 +75,9 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
+	if args.Mode == "exec" {
+		l.existing, _ = m.Get("arguments")
+	}
 	l.wire.Up.Forward(m, nil)
 	return nil
 }
@@ -85,25 +89,6 @@ func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) error {
 	}
 	l.guard.attaching(args.ProcessID)
 	l.wire.Up.Forward(m, nil)
-	return nil
-}
-
-// onRestart may bring new launch arguments, one level deeper.
-func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) error {
-	var args struct {
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if m.Decode("arguments", &args) == nil && len(args.Arguments) > 0 {
-		launch, err := l.readLaunch(args.Arguments)
-		if err != nil {
-			return invalid(m, err)
-		}
-		if launch.Program != "" {
-			l.config.Set(&launch)
-		}
-	}
-	l.guard.restarting()
-	l.run.resume(m, nil)
 	return nil
 }
 

@@ -109,8 +109,10 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
-	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run}
+	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
+	images := &imageLister{wire: p.wire, program: p.program}
 	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{
 		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
@@ -142,7 +144,9 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"completions":        commands.onCompletions,
 		"clew/stack":         p.frames.Stacks.OnClewStack,
 		"clew/export":        exports.onExport,
-		"clew/images":        (&imageLister{wire: p.wire, program: p.program}).onImages,
+		"clew/images":        images.onImages,
+		"modules":            images.onModules,
+		"readMemory":         read.onReadMemory,
 		"clew/plugins":       plugins.onPlugins,
 		"clew/reunwind":      (&reunwinder{wire: p.wire, program: p.program}).onReunwind,
 	}
@@ -196,6 +200,7 @@ func (p *Proxy) Event(m *dapwire.Message) {
 	switch m.Event {
 	case "initialized":
 		p.program.Attach()
+		p.program.Warm()
 		p.guard.started()
 		p.sharing.attached.Store(true)
 		p.sharing.endRestart(true)

@@ -56,7 +56,7 @@ func TestLaunchRefused(t *testing.T) {
 		`5`:                         "clew: number where",
 		`{"anotate":"off"}`:         `clew: unknown field \"anotate\"`,
 		`{"annotate":"loud"}`:       `clew.annotate is \"loud\", not labels, names or off`,
-		`{"names":"long"}`:          "clew.names: unknown style \\\"long\\\"; known: [short full]",
+		`{"names":"long"}`:          "clew.names: unknown style \\\"long\\\"; known: short, full",
 		`{"annotate":1}`:            "clew.annotate: number where",
 		`{"strategies":["nosuch"]}`: `clew.strategies: there is no \"nosuch\"`,
 		`{"strategies":"scan"}`:     "clew.strategies: string where",
@@ -135,7 +135,7 @@ func (l *fakeInserter) MapReferences(answer *dapwire.Message, _ stop.Moment, _ f
 // newVariables plays the requests about variables, at a stop.
 func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
 	c, inserter := debuggee.DefaultConfig(), &fakeInserter{}
-	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, inserter: inserter}
+	v := &variables{state: new(debuggee.State), frames: new(frames.IDs), config: &c, inserter: inserter, memory: &memory{caps: new(clientCapabilities)}}
 	v.state.Stops()
 	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
@@ -287,7 +287,7 @@ func TestInitialize(t *testing.T) {
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)
-	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true}}`) {
+	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true,"supportsModulesRequest":true,"additionalModuleColumns":`+moduleColumns+`}}`) {
 		t.Error(got)
 	}
 	if !i.caps.SupportsProgressReporting || i.caps.ColumnsStartAt1 == nil || *i.caps.ColumnsStartAt1 {

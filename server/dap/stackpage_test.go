@@ -28,6 +28,7 @@ type played struct {
 	stacks  atomic.Int32 // stackTrace requests that the debugger was asked
 	seq     int
 	events  chan string
+	plays   map[string]string // bodies of other requests' answers, by command
 }
 
 // fixedStrategies are the strategies for the program's C code.
@@ -133,6 +134,8 @@ func (s *played) body(m *dapwire.Message) ([]byte, error) {
 		return []byte(`{"threads":[{"id":1,"name":"Dummy"}]}`), nil
 	case m.Command == "threads":
 		return []byte(`{"threads":[{"id":1,"name":"* [Go 1] main.climb (Thread 100)"},{"id":2,"name":"[Go 2] main.climb"}]}`), nil
+	case s.plays[m.Command] != "":
+		return []byte(s.plays[m.Command]), nil
 	case m.Command != "stackTrace":
 		return nil, errors.New("not played")
 	}

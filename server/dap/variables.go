@@ -22,6 +22,7 @@ type variables struct {
 	config   *debuggee.Config
 	inserter inserter
 	run      *running
+	memory   *memory
 }
 
 // inserter has Delve answer about frames that only clew knows.
@@ -36,10 +37,10 @@ type inserter interface {
 
 // onVariables returns the contents of clew's own scopes, and has Delve return those of
 // inserted frames.
-func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
+func (v *variables) onVariables(ctx context.Context, m *dapwire.Message) error {
 	var args dap.VariablesArguments
 	if m.Decode("arguments", &args) != nil || args.VariablesReference < debuggee.FirstID {
-		v.wire.Up.Forward(m, nil)
+		v.ofDelve(ctx, m, int64(args.VariablesReference), nil)
 		return nil
 	}
 	at, h, err := v.heldBy(args.VariablesReference)
@@ -48,7 +49,7 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
 	}
 	if h.Delve != 0 { // Delve has loaded them, or knows their addresses
 		wire.SetArgument(m, "variablesReference", h.Delve)
-		v.wire.Up.Forward(m, func(answer *dapwire.Message) { v.inserter.MapReferences(answer, at, h.Frame, "variables") })
+		v.ofDelve(ctx, m, h.Delve, func(answer *dapwire.Message) { v.inserter.MapReferences(answer, at, h.Frame, "variables") })
 		return nil
 	}
 	vars := []dap.Variable{}
@@ -57,6 +58,24 @@ func (v *variables) onVariables(_ context.Context, m *dapwire.Message) error {
 	}
 	v.wire.Client.Respond(m, dap.VariablesResponseBody{Variables: vars})
 	return nil
+}
+
+// ofDelve has Delve return variables, and refers a client that shows memory to theirs. Rewrite, which may be nil,
+// changes the answer.
+func (v *variables) ofDelve(ctx context.Context, m *dapwire.Message, reference int64, rewrite func(*dapwire.Message)) {
+	if !v.memory.caps.SupportsMemoryReferences {
+		v.wire.Up.Forward(m, rewrite)
+		return
+	}
+	answer, err := v.wire.Up.Ask(ctx, m)
+	if err != nil {
+		return // both connections end
+	}
+	v.memory.refer(ctx, answer, reference)
+	if rewrite != nil {
+		rewrite(answer)
+	}
+	v.wire.Client.Send(answer)
 }
 
 // pageOf returns count variables from start on; a count of 0 is all.

@@ -15,10 +15,9 @@ func CommandTree() *cobra.Command { return cmds.New(false) }
 
 // RunCommandLine runs Delve's command line with these arguments (without the
 // program's name) as dlv's main function does: it builds C code without
-// optimisation unless CGO_CFLAGS says otherwise, and like dlv it returns 0
-// whatever the command tree answers; Delve's commands end the process
-// themselves when they fail.
-func RunCommandLine(root *cobra.Command, args []string) int {
+// optimisation unless CGO_CFLAGS says otherwise. An error is wrong usage, and has been
+// printed; Delve's commands end the process themselves when they fail.
+func RunCommandLine(root *cobra.Command, args []string) error {
 	if os.Getenv(cgoFlags) == "" {
 		setCgoFlags = true
 		os.Setenv(cgoFlags, "-O0 -g")
@@ -26,8 +25,7 @@ func RunCommandLine(root *cobra.Command, args []string) int {
 		logflags.WriteCgoFlagsWarning()
 	}
 	root.SetArgs(args)
-	_ = root.Execute()
-	return 0
+	return root.Execute()
 }
 
 const cgoFlags = "CGO_CFLAGS"

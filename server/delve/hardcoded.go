@@ -1,11 +1,15 @@
 package delve
 
 import (
+	"encoding/binary"
 	"slices"
+	"strings"
 
+	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // A breakpoint instruction that the program itself contains stops it under
@@ -22,7 +26,11 @@ const int3 = 0xcc
 // of the program's own in code of no known function.
 func markHardcoded(target *proc.Target, thread proc.Thread) {
 	state := thread.Breakpoint()
-	if state.Breakpoint != nil || !thread.SoftExc() || !target.BinInfo().Arch.BreakInstrMovesPC() {
+	if state.Breakpoint != nil || !thread.SoftExc() {
+		return
+	}
+	if !target.BinInfo().Arch.BreakInstrMovesPC() {
+		markBrk(target, thread)
 		return
 	}
 	loc, err := proc.ThreadLocation(thread)
@@ -36,6 +44,65 @@ func markHardcoded(target *proc.Target, thread proc.Thread) {
 	if target.Breakpoints().M[loc.PC-1] == nil {
 		stopAt(target, thread, loc.PC)
 	}
+}
+
+// markBrk marks a thread that stands at a breakpoint instruction of the program's own
+// on linux/arm64. Delve marks only "brk #0" inside a function that it knows: at all others
+// it lets the program go on at the same instruction, for ever. The thread is left
+// there, since no code need follow: a trap may be its function's last instruction. It is moved
+// behind when it goes on ([passBrk]). Test: integration/arm64, brk.
+func markBrk(target *proc.Target, thread proc.Thread) {
+	loc, err := proc.ThreadLocation(thread)
+	if err != nil || !atBrk(target, thread, loc.PC) || target.Breakpoints().M[loc.PC] != nil {
+		return
+	}
+	if loc.Fn != nil && (loc.Fn.Name == "runtime.breakpoint" || strings.HasPrefix(loc.Fn.NameWithoutTypeParams(), "runtime.debugCall") ||
+		strings.HasPrefix(loc.Fn.Name, "debugCall")) {
+		return // Delve leaves the one, and calls functions by the others
+	}
+	stopAt(target, thread, loc.PC)
+}
+
+// atBrk says that there is an arm64 breakpoint instruction at pc, whatever its number.
+func atBrk(target *proc.Target, thread proc.Thread, pc uint64) bool {
+	var code [4]byte
+	if arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
+		return false
+	}
+	n, err := thread.ProcessMemory().ReadMemory(code[:], pc)
+	return n == len(code) && err == nil && binary.LittleEndian.Uint32(code[:])&^(0xffff<<5) == 0xd4200000
+}
+
+// passBrk moves threads that were marked at an arm64 breakpoint instruction behind it,
+// before they go on. Those that Delve or a user has moved stay where they are.
+func passBrk(target *proc.Target) error {
+	for _, thread := range target.ThreadList() {
+		bp := thread.Breakpoint().Breakpoint
+		if bp == nil || bp.LogicalID() != internals.HardcodedID {
+			continue
+		}
+		if _, err := skipBrk(target, thread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipBrk moves a thread behind the arm64 breakpoint instruction of the program's own
+// at which it stands, if there is one.
+func skipBrk(target *proc.Target, thread proc.Thread) (skipped bool, err error) {
+	if arch(target) != unwind.ARM64 {
+		return false, nil
+	}
+	regs, err := thread.Registers()
+	if err != nil {
+		return false, err
+	}
+	pc := regs.PC()
+	if target.Breakpoints().M[pc] != nil || !atBrk(target, thread, pc) {
+		return false, nil
+	}
+	return true, thread.SetReg(uint64(unwind.ARM64PC), op.DwarfRegisterFromUint64(pc+4))
 }
 
 // stopAt makes Delve stop as if the thread had executed a breakpoint instruction

@@ -53,14 +53,12 @@ func runnerOf(group *proc.TargetGroup) (*runner, error) {
 
 // ContinueOnce runs the program until one of its threads stops.
 func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc.StopReason, error) {
-	if r.armed != nil {
-		if err := r.armed.place(); err != nil { // or the program would run away
-			if cctx != nil && cctx.ResumeChan != nil {
-				close(cctx.ResumeChan) // whoever waits for it learns of the error
-				cctx.ResumeChan = nil
-			}
-			return nil, proc.StopUnknown, err
+	if err := r.prepare(); err != nil {
+		if cctx != nil && cctx.ResumeChan != nil {
+			close(cctx.ResumeChan) // whoever waits for it learns of the error
+			cctx.ResumeChan = nil
 		}
+		return nil, proc.StopUnknown, err
 	}
 	r.resumed = true
 	resumes.Add(1)
@@ -79,6 +77,39 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	return thread, reason, err
 }
 
+// prepare is what comes before a resume.
+func (r *runner) prepare() error {
+	if r.armed != nil {
+		if err := r.armed.place(); err != nil { // or the program would run away
+			return err
+		}
+	}
+	return r.passBrk()
+}
+
+// stepBrk is a step over a breakpoint instruction of the program's own where that does
+// nothing but stop.
+func (r *runner) stepBrk(id int) (passed bool, err error) {
+	for _, target := range r.group.Targets() {
+		if thread, ok := target.FindThread(id); ok {
+			return skipBrk(target, thread)
+		}
+	}
+	return false, nil
+}
+
+// passBrk moves threads behind breakpoint instructions of the program's own.
+func (r *runner) passBrk() error {
+	for _, target := range r.group.Targets() {
+		if valid, _ := target.Valid(); valid {
+			if err := passBrk(target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // inside is the group that runs, nil while none does.
 var inside atomic.Pointer[proc.TargetGroup]
 
@@ -94,6 +125,9 @@ func Nudge() {
 func (r *runner) StepInstruction(thread int) error {
 	resumes.Add(1)
 	defer resumes.Add(1)
+	if passed, err := r.stepBrk(thread); passed || err != nil {
+		return err
+	}
 	err := r.ProcessGroup.StepInstruction(thread)
 	if !r.resumed {
 		r.first = timeOf(r.group)
@@ -105,6 +139,7 @@ func (r *runner) StepInstruction(thread int) error {
 // is killed suffers nothing more.
 func (r *runner) Detach(pid int, kill bool) error {
 	if !kill {
+		_ = r.passBrk() // a process that has exited has none
 		release(r.group, pid)
 	}
 	resumes.Add(1)

@@ -159,15 +159,17 @@ func (p *program) Arch() unwind.Arch { return arch(p.target()) }
 // OS is the target's operating system (GOOS).
 func (p *program) OS() string { return p.target().BinInfo().GOOS }
 
-// RegisterList lists registers as Delve's interface has them.
-func (p *program) RegisterList(regs unwind.Registers, floatingPoint bool) api.Registers {
-	bi := p.target().BinInfo()
-	a := p.Arch()
+// RegisterList lists registers, of amd64 or arm64, as Delve's interface has them.
+func RegisterList(a unwind.Arch, regs unwind.Registers, floatingPoint bool) api.Registers {
+	words := proc.AMD64Arch("linux") // registers have the same names on each system
+	if a == unwind.ARM64 {
+		words = proc.ARM64Arch("linux")
+	}
 	list := op.NewDwarfRegisters(0, nil, binary.LittleEndian, uint64(a.PC()), uint64(a.SP()), uint64(a.FP()), 0)
 	for reg, value := range regs.All() {
 		list.AddReg(uint64(reg), op.DwarfRegisterFromUint64(value))
 	}
-	return api.ConvertRegisters(list, bi.Arch.DwarfRegisterToString, floatingPoint)
+	return api.ConvertRegisters(list, words.DwarfRegisterToString, floatingPoint)
 }
 
 // registers reads a thread's registers and its TLS base.

@@ -17,6 +17,8 @@ import (
 type Named struct {
 	Name     string
 	Unwinder unwind.Unwinder
+	// Description is known where the unwinder need not be asked for it; else nil.
+	Description *unwind.Description
 }
 
 // Namer returns the frames of a stack their names, images and source lines, and
@@ -59,7 +61,7 @@ type Engine struct {
 func New(strategies []Named) *Engine {
 	e := &Engine{}
 	for _, n := range strategies {
-		e.strategies = append(e.strategies, &strategy{Named: n, images: make(map[any]described)})
+		e.strategies = append(e.strategies, &strategy{Named: n, description: n.Description, images: make(map[any]described)})
 	}
 	return e
 }

@@ -71,7 +71,7 @@ func TestPrepareTellsStrategiesWhatTheyNeed(t *testing.T) {
 	}
 	second := &recorded{description: unwind.Description{Name: "second", Arches: []unwind.Arch{unwind.AMD64}, Anywhere: true}}
 	foreign := &recorded{description: unwind.Description{Name: "foreign", Arches: []unwind.Arch{unwind.ARM64}}}
-	e := New([]Named{{"first", first}, {"second", second}, {"foreign", foreign}})
+	e := New([]Named{{Name: "first", Unwinder: first}, {Name: "second", Unwinder: second}, {Name: "foreign", Unwinder: foreign}})
 	p := e.Prepare(context.Background(), input())
 	if len(p.asm.Strategies) != 2 || len(foreign.deltas) != 0 {
 		t.Fatalf("%d strategies, the foreign one was told %d times", len(p.asm.Strategies), len(foreign.deltas))
@@ -104,7 +104,7 @@ func TestLaterStopsSendDeltas(t *testing.T) {
 		coverage:    unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x1800}),
 	}
 	lower := &recorded{description: unwind.Description{Name: "lower", Arches: []unwind.Arch{unwind.AMD64}}}
-	e := New([]Named{{"s", s}, {"lower", lower}})
+	e := New([]Named{{Name: "s", Unwinder: s}, {Name: "lower", Unwinder: lower}})
 	at := func(keys ...any) *Input {
 		in := input()
 		in.Keys, in.Images = keys, nil
@@ -154,7 +154,7 @@ func TestStrategyThatFailsIsLeftOutAndNamed(t *testing.T) {
 	broken := &recorded{description: unwind.Description{Name: "broken", Arches: []unwind.Arch{unwind.AMD64}}, err: errors.New("no tables")}
 	in := input()
 	in.Notes = []string{"an image was replaced"}
-	p := New([]Named{{"broken", broken}}).Prepare(context.Background(), in)
+	p := New([]Named{{Name: "broken", Unwinder: broken}}).Prepare(context.Background(), in)
 	var th unwind.Thread
 	th.Registers.Set(unwind.AMD64RIP, 0x1000)
 	th.Registers.Set(unwind.AMD64RSP, 0x7000)
@@ -173,7 +173,7 @@ func TestNotesAboutImages(t *testing.T) {
 		{Base: 0x2000, Path: "elsewhere", Executable: []unwind.Range{{Start: 0x2000, End: 0x2800}}},
 	}
 	in.About = [][]string{{"its debug file is another's"}, {"never mind"}}
-	p := New([]Named{{"lame", lame}}).Prepare(context.Background(), in)
+	p := New([]Named{{Name: "lame", Unwinder: lame}}).Prepare(context.Background(), in)
 	var th unwind.Thread
 	th.Registers.Set(unwind.AMD64RIP, 0x1000)
 	th.Registers.Set(unwind.AMD64RSP, 0x7000)

@@ -51,7 +51,7 @@ type FormatError struct{ Format string }
 
 // Error names the formats that there are.
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("unknown format %q; known: %v", e.Format, Formats)
+	return fmt.Sprintf("unknown format %q; known: %s", e.Format, strings.Join(Formats, ", "))
 }
 
 // one returns the single stack of a set that is not of all.

@@ -38,6 +38,7 @@ type loaded struct {
 	executable, writable unwind.RangeSet
 	images               *imagemap.ImageMap
 	code                 *codemap.Map
+	pacMask              uint64
 	generatedErr         error // the reason for which some generated code could not be read
 }
 
@@ -59,6 +60,8 @@ type Place interface {
 	Opener(*codemap.Files) codemap.Opener
 	LocalPid() int // the process's ID on this machine, 0 if it does not run here
 	Name() string  // "process 4711"
+	// PACMask has the bits that signatures of addresses take, of linux/arm64 (R11).
+	PACMask(maps []imagemap.Mapping) uint64
 }
 
 // Here is the place of a process on this machine.
@@ -70,6 +73,14 @@ type running struct{ Source }
 func (r running) Maps() ([]byte, error) { return procfs.ReadMaps(r.Pid()) }
 func (r running) LocalPid() int         { return r.Pid() }
 func (r running) Name() string          { return fmt.Sprintf("process %d", r.Pid()) }
+
+// PACMask is derived from the mappings where the processor signs addresses.
+func (r running) PACMask(maps []imagemap.Mapping) uint64 {
+	if !procfs.Signs(r.Pid()) {
+		return 0
+	}
+	return procfs.PACMask(maps)
+}
 
 func (r running) Images([]byte) (*imagemap.ImageMap, error) {
 	return asFarAsKnown(imagemap.Capture(r.Pid(), unwind.ReaderAt{Memory: r.Memory()}))
@@ -121,7 +132,7 @@ func (p *Process) Read(record bool) (*View, error) {
 	v.Input = engine.Input{
 		Target: assembler.Target{
 			Arch: p.source.Arch(), OS: p.source.OS(), Memory: memory,
-			Executable: now.executable, Writable: now.writable, Code: now.code,
+			Executable: now.executable, Writable: now.writable, Code: now.code, PACMask: now.pacMask,
 		},
 		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
 		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.notes(), About: now.code.About(),
@@ -158,6 +169,8 @@ func (p *Process) load() (*loaded, error) {
 		*now = *p.last
 	} else if err := now.parse(); err != nil {
 		return nil, err
+	} else if p.source.Arch() == unwind.ARM64 && p.source.OS() == "linux" {
+		now.pacMask = p.place.PACMask(now.maps)
 	}
 	if p.last != nil && sameImages(now.maps, p.last.maps) && !anonymousCode(now.maps) {
 		now.images = p.last.images

@@ -3,6 +3,7 @@ package names
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/unwind"
@@ -24,7 +25,7 @@ var Styles = []string{string(StyleShort), string(StyleFull)}
 // Set refuses what is no style.
 func (s *Style) Set(text string) error {
 	if text != "" && !slices.Contains(Styles, text) {
-		return fmt.Errorf("unknown style %q; known: %v", text, Styles)
+		return fmt.Errorf("unknown style %q; known: %s", text, strings.Join(Styles, ", "))
 	}
 	*s = Style(text)
 	return nil

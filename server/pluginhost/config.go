@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/wire"
 )
 
@@ -31,6 +33,22 @@ type Config struct {
 	Rank int `json:"rank"`
 	// Env is added to the plugin's environment, which is otherwise minimal.
 	Env []string `json:"-"`
+	// Known is what is known of a built-in strategy before its process runs, nil for nothing.
+	Known *Known `json:"-"`
+}
+
+// Known lets a process wait until it is needed.
+type Known struct {
+	unwind.Description
+	// Tables are the sections of an image without which the strategy covers nothing of it.
+	Tables []string
+}
+
+// mayWait reports whether the strategy would cover nothing of new images.
+func (k *Known) mayWait(added []unwind.Image) bool {
+	return k != nil && !slices.ContainsFunc(added, func(img unwind.Image) bool {
+		return slices.ContainsFunc(img.Sections, func(s unwind.Section) bool { return slices.Contains(k.Tables, s.Name) })
+	})
 }
 
 func (c *Config) builtin() bool { return c.Path == "" }

@@ -53,7 +53,8 @@ func (p *Plugin) Name() string { return p.config.Name }
 // Rank is the configured rank; the lowest is asked first.
 func (p *Plugin) Rank() int { return p.config.Rank }
 
-// Describe implements [unwind.Unwinder]. The answer is that of the first start.
+// Describe implements [unwind.Unwinder]. It starts the process if there is none. The
+// answer is that of the first start.
 func (p *Plugin) Describe(ctx context.Context) (unwind.Description, error) {
 	p.gate.RLock()
 	defer p.gate.RUnlock()
@@ -79,6 +80,14 @@ func (p *Plugin) Describe(ctx context.Context) (unwind.Description, error) {
 func (p *Plugin) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwind.ImageReport, error) {
 	p.gate.Lock()
 	defer p.gate.Unlock()
+	if p.waits() && p.config.Known.mayWait(delta.Added) {
+		reports := make([]unwind.ImageReport, len(delta.Added))
+		for i := range reports {
+			reports[i].ID = delta.Added[i].ID
+		}
+		p.known.apply(&delta)
+		return reports, nil
+	}
 	reports, err := call(ctx, p, "Update", p.host.options.UpdateTimeout, func(ctx context.Context, c *wire.Client) ([]unwind.ImageReport, error) {
 		return c.Update(ctx, delta)
 	})
@@ -94,6 +103,10 @@ func (p *Plugin) Update(ctx context.Context, delta unwind.ImageDelta) ([]unwind.
 func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 	p.gate.Lock()
 	defer p.gate.Unlock()
+	if p.waits() && p.config.Known != nil {
+		p.known.yielded, p.known.yield = true, ranges
+		return nil
+	}
 	_, err := call(ctx, p, "Yield", p.host.options.UpdateTimeout, func(ctx context.Context, c *wire.Client) (struct{}, error) {
 		return struct{}{}, c.Yield(ctx, ranges)
 	})
@@ -103,6 +116,13 @@ func (p *Plugin) Yield(ctx context.Context, ranges unwind.RangeSet) error {
 	}
 	p.known.yielded, p.known.yield = true, ranges
 	return nil
+}
+
+// waits reports whether the process has yet to be started, and may be: it is told of
+// everything then.
+func (p *Plugin) waits() bool {
+	in, err := p.ready()
+	return in == nil && err == nil
 }
 
 // forget abandons the process after a change that may or may not have reached

@@ -3,8 +3,8 @@
 // (`dlv connect`) and of the Debug Adapter Protocol speak, or `dlv dap`.
 //
 // Every client of the proxy has a connection of its own to the server. The first
-// byte decides the protocol, as for Delve itself. JSON-RPC passes unchanged; DAP goes
-// through server/dap, which answers requests about stacks.
+// byte decides the protocol, as for Delve itself. DAP goes through server/dap, and
+// JSON-RPC through server/terminal, which answer requests about stacks.
 //
 // # What the server takes
 //
@@ -29,5 +29,5 @@
 //   - server.go: listening, and the proxy's end
 //   - upstream.go: connections to the server, and whether it is still there
 //   - client.go: one client, and its protocol
-//   - jsonrpc.go, objects.go: JSON-RPC, and the requests that wait for an answer
+//   - jsonrpc.go, bounded.go: JSON-RPC, and the length of the server's answers
 package proxy

@@ -227,6 +227,15 @@ func answering(special map[string]func(net.Conn, *dapwire.Message)) func(net.Con
 
 const hasEnded = "the connection to the Delve server at "
 
+// idOf returns the ID of a request of JSON-RPC.
+func idOf(t *testing.T, request []byte) json.RawMessage {
+	var r struct{ ID json.RawMessage }
+	if err := json.Unmarshal(request, &r); err != nil {
+		t.Errorf("%s: %v", request, err)
+	}
+	return r.ID
+}
+
 // TestServerDies: clients that wait hear of it, in either protocol, and the proxy
 // ends.
 func TestServerDies(t *testing.T) {
@@ -239,11 +248,12 @@ func TestServerDies(t *testing.T) {
 			return
 		}
 		for i := range 3 { // answers the first
-			if _, err := r.ReadString('\n'); err != nil {
+			request, err := r.ReadBytes('\n')
+			if err != nil {
 				return
 			}
 			if i == 0 {
-				_, _ = io.WriteString(conn, `{"id":7,"result":{"a":"}{"},"error":null}`+"\n")
+				fmt.Fprintf(conn, `{"id":%s,"result":{"a":"}{"},"error":null}`+"\n", idOf(t, request))
 			}
 			arrived <- struct{}{}
 		}
@@ -258,29 +268,33 @@ func TestServerDies(t *testing.T) {
 	a.request(2, "source")
 	a.request(3, "threads") // which clew waits for itself
 	for _, id := range []string{"7", "8", `"nine"`} {
-		fmt.Fprintf(b, `{"method":"RPCServer.State","params":[{"a":"{\"}"}],"id":%s}`+"\n", id)
+		fmt.Fprintf(b, `{"method":"RPCServer.Recorded","params":[{"a":"{\"}"}],"id":%s}`+"\n", id)
 	}
 	for range 5 {
 		<-arrived
 	}
+	r := bufio.NewReader(b)
+	first, _ := r.ReadString('\n')
 	s.die()
 	a.lost(hasEnded, 2, 3)
-	text, err := io.ReadAll(b)
+	text, err := io.ReadAll(r)
 	if err != nil {
 		t.Error(err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], `{"id":7,"result":{`) {
+	lines := strings.Split(strings.TrimSpace(first+string(text)), "\n")
+	if len(lines) != 3 || lines[0] != `{"id":7,"result":{"a":"}{"},"error":null}` {
 		t.Fatalf("%q", lines)
 	}
-	for i, id := range []any{8.0, "nine"} {
+	waiting := map[any]bool{8.0: true, "nine": true}
+	for _, line := range lines[1:] {
 		var answer struct {
 			ID    any
 			Error string
 		}
-		if err := json.Unmarshal([]byte(lines[i+1]), &answer); err != nil || answer.ID != id || !strings.Contains(answer.Error, hasEnded) {
-			t.Errorf("%q: %v", lines[i+1], err)
+		if err := json.Unmarshal([]byte(line), &answer); err != nil || !waiting[answer.ID] || !strings.Contains(answer.Error, hasEnded) {
+			t.Errorf("%q: %v", line, err)
 		}
+		delete(waiting, answer.ID)
 	}
 	var gone *proxy.GoneError
 	if err := wait(); !errors.As(err, &gone) {
@@ -291,7 +305,7 @@ func TestServerDies(t *testing.T) {
 // TestHalfAnAnswer: what the server dies in the middle of is not made to look
 // whole.
 func TestHalfAnAnswer(t *testing.T) {
-	const half = `{"id":1,"result":{"State":{"Running":fal`
+	const half = `,"result":{"State":{"Running":fal`
 	s := upstream(t, func(conn net.Conn, r *bufio.Reader) {
 		if first, _ := r.Peek(1); first[0] == 'C' {
 			answering(map[string]func(net.Conn, *dapwire.Message){"threads": func(conn net.Conn, _ *dapwire.Message) {
@@ -300,13 +314,13 @@ func TestHalfAnAnswer(t *testing.T) {
 			}})(conn, r)
 			return
 		}
-		_, _ = r.ReadString('\n')
-		_, _ = io.WriteString(conn, half)
+		request, _ := r.ReadBytes('\n')
+		fmt.Fprintf(conn, `{"id":%s%s`, idOf(t, request), half)
 	})
 	addr, _, _ := run(t, s)
 	c := dial(t, addr)
 	fmt.Fprintln(c, `{"method":"RPCServer.State","params":[{}],"id":1}`)
-	if text, err := io.ReadAll(c); err != nil || string(text) != half {
+	if text, err := io.ReadAll(c); err != nil || strings.Count(string(text), "\n") != 1 || !strings.HasPrefix(string(text), `{"id":1,`) || !strings.Contains(string(text), hasEnded) {
 		t.Errorf("%q, %v", text, err)
 	}
 	d := dial(t, addr)

@@ -20,6 +20,7 @@ func (p *Program) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
 	} else if sel, err := p.Selected(); err != nil || sel.Goroutine != 0 || sel.Thread != th.ID {
 		return nil, err
 	}
+	p.checked.Store(false)
 	frames, err := p.client.Stacktrace(id, depth-1, 0, 0, nil)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/peer"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
@@ -34,7 +35,7 @@ type place struct {
 func (p *place) Maps() ([]byte, error) {
 	switch {
 	case p.Place != nil:
-	case peer.Traces(p.program.conn, p.program.pid):
+	case peer.Traces(p.program.socket, p.program.pid):
 		p.Place = live.Here(p.program)
 	default:
 		p.Place = distant{p.program}
@@ -49,8 +50,12 @@ type distant struct{ *Program }
 
 func (d distant) Maps() ([]byte, error) { return d.mappings() }
 func (d distant) LocalPid() int         { return 0 }
+
+// PACMask is derived from where images lie: the server does not tell it.
+func (d distant) PACMask(maps []imagemap.Mapping) uint64 { return procfs.PACMask(maps) }
+
 func (d distant) Name() string {
-	return fmt.Sprintf("process %d behind %v", d.pid, d.conn.RemoteAddr())
+	return fmt.Sprintf("process %d behind %v", d.pid, d.socket.RemoteAddr())
 }
 
 // files is the memory that files are mapped to.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-delve/delve/service/api"
@@ -31,14 +32,17 @@ import (
 type Program struct {
 	server
 	elsewhere
-	conn net.Conn
-	arch unwind.Arch
-	pid  int
+	conn   net.Conn
+	socket net.Conn // at whose other end the server is
+	arch   unwind.Arch
+	pid    int
 	// several says that the server takes several connections.
 	several bool
 
-	seen   seen    // since Begin
-	mapped *mapped // of a program on another machine; nil until it was asked for
+	seen seen // since Begin
+	// requests says that requests are told; checked, that nothing was read since the last check of this one.
+	requests, checked atomic.Bool
+	mapped            *mapped // of a program on another machine; nil until it was asked for
 
 	code gocode.Code // of the runtime; nil until it is told
 
@@ -59,11 +63,14 @@ const connectPatience = 10 * time.Second
 
 // Connect begins to speak with the server at the other end of a connection, and
 // closes it where that fails or ctx ends before. The program need not stand still.
-func Connect(ctx context.Context, conn net.Conn) (*Program, error) {
+func Connect(ctx context.Context, conn net.Conn) (*Program, error) { return Over(ctx, conn, conn) }
+
+// Over is [Connect] for a connection that goes through a socket, which it leaves open.
+func Over(ctx context.Context, conn, socket net.Conn) (*Program, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	_ = conn.SetDeadline(time.Now().Add(connectPatience))
 	defer func() { _ = conn.SetDeadline(time.Time{}) }()
-	p := &Program{conn: conn, server: server{rpc2.NewClientFromConn(conn)}}
+	p := &Program{conn: conn, socket: socket, server: server{rpc2.NewClientFromConn(conn)}}
 	state, err := p.client.GetStateNonBlocking()
 	if err != nil {
 		err = fmt.Errorf("no headless Delve server answers there (dlv dap is not one): %w", err)
@@ -122,6 +129,7 @@ func (p *Program) Begin() error {
 		p.mu.Unlock()
 	}
 	p.seen = seen{}
+	p.checked.Store(false)
 	planted, err := p.breakpoints()
 	if err != nil {
 		return err
@@ -193,6 +201,12 @@ var errNoArm = errors.New("the caller as Delve has it is wrong here, and behind 
 // Arm refuses: a breakpoint at a return address that another activation reaches
 // first would stop at the wrong one.
 func (elsewhere) Arm(*stepping.Decision) (bool, error) { return false, errNoArm }
+
+// Stepping says that a step was interrupted.
+func (p *Program) Stepping() bool {
+	state, err := p.state()
+	return err == nil && state.NextInProgress
+}
 
 // EndStep has nothing to end.
 func (elsewhere) EndStep() error { return nil }

@@ -29,7 +29,28 @@ type seen struct {
 // thread stopped it, and all registers, memory and breakpoints that were read are
 // the same. Stacks follow from these alone, so they are right even if the program
 // has run in between. The error is [live.ErrMoved] if something differs.
+//
+// Where the client says when its requests begin ([Program.NewRequest]), one check is enough until
+// then, or until more is read.
 func (p *Program) Still() error {
+	if p.checked.Load() {
+		return nil
+	}
+	p.checked.Store(p.requests.Load())
+	err := p.still()
+	if err != nil {
+		p.checked.Store(false)
+	}
+	return err
+}
+
+// NewRequest says that what is read from now on is for another request.
+func (p *Program) NewRequest() {
+	p.requests.Store(true)
+	p.checked.Store(false)
+}
+
+func (p *Program) still() error {
 	state, err := p.state()
 	if err != nil {
 		return err
@@ -117,6 +138,7 @@ func (p *Program) page(start uint64) ([]byte, error) {
 		return page, nil
 	}
 	page := make([]byte, pageSize)
+	p.checked.Store(false)
 	if err := (examined{p.client}).ReadMemory(start, page); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ func (p *Program) registersOf(thread int) (registers, error) {
 	if regs, ok := p.seen.registers[thread]; ok {
 		return regs, nil
 	}
+	p.checked.Store(false)
 	regs, err := p.readRegisters(thread)
 	if err == nil {
 		p.seen.registers[thread] = regs
@@ -27,6 +28,7 @@ func (p *Program) registersOf(thread int) (registers, error) {
 
 // Threads is as [delve.Session.Threads].
 func (p *Program) Threads(maps []imagemap.Mapping) ([]delve.Thread, error) {
+	p.checked.Store(false)
 	list, err := p.listThreads()
 	if err != nil {
 		return nil, err

@@ -125,6 +125,7 @@ func (s *Session) halt(ctx context.Context, stopped func()) error {
 		return nil
 	}
 	r.wanted = true
+	s.wake()
 	s.halts++ // nothing is resumed before this halt is over: it would be halted, too
 	s.mu.Unlock()
 	var doors sync.WaitGroup
@@ -161,6 +162,7 @@ func (r *Run) Ask() {
 	s := r.session
 	s.mu.Lock()
 	r.wanted = true
+	s.wake()
 	s.mu.Unlock()
 	go func() {
 		select {
@@ -174,6 +176,17 @@ func (r *Run) Ask() {
 			}
 		}
 	}()
+}
+
+// Asides waits, after a halt for work aside, until that work is done: a program that runs on at once has
+// to be halted again for each of its steps. It does not wait longer than a client that wants the program to halt.
+func (r *Run) Asides(ctx context.Context) {
+	s := r.session
+	ctx, cancel := context.WithTimeout(ctx, asidePatience)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.wait(ctx, func() (bool, error) { return s.asides == 0 || r.wanted || s.run != r, nil })
 }
 
 // Aside does work that needs Delve's lock: at a stop at once, and during a run by halting Delve for a

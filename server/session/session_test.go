@@ -169,6 +169,38 @@ func TestLeases(t *testing.T) {
 	(<-resumed).run.Exited(0)
 }
 
+// TestAsides: a run that was halted for work aside goes on when that is done, or a client wants
+// it halted.
+func TestAsides(t *testing.T) {
+	s := New(Options{Nudge: func() {}})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	p.run.Asides(context.Background()) // there is no work
+	begun, free, done, on := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- b.Aside(context.Background(), "set", func() {
+			close(begun)
+			<-free
+		})
+	}()
+	<-begun
+	go func() {
+		p.run.Asides(context.Background())
+		close(on)
+	}()
+	select {
+	case <-on:
+		t.Error("the program runs on while the work is done")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(free)
+	<-on
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	p.run.Exited(0)
+}
+
 // TestAside: work aside is done during a run, which others do not see.
 func TestAside(t *testing.T) {
 	var nudged atomic.Int32

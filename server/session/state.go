@@ -69,4 +69,6 @@ const (
 	haltAgain = 50 * time.Millisecond
 	// nudgeAgain is the time after which Delve is halted once more for work aside.
 	nudgeAgain = 2 * time.Millisecond
+	// asidePatience bounds how long a program is kept from running on.
+	asidePatience = time.Second
 )

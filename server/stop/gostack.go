@@ -21,6 +21,10 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 	if st, known := s.goStacks[key]; known && (st == nil || st.Holds(frames)) {
 		return st, nil
 	}
+	if !s.inGo(&th) {
+		s.goStacks[key] = nil
+		return nil, nil
+	}
 	th.Claims = nil
 	st, err := s.assemble(ctx, s.native, th, frames)
 	if err != nil {
@@ -35,6 +39,13 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 	}
 	s.goStacks[key] = st
 	return st, nil
+}
+
+// inGo reports whether a thread of control is in Go code: else its stack need not be walked
+// to know that it is not Go's alone.
+func (s *Stopped) inGo(th *delve.Thread) bool {
+	pc, ok := th.Registers.PC(s.Arch())
+	return ok && s.EngineInput().Hosted.Contains(uint64(unwind.Code(pc, th.FirstPC).Lookup(s.Arch())))
 }
 
 // onlyGo reports whether a stack is Go's from its innermost frame on, and complete to

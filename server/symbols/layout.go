@@ -59,7 +59,7 @@ func (m *modelled) pointers(l *codemodel.Layout, add func(uint64, codemodel.Sour
 		case slices.ContainsFunc(arrays, func(r unwind.Range) bool { return r.Contains(at) }):
 			add(to, codemodel.Entry, false)
 		default:
-			l.Pointers = append(l.Pointers, to)
+			l.Pointers = append(l.Pointers, codemodel.Reference{At: at, To: to})
 		}
 	}
 	for _, w := range m.relative {

@@ -8,24 +8,32 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Model is the model of the file's code: of amd64 or arm64, in an ELF file. It is nil for
-// other files. It knows functions by their symbols and call-frame
-// information, and finds the others.
+// Model is the model of the file's code: of amd64 or arm64. It is nil for other files, and for
+// ELF files that were read from memory. It knows functions by their symbols, the
+// linker's list of them and call-frame information, and finds the others.
 func (f *File) Model() *codemodel.Image { return f.model() }
 
 func (f *File) newModel() *codemodel.Image {
-	ef, ok := f.object.(*elfFile)
-	if !ok || ef.Arch() != unwind.AMD64 && ef.Arch() != unwind.ARM64 || ef.moved != 0 || ef.Relocatable() {
+	arch := f.Arch()
+	if arch != unwind.AMD64 && arch != unwind.ARM64 || f.Relocatable() {
 		return nil
 	}
-	m := &modelled{file: f, elf: ef, frames: ef.frames()}
-	m.relocate()
-	return codemodel.New(ef.Arch(), m)
+	switch o := f.object.(type) {
+	case *machoFile:
+		return codemodel.New(arch, newModelledMachO(f, o))
+	case *elfFile:
+		if o.moved == 0 {
+			m := &modelled{pages: pages{file: f}, elf: o, frames: o.frames()}
+			m.relocate()
+			return codemodel.New(arch, m)
+		}
+	}
+	return nil
 }
 
 // modelled is a file as its model sees it. The model asks for one thing at a time.
 type modelled struct {
-	file   *File
+	pages
 	elf    *elfFile
 	frames *cfi.Table        // nil if there is none
 	slots  map[uint64]uint64 // of the dynamic linker, that lead into the file
@@ -34,26 +42,31 @@ type modelled struct {
 	// that choose others when the image is loaded.
 	relative  []word
 	resolvers []uint64
-	page      []byte // the code that was read last
-	at        uint64 // its address
+}
+
+// pages read a file's code for a model.
+type pages struct {
+	file *File
+	page []byte // the code that was read last
+	at   uint64 // its address
 }
 
 // pageOfCode is how much code is read at once, in bytes.
 const pageOfCode = 64 << 10
 
 // Code implements [codemodel.Contents].
-func (m *modelled) Code(addr uint64, n int) []byte {
+func (m *pages) Code(addr uint64, n int) []byte {
 	if n > pageOfCode/2 {
-		return m.elf.Code(addr, n)
+		return m.file.Code(addr, n)
 	}
 	if off := addr - m.at; addr >= m.at && off < uint64(len(m.page)) && len(m.page)-int(off) >= n {
 		return m.page[off : int(off)+n]
 	}
 	const before = pageOfCode / 4 // calls lead back as often as forth
 	m.at = addr - min(addr, before)
-	if m.page = m.elf.Code(m.at, pageOfCode); addr-m.at >= uint64(len(m.page)) {
+	if m.page = m.file.Code(m.at, pageOfCode); addr-m.at >= uint64(len(m.page)) {
 		m.at = addr
-		m.page = m.elf.Code(addr, pageOfCode)
+		m.page = m.file.Code(addr, pageOfCode)
 	}
 	code := m.page[min(addr-m.at, uint64(len(m.page))):]
 	return code[:min(n, len(code))]

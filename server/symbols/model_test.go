@@ -1,6 +1,7 @@
 package symbols_test
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"os/exec"
@@ -31,21 +32,43 @@ int run(int x) {
 	case 4: y = pointed(y) + 9; break; case 5: y -= 11; break; case 6: y = called(y + 1) * 3; break; }
 	return tailed(y, x);
 }
+typedef void *instruction;
+int interpret(instruction **to, instruction *pc, int x) {
+	static const instruction all[] = { &&add, &&dup, &&call, &&twice, &&end };
+	volatile int stack[16]; int top = 0;
+	if (!pc) { *to = (instruction *)all; return 0; }
+	stack[top] = x;
+	goto **pc++;
+add: top--; stack[top] += stack[top + 1]; goto **pc++;
+dup: top++; stack[top] = stack[top - 1]; goto **pc++;
+call: stack[top] = called(stack[top]); goto **pc++;
+twice: stack[top] = pointed(stack[top]) * 2; goto **pc++;
+end: return stack[top];
+}
 `
 
 // TestModelOfStrippedCode: functions of a library without symbols and call-frame information
-// are found, and their frames.
+// are found, and their frames; that of an interpreter whose labels are listed in data, at every instruction.
 func TestModelOfStrippedCode(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
-	cc := testneed.CC(t)
+	cc := testneed.Tool(t, "gcc")
 	testneed.Tool(t, "objcopy")
+	for name, flags := range map[string][]string{
+		"plain":  nil,
+		"thunks": {"-mindirect-branch=thunk-inline", "-mfunction-return=thunk-inline", "-fcf-protection=none"},
+	} {
+		t.Run(name, func(t *testing.T) { modelOfStrippedCode(t, append([]string{cc, "-O2", "-fPIC", "-shared"}, flags...)) })
+	}
+}
+
+func modelOfStrippedCode(t *testing.T, compile []string) {
 	dir := t.TempDir()
 	source, full, stripped := filepath.Join(dir, "a.c"), filepath.Join(dir, "full.so"), filepath.Join(dir, "stripped.so")
 	if err := os.WriteFile(source, []byte(startsSource), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range [][]string{
-		{cc, "-O2", "-fPIC", "-shared", "-o", full, source},
+		append(compile, "-o", full, source),
 		{"objcopy", "--strip-all", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", full, stripped},
 	} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
@@ -71,7 +94,7 @@ func TestModelOfStrippedCode(t *testing.T) {
 	}
 	known := 0
 	for _, s := range all {
-		want, ok := map[string]codemodel.Source{"run": codemodel.Symbol, "called": codemodel.Call, "pointed": codemodel.Call, "tailed": codemodel.TailCall, "fails": codemodel.Call}[s.Name]
+		want, ok := map[string]codemodel.Source{"run": codemodel.Symbol, "interpret": codemodel.Symbol, "called": codemodel.Call, "pointed": codemodel.Call, "tailed": codemodel.TailCall, "fails": codemodel.Call}[s.Name]
 		if !ok {
 			continue
 		}
@@ -84,17 +107,34 @@ func TestModelOfStrippedCode(t *testing.T) {
 			t.Errorf("%s: %+v is there", s.Name, fn)
 			continue
 		}
+		if s.Name == "interpret" {
+			everywhere(t, fn, f.Code(s.Value, int(s.Size)))
+		}
 		if place, ok := fn.At(s.Value); !ok || place.Proof < prologue.Some || place.Rule.CFA != rule.In(unwind.AMD64RSP, 8) {
 			t.Errorf("%s: %+v", s.Name, place)
 		}
 	}
-	if known != 5 {
+	if known != 6 {
 		t.Errorf("%d functions", known)
 	}
 	for _, s := range starts { // crt code has no functions but these
 		if !hasFunction(all, s.Addr) && !s.Part && s.Source != codemodel.Symbol && s.Source != codemodel.Entry && s.Source != codemodel.TailCall {
 			t.Errorf("no function begins at %#x (%v)", s.Addr, s.Source)
 		}
+	}
+}
+
+// everywhere demands a rule at each instruction, but in loops that keep speculation.
+func everywhere(t *testing.T, fn *codemodel.Function, code []byte) {
+	t.Helper()
+	code = bytes.ReplaceAll(code, []byte{0xf3, 0x90, 0x0f, 0xae, 0xe8, 0xeb, 0xf9}, bytes.Repeat([]byte{0x90}, 7)) // pause; lfence; jmp back
+	var d prologue.Decoder
+	for at := 0; at < len(code); {
+		pc := fn.Start + uint64(at)
+		if place, ok := fn.At(pc); prologue.Padding(unwind.AMD64, code[at:]) == 0 && (!ok || place.Proof < prologue.Some) {
+			t.Errorf("%#x of %#x-%#x: no rule", pc, fn.Start, fn.End)
+		}
+		at += max(d.AMD64(code[at:], pc).Len, 1)
 	}
 }
 

@@ -45,14 +45,18 @@ func (r *clewFrame) registers() (unwind.Registers, error) {
 // time ([delve.Session.InsertFrame]). A panic of its DWARF code, which does not survive
 // corrupt tables, becomes an error.
 func (r *clewFrame) inserted(scope *api.EvalScope, byDelve func() error) (err error) {
-	if err := r.variables(); err != nil {
+	session, ok := r.server.session.(*delve.Session)
+	if !ok {
+		return r.none("clew recovers them in sessions of its own, not before a Delve server")
+	}
+	if err := r.variables(session); err != nil {
 		return err
 	}
 	regs, err := r.registers()
 	if err != nil {
 		return err
 	}
-	frame, err := r.server.session.InsertFrame(delve.Recovered(&r.stack.Thread, r.stack.Arch, r.stack.Frames, r.index, regs))
+	frame, err := session.InsertFrame(delve.Recovered(&r.stack.Thread, r.stack.Arch, r.stack.Frames, r.index, regs))
 	if err != nil {
 		return r.none("%v", err)
 	}
@@ -67,11 +71,11 @@ func (r *clewFrame) inserted(scope *api.EvalScope, byDelve func() error) (err er
 }
 
 // variables says why the frame has no variables, nil if it may have some.
-func (r *clewFrame) variables() error {
+func (r *clewFrame) variables(session *delve.Session) error {
 	switch f := r.frame(); {
 	case f.Trust <= unwind.TrustScan:
 		return r.none("it was only scanned for, and their places would be guesses")
-	case !r.server.session.Described(r.lookup()):
+	case !session.Described(r.lookup()):
 		return r.none("there is no DWARF for %s", r.name())
 	case f.CFA == 0:
 		return r.none("its CFA is not known (%s)", r.stack.Reason)

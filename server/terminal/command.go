@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/delve"
 	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 )
@@ -59,9 +59,12 @@ func (s *server) resume(command api.DebuggerCommand, run *common.Run, cb service
 			if !ok || err != nil || result.State.Exited || s.dbg.StopReason() != proc.StopManual {
 				return out, err
 			}
-			if !run.Wanted() && !atBreakpoint(&result.State) {
-				aside = true
-				return nil, errAside
+			if !atBreakpoint(&result.State) {
+				run.Asides(context.Background())
+				if !run.Wanted() {
+					aside = true
+					return nil, errAside
+				}
 			}
 			if result.State.NextInProgress && s.dbg.CancelNext() == nil {
 				result.State.NextInProgress = false
@@ -96,7 +99,7 @@ func atBreakpoint(state *api.DebuggerState) bool {
 
 // commandDone ends a step that is over, or that Delve refused, and improves the state
 // that the command returns.
-func (s *server) commandDone(held *delve.Session, armed bool, out any, err error) (any, error) {
+func (s *server) commandDone(held Held, armed bool, out any, err error) (any, error) {
 	result, ok := out.(rpc2.CommandOut)
 	if ok && !result.State.NextInProgress || !ok && armed {
 		if ended := held.EndStep(); ended != nil && err == nil {

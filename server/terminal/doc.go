@@ -19,5 +19,8 @@
 // before Delve's session, as in clew dap ([port]). Every client may resume
 // the program: a stack is valid until then ([shared]).
 //
+// Before a Delve server in another process ([Front], what clew proxy runs) the same methods are clew's, and all
+// other requests are relayed. The program is server/remote's, by the same connection.
+//
 // Where clew fails or takes too long, the client gets Delve's answer.
 package terminal

@@ -20,43 +20,64 @@ import (
 	common "github.com/clewdbg/clew/server/session"
 )
 
-// rpcClient is one client of JSON-RPC. Delve's server does not tell its methods which client asks;
-// here each client has a table of its own.
-type rpcClient struct {
-	*server
-	owner   *common.Session
-	member  *common.Client
-	config  *service.Config
-	end     func() // ends the server
+// rpcConn answers the requests of one connection of JSON-RPC. Delve's server does not tell its methods
+// which client asks; here each connection has a table of its own.
+type rpcConn struct {
 	methods map[string]reflect.Value
 	events  *eventStream
+	up      *Upstream // answers all other requests; nil: they are unknown
 
 	ctx     context.Context
+	cancel  context.CancelFunc
 	gone    chan struct{} // closed with the connection
 	codec   rpc.ServerCodec
 	sending sync.Mutex
+	calls   sync.WaitGroup // that are answered later
 }
 
-func newRPCClient(s *server, owner *common.Session, config *service.Config, end func()) *rpcClient {
-	c := &rpcClient{server: s, owner: owner, config: config, end: end, events: newEventStream(), gone: make(chan struct{})}
-	c.member = owner.Join("dlv client", c.events.told)
-	c.methods = make(map[string]reflect.Value)
-	for name, method := range c.table() {
-		c.methods["RPCServer."+name] = reflect.ValueOf(method)
-	}
+// newRPCConn returns a connection with these methods.
+func newRPCConn(conn io.ReadWriteCloser, table map[string]any) *rpcConn {
+	c := &rpcConn{events: newEventStream(), gone: make(chan struct{}), codec: jsonrpc.NewServerCodec(conn), methods: make(map[string]reflect.Value)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.add(table)
 	return c
 }
 
-// serve answers requests until the connection ends. Those that take long are answered by
+func (c *rpcConn) add(table map[string]any) {
+	for name, method := range table {
+		c.methods["RPCServer."+name] = reflect.ValueOf(method)
+	}
+}
+
+// rpcClient is one client of the program that this process debugs.
+type rpcClient struct {
+	*server
+	*rpcConn
+	owner  *common.Session
+	member *common.Client
+	config *service.Config
+	end    func() // ends the server
+}
+
+func newRPCClient(s *server, owner *common.Session, config *service.Config, end func(), conn io.ReadWriteCloser) *rpcClient {
+	c := &rpcClient{server: s, rpcConn: newRPCConn(conn, nil), owner: owner, config: config, end: end}
+	c.member = owner.Join("dlv client", c.events.told)
+	c.add(c.table())
+	return c
+}
+
+// serve answers requests until the connection ends.
+func (c *rpcClient) serve() {
+	c.answer()
+	c.cancel()
+	close(c.gone)
+	c.member.Leave()
+	_ = c.codec.Close()
+}
+
+// answer answers requests until no more come. Those that take long are answered by
 // goroutines of their own.
-func (c *rpcClient) serve(conn io.ReadWriteCloser) {
-	var cancel context.CancelFunc
-	c.ctx, cancel = context.WithCancel(context.Background())
-	c.codec = jsonrpc.NewServerCodec(conn)
-	defer c.codec.Close()
-	defer c.member.Leave()
-	defer close(c.gone)
-	defer cancel()
+func (c *rpcConn) answer() {
 	for {
 		var req rpc.Request
 		if err := c.codec.ReadRequestHeader(&req); err != nil {
@@ -70,8 +91,12 @@ func (c *rpcClient) serve(conn io.ReadWriteCloser) {
 }
 
 // request answers one request, or has it answered.
-func (c *rpcClient) request(req rpc.Request) {
+func (c *rpcConn) request(req rpc.Request) {
 	method, ok := c.methods[req.ServiceMethod]
+	if !ok && c.up != nil {
+		c.relay(req)
+		return
+	}
 	if !ok {
 		_ = c.codec.ReadRequestBody(nil)
 		c.respond(&req, nil, fmt.Errorf("unknown method: %s", req.ServiceMethod))
@@ -84,15 +109,15 @@ func (c *rpcClient) request(req rpc.Request) {
 	}
 	logRPC("<- %s(%T%s)", req.ServiceMethod, argument.Elem().Interface())
 	if method.Type().In(1) == reflect.TypeFor[service.RPCCallback]() {
-		answer := &rpcCall{client: c, req: req, setup: make(chan struct{})}
-		go func() {
+		answer := &rpcCall{conn: c, req: req, setup: make(chan struct{})}
+		c.calls.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
 					answer.Return(nil, panicked(p))
 				}
 			}()
 			method.Call([]reflect.Value{argument.Elem(), reflect.ValueOf(answer)})
-		}()
+		})
 		<-answer.setup
 		return
 	}
@@ -123,7 +148,7 @@ func logRPC(format, method string, value any) {
 }
 
 // respond sends an answer.
-func (c *rpcClient) respond(req *rpc.Request, reply any, err error) {
+func (c *rpcConn) respond(req *rpc.Request, reply any, err error) {
 	resp := rpc.Response{ServiceMethod: req.ServiceMethod, Seq: req.Seq}
 	if err == nil {
 		logRPC("-> %s %T%s", req.ServiceMethod, reply)
@@ -140,16 +165,16 @@ func (c *rpcClient) respond(req *rpc.Request, reply any, err error) {
 
 // rpcCall is a request that is answered later.
 type rpcCall struct {
-	client *rpcClient
-	req    rpc.Request
-	setup  chan struct{} // closed when the client's next request is read
+	conn  *rpcConn
+	req   rpc.Request
+	setup chan struct{} // closed when the client's next request is read
 }
 
 // SetupDoneChan implements [service.RPCCallback].
 func (a *rpcCall) SetupDoneChan() chan struct{} { return a.setup }
 
 // DisconnectChan implements [service.RPCCallback].
-func (a *rpcCall) DisconnectChan() chan struct{} { return a.client.gone }
+func (a *rpcCall) DisconnectChan() chan struct{} { return a.conn.gone }
 
 // Return implements [service.RPCCallback].
 func (a *rpcCall) Return(out any, err error) {
@@ -159,9 +184,9 @@ func (a *rpcCall) Return(out any, err error) {
 		close(a.setup)
 	}
 	select {
-	case <-a.client.gone:
+	case <-a.conn.gone:
 	default:
-		a.client.respond(&a.req, out, err)
+		a.conn.respond(&a.req, out, err)
 	}
 }
 

@@ -265,7 +265,7 @@ type delvesOwn struct {
 // Command has Delve carry out a command. Its events go to the client that has sent it.
 func (d delvesOwn) Command(command api.DebuggerCommand, cb service.RPCCallback) {
 	var events func(*proc.Event)
-	if c := clientOf(cb); c != nil && command.WithEvents {
+	if c := connOf(cb); c != nil && command.WithEvents {
 		events = c.events.add
 	}
 	state, err := d.dbg.Command(&command, cb.SetupDoneChan(), cb.DisconnectChan(), events)
@@ -276,8 +276,8 @@ func (d delvesOwn) Command(command api.DebuggerCommand, cb service.RPCCallback) 
 	cb.Return(rpc2.CommandOut{State: *state}, nil)
 }
 
-// clientOf returns the client that waits for an answer, nil if it is not known.
-func clientOf(cb service.RPCCallback) *rpcClient {
+// connOf returns the connection of the client that waits for an answer, nil if it is not known.
+func connOf(cb service.RPCCallback) *rpcConn {
 	for {
 		switch c := cb.(type) {
 		case *callback:
@@ -287,7 +287,7 @@ func clientOf(cb service.RPCCallback) *rpcClient {
 		case *again:
 			cb = c.RPCCallback
 		case *rpcCall:
-			return c.client
+			return c.conn
 		default:
 			return nil
 		}

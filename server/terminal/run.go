@@ -99,7 +99,7 @@ func (s *session) serverOf(p *port) *server {
 		stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(),
 		plainSteps: s.options.PlainSteps, core: s.target.core,
 	}
-	srv.delve = delvesOwn{srv.rpc, p.dbg}
+	srv.delve, srv.open = delvesOwn{srv.rpc, p.dbg}, srv.openHere
 	if len(s.target.process) > 0 {
 		srv.image = s.target.process[0]
 	}

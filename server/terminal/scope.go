@@ -7,6 +7,8 @@ import (
 	"github.com/go-delve/delve/pkg/locspec"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/delve"
 )
 
 // scopes answers the requests that are about a frame.
@@ -68,7 +70,7 @@ func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) 
 	return s.inFrame(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *clewFrame) error {
 		regs, err := f.registers()
 		if err == nil {
-			out.Regs = s.session.RegisterList(regs, arg.IncludeFp)
+			out.Regs = delve.RegisterList(f.stack.Arch, regs, arg.IncludeFp)
 			out.Registers = out.Regs.String()
 		}
 		return err

@@ -107,8 +107,7 @@ func (p *port) serve(conn net.Conn) {
 
 // serveRPC serves a client of JSON-RPC until it is gone.
 func (p *port) serveRPC(conn io.ReadWriteCloser) {
-	c := newRPCClient(p.server, p.owner, p.config, p.end)
-	c.serve(conn)
+	newRPCClient(p.server, p.owner, p.config, p.end, conn).serve()
 	if !p.config.AcceptMulti {
 		p.end()
 	}

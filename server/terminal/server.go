@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -61,41 +62,56 @@ type server struct {
 	// gate is held by each request that reads the program, and by commands for as long
 	// as the program may run: a request never sees two stops.
 	gate    sync.Mutex
-	session *delve.Session // nil where clew cannot read the program
-	pid     int            // the session's process
+	open    func() (Held, stop.Program, error) // opens the program that Delve has now
+	late    bool                               // when it is first needed
+	session Held                               // nil where clew cannot read the program
+	pid     int                                // the session's process
 	file    *corefile.File
+}
+
+// Held is a program that Delve holds: a [delve.Session], or one behind a Delve server.
+type Held interface {
+	stop.Debugger
+	Pid() int
+	Live() bool     // it is a process
+	Stepping() bool // a step was interrupted
+	Arm(*stepping.Decision) (armed bool, err error)
+	EndStep() error
 }
 
 // attach takes the program that Delve has now. Where clew cannot read it, Delve
 // answers alone.
 func (s *server) attach() {
-	s.session = nil
-	session, err := delve.Over(s.dbg)
+	session, program, err := s.open()
+	s.late = s.late && err != nil && !never(err)
 	if err != nil {
 		delve.LogRPCError("stacks and steps are Delve's own: %v", err)
+		s.session = nil
 		s.stacks.Watch(nil, nil)
 		return
 	}
-	var process *live.Process
-	switch {
-	case session.Live():
-		process = live.NewProcess(session)
-	case s.core != "":
-		if s.file == nil {
-			if s.file, err = corefile.Open(s.core); err != nil {
-				delve.LogRPCError("stacks are Delve's own: %v", err)
-				break
-			}
-		}
-		process = live.NewCore(session, s.file, s.image)
-	}
-	if process == nil {
-		s.stacks.Watch(nil, nil)
-		return
-	}
-	s.stacks.Watch(session, s.withDebugFiles(process))
+	s.stacks.Watch(session, program)
 	s.session, s.pid = session, session.Pid()
 	s.lastPid.Store(int64(s.pid))
+}
+
+// openHere opens the program that this process debugs.
+func (s *server) openHere() (Held, stop.Program, error) {
+	session, err := delve.Over(s.dbg)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case session.Live():
+		return session, s.withDebugFiles(live.NewProcess(session)), nil
+	case s.core == "":
+		return nil, nil, live.ErrRecorded
+	}
+	if s.file == nil {
+		if s.file, err = corefile.Open(s.core); err != nil {
+			return nil, nil, err
+		}
+	}
+	return session, s.withDebugFiles(live.NewCore(session, s.file, s.image)), nil
 }
 
 // withDebugFiles tells a process where separate debug files are, and returns it.
@@ -108,11 +124,17 @@ func (s *server) withDebugFiles(process *live.Process) *live.Process {
 // has followed the program into another, that one is attached first. The caller
 // holds the gate; an editor may have resumed the program all the same.
 func (s *server) readable() bool {
+	if s.late {
+		s.attach()
+	}
 	if s.session == nil || s.process.IsRunning() {
 		return false
 	}
 	if pid := s.process.ProcessPid(); pid != s.pid {
 		s.attach()
+	}
+	if p, ok := s.session.(interface{ NewRequest() }); ok {
+		p.NewRequest()
 	}
 	return s.session != nil
 }

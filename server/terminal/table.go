@@ -121,13 +121,20 @@ func aside[In, Out any](c *rpcClient, name string, f method[In, Out]) method[In,
 	}
 }
 
+// versionOut also says whether the server is clew's, as the answer to an editor's initialize does.
+type versionOut struct {
+	api.GetVersionOut
+	SupportsClew bool `json:"supportsClew"`
+}
+
 // getVersion says which Delve this is.
-func (c *rpcClient) getVersion(_ api.GetVersionIn, out *api.GetVersionOut) error {
+func (c *rpcClient) getVersion(_ api.GetVersionIn, out *versionOut) error {
+	out.SupportsClew = true
 	out.DelveVersion = version.DelveVersion.String()
 	out.APIVersion = c.config.APIVersion
 	if done, err := c.member.Use(c.ctx, "version"); err == nil {
 		defer done()
-		return c.dbg.GetVersion(out)
+		return c.dbg.GetVersion(&out.GetVersionOut)
 	}
 	return nil // what the program was built with is not known while it runs, as in Delve
 }

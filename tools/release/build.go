@@ -9,12 +9,15 @@ import (
 )
 
 // build builds clew for a target: static, without symbols, without a path of this
-// machine.
-func (r *release) build(t target, to string) error {
+// machine. cache is go's build cache, "" for the user's.
+func (r *release) build(t target, to, cache string) error {
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/clew")
 	c.Dir = r.source
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch,
 		"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
+	if cache != "" {
+		c.Env = append(c.Env, "GOCACHE="+cache)
+	}
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
@@ -25,7 +28,7 @@ func (r *release) build(t target, to string) error {
 // a build for this machine.
 func (r *release) documents() error {
 	clew := filepath.Join(r.work, "clew")
-	if err := r.build(target{runtime.GOOS, runtime.GOARCH}, clew); err != nil {
+	if err := r.build(target{runtime.GOOS, runtime.GOARCH}, clew, ""); err != nil {
 		return err
 	}
 	if _, err := output(r.work, clew, "man", r.manuals()); err != nil {
@@ -51,7 +54,7 @@ var completions = map[string]string{"bash": "clew.bash", "zsh": "_clew", "fish":
 // target makes a target's archive and packages, and returns the archive's name.
 func (r *release) target(t target) (string, error) {
 	binary := filepath.Join(r.work, t.os+"-"+t.arch)
-	if err := r.build(t, binary); err != nil {
+	if err := r.build(t, binary, r.cache); err != nil {
 		return "", err
 	}
 	modules, err := modulesOf(binary)

@@ -10,7 +10,8 @@
 //
 // The same commit, version and Go release make the same bytes in any folder: sources
 // come from a clone of the commit, paths are trimmed, and every time is the commit's.
-// -twice proves it: it builds all of it again elsewhere and compares.
+// -twice proves it: it builds all of it again elsewhere and compares. That takes some
+// minutes of two processors for each target: with -targets it can be done in parts.
 package main
 
 import (
@@ -31,6 +32,7 @@ type release struct {
 	at      time.Time // of the commit
 	source  string    // a clone of the commit, tagged with the version
 	work    string    // a folder for what is made on the way
+	cache   string    // the build cache for the targets, "" for the user's
 	out     string    // the folder of what is released
 	files   []string  // the names in out, in order
 
@@ -50,7 +52,7 @@ func main() {
 	targets := flag.String("targets", allTargets, "platforms, GOOS/GOARCH")
 	again := flag.Bool("twice", false, "build it a second time, elsewhere, and compare")
 	flag.Parse()
-	err := run(*version, *out, *targets)
+	err := run(*version, *out, *targets, "")
 	if err == nil && *again {
 		err = twice(*version, *out, *targets)
 	}
@@ -60,7 +62,7 @@ func main() {
 	}
 }
 
-func run(version, out, targets string) (err error) {
+func run(version, out, targets, cache string) (err error) {
 	list, err := parseTargets(targets)
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func run(version, out, targets string) (err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	r := &release{source: filepath.Join(work, "source"), work: work, out: out}
+	r := &release{source: filepath.Join(work, "source"), work: work, cache: cache, out: out}
 	if err := r.checkout(version); err != nil {
 		return err
 	}

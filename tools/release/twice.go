@@ -2,28 +2,27 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// twice builds the release again, from another clone, in another folder and with an
-// empty build cache, and compares every byte with that in out.
+// twice builds the release again, from another clone, in another folder, every target's
+// binary with an empty build cache, and compares every byte with that in out.
 func twice(version, out, targets string) (err error) {
 	work, err := os.MkdirTemp("", "another-folder-for-clew-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	for variable, folder := range map[string]string{"GOCACHE": "cache", "TMPDIR": "tmp"} {
-		path := filepath.Join(work, folder)
-		if err := errors.Join(os.MkdirAll(path, 0o755), os.Setenv(variable, path)); err != nil {
-			return err
-		}
+	temporary := filepath.Join(work, "tmp")
+	if err := errors.Join(os.MkdirAll(temporary, 0o755), os.Setenv("TMPDIR", temporary)); err != nil {
+		return err
 	}
 	again := filepath.Join(work, "dist")
-	if err := run(version, again, targets); err != nil {
+	if err := run(version, again, targets, filepath.Join(work, "cache")); err != nil {
 		return err
 	}
 	files, err := os.ReadDir(again)
@@ -36,7 +35,9 @@ func twice(version, out, targets string) (err error) {
 		b, err2 := os.ReadFile(filepath.Join(again, f.Name()))
 		if err := errors.Join(err, err2); err != nil || !bytes.Equal(a, b) {
 			differ = append(differ, errors.Join(fmt.Errorf("%s differs", f.Name()), err))
+			continue
 		}
+		fmt.Printf("same: %x  %s\n", sha256.Sum256(b), f.Name())
 	}
 	if len(differ) > 0 || len(files) == 0 {
 		return errors.Join(append(differ, fmt.Errorf("%d of %d files differ", len(differ), len(files)))...)

@@ -22,6 +22,9 @@ func judge(d *unwind.Description, request *unwind.WalkRequest, result *unwind.Wa
 		step := &result.Steps[i]
 		callerPC, ok1 := step.Caller.PC(request.Arch)
 		callerSP, ok2 := step.Caller.SP(request.Arch)
+		if !ok2 && request.Arch == unwind.ARM64 { // the CFA is a lower bound of it (R12)
+			callerSP, ok2 = step.CFA, true
+		}
 		switch {
 		case !ok1 || !ok2:
 			return fmt.Errorf("step %d: the caller has no PC or no SP", i)

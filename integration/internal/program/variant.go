@@ -94,6 +94,7 @@ type Tools struct {
 	Strip  string // for stripped variants
 	Rust   string // for variants with Rust
 	SFrame string // the folder of fetch-toolchains.sh, "" for none
+	Arch   string // GOARCH of the program, "" for this machine's
 }
 
 // Tools finds them; the error names the missing one.
@@ -111,6 +112,27 @@ func (v Variant) Tools() (t Tools, err error) {
 	}
 	if err == nil && v.Stripped {
 		t.Strip, err = testneed.Lookup("strip")
+	}
+	return t, err
+}
+
+// CrossTools finds those that build for linux/arm64 on another machine.
+func (v Variant) CrossTools() (t Tools, err error) {
+	t.Arch = "arm64"
+	find := func(to *string, name string) {
+		if err == nil {
+			*to, err = testneed.Lookup(name)
+		}
+	}
+	find(&t.CC, "aarch64-linux-gnu-gcc")
+	if v.Compiler == "clang" {
+		find(&t.CC, "clang")
+	}
+	if v.language() != "c" {
+		find(&t.CXX, "aarch64-linux-gnu-g++")
+	}
+	if v.Stripped {
+		find(&t.Strip, "aarch64-linux-gnu-strip")
 	}
 	return t, err
 }
@@ -136,11 +158,28 @@ func (p Program) Variables() map[string]string {
 	return map[string]string{"NATIVE_LIBRARY": p.Library, "NATIVE_LOAD": p.load}
 }
 
+// Program is what [Variant.Build] builds, which may have been done on another machine.
+func (v Variant) Program(folder string) Program {
+	dir := filepath.Join(folder, v.Name)
+	p := Program{Path: filepath.Join(dir, "native")}
+	switch {
+	case v.Linkage == Static:
+	case v.MachO != "":
+		p.Library = filepath.Join(dir, "libnative.dylib")
+	default:
+		p.Library = filepath.Join(dir, "libnative.so")
+	}
+	if v.MachO != "" && v.InMemory {
+		p.load = "memory"
+	}
+	return p
+}
+
 // Build builds the variant in a folder of its own below folder.
 func (v Variant) Build(folder string, tools Tools) (Program, error) {
-	dir := filepath.Join(folder, v.Name)
+	p := v.Program(folder)
+	dir := filepath.Dir(p.Path)
 	source := filepath.Join(dir, "src")
-	p := Program{Path: filepath.Join(dir, "native")}
 	if err := writeSources(source); err != nil {
 		return p, err
 	}
@@ -162,9 +201,10 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	}
 	if v.MachO != "" {
 		cflags += " -DNATIVE_MACHO"
-		if v.InMemory {
-			p.load = "memory"
-		}
+	}
+	if tools.Arch != "" && v.Compiler == "clang" {
+		cflags += " --target=aarch64-linux-gnu"
+		ldflags += " --target=aarch64-linux-gnu"
 	}
 	var others []string // sources of the other linkages
 	switch v.Linkage {
@@ -178,10 +218,6 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 		ldflags += " -L" + dir + " -lnative -Wl,-rpath," + dir
 	}
 	if v.Linkage != Static {
-		p.Library = filepath.Join(dir, "libnative.so")
-		if v.MachO != "" {
-			p.Library = filepath.Join(dir, "libnative.dylib")
-		}
 		if err := v.buildLibrary(p.Library, filepath.Join(source, native), cflags, tools); err != nil {
 			return p, err
 		}
@@ -195,6 +231,9 @@ func (v Variant) Build(folder string, tools Tools) (Program, error) {
 	build.Dir = source
 	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
 		"CGO_CFLAGS="+cflags, "CGO_LDFLAGS="+ldflags+v.sframeLinker(tools))
+	if tools.Arch != "" {
+		build.Env = append(build.Env, "GOARCH="+tools.Arch)
+	}
 	if v.language() != "c" {
 		build.Env = append(build.Env, "CXX="+tools.CXX, "CGO_CXXFLAGS="+cflags)
 	}

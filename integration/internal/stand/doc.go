@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 // Package stand holds a program at one instruction and lets go of it there: it
 // traces the program to the place, stops all of its threads, and detaches. What

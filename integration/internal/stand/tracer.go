@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package stand
 
@@ -15,7 +15,6 @@ const (
 	optionTraceClone = 0x8      // PTRACE_O_TRACECLONE
 	optionExitKill   = 0x100000 // PTRACE_O_EXITKILL
 	waitAll          = 0x40000000
-	int3             = 0xcc
 )
 
 // tracer traces one program, from one thread.
@@ -49,6 +48,11 @@ func (t *tracer) bring(c Config) error {
 	if err != nil {
 		return err
 	}
+	if trapMoves == 0 { // the program stands at the instruction still
+		if err := setProgramCounter(t.at, t.pc+uint64(len(breakpoint))); err != nil {
+			return err
+		}
+	}
 	if err := t.runTo(address, c.Place.Name); err != nil {
 		return err
 	}
@@ -62,11 +66,11 @@ func (t *tracer) bring(c Config) error {
 
 // runTo lets the program run until it is at the instruction at an address.
 func (t *tracer) runTo(address uint64, name string) error {
-	var original [1]byte
-	if _, err := syscall.PtracePeekText(t.at, uintptr(address), original[:]); err != nil {
+	original := make([]byte, len(breakpoint))
+	if _, err := syscall.PtracePeekText(t.at, uintptr(address), original); err != nil {
 		return fmt.Errorf("read the code at %#x: %w", address, err)
 	}
-	if _, err := syscall.PtracePokeText(t.at, uintptr(address), []byte{int3}); err != nil {
+	if _, err := syscall.PtracePokeText(t.at, uintptr(address), breakpoint); err != nil {
 		return fmt.Errorf("breakpoint at %#x: %w", address, err)
 	}
 	if err := t.resume(t.at, 0); err != nil {
@@ -75,15 +79,10 @@ func (t *tracer) runTo(address uint64, name string) error {
 	if err := t.untilTrap(address); err != nil {
 		return fmt.Errorf("before it reached %s at %#x: %w", name, address, err)
 	}
-	if _, err := syscall.PtracePokeText(t.at, uintptr(address), original[:]); err != nil {
+	if _, err := syscall.PtracePokeText(t.at, uintptr(address), original); err != nil {
 		return err
 	}
-	var regs syscall.PtraceRegs
-	if err := syscall.PtraceGetRegs(t.at, &regs); err != nil {
-		return err
-	}
-	regs.Rip = address
-	if err := syscall.PtraceSetRegs(t.at, &regs); err != nil {
+	if err := setProgramCounter(t.at, address); err != nil {
 		return err
 	}
 	t.pc = address
@@ -174,18 +173,18 @@ func (t *tracer) born(parent int) {
 
 // trapped says that a trap is the breakpoint instruction that is waited for.
 func (t *tracer) trapped(tid int, address uint64) (bool, error) {
-	var regs syscall.PtraceRegs
-	if err := syscall.PtraceGetRegs(tid, &regs); err != nil {
+	pc, err := programCounter(tid)
+	if err != nil {
 		return false, fmt.Errorf("registers: %w", err)
 	}
-	var code [1]byte
-	if _, err := syscall.PtracePeekText(tid, uintptr(regs.Rip-1), code[:]); err != nil || code[0] != int3 {
+	at, code := pc-trapMoves, make([]byte, len(breakpoint))
+	if _, err := syscall.PtracePeekText(tid, uintptr(at), code); err != nil || !isBreakpoint(code) {
 		return false, nil
 	}
-	if address != 0 && regs.Rip-1 != address {
-		return false, fmt.Errorf("breakpoint instruction at %#x", regs.Rip-1)
+	if address != 0 && at != address {
+		return false, fmt.Errorf("breakpoint instruction at %#x", at)
 	}
-	t.at, t.pc = tid, regs.Rip
+	t.at, t.pc = tid, pc
 	return true, nil
 }
 
@@ -206,12 +205,8 @@ func (t *tracer) step() error {
 		if !status.Stopped() || status.StopSignal() != syscall.SIGTRAP {
 			return fmt.Errorf("wait status %#x", status)
 		}
-		var regs syscall.PtraceRegs
-		if err := syscall.PtraceGetRegs(t.at, &regs); err != nil {
-			return err
-		}
-		t.pc = regs.Rip
-		return nil
+		t.pc, err = programCounter(t.at)
+		return err
 	}
 }
 

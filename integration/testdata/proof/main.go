@@ -7,7 +7,7 @@
 package main
 
 /*
-#cgo LDFLAGS: -pthread
+#cgo LDFLAGS: -pthread -ldl
 void proof(const char *what, const char *file, int fatal);
 */
 import "C"
@@ -16,6 +16,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	_ "github.com/clewdbg/clew/integration/testdata/proof/split"
 )
 
 func init() { runtime.LockOSThread() }

@@ -1,7 +1,9 @@
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -44,7 +46,8 @@ THUNK static int callsThrough(int x) { HERE(); return calls(x) - many; }
 NOINLINE static void *thunked(void *arg) { HERE(); return (void *)(long)(callsThrough(many) + many); }
 
 // Tables that lie (native_amd64.S).
-extern int honest3(void *), popped(void), even(int), forks(void), jumps(void);
+extern int honest3(void *), popped(void), even(int), forks(void), jumps(void), generated(void *);
+extern int splits(int);
 void told(void *ra) { note(ra); }
 
 // A recursion without end.
@@ -59,6 +62,17 @@ NOINLINE static int deep(int x) {
 static ucontext_t back, own;
 static char room[64 << 10];
 NOINLINE static void inContext(void) { HERE(); stop(many); many++; }
+
+// Code that was generated: mov (%rdi),%eax; push %rbp; mov %rsp,%rbp; pop %rbp; ret.
+static const unsigned char code[] = {0x8b, 0x07, 0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3};
+
+// In a library whose functions are bound when they are called.
+NOINLINE static int inLibrary(const char *name) {
+	void *lib = dlopen(getenv("PROOF_LIBRARY"), RTLD_LAZY);
+	int (*f)(void (*)(void *)) = lib ? dlsym(lib, name) : 0;
+	HERE();
+	return f ? f(told) + many : many;
+}
 
 void proof(const char *what, const char *file, int fatal) {
 	int f = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -76,6 +90,17 @@ void proof(const char *what, const char *file, int fatal) {
 	} else if (!strcmp(what, "mutual")) {
 		HERE();
 		even(5);
+	} else if (!strcmp(what, "generated")) {
+		void *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memcpy(page, code, sizeof code);
+		HERE();
+		generated(page);
+	} else if (!strcmp(what, "lazy") || !strcmp(what, "later")) {
+		HERE();
+		inLibrary(what);
+	} else if (!strcmp(what, "split")) {
+		HERE();
+		many += splits(40);
 	} else if (!strcmp(what, "vfork")) {
 		HERE();
 		if (forks() == 0) _exit(0);

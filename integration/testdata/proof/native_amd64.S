@@ -107,6 +107,26 @@ lies:
 1:
 	recorded forks
 
+// Calls code whose first instruction reads through a null pointer.
+	.globl generated
+	.type generated, @function
+generated:
+	.cfi_startproc
+	push %rbx
+	.cfi_def_cfa_offset 16
+	mov %rdi, %rbx
+	mov 8(%rsp), %rdi
+	call told
+	lea 1f(%rip), %rdi
+	call told
+	xor %edi, %edi
+	call *%rbx
+1:	pop %rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size generated, .-generated
+
 	records jumps
 	lea buffer(%rip), %rdi
 	call _setjmp

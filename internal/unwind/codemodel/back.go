@@ -1,6 +1,7 @@
 package codemodel
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/prologue"
@@ -53,6 +54,9 @@ var noReturn = map[string]bool{
 // slot tells whether a call through a pointer of the dynamic linker comes back.
 func (s *search) slot(addr uint64, depth int) prologue.Back {
 	target, name := s.image.contents.Slot(addr)
+	if word := s.image.contents.Code(addr, wordSize); target == 0 && name == "" && len(word) == wordSize {
+		target = binary.LittleEndian.Uint64(word) // a literal
+	}
 	switch {
 	case target != 0:
 		return s.back(target, depth+1)

@@ -16,6 +16,7 @@ import (
 
 // image is an ELF file as the model sees it.
 type image struct {
+	arch     unwind.Arch
 	segments []segment
 	slots    map[uint64]slot
 	starts   []codemodel.Piece
@@ -73,7 +74,10 @@ func open(t testing.TB, path string, tables bool) *image {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m := &image{slots: map[uint64]slot{}}
+	m := &image{arch: unwind.AMD64, slots: map[uint64]slot{}}
+	if f.Machine == elf.EM_AARCH64 {
+		m.arch = unwind.ARM64
+	}
 	var code []unwind.Range
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD {
@@ -118,13 +122,13 @@ func (m *image) relocate(f *elf.File) {
 		data, _ := s.Data()
 		for ; len(data) >= 24; data = data[24:] {
 			at, info, addend := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:]), binary.LittleEndian.Uint64(data[16:])
-			switch elf.R_X86_64(info & 0xffffffff) {
-			case elf.R_X86_64_RELATIVE:
+			switch elf.R_TYPE64(info) {
+			case uint32(elf.R_X86_64_RELATIVE), uint32(elf.R_AARCH64_RELATIVE):
 				if d := m.read(at, 8, true); len(d) == 8 {
 					binary.LittleEndian.PutUint64(d, addend)
 				}
 				m.slots[at] = slot{target: addend}
-			case elf.R_X86_64_JMP_SLOT, elf.R_X86_64_GLOB_DAT:
+			case uint32(elf.R_X86_64_JMP_SLOT), uint32(elf.R_X86_64_GLOB_DAT), uint32(elf.R_AARCH64_JUMP_SLOT), uint32(elf.R_AARCH64_GLOB_DAT):
 				if n := int(info>>32) - 1; n >= 0 && n < len(dynamic) {
 					if sym := dynamic[n]; sym.Section != elf.SHN_UNDEF {
 						m.slots[at] = slot{target: sym.Value}
@@ -147,7 +151,7 @@ func (m *image) symbols(f *elf.File, tables bool) {
 	}
 	if s := f.Section(".eh_frame"); s != nil {
 		data, _ := s.Data()
-		m.table = cfi.New(cfi.Section{Name: s.Name, Addr: s.Addr, Data: data}, cfi.Options{Arch: unwind.AMD64, Code: m.code})
+		m.table = cfi.New(cfi.Section{Name: s.Name, Addr: s.Addr, Data: data}, cfi.Options{Arch: m.arch, Code: m.code})
 	}
 	if m.table == nil || !tables {
 		return
@@ -157,7 +161,7 @@ func (m *image) symbols(f *elf.File, tables bool) {
 		part := err != nil
 		if !part {
 			r := row.Rule()
-			part = r.CFA != rule.In(unwind.AMD64RSP, 8)
+			part = r.CFA != rule.Entry(m.arch).CFA
 		}
 		m.starts = append(m.starts, codemodel.Piece{Start: fde.Start, End: fde.End, Part: part})
 	}

@@ -78,6 +78,7 @@ func find(m *Image) *found {
 		return &found{}
 	}
 	m.pieces, m.text, m.base = f, f.text, f.base
+	m.pointers = slices.SortedFunc(slices.Values(layout.Pointers[:min(len(layout.Pointers), maxPointers)]), byTarget)
 	defer func() { m.text = nil }()
 	f.sweep()
 	for _, s := range layout.Known {
@@ -150,7 +151,7 @@ func (f *finder) sweep() {
 			if in.Flow != prologue.FlowCall || in.Target == f.base+at || inThunk(f.text, call) {
 				continue
 			}
-			if to, ok := f.at(in.Target); ok {
+			if to, ok := f.at(in.Target); ok && !ownThunk(f.text, call, to) {
 				f.hints.set(to)
 			}
 		}
@@ -160,6 +161,12 @@ func (f *finder) sweep() {
 // inThunk reports whether a call is part of a thunk: it leads on in the same code.
 func inThunk(text []byte, at uint64) bool {
 	return thunkAt(text[at:min(at+thunkSize, uint64(len(text)))]) != noThunk
+}
+
+// ownThunk reports whether a call leads to a thunk in its own function, right before it: gcc's
+// -mindirect-branch=thunk-inline.
+func ownThunk(text []byte, call, to uint64) bool {
+	return to < call && call-to <= thunkSize && thunkAt(text[to:call]) == indirectThunk
 }
 
 // add notes a start, and that its code is to be followed. What is known keeps its source, if
@@ -266,8 +273,13 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	case !ok || to == next: // a push of the address
 		return true
 	case inThunk(f.text, at):
+		f.indirect[owner] = true // as behind any other jump through a pointer
 		f.work = append(f.work, visit{to, owner})
 		return false
+	}
+	if ownThunk(f.text, at, to) {
+		f.work = append(f.work, visit{to, owner})
+		return true
 	}
 	grade := min(f.known[f.base+owner].Grade, prologue.Proven)
 	f.add(Start{Addr: in.Target, Source: Call, Grade: grade})
@@ -431,8 +443,11 @@ const maxOwners = 8
 // follow takes pointers to code for starts that descent has not reached, and reports whether
 // there were any.
 func (f *finder) follow() bool {
-	pointers := slices.Concat(f.layout.Pointers, f.pointers)
+	pointers := f.pointers
 	f.pointers = nil
+	for _, p := range f.layout.Pointers {
+		pointers = append(pointers, p.To)
+	}
 	more := false
 	for _, p := range pointers {
 		if at, ok := f.at(p); ok && (!f.covered.has(at) || f.fallen.has(at)) && !f.starts.has(at) && f.runs(at) {

@@ -46,10 +46,11 @@ type Image struct {
 	functions map[uint64]*Function // by their start
 	size      int                  // of them, in bytes
 	backs     map[uint64]prologue.Back
-	found     *found // nil until it is needed
-	pieces    pieces // known so far, or in the end; nil before
-	text      []byte // all code while starts are looked for, else nil
-	base      uint64 // its address
+	found     *found      // nil until it is needed
+	pieces    pieces      // known so far, or in the end; nil before
+	pointers  []Reference // of data, by target; nil before starts are looked for
+	text      []byte      // all code while starts are looked for, else nil
+	base      uint64      // its address
 }
 
 // Bounds of what an image keeps: the functions' tables, in bytes, and answers about

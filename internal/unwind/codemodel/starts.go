@@ -40,7 +40,7 @@ type Start struct {
 type Layout struct {
 	Code     []unwind.Range // where instructions are
 	Known    []Start        // by symbols, call-frame information, and what the loader calls
-	Pointers []uint64       // that data holds
+	Pointers []Reference    // that data holds
 	// Exceptions: there are landing pads, which nothing but tables leads to.
 	Exceptions bool
 }

@@ -42,7 +42,7 @@ func (t *tally) String() string {
 // for fillers, which nothing executes, and for functions that are to be skipped.
 func (m *image) compare(t testing.TB, skip func(*cfi.FDE) bool) *tally {
 	t.Helper()
-	model := codemodel.New(unwind.AMD64, m)
+	model := codemodel.New(m.arch, m)
 	got := &tally{}
 	var d prologue.Decoder
 	for fde := range m.table.All() {
@@ -53,10 +53,10 @@ func (m *image) compare(t testing.TB, skip func(*cfi.FDE) bool) *tally {
 			r := row.Rule()
 			for pc := row.Start; pc < row.End; {
 				code := m.Code(pc, 16)
-				if in, err := x86asm.Decode(code, 64); err != nil || in.Op != x86asm.NOP {
-					got.count(model, pc, r.CFA)
+				if !m.filler(code) {
+					got.count(model, m.arch.SP(), pc, r.CFA)
 				}
-				pc += uint64(max(d.AMD64(code, pc).Len, 1))
+				pc += uint64(max(d.For(m.arch, code, pc).Len, 1))
 			}
 			return true
 		})
@@ -67,7 +67,15 @@ func (m *image) compare(t testing.TB, skip func(*cfi.FDE) bool) *tally {
 	return got
 }
 
-func (t *tally) count(model *codemodel.Image, pc uint64, want rule.Value) {
+func (m *image) filler(code []byte) bool {
+	if m.arch == unwind.ARM64 {
+		return prologue.Padding(m.arch, code) > 0
+	}
+	in, err := x86asm.Decode(code, 64)
+	return err == nil && in.Op == x86asm.NOP
+}
+
+func (t *tally) count(model *codemodel.Image, sp unwind.Register, pc uint64, want rule.Value) {
 	var p codemodel.Place
 	f := model.At(pc)
 	ok := f != nil
@@ -84,9 +92,9 @@ func (t *tally) count(model *codemodel.Image, pc uint64, want rule.Value) {
 	plain := want.From == rule.Register && !want.Deref
 	switch {
 	case p.Proof == prologue.Unproven:
-	case want == cfa, want == rule.In(unwind.AMD64RSP, p.Height) && p.Height >= 0:
+	case want == cfa, want == rule.In(sp, p.Height) && p.Height >= 0:
 		t.exact[p.Proof]++
-	case plain && want.Register == unwind.AMD64RSP && p.Height >= 0, plain && cfa.From == rule.Register && !cfa.Deref && want.Register == cfa.Register:
+	case plain && want.Register == sp && p.Height >= 0, plain && cfa.From == rule.Register && !cfa.Deref && want.Register == cfa.Register:
 		t.wrong[p.Proof]++
 		t.first = append(t.first, fmt.Sprintf("%#x in %#x (%v): tables %v+%d, model %v+%d, height %d", pc, f.Start, p.Proof, want.Register, want.Offset, cfa.Register, cfa.Offset, p.Height))
 	default:
@@ -102,6 +110,12 @@ func (t *tally) check(tt testing.TB) {
 	}
 }
 
+// The compilers for arm64.
+const (
+	arm64GCC   = "aarch64-linux-gnu-gcc"
+	arm64Clang = "clang-19 --target=aarch64-linux-gnu"
+)
+
 // TestForms compares all instructions of compiled code with the compilers' tables:
 // switches by jump tables of all forms, calls that do not return, thunks. Every
 // instruction is reached.
@@ -112,6 +126,9 @@ func TestForms(t *testing.T) {
 		"gcc -O2 -fcf-protection", "gcc -O2 -mfunction-return=thunk", "gcc -O2 -mfunction-return=thunk -mindirect-branch=thunk -fno-jump-tables",
 		"gcc -O2 -fstack-clash-protection -fstack-protector-all", "clang-19 -O1", "clang-19 -O2", "clang-19 -Os",
 		"clang-19 -O2 -fno-pic -no-pie -static -nostartfiles -Wl,-u,all", "clang-19 -O2 -mretpoline -fno-jump-tables",
+		arm64GCC + " -O0", arm64GCC + " -O2", arm64GCC + " -Os", arm64GCC + " -O3 -fomit-frame-pointer", arm64GCC + " -O2 -mbranch-protection=standard",
+		arm64GCC + " -O2 -fno-pic -no-pie -static -nostartfiles -Wl,-u,all", arm64GCC + " -O2 -fstack-clash-protection -fstack-protector-all",
+		arm64Clang + " -O1", arm64Clang + " -O2", arm64Clang + " -Os", arm64Clang + " -O2 -fno-pic -no-pie -static -nostartfiles -Wl,-u,all",
 	} {
 		t.Run(strings.ReplaceAll(build, " ", ""), func(t *testing.T) {
 			args := strings.Fields(build)
@@ -128,7 +145,9 @@ func TestForms(t *testing.T) {
 			}
 			m := open(t, out, false)
 			// Thunks have code that is never reached, and gcc's table of one is wrong at its last instruction.
-			got := m.compare(t, func(f *cfi.FDE) bool { return !m.isFunction(f.Start) || m.Code(f.Start, 1)[0] == 0xe8 })
+			got := m.compare(t, func(f *cfi.FDE) bool {
+				return !m.isFunction(f.Start) || m.arch == unwind.AMD64 && m.Code(f.Start, 1)[0] == 0xe8
+			})
 			got.check(t)
 			if n := got.unknown + got.all[prologue.Unproven] + got.other; n > 0 || got.exact[prologue.Proven]+got.exact[prologue.Some] < 400 {
 				t.Errorf("%d instructions without a rule: %v", n, got.missed)

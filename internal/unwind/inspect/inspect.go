@@ -15,6 +15,8 @@ type Format struct {
 	// Sections are the sections that it wants, by the names that strategies ask
 	// for them ([unwind.Description]).
 	Sections []string
+	// Tables are those of them without which an image has no such tables.
+	Tables []string
 	// Open reads an image's tables; nil if it has none.
 	Open func(image *Image) *Tables
 }

@@ -53,12 +53,14 @@ func sext(v uint32, bits uint) int64 { return int64(int32(v<<(32-bits)) >> (32 -
 // not of interest clobbers the registers that it could write.
 func decodeARM64(p *program, off int32) inst {
 	out := inst{target: -1, cmpA: regNone, cmpB: regNone, base: regNone, len: 4}
+	p.at = off
 	src := p.code[off:]
 	if len(src) < 4 {
 		out.len, out.flow = uint8(len(src)), flowBad
 		return out
 	}
 	w := binary.LittleEndian.Uint32(src)
+	out.keeps = keepsFlags(w)
 	to := func(rel int64) {
 		out.dest, out.refers = int64(off)+rel*4, refersCode
 		if t := int64(off) + rel*4; t >= 0 && t < int64(len(p.code)) {
@@ -84,6 +86,8 @@ func decodeARM64(p *program, off int32) inst {
 			out.flags = flagEqNext
 		case 14, 15:
 			out.flow = flowJump
+		default:
+			out.limits = limitsARM64[w&15]
 		}
 		to(sext(w>>5, 19))
 	case w&0x7e000000 == 0x34000000: // cbz, cbnz
@@ -138,6 +142,7 @@ func branchReg(p *program, out *inst, w uint32) {
 	switch opc := w >> 21 & 15; opc {
 	case 0, 8: // br, braaz, braa
 		out.flow = flowIndirect
+		p.emit(op{kind: opMov, d: regTmp, s: uint8(w >> 5 & 31)})
 	case 1, 9: // blr and its authenticating forms
 		out.flow = flowCall
 		p.emit(op{kind: opCall})
@@ -184,6 +189,9 @@ func immediateARM64(p *program, out *inst, w uint32) {
 		if flags {
 			d = zr(rd)
 		}
+		if flags && n <= 0 && rn != rd && rn != 31 {
+			p.emit(op{kind: opCompare, s: uint8(rn), imm: -n, t: 32 + 32*uint8(boolBit(wide))})
+		}
 		if !wide {
 			p.emit(op{kind: opClobber, mask: 1 << rd &^ (boolBit(flags) << 31)})
 			return
@@ -201,7 +209,7 @@ func immediateARM64(p *program, out *inst, w uint32) {
 			out.flags |= flagBuild
 			p.emit(op{kind: opBase})
 		} else {
-			p.emit(op{kind: opClobber, mask: 1 << rd})
+			maskARM64(p, w)
 		}
 	case 5: // movn, movz, movk
 		sh, v := uint8(w>>21&3)*16, int64(w>>5&0xffff)
@@ -214,7 +222,11 @@ func immediateARM64(p *program, out *inst, w uint32) {
 		default:
 			p.emit(op{kind: opClobber, mask: 1 << rd})
 		}
-	default: // adr, adrp, bitfield, extract, tagged add
+	case 0, 1: // adr, adrp
+		placeARM64(p, w)
+	case 6: // bitfield
+		bitsARM64(p, w)
+	default: // extract, tagged add
 		if w>>23&7 == 3 && rd == 31 { // addg, subg sp
 			p.emit(op{kind: opBase})
 			return
@@ -242,6 +254,8 @@ func registerARM64(p *program, out *inst, w uint32) {
 	switch {
 	case w&0x7fe0ffe0 == 0x2a0003e0 && wide: // mov (orr with the zero register)
 		p.emit(op{kind: opMov, d: zr(rd), s: zr(rm)})
+	case w&0x7fe0ffe0 == 0x2a0003e0:
+		p.emit(op{kind: opExtend, d: zr(rd), s: zr(rm), t: 32})
 	case w&0x1f200000 == 0x0b200000: // add, sub, extended: may read and write sp
 		k, flags := opAddReg, w>>29&1 == 1
 		if w>>30&1 == 1 {
@@ -261,8 +275,8 @@ func registerARM64(p *program, out *inst, w uint32) {
 		if !plain {
 			if d == sp64 {
 				p.emit(op{kind: opBase})
-			} else if d != regNone {
-				p.emit(op{kind: opClobber, mask: 1 << d})
+			} else {
+				addEntry(p, w, 8<<(w>>13&3), w>>15&1 == 1, w>>10&7)
 			}
 			return
 		}
@@ -273,6 +287,8 @@ func registerARM64(p *program, out *inst, w uint32) {
 			k = opSubReg
 		}
 		p.emit(op{kind: k, d: zr(rd), s: zr(rn), t: zr(rm)})
+	case w&0xffe00000 == 0x8b000000: // add, shifted left
+		addEntry(p, w, 64, false, w>>10&63)
 	case w&0xffff0000 == 0xdac10000: // pacia ... autdzb, xpaci, xpacd
 		if rd == 30 {
 			out.flags |= flagBuild

@@ -14,7 +14,10 @@ func memoryARM64(p *program, out *inst, w uint32) {
 	case w&0x3b000000 == 0x39000000, w&0x3b200000 == 0x38000000: // unsigned offset; unscaled, pre- and post-indexed
 		singleARM64(p, out, w, vec)
 	case w&0x3b200c00 == 0x38200800: // register offset
-		if load := w>>22&3 != 0 && (!vec || w>>22&1 == 1); load {
+		switch load := w>>22&3 != 0; {
+		case load && !vec:
+			loadIndexed(p, w)
+		case w>>22&1 == 1:
 			p.emit(op{kind: opClobber, mask: regMask(w&31, vec)})
 		}
 	case vec: // structures of vectors, with write-back

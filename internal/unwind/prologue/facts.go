@@ -27,6 +27,7 @@ type facts struct {
 	compared bound // the operand of the last comparison, of a register
 	stored   bound // the same, of memory
 	at       bound // proven of memory
+	moved    bool  // a value that rules are about has changed
 }
 
 // changed forgets what rests on a register's old value.
@@ -92,12 +93,8 @@ func (v val) extended(bits uint8, signed bool) val {
 	case v.kind == konst && bits < 32 && !signed:
 		v.off &= 1<<bits - 1
 		return v
-	case v.kind == entryOf && bits == 32 && signed:
-		v.reg = 0
-		return v
-	case v.kind == entryOf && bits == 32 && !signed:
-		v.reg = 1
-		return v
+	case v.kind == entryOf:
+		return v.extendedEntry(bits, signed)
 	case v.kind != upTo || v.reg < bits:
 	case v.reg > bits && bits < 32 && v.off>>bits != 0, signed && bits < 64 && int64(v.off) >= 1<<(bits-1):
 	default:
@@ -105,6 +102,19 @@ func (v val) extended(bits uint8, signed bool) val {
 		return v
 	}
 	return val{}
+}
+
+// extendedEntry is the same for an entry of a jump table, which is extended already.
+func (v val) extendedEntry(bits uint8, signed bool) val {
+	switch size := v.reg &^ zeroExtended * 8; {
+	case bits < size, bits > size && bits < 64 && v.reg&zeroExtended == 0 && !signed:
+		return val{}
+	case bits == size && signed:
+		v.reg &^= zeroExtended
+	case bits == size:
+		v.reg |= zeroExtended
+	}
+	return v
 }
 
 // proved applies what a branch proves of the number compared before. next: the
@@ -149,6 +159,8 @@ func (s *state) applyTable(p *program, o *op, id int32) {
 		s.set(a, o.d, s.get(o.s).times(uint8(o.imm)))
 	case opLoadAt:
 		s.set(a, o.d, s.loaded(p, o, id))
+	case opAddEntry:
+		s.set(a, o.d, switches{p}.aimed(s.get(o.s), s.get(o.t).extended(uint8(o.mask), o.mask&signExtends != 0), uint8(o.imm)))
 	case opCompare:
 		if o.imm >= 0 && o.imm <= maxEntries {
 			s.facts.compared = bound{max: int32(o.imm), reg: o.s, bits: o.t}

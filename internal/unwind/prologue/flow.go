@@ -31,6 +31,7 @@ type program struct {
 	tables []jumpTable
 	leads  [][]int32  // where they lead, as offsets
 	out    [][]uint64 // where they lead outside of the code
+	labels []int32    // where jumps by no table may lead; nil before that is asked
 	code   []byte
 	insts  []inst
 	ops    []op
@@ -39,11 +40,12 @@ type program struct {
 	states []state
 	meta   []meta
 	queue  []int32
-	dirty  bool  // an edge was cut in this round
-	final  bool  // last round: no more cuts
-	sealed bool  // all code is decoded
-	at     int32 // the offset of the instruction to decode
-	bad    bool  // an instruction on some path could not be decoded
+	rowsOf []surveyed // the table in the making
+	dirty  bool       // an edge was cut in this round
+	final  bool       // last round: no more cuts
+	sealed bool       // all code is decoded
+	at     int32      // the offset of the instruction to decode
+	bad    bool       // an instruction on some path could not be decoded
 	visits int
 	full   bool // some bound was hit
 }
@@ -280,12 +282,7 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, proven := switches{p}.targets(s.regs[regTmp])
-		by.sure = by.sure && proven
-		for _, to := range targets {
-			taken := *s
-			p.arrive(to, &taken, by)
-		}
+		p.passIndirect(n, s, by)
 		return by, false
 	default:
 		return by, false
@@ -294,6 +291,22 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		p.cutEdge(by.origin)
 	}
 	return by, false
+}
+
+// passIndirect passes a state on to where a jump may lead. What is not proven to be all of that may be refuted.
+func (p *program) passIndirect(n int32, s *state, by edge) {
+	targets, proven := switches{p}.targets(s)
+	if !proven {
+		by.sure = false
+		if by.origin == 0 {
+			by = edge{origin: n + 1, soft: true}
+		}
+	}
+	for _, to := range targets {
+		if taken := *s; !p.cut[n] {
+			p.arrive(to, &taken, by)
+		}
+	}
 }
 
 func (p *program) passCall(n int32, in *inst, by edge) (next edge, goesOn bool) {
@@ -415,10 +428,13 @@ func (p *program) walk(before, after func(in *inst, s *state)) {
 // alien reports that the code uses a register as no function entered by a call can.
 func (p *program) alien() bool {
 	found := false
-	p.walk(func(in *inst, s *state) {
-		if r := in.base; r < numRegs && p.a.private>>r&1 != 0 {
-			found = found || s.regs[r] == val{kind: entry, reg: r}
-		}
-	}, nil)
+	p.walk(func(in *inst, s *state) { found = found || p.usesUnset(in, s) }, nil)
 	return found
+}
+
+// usesUnset reports that an instruction addresses memory by a register that still has what the caller had in it,
+// though no convention passes anything there.
+func (p *program) usesUnset(in *inst, s *state) bool {
+	r := in.base
+	return r < numRegs && p.a.private>>r&1 != 0 && s.regs[r] == val{kind: entry, reg: r}
 }

@@ -34,7 +34,8 @@ type Insn struct {
 	Len    int
 	Target uint64 // of FlowCond, FlowCall, FlowJump
 	// Pointer is where FlowCallIndirect or FlowJumpIndirect reads the target from,
-	// 0 if that is not a fixed address (amd64: relative to rip).
+	// 0 if that is not a fixed address (amd64: relative to rip; arm64: what the
+	// instructions right before have computed, as in a veneer).
 	Pointer uint64
 	// Refers is the address that the instruction computes relative to its own, 0 if it
 	// does not (amd64: lea; arm64: adr, or the sum with what adrp has put into a register).
@@ -46,6 +47,15 @@ type Insn struct {
 type Decoder struct {
 	p     program
 	pages [32]uint64 // that arm64's registers hold, as far as code was decoded in order
+	near  near
+}
+
+// near is the address, or the word at one, that the arm64 instructions right before at have put
+// into a register.
+type near struct {
+	at, addr uint64
+	reg      uint32
+	word     bool
 }
 
 var flowOf = [...]Flow{flowNext: FlowNext, flowSoft: FlowNext, flowCall: FlowCallIndirect, flowCond: FlowCond, flowJump: FlowJump,
@@ -81,7 +91,42 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	case out.Flow == FlowCond || out.Flow == FlowJump: // cbz, cbnz, b.cond
 		out.Target = addr + uint64(sext(w>>5, 19)*4)
 	}
+	d.follow(w, addr, &out)
 	return out
+}
+
+// follow takes an instruction of a veneer or stub, which computes where it jumps: adrp, add; adrp,
+// ldr; ldr of a literal.
+func (d *Decoder) follow(w uint32, addr uint64, out *Insn) {
+	n := &d.near
+	switch known := n.at == addr && n.addr != 0; {
+	case w&0x9f000000 == 0x90000000: // adrp
+		*n = near{reg: w & 31, addr: addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)}
+	case w&0xff000000 == 0x58000000: // ldr, literal
+		*n = near{reg: w & 31, addr: addr + uint64(sext(w>>5, 19)*4), word: true}
+	case known && n.computes(w):
+	case known && n.reg == w>>5&31 && out.Flow == FlowJumpIndirect && !n.word:
+		out.Flow, out.Target = FlowJump, n.addr
+	case known && n.reg == w>>5&31 && (out.Flow == FlowJumpIndirect || out.Flow == FlowCallIndirect) && n.word:
+		out.Pointer = n.addr
+	default:
+		*n = near{}
+	}
+	n.at = addr + 4
+}
+
+// computes takes an instruction between the first one and the jump; ok is false for one of another kind.
+func (n *near) computes(w uint32) (ok bool) {
+	rd, rn := w&31, w>>5&31
+	switch {
+	case w&0xffc00000 == 0x91000000 && rn == n.reg && !n.word: // add
+		n.reg, n.addr = rd, n.addr+uint64(w>>10&0xfff)
+	case w&0xffc00000 == 0xf9400000 && rn == n.reg && !n.word: // ldr
+		n.reg, n.addr, n.word = rd, n.addr+uint64(w>>10&0xfff)*8, true
+	default:
+		return w&0xff800000 == 0x91000000 && rd != n.reg // a stub keeps the slot's address too
+	}
+	return true
 }
 
 // For decodes for an architecture; the flow of others is not known.

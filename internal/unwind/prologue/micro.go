@@ -26,6 +26,7 @@ const (
 	opMask                    // d = d & imm
 	opScale                   // d = s * imm
 	opLoadAt                  // d = [s + t*scale + imm]; the scale and the like are in mask
+	opAddEntry                // d = s + (t, of which mask says what bits count and how) << imm
 	opCompare                 // s, t bits, is compared with imm
 	opCompareAt               // [s + t*scale + imm] is compared with a number in mask
 )
@@ -197,10 +198,10 @@ func (s *state) apply(p *program, ops []op, id int32) {
 			s.set(a, o.d, v)
 		case opCall:
 			s.apply(p, []op{{kind: opClobber, mask: a.callerSaved}}, id)
-			s.facts = facts{}
+			s.facts = facts{moved: true}
 			s.dropBelow(s.regs[a.sp])
 		case opSign:
-			s.signed = o.t == 1
+			s.signed, s.facts.moved = o.t == 1, true
 		default:
 			s.applyTable(p, o, id)
 		}
@@ -221,7 +222,10 @@ func (s *state) addReg(p *program, o *op, id int32) {
 	var v val
 	switch {
 	case o.kind == opAddReg && (x.kind == entryOf || y.kind == entryOf):
-		v = switches{p}.aimed(x, y)
+		if x.kind == entryOf {
+			x, y = y, x
+		}
+		v = switches{p}.aimed(x, y, 0)
 	case o.kind == opAddReg && y.kind == konst:
 		v = x.plus(int64(y.off))
 	case o.kind == opAddReg && x.kind == konst:

@@ -106,6 +106,15 @@ func TestNoReturnCall(t *testing.T) {
 		at{off: 5, kind: BodyNoFP, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"}, at{off: 10, kind: Epilogue, rule: leafRule})
 }
 
+// TestRetpolineTail: the return at the end of an indirect jump's retpoline goes to what was put in the place of the
+// return address: that the stack is one word lower there says nothing of the calls before.
+func TestRetpolineTail(t *testing.T) {
+	// sub $8,%rsp; call out; (nop up to 16 bytes) add $8,%rsp; call L; pause; lfence; jmp back; L: mov %rax,(%rsp); ret
+	check64(t, "4883ec08 e800100000 0f1f8000000000 4883c408 e807000000 f390 0faee8 ebf9 48890424 c3",
+		at{off: 0x10, kind: BodyNoFP, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"},
+		at{off: 0x20, kind: BodyNoFP, rule: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged"})
+}
+
 // TestJumpTable: a switch's cases are reached by an indirect jump only.
 func TestJumpTable(t *testing.T) {
 	// sub rsp,24; cmp edi,3; ja D; jmp [rdi*8+table]; case: call out; D: add rsp,24; ret

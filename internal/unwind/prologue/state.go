@@ -16,7 +16,7 @@ const (
 	upTo                   // a number up to off, in the register's low reg bits
 	scaled                 // a number up to off, times reg
 	same                   // unknown, below 2^reg; all registers with the same off hold the same
-	entryOf                // an entry of the jump table number off; reg: its upper half is still to be filled with its sign
+	entryOf                // an entry of the jump table number off, extended to 64 bits; reg: its size in bytes, and whether it is unsigned
 	aim                    // where an entry of the jump table number off leads
 )
 
@@ -26,6 +26,9 @@ type val struct {
 	kind valKind
 	reg  uint8
 }
+
+// ofFrame reports whether rules may be about a value.
+func (v val) ofFrame() bool { return v.kind == entry || v.rel() }
 
 func (v val) rel() bool { return v.kind == cfaRel || v.kind == dynRel }
 
@@ -78,6 +81,7 @@ func (s *state) get(r uint8) val {
 }
 
 func (s *state) removeSlot(i int32) {
+	s.facts.moved = true
 	copy(s.slots[i:s.n], s.slots[i+1:s.n])
 	s.n--
 	s.slots[s.n] = slot{}
@@ -113,6 +117,7 @@ func (s *state) store(addr val, size int64, v val) {
 	}
 	s.slots[i] = slot{addr, v}
 	s.n++
+	s.facts.moved = true
 }
 
 func (s *state) load(addr val) val {
@@ -150,6 +155,7 @@ func (s *state) set(a *arch, r uint8, v val) {
 		}
 	}
 	s.facts.changed(r)
+	s.facts.moved = s.facts.moved || v.ofFrame() || s.regs[r].ofFrame()
 	s.regs[r] = v
 }
 
@@ -157,6 +163,7 @@ func (s *state) set(a *arch, r uint8, v val) {
 // forgotten, also if it is the same instruction in a loop; but a frame that is kept in another register (an alloca
 // in a realigned frame) is worth more than the stack pointer.
 func (s *state) newBase(a *arch, id int32) {
+	s.facts.moved = true
 	for r, v := range s.regs {
 		if v.kind == dynRel && r != int(a.sp) && s.dyn != id+1 {
 			s.regs[a.sp] = val{}

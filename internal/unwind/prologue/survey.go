@@ -1,9 +1,11 @@
 package prologue
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -149,7 +151,9 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	if len(code) > maxCode || len(code) == 0 {
 		return nil
 	}
-	p := newProgram(a, code, start)
+	p := programs.Get().(*program)
+	defer p.release()
+	p.reset(a, code, start)
 	p.around = around
 	p.discover(0)
 	if p.full || p.index[0] == 0 {
@@ -157,16 +161,48 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	}
 	p.markLeaders()
 	p.lead(0)
-	p.cut = make([]bool, len(p.insts))
+	p.cut = append(p.cut, make([]bool, len(p.insts))...)
 	first := a.entered(code)
 	if from != nil {
 		first = from.s
 	}
 	p.solve([]seed{{off: 0, s: &first}})
-	if p.full || from == nil && p.alien() {
+	if p.full {
 		return nil
 	}
-	return p.rows()
+	p.bad = p.bad && p.meetsBad()
+	t, alien := p.rows()
+	if alien && from == nil {
+		return nil
+	}
+	return t
+}
+
+// programs are used again: what one takes is much beside the table that it leaves.
+var programs = sync.Pool{New: func() any { return new(program) }}
+
+// reset makes a program new, in the memory that it has.
+func (p *program) reset(a *arch, code []byte, start uint64) {
+	index := append(p.index[:0], make([]int32, len(code))...)
+	*p = program{
+		a: a, code: code, start: start, index: index, insts: p.insts[:0], ops: p.ops[:0], cut: p.cut[:0],
+		states: p.states[:0], meta: p.meta[:0], queue: p.queue[:0], rowsOf: p.rowsOf[:0],
+	}
+}
+
+// release gives a program's memory back, if that is not large.
+func (p *program) release() {
+	const keeps = 64 << 10
+	if p.code, p.around = nil, nil; cap(p.index) <= keeps {
+		programs.Put(p)
+	}
+}
+
+// meetsBad reports whether a path leads to what cannot be decoded. Behind a call that does not
+// come back there may be data (Mach-O's jump tables).
+func (p *program) meetsBad() (found bool) {
+	p.walk(func(in *inst, _ *state) { found = found || in.flow == flowBad }, nil)
+	return found
 }
 
 // surveyed is one instruction's rule, while a table is made.
@@ -177,17 +213,17 @@ type surveyed struct {
 	by     Proof
 }
 
-// rows makes the table of a program that was simulated.
-func (p *program) rows() *Table {
-	t := &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
-	known := make(map[Rule]int32)
-	var all []surveyed
+// rows makes the table of a program that was simulated; alien is as in [program.alien].
+func (p *program) rows() (t *Table, alien bool) {
+	t = &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
+	var known map[Rule]int32 // nil until there are many
+	all := p.rowsOf
 	last := surveyed{rule: -1}
 	fresh := true   // the last rule is not this instruction's
 	var by Proof    // of the place in the block
 	framed := false // where the block begins
 	p.walk(func(in *inst, s *state) {
-		if in.flow == flowBad {
+		if alien = alien || p.usesUnset(in, s); in.flow == flowBad {
 			return
 		}
 		t.bits.set(in.off)
@@ -198,29 +234,48 @@ func (p *program) rows() *Table {
 			by, fresh, framed = p.proof(in.st), true, !p.a.isEntry(s)
 		}
 		if fresh {
-			last.rule, last.height = p.ruleOf(t, known, s), -1
-			if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
-				last.height = -sp.off
-			}
+			last.rule, last.height = p.ruleOf(t, &known, s), p.height(s)
 		}
 		last.off, last.by = in.off, by
 		all = append(all, last)
-		sp := s.regs[p.a.sp]
-		t.Broken = t.Broken || sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
-		fresh = in.nops > 0
+		t.Broken = t.Broken || p.breaks(in, s)
+		s.facts.moved = false // until the instruction has moved what rules are about
 		if p.soft(in) {
 			by = min(by, Some)
 		}
-	}, func(in *inst, s *state) { p.leaves(t, in, s, framed) })
-	sort.Slice(all, func(i, j int) bool { return all[i].off < all[j].off })
+	}, func(in *inst, s *state) {
+		fresh = s.facts.moved
+		p.leaves(t, in, s, framed)
+	})
+	p.rowsOf = all
+	t.fill(all)
+	slices.Sort(t.Jumps)
+	t.Jumps = slices.Compact(t.Jumps)
+	return t, alien
+}
+
+// height is how far the stack pointer is below the CFA, -1 if that is not known.
+func (p *program) height(s *state) int32 {
+	if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
+		return -sp.off
+	}
+	return -1
+}
+
+// breaks reports whether an instruction is as in no function: see [Table].
+func (p *program) breaks(in *inst, s *state) bool {
+	sp := s.regs[p.a.sp]
+	return sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
+}
+
+// fill makes the table's rows, one for instructions with the same rule.
+func (t *Table) fill(all []surveyed) {
+	slices.SortFunc(all, func(a, b surveyed) int { return cmp.Compare(a.off, b.off) })
 	for i, x := range all {
 		if i == 0 || x.rule != all[i-1].rule || x.by != all[i-1].by || x.height != all[i-1].height {
 			t.Rows = append(t.Rows, Row{Start: uint32(x.off), Proof: x.by, Rule: x.rule, Height: x.height})
 		}
 	}
-	slices.Sort(t.Jumps)
-	t.Jumps = slices.Compact(t.Jumps)
-	return t
 }
 
 func (p *program) proof(block int32) Proof {
@@ -234,21 +289,30 @@ func (p *program) proof(block int32) Proof {
 }
 
 // ruleOf returns the number of a state's rule, -1 if it has none.
-func (p *program) ruleOf(t *Table, known map[Rule]int32, s *state) int32 {
+func (p *program) ruleOf(t *Table, known *map[Rule]int32, s *state) int32 {
 	rule, err := p.derive(s, Exact)
 	if err != nil {
 		return -1
 	}
-	const near = 4 // of the last rules this is mostly one
+	const near = 16 // of the last rules this is mostly one
 	for n := len(t.Rules) - 1; n >= max(0, len(t.Rules)-near); n-- {
 		if t.Rules[n] == rule {
 			return int32(n)
 		}
 	}
-	n, ok := known[rule]
+	if len(t.Rules) >= near && *known == nil {
+		*known = make(map[Rule]int32)
+		for n, r := range t.Rules {
+			(*known)[r] = int32(n)
+		}
+	}
+	n, ok := (*known)[rule]
 	if !ok {
 		n = int32(len(t.Rules))
-		t.Rules, known[rule] = append(t.Rules, rule), n
+		t.Rules = append(t.Rules, rule)
+		if *known != nil {
+			(*known)[rule] = n
+		}
 	}
 	return n
 }
@@ -260,19 +324,29 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 	}
 	switch {
 	case in.flow == flowIndirect:
-		if _, ok := (switches{p}).targets(s.regs[regTmp]); !ok {
-			t.Whole = false
-		}
-		if v := s.regs[regTmp]; v.kind == aim {
-			for _, to := range p.out[v.off] {
-				p.leave(t, to, s, false)
-			}
-		}
+		p.leavesIndirectly(t, s)
 	case in.target > 0 && in.flow == flowJump && framed && p.a.isEntry(s):
 		t.Tails = append(t.Tails, p.start+uint64(in.target))
 	case in.target >= 0 || in.refers != refersCode:
 	case in.flow != flowCall:
 		p.leave(t, p.start+uint64(in.dest), s, in.flow == flowCond)
+	}
+}
+
+// leavesIndirectly notes where a jump through a register leads outside of the code.
+func (p *program) leavesIndirectly(t *Table, s *state) {
+	v := s.regs[regTmp]
+	if v.kind == place && uint64(v.off) >= uint64(len(p.code)) { // a veneer
+		p.leave(t, p.start+uint64(v.off), s, false)
+		return
+	}
+	if _, ok := (switches{p}).targets(s); !ok {
+		t.Whole = false
+	}
+	if v.kind == aim {
+		for _, to := range p.out[v.off] {
+			p.leave(t, to, s, false)
+		}
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Jump tables, as gcc and clang make them: entries of 4 bytes relative to a base, which
-// mostly is the table, or addresses. Where no comparison and no mask bounds the index, as in
+// Jump tables, as gcc and clang make them: entries relative to a base, which
+// mostly is the table, or addresses. Those of arm64 have 1, 2 or 4 bytes and may be scaled by
+// the size of an instruction. Where no comparison and no mask bounds the index, as in
 // a computed goto, the table ends at the first entry that leads out of the function: what
 // such a table reaches is not proven.
 
@@ -23,6 +24,8 @@ type Surroundings interface {
 	Data(addr uint64, n int) []byte
 	// IsCode reports whether an address is one of code.
 	IsCode(addr uint64) bool
+	// Labels returns the addresses of the n bytes from start on that data may list as places to jump to.
+	Labels(start uint64, n int) []uint64
 	// Comes tells whether a call of code, by its address or by a pointer there, comes
 	// back.
 	Comes(target uint64, pointer bool) Back
@@ -44,9 +47,14 @@ const (
 type jumpTable struct {
 	at, base uint64
 	n        int32
-	wide     bool // entries are addresses
+	size     uint8 // of an entry; those of 8 bytes are addresses
+	shift    uint8 // of entries that are relative
+	unsigned bool
 	open     bool // n is no more than a bound of the work
 }
+
+// zeroExtended is part of the size of an entry that a register holds.
+const zeroExtended = 1 << 7
 
 // switches are a program's indirect jumps by tables.
 type switches struct{ *program }
@@ -94,7 +102,7 @@ func (p switches) tableEntry(s *state, o *op) val {
 	at, ok := p.address(base.plus(o.imm))
 	open := false
 	switch {
-	case !ok || size != 4 && size != 8:
+	case !ok || size < 4 && !p.a.wide:
 		return val{}
 	case index.kind == scaled && scale == 1:
 		scale = index.reg
@@ -104,36 +112,33 @@ func (p switches) tableEntry(s *state, o *op) val {
 	if scale != size || index.off < 0 || index.off >= maxEntries {
 		return val{}
 	}
-	t := jumpTable{at: at, n: index.off + 1, wide: size == 8, open: open}
-	if t.wide {
+	t := jumpTable{at: at, n: index.off + 1, size: size, open: open}
+	if size == 8 {
 		return val{kind: aim, off: p.table(t)}
 	}
-	v := val{kind: entryOf, off: p.table(t)}
+	v := val{kind: entryOf, off: p.table(t), reg: size}
 	if !signed {
-		v.reg = 1
+		v.reg |= zeroExtended
 	}
 	return v
 }
 
-// aimed is the sum of a table's entry and its base.
-func (p switches) aimed(x, y val) val {
-	if x.kind != entryOf {
-		x, y = y, x
-	}
-	base, ok := p.address(y)
-	if !ok || x.kind != entryOf || x.reg != 0 || p.tables[x.off].base != 0 {
+// aimed is the sum of a table's base and an entry that is shifted left.
+func (p switches) aimed(from, entry val, shift uint8) val {
+	base, ok := p.address(from)
+	if !ok || entry.kind != entryOf || p.tables[entry.off].base != 0 {
 		return val{}
 	}
-	t := p.tables[x.off]
-	t.base = base
+	t := p.tables[entry.off]
+	t.base, t.shift, t.unsigned = base, shift, entry.reg&zeroExtended != 0
 	return val{kind: aim, off: p.table(t)}
 }
 
 // targets returns where an indirect jump leads, as offsets of decoded instructions; ok
 // is false if that is not known in full.
-func (p switches) targets(v val) (to []int32, ok bool) {
+func (p switches) targets(s *state) (to []int32, ok bool) {
 	ok = true
-	switch v.kind {
+	switch v := s.regs[regTmp]; v.kind {
 	case place:
 		if v.off < 0 || int(v.off) >= len(p.code) {
 			return nil, false
@@ -144,6 +149,10 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 			p.leads[v.off], p.out[v.off] = p.readTable(&p.tables[v.off])
 		}
 		to, ok = p.leads[v.off], !p.tables[v.off].open
+	default:
+		if s.regs[p.a.sp] != (val{kind: cfaRel, off: p.a.entrySP}) { // else it may leave the function
+			to, ok = p.labelled(), false
+		}
 	}
 	for _, off := range to {
 		known := len(p.insts)
@@ -167,23 +176,26 @@ func (p switches) targets(v val) (to []int32, ok bool) {
 	return to, ok && len(to) > 0
 }
 
+// labelled are the places that an indirect jump may lead to which goes by no table here.
+func (p switches) labelled() []int32 {
+	if p.labels == nil && p.around != nil {
+		p.labels = []int32{}
+		for _, addr := range p.around.Labels(p.start, len(p.code)) {
+			p.labels = append(p.labels, int32(addr-p.start))
+		}
+	}
+	return p.labels
+}
+
 // readTable returns the distinct targets inside the code, and those in parts of the function
 // that were moved away. A table with an entry that is no address of code is open: a mask
 // allows more than there is.
 func (p switches) readTable(t *jumpTable) (to []int32, out []uint64) {
 	to = []int32{}
-	size := 4
-	if t.wide {
-		size = 8
-	}
+	size := int(t.size)
 	data := p.data(t, size)
 	for ; len(data) >= size; data = data[size:] {
-		var target uint64
-		if t.wide {
-			target = binary.LittleEndian.Uint64(data)
-		} else {
-			target = t.base + uint64(int64(int32(binary.LittleEndian.Uint32(data))))
-		}
+		target := t.base + t.entry(data)<<t.shift
 		off := target - p.start
 		if off >= uint64(len(p.code)) {
 			if t.open = t.open || !p.around.IsCode(target); t.open {
@@ -197,6 +209,17 @@ func (p switches) readTable(t *jumpTable) (to []int32, out []uint64) {
 	slices.Sort(to)
 	slices.Sort(out)
 	return slices.Compact(to), slices.Compact(out)
+}
+
+// entry is the first entry of data, extended.
+func (t *jumpTable) entry(data []byte) uint64 {
+	var word [8]byte
+	copy(word[:], data[:t.size])
+	v, rest := binary.LittleEndian.Uint64(word[:]), 64-8*t.size
+	if t.unsigned {
+		return v
+	}
+	return uint64(int64(v<<rest) >> rest)
 }
 
 // data is what a table holds, or may hold if it is open.

@@ -47,11 +47,38 @@ func NewReader(r io.Reader, opts Options) *Reader {
 // Line is the number of the line that was read last, from 1.
 func (r *Reader) Line() int { return r.line }
 
+// Buffered reports whether more text is there without a wait.
+func (r *Reader) Buffered() bool { return r.in.Buffered() > 0 }
+
 // All yields each line's snapshot or a [*LineError]. After a line that cannot
 // be used it goes on with the next one; after a failure of the stream itself it
 // ends. Blank lines are passed over.
 func (r *Reader) All() iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
+		for text, err := range r.Lines() {
+			var s *Snapshot
+			if err == nil {
+				s, err = r.opts.Parse(text, r.line)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// Parse reads the snapshot of a line. The error is a [*LineError].
+func (o Options) Parse(text []byte, line int) (*Snapshot, error) {
+	s, err := parse(text, o)
+	if err != nil {
+		return nil, &LineError{Line: line, Err: err}
+	}
+	return s, nil
+}
+
+// Lines is [Reader.All] with lines that are not parsed yet. A line is valid until the next.
+func (r *Reader) Lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
 		for {
 			text, tooLong, ioErr := r.next()
 			switch {
@@ -64,11 +91,7 @@ func (r *Reader) All() iter.Seq2[*Snapshot, error] {
 					return
 				}
 			case len(bytes.TrimSpace(text)) > 0:
-				s, err := parse(text, r.opts)
-				if err != nil {
-					s, err = nil, &LineError{Line: r.line, Err: err}
-				}
-				if !yield(s, err) {
+				if !yield(text, nil) {
 					return
 				}
 			}

@@ -33,11 +33,7 @@ func ReadExpectation(r *jsonread.Reader) (Expectation, error) {
 		return Expectation{}, err
 	}
 	r.Seek(start)
-	var b bytes.Buffer
-	if err := json.Compact(&b, r.Raw()); err != nil {
-		return Expectation{}, r.Wrap(err)
-	}
-	return Expectation{doc: b.Bytes()}, nil
+	return Expectation{doc: bytes.Clone(r.Raw())}, nil
 }
 
 // Expect is the expectation of exactly an answer's fields.
@@ -77,6 +73,9 @@ func Match(expect Expectation, got Answer) ([]Mismatch, error) {
 	doc, err := Marshal(got)
 	if err != nil {
 		return nil, err
+	}
+	if bytes.Equal(doc, expect.doc) {
+		return nil, nil // as a rule, and known without reading both
 	}
 	wantTree, err := tree(expect.doc)
 	if err != nil {

@@ -1,6 +1,7 @@
 package debuggee
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/clewdbg/clew/server/engine"
@@ -39,6 +40,8 @@ type Strategies struct {
 	Order  []engine.Named // best ranked first
 	Health func() []pluginhost.Health
 	Close  func()
+	// Warm starts those that have tables in a file with such sections; may be nil.
+	Warm func(ctx context.Context, has func(section string) bool)
 }
 
 // Opened is a set of strategies that was opened, or could not be.

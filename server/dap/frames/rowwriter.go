@@ -155,18 +155,20 @@ func (w *rowWriter) known(known delveFrame, f *unwind.Frame, isGo bool, remark s
 		return w.inWords(known.id, f, remark)
 	}
 	clews, err := w.wordsOf(f, remark)
-	if err != nil {
-		return err
+	if err == nil && (remark != "" || clews.faint) {
+		return w.changed(known, clews.faint, remark)
 	}
-	if remark == "" && !clews.faint {
-		w.row(known.raw)
-		return nil
-	}
+	w.row(known.raw)
+	return err
+}
+
+// changed writes a frame in Delve's words, with a remark and a hint.
+func (w *rowWriter) changed(known delveFrame, faint bool, remark string) error {
 	o, err := dapwire.ParseObject(known.raw)
 	if err != nil {
 		return err
 	}
-	if clews.faint {
+	if faint {
 		o.Set("presentationHint", []byte(`"subtle"`))
 	}
 	name, err := json.Marshal(o.Text("name") + remark)

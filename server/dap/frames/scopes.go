@@ -102,10 +102,14 @@ func (c *Scopes) clewScopes(ctx context.Context, m *dapwire.Message, at stop.Mom
 // registers returns a frame's registers.
 func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
 	regs := ref.stack.stack.Frames[ref.frame].Registers
+	addresses := make(map[uint64]bool) // of the values, those that have memory
 	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
 		_, all, err := c.inserter.recovered(ctx, v, ref)
 		if err == nil {
 			regs = all
+		}
+		for _, value := range regs.All() {
+			addresses[value] = v.EngineInput().Target.Memory.ReadMemory(value, make([]byte, 1)) == nil
 		}
 		return err
 	})
@@ -115,7 +119,11 @@ func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []d
 	arch := ref.stack.found.Arch
 	var out []dap.Variable
 	for reg, value := range regs.All() {
-		out = append(out, dap.Variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)})
+		one := dap.Variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)}
+		if addresses[value] {
+			one.MemoryReference = one.Value
+		}
+		out = append(out, one)
 	}
 	return out
 }
@@ -126,7 +134,6 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 	f := &s.stack.Frames[ref.frame]
 	vars := []dap.Variable{
 		{Name: "strategy", Value: f.Strategy}, {Name: "trust", Value: f.Trust.String()},
-		{Name: "pc", Value: fmt.Sprintf("%#x", f.PC.Raw())},
 	}
 	add := func(name, value string) {
 		if value != "" {
@@ -139,7 +146,13 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 		}
 		return fmt.Sprintf("%#x", v)
 	}
+	add("pc", fmt.Sprintf("%#x", f.PC.Raw()))
 	add("cfa", hex(f.CFA))
+	for i := range vars {
+		if name := vars[i].Name; name == "pc" || name == "cfa" {
+			vars[i].MemoryReference = vars[i].Value
+		}
+	}
 	add("rule", f.Rule)
 	if f.Image != "" {
 		add("image", f.Image)

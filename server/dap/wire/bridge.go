@@ -93,7 +93,7 @@ func (b *Bridge) Over() (before bool) { return b.over.Swap(true) }
 // long as [Handler.Left] keeps it.
 func (b *Bridge) End() {
 	b.Client.out.flush(flushPatience)
-	_ = b.opts.Client.Close()
+	b.farewell()
 }
 
 // PassAll has every message pass from now on, without a handler.
@@ -114,7 +114,7 @@ func (b *Bridge) Run(h Handler) {
 		b.fromUpstream(h)
 		b.tellLost(h)
 		b.Client.out.flush(flushPatience)
-		_ = b.opts.Client.Close() // ends the reading of requests
+		b.farewell() // ends the reading of requests
 	})
 	queue := make(chan *dapwire.Message, maxQueue)
 	go b.read(h, queue)
@@ -124,6 +124,21 @@ func (b *Bridge) Run(h Handler) {
 	h.Left()
 	_ = b.opts.Upstream.Close()
 	wait.Wait()
+}
+
+// farewellPatience bounds the time for a client to close its connection after the session's end.
+const farewellPatience = 500 * time.Millisecond
+
+// farewell closes the client's connection, where it can first for what is sent to the client. A client that writes into a
+// connection that is closed whole is told so by SIGPIPE, which kills Emacs in batch mode.
+func (b *Bridge) farewell() {
+	if half, ok := b.opts.Client.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		select {
+		case <-b.ctx.Done(): // the client has closed its side: see read
+		case <-time.After(farewellPatience):
+		}
+	}
+	_ = b.opts.Client.Close()
 }
 
 // read reads what the client sends. It reads ahead, so that a client that closes its

@@ -274,7 +274,7 @@ func (m *Map) Complete(at unwind.LookupAddr) bool {
 // Model implements [assembler.Modeller].
 func (m *Map) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
 	img, ok := m.at(uint64(at))
-	if !ok || img.file == nil || m.arch != unwind.AMD64 { // of arm64 it has no jump tables, and stacks do not rest on it
+	if !ok || img.file == nil {
 		return nil, 0
 	}
 	return img.file.Model(), img.bias

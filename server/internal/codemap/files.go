@@ -109,6 +109,7 @@ type fileKey struct {
 	arch          unwind.Arch
 	state         imagemap.FileState
 	base          uint64 // 0 for files
+	contents      string // of an image that a snapshot holds
 }
 
 // known is the result of opening an image.
@@ -152,7 +153,7 @@ func (f *Files) Offline(resolve func(path string) string, root string, memory io
 	return func(img *imagemap.Image) (*symbols.File, error) {
 		path := resolve(img.Path)
 		if path == "" {
-			return openMemory(img, memory)
+			return f.held(img, memory)
 		}
 		found, notFound := f.find(img)
 		if found != nil {
@@ -168,6 +169,16 @@ func (f *Files) Offline(resolve func(path string) string, root string, memory io
 		}
 		return f.get(fileKey{path: path, buildID: string(img.BuildID), arch: f.Arch}, info, func() (*symbols.File, error) { return f.open(img, path, folders) })
 	}
+}
+
+// held opens an image that a snapshot holds: most of a program's snapshots hold the same.
+func (f *Files) held(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) {
+	buf, err := readMemory(img, memory)
+	if err != nil || isMachO(img, memory) {
+		return openMemory(img, memory)
+	}
+	key := fileKey{path: img.Path, buildID: string(img.BuildID), arch: f.Arch, base: img.Base, contents: string(buf)}
+	return f.get(key, nil, func() (*symbols.File, error) { return inMemory(img, buf) })
 }
 
 // find opens an image's file by its build ID; nil where nothing is asked for it.

@@ -66,6 +66,15 @@ func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) 
 		}
 		return f, nil
 	}
+	buf, err := readMemory(img, memory)
+	if err != nil {
+		return nil, err
+	}
+	return inMemory(img, buf)
+}
+
+// readMemory reads an image that has no file.
+func readMemory(img *imagemap.Image, memory io.ReaderAt) ([]byte, error) {
 	where, ok := memoryRange(img)
 	if memory == nil || !ok {
 		return nil, fmt.Errorf("%s: %w", img.Path, errNoFile)
@@ -74,6 +83,11 @@ func openMemory(img *imagemap.Image, memory io.ReaderAt) (*symbols.File, error) 
 	if _, err := memory.ReadAt(buf, int64(where.Start)); err != nil {
 		return nil, fmt.Errorf("%s: %w", img.Path, err)
 	}
+	return buf, nil
+}
+
+// inMemory opens an image whose memory was read.
+func inMemory(img *imagemap.Image, buf []byte) (*symbols.File, error) {
 	f, err := symbols.New(bytes.NewReader(buf), int64(len(buf)))
 	if err != nil {
 		return nil, fmt.Errorf("%s in memory: %w", img.Path, err)

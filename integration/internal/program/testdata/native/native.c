@@ -19,6 +19,36 @@
 #define FRAME __attribute__((noinline, noclone))
 #endif
 
+// What only assembly says: a trap, a pause of a loop, two registers that a function keeps,
+// system calls without the C library, and the interrupted program counter.
+#ifdef __aarch64__
+#define TRAP __asm__ volatile("brk #1000")
+#define RELAX __asm__ volatile("yield")
+#define KEPT "x19", "x20"
+#define SYSTEM(number, first, second)                                             \
+	register long result __asm__("x0") = (first);                             \
+	register long other __asm__("x1") = (second), none2 __asm__("x2") = 0;    \
+	register long none3 __asm__("x3") = 0, call __asm__("x8") = (number);     \
+	__asm__ volatile("svc #0" : "+r"(result) : "r"(other), "r"(none2), "r"(none3), "r"(call) : "memory")
+#define WAIT SYSTEM(SYS_ppoll, 0, 0)
+#define KILL(signal)                                                              \
+	long tid = syscall(SYS_gettid);                                           \
+	SYSTEM(SYS_tkill, tid, signal)
+#define INTERRUPTED(context) (context)->uc_mcontext.pc
+#else
+#define TRAP __asm__ volatile("int3")
+#define RELAX __asm__ volatile("pause")
+#define KEPT "rbx", "r12"
+#define WAIT                                                                      \
+	long result = SYS_pause;                                                  \
+	__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory")
+#define KILL(signal)                                                              \
+	long result = SYS_tkill;                                                  \
+	long tid = syscall(SYS_gettid);                                           \
+	__asm__ volatile("syscall" : "+a"(result) : "D"(tid), "S"((long)(signal)) : "rcx", "r11", "memory")
+#define INTERRUPTED(context) (context)->uc_mcontext.gregs[REG_RIP]
+#endif
+
 // The record of one thread, innermost entry last. The kinds are
 //   F  an ordinary function
 //   E  one that Go has entered: its caller is cgo's stub
@@ -111,12 +141,12 @@ FRAME static int learn(int n) {
 	} while (0)
 
 FRAME int leaf_int3(int n) {
-	__asm__ volatile("int3");
+	TRAP;
 	return n + 1;
 }
 FRAME int leaf_break(int n) {
 	volatile int local[4] = {n, n + 1};
-	__asm__ volatile("" ::: "rbx", "r12");
+	__asm__ volatile("" ::: KEPT);
 	return local[0] + local[1];
 }
 FRAME int leaf_tiny(int n) {
@@ -127,6 +157,18 @@ FRAME int leaf_tiny(int n) {
 extern char plt_call[], plt_return[];
 FRAME int leaf_plt(int n) {
 	void *sp;
+#ifdef __aarch64__
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+	enter('F', plt_call, plt_return, sp, 0);
+	write_record();
+	register long result __asm__("x0");
+	__asm__ volatile(
+		".globl plt_call, plt_return\n.hidden plt_call, plt_return\n"
+		"plt_call: bl getppid\nplt_return:"
+		: "=r"(result)
+		:
+		: "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x30", "memory", "cc");
+#else
 	long result;
 	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
 	enter('F', plt_call, plt_return, sp, 0);
@@ -137,6 +179,7 @@ FRAME int leaf_plt(int n) {
 		: "=a"(result)
 		:
 		: "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+#endif
 	leave();
 	return n + (int)result;
 }
@@ -146,7 +189,7 @@ FRAME int leaf_segv(int n) {
 }
 FRAME int leaf_spin(int n) {
 	for (volatile int forever = 1; forever;)
-		__asm__ volatile("pause");
+		RELAX;
 	return n;
 }
 FRAME int leaf_sleep(int n) {
@@ -156,15 +199,12 @@ FRAME int leaf_sleep(int n) {
 }
 FRAME int leaf_syscall(int n) {
 	for (;;) {
-		long result = SYS_pause;
-		__asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+		WAIT;
 	}
 	return n;
 }
 FRAME int leaf_raise(int n) {
-	long result = SYS_tkill;
-	long tid = syscall(SYS_gettid);
-	__asm__ volatile("syscall" : "+a"(result) : "D"(tid), "S"((long)SIGUSR1) : "rcx", "r11", "memory");
+	KILL(SIGUSR1);
 	return n + (int)result;
 }
 
@@ -240,7 +280,7 @@ struct start {
 
 FRAME static void on_signal(int number, siginfo_t *info, void *context) {
 	ucontext_t *interrupted = (ucontext_t *)context;
-	enter('S', (void *)on_signal, __builtin_return_address(0), __builtin_dwarf_cfa(), (void *)interrupted->uc_mcontext.gregs[REG_RIP]);
+	enter('S', (void *)on_signal, __builtin_return_address(0), __builtin_dwarf_cfa(), (void *)INTERRUPTED(interrupted));
 	stop = STOP_INT3;
 	middle(number);
 	leave();
@@ -296,5 +336,5 @@ void native_ready(void) {
 	fprintf(f, "leaf_break %p\nleaf_tiny %p\nplt_call %p\n", (void *)leaf_break, (void *)leaf_tiny, (void *)plt_call);
 	fprintf(f, "throw %p\n", throw_place());
 	fclose(f);
-	__asm__ volatile("int3");
+	TRAP;
 }

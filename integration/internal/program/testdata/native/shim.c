@@ -14,9 +14,15 @@ void *macho_symbol(void *image, const char *name);
 
 void (*real_native_setup)(const char *, int, function);
 
+#ifdef __aarch64__
+#define JUMP(name) "adrp x16, real_" #name "\nldr x16, [x16, :lo12:real_" #name "]\nbr x16"
+#else
+#define JUMP(name) "jmp *real_" #name "(%rip)"
+#endif
+
 #define FORWARD(name) \
 	function real_##name; \
-	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ": jmp *real_" #name "(%rip)\n.size " #name ", .-" #name "\n.previous")
+	__asm__(".text\n.globl " #name "\n.type " #name ",@function\n" #name ": " JUMP(name) "\n.size " #name ", .-" #name "\n.previous")
 
 FORWARD(native_ready);
 FORWARD(outer);

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// testCase is one thing to run in the machine.
+type testCase struct {
+	name, about string
+	// build builds what it needs into a folder, which keeps its path in the machine.
+	build func(folder string) error
+	// script runs it, in a folder for its results; $1 is the folder of what was built.
+	script string
+}
+
+var cases = []testCase{
+	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", buildTests, runTests},
+	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", buildBrk, runBrk},
+	matrixCase("matrix", "the table of docs/accuracy.md without pointer authentication", "O1-g,fp,fp-so,eh,eh-so,none,none-so"),
+	matrixCase("pac", "the same with pointer authentication and landing pads", "pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-none,pac-none-so"),
+	matrixCase("others", "further builds of it", "cxx-so,clang-so,sframe-own,atomics-so,oz-so,pac-sframe,pac-cxx-so"),
+}
+
+// matrixCase measures builds of integration/matrix. Only a wrong stack fails it.
+func matrixCase(name, about, builds string) testCase {
+	return testCase{name, about, func(folder string) error {
+		for _, compiler := range []string{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-strip"} {
+			if _, err := need(compiler); err != nil {
+				return err
+			}
+		}
+		if err := goBuild(filepath.Join(folder, "measure"), "./integration/matrix"); err != nil {
+			return err
+		}
+		return command(exec.Command("go", "run", "./integration/matrix", "-arm64", folder, "-build", builds))
+	}, `"$1"/measure -built "$1" -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
+}
+
+// build builds the cases, all if there is no name, and the script that runs them.
+func build(work string, names []string) (job, error) {
+	folder := filepath.Join(work, "arm64")
+	j := job{script: filepath.Join(work, "job"), files: []string{folder}}
+	script := "failed=0\n"
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return j, err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
+			return j, fmt.Errorf("no case %q: %w", name, errUsage)
+		}
+	}
+	for _, c := range cases {
+		if len(names) > 0 && !slices.Contains(names, c.name) {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "arm64: building", c.name)
+		to := filepath.Join(folder, c.name)
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return j, err
+		}
+		if err := c.build(to); err != nil {
+			return j, fmt.Errorf("%s: %w", c.name, err)
+		}
+		script += fmt.Sprintf("mkdir -p /results/%[1]s && cd /results/%[1]s && set -- %[2]s\nif (%[3]s\n); then echo 'PASS %[1]s'; else echo 'FAIL %[1]s'; failed=1; fi\n", c.name, to, c.script)
+	}
+	return j, os.WriteFile(j.script, []byte(script+"exit $failed\n"), 0o755)
+}
+
+// goBuild builds a program for the machine.
+func goBuild(to, pkg string, args ...string) error {
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", to}, args, []string{pkg})...)
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+	return command(cmd)
+}
+
+func command(cmd *exec.Cmd) error {
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return nil
+}

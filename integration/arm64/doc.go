@@ -1,0 +1,22 @@
+// Command arm64 runs clew live on linux/arm64, on any machine with Debian's packages:
+// it emulates a whole arm64 computer (qemu-system-aarch64) with Debian's own kernel.
+//
+//	go run ./integration/arm64 [-cpu NAME] [-o FOLDER] [-timeout 8m] [CASE...]
+//	go run ./integration/arm64 [-cpu NAME] [-o FOLDER] [-timeout 8m] -script FILE [PATH...]
+//
+// The first form builds and runs cases, all of them by default; -list names them. Cases
+// that run together share one boot. The second form runs a shell script of yours: the
+// files and folders PATH are there under their own absolute paths.
+//
+// What the script prints is printed. It may write files to /results; -o says where they
+// are put, next to what was printed (output).
+//
+// The processor has pointer authentication, BTI and LSE atomics; -cpu cortex-a72 has none.
+//
+// The first run downloads a kernel and a C library (65 MB) with apt into clew's folder of
+// the user's cache, as any user may. The emulator and the cross compiler come from Debian
+// packages; root installs them by this command, others are told what is missing.
+//
+// The exit status is 0 when every case has passed, 1 when one has failed, 2 for wrong
+// usage.
+package main

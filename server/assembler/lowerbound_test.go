@@ -1,0 +1,128 @@
+package assembler
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+// TestR12UnknownStackPointer: a caller whose stack pointer is not known stays so. Its frame
+// has no CFA; the stack goes on by the frame pointer, upwards only; and a rule that needs
+// the stack pointer does not apply.
+func TestR12UnknownStackPointer(t *testing.T) {
+	arch := unwind.ARM64
+	m, err := stackasm.New(arch, 0x7fff_0000).Mark("sp").Pad(32).Mark("mid").Pad(32).Mark("outer").Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := func(record, pc, fp uint64) []unwind.Step {
+		s := unwind.Step{CFA: record + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
+		s.Caller.Set(arch.PC(), pc)
+		s.Caller.Set(arch.FP(), fp)
+		return []unwind.Step{s}
+	}
+	walk := func(outer uint64) unwind.Stack {
+		f := &fake{name: "records", steps: map[uint64][]unwind.Step{
+			leafPC: chain(m.Addr("sp"), midPC, m.Addr("mid")),
+			midPC:  chain(outer, outerPC, m.Addr("outer")),
+		}}
+		a := &Assembler{Strategies: []Strategy{{Unwinder: f,
+			Description: unwind.Description{Name: f.name, Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer}}}}
+		tg := target(memories(m))
+		tg.Arch = arch
+		th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
+		th.Registers.Set(arch.PC(), leafPC)
+		th.Registers.Set(arch.SP(), m.Addr("sp"))
+		th.Registers.Set(arch.FP(), m.Addr("sp"))
+		return a.Stack(context.Background(), tg, th, Options{})
+	}
+	s := walk(m.Addr("mid"))
+	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC, outerPC})
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		if _, known := f.Registers.SP(arch); known != (i == 0) || f.CFA != 0 || f.Segment != 0 {
+			t.Errorf("frame %d: SP known: %v, CFA %#x, segment %d", i, known, f.CFA, f.Segment)
+		}
+	}
+	s = walk(m.Addr("sp"))
+	equal(t, "PCs of a chain that stands still", pcs(s), []uint64{leafPC, midPC})
+	if s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "not above") {
+		t.Errorf("stop %v: %s", s.Stop, s.Reason)
+	}
+}
+
+// armSignal is the synthetic code with arm64's trampoline: mov x8, #139; svc #0.
+type armSignal struct{ code }
+
+func (armSignal) Bytes(addr uint64, n int) []byte {
+	if addr != sigPC {
+		return nil
+	}
+	return []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}[:min(n, 8)]
+}
+
+// TestSignalWithoutStackPointer: the context that a signal has interrupted on arm64 is
+// found by the kernel's record above it, however many registers lie between. The record's own
+// return address, which the interrupted function has used up, is not taken.
+func TestSignalWithoutStackPointer(t *testing.T) {
+	arch := unwind.ARM64
+	for _, extra := range []int{0, 512, 17 * 1024} {
+		s := stackasm.New(arch, 0x7fff_0000).Mark("sp").Pad(16).Mark("handler").Ref("record").Word(sigPC).Mark("frame").Pad(arm64Context)
+		for i := range 29 {
+			s.Word(uint64(i))
+		}
+		s.Ref("outer").Word(leafPC + 8).Ref("interrupted").Word(midPC).Pad(arm64SignalSize - arm64Context - 33*8 + extra)
+		m, err := s.Mark("record").Ref("outer").Word(leafPC + 8).Mark("interrupted").Pad(64).Mark("outer").Pad(64).Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := unwind.Step{CFA: m.Addr("handler") + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
+		step.Caller.Set(arch.PC(), sigPC)
+		step.Caller.Set(arch.FP(), m.Addr("record"))
+		f := &fake{name: "records", steps: map[uint64][]unwind.Step{outerPC: {step}}}
+		a := &Assembler{Strategies: []Strategy{{Unwinder: f,
+			Description: unwind.Description{Name: f.name, Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer}}}}
+		tg := target(memories(m))
+		tg.Arch, tg.Code = arch, armSignal{synthetic}
+		th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
+		th.Registers.Set(arch.PC(), outerPC)
+		th.Registers.Set(arch.SP(), m.Addr("sp"))
+		th.Registers.Set(arch.FP(), m.Addr("handler"))
+		stack := a.Stack(context.Background(), tg, th, Options{})
+		equal(t, "PCs", pcs(stack), []uint64{outerPC, sigPC, midPC})
+		if sp, ok := stack.Frames[2].Registers.SP(arch); !ok || sp != m.Addr("interrupted") || stack.Frames[2].PC.Kind() != unwind.KindInstruction {
+			t.Errorf("%d bytes more: the interrupted stack pointer is %#x, want %#x", extra, sp, m.Addr("interrupted"))
+		}
+	}
+}
+
+// TestTrap: the number of a breakpoint instruction, and what writes it.
+func TestTrap(t *testing.T) {
+	for word, want := range map[uint32]string{
+		0xd4200000 | 1000<<5: "trap: brk #1000, __builtin_trap",
+		0xd4200000:           "trap: brk #0, runtime.Breakpoint",
+		0xd4200000 | 77<<5:   "trap: brk #77",
+		0xd4400000:           "", // hlt
+		0xd4200001:           "",
+		0xd503201f:           "", // nop
+	} {
+		tg := Target{Arch: unwind.ARM64, Code: trapCode{0x1000: {byte(word), byte(word >> 8), byte(word >> 16), byte(word >> 24)}}}
+		if got := tg.trapAt(0x1000); got != want {
+			t.Errorf("%#x is %q, want %q", word, got, want)
+		}
+		tg.Arch = unwind.AMD64
+		if got := tg.trapAt(0x1000) + tg.trapAt(0x2000); got != "" {
+			t.Errorf("%#x on amd64 is %q", word, got)
+		}
+	}
+}
+
+// trapCode is a code map of bytes at addresses.
+type trapCode map[uint64][]byte
+
+func (trapCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
+func (trapCode) Complete(unwind.LookupAddr) bool             { return false }
+func (c trapCode) Bytes(addr uint64, n int) []byte           { return c[addr][:min(n, len(c[addr]))] }

@@ -1,0 +1,158 @@
+package dap
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dap/wire"
+	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// memory refers editors to the memory of variables, and reads it. Delve does so for strings and slices only, by
+// their address in hexadecimal; clew's references have the same form.
+type memory struct {
+	wire    *wire.Bridge
+	program *debuggee.Program
+	caps    *clientCapabilities
+}
+
+// maxReferred bounds the variables of one answer that are referred to their memory: Delve is asked for each.
+const maxReferred = 256
+
+// refer adds references to Delve's answer about a variable's children.
+func (r *memory) refer(ctx context.Context, answer *dapwire.Message, reference int64) {
+	raw, _ := answer.Get("body")
+	body, err := dapwire.ParseObject(raw)
+	if err != nil || !answer.Success {
+		return
+	}
+	var items []json.RawMessage
+	if list, _ := body.Get("variables"); json.Unmarshal(list, &items) != nil {
+		return
+	}
+	for i, item := range items[:min(len(items), maxReferred)] {
+		v, err := dapwire.ParseObject(item)
+		if err != nil || v.Text("memoryReference") != "" {
+			continue
+		}
+		if at := r.addressOf(ctx, v, reference); at != "" {
+			v.Set("memoryReference", quote(at))
+			items[i] = v.Bytes()
+		}
+	}
+	if out, err := json.Marshal(items); err == nil {
+		body.Set("variables", out)
+		answer.Set("body", body.Bytes())
+	}
+}
+
+var (
+	pointerValue = regexp.MustCompile(`^\(\*.*\)\((0x[0-9a-f]+)\)$`)
+	register     = regexp.MustCompile(`^_[A-Z]`)
+	dataAddress  = regexp.MustCompile(`\)\((0x[0-9a-f]+)\)$`)
+)
+
+// addressOf returns where a variable's memory is: that a pointer points to, or a register, else its own.
+// It is "" where there is none.
+func (r *memory) addressOf(ctx context.Context, v *dapwire.Object, reference int64) string {
+	value := v.Text("value")
+	if register.MatchString(v.Text("evaluateName")) {
+		return r.mapped(ctx, strings.TrimSpace(value))
+	}
+	if m := pointerValue.FindStringSubmatch(value); m != nil {
+		return r.mapped(ctx, m[1])
+	}
+	answer, err := r.wire.Up.Inject(ctx, &dap.DataBreakpointInfoRequest{
+		Request:   dap.Request{Command: "dataBreakpointInfo"},
+		Arguments: dap.DataBreakpointInfoArguments{VariablesReference: int(reference), Name: v.Text("name")},
+	})
+	var info struct {
+		DataID string `json:"dataId"`
+	}
+	if err != nil || !answer.Success || answer.Decode("body", &info) != nil {
+		return ""
+	}
+	if m := dataAddress.FindStringSubmatch(info.DataID); m != nil {
+		return r.mapped(ctx, m[1])
+	}
+	return ""
+}
+
+// mapped returns an address that has memory, "" for any other text.
+func (r *memory) mapped(ctx context.Context, address string) string {
+	at, err := strconv.ParseUint(address, 0, 64)
+	if err == nil {
+		err = r.program.AtStop(ctx, 0, func(_ context.Context, v *debuggee.View) error {
+			return v.EngineInput().Target.Memory.ReadMemory(at, make([]byte, 1))
+		})
+	}
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%#x", at)
+}
+
+// maxRead bounds what is read for one request, in bytes.
+const maxRead = 1 << 20
+
+var errCount = errors.New("negative count")
+
+// onReadMemory has Delve read what it has referred to itself, and reads anything else.
+func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
+	var args dap.ReadMemoryArguments
+	if m.Decode("arguments", &args) != nil {
+		r.wire.Up.Forward(m, nil)
+		return nil
+	}
+	answer, err := r.wire.Up.Ask(ctx, m)
+	if err != nil {
+		return nil // both connections end
+	}
+	at, err := strconv.ParseUint(args.MemoryReference, 0, 64)
+	if answer.Success || err != nil {
+		r.wire.Client.Send(answer)
+		return nil
+	}
+	if args.Count < 0 {
+		return errCount
+	}
+	at += uint64(int64(args.Offset))
+	body := dap.ReadMemoryResponseBody{Address: fmt.Sprintf("%#x", at)}
+	err = r.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) error {
+		data := readable(v.EngineInput().Target.Memory, at, min(args.Count, maxRead))
+		body.Data, body.UnreadableBytes = base64.StdEncoding.EncodeToString(data), args.Count-len(data)
+		return nil
+	})
+	if err == nil {
+		r.wire.Client.Respond(m, body)
+	}
+	return err
+}
+
+// page is the size of the pieces of memory that can be read or not.
+const page = 4096
+
+// readable returns the bytes from an address on that can be read.
+func readable(from unwind.Memory, at uint64, count int) (out []byte) {
+	for count > 0 {
+		piece := make([]byte, min(uint64(count), page-at%page))
+		if from.ReadMemory(at, piece) != nil {
+			return out
+		}
+		out, at, count = append(out, piece...), at+uint64(len(piece)), count-len(piece)
+		if at == 0 {
+			return out // the end of the address space
+		}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package glance
+
+import (
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/internal/procfs"
+)
+
+// TestPACMask: the mask that is derived from a process's mappings is the kernel's own.
+func TestPACMask(t *testing.T) {
+	testneed.Ptrace(t)
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed is what we want
+	}()
+	const pacMask = 0x406 // NT_ARM_PAC_MASK: two words, of data's and of code's addresses
+	var regs unix.PtraceRegsArm64
+	_, err := whileStopped(cmd.Process.Pid, func([]stopped) error {
+		return unix.PtraceGetRegSetArm64(cmd.Process.Pid, pacMask, &regs)
+	})
+	if signs := procfs.Signs(cmd.Process.Pid); signs != (err == nil) {
+		t.Fatalf("the processor signs: %v; the kernel's register set: %v", signs, err)
+	}
+	if err != nil {
+		t.Logf("the processor has no pointer authentication: %v", err)
+		return
+	}
+	maps, err := procfs.Maps(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := procfs.PACMask(maps); got != regs.Regs[1] || got == 0 {
+		t.Errorf("derived %#x, the kernel has %#x", got, regs.Regs[1])
+	}
+	t.Logf("mask %#x", regs.Regs[1])
+}

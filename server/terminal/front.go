@@ -1,0 +1,102 @@
+package terminal
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/go-delve/delve/service"
+	"github.com/go-delve/delve/service/api"
+
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/stop"
+)
+
+// Front answers one client of a Delve server in another process. Methods that return a stack, or rest
+// on one, are answered as on clew's own server; every other request is the server's, unchanged.
+type Front struct {
+	Client   net.Conn
+	Upstream *Upstream
+	Stacks   stop.StacksOptions
+	// Open opens the server's program, when a stack is first asked for.
+	Open func() (Held, stop.Program, error)
+}
+
+// Serve answers requests until the client or the server is gone. NoMore tells the server that no more
+// requests come. Serve closes neither connection.
+func (f *Front) Serve(noMore func()) {
+	s := &server{
+		delve: upstreamMethods{f.Upstream}, stacks: stop.NewStacks(f.Stacks, func() uint64 { return 0 }), // the program itself tells stops apart
+		open: f.open, late: true, names: names.Style("").On(false), plainSteps: true,
+	}
+	s.process = far{s}
+	defer s.stacks.Close()
+	c := newRPCConn(f.Client, frontTable(s))
+	c.up = f.Upstream
+	defer c.cancel()
+	answered := make(chan struct{})
+	go func() {
+		select {
+		case <-f.Upstream.lost:
+			_ = f.Client.SetReadDeadline(time.Now())
+		case <-answered:
+		}
+	}()
+	c.answer()
+	close(answered)
+	noMore()
+	<-f.Upstream.lost // the server may still have something to say
+	c.calls.Wait()
+}
+
+// errClew is returned for a server that needs no front.
+var errClew = errors.New("the server is clew's")
+
+// open opens the server's program, unless the server's answers are clew's already.
+func (f *Front) open() (Held, stop.Program, error) {
+	var version versionOut
+	if err := f.Upstream.call("GetVersion", api.GetVersionIn{}, &version); err != nil {
+		return nil, nil, err
+	}
+	if version.SupportsClew {
+		return nil, nil, errClew
+	}
+	return f.Open()
+}
+
+// never says that a program cannot be opened at another time either.
+func never(err error) bool { return errors.Is(err, errClew) || errors.Is(err, live.ErrRecorded) }
+
+// frontTable lists the methods that the server does not answer alone.
+func frontTable(s *server) map[string]any {
+	in := scopes{s}
+	return map[string]any{
+		"State":            s.state,
+		"Command":          s.frontCommand,
+		"Stacktrace":       s.stacktrace,
+		"Eval":             in.eval,
+		"Set":              in.set,
+		"ListLocalVars":    in.locals,
+		"ListFunctionArgs": in.arguments,
+		"ListRegisters":    in.registers,
+		"FindLocation":     in.findLocation,
+		"CreateWatchpoint": in.watch,
+		"ListGoroutines":   in.goroutines,
+	}
+}
+
+// frontCommand has the server carry out a command. A halt waits for no other request.
+func (s *server) frontCommand(command api.DebuggerCommand, cb service.RPCCallback) {
+	if command.Name == api.Halt {
+		s.delve.Command(command, cb)
+		return
+	}
+	s.command(command, nil, cb)
+}
+
+// far is the process behind a server. Whether it runs is seen when it is read.
+type far struct{ server *server }
+
+func (far) IsRunning() bool   { return false }
+func (f far) ProcessPid() int { return f.server.pid }
