@@ -70,6 +70,9 @@ func TestCore(t *testing.T) {
 					file := filepath.Join(t.TempDir(), "core.jsonl")
 					clew(t, "stack", "--core", core, "--goroutine", "current", "--format", "snapshot", "-o", file, p.Path).want(t, done)
 					unwindSame(t, file)
+					if offers := clew(t, "__complete", "stack", "--core", core, p.Path, "--goroutine", "").want(t, done); !strings.Contains(offers.stdout, "\n1\t") {
+						t.Errorf("completion without goroutine 1: %v", offers)
+					}
 					if all := clew(t, "stack", "--core", core, "--goroutine", "all", "--format", "json", p.Path).stacks(t); len(all) < 4 {
 						t.Errorf("%d goroutines", len(all))
 					}

@@ -82,7 +82,7 @@ func (e *editor) follow(m *dapwire.Message) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch m.Event {
-	case "continued":
+	case "continued", "initialized":
 		e.stopped = false
 	case "stopped":
 		var body dap.StoppedEventBody

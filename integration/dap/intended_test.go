@@ -10,7 +10,7 @@ import (
 //     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
 //     Delve), supportsCompletionsRequest, for clew's console commands, and what
 //     loadedSources, breakpointLocations and modules need.
-//   - modules, setExpression: dlv has none. readMemory reads at any address that clew has referred to.
+//   - modules: dlv has none. readMemory reads at any address that clew has referred to.
 //   - variables: those of clients that show memory refer to theirs.
 //   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
@@ -40,7 +40,7 @@ func intended(m *dapwire.Message, o object) {
 			delete(b, "clewVersion")
 			delete(b, "additionalModuleColumns")
 		}
-		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest", "supportsSetExpression"} {
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out false values
 			}
@@ -66,7 +66,7 @@ func dlvs(m *dapwire.Message, o object) {
 	switch m.Command {
 	case "stackTrace":
 		delete(b, "totalFrames")
-	case "loadedSources", "breakpointLocations", "modules", "setExpression":
+	case "loadedSources", "breakpointLocations", "modules":
 		for _, key := range []string{"success", "message", "body"} {
 			delete(o, key)
 		}

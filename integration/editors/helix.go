@@ -104,7 +104,12 @@ func (s *screen) debug(got shown) error {
 		return err
 	}
 	got["breakpoint in C"] = s.position("native.c:9")
-	if err := s.stack(got); err != nil {
+	names, err := s.frames()
+	if err != nil {
+		return err
+	}
+	got["stack"] = strings.Join(names, " ")
+	if err := s.keys("Escape", "Escape"); err != nil {
 		return err
 	}
 	if err := s.stepOut("step out of C", got); err != nil {
@@ -113,20 +118,20 @@ func (s *screen) debug(got shown) error {
 	if err := s.stepOut("again, to Go", got); err != nil {
 		return err
 	}
-	// After a restart Helix leaves the cursor where it was: a step shows where the program stands.
 	if err := s.keys("Space", "G", "r", "Escape"); err != nil {
 		return err
 	}
 	if err := s.until("the restart", func(text string) bool { return strings.Contains(text, "stopped because of breakpoint") }); err != nil {
 		return err
 	}
-	again := make(shown)
-	if err := s.stepOut("step out of C", again); err != nil {
+	// After a restart Helix leaves the cursor where it was, until a frame is chosen.
+	if _, err := s.frames(); err != nil {
 		return err
 	}
-	if again["step out of C"] == "native.c:15" {
-		got["restart"] = "native.c:9"
+	if err := s.keys("Enter", "Escape"); err != nil {
+		return err
 	}
+	got["restart"] = s.position("native.c:9")
 	if err := s.keys("Space", "G", "t", "Escape"); err != nil {
 		return err
 	}
@@ -140,24 +145,18 @@ func (s *screen) debug(got shown) error {
 // frame is a row of Helix's list of frames.
 var frame = regexp.MustCompile(`(?m)^│ [> ] (\S+) `)
 
-// stack opens the list of frames.
-func (s *screen) stack(got shown) error {
+// frames opens the list of frames, and returns their names.
+func (s *screen) frames() (names []string, err error) {
 	if err := s.keys("Space", "G", "s", "f"); err != nil {
-		return err
+		return nil, err
 	}
-	err := s.until("the frames", func(text string) bool {
-		rows := frame.FindAllStringSubmatch(text, -1)
-		var names []string
-		for _, row := range rows {
+	return names, s.until("the frames", func(text string) bool {
+		names = nil
+		for _, row := range frame.FindAllStringSubmatch(text, -1) {
 			names = append(names, row[1])
 		}
-		got["stack"] = strings.Join(names, " ")
 		return len(names) > 1
 	})
-	if err != nil {
-		return err
-	}
-	return s.keys("Escape", "Escape")
 }
 
 // stepOut steps out, and says where Helix stands then.

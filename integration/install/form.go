@@ -40,7 +40,7 @@ rm /tmp/commands`, []string{"main.refill", "in crush", "in grind", "main.brew", 
 sleep 1
 clew stack --pid $pid --goroutine all
 kill -0 $pid
-kill $pid`, []string{"froth", "main.refill", "crush", "grind", "main.main", "end: runtime.goexit"}},
+kill $pid`, []string{"goroutines", "froth", "main.refill", "crush", "grind", "main.main", "runtime.goexit"}}, // cut off would be exit code 3
 	{"manual page", "man -P cat clew-stack", []string{"NAME", "clew-stack", "--pid"}},
 	{"completion", `bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader clew
 complete -p clew

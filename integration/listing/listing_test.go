@@ -103,6 +103,22 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
+// TestStripped: a stripped program of an older release is listed as the whole one is. All
+// programs and releases: `go run ./integration/listing stripped`.
+func TestStripped(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	const release = "go1.24.6"
+	testneed.Toolchain(t, release)
+	c, err := builds[0].compare(t.TempDir(), release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.faults) > 0 || c.equal < 70 || c.asSaid < 70 {
+		t.Errorf("%+v", c)
+	}
+}
+
 func check(t *testing.T, s *stackjson.Stack, want goroutine, channel string) {
 	t.Helper()
 	if problem := contradicts(s, want); problem != "" {

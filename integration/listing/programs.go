@@ -1,6 +1,7 @@
 package main
 
 import (
+	"embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"time"
 )
+
+//go:embed testdata/programs
+var sources embed.FS
 
 // build is one of the programs in testdata/programs, and how it is built.
 type build struct {
@@ -20,11 +24,11 @@ var builds = []build{
 	{name: "channels"},
 	{name: "locks"},
 	{name: "server"},
-	{name: "deep", flags: []string{"-trimpath"}},
+	{name: "deep"},
 	{name: "labels", flags: []string{"-buildmode=pie"}},
 	{name: "pipes"},
 	{name: "stdlib", flags: []string{"-gcflags=-N -l"}},
-	{name: "pipeline", flags: []string{"-buildmode=pie", "-trimpath"}},
+	{name: "pipeline", flags: []string{"-buildmode=pie"}},
 	{name: "native", cgo: true},
 	{name: "mixed", flags: []string{"-buildmode=pie"}, cgo: true},
 }
@@ -37,7 +41,7 @@ func (b *build) make(folder, release string, strip bool) (string, error) {
 	}
 	files := map[string][]byte{"go.mod": fmt.Appendf(nil, "module program\n\ngo %s\n", strings.TrimPrefix(release, "go"))}
 	for _, name := range []string{"report", b.name} {
-		data, err := os.ReadFile(filepath.Join("integration/listing/testdata/programs", name+".go"))
+		data, err := sources.ReadFile("testdata/programs/" + name + ".go")
 		if err != nil {
 			return "", err
 		}

@@ -5,7 +5,7 @@
 // random:
 //
 //	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped] [-variants] [-o DIR]
-//	go run ./integration/sampled [-show 5] FILE...
+//	go run ./integration/sampled [-show 5] [-cost 9] FILE...
 //
 // Truth is a shadow stack: every call instruction that is executed pushes its return
 // address and stack pointer, every return pops them, in C and in Go. No other
@@ -16,6 +16,8 @@
 // true stack beside it. They are written as JSON lines, one file a workload, and judged from
 // there, as `clew unwind` does it; a part is judged in the live process too, and both must
 // agree. With FILEs, the samples of an earlier run are judged again.
+//
+// With -cost, the time of stacks with the model's check of tables (rule R16) and without it is measured instead.
 //
 // With -stripped, libraries are copies without .eh_frame and .eh_frame_hdr; the C
 // library's own workload has such a copy of the C library. With -variants the workloads

@@ -24,11 +24,16 @@ func main() {
 	variants := flag.Bool("variants", false, "variants of one C file instead of libraries")
 	show := flag.Int("show", 3, "reasons of each kind to print")
 	keep := flag.String("o", "", "folder that keeps the samples")
+	rounds := flag.Int("cost", 0, "rounds in which FILEs are assembled with the model's check of tables and without it, for the time that takes")
 	strategies := flag.String("strategies", "", "only these, with commas between")
 	flag.Parse()
 	if o.every < 1 || o.live < 1 || o.often < 1 {
 		flag.Usage()
 		os.Exit(2)
+	}
+	if *rounds > 0 {
+		fails(costs(flag.Args(), *rounds))
+		return
 	}
 	r := report{options: o, stripped: *stripped, show: *show, only: list(*strategies)}
 	var err error
@@ -40,10 +45,16 @@ func main() {
 		err = r.record(*keep, list(*names), *variants)
 	}
 	r.all.print("all")
+	fails(err)
+	if !r.all.right() || r.failures > 0 {
+		os.Exit(1)
+	}
+}
+
+// fails ends the program if there was an error.
+func fails(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sampled:", err)
-	}
-	if err != nil || !r.all.right() || r.failures > 0 {
 		os.Exit(1)
 	}
 }

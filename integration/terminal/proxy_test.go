@@ -58,9 +58,9 @@ func TestConnectPlain(t *testing.T) {
 // proxy and on clew's own port: the stack of `clew stack`, by the same numbers everywhere.
 func TestConnectNative(t *testing.T) {
 	need(t)
-	for _, variant := range []string{"static-O1-g-fp", "linked-O2-omit-stripped"} {
+	for variant, scenarios := range map[string][]string{"static-O1-g-fp": {"plain"}, "linked-O2-omit-stripped": {"nested", "thread"}} {
 		p := native(t, variant)
-		for _, scenario := range []string{"plain", "nested", "thread"} {
+		for _, scenario := range scenarios {
 			t.Run(variant+"/"+scenario, func(t *testing.T) {
 				sameAddresses(t)
 				args := []string{scenario, "int3", filepath.Join(t.TempDir(), "record")}

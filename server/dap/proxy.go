@@ -138,7 +138,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"scopes":             p.frames.Scopes.OnScopes,
 		"variables":          vars.onVariables,
 		"setVariable":        vars.onSetVariable,
-		"setExpression":      vars.onSetExpression,
+		"setExpression":      vars.onEvaluate,
 		"dataBreakpointInfo": vars.onDataBreakpointInfo,
 		"evaluate":           commands.onEvaluate,
 		"completions":        commands.onCompletions,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/server/symbols/gotab"
 )
 
 // errNotGo says that a program is not Go's.
@@ -89,7 +90,22 @@ func goTable(path string) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
+	return unnamedTable(f.File), nil
+}
+
+// unnamedTable says whether the table is where GNU ld puts that of a position-independent cgo
+// program of Go before 1.26: in a section with other data.
+func unnamedTable(f *elf.File) bool {
+	s := f.Section(".data.rel.ro")
+	if s == nil || s.Type != elf.SHT_PROGBITS {
+		return false
+	}
+	data, err := s.Data()
+	if err != nil {
+		return false
+	}
+	table, _ := gotab.Find(data, 0, f.ByteOrder)
+	return table != nil
 }
 
 // packedByUPX says whether a file begins as UPX makes them: its mark is behind the

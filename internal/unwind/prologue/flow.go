@@ -282,20 +282,7 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		}
 	case flowRet:
 	case flowIndirect:
-		targets, proven := switches{p}.targets(s)
-		if !proven {
-			by.sure = false
-			if by.origin == 0 {
-				by = edge{origin: n + 1, soft: true}
-			}
-		}
-		if p.cut[n] {
-			return by, false
-		}
-		for _, to := range targets {
-			taken := *s
-			p.arrive(to, &taken, by)
-		}
+		p.passIndirect(n, s, by)
 		return by, false
 	default:
 		return by, false
@@ -304,6 +291,22 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 		p.cutEdge(by.origin)
 	}
 	return by, false
+}
+
+// passIndirect passes a state on to where a jump may lead. What is not proven to be all of that may be refuted.
+func (p *program) passIndirect(n int32, s *state, by edge) {
+	targets, proven := switches{p}.targets(s)
+	if !proven {
+		by.sure = false
+		if by.origin == 0 {
+			by = edge{origin: n + 1, soft: true}
+		}
+	}
+	for _, to := range targets {
+		if taken := *s; !p.cut[n] {
+			p.arrive(to, &taken, by)
+		}
+	}
 }
 
 func (p *program) passCall(n int32, in *inst, by edge) (next edge, goesOn bool) {

@@ -234,15 +234,11 @@ func (p *program) rows() (t *Table, alien bool) {
 			by, fresh, framed = p.proof(in.st), true, !p.a.isEntry(s)
 		}
 		if fresh {
-			last.rule, last.height = p.ruleOf(t, &known, s), -1
-			if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
-				last.height = -sp.off
-			}
+			last.rule, last.height = p.ruleOf(t, &known, s), p.height(s)
 		}
 		last.off, last.by = in.off, by
 		all = append(all, last)
-		sp := s.regs[p.a.sp]
-		t.Broken = t.Broken || sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
+		t.Broken = t.Broken || p.breaks(in, s)
 		s.facts.moved = false // until the instruction has moved what rules are about
 		if p.soft(in) {
 			by = min(by, Some)
@@ -251,16 +247,35 @@ func (p *program) rows() (t *Table, alien bool) {
 		fresh = s.facts.moved
 		p.leaves(t, in, s, framed)
 	})
-	slices.SortFunc(all, func(a, b surveyed) int { return cmp.Compare(a.off, b.off) })
 	p.rowsOf = all
+	t.fill(all)
+	slices.Sort(t.Jumps)
+	t.Jumps = slices.Compact(t.Jumps)
+	return t, alien
+}
+
+// height is how far the stack pointer is below the CFA, -1 if that is not known.
+func (p *program) height(s *state) int32 {
+	if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
+		return -sp.off
+	}
+	return -1
+}
+
+// breaks reports whether an instruction is as in no function: see [Table].
+func (p *program) breaks(in *inst, s *state) bool {
+	sp := s.regs[p.a.sp]
+	return sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
+}
+
+// fill makes the table's rows, one for instructions with the same rule.
+func (t *Table) fill(all []surveyed) {
+	slices.SortFunc(all, func(a, b surveyed) int { return cmp.Compare(a.off, b.off) })
 	for i, x := range all {
 		if i == 0 || x.rule != all[i-1].rule || x.by != all[i-1].by || x.height != all[i-1].height {
 			t.Rows = append(t.Rows, Row{Start: uint32(x.off), Proof: x.by, Rule: x.rule, Height: x.height})
 		}
 	}
-	slices.Sort(t.Jumps)
-	t.Jumps = slices.Compact(t.Jumps)
-	return t, alien
 }
 
 func (p *program) proof(block int32) Proof {

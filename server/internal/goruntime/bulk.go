@@ -134,6 +134,9 @@ func DescribedLayout(arch unwind.Arch, t *Types, code gocode.Code) (*Layout, err
 	if err != nil {
 		return nil, err
 	}
+	if err := l.witnessed(arch, code); err != nil {
+		return nil, err
+	}
 	c, err := gocode.ReadLayout(arch, code)
 	if err != nil {
 		return l, nil // a position-independent program: the contents of the structures prove it, see Machines
@@ -151,6 +154,46 @@ func DescribedLayout(arch unwind.Arch, t *Types, code gocode.Code) (*Layout, err
 		}
 	}
 	return l, nil
+}
+
+// witnesses are functions of the runtime that use a field, by the names that they have in
+// Go 1.21 to 1.27. One of them must have code that accesses the described place.
+var witnesses = []struct {
+	field     string
+	at        func(*Layout) int64
+	functions []string
+}{
+	{"runtime.g.atomicstatus", func(l *Layout) int64 { return l.gStatus }, []string{"runtime.casgstatus", "runtime.ready"}},
+	{"runtime.g.goid", func(l *Layout) int64 { return l.gGoid }, []string{"runtime.newproc1", "runtime.goroutineheader"}},
+	{"runtime.g.waitreason", func(l *Layout) int64 { return l.gWaitReason }, []string{"runtime.goroutineheader", "runtime.gopark"}},
+	{"runtime.g.waitsince", func(l *Layout) int64 { return l.gWaitSince }, []string{"runtime.goroutineheader", "runtime.execute"}},
+	{"runtime.g.gopc", func(l *Layout) int64 { return l.gGoPC }, []string{"runtime.newproc1"}},
+	{"runtime.g.startpc", func(l *Layout) int64 { return l.gStartPC }, []string{"runtime.newproc1"}},
+	{"runtime.g.parentGoid", func(l *Layout) int64 { return l.gParent }, []string{"runtime.newproc1"}},
+	{"runtime.g.labels", func(l *Layout) int64 { return l.gLabels }, []string{"runtime.newproc1"}},
+	{"runtime.g.lockedm", func(l *Layout) int64 { return l.gLockedM }, []string{"runtime.goroutineheader", "runtime.schedule"}},
+	{"runtime.g.syscallsp", func(l *Layout) int64 { return l.gSyscallSP }, []string{"runtime.reentersyscall"}},
+	{"runtime.g.syscallpc", func(l *Layout) int64 { return l.gSyscallPC }, []string{"runtime.reentersyscall"}},
+	{"runtime.g.waiting", func(l *Layout) int64 { return l.gWaiting }, []string{"runtime.chanrecv", "runtime.chansend"}},
+	{"runtime.m.procid", func(l *Layout) int64 { return l.mProcid }, []string{"runtime.minit", "runtime.mstart1"}},
+	{"runtime.m.alllink", func(l *Layout) int64 { return l.mAllLink }, []string{"runtime.mcommoninit"}},
+}
+
+// witnessed compares the described fields with code that uses them.
+func (l *Layout) witnessed(arch unwind.Arch, code gocode.Code) error {
+	if arch != unwind.AMD64 {
+		return nil // no code is read: what the structures hold proves them, see Machines
+	}
+	for _, w := range witnesses {
+		at := w.at(l)
+		if at >= 0 && !slices.ContainsFunc(w.functions, func(name string) bool {
+			used, _ := gocode.Offsets(arch, code, name)
+			return used[at]
+		}) {
+			return fmt.Errorf("the place of %s is %d by its descriptor, and no code that should use it does: the runtime is not known", w.field, at)
+		}
+	}
+	return nil
 }
 
 // Structures are the names of the structures that layouts are made of.

@@ -101,10 +101,10 @@ function columnBoxes(c: MapColumn, i: number, first: number): string {
 				`<div class="gap" style="left:${x}px;top:${top + g.y}px;width:${columnWidth}px;height:${g.height}px">${size(g.bytes)} in no frame shown</div>`,
 		)
 		.join('');
-	return `<section class="column" role="list" aria-label="${title}, ${escapeHTML(range)}">
+	return `<section class="column" aria-label="${title}, ${escapeHTML(range)}">
 <header style="left:${x}px;width:${columnWidth}px"><h2>${title}</h2><p>${escapeHTML(range)}</p>${overview}</header>
 <div class="address" style="left:${x}px;top:${top - 18}px">${hex(c.usedLow)} (low)</div>
-${c.frames.map((m) => frameBox(m, c, x, m.frame.index === first)).join('\n')}${gaps}
+<div role="list">${c.frames.map((m) => frameBox(m, c, x, m.frame.index === first)).join('\n')}</div>${gaps}
 <div class="address" style="left:${x}px;top:${top + c.height + 3}px">${hex(c.usedHigh)}</div>
 </section>`;
 }
@@ -152,14 +152,14 @@ export function page(body: string, script: string, csp: string, nonce: string): 
 }
 
 const styles = `
-body { padding: 0; color: var(--vscode-foreground); background: var(--vscode-editor-background); font-size: var(--vscode-font-size); }
-.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 16px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100%; box-sizing: border-box; display: flex; flex-wrap: wrap; gap: 2px 18px; align-items: baseline; }
+body { margin: 0; padding: 0; width: max-content; min-width: 100%; color: var(--vscode-foreground); background: var(--vscode-editor-background); font-size: var(--vscode-font-size); }
+.bar { position: sticky; left: 0; top: 0; z-index: 3; padding: 8px 16px; background: var(--vscode-editor-background); border-bottom: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); width: 100vw; box-sizing: border-box; display: flex; flex-wrap: wrap; gap: 2px 18px; align-items: baseline; }
 h1 { font-size: 1.15em; margin: 0; } h2 { font-size: 1em; margin: 0; }
 header { position: absolute; top: 10px; } header p { margin: 2px 0 6px; opacity: .8; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 8px; align-items: center; }
 .meaning { opacity: .85; margin-right: 10px; }
 .end { margin: 0; opacity: .9; }
-#details { position: sticky; left: 0; bottom: 0; z-index: 3; width: 100%; box-sizing: border-box; max-height: 40vh; overflow: auto; padding: 6px 16px 8px; background: var(--vscode-editorWidget-background, var(--vscode-editor-background)); border-top: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); font-family: var(--vscode-editor-font-family, monospace); }
+#details { position: sticky; left: 0; bottom: 0; z-index: 3; width: 100vw; box-sizing: border-box; max-height: 40vh; overflow: auto; padding: 6px 16px 8px; background: var(--vscode-editorWidget-background, var(--vscode-editor-background)); border-top: 1px solid var(--vscode-contrastBorder, var(--vscode-panel-border)); font-family: var(--vscode-editor-font-family, monospace); }
 #details h3 { margin: 0 0 2px; font-size: 1em; } #details p { margin: 0; opacity: .85; font-family: var(--vscode-font-family); }
 #details td { padding: 0 10px 0 0; vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere; } #details td:first-child { opacity: .8; white-space: nowrap; }
 main { position: relative; } svg { position: absolute; left: 0; top: 0; pointer-events: none; z-index: 2; }

@@ -55,9 +55,8 @@ export class Code {
 		code.workspace = workspace;
 		const data = join(code.home, 'data');
 		mkdirSync(join(data, 'User'), { recursive: true });
-		code.settingsFile = join(data, 'User/settings.json');
 		writeFileSync(
-			code.settingsFile,
+			join(data, 'User/settings.json'),
 			JSON.stringify({
 				'workbench.startupEditor': 'none',
 				'workbench.colorTheme': 'Default Dark Modern',
@@ -109,12 +108,6 @@ export class Code {
 		}
 		await code.serve();
 		return code;
-	}
-
-	/** Changes settings while it runs. */
-	set(settings) {
-		const now = JSON.parse(readFileSync(this.settingsFile, 'utf8'));
-		writeFileSync(this.settingsFile, JSON.stringify({ ...now, ...settings }));
 	}
 
 	async serve() {

@@ -43,7 +43,7 @@ try {
 	const vsix = join(extension, 'dist/clew.vsix');
 	code = await Code.start({
 		vsix,
-		extensions: ['go-stand-in', 'hex-stand-in'].map((name) => standIn(home, name)),
+		extensions: [goStandIn(home)],
 		workspace,
 		machine: { 'clew.path': clew },
 		settings: { 'clew.log': 'dap' },
@@ -90,9 +90,10 @@ async function play(name, scenario, context) {
 	}
 }
 
-/** An extension that stands in for another one, packed: it declares or shows what the other does. */
-function standIn(folder, name) {
-	const out = join(folder, `${name}.vsix`);
+/** An extension that declares what golang.go declares, for sessions of type go; packed. */
+function goStandIn(folder) {
+	const source = join(here, 'go-stand-in');
+	const out = join(folder, 'go.vsix');
 	must(
 		process.execPath,
 		[
@@ -104,8 +105,8 @@ function standIn(folder, name) {
 			'-o',
 			out,
 		],
-		{ cwd: join(here, name) },
+		{ cwd: source },
 	);
-	if (!readdirSync(folder).includes(`${name}.vsix`)) throw new Error(`no ${name}.vsix`);
+	if (!readdirSync(folder).includes('go.vsix')) throw new Error('no go.vsix');
 	return out;
 }

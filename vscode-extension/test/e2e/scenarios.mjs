@@ -3,11 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const stackView = 'Stack (clew)';
 const imagesView = 'Images (clew)';
@@ -72,41 +69,6 @@ async function webview(w) {
 		}
 		return undefined;
 	});
-}
-
-/** What axe finds wrong in a page, by WCAG 2.1 A and AA. */
-async function axe(frame) {
-	await frame.evaluate(axeSource);
-	const { violations } = await frame.evaluate(() =>
-		globalThis.axe.run(globalThis.document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }),
-	);
-	return violations.map(
-		(v) =>
-			`${v.id}: ${v.help}: ${v.nodes
-				.map((n) => n.html.slice(0, 200))
-				.slice(0, 3)
-				.join(' ')}`,
-	);
-}
-
-/** Half a window is narrower than the map: each column can be scrolled to, and the details lie above it, whole. */
-async function reach(map, name) {
-	const seen = await map.evaluate(() => {
-		const { document, innerWidth, innerHeight } = globalThis;
-		const inside = (box) => box.left >= 0 && box.right <= innerWidth && box.top >= 0 && box.bottom <= innerHeight;
-		const columns = [...document.querySelectorAll('section.column')].map((column) => {
-			const frame = column.querySelector('.frame');
-			frame.scrollIntoView({ block: 'nearest', inline: 'end' });
-			return {
-				inside: inside(frame.getBoundingClientRect()),
-				details: inside(document.getElementById('details').getBoundingClientRect()),
-			};
-		});
-		return { columns, width: innerWidth, map: document.getElementById('map').getBoundingClientRect().width };
-	});
-	assert.equal(seen.columns.length, 2);
-	assert.ok(seen.width < seen.map, `${name}: ${seen.width} of ${seen.map} px: the map has room`);
-	for (const column of seen.columns) assert.deepEqual(column, { inside: true, details: true }, name);
 }
 
 /** More frames in the map, by keyboard: the first of them has the focus. */
@@ -209,74 +171,6 @@ export const scenarios = {
 		await w.shot('cbf');
 		await w.page.keyboard.press('Control+W');
 
-		await stop(w);
-	},
-
-	// Glue between Go and C is folded into one row, which opens; a variable's bytes in the memory view.
-	async cgo(w, { workspace, program }) {
-		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
-		await w.breakpoint('native.c', 9);
-		await stopInWhisk(w);
-		await row(w, stackView, '1 froth').locator('.label-name').click(); // opens the thread's row in the call stack
-		await w.sees(callStack, 'froth');
-		await makeRoom(w, callStack);
-		const folded = await w.sees(callStack, 'main.refill', 'Show 4 More');
-		assert.ok(!folded.some((r) => r.includes('asmcgocall')), folded.join('\n'));
-		await w.shot('glue');
-		await row(w, callStack, 'Show 4 More').click();
-		await w.sees(callStack, 'runtime.asmcgocall', '_Cfunc_froth');
-
-		await makeRoom(w, 'Variables');
-		await w.sees('Variables', 'milk');
-		const n = row(w, 'Variables', 'n =');
-		await n.hover();
-		await n.locator('.codicon-debug-inspect-memory').click();
-		const bytes = await webview(w);
-		// whisk(17), an int.
-		await until('the bytes', async () => (await bytes.locator('pre').innerText()).startsWith('11 00 00 00 '));
-		await w.shot('memory');
-		await w.page.keyboard.press('Control+W');
-		await w.command('View: Show Run and Debug');
-		await stop(w);
-	},
-
-	// The map in each kind of theme, in half a window: legible, both columns and the details in
-	// reach, nothing that axe objects to.
-	async themes(w, { workspace, program, code }) {
-		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
-		await w.breakpoint('native.c', 9);
-		await stopInWhisk(w);
-		await w.command('View: Hide Panel').catch(() => undefined);
-		await w.command('Clew: Show Stack Map'); // beside the source
-		const backgrounds = new Set();
-		for (const [name, theme] of [
-			['light', 'Default Light Modern'],
-			['dark', 'Default Dark Modern'],
-			['high-contrast', 'Default High Contrast'],
-			['high-contrast-light', 'Default High Contrast Light'],
-		]) {
-			code.set({ 'workbench.colorTheme': theme });
-			const map = await until(`the map in ${theme}`, async () => {
-				const frame = await webview(w);
-				const kind = await frame.evaluate(() => globalThis.document.body.dataset.vscodeThemeKind);
-				return kind === `vscode-${name}` && frame;
-			});
-			backgrounds.add(
-				await map.evaluate(() => {
-					const style = globalThis.getComputedStyle(globalThis.document.body);
-					return `${style.backgroundColor} ${style.color}`;
-				}),
-			);
-			await map.locator('.frame[data-index="1"]').focus();
-			await reach(map, name);
-			await w.shot(`theme-${name}`);
-			const problems = await axe(map);
-			assert.deepEqual(problems, [], `${theme}: ${problems.join('\n')}`);
-		}
-		assert.equal(backgrounds.size, 4, `themes look alike: ${[...backgrounds].join('; ')}`);
-		await w.page.keyboard.press('Control+W');
-		code.set({ 'workbench.colorTheme': 'Default Dark Modern' });
-		await w.command('View: Show Run and Debug');
 		await stop(w);
 	},
 
