@@ -349,7 +349,7 @@ func TestServerTalksNonsense(t *testing.T) {
 			c.lost(hasEnded, 4)
 			<-s.ended
 			d := dial(t, addr)
-			d.request(1, "modules")
+			d.request(1, "source")
 			if m := d.read(); m == nil || !m.Success {
 				t.Errorf("the next client gets %v", m)
 			}
@@ -422,7 +422,7 @@ func TestClientVanishes(t *testing.T) {
 	})
 	addr, _, _ := run(t, s)
 	warm := dial(t, addr) // takes the first connection; the proxy keeps another
-	warm.request(1, "modules")
+	warm.request(1, "source")
 	warm.read()
 	// What serves the first client may not all run yet. A kind of client that leaves
 	// something behind leaves it ten times.
@@ -441,7 +441,7 @@ func TestClientVanishes(t *testing.T) {
 		}
 	}
 	last := dial(t, addr) // those before it have been accepted
-	last.request(1, "modules")
+	last.request(1, "source")
 	last.read()
 	_ = last.Close()
 	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
@@ -450,7 +450,7 @@ func TestClientVanishes(t *testing.T) {
 			t.Fatalf("%d goroutines, %d before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	warm.request(2, "modules")
+	warm.request(2, "source")
 	if m := warm.read(); m == nil || !m.Success {
 		t.Errorf("the client that stays gets %v", m)
 	}
@@ -490,7 +490,7 @@ func TestSlowReader(t *testing.T) {
 			fmt.Fprintln(slower, `{"method":"RPCServer.State","params":[{}],"id":1}`)
 			other := dial(t, addr)
 			for i := range 100 {
-				other.request(i+1, "modules")
+				other.request(i+1, "source")
 				if m := other.read(); m == nil || !m.Success {
 					t.Fatalf("another client gets %v", m)
 				}
