@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/plugins/compactunwind/table"
-	"github.com/clewdbg/clew/plugins/compactunwind/table/objdump"
+	"github.com/clewdbg/clew/plugins/compactunwind/table/objdumptest"
 )
 
 // result is the result of one image.
@@ -50,7 +50,7 @@ func (r *result) differs(format string, args ...any) {
 }
 
 // dump asks llvm-objdump.
-func (im *image) dump(dir string) (d objdump.Dump, err error) {
+func (im *image) dump(dir string) (d objdumptest.Dump, err error) {
 	path := filepath.Join(dir, "image")
 	if err := os.WriteFile(path, im.data, 0o600); err != nil {
 		return d, err
@@ -62,7 +62,7 @@ func (im *image) dump(dir string) (d objdump.Dump, err error) {
 	if err := cmd.Run(); err != nil {
 		return d, fmt.Errorf("llvm-objdump: %w", err)
 	}
-	return objdump.Read(&out)
+	return objdumptest.Read(&out)
 }
 
 // section returns a section of __TEXT, and its offset from the Mach-O header.
@@ -105,10 +105,10 @@ func (im *image) check(dir string) (*result, error) {
 }
 
 // compare compares the contents of the section.
-func (im *image) compare(r *result, t *table.Table, d *objdump.Dump) {
+func (im *image) compare(r *result, t *table.Table, d *objdumptest.Dump) {
 	i := 0
 	for e := range t.All() {
-		if i >= len(d.Runs) || d.Runs[i] != (objdump.Run{Start: e.Start, End: e.End, Encoding: uint32(e.Encoding)}) {
+		if i >= len(d.Runs) || d.Runs[i] != (objdumptest.Run{Start: e.Start, End: e.End, Encoding: uint32(e.Encoding)}) {
 			r.differs("entry %d: %x", i, e)
 		}
 		i++

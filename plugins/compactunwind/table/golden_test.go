@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/plugins/compactunwind/table/objdump"
+	"github.com/clewdbg/clew/plugins/compactunwind/table/objdumptest"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -55,14 +55,14 @@ func (l *library) code(start uint32) Code {
 }
 
 // readDump reads what llvm-objdump prints of a library.
-func readDump(t testing.TB, path string) (d objdump.Dump, entries []Entry) {
+func readDump(t testing.TB, path string) (d objdumptest.Dump, entries []Entry) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if d, err = objdump.Read(f); err != nil {
+	if d, err = objdumptest.Read(f); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range d.Runs {

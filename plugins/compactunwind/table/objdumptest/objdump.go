@@ -1,6 +1,6 @@
-// Package objdump parses the output of llvm-objdump --macho --unwind-info, for
+// Package objdumptest parses the output of llvm-objdump --macho --unwind-info, for
 // tests to compare with.
-package objdump
+package objdumptest
 
 import (
 	"bufio"
