@@ -125,7 +125,7 @@ func TestBadCore(t *testing.T) {
 		return path
 	}
 	clew(t, "stack", "--core", core, q.Path).oneLine(t, failed, "another build", q.Path)
-	clew(t, "stack", "--core", p.Path, p.Path).oneLine(t, failed, "no core file")
+	clew(t, "stack", "--core", p.Path, p.Path).oneLine(t, failed, "not a core file")
 	clew(t, "stack", "--core", file("empty", nil), p.Path).oneLine(t, failed, "core file")
 	clew(t, "stack", "--core", filepath.Join(t.TempDir(), "none"), p.Path).oneLine(t, failed, "no such file")
 	clew(t, "stack", "--core", core, filepath.Join(t.TempDir(), "none")).oneLine(t, failed, "no such file")

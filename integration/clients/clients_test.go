@@ -251,6 +251,22 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
+// TestRestartRuns: a restart's own arguments say whether the program runs on when its editor has configured it, and
+// the others learn it.
+func TestRestartRuns(t *testing.T) {
+	s := start(t)
+	_, err := s.editors[0].must("restart", map[string]any{"arguments": map[string]any{"request": "launch", "rebuild": false}})
+	s.must(err)
+	s.event(s.editors[0], "initialized")
+	s.settle()
+	_, err = s.editors[0].must("configurationDone", nil)
+	s.must(err)
+	s.event(s.editors[1], "continued")
+	_, err = s.terminals[0].command(api.Halt)
+	s.must(err)
+	s.event(s.editors[1], "stopped")
+}
+
 // TestOwnBreakpoints: each client's breakpoints stay when another one sets its own in the same file.
 func TestOwnBreakpoints(t *testing.T) {
 	s := start(t)

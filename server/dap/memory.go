@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -105,8 +104,6 @@ func (r *memory) mapped(ctx context.Context, address string) string {
 // maxRead bounds what is read for one request, in bytes.
 const maxRead = 1 << 20
 
-var errCount = errors.New("negative count")
-
 // onReadMemory has Delve read what it has referred to itself, and reads anything else.
 func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
 	var args dap.ReadMemoryArguments
@@ -119,12 +116,9 @@ func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
 		return nil // both connections end
 	}
 	at, err := strconv.ParseUint(args.MemoryReference, 0, 64)
-	if answer.Success || err != nil {
+	if answer.Success || err != nil || args.Count < 0 {
 		r.wire.Client.Send(answer)
 		return nil
-	}
-	if args.Count < 0 {
-		return errCount
 	}
 	at += uint64(int64(args.Offset))
 	body := dap.ReadMemoryResponseBody{Address: fmt.Sprintf("%#x", at)}

@@ -20,6 +20,9 @@ func (l *launcher) onRestart(_ context.Context, m *dapwire.Message) error {
 		if launch.Program != "" {
 			l.config.Set(&launch)
 		}
+		if launch.Request == "launch" {
+			l.config.SetStopOnEntry(launch.StopOnEntry)
+		}
 	}
 	l.keepBinary(m, args.Arguments)
 	l.guard.restarting()

@@ -57,6 +57,7 @@ func DefaultConfig() Config {
 
 // LaunchArguments are the attributes of launch and attach requests.
 type LaunchArguments struct {
+	Request         string         `json:"request"` // in a restart: Delve takes the rest only if this is "launch"
 	Mode            string         `json:"mode"`
 	Program         string         `json:"program"`
 	CoreFilePath    string         `json:"coreFilePath"`
@@ -111,6 +112,13 @@ func (c *Config) Set(args *LaunchArguments) {
 			c.toClient = append(c.toClient, [2]string{s.To, s.From})
 		}
 	}
+}
+
+// SetStopOnEntry takes that setting of a restart.
+func (c *Config) SetStopOnEntry(stop bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settings.StopOnEntry = stop
 }
 
 // Get returns the settings.
