@@ -46,14 +46,17 @@ func TestMachO(t *testing.T) {
 	}
 }
 
-// TestMachONeeded: without the strategy those stacks are not whole, so that it is it
-// that the test above is about.
+// TestMachONeeded: without the strategy it is the code itself that shows where the callers
+// are, so that the tables are what the test above is about.
 func TestMachONeeded(t *testing.T) {
 	v := program.MachOVariants[0]
 	stop := launch(t, build(t, v), "plain", "int3", "--format", "json", "--strategies", strings.Join([]string{unwind.StrategyDWARF, unwind.StrategySFrame}, ","))
 	v.Undescribed = true
 	stop.check(t, v, program.Scenarios[0].Groups)
-	stop.want(t, truncated)
+	stop.want(t, done)
+	if stack := &stop.stacks(t)[0]; leftBy(stack, unwind.StrategyCompact) > 0 || leftBy(stack, unwind.StrategyCode) == 0 {
+		t.Error(show(stack))
+	}
 }
 
 // TestMachOCore: the same from core files. An image in memory is in the core file
