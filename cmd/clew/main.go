@@ -47,8 +47,10 @@ func run(args []string) int {
 		return exitFailed
 	}
 	if !isClewCommand(root, args) {
-		if delve.RunCommandLine(root, args) != nil {
-			return exitUsage // what else fails in Delve's commands ends the process
+		// Delve's commands end the process themselves when they fail. Flags of theirs that are wrong end it
+		// with 0, as dlv does; a command that does not exist is wrong usage.
+		if delve.RunCommandLine(root, args); unknownCommand(root, args) {
+			return exitUsage
 		}
 		return exitDone
 	}
@@ -88,6 +90,11 @@ func commandTree() (*cobra.Command, error) {
 
 func isClewCommand(root *cobra.Command, args []string) bool {
 	return len(args) > 0 && slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.GroupID == groupID && c.Name() == args[0] })
+}
+
+func unknownCommand(root *cobra.Command, args []string) bool {
+	_, _, err := root.Find(args)
+	return err != nil
 }
 
 // wantArgs refuses a wrong number of arguments as wrong usage.

@@ -67,7 +67,7 @@ func TestHelpLeavesDelvesFlagsOut(t *testing.T) {
 }
 
 // TestDelvesFlags: what Delve's commands refuse names no Go function either, and the
-// flag that was meant; it is wrong usage.
+// flag that was meant.
 func TestDelvesFlags(t *testing.T) {
 	for _, tt := range []struct{ flag, want string }{
 		{"--api-version=abc", `--api-version takes a number, not "abc"`},

@@ -95,6 +95,7 @@ func TestAgainRefuses(t *testing.T) {
 func TestWaitSince(t *testing.T) {
 	started := time.Now()
 	pid := startReady(t, "collects").Process.Pid
+	time.Sleep(500 * time.Millisecond) // for more collections, which the others note
 	answer, err := ask(pid)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // pages.
 var causes = map[string][]string{
 	"deadlock": {"sync.Mutex.Lock", "40 goroutines", "main.report", "main.transfer", "created by main.main"},
-	"leak":     {"chan send", "on 6", "main.fetch", "main.handle", "leak/main.go:11"},
+	"leak":     {"chan send", " channels", "main.fetch", "main.handle", "leak/main.go:11"},
 	"hang":     {"goroutines: syscall", "pthread_mutex_lock", "query", "main.query", "created by main.main"},
 }
 

@@ -91,24 +91,25 @@ var plain = sync.OnceValues(func() (string, error) {
 func through(t *testing.T) string {
 	t.Helper()
 	cc, strip := testneed.CC(t), testneed.Tool(t, "strip")
-	dir := filepath.Join(workFolder, "through-src")
+	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "through"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module through\n\ngo 1.24\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	program := filepath.Join(dir, "through")
 	library := filepath.Join(dir, "libthrough.so")
 	for _, args := range [][]string{
 		{cc, "-x", "c", "-O2", "-g0", "-fomit-frame-pointer", "-shared", "-fPIC", "-o", library, filepath.Join(dir, "library.c.txt")},
 		{strip, "-s", library},
-		{"env", "CC=" + cc, "CGO_ENABLED=1", "CGO_CFLAGS=-O0 -g", "CGO_LDFLAGS=-L" + dir + " -Wl,-rpath," + dir, "go", "build", "-gcflags=all=-N -l", "-o", binary("through"), "."},
+		{"env", "CC=" + cc, "CGO_ENABLED=1", "CGO_CFLAGS=-O0 -g", "CGO_LDFLAGS=-L" + dir + " -Wl,-rpath," + dir, "go", "build", "-gcflags=all=-N -l", "-o", program, "."},
 	} {
 		if err := run(dir, args[0], args[1:]...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return binary("through")
+	return program
 }
 
 var builds sync.Map // variant's name to func() (program.Program, error)

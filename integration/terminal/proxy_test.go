@@ -58,7 +58,7 @@ func TestConnectPlain(t *testing.T) {
 // proxy and on clew's own port: the stack of `clew stack`, by the same numbers everywhere.
 func TestConnectNative(t *testing.T) {
 	need(t)
-	for variant, scenarios := range map[string][]string{"static-O1-g-fp": {"plain"}, "linked-O2-omit-stripped": {"nested", "thread"}} {
+	for variant, scenarios := range map[string][]string{"static-O2-omit": {"plain", "nested", "thread"}, "linked-O2-omit-stripped": {"callback"}, "static-O1-g-fp": {"callback","nested", "thread"}} {
 		p := native(t, variant)
 		for _, scenario := range scenarios {
 			t.Run(variant+"/"+scenario, func(t *testing.T) {

@@ -15,9 +15,9 @@ func CommandTree() *cobra.Command { return cmds.New(false) }
 
 // RunCommandLine runs Delve's command line with these arguments (without the
 // program's name) as dlv's main function does: it builds C code without
-// optimisation unless CGO_CFLAGS says otherwise. An error is wrong usage, and has been
-// printed; Delve's commands end the process themselves when they fail.
-func RunCommandLine(root *cobra.Command, args []string) error {
+// optimisation unless CGO_CFLAGS says otherwise. Wrong usage has been printed when it
+// returns; Delve's commands end the process themselves when they fail.
+func RunCommandLine(root *cobra.Command, args []string) {
 	if os.Getenv(cgoFlags) == "" {
 		setCgoFlags = true
 		os.Setenv(cgoFlags, "-O0 -g")
@@ -25,7 +25,7 @@ func RunCommandLine(root *cobra.Command, args []string) error {
 		logflags.WriteCgoFlagsWarning()
 	}
 	root.SetArgs(args)
-	return root.Execute()
+	_ = root.Execute()
 }
 
 const cgoFlags = "CGO_CFLAGS"

@@ -15,7 +15,7 @@ func FromState(s *unwind.State) *State {
 	}
 	out := &State{Status: s.Status, WaitReason: s.WaitReason, LockedThread: s.LockedThread, Labels: s.Labels, WaitsOn: Address(s.WaitsOn)}
 	if !s.WaitSince.IsZero() {
-		out.WaitSince = s.WaitSince.UTC().Format(time.RFC3339)
+		out.WaitSince = s.WaitSince.UTC().Format(time.RFC3339Nano)
 	}
 	if c := s.CreatedBy; c != nil {
 		out.CreatedBy = &Creation{Function: c.Function, File: c.File, Line: max(c.Line, 0), Goroutine: c.Goroutine}
