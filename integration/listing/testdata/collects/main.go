@@ -1,5 +1,5 @@
-// Command collects garbage ten times a second, while one goroutine waits for ever and
-// another only a moment each time.
+// Command collects garbage ten times a second, while one goroutine waits for ever, another
+// one too, but from a little later on, and a third only a moment each time.
 package main
 
 import (
@@ -19,6 +19,9 @@ func main() {
 		}
 	}()
 	for n := 0; ; n++ {
+		if n == 3 {
+			go func() { select {} }()
+		}
 		if n == 10 {
 			fmt.Println("ready")
 		}
