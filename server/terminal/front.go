@@ -5,7 +5,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/live"
@@ -32,7 +31,7 @@ func (f *Front) Serve(noMore func()) {
 	}
 	s.process = far{s}
 	defer s.stacks.Close()
-	c := newRPCConn(f.Client, frontTable(s))
+	c := newRPCConn(f.Client, frontTable(s, newFrontEvents(f.Upstream)))
 	c.up = f.Upstream
 	defer c.cancel()
 	answered := make(chan struct{})
@@ -69,11 +68,12 @@ func (f *Front) open() (Held, stop.Program, error) {
 func never(err error) bool { return errors.Is(err, errClew) || errors.Is(err, live.ErrRecorded) }
 
 // frontTable lists the methods that the server does not answer alone.
-func frontTable(s *server) map[string]any {
+func frontTable(s *server, events *frontEvents) map[string]any {
 	in := scopes{s}
 	return map[string]any{
 		"State":            s.state,
-		"Command":          s.frontCommand,
+		"GetEvents":        events.get,
+		"Command":          events.command(s),
 		"Stacktrace":       s.stacktrace,
 		"Eval":             in.eval,
 		"Set":              in.set,
@@ -84,15 +84,6 @@ func frontTable(s *server) map[string]any {
 		"CreateWatchpoint": in.watch,
 		"ListGoroutines":   in.goroutines,
 	}
-}
-
-// frontCommand has the server carry out a command. A halt waits for no other request.
-func (s *server) frontCommand(command api.DebuggerCommand, cb service.RPCCallback) {
-	if command.Name == api.Halt {
-		s.delve.Command(command, cb)
-		return
-	}
-	s.command(command, nil, cb)
 }
 
 // far is the process behind a server. Whether it runs is seen when it is read.
