@@ -175,7 +175,7 @@ func compareProof(t *testing.T, s *stackjson.Stack, at int, want []uint64, last 
 	t.Helper()
 	for i, pc := range want {
 		if at+i >= len(s.Frames) || uint64(s.Frames[at+i].PC) != pc {
-			t.Fatalf("frame %d of %d is not %#x", at+i, len(s.Frames), pc)
+			t.Fatalf("frame %d of %d is not %#x; recorded: %#x\n%s", at+i, len(s.Frames), pc, want, show(s))
 		}
 		if f := &s.Frames[at+i]; f.Trust == stackjson.TrustScan {
 			t.Errorf("frame %d has the trust of a scan: %v", at+i, f.Notes)

@@ -78,6 +78,7 @@ func deep(clew, program, language string, depth int, format string) (deepRun, er
 		args = []string{"stack", "--format", "cbf", "-o", file}
 	}
 	cmd := exec.Command(clew, append(args, "--", program, language, strconv.Itoa(depth))...)
+	cmd.Env = append(os.Environ(), "GOGC=100") // tests of damaged stacks turn collections off for their programs
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
