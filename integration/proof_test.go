@@ -160,12 +160,13 @@ func proofStack(t *testing.T, stacks []stackjson.Stack, record, last string) (s 
 	want := readProof(t, record)
 	for i := range stacks {
 		outer := slices.IndexFunc(stacks[i].Frames, func(f stackjson.Frame) bool { return uint64(f.PC) == want[len(want)-1] })
-		if at := outer - len(want) + 1; at > 0 {
+		// Threads of the runtime's begin at the same address.
+		if at := outer - len(want) + 1; at > 0 && uint64(stacks[i].Frames[at].PC) == want[0] {
 			compareProof(t, &stacks[i], at, want, last)
 			return &stacks[i], at
 		}
 	}
-	t.Fatalf("%#x is in none of %d stacks", want[len(want)-1], len(stacks))
+	t.Fatalf("%#x to %#x is in none of %d stacks", want[0], want[len(want)-1], len(stacks))
 	return nil, 0
 }
 
