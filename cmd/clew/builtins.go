@@ -48,7 +48,7 @@ func (b *builtin) plugin() pluginhost.Config {
 	return c
 }
 
-// builtinPlugin is the plugin of a built-in strategy; false if there is none of that name.
+// builtinPlugin configures the built-in strategy of that name as a plugin. It returns false for any other name.
 func builtinPlugin(name string) (pluginhost.Config, bool) {
 	i := slices.IndexFunc(builtins, func(b builtin) bool { return b.name == name })
 	if i < 0 {

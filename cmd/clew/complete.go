@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/glance"
@@ -47,7 +48,7 @@ func completeProcess(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	for _, dir := range found {
 		// A process of another user's hides its executable, a thread of the kernel has none.
 		if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil && filepath.Base(dir) != strconv.Itoa(os.Getpid()) {
-			list = append(list, cobra.CompletionWithDesc(filepath.Base(dir), exe))
+			list = append(list, cobra.CompletionWithDesc(filepath.Base(dir), printable.Line(exe)))
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
@@ -125,7 +126,7 @@ func (f *stackFlags) completeThread(*cobra.Command, []string, string) ([]string,
 	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/comm", f.pid))
 	for _, path := range names {
 		if name, err := os.ReadFile(path); err == nil {
-			list = append(list, cobra.CompletionWithDesc(filepath.Base(filepath.Dir(path)), strings.TrimSpace(string(name))))
+			list = append(list, cobra.CompletionWithDesc(filepath.Base(filepath.Dir(path)), printable.Line(strings.TrimSuffix(string(name), "\n"))))
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

@@ -61,8 +61,7 @@ func flagProblem(c *cobra.Command, err error) string {
 	return err.Error()
 }
 
-// unknown refuses a name that is none of the known ones, and says which of them was
-// probably meant.
+// unknown refuses an unknown name, and says which of the known ones was probably meant.
 func unknown(what, name string, known []string) error {
 	hint := ""
 	if near := near(name, known); len(near) > 0 {

@@ -48,7 +48,7 @@ func mostApart(shares [hotFunctions]share) (most float64) {
 }
 
 // share is a function's part of the time: by the program itself, by clew's profile, and by
-// perf, 0 where there is none.
+// perf, 0 without a profile of perf's.
 type share struct{ own, seen, perf float64 }
 
 func compareProfile(folder string, long, interval time.Duration) (out [hotFunctions]share, err error) {

@@ -115,7 +115,7 @@ func (w *walker) record(sure bool) bool {
 		trust, note = unwind.TrustScan, noteBorder
 	}
 	step := w.push(cfa, ra, trust, w.text, note)
-	if w.anywhere { // above the record, nobody knows how far: the CFA is a lower bound
+	if w.anywhere { // the CFA lies above the record, at an unknown distance: cfa is a lower bound
 		step.Caller.Forget(w.sp)
 		step.Rule = unknownCFA
 	}

@@ -94,3 +94,19 @@ func (b *builder) pass(n int) {
 
 // depth is how many frames the stack has so far.
 func (b *builder) depth() int { return b.passed + len(b.stack.Frames) }
+
+// doubtUnproven lowers the trust of the last, unproven frames if the next candidate was
+// refused and only calls through registers or pointers lead to them: one of the two
+// places is damaged, and it is unknown which.
+func (b *builder) doubtUnproven(unproven int) {
+	n := len(b.stack.Frames)
+	if len(b.last().Rejected) == 0 {
+		return
+	}
+	for i := n - 1; i > 0 && i >= n-unproven; i-- {
+		if f := &b.stack.Frames[i]; f.Trust > unwind.TrustScan {
+			f.Trust = unwind.TrustScan
+			f.Notes = append(f.Notes, "no call is known to have led from here, and what should be the next frame was refused: the stack may be damaged here already")
+		}
+	}
+}

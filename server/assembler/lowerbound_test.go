@@ -66,37 +66,52 @@ func (armSignal) Bytes(addr uint64, n int) []byte {
 
 // TestSignalWithoutStackPointer: the context that a signal has interrupted on arm64 is
 // found by the kernel's record above it, however many registers lie between. The record's own
-// return address, which the interrupted function has used up, is not taken.
+// return address, which the interrupted function has used up, is not taken. A record of zeros, which
+// unused memory has too, leads nowhere.
 func TestSignalWithoutStackPointer(t *testing.T) {
 	arch := unwind.ARM64
 	for _, extra := range []int{0, 512, 17 * 1024} {
-		s := stackasm.New(arch, 0x7fff_0000).Mark("sp").Pad(16).Mark("handler").Ref("record").Word(sigPC).Mark("frame").Pad(arm64Context)
-		for i := range 29 {
-			s.Word(uint64(i))
-		}
-		s.Ref("outer").Word(leafPC + 8).Ref("interrupted").Word(midPC).Pad(arm64SignalSize - arm64Context - 33*8 + extra)
-		m, err := s.Mark("record").Ref("outer").Word(leafPC + 8).Mark("interrupted").Pad(64).Mark("outer").Pad(64).Assemble()
-		if err != nil {
-			t.Fatal(err)
-		}
-		step := unwind.Step{CFA: m.Addr("handler") + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
-		step.Caller.Set(arch.PC(), sigPC)
-		step.Caller.Set(arch.FP(), m.Addr("record"))
-		f := &fake{name: "records", steps: map[uint64][]unwind.Step{outerPC: {step}}}
-		a := &Assembler{Strategies: []Strategy{{Unwinder: f,
-			Description: unwind.Description{Name: f.name, Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer}}}}
-		tg := target(memories(m))
-		tg.Arch, tg.Code = arch, armSignal{synthetic}
-		th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
-		th.Registers.Set(arch.PC(), outerPC)
-		th.Registers.Set(arch.SP(), m.Addr("sp"))
-		th.Registers.Set(arch.FP(), m.Addr("handler"))
-		stack := a.Stack(context.Background(), tg, th, Options{})
+		stack, m := interrupted(t, extra, func(s *stackasm.Stack) { s.Ref("outer").Word(leafPC + 8) })
 		equal(t, "PCs", pcs(stack), []uint64{outerPC, sigPC, midPC})
 		if sp, ok := stack.Frames[2].Registers.SP(arch); !ok || sp != m.Addr("interrupted") || stack.Frames[2].PC.Kind() != unwind.KindInstruction {
 			t.Errorf("%d bytes more: the interrupted stack pointer is %#x, want %#x", extra, sp, m.Addr("interrupted"))
 		}
+		stack, _ = interrupted(t, extra, func(s *stackasm.Stack) { s.Word(0).Word(0) })
+		if equal(t, "PCs", pcs(stack), []uint64{outerPC, sigPC}); stack.Stop != unwind.Truncated {
+			t.Errorf("%d bytes more, a record of zeros: %s: %s", extra, stack.Stop, stack.Reason)
+		}
 	}
+}
+
+// interrupted returns a stack of a signal's handler, of so many bytes more than usual, with x29 and x30 as
+// record writes them.
+func interrupted(t *testing.T, extra int, record func(*stackasm.Stack)) (unwind.Stack, *stackasm.Memory) {
+	t.Helper()
+	arch := unwind.ARM64
+	s := stackasm.New(arch, 0x7fff_0000).Mark("sp").Pad(16).Mark("handler").Ref("record").Word(sigPC).Mark("frame").Pad(arm64Context)
+	for i := range 29 {
+		s.Word(uint64(i))
+	}
+	record(s)
+	s.Ref("interrupted").Word(midPC).Pad(arm64SignalSize - arm64Context - 33*8 + extra).Mark("record")
+	record(s)
+	m, err := s.Mark("interrupted").Pad(64).Mark("outer").Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := unwind.Step{CFA: m.Addr("handler") + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustFramePointer, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
+	step.Caller.Set(arch.PC(), sigPC)
+	step.Caller.Set(arch.FP(), m.Addr("record"))
+	f := &fake{name: "records", steps: map[uint64][]unwind.Step{outerPC: {step}}}
+	a := &Assembler{Strategies: []Strategy{{Unwinder: f,
+		Description: unwind.Description{Name: f.name, Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer}}}}
+	tg := target(memories(m))
+	tg.Arch, tg.Code = arch, armSignal{synthetic}
+	th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
+	th.Registers.Set(arch.PC(), outerPC)
+	th.Registers.Set(arch.SP(), m.Addr("sp"))
+	th.Registers.Set(arch.FP(), m.Addr("handler"))
+	return a.Stack(context.Background(), tg, th, Options{}), m
 }
 
 // TestTrap: the number of a breakpoint instruction, and what writes it.

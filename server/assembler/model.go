@@ -14,7 +14,7 @@ type Modeller interface {
 	Model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64)
 }
 
-// model is the model of the image at an address, nil if there is none.
+// model returns the model of the image at an address, nil for an image without a model.
 func (p *program) model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64) {
 	if models, ok := p.target.Code.(Modeller); ok {
 		return models.Model(at)

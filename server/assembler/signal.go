@@ -57,7 +57,7 @@ func (w *walker) leaveSignal(_ context.Context) outcome {
 		return nothing
 	}
 	if _, known := f.Registers.SP(w.target.Arch); !known {
-		sp, ok := w.contextByRecord(f)
+		sp, ok := w.code.contextByRecord(f)
 		if !ok { // the kernel's record has the interrupted link register, which says nothing
 			return w.truncate("where the context lies that a signal has interrupted is not known")
 		}
@@ -82,19 +82,22 @@ const (
 
 // contextByRecord finds the stack pointer of a signal's trampoline by the record that the
 // kernel has put above: both have the same x29 and x30.
-func (w *walker) contextByRecord(f *unwind.Frame) (sp uint64, ok bool) {
-	fp, known := f.Registers.FP(w.target.Arch)
-	if w.target.Arch != unwind.ARM64 || !known || fp < arm64SignalMost {
+func (p *program) contextByRecord(f *unwind.Frame) (sp uint64, ok bool) {
+	fp, known := f.Registers.FP(p.target.Arch)
+	if p.target.Arch != unwind.ARM64 || !known || fp < arm64SignalMost {
 		return 0, false
 	}
-	x29, ok1 := w.code.word(fp)
-	x30, ok2 := w.code.word(fp + 8)
+	x29, ok1 := p.word(fp)
+	x30, ok2 := p.word(fp + 8)
+	if x29 == 0 && x30 == 0 {
+		return 0, false // unused memory has the same
+	}
 	for sp = fp - arm64SignalSize; ok1 && ok2 && fp-sp <= arm64SignalMost; sp -= 16 {
-		saved, ok := w.code.word(sp + arm64Context + 29*8)
+		saved, ok := p.word(sp + arm64Context + 29*8)
 		if !ok {
 			break
 		}
-		if lr, ok := w.code.word(sp + arm64Context + 30*8); ok && saved == x29 && lr == x30 {
+		if lr, ok := p.word(sp + arm64Context + 30*8); ok && saved == x29 && lr == x30 {
 			return sp, true
 		}
 	}

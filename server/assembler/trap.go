@@ -19,7 +19,7 @@ var traps = map[uint16]string{
 }
 
 // trapAt describes the breakpoint instruction at which an innermost frame on arm64
-// stands: the processor stops there, not behind it. It is "" where there is none.
+// stands: the processor stops there, not behind it. It returns "" for any other instruction.
 func (t *Target) trapAt(pc uint64) string {
 	if t.Arch != unwind.ARM64 {
 		return ""

@@ -105,7 +105,7 @@ func (w *walker) next(ctx context.Context) bool {
 			return result == progressed
 		}
 	}
-	w.doubtUnproven()
+	w.doubtUnproven(w.carried.unproven)
 	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), orElse(w.turn.why(), "no strategy covers this code")))
 	return false
 }
@@ -369,22 +369,6 @@ func (w *walker) take(c candidate) outcome {
 	}
 	w.stack.Frames = append(w.stack.Frames, caller)
 	return progressed
-}
-
-// doubtUnproven lowers the trust of the last frames if the next candidate was
-// refused and only calls through registers or pointers lead to them: one of the two
-// places is damaged, and it is unknown which.
-func (w *walker) doubtUnproven() {
-	n := len(w.stack.Frames)
-	if len(w.last().Rejected) == 0 {
-		return
-	}
-	for i := n - 1; i > 0 && i >= n-w.carried.unproven; i-- {
-		if f := &w.stack.Frames[i]; f.Trust > unwind.TrustScan {
-			f.Trust = unwind.TrustScan
-			f.Notes = append(f.Notes, "no call is known to have led from here, and what should be the next frame was refused: the stack may be damaged here already")
-		}
-	}
 }
 
 func orElse(s, other string) string {

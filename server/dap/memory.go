@@ -62,7 +62,7 @@ var (
 )
 
 // addressOf returns where a variable's memory is: that a pointer points to, or a register, else its own.
-// It is "" where there is none.
+// It returns "" for a variable without memory.
 func (r *memory) addressOf(ctx context.Context, v *dapwire.Object, reference int64) string {
 	value := v.Text("value")
 	if register.MatchString(v.Text("evaluateName")) {
@@ -120,11 +120,11 @@ func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
 		r.wire.Client.Send(answer)
 		return nil
 	}
-	at += uint64(int64(args.Offset))
+	at, count := at+uint64(int64(args.Offset)), min(args.Count, maxRead)
 	body := dap.ReadMemoryResponseBody{Address: fmt.Sprintf("%#x", at)}
 	err = r.program.AtStop(ctx, m.Seq, func(_ context.Context, v *debuggee.View) error {
-		data := readable(v.EngineInput().Target.Memory, at, min(args.Count, maxRead))
-		body.Data, body.UnreadableBytes = base64.StdEncoding.EncodeToString(data), args.Count-len(data)
+		data := readable(v.EngineInput().Target.Memory, at, count)
+		body.Data, body.UnreadableBytes = base64.StdEncoding.EncodeToString(data), count-len(data) // what was not tried is not unreadable
 		return nil
 	})
 	if err == nil {

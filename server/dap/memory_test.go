@@ -101,6 +101,9 @@ func TestReadMemory(t *testing.T) {
 	if got, text := read(map[string]any{"memoryReference": "0x10", "count": 16}); got.Data != "" || got.UnreadableBytes != 16 {
 		t.Error(text)
 	}
+	if got, text := read(map[string]any{"memoryReference": "0x10", "count": maxRead + 16}); got.UnreadableBytes != maxRead { // the rest was not tried
+		t.Error(text)
+	}
 	if _, text := read(map[string]any{"memoryReference": "nonsense", "count": 16}); !strings.Contains(text, "not played") {
 		t.Error(text)
 	}

@@ -13,7 +13,7 @@ type bounded struct {
 }
 
 // maxAnswer is far above the longest answer of Delve's: the types of a large program.
-const maxAnswer = 1 << 30
+const maxAnswer = 256 << 20
 
 var errTooLong = errors.New("the server's answer is too long")
 

@@ -203,8 +203,8 @@ var errNoArm = errors.New("the caller as Delve has it is wrong here, and behind 
 func (elsewhere) Arm(*stepping.Decision) (bool, error) { return false, errNoArm }
 
 // Stepping says that a step was interrupted.
-func (p *Program) Stepping() bool {
-	state, err := p.state()
+func (s server) Stepping() bool {
+	state, err := s.state()
 	return err == nil && state.NextInProgress
 }
 

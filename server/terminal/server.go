@@ -102,7 +102,7 @@ func (s *server) openHere() (Held, stop.Program, error) {
 	case err != nil:
 		return nil, nil, err
 	case session.Live():
-		return session, s.withDebugFiles(live.NewProcess(session)), nil
+		return session, withDebugFiles(live.NewProcess(session), s.debugFolders), nil
 	case s.core == "":
 		return nil, nil, live.ErrRecorded
 	}
@@ -111,12 +111,12 @@ func (s *server) openHere() (Held, stop.Program, error) {
 			return nil, nil, err
 		}
 	}
-	return session, s.withDebugFiles(live.NewCore(session, s.file, s.image)), nil
+	return session, withDebugFiles(live.NewCore(session, s.file, s.image), s.debugFolders), nil
 }
 
 // withDebugFiles tells a process where separate debug files are, and returns it.
-func (s *server) withDebugFiles(process *live.Process) *live.Process {
-	process.FindDebugFiles(s.debugFolders)
+func withDebugFiles(process *live.Process, folders []string) *live.Process {
+	process.FindDebugFiles(folders)
 	return process
 }
 

@@ -89,14 +89,14 @@ func (s *server) reach(context.Context) (debuggee.Target, stop.Program, error) {
 	out := &shared{Session: session, server: s, pid: session.Pid()}
 	switch {
 	case session.Live():
-		return out, s.withDebugFiles(live.NewShared(out)), nil
+		return out, withDebugFiles(live.NewShared(out), s.debugFolders), nil
 	case s.core != "":
 		file, err := corefile.Open(s.core)
 		if err != nil {
 			return nil, nil, err
 		}
 		out.core = file
-		return out, s.withDebugFiles(live.NewCore(session, file, s.image)), nil
+		return out, withDebugFiles(live.NewCore(session, file, s.image), s.debugFolders), nil
 	}
 	return nil, nil, live.ErrRecorded
 }

@@ -62,8 +62,10 @@ func (s *Score) Add(o Score) {
 // Strictness is the demand beyond the program counters, of a debugger that
 // shows it.
 type Strictness struct {
-	CFA  bool // the canonical frame address of every frame whose program recorded it; 0 is not known (R12)
+	CFA  bool // the canonical frame address of every frame whose program recorded it
 	Kind bool // whether the address is an instruction's or a return address
+	// MayLack says that a frame may have no CFA: on arm64 it may be unknown (R12).
+	MayLack bool
 }
 
 // Judge holds a stack against the truth. Frames are matched with the truth so
@@ -121,7 +123,7 @@ func (s Strictness) problem(frames []stackjson.Frame, i int, want []Expected, ne
 	if skipped := missing(want, next, at); len(skipped) > 0 {
 		return fmt.Sprintf("skips %d frames, the first is %s", len(skipped), skipped[0].What)
 	}
-	if callee := want[at].Callee; s.CFA && callee != nil && callee.CFA != 0 && i > 0 && frames[i-1].CFA != 0 && uint64(frames[i-1].CFA) != callee.CFA {
+	if callee := want[at].Callee; s.CFA && callee != nil && callee.CFA != 0 && i > 0 && (frames[i-1].CFA != 0 || !s.MayLack) && uint64(frames[i-1].CFA) != callee.CFA {
 		return fmt.Sprintf("was reached by CFA %v, the program recorded %#x", frames[i-1].CFA, callee.CFA)
 	}
 	if kind := want[at].wantedKind(i); s.Kind && frames[i].Kind != kind {

@@ -152,7 +152,7 @@ func decodeAMD64(p *program, off int32) inst {
 		const replace = 4 // mov REG,(%rsp)
 		if out.flow = flowRet; off >= replace && ReplacesReturn(p.code[off-replace:]) {
 			out.flow = flowIndirect // to what a retpoline has put there
-			p.emit(op{kind: opAdd, d: 7, s: 7, imm: 8})
+			p.emit(op{kind: opClobber, mask: 1 << regTmp}, op{kind: opAdd, d: 7, s: 7, imm: 8})
 		}
 		return out
 	case x86asm.LRET, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ, x86asm.SYSRET, x86asm.SYSEXIT, x86asm.UD0, x86asm.UD1, x86asm.UD2, x86asm.HLT, x86asm.LJMP:

@@ -170,13 +170,16 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	if p.full {
 		return nil
 	}
-	p.bad = p.bad && p.meetsBad()
-	t, alien := p.rows()
+	p.bad = p.bad && survey{p}.meetsBad()
+	t, alien := survey{p}.rows()
 	if alien && from == nil {
 		return nil
 	}
 	return t
 }
+
+// survey makes the table of a program that was simulated.
+type survey struct{ *program }
 
 // programs are used again: what one takes is much beside the table that it leaves.
 var programs = sync.Pool{New: func() any { return new(program) }}
@@ -200,7 +203,7 @@ func (p *program) release() {
 
 // meetsBad reports whether a path leads to what cannot be decoded. Behind a call that does not
 // come back there may be data (Mach-O's jump tables).
-func (p *program) meetsBad() (found bool) {
+func (p survey) meetsBad() (found bool) {
 	p.walk(func(in *inst, _ *state) { found = found || in.flow == flowBad }, nil)
 	return found
 }
@@ -214,7 +217,7 @@ type surveyed struct {
 }
 
 // rows makes the table of a program that was simulated; alien is as in [program.alien].
-func (p *program) rows() (t *Table, alien bool) {
+func (p survey) rows() (t *Table, alien bool) {
 	t = &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
 	var known map[Rule]int32 // nil until there are many
 	all := p.rowsOf
@@ -255,7 +258,7 @@ func (p *program) rows() (t *Table, alien bool) {
 }
 
 // height is how far the stack pointer is below the CFA, -1 if that is not known.
-func (p *program) height(s *state) int32 {
+func (p survey) height(s *state) int32 {
 	if sp := s.regs[p.a.sp]; sp.kind == cfaRel {
 		return -sp.off
 	}
@@ -263,7 +266,7 @@ func (p *program) height(s *state) int32 {
 }
 
 // breaks reports whether an instruction is as in no function: see [Table].
-func (p *program) breaks(in *inst, s *state) bool {
+func (p survey) breaks(in *inst, s *state) bool {
 	sp := s.regs[p.a.sp]
 	return sp.kind == cfaRel && sp.off > max(p.a.entrySP, 0) || in.flow == flowRet && s.badReturn(p.a)
 }
@@ -278,7 +281,7 @@ func (t *Table) fill(all []surveyed) {
 	}
 }
 
-func (p *program) proof(block int32) Proof {
+func (p survey) proof(block int32) Proof {
 	switch {
 	case p.bad:
 		return Guessed
@@ -289,7 +292,7 @@ func (p *program) proof(block int32) Proof {
 }
 
 // ruleOf returns the number of a state's rule, -1 if it has none.
-func (p *program) ruleOf(t *Table, known *map[Rule]int32, s *state) int32 {
+func (p survey) ruleOf(t *Table, known *map[Rule]int32, s *state) int32 {
 	rule, err := p.derive(s, Exact)
 	if err != nil {
 		return -1
@@ -318,7 +321,7 @@ func (p *program) ruleOf(t *Table, known *map[Rule]int32, s *state) int32 {
 }
 
 // leaves notes where an instruction leads outside of the code.
-func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
+func (p survey) leaves(t *Table, in *inst, s *state, framed bool) {
 	if next := in.off + int32(in.len); in.flow <= flowCond && int(next) >= len(p.code) && !p.ends(in) {
 		p.leave(t, p.start+uint64(next), s, false)
 	}
@@ -334,13 +337,13 @@ func (p *program) leaves(t *Table, in *inst, s *state, framed bool) {
 }
 
 // leavesIndirectly notes where a jump through a register leads outside of the code.
-func (p *program) leavesIndirectly(t *Table, s *state) {
+func (p survey) leavesIndirectly(t *Table, s *state) {
 	v := s.regs[regTmp]
 	if v.kind == place && uint64(v.off) >= uint64(len(p.code)) { // a veneer
 		p.leave(t, p.start+uint64(v.off), s, false)
 		return
 	}
-	if _, ok := (switches{p}).targets(s); !ok {
+	if _, ok := (switches{p.program}).targets(s); !ok {
 		t.Whole = false
 	}
 	if v.kind == aim {
@@ -358,7 +361,7 @@ const (
 )
 
 // leave notes one place.
-func (p *program) leave(t *Table, to uint64, s *state, conditional bool) {
+func (p survey) leave(t *Table, to uint64, s *state, conditional bool) {
 	t.Jumps = append(t.Jumps, to)
 	if (!conditional || to%functionAlign == 0) && p.a.isEntry(s) || len(t.Leaving) >= maxLeaving {
 		return

@@ -197,8 +197,8 @@ func (i *image) goFunction(vaddr uint64) (out assembler.Function, ok bool) {
 	return out, true
 }
 
-// goTable is the table of Go's functions, nil if there is none. A table in generated code
-// does not count.
+// goTable returns the table of Go's functions, nil for an image without one. A table in
+// generated code does not count.
 func (i *image) goTable() *gotab.Table {
 	if i.file == nil || i.generated {
 		return nil
