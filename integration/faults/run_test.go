@@ -210,14 +210,16 @@ func (r *running) leftOf(launched bool) string {
 	return strings.Join(left, "; ")
 }
 
-// onlyFolder says that all that is left is a session folder with its lock.
+// onlyFolder says that all that is left is a session folder with its lock, and
+// perhaps the folder that go-plugin makes for the next plugin's socket.
 func (r *running) onlyFolder(launched bool) bool {
 	if len(processes(r.t, clewPath())) > 0 || launched && len(processes(r.t, patientPath())) > 0 {
 		return false
 	}
 	others := 0
 	_ = filepath.WalkDir(r.tmp, func(path string, e os.DirEntry, err error) error {
-		if err == nil && path != r.tmp && !(e.IsDir() && strings.HasPrefix(e.Name(), plugin.SessionPrefix)) && !strings.HasPrefix(e.Name(), plugin.LockName) {
+		folder := err == nil && e.IsDir() && (strings.HasPrefix(e.Name(), plugin.SessionPrefix) || strings.HasPrefix(e.Name(), "plugin-dir"))
+		if err == nil && path != r.tmp && !folder && !strings.HasPrefix(e.Name(), plugin.LockName) {
 			others++
 		}
 		return nil
