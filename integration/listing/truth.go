@@ -82,6 +82,11 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("created by %+v; the runtime says %s in goroutine %d at %s", c, want.creator, want.parent, want.by)
 	}
 	got, said := shownOf(s), want.shown()
+	if want.state == "syscall" { // the runtime begins where the system call was entered from
+		for len(got) > len(said) && strings.Contains(strings.SplitN(got[0], ".", 2)[0], "syscall") {
+			got = got[1:]
+		}
+	}
 	// In Go 1.21 the compiler's wrapper of a go statement has a name like any function.
 	if n := len(got) - 1; n > 0 && strings.HasSuffix(got[n], " "+want.by) && len(said) == n {
 		got = got[:n]
