@@ -70,6 +70,8 @@ var Needs = []Need{
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
 	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
 	{Name: "xz", Programs: []string{"xz"}, Debian: []string{"xz-utils"}},
+	{Name: "zstd", Programs: []string{"zstd"}, Debian: []string{"zstd"}},
+	{Name: "lz4", Programs: []string{"lz4"}, Debian: []string{"lz4"}},
 	{Name: "debuginfod", Programs: []string{"debuginfod"}, Debian: []string{"debuginfod"}},
 	{Name: "debuginfod-find", Programs: []string{"debuginfod-find"}, Debian: []string{"debuginfod"}},
 	{Name: "c++filt", Programs: []string{"c++filt"}, Debian: []string{"binutils"}},
