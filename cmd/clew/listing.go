@@ -29,6 +29,7 @@ type listingFlags struct {
 	sort          string
 	limit         int
 	oneFileEach   bool
+	ancestors     bool
 }
 
 func (f *listingFlags) add(c *cobra.Command) {
@@ -39,6 +40,7 @@ func (f *listingFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
 	fl.IntVar(&f.limit, "limit", 0, "list at most so many groups or stacks (0: all)")
 	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: a file for each stack, however many there are")
+	fl.BoolVar(&f.ancestors, "ancestors", false, "cbf and swift: add the calls that led to each goroutine as async frames, where the runtime keeps them (GODEBUG=tracebackancestors=N)")
 	_ = c.RegisterFlagCompletionFunc("group", cobra.FixedCompletions(strings.Split(ways(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(listing.Orders, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -316,7 +318,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 // empty is a set without stacks.
 func (l *listed) empty() *export.Set {
 	f := l.flags
-	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach}
+	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Ancestors: f.listing.ancestors}
 	for i := range l.threads {
 		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
 			set.Threads = append(set.Threads, l.threads[i].Thread)

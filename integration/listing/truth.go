@@ -21,6 +21,7 @@ type goroutine struct {
 	creator   string
 	by        string // where its go statement is
 	parent    uint64
+	ancestors []string // "1 main.main main.go:12": a goroutine, and each of its own functions
 }
 
 var (
@@ -28,6 +29,7 @@ var (
 	created = regexp.MustCompile(`^created by (\S+) in goroutine (\d+)`)
 	// The runtime does not name the types that a function was made for.
 	instance = regexp.MustCompile(`\[.*\]`)
+	origin   = regexp.MustCompile(`^\[originating from goroutine (\d+)\]:`)
 	line     = regexp.MustCompile(`^\t(.*:\d+)`)
 )
 
@@ -42,10 +44,42 @@ func parse(text string) map[uint64]goroutine {
 		}
 		id, _ := strconv.ParseUint(h[1], 10, 64)
 		g := goroutine{state: h[2], locked: strings.Contains(h[3], "locked to thread")}
-		for _, l := range lines[1:] {
+		for i, l := range lines[1:] {
+			if origin.MatchString(l) {
+				g.ancestors = ancestorsIn(lines[1+i:])
+				break
+			}
 			g.add(l)
 		}
 		out[id] = g
+	}
+	return out
+}
+
+// ancestorsIn reads what led to a goroutine.
+func ancestorsIn(lines []string) (out []string) {
+	for _, l := range lines {
+		if o := origin.FindStringSubmatch(l); o != nil {
+			out = append(out, o[1])
+		} else if at := line.FindStringSubmatch(l); at != nil {
+			out[len(out)-1] += " " + filepath.Base(at[1])
+		} else if f, _, ok := strings.Cut(l, "(...)"); ok {
+			out[len(out)-1] += " " + f
+		}
+	}
+	return out
+}
+
+// ancestorsOf are those of a stack.
+func ancestorsOf(s *stackjson.Stack) (out []string) {
+	for _, a := range s.State.Ancestors {
+		text := strconv.FormatUint(a.Goroutine, 10)
+		for _, c := range a.Calls {
+			if !strings.HasPrefix(c.Function, "runtime.") && !strings.Contains(c.Function, ".gowrap") {
+				text += " " + c.Function + " " + place(c.File, c.Line)
+			}
+		}
+		out = append(out, text)
 	}
 	return out
 }

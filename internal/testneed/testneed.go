@@ -70,6 +70,7 @@ var Needs = []Need{
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
 	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
 	{Name: "xz", Programs: []string{"xz"}, Debian: []string{"xz-utils"}},
+	{Name: "unshare", Programs: []string{"unshare"}, Debian: []string{"util-linux"}},
 	{Name: "zstd", Programs: []string{"zstd"}, Debian: []string{"zstd"}},
 	{Name: "lz4", Programs: []string{"lz4"}, Debian: []string{"lz4"}},
 	{Name: "debuginfod", Programs: []string{"debuginfod"}, Debian: []string{"debuginfod"}},

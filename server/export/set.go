@@ -31,6 +31,8 @@ type Set struct {
 	Threads []unwind.Thread        // that they are of: their segments have names in text
 	Images  *imagemap.ImageMap
 	Pid     int // of the process, 0 if it is not known
+	// Ancestors adds those of goroutines to CBF and Swift, as frames of kind async.
+	Ancestors bool
 	// Snapshot makes a snapshot of the stacks; nil where the memory that was read for them was
 	// not kept.
 	Snapshot func() (*snapshot.Snapshot, error)
@@ -57,10 +59,28 @@ func (e *FormatError) Error() string {
 
 // one returns the single stack of a set that is not of all.
 func (s *Set) one() (*unwind.Stack, error) {
-	for st := range s.Stacks {
+	for st := range s.traces() {
 		return &st, nil
 	}
 	return nil, errors.New("there is no stack to write")
+}
+
+// traces are the stacks for CBF: without ancestors, unless those are asked for.
+func (s *Set) traces() iter.Seq[unwind.Stack] {
+	if s.Ancestors {
+		return s.Stacks
+	}
+	return func(yield func(unwind.Stack) bool) {
+		for st := range s.Stacks {
+			if st.State != nil && len(st.State.Ancestors) > 0 {
+				state := *st.State
+				state.Ancestors, st.State = nil, &state
+			}
+			if !yield(st) {
+				return
+			}
+		}
+	}
 }
 
 // Write writes the stacks in a format that is one piece of text or data, which
@@ -79,7 +99,7 @@ func (s *Set) Write(w io.Writer, format string) error {
 		}
 		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
-		return Swift(w, s.Arch, s.Stacks, s.Images)
+		return Swift(w, s.Arch, s.traces(), s.Images)
 	case "pprof":
 		return Pprof(w, s.Arch, s.counted(), s.Images)
 	case "otlp":
