@@ -77,7 +77,6 @@ func run(path string) (cmd *exec.Cmd, report string, err error) {
 	}
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(file); err == nil {
-			time.Sleep(100 * time.Millisecond) // until its first goroutine sleeps
 			return cmd, string(text), nil
 		}
 	}
