@@ -51,14 +51,14 @@ frame how it was found and how far to trust it.
 
 Of a running process and of a core file it lists every goroutine and thread, unless
 --goroutine or --thread names one. A summary comes first, then the stacks: equal ones
-together (--group), the most suspicious first (--sort).
+are grouped (--group), the most suspicious come first (--sort).
 
 Targets:
   --pid N          a running process. It is stopped for a moment and goes on afterwards
-  --core CORE EXE  a core file, and the executable that it is of. Libraries are looked
+  --core CORE EXE  a core file, and the executable that wrote it. Libraries are looked
                    for where the process had them
-  --connect ADDR   what a headless Delve server debugs. The program must be stopped,
-                   and stays so
+  --connect ADDR   the program that a headless Delve server debugs. It must be stopped,
+                   and stays stopped
   -- EXE ARGS...   a program, which runs until it stops by itself (a breakpoint
                    instruction, runtime.Breakpoint, a panic or fatal signal) or at a
                    location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
@@ -66,7 +66,7 @@ Targets:
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), snapshot (for clew unwind, and to send with a wrong stack; it
+go tool pprof), snapshot (for clew unwind, and to report a wrong stack; it
 holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
@@ -86,8 +86,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
-	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
-	fl.StringVar(&f.core, "core", "", "read this core file")
+	fl.IntVar(&f.pid, "pid", 0, "show the stacks of this running process")
+	fl.StringVar(&f.core, "core", "", "show the stacks in this core file")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
 	fl.StringArrayVar(&f.breakAt, "break", nil, "run to this `location`: FUNCTION, FILE:LINE or *ADDRESS; may be given more than once")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID; --pid and --core list all without it")
