@@ -29,9 +29,9 @@ const shortestInterval = time.Millisecond
 
 func (f *againFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&f.count, "count", 0, "list so many times; with --format pprof or otlp: one wall-clock profile of all")
+	fl.IntVar(&f.count, "count", 0, "list this many times; with --format pprof or otlp: make one wall-clock profile of all listings")
 	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the time from one listing to the next")
-	fl.DurationVar(&f.watch, "watch", 0, "list again after each such `time`, and print what has changed, until interrupted or --count")
+	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, until interrupted or --count")
 }
 
 func (f *againFlags) wanted() bool { return f.count != 0 || f.watch != 0 }

@@ -34,12 +34,12 @@ type listingFlags struct {
 
 func (f *listingFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.group, "group", "", "put stacks together by `what`: "+ways()+" (default stack for text, pprof and otlp, none for other formats)")
-	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that this `filter` has: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
-	fl.StringArrayVar(&f.without, "without", nil, "list only stacks that this `filter` does not have")
+	fl.StringVar(&f.group, "group", "", "group stacks by `what`: "+ways()+" (default stack for text, pprof and otlp, none for other formats)")
+	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that match this `filter`: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
+	fl.StringArrayVar(&f.without, "without", nil, "leave out stacks that match this `filter`")
 	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
-	fl.IntVar(&f.limit, "limit", 0, "list at most so many groups or stacks (0: all)")
-	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: a file for each stack, however many there are")
+	fl.IntVar(&f.limit, "limit", 0, "list at most this many groups or stacks (0: all)")
+	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: write a file for each stack, however many there are")
 	fl.BoolVar(&f.ancestors, "ancestors", false, "cbf and swift: add the calls that led to each goroutine as async frames, where the runtime keeps them (GODEBUG=tracebackancestors=N)")
 	_ = c.RegisterFlagCompletionFunc("group", cobra.FixedCompletions(strings.Split(ways(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(listing.Orders, cobra.ShellCompDirectiveNoFileComp))

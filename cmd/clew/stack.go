@@ -51,15 +51,15 @@ frame how it was found and how far to trust it.
 
 Of a running process and of a core file it lists every goroutine and thread, unless
 --goroutine or --thread names one. A summary comes first, then the stacks: equal ones
-together (--group), the most suspicious first (--sort).
+are grouped (--group), the most suspicious come first (--sort).
 
 Targets:
   --pid N          a running process. It is stopped for a moment and goes on afterwards
-  --core CORE EXE  a core file, and the executable that it is of. It may be compressed
+  --core CORE EXE  a core file, and the executable that wrote it. It may be compressed
                    (.zst, .lz4, .xz). Libraries are looked for where the process had
                    them, below --sysroot, and then on debuginfod servers
-  --connect ADDR   what a headless Delve server debugs. The program must be stopped,
-                   and stays so
+  --connect ADDR   the program that a headless Delve server debugs. It must be stopped,
+                   and stays stopped
   -- EXE ARGS...   a program, which runs until it stops by itself (a breakpoint
                    instruction, runtime.Breakpoint, a panic or fatal signal) or at a
                    location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
@@ -67,7 +67,8 @@ Targets:
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), otlp (one profile, for OpenTelemetry), snapshot (for clew unwind, and to send with a wrong stack; it
+go tool pprof), otlp (one profile, for OpenTelemetry), snapshot (for clew unwind,
+and to report a wrong stack; it
 holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
@@ -88,8 +89,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
-	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
-	fl.StringVar(&f.core, "core", "", "read this core file")
+	fl.IntVar(&f.pid, "pid", 0, "show the stacks of this running process")
+	fl.StringVar(&f.core, "core", "", "show the stacks in this core file")
 	fl.StringVar(&f.sysroot, "sysroot", "", "look for the libraries of a core file below this `folder`, a copy of the other machine's root")
 	_ = c.MarkFlagDirname("sysroot")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
