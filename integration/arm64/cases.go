@@ -31,6 +31,7 @@ var cases = []testCase{
 	{"steps", "where steps lead, as in docs/stepping.md", buildSteps, `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
 	{"sampled", "stacks at instructions taken at random", buildSampled, `"$1"/measure -built -o "$1" -libraries ` + sampledIn + ` -n 500`},
 	{"goroutines", "a thousand goroutines, beside dlv", buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP, runDAP},
 }
 
 const (
