@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
@@ -68,17 +70,25 @@ func (b *bench) core(p program.Program, c *column, _ stand.Place, _ *debugger) (
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, c.Name, c.Stop, stem)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, p.Env(), time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(p.Env(), "GOTRACEBACK=crash"), time.Second
 	out, _ := cmd.CombinedOutput() // it crashes
 	files, err := filepath.Glob(filepath.Join(dir, "core*"))
 	if err != nil || len(files) != 1 {
 		return stack, nil, fmt.Errorf("core files: %v, %w: is kernel.core_pattern \"core\"? %s", files, err, out)
 	}
-	stack, err = b.clewSays("--core", files[0], "--goroutine", "current", p.Path)
+	records, err := filepath.Glob(stem + ".[0-9]*")
+	if err != nil || len(records) != 1 {
+		return stack, nil, fmt.Errorf("records of threads: %v, %w", records, err)
+	}
+	id := strings.TrimPrefix(filepath.Ext(records[0]), ".")
+	if stack, err = b.clewSays("--core", files[0], "--thread", id, p.Path); err != nil {
+		return stack, nil, err
+	}
+	thread, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
 		return stack, nil, err
 	}
-	record, err := program.ReadRecord(stem, stack.Thread)
+	record, err := program.ReadRecord(stem, thread)
 	if err != nil {
 		return stack, nil, err
 	}

@@ -68,7 +68,12 @@ var cores = []column{
 	{Title: "nested", Scenario: crash("nested"), Core: true},
 	{Title: "thread", Scenario: crash("thread"), Core: true},
 	{Title: "thread, Go", Scenario: crash("thread-calling"), Core: true},
+	{Title: "SIGSEGV", Scenario: program.Scenario{Name: "plain", Stop: "segv", Groups: scenario("plain", "int3").Groups}, Core: true, Above: dying},
 }
+
+// dying is Go's handler of a fatal signal, when it has the kernel write a core file or waits
+// for the thread that does.
+var dying = append(slices.Repeat([]program.Expected{{What: "the runtime", Name: "runtime.*", Optional: true}}, 8), handler[2:]...)
 
 // crash is a scenario that ends in a breakpoint instruction that nothing handles.
 func crash(name string) program.Scenario {
