@@ -18,7 +18,6 @@ type Layout struct {
 	gLockedM                          int64
 	mG0, mGsignal, mCurg              int64
 	mIsExtra, mProcid, mAllLink       int64
-	mSize                             int64
 	gSize                             int64
 
 	// Of a goroutine's state; -1 where it is not known.
@@ -40,7 +39,7 @@ type Structure interface {
 // that is not known.
 func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
 	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
-	l = &Layout{gSize: g.Size(), mSize: m.Size()}
+	l = &Layout{gSize: g.Size()}
 	for _, f := range []struct {
 		in       Structure
 		path     string
