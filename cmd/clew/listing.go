@@ -286,7 +286,7 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 // no more of them than addresses of code and names.
 func (l *listed) shares() bool {
 	f := l.flags.format
-	return f == "cbf" || f == "swift" || f == "pprof" || f == "otlp" || f == "text" && l.flags.listing.by(f) != listing.None
+	return f == "cbf" || f == "swift" || f == "pprof" || f == "text" && l.flags.listing.by(f) != listing.None
 }
 
 // set is the stacks with everything to write them.
