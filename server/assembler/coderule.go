@@ -39,3 +39,11 @@ func (p *program) certainFrameRule(f *unwind.Frame) *simulate.Row {
 	}
 	return nil
 }
+
+// provenRule returns the rule that the model of the code proves, nil if it proves none.
+func (p *program) provenRule(f *unwind.Frame) *simulate.Row {
+	if row, _ := p.frameRule(f); p.describe(f.PC.Lookup(p.target.Arch)).proven {
+		return row
+	}
+	return nil
+}

@@ -57,14 +57,6 @@ func (p *program) modelRow(f *unwind.Frame) *simulate.Row {
 	return d.model
 }
 
-// provenRule returns the rule that the model of the code proves, nil if it proves none.
-func (p *program) provenRule(f *unwind.Frame) *simulate.Row {
-	if row, _ := p.frameRule(f); p.describe(f.PC.Lookup(p.target.Arch)).proven {
-		return row
-	}
-	return nil
-}
-
 // stepByModel leaves the last frame by the model of its code, which knows where the
 // return address is: a scan would have to guess.
 func (w *walker) stepByModel() outcome {
