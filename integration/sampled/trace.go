@@ -94,6 +94,9 @@ func sample(p program, driver, libraries string, o options, out io.Writer) (*sam
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(p.path, driver)
 	cmd.Env = []string{"PATH=/bin", "HOME=/", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "LD_LIBRARY_PATH=" + libraries}
+	if arch == unwind.ARM64 { // no thread that is stopped holds what this one needs
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	}
 	process, err := start(cmd, p.run)
 	if err != nil {
 		return nil, err
