@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
@@ -307,8 +308,9 @@ func TestWayBackARM64(t *testing.T) {
 // flatCode is code from 0x1000 on.
 type flatCode []byte
 
-func (flatCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
-func (flatCode) Complete(unwind.LookupAddr) bool             { return false }
+func (flatCode) Function(unwind.LookupAddr) (Function, bool)        { return Function{}, false }
+func (flatCode) Complete(unwind.LookupAddr) bool                    { return false }
+func (flatCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 func (c flatCode) Bytes(addr uint64, n int) []byte {
 	at := min(int(addr-0x1000), len(c))
 	return c[at:min(at+n, len(c))]
