@@ -27,9 +27,9 @@ type process struct {
 	g     uint64 // the goroutine's runtime.g
 	// stacks of the goroutine and of the thread.
 	goroutine, thread unwind.Segment
-	leaving           bool  // the stack pointer is that of another function already, the instruction is not
-	frozen            []int // the program's other threads
-	switched          int   // for so many instructions Go's scheduler may still be about to go on with a goroutine
+	leaving           bool   // the stack pointer is that of another function already, the instruction is not
+	others            frozen // the program's other threads
+	switched          int    // for so many instructions Go's scheduler may still be about to go on with a goroutine
 }
 
 // start starts a program, and lets it run to the instruction at an address.
@@ -72,7 +72,7 @@ func (p *process) begin(at uint64) (err error) {
 		}
 	}
 	if err == nil && arch == unwind.ARM64 {
-		err = p.freeze()
+		p.others, err = freeze(p.step.PID)
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func sample(p program, driver, libraries string, o options, out io.Writer) (*sam
 		return nil, err
 	}
 	defer process.step.Close()
-	defer process.thaw()
+	defer func() { process.others.thaw() }()
 	s := &sampler{
 		process: process, program: p, options: o, random: rand.New(rand.NewPCG(o.seed, 0)), kinds: make(map[uint64]shadow.Kind),
 		live: live.New(process, live.Here(process)), engine: engine.New(inprocess.Strategies()), out: out,
