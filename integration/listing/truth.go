@@ -116,10 +116,8 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("created by %+v; the runtime says %s in goroutine %d at %s", c, want.creator, want.parent, want.by)
 	}
 	got, said := shownOf(s), want.shown()
-	if want.state == "syscall" { // the runtime begins where the system call was entered from
-		for len(got) > len(said) && strings.Contains(strings.SplitN(got[0], ".", 2)[0], "syscall") {
-			got = got[1:]
-		}
+	if want.state == "syscall" {
+		got, said = fromSystemCall(got), fromSystemCall(said)
 	}
 	// In Go 1.21 the compiler's wrapper of a go statement has a name like any function.
 	if n := len(got) - 1; n > 0 && strings.HasSuffix(got[n], " "+want.by) && len(said) == n {
@@ -129,6 +127,15 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("%q; the runtime says %q", got, said)
 	}
 	return ""
+}
+
+// fromSystemCall leaves out where in package syscall and below a goroutine is: the runtime says
+// where it announced the system call, not where the thread now is.
+func fromSystemCall(shown []string) []string {
+	for len(shown) > 1 && strings.Contains(strings.SplitN(shown[0], ".", 2)[0], "syscall") && !strings.HasPrefix(shown[1], "main.") {
+		shown = shown[1:]
+	}
+	return shown
 }
 
 // shown are the functions of a trace that are compared, with their places: none of the

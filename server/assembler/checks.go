@@ -21,11 +21,11 @@ var (
 var checks = []check{
 	{"own code", "R4, R16", every, agreesWithOwnCode},
 	{"goexit", "R8", every, goexitAtTheTop},
-	{"call", "R7", every, returnsBehindACall},
+	{"call", "R3", every, returnsBehindACall},
 	{"known function", "R7", finds, liesInAFunction},
 	{"scan first", "R2", chains, scansFirst},
 	{"nearest", "R2", finds, isNearest},
-	{"registers", "R10", every, isComplete},
+	{"registers", "R3", every, isComplete},
 	{"code address", "R3", every, returnsToCode},
 	{"alignment", "R3", every, isAligned},
 	{"stack", "R14", every, staysOnItsStack},

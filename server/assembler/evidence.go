@@ -29,8 +29,8 @@ type candidate struct {
 }
 
 // evidence is the whole input of the checks. It is gathered before the first
-// check and does not change; the witness answers the questions that need
-// decoding.
+// check. Of it only the step's trust and note change, with each doubt; the witness
+// answers the questions that need decoding.
 type evidence struct {
 	candidate
 	arch  unwind.Arch

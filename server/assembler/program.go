@@ -157,6 +157,17 @@ func (t *Target) callTarget(ra uint64) (uint64, bool) {
 	return 0, false
 }
 
+// behindCall says that the instruction before ra calls: on arm64 by a register, too, since
+// no other bytes look like that.
+func (t *Target) behindCall(ra uint64) bool {
+	if t.Arch != unwind.ARM64 {
+		_, direct := t.callTarget(ra)
+		return direct
+	}
+	calls, _ := callsite.Before(t.Arch, t.Code.Bytes(ra-4, 4), ra)
+	return len(calls) > 0
+}
+
 // original returns original bytes of code up to the first gap: from the image's
 // file, else from memory, which has no breakpoints in it.
 func (t *Target) original(addr uint64, n int) []byte {
