@@ -373,7 +373,7 @@ func (p survey) leavesIndirectly(t *Table, s *state) {
 		p.leave(t, p.start+uint64(v.off), s, false)
 		return
 	}
-	if _, ok := (switches{p.program}).targets(s); !ok {
+	if _, ok := switches(p).targets(s); !ok {
 		t.Whole = false
 	}
 	if v.kind == aim {
