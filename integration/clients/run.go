@@ -71,9 +71,16 @@ func (p *party) runTo(editors ...*editor) error {
 			return err
 		}
 	}
-	err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	if err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut)); err != nil {
+		return err
+	}
+	for _, e := range editors {
+		if _, err := e.event("breakpoint"); err != nil {
+			return err
+		}
+	}
 	p.settle()
-	return err
+	return nil
 }
 
 func (p *party) joinTerminals(addr string) (err error) {

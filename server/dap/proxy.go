@@ -112,12 +112,13 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
-	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
+		globals: func() []string { return globalsFrom(p.program) }}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
 	images := &imageLister{wire: p.wire, program: p.program}
 	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{
-		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
+		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate, complete: vars.complete,
 	}
 	routes := map[string]handler{
 		"initialize":         start.onInitialize,
@@ -140,7 +141,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"scopes":             p.frames.Scopes.OnScopes,
 		"variables":          vars.onVariables,
 		"setVariable":        vars.onSetVariable,
-		"setExpression":      vars.onEvaluate,
+		"setExpression":      vars.onSetExpression,
 		"dataBreakpointInfo": vars.onDataBreakpointInfo,
 		"evaluate":           commands.onEvaluate,
 		"completions":        commands.onCompletions,

@@ -49,7 +49,7 @@ func (s *sharing) admissions() map[string]admission {
 	free := func(_ context.Context, _ *dapwire.Message, handle func() error) error { return handle() }
 	out := map[string]admission{
 		"attach": s.attach, "restart": s.restart, "disconnect": s.disconnect, "pause": s.pause, "configurationDone": s.configured,
-		"evaluate": s.evaluate, "setVariable": s.change, "goto": s.change, "restartFrame": s.change,
+		"evaluate": s.evaluate, "setVariable": s.change, "setExpression": s.change, "goto": s.change, "restartFrame": s.change,
 	}
 	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins", "clew/reunwind"} {
 		out[command] = free

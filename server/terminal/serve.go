@@ -43,6 +43,7 @@ type port struct {
 
 	mu      sync.Mutex
 	proxies map[net.Conn]chan struct{} // by Delve's end; closed when the editor has received everything
+	rpc     map[io.Closer]bool         // connections of JSON-RPC
 }
 
 // start has Delve start the program, or take it.
@@ -51,7 +52,7 @@ func (p *port) start() error {
 		return err
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
-	p.proxies = make(map[net.Conn]chan struct{})
+	p.proxies, p.rpc = make(map[net.Conn]chan struct{}), make(map[io.Closer]bool)
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
 	var err error
@@ -107,6 +108,14 @@ func (p *port) serve(conn net.Conn) {
 
 // serveRPC serves a client of JSON-RPC until it is gone.
 func (p *port) serveRPC(conn io.ReadWriteCloser) {
+	p.mu.Lock()
+	p.rpc[conn] = true
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.rpc, conn)
+	}()
 	newRPCClient(p.server, p.owner, p.config, p.end, conn).serve()
 	if !p.config.AcceptMulti {
 		p.end()
@@ -174,9 +183,12 @@ func (p *port) close() error {
 	return fmt.Errorf("process %d does not stop", pid)
 }
 
-// flush waits until editors have received Delve's last messages.
+// flush ends the connections of JSON-RPC, and waits until editors have received Delve's last messages.
 func (p *port) flush() {
 	p.mu.Lock()
+	for conn := range p.rpc {
+		_ = conn.Close()
+	}
 	waiting := make(map[net.Conn]chan struct{}, len(p.proxies))
 	maps.Copy(waiting, p.proxies)
 	p.mu.Unlock()
