@@ -35,7 +35,7 @@ func takeOverDAP(root *cobra.Command) {
 		var f dapFlags
 		configFlag(c, &f.config)
 		c.Flags().BoolVar(&f.stdio, "stdio", false, "Serve one client on standard input and output. The program's output goes to standard error.")
-		c.Flags().BoolVar(&f.multi, "multi", false, "Go on after a session, and serve several editors at once, each in a process of its own; dlv connect joins the newest session.")
+		c.Flags().BoolVar(&f.multi, "multi", false, "Keep running after a session, and serve several editors at once, each in a process of its own; dlv connect joins the newest session.")
 		for name, fd := range map[string]*int{"session-fd": &f.sessionFD, "join-fd": &f.joinFD} {
 			c.Flags().IntVar(fd, name, -1, "")
 			_ = c.Flags().MarkHidden(name)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/goruntime"
@@ -22,10 +23,14 @@ type Session struct {
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	slots    slots             // where libraries keep their threads' g
-	paged    *paged            // of the prefetched stack, nil for none
-	cgo      *cgo              // of the program; nil until it was searched for it
-	globals  []string          // names of global variables; nil until they were asked for
+	symbols  goruntime.Symbols // of all images; nil until they are known
+	maps     []imagemap.Mapping
+	// variables are the runtime's, where they were found without DWARF.
+	variables map[string]uint64
+	slots     slots    // where libraries keep their threads' g
+	paged     *paged   // of the prefetched stack, nil for none
+	cgo       *cgo     // of the program; nil until it was searched for it
+	globals   []string // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -137,7 +142,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.slots, s.cgo, s.globals = nil, 0, slots{}, nil, nil
+	s.layout, s.noLayout, s.variables, s.slots, s.cgo, s.globals = nil, 0, nil, slots{}, nil, nil
 	return prepare(group)
 }
 

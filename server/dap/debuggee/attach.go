@@ -41,7 +41,7 @@ func (l *Program) local(s *delve.Session) (target Local, process *live.Process) 
 	}
 	if !s.Live() {
 		if file, executable := l.openCore(); file != nil {
-			process = live.NewCore(s, file, executable)
+			process = live.NewCore(s, file, live.CoreFiles{Executable: executable})
 		}
 		return target, process
 	}
