@@ -153,7 +153,9 @@ func (p *port) serveEditor(conn io.ReadWriteCloser) {
 const (
 	haltPatience = 3 * time.Second
 	endPatience  = 5 * time.Second
-	tellPatience = 2 * time.Second // for editors that do not read
+	// answerPatience is the time for clients of JSON-RPC to get the answers to commands that the end has halted.
+	answerPatience = 20 * time.Millisecond
+	tellPatience   = 2 * time.Second // for editors that do not read
 )
 
 // close ends the session: a program that was launched is killed, another one goes on.
@@ -163,6 +165,7 @@ func (p *port) close() error {
 	_ = p.owner.End(ctx, nil, "the server's end") // that it runs on is seen below
 	close(p.stop)
 	_ = p.config.Listener.Close()
+	time.AfterFunc(answerPatience, p.farewell) // Delve looks only every 200 ms whether a program that it has killed is gone
 	kill := p.config.Debugger.AttachPid == 0
 	done := make(chan error, 1)
 	go func() {
@@ -183,12 +186,19 @@ func (p *port) close() error {
 	return fmt.Errorf("process %d does not stop", pid)
 }
 
-// flush ends the connections of JSON-RPC, and waits until editors have received Delve's last messages.
-func (p *port) flush() {
+// farewell ends the connections of JSON-RPC.
+func (p *port) farewell() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for conn := range p.rpc {
 		_ = conn.Close()
 	}
+}
+
+// flush ends all connections, once editors have received Delve's last messages.
+func (p *port) flush() {
+	p.farewell()
+	p.mu.Lock()
 	waiting := make(map[net.Conn]chan struct{}, len(p.proxies))
 	maps.Copy(waiting, p.proxies)
 	p.mu.Unlock()
