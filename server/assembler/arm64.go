@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -29,6 +30,10 @@ var arm64 = machine{
 // preparePanic).
 var pushedLR = []rule.Saved{{Register: unwind.ARM64LR, Value: rule.AtCFA(-16)}}
 
+// passedLR is where a prologue that calls morestack passes its function's return address
+// (asm_arm64.s, morestack).
+var passedLR = []rule.Saved{{Register: unwind.ARM64LR, Value: rule.In(3, 0)}}
+
 // tablesARM64 is the rule of a Go frame on arm64 (R12; abi-internal.md, "arm64
 // architecture"; cmd/internal/obj/arm64, preprocess). The tables hold SP's
 // distance from its value at entry, which is the CFA. A frame has its return
@@ -41,6 +46,9 @@ func tablesARM64(g *goFrame) (rule.Rule, error) {
 	switch {
 	case g.fn.SPDelta == 0:
 		r.RA, r.FP = rule.Value{From: rule.Same}, rule.Value{From: rule.Same}
+		if g.frame.PC.Kind() == unwind.KindInstruction && strings.HasPrefix(g.fn.Name, "runtime.morestack") {
+			r.Saved = passedLR
+		}
 		return r, nil
 	case known && fp == g.sp-8: // the ordinary frame
 	case !known && !g.fn.Asm && g.frame.PC.Kind() == unwind.KindReturn: // it too: the compiler makes no other

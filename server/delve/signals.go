@@ -10,12 +10,13 @@ import (
 // launched is killed, one that it has attached to goes on. SIGHUP, when the terminal is closed,
 // is one of them: it would end Delve's server at once, and a process that it has
 // attached to with it, at the next breakpoint. Where it was ignored from the start
-// (nohup) it still is. Stop ends the delivery.
-func EndSignals() (signals <-chan os.Signal, stop func()) {
+// (nohup) it still is. From now on a further signal does not end the server before it has
+// let go of the program.
+func EndSignals() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(c, syscall.SIGHUP)
 	}
-	return c, func() { signal.Stop(c) }
+	return c
 }

@@ -71,6 +71,10 @@ func (s *session) run() int {
 	if p.config.Debugger.Foreground {
 		logflags.WriteAPIListeningMessage(listener.Addr())
 	}
+	var signals <-chan os.Signal
+	if f.headless {
+		signals = delve.EndSignals() // one that comes while the program is started ends it, too
+	}
 	if err := p.start(); err != nil {
 		return s.notStarted(err)
 	}
@@ -84,7 +88,10 @@ func (s *session) run() int {
 	if f.continueOnStart {
 		resumeOnce(listener.Addr())
 	}
-	waitForEnd(p.ended)
+	select {
+	case <-signals:
+	case <-p.ended:
+	}
 	if err := p.close(); err != nil {
 		fmt.Println(err)
 	}
@@ -268,16 +275,6 @@ func resumeOnce(addr net.Addr) {
 		return
 	}
 	_ = rpc2.NewClientFromConn(conn).Disconnect(true) // that it fails shows at the next client
-}
-
-// waitForEnd waits for the client to go, or for a signal to this process.
-func waitForEnd(disconnected <-chan struct{}) {
-	signals, stop := delve.EndSignals()
-	defer stop()
-	select {
-	case <-signals:
-	case <-disconnected:
-	}
 }
 
 // stacksPatience bounds a request if the configuration sets no bound: a terminal's

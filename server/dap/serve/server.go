@@ -23,7 +23,7 @@ type Server struct {
 // Run announces the server and serves. It returns when the session has ended
 // (of a server for many: when it is interrupted), or a signal came.
 func (s *Server) Run() error {
-	interrupted := notify() // a signal may come as soon as the address is announced
+	interrupted := delve.EndSignals() // a signal may come as soon as the address is announced
 	delve.AnnounceDAP(s.Listener.Addr())
 	defer func() { _ = s.Listener.Close() }()
 	if s.Multi != nil {
@@ -39,11 +39,8 @@ func (s *Server) Run() error {
 
 // Serve serves one client that is connected already, until its session ends or
 // a signal comes.
-func Serve(cfg Config, client io.ReadWriteCloser) error { return serve(cfg, client, notify()) }
-
-func notify() <-chan os.Signal {
-	signals, _ := delve.EndSignals()
-	return signals
+func Serve(cfg Config, client io.ReadWriteCloser) error {
+	return serve(cfg, client, delve.EndSignals())
 }
 
 // accept takes the next client that may connect; nil when a signal came first.
