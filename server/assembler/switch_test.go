@@ -313,3 +313,26 @@ func (c flatCode) Bytes(addr uint64, n int) []byte {
 	at := min(int(addr-0x1000), len(c))
 	return c[at:min(at+n, len(c))]
 }
+
+// TestPassedLR: while morestack has called nothing, its caller's return address is in x3.
+func TestPassedLR(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kind unwind.PCKind
+		want bool
+	}{
+		{"runtime.morestack.abi0", unwind.KindInstruction, true},
+		{"runtime.morestack_noctxt.abi0", unwind.KindInstruction, true},
+		{"runtime.morestack.abi0", unwind.KindReturn, false},
+		{"main.morestack", unwind.KindInstruction, false},
+	} {
+		g := &goFrame{fn: &Function{Name: c.name, HasSPDelta: true}, frame: &unwind.Frame{PC: unwind.Code(0x1000, c.kind)}}
+		r, err := tablesARM64(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(r.Saved) == 1 && r.Saved[0] == passedLR[0]; got != c.want || !c.want && len(r.Saved) > 0 {
+			t.Errorf("%s, %v: %+v", c.name, c.kind, r.Saved)
+		}
+	}
+}
