@@ -16,6 +16,8 @@ type State struct {
 	// WaitsOn is the address of the channel that it waits on, 0 if it waits on
 	// none or that is not known.
 	WaitsOn uint64
+	// Ancestors led to the goroutine, its creator first; nil where the runtime keeps none.
+	Ancestors []Ancestor
 }
 
 // Creation is the go statement that started a goroutine.
@@ -24,4 +26,11 @@ type Creation struct {
 	Function, File string
 	Line           int
 	Goroutine      uint64 // the goroutine that executed it, 0 if not known (before Go 1.21)
+}
+
+// Ancestor is a goroutine that has started another, with its calls at that time, innermost
+// first.
+type Ancestor struct {
+	Goroutine uint64
+	Calls     []Creation // without their Goroutine
 }

@@ -29,9 +29,9 @@ const shortestInterval = time.Millisecond
 
 func (f *againFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&f.count, "count", 0, "list so many times; with --format pprof: one wall-clock profile of all")
+	fl.IntVar(&f.count, "count", 0, "list this many times; with --format pprof or otlp: make one wall-clock profile of all listings")
 	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the time from one listing to the next")
-	fl.DurationVar(&f.watch, "watch", 0, "list again after each such `time`, and print what has changed, until interrupted or --count")
+	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, until interrupted or --count")
 }
 
 func (f *againFlags) wanted() bool { return f.count != 0 || f.watch != 0 }
@@ -51,7 +51,7 @@ func (f *stackFlags) checkAgain(c *cobra.Command) error {
 		{a.watch != 0 && c.Flags().Changed("interval"), "--watch takes the time itself; --interval is for --count without it"},
 		{a.watch != 0 && (f.format != "text" || f.output != ""), "--watch prints text; leave out --format and -o"},
 		{a.watch != 0 && f.listing.by(f.format) != listing.Stack, "--watch compares stacks; leave out --group"},
-		{a.watch == 0 && f.format != "pprof", "--count needs --format pprof, or --watch"},
+		{a.watch == 0 && !binary(f.format), "--count needs --format pprof or otlp, or --watch"},
 		{a.every() < shortestInterval, fmt.Sprintf("the time between listings is at least %v", shortestInterval)},
 	} {
 		if r.when {
@@ -151,10 +151,14 @@ func (r *repeated) profile(c *cobra.Command, notify func(string)) error {
 	if err != nil {
 		notify(fmt.Sprintf("%v; the profile is of %d of %d listings", err, r.done, f.again.count))
 	}
+	write := profile.Write
+	if f.format == "otlp" {
+		write = func(w io.Writer) error { return profile.WriteOTLP(w, f.pid) }
+	}
 	if f.output != "" {
-		err = export.WriteFile(f.output, profile.Write)
+		err = export.WriteFile(f.output, write)
 	} else {
-		err = profile.Write(c.OutOrStdout())
+		err = write(c.OutOrStdout())
 	}
 	if err != nil {
 		return failf("%v", err)

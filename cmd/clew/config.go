@@ -54,7 +54,7 @@ type duration time.Duration
 func (d *duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v <= 0 {
-		return fmt.Errorf("%q is no duration above 0, like \"250ms\"", text)
+		return fmt.Errorf("invalid duration %q; want one above 0, like \"250ms\"", text)
 	}
 	*d = duration(v)
 	return nil
@@ -77,7 +77,7 @@ func (s *size) UnmarshalJSON(data []byte) error {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 0 || n > math.MaxInt32/unit || n*unit < minMessage {
-		return fmt.Errorf("maxMessage: %s is no number of bytes from 64 KiB to 2 GiB, like \"256MiB\"", data)
+		return fmt.Errorf("maxMessage: invalid size %s; want 64 KiB to 2 GiB, like \"256MiB\"", data)
 	}
 	*s = size(n * unit)
 	return nil
@@ -171,7 +171,7 @@ func parseConfig(data []byte) (config, error) {
 	}
 	for i, folder := range c.DebugFolders {
 		if !filepath.IsAbs(folder) {
-			return config{}, fmt.Errorf("debugFolders[%d]: %q is no absolute path", i, folder)
+			return config{}, fmt.Errorf("debugFolders[%d]: %q is not an absolute path", i, folder)
 		}
 	}
 	if err := pluginhost.CheckThirdParties(c.Plugins, builtinNames()); err != nil {

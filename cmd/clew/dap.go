@@ -33,7 +33,7 @@ func takeOverDAP(root *cobra.Command) {
 		var f dapFlags
 		configFlag(c, &f.config)
 		c.Flags().BoolVar(&f.stdio, "stdio", false, "Serve one client on standard input and output. The program's output goes to standard error.")
-		c.Flags().BoolVar(&f.multi, "multi", false, "Go on after a session, and serve several clients at once, each in a process of its own.")
+		c.Flags().BoolVar(&f.multi, "multi", false, "Keep running after a session, and serve several clients at once, each in a process of its own.")
 		c.Flags().IntVar(&f.sessionFD, "session-fd", -1, "")
 		_ = c.Flags().MarkHidden("session-fd")
 		c.Run = func(c *cobra.Command, args []string) { os.Exit(runDAP(c, &f, args)) }

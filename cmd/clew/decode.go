@@ -33,7 +33,7 @@ func decodeCommand() *cobra.Command {
 	var f decodeFlags
 	c := &cobra.Command{
 		Use:   "decode FILE...",
-		Short: "Read backtraces (CBF), image maps (CIF), Swift's envelopes, and all that clew stack writes.",
+		Short: "Show backtraces (CBF), image maps (CIF), Swift's envelopes, and all that clew stack writes, as text or JSON.",
 		Long: `Reads backtraces in the Compact Backtrace Format, image maps in the Compact
 ImageMap Format, the JSON envelopes that hold both for Swift's runtime, profiles for
 pprof, and clew's own JSON: what this command writes, stacks, and snapshots. Of a
@@ -244,7 +244,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, cause(err))
 	case len(data) > maxInput:
-		return nil, fmt.Errorf("read %s: larger than %d MiB; no backtrace is", name, maxInput>>20)
+		return nil, fmt.Errorf("read %s: larger than %d MiB, which no backtrace needs", name, maxInput>>20)
 	}
 	return data, nil
 }

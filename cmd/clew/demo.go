@@ -33,13 +33,13 @@ func demoCommand() *cobra.Command {
 	var keep string
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Show a whole stack through Go and C, on a program of clew's own.",
+		Short: "Build a small program and show its whole stack through Go and C.",
 		Long: `Builds a small Go program with C code, runs it until it stops itself deep in C under
 a callback, and prints its stack with strategy and trust for every frame. Then it
 writes the stack in the Compact Backtrace Format with its image map and as Swift's
 envelope, reads them back and compares.
 
-Without a C compiler the program is Go only; without Go it is a part of clew's binary.`,
+Without a C compiler the program is Go only; without Go, clew uses one that it contains.`,
 		Args: wantArgs(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d := &demo{out: c.OutOrStdout(), err: c.ErrOrStderr()}

@@ -20,10 +20,10 @@ import (
 func diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff A B",
-		Short: "Print what two listings of stacks differ in, by group.",
+		Short: "Compare two listings of stacks: which groups grew or shrank.",
 		Long: `Prints which groups of stacks grew or shrank from A to B, those that grew most
-first. A and B are what clew stack --format json or snapshot has written, of one
-process or of two runs: groups have the same functions and wait for the same.
+first. A and B are files written by clew stack --format json or snapshot, of one process
+or of two runs. A group is the stacks that have the same functions and wait reason.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		Example: `  clew stack --pid 4711 --format json -o a.json
@@ -63,7 +63,7 @@ func readListing(path string) ([]stackjson.Stack, error) {
 		return nil, err
 	}
 	if s.Expect == nil {
-		return nil, fmt.Errorf("the snapshot says nothing of the stacks that it was made of")
+		return nil, fmt.Errorf("the snapshot lacks the stacks that were seen when it was made")
 	}
 	text, err := json.Marshal(s.Expect)
 	if err != nil {

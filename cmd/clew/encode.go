@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.to, "to", "", "cbf, image-map, swift or pprof")
-	fl.BoolVar(&f.strict, "strict", false, "keep to the instructions of CBF's document: no rep (an image map has but one form)")
+	fl.BoolVar(&f.strict, "strict", false, "write only instructions that the CBF specification has: no rep (image maps have only one form)")
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file")
 	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(encodeFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c

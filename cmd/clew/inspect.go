@@ -24,10 +24,10 @@ func inspectCommand() *cobra.Command {
 	var f inspectFlags
 	c := &cobra.Command{
 		Use:   "inspect FILE",
-		Short: "Show the unwind information that a file has.",
+		Short: "Show a file's unwind information.",
 		Long: `Says which unwind information an ELF or Mach-O file has, how much of its code
 that covers, and which parts cannot be used. Information in a separate debug file
-counts too. Of a universal Mach-O file all images are shown.
+counts too. Of a universal Mach-O file every architecture is shown.
 
 --table shows every row, as equations: where the caller's frame (CFA), return
 address and registers are, for every address from the row's start up to its end.
@@ -104,7 +104,7 @@ func runInspect(c *cobra.Command, f *inspectFlags, path string) error {
 		tell(c.ErrOrStderr(), "inspect %s: %s", path, p)
 	}
 	if !found {
-		return failf("inspect %s: no format has a row for %#x; see clew inspect %s for what there is", path, at, path)
+		return failf("inspect %s: no format has a row for %#x; clew inspect %s lists what there is", path, at, path)
 	}
 	if len(problems) > 0 {
 		return exitWith(exitFailed)

@@ -29,16 +29,18 @@ type listingFlags struct {
 	sort          string
 	limit         int
 	oneFileEach   bool
+	ancestors     bool
 }
 
 func (f *listingFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.group, "group", "", "put stacks together by `what`: "+ways()+" (default stack for text and pprof, none for other formats)")
-	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that this `filter` has: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
-	fl.StringArrayVar(&f.without, "without", nil, "list only stacks that this `filter` does not have")
+	fl.StringVar(&f.group, "group", "", "group stacks by `what`: "+ways()+" (default stack for text, pprof and otlp, none for other formats)")
+	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that match this `filter`: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
+	fl.StringArrayVar(&f.without, "without", nil, "leave out stacks that match this `filter`")
 	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
-	fl.IntVar(&f.limit, "limit", 0, "list at most so many groups or stacks (0: all)")
-	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: a file for each stack, however many there are")
+	fl.IntVar(&f.limit, "limit", 0, "list at most this many groups or stacks (0: all)")
+	fl.BoolVar(&f.oneFileEach, "one-file-each", false, "cbf: write a file for each stack, however many there are")
+	fl.BoolVar(&f.ancestors, "ancestors", false, "cbf and swift: add the calls that led to each goroutine as async frames, where the runtime keeps them (GODEBUG=tracebackancestors=N)")
 	_ = c.RegisterFlagCompletionFunc("group", cobra.FixedCompletions(strings.Split(ways(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(listing.Orders, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -83,7 +85,7 @@ func (f *listingFlags) by(format string) listing.By {
 	switch {
 	case f.group != "":
 		return listing.By(f.group)
-	case format == "text" || format == "pprof":
+	case format == "text" || binary(format):
 		return listing.Stack
 	}
 	return listing.None
@@ -286,7 +288,7 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 // no more of them than addresses of code and names.
 func (l *listed) shares() bool {
 	f := l.flags.format
-	return f == "cbf" || f == "swift" || f == "pprof" || f == "text" && l.flags.listing.by(f) != listing.None
+	return f == "cbf" || f == "swift" || binary(f) || f == "text" && l.flags.listing.by(f) != listing.None
 }
 
 // set is the stacks with everything to write them.
@@ -316,7 +318,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 // empty is a set without stacks.
 func (l *listed) empty() *export.Set {
 	f := l.flags
-	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Names: f.names, All: true, OneFileEach: f.listing.oneFileEach}
+	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Ancestors: f.listing.ancestors}
 	for i := range l.threads {
 		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
 			set.Threads = append(set.Threads, l.threads[i].Thread)

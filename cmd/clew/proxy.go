@@ -25,13 +25,13 @@ func proxyCommand() *cobra.Command {
 	var f proxyFlags
 	c := &cobra.Command{
 		Use:   "proxy [--listen ADDR] UPSTREAM",
-		Short: "Stand before a Delve server that runs already.",
-		Long: `Stands before a Delve server that runs already, here or on another machine:
-UPSTREAM is its address, host:port or unix:PATH.
+		Short: "Show clew's stacks of a program behind a running Delve server.",
+		Long: `Passes connections on to a Delve server that already runs, here or on another machine,
+and shows clew's stacks of its program. UPSTREAM is its address, host:port or unix:PATH.
 
 Clients connect to the proxy instead: "dlv connect", and editors (the Debug
-Adapter Protocol; attach with mode "remote"). Before a headless server with
---accept-multiclient any number of them can, and all see clew's stacks. A
+Adapter Protocol; attach with mode "remote"). In front of a headless server
+with --accept-multiclient any number of them can connect, and all see clew's stacks. A
 headless server without that, and "dlv dap", take one client: "dlv connect" sees
 clew's stacks there too, editors see Delve's own, and a line in the debug
 console says so.
@@ -40,7 +40,7 @@ The first line of standard output is "clew proxy listening at: ADDR". The proxy
 ends when the server is gone; clients that still wait for an answer get an error.
 
 It listens on this machine only (--listen says where), for the user that runs it.
-On another address, everybody who can connect controls the program.
+On any other address, everybody who can connect controls the program.
 
 Exit codes: 0 the server has ended, 1 failed, 2 wrong usage.`,
 		Example: `  dlv exec ./server --headless --accept-multiclient --listen 127.0.0.1:4711

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
@@ -29,6 +28,7 @@ type stackFlags struct {
 	pid        int
 	connect    string
 	core       string
+	sysroot    string
 	breakAt    []string
 	goroutine  string
 	thread     string
@@ -51,14 +51,15 @@ frame how it was found and how far to trust it.
 
 Of a running process and of a core file it lists every goroutine and thread, unless
 --goroutine or --thread names one. A summary comes first, then the stacks: equal ones
-together (--group), the most suspicious first (--sort).
+are grouped (--group), the most suspicious come first (--sort).
 
 Targets:
   --pid N          a running process. It is stopped for a moment and goes on afterwards
-  --core CORE EXE  a core file, and the executable that it is of. Libraries are looked
-                   for where the process had them
-  --connect ADDR   what a headless Delve server debugs. The program must be stopped,
-                   and stays so
+  --core CORE EXE  a core file, and the executable that wrote it. It may be compressed
+                   (.zst, .lz4, .xz). Libraries are looked for where the process had
+                   them, below --sysroot, and then on debuginfod servers
+  --connect ADDR   the program that a headless Delve server debugs. It must be stopped,
+                   and stays stopped
   -- EXE ARGS...   a program, which runs until it stops by itself (a breakpoint
                    instruction, runtime.Breakpoint, a panic or fatal signal) or at a
                    location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
@@ -66,7 +67,8 @@ Targets:
 
 Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
 for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), snapshot (for clew unwind, and to send with a wrong stack; it
+go tool pprof), otlp (one profile, for OpenTelemetry), snapshot (for clew unwind,
+and to report a wrong stack; it
 holds the stack memory that was read).
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
@@ -78,6 +80,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
   clew stack --pid 4711 --watch 1s
   clew stack --pid 4711 --count 3000 --interval 10ms --format pprof -o wall.pb.gz
   clew stack --core core.4711 ./server
+  clew stack --core core.server.zst --sysroot /srv/root-of-web1 ./server
   clew stack --connect 127.0.0.1:4711 --goroutine all`,
 		RunE: func(c *cobra.Command, args []string) error {
 			defer endDownloads(c.Context())
@@ -86,15 +89,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	}
 	fl := c.Flags()
 	configFlag(c, &f.config)
-	fl.IntVar(&f.pid, "pid", 0, "attach to this process")
-	fl.StringVar(&f.core, "core", "", "read this core file")
+	fl.IntVar(&f.pid, "pid", 0, "show the stacks of this running process")
+	fl.StringVar(&f.core, "core", "", "show the stacks in this core file")
+	fl.StringVar(&f.sysroot, "sysroot", "", "look for the libraries of a core file below this `folder`, a copy of the other machine's root")
+	_ = c.MarkFlagDirname("sysroot")
 	fl.StringVar(&f.connect, "connect", "", "connect to this headless Delve server (host:port, or unix:PATH)")
 	fl.StringArrayVar(&f.breakAt, "break", nil, "run to this `location`: FUNCTION, FILE:LINE or *ADDRESS; may be given more than once")
 	fl.StringVar(&f.goroutine, "goroutine", "current", "current, all, or a goroutine's ID; --pid and --core list all without it")
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
-	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof or snapshot")
+	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof, otlp or snapshot")
 	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	f.listing.add(c)
@@ -140,6 +145,7 @@ func (f *stackFlags) targets(c *cobra.Command, args []string) []refusal {
 	pid, connect, core, breaks, program := f.pid != 0, f.connect != "", f.core != "", len(f.breakAt) > 0, len(args) > 0
 	return []refusal{
 		{core && (pid || breaks), "--core excludes --pid and --break"},
+		{f.sysroot != "" && !core, "--sysroot is for --core"},
 		{core && len(args) != 1, "--core CORE needs the executable that the core file is of: clew stack --core " + f.core + " EXE"},
 		{connect && (pid || breaks || core || program), "--connect excludes --pid, --core, --break and a program"},
 		{!connect && !program && !c.Flags().Changed("pid"), "clew stack needs --pid N, --core CORE EXE, --connect ADDR, or -- EXE ARGS...; see clew stack --help"},
@@ -154,9 +160,12 @@ func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
 		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
 		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
-		{f.format == "pprof" && f.output == "" && export.Terminal(c.OutOrStdout()), "--format pprof is binary: write it to a file with -o FILE, or into a pipe"},
+		{binary(f.format) && f.output == "" && export.Terminal(c.OutOrStdout()), "--format " + f.format + " is binary: write it to a file with -o FILE, or into a pipe"},
 	}
 }
+
+// binary says whether a format is one profile, which is no text.
+func binary(format string) bool { return format == "pprof" || format == "otlp" }
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
@@ -239,7 +248,7 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 // leaves the process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	if f.core != "" {
-		return openCore(f.core, args[0], debugFolders)
+		return f.openCore(ctx, args[0], debugFolders)
 	}
 	if f.connect != "" {
 		return openRemote(ctx, f.connect, debugFolders, notify)
@@ -272,24 +281,6 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 		}
 	}
 	return process, done, nil
-}
-
-func openCore(path, executable string, debugFolders []string) (*live.Process, func() error, error) {
-	if err := corefile.CheckExecutable(path, executable); err != nil {
-		return nil, nil, failf("%v", err)
-	}
-	core, err := corefile.Open(path)
-	if err != nil {
-		return nil, nil, failf("%v", err)
-	}
-	s, err := delve.OpenCore(path, executable)
-	if err != nil {
-		_ = core.Close()
-		return nil, nil, failf("%v", err)
-	}
-	process := live.NewCore(s, core, executable)
-	process.FindDebugFiles(debugFolders)
-	return process, func() error { return errors.Join(s.Close(), core.Close()) }, nil
 }
 
 // attach holds a running process; the guard lets it go on if clew is killed.

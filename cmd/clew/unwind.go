@@ -33,8 +33,8 @@ func unwindCommand() *cobra.Command {
 		Short: "Unwind snapshots offline.",
 		Long: `Reads snapshots (one JSON object a line, as clew stack --format snapshot writes
 them; - is standard input) and writes one JSON line for each, in order:
-{"stacks":[...]}, or {"error":"..."} for one that cannot be unwound. Answers are written
-as soon as they are there: a program can feed it lines, and read as it goes.
+{"stacks":[...]}, or {"error":"..."} for one that cannot be unwound. Each line
+is written as soon as it can be: a program can send a snapshot and read its answer at once.
 
 A snapshot names its images by path: relative to the snapshot's folder (for -
 to the current one), or absolute, then below --root. With --symbols they are found
@@ -42,8 +42,8 @@ by build ID instead, wherever the snapshot was made. Debug files are found so to
 stack of a stripped program gets the names of the unstripped one.
 
 Where a snapshot says what is expected ("expect"), differences go to stderr and
-the exit code is 1. With --symbols nothing is compared: it shows more than was known
-then.
+the exit code is 1. With --symbols nothing is compared, since it finds more
+names than were known then.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: "  clew unwind wrong.json\n  clew unwind --strategies fpwalk --registers -\n  clew unwind --symbols /srv/debug crash.json",
@@ -54,7 +54,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	configFlag(c, &f.config)
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
 	fl.BoolVar(&f.registers, "registers", false, "add every recovered register to each frame")
-	fl.StringVar(&f.root, "root", "", "folder that absolute paths of images lie below")
+	fl.StringVar(&f.root, "root", "", "folder that absolute paths of images are relative to")
 	_ = c.MarkFlagDirname("root")
 	symbolsFlag(c, &f.symbols, "find files of images, and their debug files, by build ID in")
 	fl.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "how many snapshots are unwound at once, each by its own strategies; answers keep their order")

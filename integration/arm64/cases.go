@@ -21,24 +21,28 @@ type testCase struct {
 var cases = []testCase{
 	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", buildTests, runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", buildBrk, runBrk},
-	matrixCase("matrix", "the table of docs/accuracy.md without pointer authentication", "O1-g,fp,fp-so,eh,eh-so,none,none-so"),
-	matrixCase("pac", "the same with pointer authentication and landing pads", "pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-none,pac-none-so"),
-	matrixCase("others", "further builds of it", "cxx-so,clang-so,sframe-own,atomics-so,oz-so,pac-sframe,pac-cxx-so"),
+	matrixCase("matrix", "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
+	matrixCase("others", "the same of other compilers, with SFrame, outlined code and outlined atomics",
+		"cxx,cxx-so,clang-so,opened-O2-sframe-v1-stripped,opened-O2-sframe-v2-stripped,opened-O2-sframe-v3-stripped,atomics-so,oz-so"),
+	matrixCase("pac", "the same with pointer authentication and landing pads",
+		"pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-sframe,pac-cxx-so,pac-none,pac-none-so"),
+	{"cores", "core files of crashes in C", buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
+		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
+	{"steps", "where steps lead, as in docs/stepping.md", buildSteps, `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
+	{"sampled", "stacks at instructions taken at random", buildSampled, `"$1"/measure -built -o "$1" -libraries ` + sampledIn + ` -n 500`},
+	{"goroutines", "a thousand goroutines, beside dlv", buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP, runDAP},
 }
+
+const (
+	steppedIn = "static-O1-g-fp,linked-O2-fp-stripped,static-O2-omit,linked-O2-omit-notables-stripped,pac-static-O2-g-omit,pac-linked-O2-omit-stripped"
+	sampledIn = "c,crypto,sqlite3,go"
+)
 
 // matrixCase measures builds of integration/matrix. Only a wrong stack fails it.
 func matrixCase(name, about, builds string) testCase {
-	return testCase{name, about, func(folder string) error {
-		for _, compiler := range []string{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "aarch64-linux-gnu-strip"} {
-			if _, err := need(compiler); err != nil {
-				return err
-			}
-		}
-		if err := goBuild(filepath.Join(folder, "measure"), "./integration/matrix"); err != nil {
-			return err
-		}
-		return command(exec.Command("go", "run", "./integration/matrix", "-arm64", folder, "-build", builds))
-	}, `"$1"/measure -built "$1" -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
+	return testCase{name, about, buildMatrix(builds),
+		`"$1"/measure -built "$1" -here -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
 }
 
 // build builds the cases, all if there is no name, and the script that runs them.

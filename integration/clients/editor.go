@@ -193,7 +193,10 @@ func (e *editor) attach() error {
 	if _, err := e.must("attach", map[string]any{"mode": "remote", "stopOnEntry": true}); err != nil {
 		return err
 	}
-	_, err := e.must("configurationDone", nil)
+	if _, err := e.must("configurationDone", nil); err != nil {
+		return err
+	}
+	_, err := e.event("stopped") // at the entry; what waits for a stop means a later one
 	return err
 }
 

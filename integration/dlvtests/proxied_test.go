@@ -6,73 +6,44 @@ import (
 	"flag"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/integration/internal/throughproxy"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
 var proxied = flag.String("proxied", "", "which tests of Delve's suites of clients to run through clew proxy, as for go test -run; some of DAP's by default (all, \".\", take half an hour)")
 
-// suite is one of Delve's suites whose clients connect to a server.
-type suite struct {
-	folder string
-	part   string // the tests that run by default, "" for none
-}
-
-var suites = []suite{
-	{"service/dap", "^(TestLaunchStopOnEntry|TestAttachStopOnEntry|TestPreSetBreakPoint|TestStackTraceRequest|TestNextParked|TestStepOutPreservesGoroutine|TestEvaluateRequest|TestSetVariable|TestLogPoints|TestDisassemble|TestOptionalNotYetImplementedResponses|TestBadlyFormattedMessageToServer)$"},
-	{"service/test", ""},
-}
+var prepared = flag.String("prepared", "", "for a machine without Go: a folder with what the test would build, and a go command (integration/arm64 makes it)")
 
 // TestThroughProxy: every test of Delve's suites of clients that passes before a server
 // passes with `clew proxy` between.
 func TestThroughProxy(t *testing.T) {
-	testneed.Platform(t, "linux/amd64")
-	testneed.CC(t)
+	testneed.Platform(t, "linux/amd64", "linux/arm64")
 	testneed.Ptrace(t)
-	h := newHarness(t)
-	h.putThrough(t)
+	h := &harness{goTool: filepath.Join(*prepared, "go"), source: filepath.Join(*prepared, "delve"), output: make(map[string]string),
+		binary: map[string]string{"clew": filepath.Join(*prepared, "clew")}}
+	if *prepared == "" {
+		testneed.CC(t)
+		h = newHarness(t)
+		if err := throughproxy.Put(h.source); err != nil {
+			t.Fatal(err)
+		}
+	}
 	starter := h.startProxies(t)
-	for _, s := range suites {
-		if *proxied+s.part == "" {
+	for _, s := range throughproxy.Suites {
+		if *proxied+s.Part == "" {
 			continue
 		}
-		t.Run(s.folder, func(t *testing.T) {
-			h.buildSuite(t, s.folder)
-			h.compare(t, cmp.Or(*proxied, s.part), contender{name: "direct"}, contender{name: "proxy", env: []string{"THROUGH_PROXY=" + starter}})
+		t.Run(s.Folder, func(t *testing.T) {
+			if h.folder, h.tests = filepath.Join(h.source, s.Folder), filepath.Join(*prepared, "suite.test"); *prepared == "" {
+				h.buildSuite(t, s.Folder)
+			}
+			h.compare(t, cmp.Or(*proxied, s.Part), contender{name: "direct"}, contender{name: "proxy", env: []string{"THROUGH_PROXY=" + starter}})
 		})
-	}
-}
-
-// putThrough changes the copy of Delve's module so that its tests' clients connect through
-// a proxy.
-func (h *harness) putThrough(t *testing.T) {
-	t.Helper()
-	if err := os.CopyFS(filepath.Join(h.source, "service", "through"), os.DirFS("testdata/through")); err != nil {
-		t.Fatal(err)
-	}
-	for file, change := range map[string][2]string{
-		"service/dap/daptest/client.go": {"func NewClient(addr string) *Client {\n", "addr = through.Proxy(addr)\n"},
-		"service/rpc2/client.go":        {"func NewClient(addr string) *RPCClient {\n", "addr = through.Proxy(addr)\n"},
-		"service/listenerpipe.go":       {"func ListenerPipe() (net.Listener, net.Conn) {\n", "if s, c := through.Pipe(); s != nil {\nreturn &preconnectedListener{conn: s, closech: make(chan struct{})}, c\n}\n"},
-	} {
-		name := filepath.Join(h.source, file)
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		changed := strings.Replace(string(text), change[0], change[0]+change[1], 1)
-		changed = strings.Replace(changed, "import (\n", "import (\n\""+delveModule+"/service/through\"\n", 1)
-		if strings.Count(changed, "through") != 2 {
-			t.Fatalf("%s: no %q, or no imports", file, change[0])
-		}
-		if err := os.WriteFile(name, []byte(changed), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

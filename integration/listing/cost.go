@@ -104,7 +104,7 @@ type prices struct {
 // clew measures each format.
 func (p *prices) clew(pid string) error {
 	rounds := 3
-	for _, format := range []string{"text", "json", "cbf", "swift", "pprof"} {
+	for _, format := range []string{"text", "json", "cbf", "swift", "pprof", "otlp"} {
 		c := exec.Command(clewPath, "stack", "--pid", pid, "--format", format, "-o", filepath.Join(p.folder, "out."+format))
 		if err := p.row("clew "+format, c, rounds, truncatedByClew); err != nil {
 			return err

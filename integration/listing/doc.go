@@ -6,6 +6,7 @@
 //	go run ./integration/listing cost [-n GOROUTINES] [-tools clew,dlv,eu-stack,gdb]
 //	go run ./integration/listing attach [-n ATTACHES] [-rate REQUESTS]
 //	go run ./integration/listing profile [-seconds N] [-interval TIME]
+//	go run ./integration/listing beside [-built DIR]
 //
 // stripped: ten programs, each built with and without `-ldflags "-s -w"` by each
 // release of Go. The listing of the stripped one must be that of the other, goroutine by
@@ -22,6 +23,10 @@
 //
 // profile: a wall-clock profile beside the program's own count of its time, and beside perf
 // if that is there.
+//
+// beside: a thousand goroutines by clew and by dlv, beside what the runtime says. Each must
+// be right by clew. With -built the programs are there already, and clew is $CLEW:
+// integration/arm64 runs it so.
 //
 // Each prints a table of docs/listing.md or docs/production.md.
 //

@@ -103,6 +103,53 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
+// TestAncestors: where the runtime keeps who led to a goroutine, the listing has what the
+// runtime itself says, in stripped programs too; CBF has it as async frames.
+func TestAncestors(t *testing.T) {
+	t.Setenv("GODEBUG", "tracebackancestors=5")
+	pid, own, _ := crowd(t, "-ldflags=-s -w")
+	var answer stackjson.Answer
+	if err := json.Unmarshal([]byte(stack(t, "--pid", strconv.Itoa(pid), "--format", "json")), &answer); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for i := range answer.Stacks {
+		s := &answer.Stacks[i]
+		want, known := own[s.Goroutine]
+		if !known || s.Goroutine == 1 {
+			continue
+		}
+		if got := ancestorsOf(s); !slices.Equal(got, want.ancestors) {
+			t.Errorf("goroutine %d: %q; the runtime says %q", s.Goroutine, got, want.ancestors)
+		}
+		if len(want.ancestors) > 0 {
+			compared++
+		}
+	}
+	if compared < 30 {
+		t.Errorf("%d goroutines have ancestors", compared)
+	}
+	folder := filepath.Join(t.TempDir(), "stacks")
+	stack(t, "--pid", strconv.Itoa(pid), "--format", "cbf", "--ancestors", "-o", folder)
+	files, err := filepath.Glob(filepath.Join(folder, "goroutine-*.cbf"))
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	async := 0
+	for _, file := range files {
+		out, err := exec.Command(clewPath, "decode", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(out), "async") {
+			async++
+		}
+	}
+	if async < 30 {
+		t.Errorf("%d of %d backtraces have async frames", async, len(files))
+	}
+}
+
 // TestStripped: a stripped program of an older release is listed as the whole one is. All
 // programs and releases: `go run ./integration/listing stripped`.
 func TestStripped(t *testing.T) {

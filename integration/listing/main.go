@@ -12,7 +12,7 @@ import (
 // measurements are the parts of this command; each reads flags of its own and prints a
 // table.
 var measurements = map[string]func(folder string, args []string) error{
-	"stripped": stripped, "cost": cost, "attach": attach, "profile": wallClock,
+	"stripped": stripped, "cost": cost, "attach": attach, "profile": wallClock, "beside": beside,
 }
 
 // errUsage marks wrong flags.
@@ -39,7 +39,9 @@ func measure(f func(string, []string) error, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if err := buildClew(folder); err != nil {
+	if path := os.Getenv("CLEW"); path != "" { // on a machine without Go
+		clewPath = path
+	} else if err := buildClew(folder); err != nil {
 		return err
 	}
 	return f(folder, args)

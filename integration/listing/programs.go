@@ -33,13 +33,13 @@ var builds = []build{
 	{name: "mixed", flags: []string{"-buildmode=pie"}, cgo: true},
 }
 
-// make builds it with a release of Go, and returns the path.
+// make builds it with a release of Go ("local": the one at hand), and returns the path.
 func (b *build) make(folder, release string, strip bool) (string, error) {
 	source := filepath.Join(folder, release+"-"+b.name)
 	if err := os.MkdirAll(source, 0o755); err != nil {
 		return "", err
 	}
-	files := map[string][]byte{"go.mod": fmt.Appendf(nil, "module program\n\ngo %s\n", strings.TrimPrefix(release, "go"))}
+	files := map[string][]byte{"go.mod": fmt.Appendf(nil, "module program\n\ngo %s\n", strings.TrimPrefix(strings.Replace(release, "local", "1.24", 1), "go"))}
 	for _, name := range []string{"report", b.name} {
 		data, err := sources.ReadFile("testdata/programs/" + name + ".go")
 		if err != nil {
@@ -77,7 +77,6 @@ func run(path string) (cmd *exec.Cmd, report string, err error) {
 	}
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if text, err := os.ReadFile(file); err == nil {
-			time.Sleep(100 * time.Millisecond) // until its first goroutine sleeps
 			return cmd, string(text), nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
@@ -123,18 +124,28 @@ func (b *build) list(folder, release string, strip bool) (map[uint64]*stackjson.
 		return nil, nil, err
 	}
 	defer end(cmd)
-	answer, err := ask(cmd.Process.Pid)
-	if err != nil {
-		return nil, nil, err
-	}
-	out := make(map[uint64]*stackjson.Stack)
-	for i := range answer.Stacks {
-		if s := &answer.Stacks[i]; s.Goroutine != 0 {
-			out[s.Goroutine] = s
+	for range tries {
+		answer, err := ask(cmd.Process.Pid)
+		if err != nil {
+			return nil, nil, err
 		}
+		out := make(map[uint64]*stackjson.Stack)
+		for i := range answer.Stacks {
+			if s := &answer.Stacks[i]; s.Goroutine != 0 {
+				out[s.Goroutine] = s
+			}
+		}
+		if first := out[1]; first != nil && first.State != nil && first.State.WaitReason == "sleep" {
+			return out, parse(report), nil
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	return out, parse(report), nil
+	return nil, nil, fmt.Errorf("the first goroutine of %s does not sleep", path)
 }
+
+// tries is how often a program is listed until its first goroutine sleeps: it has just
+// written its report.
+const tries = 50
 
 // ask lists a process. Nothing may be said beside the answer: clew then has taken a
 // debugger.

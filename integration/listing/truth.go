@@ -21,6 +21,7 @@ type goroutine struct {
 	creator   string
 	by        string // where its go statement is
 	parent    uint64
+	ancestors []string // "1 main.main main.go:12": a goroutine, and each of its own functions
 }
 
 var (
@@ -28,6 +29,7 @@ var (
 	created = regexp.MustCompile(`^created by (\S+) in goroutine (\d+)`)
 	// The runtime does not name the types that a function was made for.
 	instance = regexp.MustCompile(`\[.*\]`)
+	origin   = regexp.MustCompile(`^\[originating from goroutine (\d+)\]:`)
 	line     = regexp.MustCompile(`^\t(.*:\d+)`)
 )
 
@@ -42,10 +44,42 @@ func parse(text string) map[uint64]goroutine {
 		}
 		id, _ := strconv.ParseUint(h[1], 10, 64)
 		g := goroutine{state: h[2], locked: strings.Contains(h[3], "locked to thread")}
-		for _, l := range lines[1:] {
+		for i, l := range lines[1:] {
+			if origin.MatchString(l) {
+				g.ancestors = ancestorsIn(lines[1+i:])
+				break
+			}
 			g.add(l)
 		}
 		out[id] = g
+	}
+	return out
+}
+
+// ancestorsIn reads what led to a goroutine.
+func ancestorsIn(lines []string) (out []string) {
+	for _, l := range lines {
+		if o := origin.FindStringSubmatch(l); o != nil {
+			out = append(out, o[1])
+		} else if at := line.FindStringSubmatch(l); at != nil {
+			out[len(out)-1] += " " + filepath.Base(at[1])
+		} else if f, _, ok := strings.Cut(l, "(...)"); ok {
+			out[len(out)-1] += " " + f
+		}
+	}
+	return out
+}
+
+// ancestorsOf are those of a stack.
+func ancestorsOf(s *stackjson.Stack) (out []string) {
+	for _, a := range s.State.Ancestors {
+		text := strconv.FormatUint(a.Goroutine, 10)
+		for _, c := range a.Calls {
+			if !strings.HasPrefix(c.Function, "runtime.") && !strings.Contains(c.Function, ".gowrap") {
+				text += " " + c.Function + " " + place(c.File, c.Line)
+			}
+		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -82,6 +116,11 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("created by %+v; the runtime says %s in goroutine %d at %s", c, want.creator, want.parent, want.by)
 	}
 	got, said := shownOf(s), want.shown()
+	if want.state == "syscall" { // the runtime begins where the system call was entered from
+		for len(got) > len(said) && strings.Contains(strings.SplitN(got[0], ".", 2)[0], "syscall") {
+			got = got[1:]
+		}
+	}
 	// In Go 1.21 the compiler's wrapper of a go statement has a name like any function.
 	if n := len(got) - 1; n > 0 && strings.HasSuffix(got[n], " "+want.by) && len(said) == n {
 		got = got[:n]

@@ -79,7 +79,7 @@ func (r *row) on() string {
 	switch {
 	case slices.ContainsFunc(armRows, func(a row) bool { return a.Name == r.Name }):
 		return "arm64"
-	case r.Rust, r.SFrame != "": // rustc has no library for another target, and the libraries are amd64's
+	case r.Rust: // rustc has no library for another target
 		return "amd64"
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +77,10 @@ var debuggerNames = []string{"dlv", "clew"}
 
 func (b *bench) debuggers(o *options) []debugger {
 	clew := debugger{name: debuggerNames[1], stack: b.clewStack, strict: program.Strictness{CFA: true, Kind: true, MayLack: runtime.GOARCH == "arm64"}}
-	if o.built != "" {
+	if o.here {
+		clew.stack = stackHere
+	}
+	if o.built != "" || o.cores || o.here {
 		return []debugger{clew}
 	}
 	return []debugger{{name: debuggerNames[0], stack: b.delveStack}, clew}
@@ -86,8 +90,12 @@ func (b *bench) debuggers(o *options) []debugger {
 func (b *bench) measure(r *row, p program.Program, c *column, d *debugger) (cell, error) {
 	result := cell{Build: r.Name, Scenario: c.Title, Debugger: d.name, Described: !r.Undescribed, Stops: len(c.Places)}
 	var forgiven program.Score
-	for _, place := range c.Places {
-		stack, want, err := b.stop(p, c, place, d)
+	stop := b.stop
+	if c.Core {
+		stop, result.Stops = b.core, 1
+	}
+	for _, place := range c.places() {
+		stack, want, err := stop(p, c, place, d)
 		if err != nil {
 			return result, fmt.Errorf("%s, %s, %s: %w", r.Name, c.Title, d.name, err)
 		}
@@ -145,7 +153,11 @@ func (b *bench) stop(p program.Program, c *column, place stand.Place, d *debugge
 
 // clewStack is the output of the command clew stack.
 func (b *bench) clewStack(s *stand.Stand) (stack stackjson.Stack, err error) {
-	cmd := exec.Command(b.clew, "stack", "--pid", strconv.Itoa(s.PID), "--thread", strconv.FormatUint(s.Thread, 10), "--format", "json")
+	return b.clewSays("--pid", strconv.Itoa(s.PID), "--thread", strconv.FormatUint(s.Thread, 10))
+}
+
+func (b *bench) clewSays(args ...string) (stack stackjson.Stack, err error) {
+	cmd := exec.Command(b.clew, slices.Concat([]string{"stack", "--format", "json"}, args)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = 10 * time.Second
@@ -159,12 +171,17 @@ func (b *bench) clewStack(s *stand.Stand) (stack stackjson.Stack, err error) {
 	if err != nil {
 		return stack, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, stderr.String())
 	}
+	return parse(stdout.Bytes())
+}
+
+// parse returns the one stack of an answer.
+func parse(text []byte) (stack stackjson.Stack, err error) {
 	var answer stackjson.Answer
-	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
-		return stack, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return stack, fmt.Errorf("clew stack: %w", err)
 	}
 	if len(answer.Stacks) != 1 {
-		return stack, fmt.Errorf("%s: %d stacks: %s", strings.Join(cmd.Args, " "), len(answer.Stacks), answer.Error)
+		return stack, fmt.Errorf("clew stack: %d stacks: %s", len(answer.Stacks), answer.Error)
 	}
 	return answer.Stacks[0], nil
 }

@@ -3,13 +3,19 @@
 // Command matrix measures how right stacks are: Go programs with native code in
 // many builds, stopped in many scenarios, shown by Delve and by clew.
 //
-//	go run ./integration/matrix [-json] [-v] [-update] [-build NAME] [-scenario NAME]
+//	go run ./integration/matrix [-json] [-v] [-update] [-build NAME,...] [-scenario NAME]
+//	go run ./integration/matrix -cores [-json] [-v] [-build NAME,...] [-scenario NAME]
+//	go run ./integration/matrix -arm64 DIR [-build NAME,...]
+//	go run ./integration/matrix -built DIR [-here] [-cores] [-json] [-v] [-build NAME,...] [-scenario NAME]
 //
 // It prints a table: a line for each build and debugger, a column for each
 // scenario. -json prints every cell with all counts and reasons, -v the
 // faults, -update writes the table into docs/accuracy.md. With -build or -scenario it
-// measures a part. The exit status is 0 when everything was measured, 1 when
-// something failed, 2 for wrong usage.
+// measures a part. -cores has clew show core files of crashes in C. -arm64 builds for
+// linux/arm64 on another machine, -built measures there what it has built (integration/arm64).
+// With -here the stacks are assembled in the measuring process, by the code that clew stack
+// and its plugins have: an emulated machine takes long to start processes. The exit status
+// is 0 when everything was measured, 1 when something failed, 2 for wrong usage.
 //
 // # The comparison
 //

@@ -28,9 +28,11 @@ func main() {
 	flag.StringVar(&o.build, "build", "", "measure these builds alone (as -json names them, with commas between)")
 	flag.StringVar(&o.arm64, "arm64", "", "build for linux/arm64 into this folder, and measure nothing")
 	flag.StringVar(&o.built, "built", "", "measure what -arm64 has built in this folder, Delve apart")
+	flag.BoolVar(&o.here, "here", false, "unwind in this process, as clew and its plugins do in theirs: for slow machines")
+	flag.BoolVar(&o.cores, "cores", false, "measure the stacks of core files, by clew alone")
 	flag.StringVar(&o.scenario, "scenario", "", "measure this scenario alone")
 	flag.Parse()
-	if flag.NArg() > 0 || o.update && (o.build != "" || o.scenario != "") {
+	if flag.NArg() > 0 || o.update && (o.build != "" || o.scenario != "" || o.here || o.cores) {
 		fmt.Fprintln(os.Stderr, "matrix: wrong usage; see go doc ./integration/matrix")
 		os.Exit(2)
 	}
@@ -42,6 +44,7 @@ func main() {
 
 type options struct {
 	json, verbose, update bool
+	here, cores           bool
 	build, scenario       string
 	arm64, built          string
 }
@@ -60,6 +63,14 @@ func (o *options) arch() string {
 		return "arm64"
 	}
 	return runtime.GOARCH
+}
+
+// columns are the scenarios to measure.
+func (o *options) columns() []column {
+	if o.cores {
+		return cores
+	}
+	return columns
 }
 
 // make builds a program, or finds it.
@@ -108,8 +119,8 @@ func run(w io.Writer, o options) error {
 		if err != nil {
 			return err
 		}
-		for j := range columns {
-			c := &columns[j]
+		for j := range o.columns() {
+			c := &o.columns()[j]
 			if !c.in(r) || o.scenario != "" && o.scenario != c.Title {
 				continue
 			}

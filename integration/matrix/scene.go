@@ -19,6 +19,8 @@ type column struct {
 	// Above are the frames above the program's record: of the functions that run
 	// because of the stop.
 	Above []program.Expected
+	// Core: the program crashes, and a core file is asked.
+	Core bool
 	// For is what only some builds can do, nil for what all can.
 	For func(r *row) bool
 }
@@ -58,6 +60,26 @@ var columns = []column{
 	{Title: "throw", Scenario: exception("catching"), Places: from("throw", 0, 0), For: (*row).cpp},
 	{Title: "cleanup", Scenario: exception("cleaning"), Places: stopHere, For: (*row).throws},
 	{Title: "catch", Scenario: exception("catching"), Places: stopHere, For: (*row).throws},
+}
+
+// cores are the columns of -cores: the stack is a core file's, of a crash in C.
+var cores = []column{
+	{Title: "call", Scenario: crash("plain"), Core: true},
+	{Title: "nested", Scenario: crash("nested"), Core: true},
+	{Title: "thread", Scenario: crash("thread"), Core: true},
+	{Title: "thread, Go", Scenario: crash("thread-calling"), Core: true},
+	{Title: "SIGSEGV", Scenario: program.Scenario{Name: "plain", Stop: "segv", Groups: scenario("plain", "int3").Groups}, Core: true, Above: dying},
+}
+
+// dying is Go's handler of a fatal signal, when it has the kernel write a core file or waits
+// for the thread that does.
+var dying = append(slices.Repeat([]program.Expected{{What: "the runtime", Name: "runtime.*", Optional: true}}, 8), handler[2:]...)
+
+// crash is a scenario that ends in a breakpoint instruction that nothing handles.
+func crash(name string) program.Scenario {
+	s := scenario(name, "int3")
+	s.Stop = "core"
+	return s
 }
 
 // handler is Go's of a fatal signal, and the trampoline that the kernel let it

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -28,13 +28,25 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// builder makes programs in a folder.
-type builder struct{ dir string }
+// builder makes programs in a folder, for linux/arm64 on another machine, or finds them.
+type builder struct {
+	dir          string
+	arm64, built bool
+}
+
+const armCompiler = "aarch64-linux-gnu-gcc"
 
 func (b builder) program() (program, error) {
 	path := filepath.Join(b.dir, "program")
-	if err := command("go", "build", "-o", path, hostPackage); err != nil {
-		return program{}, err
+	if b.built {
+		return openProgram(path)
+	}
+	cmd := exec.Command("go", "build", "-o", path, hostPackage)
+	if b.arm64 {
+		cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC="+armCompiler)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return program{}, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return openProgram(path)
 }
@@ -46,8 +58,17 @@ func (b builder) driver(l *library) (path string, err error) {
 	if l.name == "stdcxx" {
 		compiler, source = "g++", l.name+".cc"
 	}
+	if l.file == "" || b.built {
+		return filepath.Join(b.dir, l.name+".so"), nil
+	}
 	for _, f := range append([]string{l.file}, l.further...) {
 		args = append(args, "-l:"+f)
+		if b.arm64 { // the linker takes a library for it that has its name alone
+			compiler, args = armCompiler, append(args, "-L"+b.dir)
+			if err := command(compiler, "-shared", "-Wl,-soname,"+f, "-o", filepath.Join(b.dir, f), "-xc", "/dev/null"); err != nil {
+				return "", err
+			}
+		}
 	}
 	return b.compile(compiler, source, l.name, args...)
 }

@@ -1,10 +1,11 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 // Command sampled single-steps workloads in Debian's libraries, under Go and with
 // callbacks into Go, and compares whole stacks with the truth at instructions taken at
 // random:
 //
 //	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped] [-variants] [-o DIR]
+//	go run ./integration/sampled [-libraries z,xml2] {-arm64 | -built} -o DIR
 //	go run ./integration/sampled [-show 5] [-cost 9] FILE...
 //
 // Truth is a shadow stack: every call instruction that is executed pushes its return
@@ -22,6 +23,9 @@
 // With -stripped, libraries are copies without .eh_frame and .eh_frame_hdr; the C
 // library's own workload has such a copy of the C library. With -variants the workloads
 // are one C file, as several compilers and options build it, without tables.
+//
+// -arm64 builds for linux/arm64 on another machine, -built measures there what it has built:
+// see integration/arm64. The workload "go" has no library: it is Go's own assembly.
 //
 // The exit status is 0 when no stack is wrong with more trust than a scan has, and none
 // says that it is complete though frames are missing; 1 when not; 2 for wrong usage.

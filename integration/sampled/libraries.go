@@ -1,11 +1,11 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
 // library is a workload in one of Debian's libraries: drivers/NAME.c, or NAME.cc.
 type library struct {
 	name    string
-	file    string   // of the library
+	file    string   // of the library, "" for none
 	debian  string   // its package
 	further []string // libraries of the same kind, which the workload is linked with
 	cxx     bool     // the library is written in C++
@@ -44,5 +44,6 @@ var libraries = []library{
 	{name: "stdcxx", file: "libstdc++.so.6", debian: "libstdc++6", cxx: true, jumps: true},
 	{name: "harfbuzz", file: "libharfbuzz.so.0", debian: "libharfbuzz0b fonts-dejavu-core", cxx: true},
 	{name: "icu", file: "libicuuc.so.72", debian: "libicu72", further: []string{"libicui18n.so.72"}, cxx: true},
+	{name: "go"}, // Go's assembly
 	{name: "leveldb", file: "libleveldb.so.1d", debian: "libleveldb1d", cxx: true},
 }

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -14,6 +14,7 @@ import (
 
 func main() {
 	var o options
+	var r report
 	names := flag.String("libraries", "", "only these workloads, with commas between")
 	flag.IntVar(&o.most, "n", 1000, "samples of a workload, at most")
 	flag.IntVar(&o.every, "every", 200, "of how many instructions of C one is taken, on average")
@@ -25,6 +26,8 @@ func main() {
 	show := flag.Int("show", 3, "reasons of each kind to print")
 	keep := flag.String("o", "", "folder that keeps the samples")
 	rounds := flag.Int("cost", 0, "rounds in which FILEs are assembled with the model's check of tables and without it, for the time that takes")
+	flag.BoolVar(&r.arm64, "arm64", false, "build for linux/arm64 into the folder of -o, and measure nothing")
+	flag.BoolVar(&r.built, "built", false, "measure what -arm64 has built in the folder of -o")
 	strategies := flag.String("strategies", "", "only these, with commas between")
 	flag.Parse()
 	if o.every < 1 || o.live < 1 || o.often < 1 {
@@ -35,7 +38,11 @@ func main() {
 		fails(costs(flag.Args(), *rounds))
 		return
 	}
-	r := report{options: o, stripped: *stripped, show: *show, only: list(*strategies)}
+	r.options, r.stripped, r.show, r.only = o, *stripped, *show, list(*strategies)
+	if r.arm64 {
+		fails(r.record(*keep, list(*names), *variants))
+		return
+	}
 	var err error
 	fmt.Println("| workload | stacks | exact | truncated | false at scan | wrong above scan | false end |")
 	fmt.Println("|-|-|-|-|-|-|-|")
@@ -70,6 +77,8 @@ func list(s string) []string {
 type report struct {
 	options
 	stripped bool
+	arm64    bool // build alone, for another machine
+	built    bool // on another machine
 	show     int
 	only     []string
 	all      tally
@@ -96,7 +105,7 @@ func (r *report) row(name string, t *tally) {
 
 // record steps through the workloads.
 func (r *report) record(keep string, names []string, asVariants bool) error {
-	b := builder{keep}
+	b := builder{dir: keep, arm64: r.arm64, built: r.built}
 	if keep == "" {
 		dir, err := os.MkdirTemp("", "clew-sampled-")
 		if err != nil {
@@ -111,7 +120,7 @@ func (r *report) record(keep string, names []string, asVariants bool) error {
 	if err != nil {
 		return err
 	}
-	if asVariants {
+	if asVariants && !r.arm64 {
 		r.variants(b, p, names)
 		return nil
 	}
@@ -135,6 +144,9 @@ func (r *report) library(b builder, p program, l *library) error {
 	driver, err := b.driver(l)
 	if err != nil {
 		return fmt.Errorf("%w (Debian: %s)", err, l.debian)
+	}
+	if r.arm64 {
+		return nil
 	}
 	folder := ""
 	if r.stripped {
@@ -167,7 +179,10 @@ func (r *report) variants(b builder, p program, names []string) {
 // workload samples a workload, and judges the samples.
 func (r *report) workload(p program, name, driver, folder string, jumps bool) error {
 	o := r.options
-	o.jumps = jumps
+	o.jumps, o.asm = jumps, name == "go"
+	if o.asm {
+		o.every = 1 + o.every/50 // there is little of it
+	}
 	file := strings.TrimSuffix(driver, ".so") + ".jsonl"
 	out, err := os.Create(file)
 	if err != nil {
@@ -175,6 +190,9 @@ func (r *report) workload(p program, name, driver, folder string, jumps bool) er
 	}
 	defer out.Close()
 	w := bufio.NewWriter(out)
+	if o.asm {
+		driver = name
+	}
 	s, err := sample(p, driver, folder, o, w)
 	if err != nil {
 		return err

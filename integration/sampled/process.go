@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/integration/internal/shadow"
@@ -44,10 +45,7 @@ func start(cmd *exec.Cmd, at uint64) (*process, error) {
 	return p, nil
 }
 
-// DWARF numbers of registers.
-const regRAX, regSP, regR14, regPC = 0, 7, 14, 16
-
-// begin runs to a Go function, in which r14 is the goroutine (Go's internal ABI).
+// begin runs to a Go function, in which a register has the goroutine (Go's internal ABI).
 func (p *process) begin(at uint64) (err error) {
 	if err := p.step.RunTo(at); err != nil {
 		return err
@@ -55,12 +53,12 @@ func (p *process) begin(at uint64) (err error) {
 	if p.regs, err = p.step.Registers(); err != nil {
 		return err
 	}
-	p.g = p.regs[regR14]
+	p.g = p.regs[regG]
 	p.goroutine = unwind.Segment{Low: p.word(p.g), High: p.word(p.g + 8), Kind: unwind.SegmentGoroutine}
 	if !p.goroutine.Contains(p.regs[regSP]) {
 		return fmt.Errorf("the stack pointer %#x is not on the goroutine's stack", p.regs[regSP])
 	}
-	p.calls.Push(p.regs[regSP], p.word(p.regs[regSP]))
+	p.calls = append(p.calls, p.entered())
 	maps, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.step.PID))
 	if err != nil {
 		return err
@@ -97,7 +95,7 @@ func (p *process) advance(kind shadow.Kind) error {
 	}
 	sp := p.regs[regSP]
 	depth := len(p.calls)
-	p.calls.Settle(sp, p.same)
+	p.settle(kind)
 	if next := p.regs[regPC]; next < before || next > before+longestCall {
 		p.leaving = false
 	} else if len(p.calls) < depth && kind != shadow.Return {
@@ -110,8 +108,8 @@ func (p *process) advance(kind shadow.Kind) error {
 		p.switched = 0
 	}
 	if kind == shadow.Call {
-		if ra := p.word(sp); ra-before <= longestCall && !p.noCall(ra) {
-			p.calls.Push(sp, ra)
+		if a := p.entered(); a.RA-before <= longestCall && !p.noCall(a.RA) {
+			p.calls = append(p.calls, a)
 		}
 	}
 	return nil
@@ -119,7 +117,8 @@ func (p *process) advance(kind shadow.Kind) error {
 
 // finish lets the function that was just entered run until it returns.
 func (p *process) finish() (err error) {
-	top := p.calls[len(p.calls)-1]
+	below := len(p.calls) - 1
+	top := p.calls[below]
 	for p.regs[regPC] != top.RA || p.regs[regSP] != top.CFA {
 		if p.regs[regPC] == top.RA { // of a call of itself
 			if _, err := p.step.Step(); err != nil {
@@ -133,25 +132,12 @@ func (p *process) finish() (err error) {
 			return err
 		}
 	}
-	p.calls.Settle(top.CFA, p.same)
+	p.calls = p.calls[:below]
 	return nil
 }
 
-const (
-	longestCall = 15
-	switching   = 8 // instructions between Go's change of stacks and its jump
-)
-
-// noCall reports whether the instruction before ra only looks like a call: it goes to the next instruction, or
-// over a loop that only a wrong prediction enters.
-func (p *process) noCall(ra uint64) bool {
-	to := p.regs[regPC]
-	if to < ra || to-ra > 32 {
-		return false
-	}
-	var loop [3]byte
-	return to == ra || p.step.Read(ra, loop[:]) == len(loop) && (loop[0] == 0xf3 && loop[1] == 0x90 || loop == [3]byte{0x0f, 0xae, 0xe8} || loop[0] == 0xcc)
-}
+// switching is how many instructions are between Go's change of stacks and its jump.
+const switching = 8
 
 func (p *process) word(addr uint64) uint64 {
 	var b [8]byte
@@ -164,6 +150,7 @@ func (p *process) word(addr uint64) uint64 {
 const (
 	gSchedSP = 56
 	gSchedPC = 64
+	gSchedLR = 88
 	gSchedBP = 96
 	gSize    = 512
 )
@@ -176,7 +163,10 @@ func (p *process) now() (th unwind.Thread) {
 	}
 	th.Saved.Registers.Set(regPC, p.word(p.g+gSchedPC))
 	th.Saved.Registers.Set(regSP, p.word(p.g+gSchedSP))
-	th.Saved.Registers.Set(unwind.AMD64.FP(), p.word(p.g+gSchedBP))
+	th.Saved.Registers.Set(arch.FP(), p.word(p.g+gSchedBP))
+	if arch.LR() != unwind.NoRegister {
+		th.Saved.Registers.Set(arch.LR(), p.word(p.g+gSchedLR))
+	}
 	return th
 }
 
@@ -216,19 +206,14 @@ func (p *process) intact() bool {
 	if p.leaving {
 		return false
 	}
-	for _, a := range p.calls {
-		if p.word(a.CFA-8) != a.RA {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.calls, p.lost)
 }
 
 // process is a [live.Source].
 
 var errNotAsked = errors.New("only the thread that is stepped is asked about")
 
-func (p *process) Arch() unwind.Arch     { return unwind.AMD64 }
+func (p *process) Arch() unwind.Arch     { return arch }
 func (p *process) OS() string            { return "linux" }
 func (p *process) Pid() int              { return p.step.PID }
 func (p *process) Memory() unwind.Memory { return p }

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -20,7 +20,7 @@ func TestSampled(t *testing.T) {
 	testneed.Ptrace(t)
 	testneed.Tool(t, "gcc")
 	testneed.Tool(t, "objcopy")
-	b := builder{t.TempDir()}
+	b := builder{dir: t.TempDir()}
 	p, err := b.program()
 	if err != nil {
 		t.Fatal(err)

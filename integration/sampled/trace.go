@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -67,6 +67,7 @@ type options struct {
 	live  int  // of how many samples one is assembled in the live process too
 	jumps bool // the workload leaves functions by longjmp
 	often int  // so many calls of a function are stepped through, and fewer and fewer of the others
+	asm   bool // samples are taken of Go, too
 }
 
 // sampler steps through one workload.
@@ -113,10 +114,10 @@ func (s *sampler) run() error {
 		kind, known := s.kinds[pc]
 		if !known {
 			var code [longestCall]byte
-			kind = shadow.KindOf(code[:s.step.Read(pc, code[:])])
+			kind = kindOf(code[:s.step.Read(pc, code[:])])
 			s.kinds[pc] = kind
 		}
-		if !s.inGo(pc) {
+		if s.asm || !s.inGo(pc) {
 			s.places[pc] = true
 			if wait--; wait <= 0 {
 				if err := s.take(); err != nil {
@@ -129,7 +130,7 @@ func (s *sampler) run() error {
 			return fmt.Errorf("after %d instructions: %w", s.steps, err)
 		}
 	}
-	if result := s.regs[regRAX]; len(s.calls) == 0 && result != 0 {
+	if result := s.regs[regResult]; len(s.calls) == 0 && result != 0 {
 		return fmt.Errorf("the workload failed: %d", result)
 	}
 	return nil

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package main
 
@@ -73,7 +73,7 @@ type lookup func(unwind.LookupAddr) (assembler.Function, bool)
 func judge(function lookup, stack *unwind.Stack, want []frame) (c class, why string) {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
-		fn, _ := function(f.PC.Lookup(unwind.AMD64))
+		fn, _ := function(f.PC.Lookup(arch))
 		if problem := differs(f, fn.Name, i, want); problem != "" {
 			c = wrong
 			if f.Trust <= unwind.TrustScan {
@@ -97,11 +97,12 @@ func differs(f *unwind.Frame, function string, i int, want []frame) string {
 		return fmt.Sprintf("is one too many: %s", function)
 	}
 	w := &want[i]
-	sp, _ := f.Registers.SP(unwind.AMD64)
+	sp, known := f.Registers.SP(arch)
+	known = known || arch != unwind.ARM64 // R12
 	switch {
 	case w.PC != 0 && f.PC.Raw() != uint64(w.PC):
 		return fmt.Sprintf("is %#x (%s), truth %#x", f.PC.Raw(), function, uint64(w.PC))
-	case w.SP != 0 && sp != uint64(w.SP):
+	case known && w.SP != 0 && sp != uint64(w.SP):
 		return fmt.Sprintf("has SP %#x, truth %#x", sp, uint64(w.SP))
 	case w.Function != "" && function != w.Function:
 		return fmt.Sprintf("is %s, truth %s", function, w.Function)
@@ -115,7 +116,7 @@ func name(function lookup, stack *unwind.Stack, i int) string {
 		return ""
 	}
 	f := &stack.Frames[i]
-	at := f.PC.Lookup(unwind.AMD64)
+	at := f.PC.Lookup(arch)
 	if fn, ok := function(at); ok && fn.Name != "" {
 		return fmt.Sprintf("%s+%#x", fn.Name, uint64(at)-fn.Start)
 	}

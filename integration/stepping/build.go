@@ -14,6 +14,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/integration/internal/shadow"
 )
 
 //go:embed testdata/steps
@@ -24,18 +25,27 @@ type variant struct {
 	program.Variant
 	// leafflags are for leaf.c, of a library, where they are not CFlags.
 	leafflags string
+	onARM64   bool // it is for arm64 alone
 }
 
 // The variants: those of the other tests, one with lines and no frame pointers,
-// and one whose leaf has lines and whose callers have no tables.
+// and one whose leaf has lines and whose callers have no tables. On arm64 each comes with
+// signed return addresses, too.
 var variants = func() (list []variant) {
 	for _, v := range program.Variants {
 		list = append(list, variant{Variant: v})
 	}
-	return append(list,
+	list = append(list,
 		variant{Variant: program.Variant{Name: "static-O2-g-omit", CFlags: "-O2 -g -fomit-frame-pointer"}},
 		variant{leafflags: "-O1 -g", Variant: program.Variant{Name: "linked-g-called-by-notables", Linkage: program.Linked,
 			CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}})
+	for _, v := range list[:len(list):len(list)] {
+		if v.leafflags == "" {
+			v.Name, v.CFlags, v.onARM64 = "pac-"+v.Name, v.CFlags+" -mbranch-protection=standard", true
+			list = append(list, v)
+		}
+	}
+	return list
 }()
 
 // unsure says that steps out of C functions may be refused: no debugger can be sure of
@@ -57,18 +67,39 @@ type built struct {
 	atCall, behindCall []uint64
 }
 
-// build builds a variant below folder.
-func (v variant) build(folder string) (*built, error) {
-	tools, err := v.Tools()
-	if err != nil {
-		return nil, err
-	}
+// program is a variant that was built below folder.
+func (v variant) program(folder string) *built {
 	dir := filepath.Join(folder, v.Name)
+	p := &built{variant: v, path: filepath.Join(dir, "steps"), functions: make(map[string]elf.Symbol), spots: make(map[string]uint64)}
+	if v.Linkage != program.Static {
+		p.native = filepath.Join(dir, "libsteps.so")
+	}
+	return p
+}
+
+// unstripped is the library with its symbols, where no debugger looks for it.
+func (p *built) unstripped() string {
+	return filepath.Join(filepath.Dir(p.native), "with-symbols", "libsteps.so")
+}
+
+// learn takes in what is to be known of the program.
+func (p *built) learn() error {
+	if p.native != "" {
+		if err := p.read(p.unstripped()); err != nil {
+			return err
+		}
+	}
+	return p.read(p.path)
+}
+
+// build builds a variant below folder.
+func (v variant) build(folder string, tools program.Tools) (*built, error) {
+	p := v.program(folder)
+	dir := filepath.Dir(p.path)
 	source := filepath.Join(dir, "src")
 	if err := os.MkdirAll(source, 0o755); err != nil {
 		return nil, err
 	}
-	p := &built{variant: v, path: filepath.Join(dir, "steps"), functions: make(map[string]elf.Symbol), spots: make(map[string]uint64)}
 	files, ldflags := []string{"main.go", "steps.h"}, ""
 	switch v.Linkage {
 	case program.Static:
@@ -91,20 +122,21 @@ func (v variant) build(folder string) (*built, error) {
 	build.Dir = source
 	build.Env = append(os.Environ(), "CC="+tools.CC, "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on",
 		"CGO_CFLAGS="+v.CFlags, "CGO_LDFLAGS="+ldflags+" -pthread")
-	if err := output(build); err != nil {
-		return nil, err
+	if tools.Arch != "" {
+		build.Env = append(build.Env, "GOARCH="+tools.Arch)
 	}
-	return p, p.read(p.path)
+	return p, output(build)
 }
 
-// buildLibrary builds the C code as a library, and reads it before it is
-// stripped.
+// buildLibrary builds the C code as a library.
 func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	v := p.variant
 	if v.Linkage == program.Static {
 		return nil
 	}
-	p.native = filepath.Join(dir, "libsteps.so")
+	if err := os.MkdirAll(filepath.Dir(p.unstripped()), 0o755); err != nil {
+		return err
+	}
 	if err := write(dir, nativeFiles...); err != nil {
 		return err
 	}
@@ -117,17 +149,14 @@ func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	if err := output(exec.Command(tools.CC, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
 		return err
 	}
-	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.native, filepath.Join(dir, "steps.c"), leaf)
+	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.unstripped(), filepath.Join(dir, "steps.c"), leaf)
 	if err := output(exec.Command(tools.CC, args...)); err != nil {
 		return err
 	}
-	if err := p.read(p.native); err != nil {
-		return err
-	}
 	if v.Stripped {
-		return output(exec.Command(tools.Strip, "-s", p.native))
+		return output(exec.Command(tools.Strip, "-s", "-o", p.native, p.unstripped()))
 	}
-	return nil
+	return os.Link(p.unstripped(), p.native)
 }
 
 // nativeFiles are the C code's.
@@ -199,23 +228,35 @@ func (p *built) readSwitch(f *elf.File, fn elf.Symbol) error {
 	if _, err := text.ReadAt(code, int64(fn.Value-text.Addr)); err != nil {
 		return err
 	}
-	for at := 0; at < len(code); {
-		inst, err := x86asm.Decode(code[at:], 64)
-		if err != nil {
-			return fmt.Errorf("runtime.asmcgocall+%d: %w", at, err)
-		}
-		// C code is called through a register, or (Go 1.26) through a landing pad that
-		// jumps to it.
-		target, direct := inst.Args[0].(x86asm.Rel)
-		to := fn.Value + uint64(at+inst.Len) + uint64(int64(target))
-		if inst.Op == x86asm.CALL && (!direct || to == p.functions["runtime.asmcgocall_landingpad.abi0"].Value) {
-			p.atCall = append(p.atCall, fn.Value+uint64(at))
-			p.behindCall = append(p.behindCall, fn.Value+uint64(at+inst.Len))
-		}
-		at += inst.Len
+	if err := p.callsOf(f.Machine, fn.Value, code); err != nil {
+		return err
 	}
 	if len(p.atCall) == 0 {
 		return fmt.Errorf("runtime.asmcgocall has no call of C code")
+	}
+	return nil
+}
+
+// callsOf notes the calls of C code in the code of a function: through a register, or (Go
+// 1.26 on amd64) through a landing pad that jumps to it.
+func (p *built) callsOf(machine elf.Machine, start uint64, code []byte) error {
+	pad := p.functions["runtime.asmcgocall_landingpad.abi0"].Value
+	for at := 0; at < len(code); {
+		size, is := 4, shadow.KindOfARM64(code[at:]) == shadow.Call && code[at+3] == 0xd6 // blr
+		if machine == elf.EM_X86_64 {
+			inst, err := x86asm.Decode(code[at:], 64)
+			if err != nil {
+				return fmt.Errorf("runtime.asmcgocall+%d: %w", at, err)
+			}
+			target, direct := inst.Args[0].(x86asm.Rel)
+			to := start + uint64(at+inst.Len) + uint64(int64(target))
+			size, is = inst.Len, inst.Op == x86asm.CALL && (!direct || to == pad)
+		}
+		if is {
+			p.atCall = append(p.atCall, start+uint64(at))
+			p.behindCall = append(p.behindCall, start+uint64(at+size))
+		}
+		at += size
 	}
 	return nil
 }

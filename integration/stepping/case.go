@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -202,7 +203,7 @@ func (c *scene) walk(d debugger, p *built, command string, from state, want trut
 		}
 		inside := s.thread == from.thread && s.pc >= fn.Value+bias && s.pc < fn.Value+bias+fn.Size
 		// Deeper activations and other ones have another stack pointer.
-		same := s.sp < want.sp && want.sp-s.sp < 4096
+		same := s.sp <= want.sp && want.sp-s.sp < 4096
 		if c.inGo() {
 			same = true // it may be on another stack: that it ends right is all
 		}
@@ -277,7 +278,8 @@ func arrive(d debugger, addrs ...uint64) (state, error) {
 }
 
 // enterFunction runs to the first instruction of a function, where the return
-// address is the word at the stack pointer: no unwinding is needed to know it.
+// address is the word at the stack pointer, on arm64 the link register: no unwinding is
+// needed to know it.
 // The runtime calls asmcgocall for purposes of its own; only the call by cgocall
 // counts.
 func enterFunction(d debugger, p *built, at uint64, name string) (state, truth, error) {
@@ -287,12 +289,15 @@ func enterFunction(d debugger, p *built, at uint64, name string) (state, truth, 
 		if err != nil {
 			return s, truth{}, err
 		}
-		ra, err := d.word(s.sp)
-		if err != nil {
-			return s, truth{}, err
+		t := truth{pc: s.lr, sp: s.sp, high: s.high}
+		if runtime.GOARCH == "amd64" {
+			if t.pc, err = d.word(s.sp); err != nil {
+				return s, truth{}, err
+			}
+			t.sp += 8
 		}
-		if name != switchFunction || ra >= caller.Value && ra < caller.Value+caller.Size {
-			return s, truth{pc: ra, sp: s.sp + 8, high: s.high}, nil
+		if name != switchFunction || t.pc >= caller.Value && t.pc < caller.Value+caller.Size {
+			return s, t, nil
 		}
 	}
 	return state{}, truth{}, fmt.Errorf("%s is never called by %s", name, callFunction)

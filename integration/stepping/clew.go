@@ -155,8 +155,10 @@ func (c *clew) state(stop delve.Stop, err error) (state, error) {
 		return state{}, err
 	}
 	s := state{thread: th.ID, why: string(stop.Reason)}
-	s.pc, _ = th.Registers.PC(unwind.AMD64)
-	s.sp, _ = th.Registers.SP(unwind.AMD64)
+	arch := c.session.Arch()
+	s.pc, _ = th.Registers.PC(arch)
+	s.sp, _ = th.Registers.SP(arch)
+	s.lr, _ = th.Registers.Get(unwind.ARM64LR)
 	for _, seg := range th.Segments {
 		if seg.Kind == unwind.SegmentGoroutine {
 			s.high = seg.High
@@ -166,7 +168,7 @@ func (c *clew) state(stop delve.Stop, err error) (state, error) {
 }
 
 func (c *clew) word(addr uint64) (uint64, error) {
-	return unwind.ReadWord(c.session.Memory(), addr, 8, unwind.AMD64.ByteOrder())
+	return unwind.ReadWord(c.session.Memory(), addr, 8, c.session.Arch().ByteOrder())
 }
 
 func (c *clew) close() error {

@@ -15,6 +15,7 @@ type state struct {
 	why    string // the debugger's word for the stop
 	thread uint64
 	pc, sp uint64
+	lr     uint64 // arm64's x30
 	// high is the upper end of the goroutine's stack, 0 where there is none.
 	high uint64
 }

@@ -157,7 +157,7 @@ func (d *dlv) state(s *api.DebuggerState) (state, error) {
 		return state{}, err
 	}
 	for _, r := range registers {
-		to := map[string]*uint64{"Rip": &out.pc, "Rsp": &out.sp}[r.Name]
+		to := map[string]*uint64{"Rip": &out.pc, "PC": &out.pc, "Rsp": &out.sp, "SP": &out.sp, "X30": &out.lr, "LR": &out.lr}[r.Name]
 		if to == nil {
 			continue
 		}

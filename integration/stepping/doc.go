@@ -1,6 +1,8 @@
 // Command stepping shows where stepping leads, in dlv and in clew, side by side:
 //
-//	go run ./integration/stepping [-build NAME] [-only dlv|clew] [-o FILE] [-v]
+//	go run ./integration/stepping [-build NAME,...] [-only dlv|clew] [-o FILE] [-v]
+//	go run ./integration/stepping [-build NAME,...] -arm64 DIR
+//	go run ./integration/stepping [-build NAME,...] [-only clew] [-v] -built DIR
 //
 // A Go program with C code (testdata/steps) is stopped in many places: at the
 // first instruction of a C function, in leaf, middle and outer ones, in a
@@ -11,6 +13,9 @@
 // CFA as its stack pointer. Then the program runs to its end, and its output and
 // exit code must be those of a run without a debugger: they show the
 // harm that a breakpoint in the wrong place has done.
+//
+// -arm64 builds the programs for linux/arm64 on another machine, -built tries there what it
+// has built: see integration/arm64.
 //
 // dlv is Delve's own command at the version that clew is built with, in a
 // process of its own. The exit status is 0 when clew was never wrong and refused

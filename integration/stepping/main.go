@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,7 +19,9 @@ func main() {
 		return
 	}
 	only := flag.String("only", "", "try dlv or clew alone")
-	build := flag.String("build", "", "try this build alone")
+	build := flag.String("build", "", "try these builds alone, with commas between")
+	cross := flag.String("arm64", "", "build for linux/arm64 into this folder, and try nothing")
+	there := flag.String("built", "", "try what -arm64 has built in this folder")
 	into := flag.String("o", "", "write the table into this file, between the markers for it, and not to standard output")
 	verbose := flag.Bool("v", false, "print every step that was not right")
 	flag.Parse()
@@ -26,22 +29,57 @@ func main() {
 		fmt.Fprintln(os.Stderr, "stepping: wrong usage; see go doc ./integration/stepping")
 		os.Exit(2)
 	}
-	if err := show(*only, *build, *into, *verbose); err != nil {
+	chosen := choose(strings.Split(*build, ","), cmp.Or(*cross, *there) != "")
+	err := crossBuild(*cross, chosen)
+	if *cross == "" {
+		err = show(*only, *there, *into, chosen, *verbose)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "stepping:", err)
 		os.Exit(1)
 	}
 }
 
-// show tries everything and prints the table.
-func show(only, build, into string, verbose bool) error {
-	folder, err := os.MkdirTemp("", "clew-s-")
-	if err != nil {
-		return err
+// choose returns the variants of the names, all if the first name is empty.
+func choose(names []string, arm64 bool) (chosen []variant) {
+	for _, v := range variants {
+		if (arm64 || !v.onARM64) && (names[0] == "" || slices.Contains(names, v.Name)) {
+			chosen = append(chosen, v)
+		}
 	}
-	defer os.RemoveAll(folder)
-	b := &bench{folder: folder, log: func(string) {}}
+	return chosen
+}
+
+// crossBuild builds variants for linux/arm64, if there is a folder for them.
+func crossBuild(folder string, chosen []variant) error {
+	for _, v := range chosen {
+		if folder == "" {
+			return nil
+		}
+		tools, err := v.CrossTools()
+		if err != nil {
+			return err
+		}
+		if _, err := v.build(folder, tools); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show tries everything and prints the table. The programs are built, unless they are in a
+// folder.
+func show(only, folder, into string, chosen []variant, verbose bool) error {
+	b := &bench{folder: folder, built: folder != "", log: func(string) {}}
+	if !b.built {
+		var err error
+		if b.folder, err = os.MkdirTemp("", "clew-s-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(b.folder)
+	}
 	if only != "clew" {
-		dlv, err := buildDlv(folder)
+		dlv, err := buildDlv(b.folder)
 		if err != nil {
 			return err
 		}
@@ -54,10 +92,7 @@ func show(only, build, into string, verbose bool) error {
 		b.log = func(s string) { fmt.Fprintln(os.Stderr, s) }
 	}
 	var rows []row
-	for _, v := range variants {
-		if build != "" && build != v.Name {
-			continue
-		}
+	for _, v := range chosen {
 		r, err := b.try(v, scenes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.Name, err)
@@ -65,13 +100,14 @@ func show(only, build, into string, verbose bool) error {
 		rows = append(rows, r)
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("there is no build %q", build)
+		return errors.New("there is no such build")
 	}
 	for _, n := range b.notes {
 		fmt.Fprintln(os.Stderr, n)
 	}
 	table := new(bytes.Buffer)
 	b.print(table, rows)
+	var err error
 	if into == "" {
 		_, err = os.Stdout.Write(table.Bytes())
 	} else {

@@ -43,7 +43,7 @@ var builds = map[string]func() (*built, error){}
 
 func init() {
 	for _, v := range variants {
-		builds[v.Name] = sync.OnceValues(func() (*built, error) { return v.build(workFolder) })
+		builds[v.Name] = sync.OnceValues(func() (*built, error) { return (&bench{folder: workFolder}).program(v) })
 	}
 }
 

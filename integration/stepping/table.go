@@ -16,6 +16,7 @@ type contender struct {
 // bench tries contenders on builds.
 type bench struct {
 	folder     string
+	built      bool // on another machine
 	contenders []contender
 	log        func(string)
 	bad        []string // clew's faults
@@ -31,7 +32,7 @@ type row struct {
 // try builds a variant and steps from every scene.
 func (b *bench) try(v variant, from []scene) (row, error) {
 	r := row{build: v.Name, counts: make(map[string]map[string]*[verdicts]int)}
-	p, err := v.build(b.folder)
+	p, err := b.program(v)
 	if err != nil {
 		return r, err
 	}
@@ -57,6 +58,23 @@ func (b *bench) try(v variant, from []scene) (row, error) {
 		}
 	}
 	return r, nil
+}
+
+// program builds a variant, unless it is built.
+func (b *bench) program(v variant) (*built, error) {
+	if b.built {
+		p := v.program(b.folder)
+		return p, p.learn()
+	}
+	tools, err := v.Tools()
+	if err != nil {
+		return nil, err
+	}
+	p, err := v.build(b.folder, tools)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.learn()
 }
 
 // judge notes clew's faults: to be wrong, to refuse a caller that can be known. Where

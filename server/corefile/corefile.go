@@ -47,8 +47,11 @@ func (e *Error) Error() string { return fmt.Sprintf("core file %s: %v", e.Path, 
 func (e *Error) Unwrap() error { return e.Err }
 
 // Open opens a core file. The errors are [*Error].
-func Open(path string) (*File, error) {
-	e, err := elffile.Open(path)
+func Open(path string) (*File, error) { return open(path, path) }
+
+// open opens the core file at where, which the user calls path.
+func open(path, where string) (*File, error) {
+	e, err := elffile.Open(where)
 	if err != nil {
 		if format := new(elf.FormatError); errors.As(err, &format) {
 			err = fmt.Errorf("not an ELF core file: %w", err)
@@ -282,12 +285,17 @@ func CheckExecutable(path, executable string) error {
 		return err
 	}
 	defer f.Close()
+	return f.CheckExecutable(executable)
+}
+
+// CheckExecutable is the function of that name for a file that is open.
+func (f *File) CheckExecutable(executable string) error {
 	mapped := f.Executable()
 	if mapped == "" {
 		return nil
 	}
 	if same, known, err := f.Built(mapped, executable); known && err == nil && !same {
-		return &OtherBuildError{path, executable, mapped}
+		return &OtherBuildError{f.path, executable, mapped}
 	}
 	return nil
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 )
 
-// OpenCore opens a core file of a Go program. Delve reads the code of every
+// OpenCore opens a core file of a Go program; errors call it name. Delve reads the code of every
 // library as if it were the executable's: of the session's memory only what the
 // core file holds can be relied upon (server/corefile).
-func OpenCore(core, executable string) (*Session, error) {
+func OpenCore(core, name, executable string) (*Session, error) {
 	err := checkLaunch(executable)
 	var s *Session
 	if err == nil {
 		s, err = open(&debugger.Config{CoreFile: core, Backend: "default"}, []string{executable})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open core file %s of %s: %w", core, executable, oneLine(err))
+		return nil, fmt.Errorf("cannot open core file %s of %s: %w", name, executable, oneLine(err))
 	}
 	return s, nil
 }

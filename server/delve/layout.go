@@ -8,13 +8,19 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/godwarf"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 )
 
 // KnowCode tells the session where to find the code of Go's runtime, which the
 // layout of its structures is read from where the program has no DWARF.
 func (s *Session) KnowCode(code gocode.Code) { s.code = code }
+
+// KnowMap tells the session what is mapped: type descriptors and variables of the runtime
+// are found there where the program has no DWARF.
+func (s *Session) KnowMap(code *codemap.Map, maps []imagemap.Mapping) { s.symbols, s.maps = code, maps }
 
 // readLayout reads the layout from DWARF.
 func readLayout(bi *proc.BinaryInfo) (*goruntime.Layout, error) {

@@ -47,7 +47,7 @@ func (s *Session) Selected() (Selection, error) {
 	if sel.Goroutine == 0 {
 		s.loadLayout(t)
 		if _, tls, err := registers(th); err == nil {
-			sel.Runtime = s.runtime(t).MadeByGo(s.currentG(t, th, tls))
+			sel.Runtime = s.runtime(t).MadeByGo(s.currentG(t, th, tls, s.machines(t)))
 		}
 	}
 	return sel, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/goruntime"
@@ -22,9 +23,13 @@ type Session struct {
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	slots    slots             // where libraries keep their threads' g
-	paged    *paged            // of the prefetched stack, nil for none
-	cgo      *cgo              // of the program; nil until it was searched for it
+	symbols  goruntime.Symbols // of all images; nil until they are known
+	maps     []imagemap.Mapping
+	// variables are the runtime's, where they were found without DWARF.
+	variables map[string]uint64
+	slots     slots  // where libraries keep their threads' g
+	paged     *paged // of the prefetched stack, nil for none
+	cgo       *cgo   // of the program; nil until it was searched for it
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -136,7 +141,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.slots, s.cgo = nil, 0, slots{}, nil
+	s.layout, s.noLayout, s.variables, s.slots, s.cgo = nil, 0, nil, slots{}, nil
 	return prepare(group)
 }
 

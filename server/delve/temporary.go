@@ -226,7 +226,7 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	sp, _ := regs.SP(arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
-		if goroutine, high, err = b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls)); err != nil {
+		if goroutine, high, err = b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls, b.session.machines(t))); err != nil {
 			return false, nil // a thread without a goroutine
 		}
 	}

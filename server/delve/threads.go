@@ -29,9 +29,10 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 	}
 	list := t.ThreadList()
 	sort.Slice(list, func(i, j int) bool { return list[i].ThreadID() < list[j].ThreadID() })
+	machines := s.machines(t)
 	out := make([]Thread, 0, len(list))
 	for _, th := range list {
-		thread, err := s.thread(t, th, maps)
+		thread, err := s.thread(t, th, maps, machines)
 		if err != nil {
 			return nil, err
 		}
@@ -49,17 +50,29 @@ func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
 	if valid, err := t.Valid(); !valid {
 		return Thread{}, err
 	}
-	return s.thread(t, t.CurrentThread(), maps)
+	return s.thread(t, t.CurrentThread(), maps, s.machines(t))
+}
+
+// machines maps threads to their g0, where the runtime's list of them is what is known;
+// nil elsewhere.
+func (s *Session) machines(t *proc.Target) map[uint64]uint64 {
+	s.loadLayout(t)
+	allM := s.variables["runtime.allm"]
+	if allM == 0 {
+		return nil
+	}
+	bulk := goruntime.Bulk{Runtime: s.runtime(t), AllM: allM}
+	out, _ := bulk.Machines() // there are none before the runtime has started
+	return out
 }
 
 // thread reads one thread.
-func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping) (Thread, error) {
-	s.loadLayout(t)
+func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping, machines map[uint64]uint64) (Thread, error) {
 	regs, tls, err := registers(th)
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
 	}
-	thread := s.runtime(t).Thread(uint64(th.ThreadID()), regs, s.currentG(t, th, tls), maps)
+	thread := s.runtime(t).Thread(uint64(th.ThreadID()), regs, s.currentG(t, th, tls, machines), maps)
 	thread.Current = th.ThreadID() == t.CurrentThread().ThreadID()
 	return thread, nil
 }
@@ -71,12 +84,15 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
-	return s.runtime(t).Goroutines(threads, addresses(t))
+	return s.runtime(t).Goroutines(threads, s.addresses(t))
 }
 
 // addresses finds variables of the program's.
-func addresses(t *proc.Target) func(name string) (uint64, error) {
+func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 	return func(name string) (uint64, error) {
+		if at := s.variables[name]; at != 0 {
+			return at, nil
+		}
 		scope, err := proc.ThreadScope(t, t.CurrentThread())
 		if err != nil {
 			return 0, err
@@ -98,13 +114,16 @@ func (s *Session) Notes() *goruntime.Notes {
 	if s.loadLayout(t); s.layout == nil {
 		return nil
 	}
-	return s.runtime(t).Notes(addresses(t))
+	return s.runtime(t).Notes(s.addresses(t))
 }
 
 // runtime reads what Go's runtime knows. The caller holds the target's lock.
 func (s *Session) runtime(t *proc.Target) *goruntime.Runtime {
-	return &goruntime.Runtime{Layout: s.layout, Arch: arch(t), Memory: plain{t.Memory()}}
+	return &goruntime.Runtime{Layout: s.layout, Arch: arch(t), Memory: s.memory(t)}
 }
+
+// memory is the program's memory, without Delve's breakpoints.
+func (s *Session) memory(t *proc.Target) unwind.Memory { return plain{t.Memory()} }
 
 // loadLayout reads the layout, or tries again where a library may have brought Go.
 func (s *Session) loadLayout(t *proc.Target) {
@@ -114,16 +133,30 @@ func (s *Session) loadLayout(t *proc.Target) {
 	}
 	var err error
 	if s.layout, err = readLayout(t.BinInfo()); err != nil {
-		s.layout, _ = goruntime.CodeLayout(arch(t), s.code) // nil: mappings must suffice, see segments
+		s.findLayout(t)
 	}
 	if s.layout == nil && s.code != nil {
 		s.noLayout = images
 	}
 }
 
+// findLayout finds the layout where there is no DWARF: by type descriptors, else what
+// stacks need of it by code.
+func (s *Session) findLayout(t *proc.Target) {
+	coded, _ := goruntime.CodeLayout(arch(t), s.code)
+	if s.symbols != nil {
+		s.layout, s.variables, _ = goruntime.Find(arch(t), s.memory(t), s.symbols, s.maps)
+	}
+	if s.layout == nil {
+		s.layout = coded // nil: mappings must suffice, see segments
+	} else if coded != nil {
+		s.layout.TLS = coded.TLS
+	}
+}
+
 // currentG is the address of the runtime.g that the thread's TLS names, 0 for a
 // thread that runs no Go code.
-func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
+func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines map[uint64]uint64) uint64 {
 	if s.layout == nil {
 		return 0
 	}
@@ -136,6 +169,9 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64) uint64 {
 	}
 	if s.layout.TLS != 0 {
 		return s.runtime(t).ReadPointer(tls, s.layout.TLS)
+	}
+	if g0 := machines[uint64(th.ThreadID())]; g0 != 0 {
+		return s.runtime(t).UserG(g0)
 	}
 	if bi := t.BinInfo(); tls != 0 && inLibrary(bi) {
 		return s.runtime(t).LibraryG(tls, s.slots.of(bi))

@@ -1,6 +1,6 @@
 // Package export writes assembled stacks: as text for people, as JSON, in the
 // Compact Backtrace Format with its image map, as Swift's envelopes, and as a
-// profile for pprof.
+// profile for pprof and for OpenTelemetry.
 //
 // # Export as CBF
 //

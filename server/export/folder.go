@@ -167,7 +167,7 @@ func (s *Set) fill(write func(File) error) error {
 		set: s, write: write, taken: make(map[[2]uint64]bool), names: make(map[string]bool),
 		index: Index{Producer: version.Get().String(), Architecture: s.Arch.String(), Images: ImagesFile, Stacks: []IndexEntry{}},
 	}
-	for st := range s.Stacks {
+	for st := range s.traces() {
 		if err := p.add(&st); err != nil {
 			return err
 		}

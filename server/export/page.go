@@ -184,9 +184,7 @@ func (t *table) group(g *listing.Group) {
 	if truncated(&g.Stack) || len(g.Stack.Frames) == 0 {
 		t.stop(&g.Stack)
 	}
-	if c := CreatedBy(g.Stack.State); c != "" {
-		t.line(dim, "  %s", c)
-	}
+	t.origin(g.Stack.State)
 }
 
 // groupHeading is the first line of a group:

@@ -17,11 +17,11 @@ import (
 )
 
 // Formats are the forms that a [Set] is written in.
-var Formats = []string{"text", "json", "cbf", "swift", "pprof", "snapshot"}
+var Formats = []string{"text", "json", "cbf", "swift", "pprof", "otlp", "snapshot"}
 
 // endings are what files of a format are called by.
 var endings = map[string]string{
-	"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "snapshot": ".snapshot.json",
+	"text": ".txt", "json": ".json", "cbf": ".cbf", "swift": ".swift.json", "pprof": ".pb.gz", "otlp": ".otlp.pb", "snapshot": ".snapshot.json",
 }
 
 // Set is stacks of one stop, with everything to write them in any form.
@@ -30,6 +30,9 @@ type Set struct {
 	Stacks  iter.Seq[unwind.Stack] // is gone through once for each time that the set is written
 	Threads []unwind.Thread        // that they are of: their segments have names in text
 	Images  *imagemap.ImageMap
+	Pid     int // of the process, 0 if it is not known
+	// Ancestors adds those of goroutines to CBF and Swift, as frames of kind async.
+	Ancestors bool
 	// Snapshot makes a snapshot of the stacks; nil where the memory that was read for them was
 	// not kept.
 	Snapshot func() (*snapshot.Snapshot, error)
@@ -40,7 +43,7 @@ type Set struct {
 	All bool
 	// OneFileEach keeps one stack a file in a folder of CBF, however many there are.
 	OneFileEach bool
-	// Groups are written instead of the stacks in text, JSON and pprof; nil for none.
+	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.
 	Groups *Page
 
 	byStack map[[2]uint64]*unwind.Thread
@@ -56,10 +59,28 @@ func (e *FormatError) Error() string {
 
 // one returns the single stack of a set that is not of all.
 func (s *Set) one() (*unwind.Stack, error) {
-	for st := range s.Stacks {
+	for st := range s.traces() {
 		return &st, nil
 	}
 	return nil, errors.New("there is no stack to write")
+}
+
+// traces are the stacks for CBF: without ancestors, unless those are asked for.
+func (s *Set) traces() iter.Seq[unwind.Stack] {
+	if s.Ancestors {
+		return s.Stacks
+	}
+	return func(yield func(unwind.Stack) bool) {
+		for st := range s.Stacks {
+			if st.State != nil && len(st.State.Ancestors) > 0 {
+				state := *st.State
+				state.Ancestors, st.State = nil, &state
+			}
+			if !yield(st) {
+				return
+			}
+		}
+	}
 }
 
 // Write writes the stacks in a format that is one piece of text or data, which
@@ -78,12 +99,11 @@ func (s *Set) Write(w io.Writer, format string) error {
 		}
 		return JSON(w, s.Arch, s.Stacks, s.Images, false)
 	case "swift":
-		return Swift(w, s.Arch, s.Stacks, s.Images)
+		return Swift(w, s.Arch, s.traces(), s.Images)
 	case "pprof":
-		if s.Groups != nil {
-			return Pprof(w, s.Arch, s.Groups.counted(), s.Images)
-		}
-		return Pprof(w, s.Arch, Once(s.Stacks), s.Images)
+		return Pprof(w, s.Arch, s.counted(), s.Images)
+	case "otlp":
+		return OTLP(w, s.Arch, s.Pid, s.counted(), s.Images)
 	case "snapshot":
 		if s.Snapshot == nil {
 			return fmt.Errorf("no snapshot: the memory that was read for the stacks was not kept")
@@ -95,6 +115,14 @@ func (s *Set) Write(w io.Writer, format string) error {
 		return snapshot.Write(w, snap)
 	}
 	return &FormatError{format}
+}
+
+// counted are the stacks, or one of each group, with the number of those that it stands for.
+func (s *Set) counted() iter.Seq2[unwind.Stack, int] {
+	if s.Groups != nil {
+		return s.Groups.counted()
+	}
+	return Once(s.Stacks)
 }
 
 // WritePath writes the stacks to path: a file, for cbf also its image map beside

@@ -112,7 +112,7 @@ func (a *Addresses) Add(frames []unwind.Frame) {
 	}
 }
 
-// Frames returns a stack in CBF's terms. A truncated stack ends in a frame of kind
+// Frames returns a stack in CBF's terms, with the calls of its ancestors behind it. A truncated stack ends in a frame of kind
 // [cbf.Truncated].
 func Frames(s *unwind.Stack) []cbf.Frame {
 	a := Addresses{frames: make([]cbf.Frame, 0, len(s.Frames)+1)}
@@ -122,6 +122,13 @@ func Frames(s *unwind.Stack) []cbf.Frame {
 
 // of returns the frames of the stack, whose own frames are not looked at.
 func (a *Addresses) of(s *unwind.Stack) []cbf.Frame {
+	if s.State != nil {
+		for _, from := range s.State.Ancestors {
+			for _, c := range from.Calls {
+				a.frames = append(a.frames, cbf.Frame{Kind: cbf.Async, Address: uint64(c.PC)})
+			}
+		}
+	}
 	if truncated(s) {
 		return append(a.frames, cbf.Frame{Kind: cbf.Truncated})
 	}

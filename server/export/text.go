@@ -137,10 +137,28 @@ func (t *table) stack(s *unwind.Stack) {
 		t.line(dim, "  note: %s", printable.Text(n))
 	}
 	t.stop(s)
-	if c := CreatedBy(s.State); c != "" {
+	t.origin(s.State)
+}
+
+// origin says who started a goroutine, and who led to that.
+func (t *table) origin(s *unwind.State) {
+	if c := CreatedBy(s); c != "" {
 		t.line(dim, "  %s", c)
 	}
+	if s == nil {
+		return
+	}
+	for _, a := range s.Ancestors {
+		var calls []string
+		for _, c := range a.Calls[:min(len(a.Calls), callsShown)] {
+			calls = append(calls, printable.Text(fmt.Sprintf("%s %s:%d", c.Function, shortPath(c.File), c.Line)))
+		}
+		t.line(dim, "  goroutine %d was then in %s", a.Goroutine, strings.Join(calls, ", called by "))
+	}
 }
+
+// callsShown is how many calls of an ancestor text lists. JSON has all.
+const callsShown = 4
 
 // frames writes the rows of a stack.
 func (t *table) frames(s *unwind.Stack) {

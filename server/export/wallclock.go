@@ -89,9 +89,15 @@ func sampleKey(s *profile.Sample) string {
 	return string(key)
 }
 
-// Write writes the profile, gzip-compressed.
+// Write writes the profile for pprof, gzip-compressed.
 func (w *WallClock) Write(out io.Writer) error {
+	w.finished()
+	return w.builder.write(out)
+}
+
+// finished is the profile with its times.
+func (w *WallClock) finished() *profile.Profile {
 	w.builder.out.TimeNanos = w.start.UnixNano()
 	w.builder.out.DurationNanos = int64(w.last.Sub(w.start) + w.interval)
-	return w.builder.write(out)
+	return w.builder.out
 }

@@ -16,7 +16,6 @@
 // # Parts
 //
 //   - program.go: the process as a source of stacks ([Program])
-//   - layout.go: the module data, type descriptors and variables of Go's runtime
 //   - stop.go: what is copied while the process stands still
 //   - memory.go: the copies, and what never changes
 //   - trace_linux.go, vmread_linux.go, clock_linux.go: the system calls

@@ -79,7 +79,7 @@ func (p *Program) KnowMap(code *codemap.Map, maps []imagemap.Mapping) {
 	p.maps = maps
 	p.mapsText, _ = procfs.ReadMaps(p.pid)
 	if !known {
-		p.layout, p.vars, p.unknown = findRuntime(p.arch, p.memory, code, maps)
+		p.layout, p.vars, p.unknown = goruntime.Find(p.arch, p.memory, code, maps)
 	}
 }
 

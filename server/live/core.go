@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -15,11 +16,19 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// NewCore makes a Process of a session with a core file. executable is the file
-// that the user named as the program; libraries are looked for where the process
-// had them.
-func NewCore(s *delve.Session, core *corefile.File, executable string) *Process {
-	d := &dumped{File: core, executable: executable}
+// CoreFiles says where the files of a core file's process are now.
+type CoreFiles struct {
+	Executable string // that the user named as the program
+	Sysroot    string // the root folder that libraries lie below; "" for this machine's
+	Find       Finder // finds what is not there; nil for none
+}
+
+// Finder finds an image's file by its build ID.
+type Finder func(*imagemap.Image) (*symbols.File, error)
+
+// NewCore makes a Process of a session with a core file.
+func NewCore(s *delve.Session, core *corefile.File, files CoreFiles) *Process {
+	d := &dumped{File: core, files: files}
 	core.Complete(d.path)
 	return &Process{session: s, source: s, place: d}
 }
@@ -27,7 +36,7 @@ func NewCore(s *delve.Session, core *corefile.File, executable string) *Process 
 // dumped is the place of a process whose address space is in a core file.
 type dumped struct {
 	*corefile.File
-	executable string
+	files CoreFiles
 }
 
 func (d *dumped) Maps() ([]byte, error) { return []byte(d.File.Maps()), nil }
@@ -38,9 +47,9 @@ func (d *dumped) Name() string          { return "the core file" }
 // path is where a file of the process's is now.
 func (d *dumped) path(path string) string {
 	if path == d.Executable() {
-		return d.executable
+		return d.files.Executable
 	}
-	return path
+	return filepath.Join(d.files.Sysroot, path)
 }
 
 func (d *dumped) Images(maps []byte) (*imagemap.ImageMap, error) {
@@ -78,16 +87,33 @@ func (d *dumped) Opener(f *codemap.Files) codemap.Opener {
 			return ""
 		}
 		return d.path(path)
-	}, "", unwind.ReaderAt{Memory: d.File})
+	}, d.files.Sysroot, unwind.ReaderAt{Memory: d.File})
 	return func(img *imagemap.Image) (*symbols.File, error) {
-		if img.Loaded != nil {
-			switch img.Loaded.File {
-			case imagemap.FileDeleted:
-				return nil, fmt.Errorf("%s is not on this machine: its symbols and tables are missing", img.Path)
-			case imagemap.FileReplaced:
-				return nil, fmt.Errorf("%s is another build than the core file's: it is not used", d.path(img.Path))
-			}
+		lost := d.lost(img)
+		if lost == nil {
+			return open(img)
 		}
-		return open(img)
+		if d.files.Find != nil && len(img.BuildID) > 0 {
+			found, err := d.files.Find(img)
+			if err == nil {
+				return found, nil
+			}
+			lost = fmt.Errorf("%w (%w)", lost, err)
+		}
+		return nil, lost
 	}
+}
+
+// lost says why there is no file of an image, nil where there is.
+func (d *dumped) lost(img *imagemap.Image) error {
+	if img.Loaded == nil {
+		return nil
+	}
+	switch img.Loaded.File {
+	case imagemap.FileDeleted:
+		return fmt.Errorf("there is no %s: its symbols and tables are missing", d.path(img.Path))
+	case imagemap.FileReplaced:
+		return fmt.Errorf("%s is another build than the core file's: it is not used", d.path(img.Path))
+	}
+	return nil
 }

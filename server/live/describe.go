@@ -48,19 +48,31 @@ func (v *View) state(s *goruntime.State) *unwind.State {
 		out.WaitSince = d.notes.WaitSince(s)
 	}
 	if s.GoPC != 0 && s.Parent != 0 { // the first goroutine has none, the runtime started it
-		c, ok := d.creations[s.GoPC]
-		if !ok {
-			c = v.creation(s.GoPC)
-			d.creations[s.GoPC] = c
-		}
+		c := v.creation(s.GoPC)
 		c.Goroutine = s.Parent
 		out.CreatedBy = &c
+	}
+	for _, a := range d.notes.Ancestors(s) {
+		to := unwind.Ancestor{Goroutine: a.Goroutine}
+		for _, pc := range a.PCs {
+			to.Calls = append(to.Calls, v.creation(pc))
+		}
+		out.Ancestors = append(out.Ancestors, to)
 	}
 	return out
 }
 
-// creation names the go statement whose call returns to pc.
+// creation names the statement whose call returns to pc.
 func (v *View) creation(pc uint64) unwind.Creation {
+	c, ok := v.described.creations[pc]
+	if !ok {
+		c = v.named(pc)
+		v.described.creations[pc] = c
+	}
+	return c
+}
+
+func (v *View) named(pc uint64) unwind.Creation {
 	at := unwind.Stack{Frames: []unwind.Frame{{PC: unwind.Code(pc, unwind.KindReturn)}}}
 	v.loaded.code.Name(&at)
 	f := &at.Frames[0] // the innermost: the function that the statement was written in

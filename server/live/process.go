@@ -122,7 +122,7 @@ func (p *Process) Read(record bool) (*View, error) {
 	p.last = now
 	v := &View{source: p.source, place: p.place, loaded: now}
 	memory := p.place.Memory()
-	if _, copied := p.source.(mapped); !copied {
+	if _, copied := p.source.(copied); !copied {
 		memory = blocks.Over(memory)
 	}
 	if record {
@@ -196,11 +196,13 @@ func (p *Process) load() (*loaded, error) {
 	return now, nil
 }
 
-// mapped is a source that reads the runtime's structures by itself, and has a memory of
-// its own that keeps what was read.
+// mapped is a source that can read the runtime's structures without DWARF.
 type mapped interface {
 	KnowMap(*codemap.Map, []imagemap.Mapping)
 }
+
+// copied is a source whose memory keeps what was read.
+type copied interface{ Again() }
 
 // addGenerated adds the code that the process has generated, where there is any. What
 // cannot be read costs that only.

@@ -38,9 +38,6 @@ type port struct {
 	editors clewdap.Options // of every editor's proxy
 	stop    chan struct{}   // tells Delve's sessions that the server ends
 
-	over     context.Context // ends when Delve has let go of the program
-	detached context.CancelFunc
-
 	ended chan struct{} // closed when a client has ended the server
 	once  sync.Once
 
@@ -55,7 +52,6 @@ func (p *port) start() error {
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
 	p.proxies = make(map[net.Conn]chan struct{})
-	p.over, p.detached = context.WithCancel(context.Background())
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
 	var err error
@@ -109,10 +105,8 @@ func (p *port) serve(conn net.Conn) {
 	p.serveRPC(opened{r, conn})
 }
 
-// serveRPC serves a client of JSON-RPC until it is gone, or the session: that editors take their
-// last messages is not waited for.
+// serveRPC serves a client of JSON-RPC until it is gone.
 func (p *port) serveRPC(conn io.ReadWriteCloser) {
-	defer context.AfterFunc(p.over, func() { _ = conn.Close() })()
 	newRPCClient(p.server, p.owner, p.config, p.end, conn).serve()
 	if !p.config.AcceptMulti {
 		p.end()
@@ -155,7 +149,6 @@ const (
 
 // close ends the session: a program that was launched is killed, another one goes on.
 func (p *port) close() error {
-	defer p.detached()
 	ctx, cancel := context.WithTimeout(context.Background(), haltPatience)
 	defer cancel()
 	_ = p.owner.End(ctx, nil, "the server's end") // that it runs on is seen below

@@ -111,7 +111,7 @@ func (s *server) openHere() (Held, stop.Program, error) {
 			return nil, nil, err
 		}
 	}
-	return session, withDebugFiles(live.NewCore(session, s.file, s.image), s.debugFolders), nil
+	return session, withDebugFiles(live.NewCore(session, s.file, live.CoreFiles{Executable: s.image}), s.debugFolders), nil
 }
 
 // withDebugFiles tells a process where separate debug files are, and returns it.

@@ -96,7 +96,7 @@ func (s *server) reach(context.Context) (debuggee.Target, stop.Program, error) {
 			return nil, nil, err
 		}
 		out.core = file
-		return out, withDebugFiles(live.NewCore(session, file, s.image), s.debugFolders), nil
+		return out, withDebugFiles(live.NewCore(session, file, live.CoreFiles{Executable: s.image}), s.debugFolders), nil
 	}
 	return nil, nil, live.ErrRecorded
 }

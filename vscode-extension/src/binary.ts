@@ -110,7 +110,7 @@ export class Binary {
 				const found = await findIn(pathFolders(), path);
 				if (found) return found;
 				throw new UserError(
-					`The setting clew.path is "${setting}", which is no absolute path and not in PATH.`,
+					`The setting clew.path is "${setting}", which is not an absolute path and not in PATH.`,
 					this.actions(),
 				);
 			}

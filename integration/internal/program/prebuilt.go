@@ -17,8 +17,11 @@ import (
 //go:embed testdata/sframe testdata/macho
 var prebuilt embed.FS
 
-// unpackSFrame writes the library with SFrame of a version.
-func unpackSFrame(to, version string) error {
+// unpackSFrame writes the library with SFrame of a version, for an architecture ("" is amd64).
+func unpackSFrame(to, version, arch string) error {
+	if arch != "" {
+		version += "-" + arch
+	}
 	return unpack(to, "testdata/sframe", "libnative-"+version+".so.gz", "native.c", "throw.h", "native.h", "sframe.h")
 }
 

@@ -15,11 +15,11 @@ type surroundings Image
 func (m *surroundings) Data(addr uint64, n int) []byte { return m.contents.Data(addr, n) }
 
 // IsCode implements [prologue.Surroundings].
-func (m *surroundings) IsCode(addr uint64) bool { return len(m.contents.Code(addr, 1)) > 0 }
+func (m *surroundings) IsCode(addr uint64) bool { return len((*Image)(m).code(addr, 1)) > 0 }
 
 // Comes implements [prologue.Surroundings].
 func (m *surroundings) Comes(target uint64, pointer bool) prologue.Back {
-	s := search{image: (*Image)(m), budget: maxSearch}
+	s := (*Image)(m).newSearch()
 	if pointer {
 		return s.slot(target, 0)
 	}
@@ -37,6 +37,16 @@ type search struct {
 	image   *Image
 	budget  int
 	decoder prologue.Decoder
+	paths   [maxDepth + 1]paths // of each depth, used again
+}
+
+// newSearch begins a search in the memory that the last one had.
+func (m *Image) newSearch() *search {
+	if m.search == nil {
+		m.search = &search{image: m}
+	}
+	m.search.budget, m.search.decoder = maxSearch, prologue.Decoder{}
+	return m.search
 }
 
 // noReturn are functions of C's and C++'s libraries that never return. Where another
@@ -54,8 +64,10 @@ var noReturn = map[string]bool{
 // slot tells whether a call through a pointer of the dynamic linker comes back.
 func (s *search) slot(addr uint64, depth int) prologue.Back {
 	target, name := s.image.contents.Slot(addr)
-	if word := s.image.contents.Code(addr, wordSize); target == 0 && name == "" && len(word) == wordSize {
-		target = binary.LittleEndian.Uint64(word) // a literal
+	if target == 0 && name == "" {
+		if word := s.image.code(addr, wordSize); len(word) == wordSize {
+			target = binary.LittleEndian.Uint64(word) // a literal
+		}
 	}
 	switch {
 	case target != 0:
@@ -104,14 +116,23 @@ type paths struct {
 	seen         map[uint64]bool
 }
 
+func (w *paths) reset(target uint64) {
+	const keeps = 1 << 8
+	if w.sure, w.unsure = append(w.sure[:0], target), w.unsure[:0]; w.seen == nil || len(w.seen) > keeps {
+		w.seen = make(map[uint64]bool)
+	}
+	clear(w.seen)
+}
+
 // follow looks for a return; whole is false where the budget has ended.
 func (s *search) follow(target uint64, depth int) (found prologue.Back, whole bool) {
-	w := paths{sure: []uint64{target}, seen: make(map[uint64]bool)}
+	w := &s.paths[depth]
+	w.reset(target)
 	found = prologue.ComesNot
 	for len(w.sure) > 0 {
 		at := w.sure[len(w.sure)-1]
 		w.sure = w.sure[:len(w.sure)-1]
-		switch s.run(at, depth, &w) {
+		switch s.run(at, depth, w) {
 		case prologue.Comes:
 			return prologue.Comes, true
 		case prologue.Perhaps:
@@ -124,8 +145,8 @@ func (s *search) follow(target uint64, depth int) (found prologue.Back, whole bo
 	for len(w.unsure) > 0 {
 		at := w.unsure[len(w.unsure)-1]
 		w.unsure = w.unsure[:len(w.unsure)-1]
-		w.sure = nil
-		if s.run(at, depth, &w) != prologue.ComesNot {
+		w.sure = w.sure[:0]
+		if s.run(at, depth, w) != prologue.ComesNot {
 			return prologue.Perhaps, s.budget > 0
 		}
 		w.unsure = append(w.unsure, w.sure...)
@@ -147,7 +168,7 @@ func (s *search) run(at uint64, depth int, w *paths) prologue.Back {
 		case prologue.FlowCond:
 			w.sure = append(w.sure, in.Target)
 		case prologue.FlowCall, prologue.FlowCallIndirect:
-			switch thunkAt(s.image.contents.Code(at, thunkSize)) { // in the place of a return or jump
+			switch thunkAt(s.image.code(at, thunkSize)) { // in the place of a return or jump
 			case returnThunk:
 				return prologue.Comes
 			case indirectThunk:
@@ -207,6 +228,9 @@ func (s *search) tail(from, to uint64, depth int) (answer prologue.Back, other b
 
 func (s *search) decode(at uint64) prologue.Insn {
 	const longest = 16
+	if off := at - s.image.base; off < uint64(len(s.image.plain)) && s.image.plain[off] != 0 {
+		return prologue.Insn{Len: int(s.image.plain[off])}
+	}
 	code := s.image.code(at, longest)
 	return s.decoder.For(s.image.arch, code, at)
 }

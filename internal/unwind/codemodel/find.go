@@ -77,9 +77,9 @@ func find(m *Image) *found {
 	if layout == nil || !f.read(layout.Code) {
 		return &found{}
 	}
-	m.pieces, m.text, m.base = f, f.text, f.base
+	m.pieces, m.text, m.base, m.plain = f, f.text, f.base, make([]uint8, len(f.text))
 	m.pointers = slices.SortedFunc(slices.Values(layout.Pointers[:min(len(layout.Pointers), maxPointers)]), byTarget)
-	defer func() { m.text = nil }()
+	defer func() { m.text, m.plain = nil, nil }()
 	f.sweep()
 	for _, s := range layout.Known {
 		f.add(s)
@@ -138,6 +138,9 @@ func (f *finder) each(set bitset, yield func(at uint64)) {
 }
 
 func (f *finder) decode(at uint64) prologue.Insn {
+	if n := f.image.plain[at]; n != 0 {
+		return prologue.Insn{Len: int(n)}
+	}
 	const longest = 16
 	return f.decoder.For(f.image.arch, f.text[at:min(at+longest, uint64(len(f.text)))], f.base+at)
 }
@@ -147,7 +150,9 @@ func (f *finder) sweep() {
 	for _, r := range f.code {
 		for at, end := r.Start-f.base, r.End-f.base; at < end; {
 			in, call := f.decode(at), at
-			at += uint64(max(in.Len, 1))
+			if at += uint64(max(in.Len, 1)); f.image.arch == unwind.AMD64 && in == (prologue.Insn{Len: in.Len}) {
+				f.image.plain[call] = uint8(in.Len)
+			}
 			if in.Flow != prologue.FlowCall || in.Target == f.base+at || inThunk(f.text, call) {
 				continue
 			}
@@ -249,7 +254,7 @@ func (f *finder) passes(in *prologue.Insn, at, next, owner uint64) bool {
 	case prologue.FlowCall:
 		return f.call(in, at, next, owner)
 	case prologue.FlowCallIndirect:
-		return in.Pointer == 0 || newSearch(f.image).slot(in.Pointer, 0) != prologue.ComesNot
+		return in.Pointer == 0 || f.image.newSearch().slot(in.Pointer, 0) != prologue.ComesNot
 	case prologue.FlowJump:
 		f.branch(at, in.Target, owner)
 		return false
@@ -263,8 +268,6 @@ func (f *finder) passes(in *prologue.Insn, at, next, owner uint64) bool {
 	}
 	return true
 }
-
-func newSearch(m *Image) *search { return &search{image: m, budget: maxSearch} }
 
 // call follows a direct call, and reports whether it comes back.
 func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
@@ -283,7 +286,7 @@ func (f *finder) call(in *prologue.Insn, at, next, owner uint64) bool {
 	}
 	grade := min(f.known[f.base+owner].Grade, prologue.Proven)
 	f.add(Start{Addr: in.Target, Source: Call, Grade: grade})
-	return newSearch(f.image).back(in.Target, 0) != prologue.ComesNot
+	return f.image.newSearch().back(in.Target, 0) != prologue.ComesNot
 }
 
 // branch follows a jump within a function, and notes one that leads beyond it.

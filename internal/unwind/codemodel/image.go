@@ -51,6 +51,8 @@ type Image struct {
 	pointers  []Reference // of data, by target; nil before starts are looked for
 	text      []byte      // all code while starts are looked for, else nil
 	base      uint64      // its address
+	plain     []uint8     // lengths of instructions in text that only go on with the next one; 0: not known
+	search    *search     // nil before the first
 }
 
 // Bounds of what an image keeps: the functions' tables, in bytes, and answers about

@@ -100,7 +100,11 @@ func decodeAMD64(p *program, off int32) inst {
 		out.len, out.flags = 3, flagTear // vzeroupper, vzeroall: x86asm adds an operand byte that they do not have
 		return out
 	}
-	in, err := x86asm.Decode(src, 64)
+	var in x86asm.Inst
+	var err error
+	if l := layoutAMD64(src); !quickAMD64(src, &l, &in) {
+		in, err = x86asm.Decode(src, 64)
+	}
 	if in.Op == 0 && cutOff(src) {
 		// As behind a call that does not return: the bytes there are filler, and no
 		// path of the function leads to it.

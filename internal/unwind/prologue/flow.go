@@ -41,6 +41,8 @@ type program struct {
 	meta   []meta
 	queue  []int32
 	rowsOf []surveyed // the table in the making
+	rules  []Rule     // of it
+	walked state      // at the instruction of a walk
 	dirty  bool       // an edge was cut in this round
 	final  bool       // last round: no more cuts
 	sealed bool       // all code is decoded
@@ -399,16 +401,17 @@ func (s *state) badReturn(a *arch) bool {
 
 // walk calls before and after (either may be nil) for every instruction reached, with the settled state there.
 func (p *program) walk(before, after func(in *inst, s *state)) {
+	s := &p.walked // callbacks keep it from the stack
 	for k := range p.states {
-		s := p.states[k]
+		*s = p.states[k]
 		for n := p.meta[k].inst; ; {
 			in := &p.insts[n]
 			if before != nil {
-				before(in, &s)
+				before(in, s)
 			}
-			p.step(in, &s)
+			p.step(in, s)
 			if after != nil {
-				after(in, &s)
+				after(in, s)
 			}
 			if in.flow == flowCond {
 				s.proved(in.limits, true)

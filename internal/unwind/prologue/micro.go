@@ -1,6 +1,9 @@
 package prologue
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+)
 
 // Micro-operations: the effects of one machine instruction on the abstract
 // state.
@@ -160,11 +163,7 @@ func (s *state) apply(p *program, ops []op, id int32) {
 		o := &ops[i]
 		switch o.kind {
 		case opClobber:
-			for r, m := 0, o.mask; m != 0 && r < numRegs; r, m = r+1, m>>1 {
-				if m&1 != 0 {
-					s.set(a, uint8(r), val{})
-				}
-			}
+			s.clobber(a, o.mask)
 		case opMov:
 			s.set(a, o.d, s.copied(o.s, id))
 		case opAdd:
@@ -197,7 +196,7 @@ func (s *state) apply(p *program, ops []op, id int32) {
 			}
 			s.set(a, o.d, v)
 		case opCall:
-			s.apply(p, []op{{kind: opClobber, mask: a.callerSaved}}, id)
+			s.clobber(a, a.callerSaved)
 			s.facts = facts{moved: true}
 			s.dropBelow(s.regs[a.sp])
 		case opSign:
@@ -205,6 +204,13 @@ func (s *state) apply(p *program, ops []op, id int32) {
 		default:
 			s.applyTable(p, o, id)
 		}
+	}
+}
+
+// clobber makes the registers of a mask unknown.
+func (s *state) clobber(a *arch, mask uint64) {
+	for ; mask != 0; mask &= mask - 1 {
+		s.set(a, uint8(bits.TrailingZeros64(mask)), val{})
 	}
 }
 

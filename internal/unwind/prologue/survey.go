@@ -189,7 +189,7 @@ func (p *program) reset(a *arch, code []byte, start uint64) {
 	index := append(p.index[:0], make([]int32, len(code))...)
 	*p = program{
 		a: a, code: code, start: start, index: index, insts: p.insts[:0], ops: p.ops[:0], cut: p.cut[:0],
-		states: p.states[:0], meta: p.meta[:0], queue: p.queue[:0], rowsOf: p.rowsOf[:0],
+		states: p.states[:0], meta: p.meta[:0], queue: p.queue[:0], rowsOf: p.rowsOf[:0], rules: p.rules[:0],
 	}
 }
 
@@ -218,7 +218,7 @@ type surveyed struct {
 
 // rows makes the table of a program that was simulated; alien is as in [program.alien].
 func (p survey) rows() (t *Table, alien bool) {
-	t = &Table{bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
+	t = &Table{Rules: p.rules, bits: newBitset(len(p.code)), ends: newBitset(len(p.code)), Whole: !p.bad}
 	var known map[Rule]int32 // nil until there are many
 	all := p.rowsOf
 	last := surveyed{rule: -1}
@@ -250,7 +250,8 @@ func (p survey) rows() (t *Table, alien bool) {
 		fresh = s.facts.moved
 		p.leaves(t, in, s, framed)
 	})
-	p.rowsOf = all
+	p.rowsOf, p.rules = all, t.Rules[:0]
+	t.Rules = slices.Clone(t.Rules)
 	t.fill(all)
 	slices.Sort(t.Jumps)
 	t.Jumps = slices.Compact(t.Jumps)

@@ -133,6 +133,21 @@ type State struct {
 	Labels       map[string]string `json:"labels,omitempty"`
 	CreatedBy    *Creation         `json:"createdBy,omitempty"`
 	WaitsOn      Address           `json:"waitsOn,omitzero"`
+	Ancestors    []Ancestor        `json:"ancestors,omitempty"`
+}
+
+// Ancestor is a goroutine that has started another, with its calls at that time.
+type Ancestor struct {
+	Goroutine uint64 `json:"goroutine"`
+	Calls     []Call `json:"calls"` // not nil
+}
+
+// Call is one of them.
+type Call struct {
+	PC       Address `json:"pc"`
+	Function string  `json:"function,omitempty"`
+	File     string  `json:"file,omitempty"`
+	Line     int     `json:"line,omitzero"`
 }
 
 // Creation is the go statement that started a goroutine.

@@ -20,6 +20,13 @@ func fromState(s *unwind.State) *State {
 	if c := s.CreatedBy; c != nil {
 		out.CreatedBy = &Creation{Function: c.Function, File: c.File, Line: max(c.Line, 0), Goroutine: c.Goroutine}
 	}
+	for _, a := range s.Ancestors {
+		to := Ancestor{Goroutine: a.Goroutine, Calls: []Call{}}
+		for _, c := range a.Calls {
+			to.Calls = append(to.Calls, Call{PC: Address(c.PC), Function: c.Function, File: c.File, Line: max(c.Line, 0)})
+		}
+		out.Ancestors = append(out.Ancestors, to)
+	}
 	return out
 }
 
@@ -32,6 +39,13 @@ func (s *State) Domain() *unwind.State {
 	out.WaitSince, _ = time.Parse(time.RFC3339, s.WaitSince) // "" is the zero time
 	if c := s.CreatedBy; c != nil {
 		out.CreatedBy = &unwind.Creation{Function: c.Function, File: c.File, Line: c.Line, Goroutine: c.Goroutine}
+	}
+	for _, a := range s.Ancestors {
+		to := unwind.Ancestor{Goroutine: a.Goroutine}
+		for _, c := range a.Calls {
+			to.Calls = append(to.Calls, unwind.Creation{PC: unwind.ReturnAddr(c.PC), Function: c.Function, File: c.File, Line: c.Line})
+		}
+		out.Ancestors = append(out.Ancestors, to)
 	}
 	return out
 }
@@ -53,6 +67,15 @@ func (s *State) fields(r *jsonread.Reader, as form) []jsonread.Field {
 			return r.Struct(jsonread.May("function", &c.Function), jsonread.May("file", &c.File), jsonread.May("line", &c.Line),
 				jsonread.May("goroutine", &c.Goroutine))
 		}),
+		jsonread.May("ancestors", jsonread.Objects(r, &s.Ancestors, func(a *Ancestor) []jsonread.Field {
+			return []jsonread.Field{field(true, "goroutine", &a.Goroutine), field(true, "calls", jsonread.Objects(r, &a.Calls, (*Call).fields))}
+		})),
+	}
+}
+
+func (c *Call) fields() []jsonread.Field {
+	return []jsonread.Field{
+		field(true, "pc", &c.PC), jsonread.May("function", &c.Function), jsonread.May("file", &c.File), jsonread.May("line", &c.Line),
 	}
 }
 

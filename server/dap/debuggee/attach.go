@@ -28,7 +28,7 @@ func (l *Program) Attach() {
 	if s.Live() {
 		process = live.NewProcess(s)
 	} else if file, executable := l.openCore(); file != nil {
-		process = live.NewCore(s, file, executable)
+		process = live.NewCore(s, file, live.CoreFiles{Executable: executable})
 	} else {
 		l.Stops.Watch(s, nil) // a recording
 		return

@@ -13,7 +13,7 @@ import (
 // Why there is no document in a file.
 var (
 	errNoStack   = errors.New("there is no stack in it")
-	errNotExpect = errors.New("the snapshot says nothing of the stacks that it was made of; clew unwind finds them")
+	errNotExpect = errors.New("the snapshot lacks the stacks that were seen when it was made; clew unwind finds them")
 )
 
 // readAnswer returns a document for each stack that clew stack and clew unwind write

@@ -197,18 +197,22 @@ func (l *Layout) witnessed(arch unwind.Arch, code gocode.Code) error {
 }
 
 // Structures are the names of the structures that layouts are made of.
-var Structures = []string{"runtime.g", "runtime.m", "runtime.p", "runtime.sudog", "runtime.mstats"}
+var Structures = []string{"runtime.g", "runtime.m", "runtime.p", "runtime.sudog", "runtime.mstats", "runtime.ancestorInfo"}
 
-// Warm reads the words for wait reasons and the labels of goroutines, so that notes have
-// them.
+// Warm reads the words for wait reasons, and the labels and ancestors of goroutines, so that
+// notes have them.
 func (b *Bulk) Warm(n *Notes, gs []unwind.Range) {
 	const reasons = 64 // there were 47 in Go 1.27
 	for i := range uint8(reasons) {
 		n.WaitReason(&State{Status: statusWaiting, WaitReason: i})
 	}
+	r, l := b.Runtime, b.Runtime.Layout
 	for _, at := range gs {
-		if labels := b.Runtime.ReadPointer(at.Start, b.Runtime.Layout.gLabels); b.Runtime.Layout.gLabels >= 0 && labels != 0 {
-			n.Labels(&State{labels: labels})
+		if l.gLabels >= 0 {
+			n.Labels(&State{labels: r.ReadPointer(at.Start, l.gLabels)})
+		}
+		if l.gAncestors >= 0 {
+			n.Ancestors(&State{ancestors: r.ReadPointer(at.Start, l.gAncestors)})
 		}
 	}
 }

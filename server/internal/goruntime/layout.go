@@ -22,6 +22,8 @@ type Layout struct {
 
 	// Of a goroutine's state; -1 where it is not known.
 	gWaitReason, gWaitSince, gGoPC, gParent, gLabels, gWaiting int64
+	gAncestors                                                 int64
+	ancestorPCs, ancestorGoid, ancestorSize                    int64 // of runtime.ancestorInfo
 	sudogC                                                     int64
 	pStatus                                                    int64
 	lastUnix, lastNano, pauseEnd                               int64 // of runtime.mstats
@@ -39,7 +41,11 @@ type Structure interface {
 // that is not known.
 func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
 	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
+	ancestor := more("runtime.ancestorInfo")
 	l = &Layout{gSize: g.Size()}
+	if ancestor != nil {
+		l.ancestorSize = ancestor.Size()
+	}
 	for _, f := range []struct {
 		in       Structure
 		path     string
@@ -72,6 +78,9 @@ func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err
 		{g, "parentGoid", &l.gParent, true}, // Go 1.21 and later
 		{g, "labels", &l.gLabels, true},
 		{g, "waiting", &l.gWaiting, true},
+		{g, "ancestors", &l.gAncestors, true},
+		{ancestor, "pcs", &l.ancestorPCs, true},
+		{ancestor, "goid", &l.ancestorGoid, true},
 		{sudog, "c", &l.sudogC, true},
 		{p, "status", &l.pStatus, true},
 		{mstats, "last_gc_unix", &l.lastUnix, true},
@@ -102,6 +111,6 @@ func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
 		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
-		mProcid: -1, mAllLink: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
+		mProcid: -1, mAllLink: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, gAncestors: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
 	}, nil
 }

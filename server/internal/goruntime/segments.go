@@ -1,6 +1,7 @@
 package goruntime
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -19,6 +20,11 @@ func (r *Runtime) MadeByGo(gaddr uint64) bool {
 	}
 	var extra [1]byte
 	return r.Memory.ReadMemory(g.m+uint64(r.Layout.mIsExtra), extra[:]) == nil && extra[0] == 0
+}
+
+// UserG is the goroutine that the thread with that g0 has, or the g0 itself.
+func (r *Runtime) UserG(g0 uint64) uint64 {
+	return cmp.Or(r.ReadPointer(r.ReadPointer(g0, r.Layout.gM), r.Layout.mCurg), g0)
 }
 
 // segments lists the stacks of a thread: the user goroutine's, the system

@@ -17,6 +17,7 @@ type State struct {
 	since        int64  // see [Notes.WaitSince]
 	labels       uint64
 	waiting      uint64 // runtime.sudog
+	ancestors    uint64 // a slice of runtime.ancestorInfo
 }
 
 // statuses are the words of the runtime's traces (runtime/traceback.go, gStatusStrings).
@@ -44,7 +45,7 @@ func (s *State) Waits() bool { return s.Status == statusWaiting || s.Status == s
 func (l *Layout) state(status uint32, word func(int64) uint64) *State {
 	return &State{
 		Status: status, WaitReason: uint8(word(l.gWaitReason)), since: int64(word(l.gWaitSince)),
-		GoPC: word(l.gGoPC), Parent: word(l.gParent), labels: word(l.gLabels), waiting: word(l.gWaiting),
+		GoPC: word(l.gGoPC), Parent: word(l.gParent), labels: word(l.gLabels), waiting: word(l.gWaiting), ancestors: word(l.gAncestors),
 	}
 }
 
@@ -163,6 +164,40 @@ func (n *Notes) Labels(s *State) map[string]string {
 			out, _ = n.runtime.labelMap(n.runtime.ReadPointer(s.labels, 0))
 		}
 		n.labels[s.labels] = out
+	}
+	return out
+}
+
+// Ancestor is a goroutine that has started another, with its stack at that time.
+type Ancestor struct {
+	Goroutine uint64
+	PCs       []uint64 // return addresses, innermost first
+}
+
+// Bounds on ancestors, which are read from memory that may be corrupt.
+const (
+	maxAncestors = 256
+	maxCallers   = 256 // the runtime keeps 50
+)
+
+// Ancestors are those that led to a goroutine, the last one first. The runtime keeps them where
+// GODEBUG has tracebackancestors=N (runtime/proc.go, saveAncestors).
+func (n *Notes) Ancestors(s *State) (out []Ancestor) {
+	r, l := n.runtime, n.runtime.Layout
+	if s.ancestors == 0 || l.ancestorSize == 0 || l.ancestorPCs < 0 || l.ancestorGoid < 0 {
+		return nil
+	}
+	list, count := r.ReadPointer(s.ancestors, 0), r.ReadPointer(s.ancestors, 8)
+	for i := range min(count, maxAncestors) {
+		at := list + i*uint64(l.ancestorSize)
+		a := Ancestor{Goroutine: r.ReadPointer(at, l.ancestorGoid)}
+		pcs, callers := r.ReadPointer(at, l.ancestorPCs), r.ReadPointer(at, l.ancestorPCs+8)
+		for k := range min(callers, maxCallers) {
+			if pc := r.ReadPointer(pcs, int64(8*k)); pc != 0 {
+				a.PCs = append(a.PCs, pc)
+			}
+		}
+		out = append(out, a)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package goruntime
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 )
@@ -88,5 +89,29 @@ func TestWaitSinceOfOthers(t *testing.T) {
 		if want == 0 && !got.IsZero() || want != 0 && !got.Equal(time.Unix(0, want)) {
 			t.Errorf("noted at %d: %v", since, got)
 		}
+	}
+}
+
+// TestAncestors: the slice of goroutines that led to one, with their calls; corrupt ones end.
+func TestAncestors(t *testing.T) {
+	w := words{}
+	const slice, infos, pcs = 0x1000, 0x2000, 0x3000
+	w[slice], w[slice+8] = infos, 2
+	w[infos], w[infos+8], w[infos+0x18] = pcs, 2, 7
+	w[infos+0x28], w[infos+0x28+8], w[infos+0x28+0x18] = pcs+8, 1, 1
+	w[pcs], w[pcs+8] = 0x401, 0x402
+	r := fakeRuntime(w)
+	r.Layout.ancestorPCs, r.Layout.ancestorGoid, r.Layout.ancestorSize = 0, 0x18, 0x28
+	n := r.Notes(func(string) (uint64, error) { return 0, errors.New("none") })
+	got := n.Ancestors(&State{ancestors: slice})
+	if len(got) != 2 || got[0].Goroutine != 7 || !slices.Equal(got[0].PCs, []uint64{0x401, 0x402}) || got[1].Goroutine != 1 || !slices.Equal(got[1].PCs, []uint64{0x402}) {
+		t.Errorf("%+v", got)
+	}
+	w[slice+8], w[infos+8] = 1<<60, 1<<60
+	if got := n.Ancestors(&State{ancestors: slice}); len(got) != maxAncestors || len(got[0].PCs) != 2 {
+		t.Errorf("corrupt: %d ancestors", len(got))
+	}
+	if got := n.Ancestors(&State{}); got != nil {
+		t.Errorf("none: %v", got)
 	}
 }

@@ -37,6 +37,12 @@ func main() {
 	a.mu.Lock()
 	a.state.Lock()
 	a.all.Add(1)
+	entered := make(chan struct{})
+	go a.first.Do(func() {
+		close(entered)
+		select {}
+	})
+	<-entered // which goroutine comes first must not depend on the scheduler
 	for i := 0; i < 10; i++ {
 		go a.deposit()
 		go a.read()

@@ -26,16 +26,23 @@ import (
 
 // The C library calls Go back, which calls C again.
 
-var mu sync.Mutex
+var (
+	mu    sync.Mutex
+	taken = make(chan struct{}) // closed by the goroutine that has mu
+	first sync.Once
+)
 
 //export compareInGo
 func compareInGo(a, b unsafe.Pointer) C.int {
 	mu.Lock()
 	defer mu.Unlock()
+	first.Do(func() { close(taken) })
 	return C.int(C.held())
 }
 
 func main() {
+	go C.sorted()
+	<-taken // which goroutine comes first must not depend on the scheduler
 	for i := 0; i < 6; i++ {
 		go C.sorted()
 		go func() {

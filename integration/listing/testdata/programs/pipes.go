@@ -27,17 +27,20 @@ func polled() {
 	_ = w.Close()
 }
 
-func inside() {
+func inside(started chan<- struct{}) {
 	r, w := io.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, io.LimitReader(r, 3)) }()
+	started <- struct{}{}
 	_, _ = w.Write([]byte("more than is read"))
 }
 
 func main() {
+	started := make(chan struct{})
 	for i := 0; i < 6; i++ {
 		go raw()
 		go polled()
-		go inside()
+		go inside(started)
+		<-started // one after the other: goroutines have the same IDs each time
 	}
 	go func() {
 		c := exec.Command("sleep", "3600")

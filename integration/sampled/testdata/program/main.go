@@ -1,5 +1,5 @@
 // Command program opens a library with a workload and runs it. The workload calls back
-// into Go, and Go calls C from there.
+// into Go, and Go calls C from there. The workload "go" is Go's own assembly.
 package main
 
 /*
@@ -24,6 +24,15 @@ static int length(int n) { char text[16]; return snprintf(text, sizeof text, "%d
 import "C"
 
 import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"hash/crc32"
+	"math/big"
 	"os"
 	"runtime"
 	"unsafe"
@@ -32,9 +41,11 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	f := C.workload(C.CString(os.Args[1]))
-	if f == nil {
-		os.Exit(2)
+	var f unsafe.Pointer
+	if os.Args[1] != "go" {
+		if f = C.workload(C.CString(os.Args[1])); f == nil {
+			os.Exit(2)
+		}
 	}
 	grow(make([]byte, 1))
 	if run(f) != 0 {
@@ -52,7 +63,40 @@ func grow(to []byte) {
 }
 
 //go:noinline
-func run(f unsafe.Pointer) int { return int(C.go_on(f)) }
+func run(f unsafe.Pointer) int {
+	if f == nil {
+		return hash(make([]byte, 300), make([]byte, 0, 4096))
+	}
+	return int(C.go_on(f))
+}
+
+// hash does what the standard library has assembly for.
+//
+//go:noinline
+func hash(in, out []byte) int {
+	for i := range in {
+		in[i] = byte(i * 7)
+	}
+	block, err := aes.NewCipher(in[:16])
+	if err != nil {
+		return 4
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		return 5
+	}
+	a, b, c, d := md5.Sum(in), sha1.Sum(in), sha256.Sum256(in), sha512.Sum512(in)
+	out = append(append(append(append(out, a[:]...), b[:]...), c[:]...), d[:]...)
+	out = gcm.Seal(out, in[:12], in, nil)
+	n := new(big.Int).SetBytes(out[:200])
+	n.Mul(n, n).Sub(n, big.NewInt(1)).Rsh(n, 7)
+	n.Exp(big.NewInt(3), n.Rsh(n, 2900), big.NewInt(1_000_003))
+	at := bytes.IndexByte(out, 77) + bytes.Count(out, []byte{1}) + bytes.Index(out, in[20:40])
+	if crc32.ChecksumIEEE(out) == 0 && at == -1 && n.Sign() == 0 || bytes.Equal(in, out) {
+		return 6
+	}
+	return 0
+}
 
 //export goBack
 func goBack(n C.int) C.int { return n + C.length(n) }

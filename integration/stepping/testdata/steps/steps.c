@@ -153,7 +153,11 @@ FRAME int outer_jump(int n) {
 static volatile int signalled;
 FRAME void on_signal(int number, siginfo_t *info, void *context) {
 	ucontext_t *interrupted = context;
+#ifdef __aarch64__
+	enter("interrupted", (void *)interrupted->uc_mcontext.pc, (void *)interrupted->uc_mcontext.sp);
+#else
 	enter("interrupted", (void *)interrupted->uc_mcontext.gregs[REG_RIP], (void *)interrupted->uc_mcontext.gregs[REG_RSP]);
+#endif
 	ENTER("on_signal");
 	volatile int local = number;
 	SPOT("on_signal");

@@ -1,4 +1,4 @@
-package glance
+package goruntime
 
 import (
 	"encoding/binary"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
-	"github.com/clewdbg/clew/server/internal/codemap"
-	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -23,27 +21,35 @@ var (
 // maxData bounds a mapping that is searched for tables, in bytes.
 const maxData = 256 << 20
 
-// findRuntime finds the layout and the variables of Go's runtime.
-func findRuntime(arch unwind.Arch, mem unwind.Memory, code *codemap.Map, maps []imagemap.Mapping) (*goruntime.Layout, map[string]uint64, error) {
+// Symbols finds functions and variables of the program's images.
+type Symbols interface {
+	CodeOf(function string) [][]byte
+	Located(function string) (code []byte, addr uint64)
+	Variable(name string) uint64 // its address, 0 if it has no symbol
+}
+
+// Find finds the layout of the runtime's structures and the addresses of its variables, without
+// DWARF.
+func Find(arch unwind.Arch, mem unwind.Memory, code Symbols, maps []imagemap.Mapping) (*Layout, map[string]uint64, error) {
 	module, err := findModule(mem, maps)
 	if err != nil {
 		return nil, nil, err
 	}
-	types, err := goruntime.ReadTypes(mem, module.Types, module.ETypes, goruntime.Structures...)
+	types, err := ReadTypes(mem, module.Types, module.ETypes, Structures...)
 	if err != nil {
 		return nil, nil, err
 	}
-	layout, err := goruntime.DescribedLayout(arch, types, code.CodeOf)
+	layout, err := DescribedLayout(arch, types, code.CodeOf)
 	if err != nil {
 		return nil, nil, err
 	}
-	vars, err := variables(arch, code)
+	vars, err := findVariables(arch, code)
 	return layout, vars, err
 }
 
-// variables finds the runtime's variables, by symbols and by instructions. Where both
+// findVariables finds the runtime's variables, by symbols and by instructions. Where both
 // are known they must agree.
-func variables(arch unwind.Arch, code *codemap.Map) (map[string]uint64, error) {
+func findVariables(arch unwind.Arch, code Symbols) (map[string]uint64, error) {
 	out := make(map[string]uint64)
 	for _, name := range []string{"runtime.allglen", "runtime.allgptr", "runtime.allm", "runtime.allp", "runtime.gomaxprocs", "runtime.gcphase",
 		"runtime.memstats", "runtime.waitReasonStrings"} {

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/clewdbg/clew/server/corefile"
+	"github.com/clewdbg/clew/server/debuginfod"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/live"
+	"github.com/clewdbg/clew/server/symbolstore"
+)
+
+// openCore opens a core file, a compressed one too.
+func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolders []string) (_ *live.Process, done func() error, err error) {
+	meter := newProgress("MB of the core file expanded", 0)
+	expanded := 0
+	plain, err := corefile.Expand(ctx, f.core, func(n int) {
+		expanded += n
+		meter.add(expanded>>20 - meter.n)
+	})
+	meter.done()
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	opened := []func() error{plain.Close}
+	done = func() (err error) {
+		for _, end := range opened {
+			err = errors.Join(end(), err)
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = done()
+		}
+	}()
+	core, err := plain.Open()
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	opened = append(opened, core.Close)
+	if err := core.CheckExecutable(executable); err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	s, err := delve.OpenCore(plain.Path, f.core, executable)
+	if err != nil {
+		return nil, nil, failf("%v", err)
+	}
+	opened = append(opened, s.Close)
+	process := live.NewCore(s, core, live.CoreFiles{Executable: executable, Sysroot: f.sysroot, Find: findOnServers(ctx)})
+	process.FindDebugFiles(debugFolders)
+	return process, done, nil
+}
+
+// findOnServers finds files of images that are not on this machine, nil where the user has
+// set no servers.
+func findOnServers(ctx context.Context) live.Finder {
+	client, err := debuginfod.Open()
+	if err != nil {
+		return nil
+	}
+	return symbolstore.Debuginfod(ctx, client, showDownload()).File
+}

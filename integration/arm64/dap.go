@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/clewdbg/clew/integration/internal/throughproxy"
+)
+
+// goInMachine is the go command that Delve's tests find: it runs test2json, and copies
+// the programs that they build.
+const goInMachine = `#!/bin/sh
+here=$(dirname "$0")
+if [ "$1 $2" = "tool test2json" ]; then
+	shift 2
+	exec "$here"/test2json "$@"
+fi
+while [ $# -gt 1 ]; do
+	[ "$1" = -o ] && to=$2
+	shift
+done
+exec cp "$here/fixtures/${1%.go}" "$to"
+`
+
+// fixtureFlags are those by which Delve's tests of DAP build their programs.
+var fixtureFlags = []string{"-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
+
+// buildDAP builds a part of Delve's tests of DAP, with their programs, for TestThroughProxy.
+func buildDAP(folder string) error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	module, source := strings.TrimSpace(string(out)), filepath.Join(folder, "delve")
+	if err := copyModule(source, module); err != nil {
+		return err
+	}
+	if err := throughproxy.Put(source); err != nil {
+		return err
+	}
+	suite := throughproxy.Suites[0]
+	in := func(dir string, cgo bool, args ...string) error {
+		cmd := exec.Command("go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+		if cgo {
+			cmd.Env = append(cmd.Env, "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "CGO_CFLAGS=-O0 -g")
+		}
+		return command(cmd)
+	}
+	err = errors.Join(
+		in(filepath.Join(source, suite.Folder), false, "test", "-c", "-o", filepath.Join(folder, "suite.test"), "."),
+		in(".", false, "test", "-c", "-o", filepath.Join(folder, "dlvtests.test"), "./integration/dlvtests"),
+		in(".", false, "build", "-o", filepath.Join(folder, "test2json"), "cmd/test2json"),
+		in(".", false, "build", "-o", filepath.Join(folder, "clew"), "./cmd/clew"),
+		os.WriteFile(filepath.Join(folder, "go"), []byte(goInMachine), 0o755),
+	)
+	if err != nil {
+		return err
+	}
+	names, err := fixturesOf(filepath.Join(source, suite.Folder, "server_test.go"), regexp.MustCompile(suite.Part))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		args := append([]string{"build", "-o", filepath.Join(folder, "fixtures", name)}, fixtureFlags...)
+		if err := in(filepath.Join(source, "_fixtures"), true, append(args, name+".go")...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyModule copies a module, whose files are read-only.
+func copyModule(to, module string) error {
+	return filepath.WalkDir(module, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(module, path)
+		if err != nil || d.Type()&^fs.ModeDir != 0 {
+			return err
+		}
+		if d.IsDir() {
+			if name == "Documentation" {
+				return filepath.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), data, 0o644)
+	})
+}
+
+var (
+	testFunction = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
+	fixtureName  = regexp.MustCompile(`(?:runTest|BuildFixture)\(t, "(\w+)"`)
+)
+
+// fixturesOf lists the programs that tests of a file build.
+func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range testFunction.FindAllSubmatch(text, -1) {
+		if !tests.Match(f[1]) {
+			continue
+		}
+		for _, name := range fixtureName.FindAllSubmatch(f[0], -1) {
+			names = append(names, string(name[1]))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: the tests %s build nothing", file, tests)
+	}
+	return names, nil
+}
+
+const runDAP = `export PATH="$1":$PATH TMPDIR=/tmp
+cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -prepared "$1"`

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/throughproxy"
+)
+
+// TestFixtures finds the programs of Delve's tests of DAP in their source.
+func TestFixtures(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := throughproxy.Suites[0]
+	got, err := fixturesOf(filepath.Join(strings.TrimSpace(string(out)), suite.Folder, "server_test.go"), regexp.MustCompile(suite.Part))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"increment", "loopprog", "testvariables"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q, without %s", got, want)
+		}
+	}
+}
