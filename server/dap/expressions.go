@@ -126,13 +126,18 @@ func (v *variables) fieldNames(ctx context.Context, frame int, base string) (out
 		return nil
 	}
 	fields := v.held(ctx, value.VariablesReference)
-	for depth := 0; depth < 2 && len(fields) == 1 && fields[0].Name == ""; depth++ { // a pointer's value
+	for depth := 0; depth < 2 && len(fields) == 1 && isTarget(&fields[0]); depth++ {
 		fields = v.held(ctx, fields[0].VariablesReference)
 	}
 	for _, f := range fields {
 		out = append(out, proposal{f.Name, "field"})
 	}
 	return out
+}
+
+// isTarget says that a variable is what a pointer points to, and no field.
+func isTarget(v *dap.Variable) bool {
+	return strings.HasPrefix(v.EvaluateName, "(*") && strings.HasSuffix(v.EvaluateName, ")")
 }
 
 // held are the variables that Delve has by a reference.
