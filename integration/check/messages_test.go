@@ -19,7 +19,7 @@ var (
 )
 
 // delves are messages of Delve's, which clew passes on.
-var delves = []string{"could not find goroutine array", "Stdin is not a terminal", "no debug info found, some functionality will be missing"}
+var delves = []string{"could not find goroutine array", `Location "..." ambiguous`, "Stdin is not a terminal", "no debug info found, some functionality will be missing"}
 
 // TestMessages: clew still has every message that docs/troubleshooting.md quotes.
 func TestMessages(t *testing.T) {

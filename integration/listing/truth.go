@@ -21,7 +21,7 @@ type goroutine struct {
 	creator   string
 	by        string // where its go statement is
 	parent    uint64
-	ancestors []string // "1 main.main main.go:12": a goroutine, and each of its own functions
+	ancestors []string // "1 main.main": a goroutine, and each of its own functions
 }
 
 var (
@@ -61,8 +61,6 @@ func ancestorsIn(lines []string) (out []string) {
 	for _, l := range lines {
 		if o := origin.FindStringSubmatch(l); o != nil {
 			out = append(out, o[1])
-		} else if at := line.FindStringSubmatch(l); at != nil {
-			out[len(out)-1] += " " + filepath.Base(at[1])
 		} else if f, _, ok := strings.Cut(l, "(...)"); ok {
 			out[len(out)-1] += " " + f
 		}
@@ -70,13 +68,14 @@ func ancestorsIn(lines []string) (out []string) {
 	return out
 }
 
-// ancestorsOf are those of a stack.
+// ancestorsOf are those of a stack. Lines are not compared: the runtime prints those of return
+// addresses.
 func ancestorsOf(s *stackjson.Stack) (out []string) {
 	for _, a := range s.State.Ancestors {
 		text := strconv.FormatUint(a.Goroutine, 10)
 		for _, c := range a.Calls {
 			if !strings.HasPrefix(c.Function, "runtime.") && !strings.Contains(c.Function, ".gowrap") {
-				text += " " + c.Function + " " + place(c.File, c.Line)
+				text += " " + c.Function
 			}
 		}
 		out = append(out, text)
@@ -116,10 +115,8 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("created by %+v; the runtime says %s in goroutine %d at %s", c, want.creator, want.parent, want.by)
 	}
 	got, said := shownOf(s), want.shown()
-	if want.state == "syscall" { // the runtime begins where the system call was entered from
-		for len(got) > len(said) && strings.Contains(strings.SplitN(got[0], ".", 2)[0], "syscall") {
-			got = got[1:]
-		}
+	if want.state == "syscall" {
+		got, said = fromSystemCall(got), fromSystemCall(said)
 	}
 	// In Go 1.21 the compiler's wrapper of a go statement has a name like any function.
 	if n := len(got) - 1; n > 0 && strings.HasSuffix(got[n], " "+want.by) && len(said) == n {
@@ -129,6 +126,15 @@ func contradicts(s *stackjson.Stack, want goroutine) string {
 		return fmt.Sprintf("%q; the runtime says %q", got, said)
 	}
 	return ""
+}
+
+// fromSystemCall leaves out where in package syscall and below a goroutine is: the runtime says
+// where it announced the system call, not where the thread now is.
+func fromSystemCall(shown []string) []string {
+	for len(shown) > 1 && strings.Contains(strings.SplitN(shown[0], ".", 2)[0], "syscall") && !strings.HasPrefix(shown[1], "main.") {
+		shown = shown[1:]
+	}
+	return shown
 }
 
 // shown are the functions of a trace that are compared, with their places: none of the

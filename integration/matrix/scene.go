@@ -72,8 +72,13 @@ var cores = []column{
 }
 
 // dying is Go's handler of a fatal signal, when it has the kernel write a core file or waits
-// for the thread that does.
-var dying = append(slices.Repeat([]program.Expected{{What: "the runtime", Name: "runtime.*", Optional: true}}, 8), handler[2:]...)
+// for the thread that does: its own signal may have interrupted it.
+var dying = slices.Concat(inRuntime, []program.Expected{
+	{What: "the trampoline", Image: trampoline, Optional: true}, {What: "runtime.raise", Name: "runtime.*", Kind: "pc", Optional: true},
+}, inRuntime, handler[2:])
+
+// inRuntime are some of the runtime's functions, or none.
+var inRuntime = slices.Repeat([]program.Expected{{What: "the runtime", Name: "runtime.*", Optional: true}}, 8)
 
 // crash is a scenario that ends in a breakpoint instruction that nothing handles.
 func crash(name string) program.Scenario {
@@ -89,8 +94,11 @@ var handler = []program.Expected{
 	{What: "runtime.sighandler", Name: "runtime.sighandler"},
 	{What: "runtime.sigtrampgo", Name: "runtime.sigtrampgo"},
 	{What: "runtime.sigtramp", Name: "runtime.sigtramp"},
-	{What: "the trampoline", Image: map[string]string{"amd64": "libc", "arm64": "[vdso]"}[runtime.GOARCH]},
+	{What: "the trampoline", Image: trampoline},
 }
+
+// trampoline is the image whose code calls the kernel to return from a signal.
+var trampoline = map[string]string{"amd64": "libc", "arm64": "[vdso]"}[runtime.GOARCH]
 
 // scenario is one of the integration tests'.
 func scenario(name, stop string) program.Scenario {

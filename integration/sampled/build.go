@@ -62,7 +62,7 @@ func (b builder) driver(l *library) (path string, err error) {
 		return filepath.Join(b.dir, l.name+".so"), nil
 	}
 	for _, f := range append([]string{l.file}, l.further...) {
-		args = append(args, "-l:"+f)
+		args = append(args, "-Wl,--no-as-needed", "-l:"+f)
 		if b.arm64 { // the linker takes a library for it that has its name alone
 			compiler, args = armCompiler, append(args, "-L"+b.dir)
 			if err := command(compiler, "-shared", "-Wl,-soname,"+f, "-o", filepath.Join(b.dir, f), "-xc", "/dev/null"); err != nil {

@@ -27,8 +27,9 @@ type process struct {
 	g     uint64 // the goroutine's runtime.g
 	// stacks of the goroutine and of the thread.
 	goroutine, thread unwind.Segment
-	leaving           bool // the stack pointer is that of another function already, the instruction is not
-	switched          int  // for so many instructions Go's scheduler may still be about to go on with a goroutine
+	leaving           bool   // the stack pointer is that of another function already, the instruction is not
+	others            frozen // the program's other threads
+	switched          int    // for so many instructions Go's scheduler may still be about to go on with a goroutine
 }
 
 // start starts a program, and lets it run to the instruction at an address.
@@ -69,6 +70,9 @@ func (p *process) begin(at uint64) (err error) {
 		if m.Path == "[stack]" {
 			p.thread = unwind.Segment{Low: m.Start, High: m.End, Kind: unwind.SegmentG0}
 		}
+	}
+	if err == nil && arch == unwind.ARM64 {
+		p.others, err = freeze(p.step.PID)
 	}
 	return err
 }
@@ -206,7 +210,7 @@ func (p *process) intact() bool {
 	if p.leaving {
 		return false
 	}
-	return !slices.ContainsFunc(p.calls, p.lost)
+	return !slices.ContainsFunc(p.calls, func(a shadow.Activation) bool { return lost(p, a) })
 }
 
 // process is a [live.Source].

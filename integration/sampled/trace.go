@@ -94,11 +94,15 @@ func sample(p program, driver, libraries string, o options, out io.Writer) (*sam
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(p.path, driver)
 	cmd.Env = []string{"PATH=/bin", "HOME=/", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "LD_LIBRARY_PATH=" + libraries}
+	if arch == unwind.ARM64 { // no thread that is stopped holds what this one needs
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	}
 	process, err := start(cmd, p.run)
 	if err != nil {
 		return nil, err
 	}
 	defer process.step.Close()
+	defer func() { process.others.thaw() }()
 	s := &sampler{
 		process: process, program: p, options: o, random: rand.New(rand.NewPCG(o.seed, 0)), kinds: make(map[uint64]shadow.Kind),
 		live: live.New(process, live.Here(process)), engine: engine.New(inprocess.Strategies()), out: out,

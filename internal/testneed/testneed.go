@@ -79,8 +79,8 @@ var Needs = []Need{
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler"}},
 }
 
-// Emulation lists what integration/arm64 asks for besides, and no test does.
-var Emulation = []Need{
+// emulation lists what integration/arm64 asks for besides, and no test does.
+var emulation = []Need{
 	{Name: "aarch64-linux-gnu-g++", Programs: []string{"aarch64-linux-gnu-g++"}, Debian: []string{"g++-aarch64-linux-gnu"}},
 	{Name: "aarch64-linux-gnu-strip", Programs: []string{"aarch64-linux-gnu-strip"}, Debian: []string{"binutils-aarch64-linux-gnu"}},
 	{Name: "qemu-system-aarch64", Programs: []string{"qemu-system-aarch64"}, Debian: []string{"qemu-system-arm"}},
@@ -109,7 +109,7 @@ func (n Need) Find() (string, error) {
 		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "))
 }
 
-// Lookup returns the path of the program that Needs or Emulation lists under name.
+// Lookup returns the path of the program that Needs or emulation lists under name.
 func Lookup(name string) (string, error) {
 	n, err := Named(name)
 	if err != nil {
@@ -118,9 +118,9 @@ func Lookup(name string) (string, error) {
 	return n.Find()
 }
 
-// Named is the need that Needs or Emulation lists under name.
+// Named is the need that Needs or emulation lists under name.
 func Named(name string) (Need, error) {
-	all := slices.Concat(Needs, Emulation)
+	all := slices.Concat(Needs, emulation)
 	i := slices.IndexFunc(all, func(n Need) bool { return n.Name == name })
 	if i < 0 {
 		return Need{}, fmt.Errorf("testneed.Needs does not list %q: add it there, with its Debian package", name)
@@ -168,13 +168,13 @@ func Platform(t testing.TB, platforms ...string) {
 // may refuse.
 func Ptrace(t testing.TB) {
 	t.Helper()
-	if err := CanPtrace(); err != nil {
+	if err := canPtrace(); err != nil {
 		LeaveOut(t, "%v", err)
 	}
 }
 
-// CanPtrace tries once whether this process may trace a child.
-var CanPtrace = sync.OnceValue(tryPtrace)
+// canPtrace tries once whether this process may trace a child.
+var canPtrace = sync.OnceValue(tryPtrace)
 
 // Toolchain asks for a Go toolchain by its full version, as "go1.24.6", which
 // the go command downloads where it is not there yet. It returns the

@@ -63,15 +63,20 @@ func (g *goFrame) savedSP(slots *gocode.WayBack) (sp uint64, rule string, ok boo
 const maxDepthCode = 96
 
 // wayBack reads where asmcgocall keeps the way back from the code behind its
-// call of C. An innermost frame may have executed some of that.
+// call of C. An innermost frame may have executed some of that, or stand at the call.
 func (g *goFrame) wayBack() (gocode.WayBack, bool) {
 	t, pc := g.target, g.frame.PC.Raw()
 	if g.frame.PC.Kind() == unwind.KindReturn {
-		s, _, ok := gocode.ReadWayBack(t.Arch, t.Code.Bytes(pc, maxDepthCode))
-		return s, ok
+		if s, _, ok := gocode.ReadWayBack(t.Arch, t.Code.Bytes(pc, maxDepthCode)); ok || t.Arch == unwind.AMD64 {
+			return s, ok
+		}
 	}
-	for ra := pc; ra > g.fn.Start && pc-ra < maxDepthCode; ra-- {
-		if _, call := t.callTarget(ra); !call {
+	ra, size := pc, uint64(1)
+	if t.Arch == unwind.ARM64 {
+		ra, size = pc+4, 4
+	}
+	for ; ra > g.fn.Start && pc < ra+maxDepthCode; ra -= size {
+		if !t.behindCall(ra) {
 			continue
 		}
 		if s, n, ok := gocode.ReadWayBack(t.Arch, t.Code.Bytes(ra, maxDepthCode)); ok && pc <= ra+n {

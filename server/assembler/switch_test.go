@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
+	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
@@ -248,4 +250,68 @@ func TestDepthInnermost(t *testing.T) {
 			t.Errorf("+%d: frames %#x, %v: %s", at, pcs(s), s.Stop, s.Reason)
 		}
 	}
+}
+
+// asmcgocall is that of Go 1.26 on arm64, from where it switches stacks.
+var asmcgocall = []uint32{
+	0x97fff67c, // bl gosave_systemstack_switch
+	0xaa0303fc, // mov x28, x3
+	0x9400051e, // bl save_g
+	0xf9401f80, // ldr x0, [x28, #56]
+	0x9100001f, // mov sp, x0
+	0xf940339d, // ldr x29, [x28, #96]
+	0xaa0903e0, // mov x0, x9
+	0x910003ed, // mov x13, sp
+	0xd10041ad, // sub x13, x13, #16
+	0x910001bf, // mov sp, x13
+	0xf90003e4, // str x4, [sp]
+	0xf9400484, // ldr x4, [x4, #8]
+	0xcb020084, // sub x4, x4, x2
+	0xf90007e4, // str x4, [sp, #8]
+	0xd63f0020, // blr x1
+	0xaa0003e9, // mov x9, x0
+	0xf94003fc, // ldr x28, [sp]
+	0x9400050f, // bl save_g
+	0xf9400785, // ldr x5, [x28, #8]
+	0xf94007e6, // ldr x6, [sp, #8]
+	0xcb0600a5, // sub x5, x5, x6
+	0xaa0903e0, // mov x0, x9
+	0x910000bf, // mov sp, x5
+	0xb9002be0, // str w0, [sp, #40]
+	0xf85f83fd, // ldur x29, [sp, #-8]
+}
+
+// TestWayBackARM64: from the call of C on until SP is the goroutine's again, asmcgocall's
+// slots are known, and nowhere else.
+func TestWayBackARM64(t *testing.T) {
+	const start, call, last = 0x1000, 14, 22
+	var code flatCode
+	for _, word := range asmcgocall {
+		code = binary.LittleEndian.AppendUint32(code, word)
+	}
+	tg := &Target{Arch: unwind.ARM64, Code: code}
+	for i := range asmcgocall {
+		for _, kind := range []unwind.PCKind{unwind.KindInstruction, unwind.KindReturn} {
+			g := &goFrame{program: &program{target: tg}, frame: &unwind.Frame{PC: unwind.Code(start+4*uint64(i), kind)}, fn: &Function{Start: start}}
+			slots, ok := g.wayBack()
+			if kind == unwind.KindReturn && i != call+1 && i != call+4 {
+				continue // no call is before it
+			}
+			want := i >= call && i <= last
+			if ok != want || ok && slots != (gocode.WayBack{Old: 8, G: 0, TopAt: 8}) {
+				t.Errorf("instruction %d, %v: %+v, %v", i, kind, slots, ok)
+			}
+		}
+	}
+}
+
+// flatCode is code from 0x1000 on.
+type flatCode []byte
+
+func (flatCode) Function(unwind.LookupAddr) (Function, bool)        { return Function{}, false }
+func (flatCode) Complete(unwind.LookupAddr) bool                    { return false }
+func (flatCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
+func (c flatCode) Bytes(addr uint64, n int) []byte {
+	at := min(int(addr-0x1000), len(c))
+	return c[at:min(at+n, len(c))]
 }

@@ -37,6 +37,8 @@
 // The files of this package:
 //
 //   - proxy.go: the table
+//   - share.go, breaks.go, told.go: this client's part in a session of several: what it may do
+//     now, breakpoints, what it is told of the others
 //   - launch.go, initialize.go, restart.go: what client and clew tell each other at the start
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
 //   - step.go: steps, checked before Delve does them (server/stepping)

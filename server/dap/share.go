@@ -101,9 +101,6 @@ func (s *sharing) change(ctx context.Context, m *dapwire.Message, handle func() 
 	return s.until(m, handle, func(*dapwire.Message) { done() })
 }
 
-// runningID is the number of Delve's error for a request that comes while the program runs.
-const runningID = 4000
-
 // busy refuses a request in Delve's words, where Delve has some.
 func (s *sharing) busy(m *dapwire.Message, err error) error {
 	busy, ok := errors.AsType[*session.BusyError](err)
@@ -118,7 +115,7 @@ func (s *sharing) busy(m *dapwire.Message, err error) error {
 		}
 		details = internals.RunningText
 	}
-	return &wire.Refusal{ID: runningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: details}
+	return &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: details}
 }
 
 // resume begins a run of this client's.
@@ -145,7 +142,7 @@ func (s *sharing) resume(ctx context.Context, m *dapwire.Message, handle func() 
 func (s *sharing) begin(ctx context.Context, m *dapwire.Message, step bool, door func(context.Context)) (*session.Run, error) {
 	run, err := s.client.Resume(ctx, m.Command, step, door)
 	if err != nil {
-		return nil, &wire.Refusal{ID: runningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: err.Error()}
+		return nil, &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: err.Error()}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

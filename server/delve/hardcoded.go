@@ -74,11 +74,19 @@ func atBrk(target *proc.Target, thread proc.Thread, pc uint64) bool {
 }
 
 // passBrk moves threads that were marked at an arm64 breakpoint instruction behind it,
-// before they go on. Those that Delve or a user has moved stay where they are.
-func passBrk(target *proc.Target) error {
+// before they go on. Those that Delve or a user has moved stay where they are. (Delve
+// takes the marks off before.)
+func passBrk(target *proc.Target, marked map[int]uint64) error {
 	for _, thread := range target.ThreadList() {
-		bp := thread.Breakpoint().Breakpoint
-		if bp == nil || bp.LogicalID() != internals.HardcodedID {
+		at, ok := marked[thread.ThreadID()]
+		if !ok {
+			continue
+		}
+		regs, err := thread.Registers()
+		if err != nil {
+			return err
+		}
+		if regs.PC() != at {
 			continue
 		}
 		if _, err := skipBrk(target, thread); err != nil {
@@ -86,6 +94,17 @@ func passBrk(target *proc.Target) error {
 		}
 	}
 	return nil
+}
+
+// markedBrks are the threads with a mark that stand at the instruction, and where that is.
+func markedBrks(target *proc.Target) map[int]uint64 {
+	marked := make(map[int]uint64)
+	for _, thread := range target.ThreadList() {
+		if bp := thread.Breakpoint().Breakpoint; bp != nil && bp.LogicalID() == internals.HardcodedID {
+			marked[thread.ThreadID()] = bp.Addr
+		}
+	}
+	return marked
 }
 
 // skipBrk moves a thread behind the arm64 breakpoint instruction of the program's own

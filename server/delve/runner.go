@@ -1,12 +1,14 @@
 package delve
 
 import (
+	"maps"
 	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/unwind"
 )
 
 // runner stands before what runs the processes of a group. Delve has no callback
@@ -34,6 +36,9 @@ type runner struct {
 	first   uint64
 	// loadable has the libraries that were checked, and whether Delve may read them.
 	loadable map[string]bool
+	// brks are the threads at arm64 breakpoint instructions of the program's own, and where
+	// those are.
+	brks map[int]uint64
 }
 
 // runnerOf returns the runner of a group, and puts it there first if necessary.
@@ -102,11 +107,12 @@ func (r *runner) stepBrk(id int) (passed bool, err error) {
 func (r *runner) passBrk() error {
 	for _, target := range r.group.Targets() {
 		if valid, _ := target.Valid(); valid {
-			if err := passBrk(target); err != nil {
+			if err := passBrk(target, r.brks); err != nil {
 				return err
 			}
 		}
 	}
+	r.brks = nil
 	return nil
 }
 
@@ -153,12 +159,16 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 		r.armed.checkReplaced()
 	}
 	_ = guardGroup(r.group) // a target may be new: a program that was followed into
+	r.brks = make(map[int]uint64)
 	for _, target := range r.group.Targets() {
 		if valid, _ := target.Valid(); !valid {
 			continue
 		}
 		for _, thread := range target.ThreadList() {
 			markHardcoded(target, thread)
+		}
+		if arch(target) == unwind.ARM64 {
+			maps.Copy(r.brks, markedBrks(target))
 		}
 		// Delve takes the reason from here for the target that has stopped.
 		if trapped != nil && reason == proc.StopUnknown && hasMark(target) {

@@ -18,8 +18,21 @@ type Selection struct {
 	Runtime bool
 }
 
-// InLibrary says that the executable has no Go code: it comes with a library.
+// InLibrary says that Delve lists no goroutines: the executable has no Go code, it comes with a
+// library; or the program has no DWARF.
 func (p *program) InLibrary() bool {
+	group, unlock := p.dbg.LockTargetGroup()
+	defer unlock()
+	bi := group.Selected.BinInfo()
+	if inLibrary(bi) {
+		return true
+	}
+	_, err := bi.FindType("runtime.g")
+	return err != nil
+}
+
+// NotGo says that the executable has no Go code.
+func (p *program) NotGo() bool {
 	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	return inLibrary(group.Selected.BinInfo())

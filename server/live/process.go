@@ -149,7 +149,7 @@ func (l *loaded) notes() []string {
 	return out
 }
 
-// View is [Process.Look] for package stop.
+// View is [Process.Read] for package stop.
 func (p *Process) View(record bool) (stop.View, error) {
 	v, err := p.Read(record)
 	if err != nil {

@@ -63,7 +63,7 @@ func (e *UnknownLocationError) Error() string {
 // ctx ends before the program stops, the error is the context's cause.
 func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...string) (delve.Stop, error) {
 	s := p.session
-	r := &runner{session: s, process: p, notify: notify, notGo: s.InLibrary()}
+	r := &runner{session: s, process: p, notify: notify, notGo: s.NotGo()}
 	for _, location := range locations {
 		r.targets = append(r.targets, target{location: location})
 	}

@@ -88,7 +88,7 @@ func (a *alike) keep(th *delve.Thread, s *unwind.Stack) {
 func returnWords(frames []unwind.Frame, sp uint64, data []byte) (out []word, ok bool) {
 	for i := range frames {
 		f := &frames[i]
-		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
+		if !byGoTables(f) {
 			return nil, false
 		}
 		if at := f.CFA - 8 - sp; i+1 < len(frames) && !f.Inlined && f.CFA > sp+8 && at+8 <= uint64(len(data)) {

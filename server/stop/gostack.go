@@ -55,13 +55,14 @@ func (s *Stopped) onlyGo(st *unwind.Stack) bool {
 		return false
 	}
 	for i := range st.Frames {
-		f := &st.Frames[i]
-		if f.Strategy != unwind.StrategyGopclntab && f.Strategy != unwind.StrategyRegisters || f.Trust < unwind.TrustCFI || len(f.Rejected) > 0 {
-			return false
-		}
-		if !s.IsGo(f) {
+		if f := &st.Frames[i]; !byGoTables(f) || !s.IsGo(f) {
 			return false
 		}
 	}
 	return true
+}
+
+// byGoTables reports whether a frame was found by Go's tables alone.
+func byGoTables(f *unwind.Frame) bool {
+	return (f.Strategy == unwind.StrategyGopclntab || f.Strategy == unwind.StrategyRegisters) && f.Trust >= unwind.TrustCFI && len(f.Rejected) == 0
 }

@@ -46,8 +46,8 @@ type View interface {
 type Debugger interface {
 	// Selected is what the debugger's commands apply to.
 	Selected() (delve.Selection, error)
-	// InLibrary says that the program's Go code came with a library: Delve lists no
-	// goroutines then, and may take any word of a thread's memory for its g.
+	// InLibrary says that Delve lists no goroutines: the program has no DWARF, or its Go
+	// code came with a library. Then Delve may take any word of a thread's memory for its g.
 	InLibrary() bool
 }
 

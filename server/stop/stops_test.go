@@ -128,10 +128,12 @@ func TestMoved(t *testing.T) {
 // TestWorkIsBounded: work that panics or stalls is given up, and keeps others out
 // until it has come to its end.
 func TestWorkIsBounded(t *testing.T) {
+	patient, _ := newStops(time.Minute)
 	s, _ := newStops(50 * time.Millisecond)
 	p := stoptest.New(3)
+	patient.Watch(p, p)
 	s.Watch(p, p)
-	if err := do(s, func(context.Context, *stop.Stopped) error { panic("at the disco") }); err == nil || !strings.Contains(err.Error(), "at the disco") {
+	if err := do(patient, func(context.Context, *stop.Stopped) error { panic("at the disco") }); err == nil || !strings.Contains(err.Error(), "at the disco") {
 		t.Errorf("a panic: %v", err)
 	}
 	release := make(chan struct{})

@@ -55,7 +55,7 @@ func (s *server) delveFrames(arg *rpc2.StacktraceIn, depth int) ([]api.Stackfram
 }
 
 // maxDepth bounds what one request can ask for.
-const maxDepth = 1 << 24
+const maxDepth = stop.MaxClaims
 
 // logFallback logs that the client gets Delve's answer, and why.
 func logFallback(what string, err error) {

@@ -20,8 +20,8 @@ type Variables struct {
 	WaitReasons      uint64 // the words for why goroutines wait
 }
 
-// ErrArchitecture says that no code of an architecture is read.
-var ErrArchitecture = errors.New("the runtime's code is read on amd64 only")
+// errArchitecture says that no code of an architecture is read.
+var errArchitecture = errors.New("the runtime's code is read on amd64 only")
 
 // ReadVariables finds variables by the instructions that use them, in a program
 // without symbols. Each must be the same in two functions, but for the words for
@@ -33,7 +33,7 @@ var ErrArchitecture = errors.New("the runtime's code is read on amd64 only")
 //	mcommoninit, schedtrace  have allm alone in common
 func ReadVariables(arch unwind.Arch, code Located) (v Variables, err error) {
 	if arch != unwind.AMD64 {
-		return v, ErrArchitecture
+		return v, errArchitecture
 	}
 	loads := globals(code, "runtime.forEachGRace", loaded)
 	exchanged := globals(code, "runtime.allgadd", exchanges)

@@ -77,7 +77,7 @@ func wayBackARM64(code []byte) (s WayBack, n uint64, ok bool) {
 		word := binary.LittleEndian.Uint32(code[n:])
 		switch to, base, off := word&31, word>>5&31, int64(word>>10&0xfff)*8; {
 		case word&movSPMask == movSP:
-			return s, n, s.Old >= 0 && (s.G < 0 || s.TopAt >= 0)
+			return s, n, s.Old >= 0 && (s.G < 0) == (s.TopAt < 0)
 		case word&ldrMask != ldr:
 		case base == regSP && to == regG:
 			s.G = off

@@ -32,7 +32,7 @@ func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 		Notes:     s.Notes,
 
 		ThreadName: s.ThreadName,
-		State:      FromState(s.State),
+		State:      fromState(s.State),
 	}
 	for i := range s.Frames {
 		out.Frames = append(out.Frames, FromFrame(arch, i, &s.Frames[i], registers))

@@ -8,8 +8,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// FromState returns the form of a goroutine's state, nil for nil.
-func FromState(s *unwind.State) *State {
+// fromState returns the form of a goroutine's state, nil for nil.
+func fromState(s *unwind.State) *State {
 	if s == nil {
 		return nil
 	}

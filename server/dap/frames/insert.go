@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -23,7 +24,7 @@ import (
 // its values would be guesses too.
 
 // ErrRunning is Delve's refusal while the program runs.
-var ErrRunning = errors.New("debuggee is running")
+var ErrRunning = errors.New(internals.RunningText)
 
 var (
 	errLabel     = errors.New("this is a label between frames, not a frame")

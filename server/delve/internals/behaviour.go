@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/pkg/proc/linutil"
+	"github.com/go-delve/delve/service/dap"
 )
 
 // Names of the entries that only a live program shows.
@@ -70,6 +71,7 @@ const (
 	DummyThread   = "Dummy"
 	DummyThreadID = 1
 	RunningText   = "debuggee is running"
+	RunningID     = dap.DebuggeeIsRunning
 )
 
 // GoroutineCondition and ThreadCondition are the left sides of the conditions that

@@ -199,10 +199,7 @@ func read(memory io.ReaderAt, r jit.Registered, known *object) (*object, error) 
 	if err != nil {
 		return nil, err
 	}
-	o := &object{Registered: r, raw: raw}
-	for _, c := range loaded.Code {
-		o.code = append(o.code, unwind.Range(c))
-	}
+	o := &object{Registered: r, raw: raw, code: loaded.Code}
 	o.file, err = symbols.New(bytes.NewReader(loaded.File), int64(len(loaded.File)))
 	return o, err
 }

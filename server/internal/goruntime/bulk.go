@@ -83,6 +83,8 @@ func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
 		low := g.sp
 		if g.status == statusRunning || low < g.lo || low >= g.hi {
 			low = g.lo // of one that runs, its thread's registers say what is in use
+		} else if b.Runtime.Arch == unwind.ARM64 {
+			low = max(g.lo, low-belowSP)
 		}
 		if g.hi > low && g.hi-low <= maxStack {
 			out = append(out, unwind.Range{Start: low, End: min(g.hi, low+mostOfStack)})
@@ -93,6 +95,9 @@ func (b *Bulk) Stacks(gs []unwind.Range) (out []unwind.Range) {
 	}
 	return out
 }
+
+// belowSP is where the frame record of a Go function on arm64 is (R12), rounded up.
+const belowSP = 16
 
 // maxStack bounds a goroutine's stack, in bytes: the runtime's own limit on 64 bits.
 // mostOfStack is how much of one is copied.

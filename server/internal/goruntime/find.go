@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -105,10 +106,11 @@ func moduleOf(mem unwind.Memory, maps []imagemap.Mapping) (gotab.Module, bool) {
 		}
 		return data
 	}
-	for _, m := range maps {
-		if strings.Contains(m.Perm, "x") {
-			continue
-		}
+	// Code comes last: on arm64 linkers put the tables into one segment with it.
+	ordered := slices.SortedStableFunc(slices.Values(maps), func(a, b imagemap.Mapping) int {
+		return strings.Count(a.Perm, "x") - strings.Count(b.Perm, "x")
+	})
+	for _, m := range ordered {
 		data := read(m)
 		for table, off := gotab.Find(data, 0, binary.LittleEndian); table != nil; table, off = gotab.Find(data, off+1, binary.LittleEndian) {
 			for _, d := range maps {

@@ -18,7 +18,6 @@ type Layout struct {
 	gLockedM                          int64
 	mG0, mGsignal, mCurg              int64
 	mIsExtra, mProcid, mAllLink       int64
-	mSize                             int64
 	gSize                             int64
 
 	// Of a goroutine's state; -1 where it is not known.
@@ -43,7 +42,7 @@ type Structure interface {
 func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err error) {
 	sudog, mstats, p := more("runtime.sudog"), more("runtime.mstats"), more("runtime.p")
 	ancestor := more("runtime.ancestorInfo")
-	l = &Layout{gSize: g.Size(), mSize: m.Size()}
+	l = &Layout{gSize: g.Size()}
 	if ancestor != nil {
 		l.ancestorSize = ancestor.Size()
 	}

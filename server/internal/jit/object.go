@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/clewdbg/clew/unwind"
 )
 
 // Object is a registered ELF file as it was loaded. Code generators write the
@@ -15,11 +17,8 @@ type Object struct {
 	// applied to what is not loaded (DWARF), and with the values of symbols as addresses.
 	// No section in it has yet to be linked.
 	File []byte
-	Code []Range // where its sections of code are
+	Code []unwind.Range // where its sections of code are
 }
-
-// Range is the addresses Start to End, without End.
-type Range struct{ Start, End uint64 }
 
 var errNoCode = errors.New("no section of code has an address")
 
@@ -48,7 +47,7 @@ func Load(memory io.ReaderAt, addr uint64, registered []byte) (*Object, error) {
 	o := &Object{File: l.raw}
 	for _, s := range l.Sections {
 		if loaded(s) && s.Flags&elf.SHF_EXECINSTR != 0 && s.Addr+s.Size > s.Addr {
-			o.Code = append(o.Code, Range{s.Addr, s.Addr + s.Size})
+			o.Code = append(o.Code, unwind.Range{Start: s.Addr, End: s.Addr + s.Size})
 		}
 	}
 	if len(o.Code) == 0 {

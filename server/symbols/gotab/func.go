@@ -1,9 +1,5 @@
 package gotab
 
-// ArgsUnknown is [Func.Args] of C functions with variable arguments and of
-// assembly without a declared size.
-const ArgsUnknown = -0x80000000
-
 // Flag describes properties that matter to an unwinder (abi.FuncFlag).
 type Flag uint8
 
@@ -29,15 +25,10 @@ func (f Flag) Asm() bool { return f&FlagAsm != 0 }
 // A Func is one function of a [Table], a physical one: code that was inlined
 // into it belongs to it. The zero Func contains no address.
 type Func struct {
-	Entry       uint64 // address of the first instruction
-	End         uint64 // address of the next function, so padding is included
-	Args        int32  // bytes of arguments and results on the stack, or ArgsUnknown
-	DeferReturn uint32 // offset from Entry of the call to runtime.deferreturn, 0 if none
-	StartLine   int32  // line of the func keyword or TEXT directive
-	// FuncID numbers the runtime's special functions. The numbers change from one
-	// Go version to the next: compare names or flags instead.
-	FuncID uint8
-	Flag   Flag
+	Entry     uint64 // address of the first instruction
+	End       uint64 // address of the next function, so padding is included
+	StartLine int32  // line of the func keyword or TEXT directive
+	Flag      Flag
 
 	t         *Table
 	rec       uint32 // offset of the runtime._func in t.funcs

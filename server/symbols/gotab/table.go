@@ -167,22 +167,19 @@ func (t *Table) At(i int) (f Func, ok bool) {
 	rec := t.funcs[off:]
 	u32 := func(word int) uint32 { return t.order.Uint32(rec[word*4:]) }
 	return Func{
-		Entry:       t.entry(i),
-		End:         t.entry(i + 1),
-		Args:        int32(u32(2)),
-		DeferReturn: u32(3),
-		StartLine:   int32(u32(9)),
-		FuncID:      rec[40],
-		Flag:        Flag(rec[41]),
-		t:           t,
-		rec:         off,
-		nameOff:     u32(1),
-		pcsp:        u32(4),
-		pcfile:      u32(5),
-		pcln:        u32(6),
-		npcdata:     u32(7),
-		cuOffset:    u32(8),
-		nfuncdata:   rec[43],
+		Entry:     t.entry(i),
+		End:       t.entry(i + 1),
+		StartLine: int32(u32(9)),
+		Flag:      Flag(rec[41]),
+		t:         t,
+		rec:       off,
+		nameOff:   u32(1),
+		pcsp:      u32(4),
+		pcfile:    u32(5),
+		pcln:      u32(6),
+		npcdata:   u32(7),
+		cuOffset:  u32(8),
+		nfuncdata: rec[43],
 	}, true
 }
 

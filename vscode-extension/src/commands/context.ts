@@ -35,7 +35,7 @@ function rowIn(id: string | undefined): number | undefined {
 	return found ? Number(found[1]) : undefined;
 }
 
-const noFrame = 'This row of the call stack is no frame of this stop: choose a frame.';
+const noFrame = 'This row is not a frame of the current stop. Choose a frame.';
 const running = 'The program is running: pause it to look at its stacks.';
 
 /** The thread, and perhaps the frame, that a command's arguments are about. */

@@ -31,7 +31,7 @@ export const formats: Format[] = [
 /** Names that a server may give files: nothing that leaves the folder. */
 function checkedName(name: string): string {
 	if (name === '' || name === '.' || name === '..' || name !== basename(name)) {
-		throw new UserError(`The debugger names a file "${name}", which would not lie in the folder chosen.`);
+		throw new UserError(`The debugger names a file "${name}", which is not inside the chosen folder.`);
 	}
 	return name;
 }

@@ -30,7 +30,7 @@ async function set(value: Record<string, string>): Promise<void> {
 export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<void> {
 	if (!vscode.extensions.getExtension('golang.go')) {
 		const chosen = await vscode.window.showWarningMessage(
-			'The Go extension (golang.go) is not installed. Sessions of type "clew" need nothing of it.',
+			'The Go extension (golang.go) is not installed. Sessions of type "clew" do not need it.',
 			'Find It',
 		);
 		if (chosen) await vscode.commands.executeCommand('workbench.extensions.search', 'golang.go');
@@ -46,7 +46,7 @@ export async function useWithGo(binary: Binary, state: vscode.Memento): Promise<
 	const effective = vscode.workspace.getConfiguration().get<Record<string, string>>(section)?.dlv;
 	if (effective !== path) {
 		await vscode.window.showWarningMessage(
-			`The settings of this workspace name another debugger, and go before: go.alternateTools.dlv is ${effective} there. Remove it to have the Go extension use clew here.`,
+			`The settings of this workspace name another debugger and override yours: go.alternateTools.dlv is ${effective} there. Remove it to have the Go extension use clew here.`,
 		);
 		return;
 	}
@@ -74,7 +74,9 @@ export async function undoUseWithGo(state: vscode.Memento): Promise<void> {
 	const known = state.get<Given>(key);
 	if (!known || now.dlv !== known.path) {
 		const what = now.dlv ? `go.alternateTools.dlv is ${now.dlv}` : 'go.alternateTools.dlv is not set';
-		await vscode.window.showInformationMessage(`The Go extension was not given clew: ${what}. Nothing was changed.`);
+		await vscode.window.showInformationMessage(
+			`The Go extension could not be set to use clew: ${what}. Nothing was changed.`,
+		);
 		return;
 	}
 	if (known.before) now.dlv = known.before;

@@ -14,6 +14,24 @@ const require = createRequire(join(modules, 'package.json'));
 const { chromium } = require('playwright-core');
 const codeServer = join(modules, 'node_modules/code-server/out/node/entry.js');
 
+/** VS Code's own theme for each kind of theme, and how its window and its pages name the kind. */
+export const colorThemes = {
+	dark: { id: 'Dark Modern', label: 'Dark Modern', window: 'vs-dark', page: 'vscode-dark' },
+	light: { id: 'Light Modern', label: 'Light Modern', window: 'vs', page: 'vscode-light' },
+	'high-contrast': {
+		id: 'Default High Contrast',
+		label: 'Dark High Contrast',
+		window: 'hc-black',
+		page: 'vscode-high-contrast',
+	},
+	'high-contrast-light': {
+		id: 'Default High Contrast Light',
+		label: 'Light High Contrast',
+		window: 'hc-light',
+		page: 'vscode-high-contrast-light',
+	},
+};
+
 /** How long one thing may take on a slow machine, in milliseconds. */
 export const patience = 120_000;
 
@@ -59,7 +77,6 @@ export class Code {
 			join(data, 'User/settings.json'),
 			JSON.stringify({
 				'workbench.startupEditor': 'none',
-				'workbench.colorTheme': 'Default Dark Modern',
 				'workbench.tips.enabled': false,
 				'workbench.secondarySideBar.defaultVisibility': 'hidden',
 				'chat.disableAIFeatures': true,
@@ -207,6 +224,20 @@ export class Window {
 		this.page = page;
 		this.shots = shots;
 		mkdirSync(shots, { recursive: true });
+	}
+
+	/** Waits for the window to be in a kind of theme. */
+	async inTheme(theme) {
+		await this.page.waitForSelector(`.monaco-workbench.${colorThemes[theme].window}`);
+	}
+
+	/** Chooses the theme of a kind. */
+	async useTheme(theme) {
+		const { label } = colorThemes[theme];
+		await this.command('Preferences: Color Theme');
+		await this.page.locator('.quick-input-widget input[placeholder*="Select Color Theme"]').fill(label);
+		await this.pick(label);
+		await this.inTheme(theme);
 	}
 
 	async shot(name, clip) {

@@ -1,5 +1,6 @@
 // End-to-end tests: the packaged extension in a real VS Code, driven as a user
-// would. Arguments: names of scenarios (default: all). Screenshots go to output/.
+// would. Arguments: names of scenarios (default: all), and --theme=NAME, a kind of
+// theme (default: dark). Screenshots go to output/NAME/.
 //
 //   CLEW               the clew executable (default: built)
 //   CLEW_E2E_MODULES   folder with code-server and playwright-core installed
@@ -9,7 +10,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Code, Window } from './harness.mjs';
+import { Code, colorThemes, Window } from './harness.mjs';
 import { scenarios } from './scenarios.mjs';
 
 const here = import.meta.dirname;
@@ -22,6 +23,10 @@ function must(command, args, options = {}) {
 	return done.stdout;
 }
 
+const wanted = process.argv.slice(2).filter((a) => !a.startsWith('--theme='));
+const theme = process.argv.find((a) => a.startsWith('--theme='))?.slice('--theme='.length) ?? 'dark';
+if (!colorThemes[theme]) throw new Error(`no theme ${theme}; there are ${Object.keys(colorThemes).join(', ')}`);
+const output = join(here, 'output', theme);
 const home = mkdtempSync(join(tmpdir(), 'clew-e2e-work-'));
 let passed = 0;
 let failed = 0;
@@ -46,10 +51,9 @@ try {
 		extensions: [goStandIn(home)],
 		workspace,
 		machine: { 'clew.path': clew },
-		settings: { 'clew.log': 'dap' },
+		settings: { 'clew.log': 'dap', 'workbench.colorTheme': colorThemes[theme].id },
 	});
-	const context = { clew, workspace, home, program: join(home, 'barista.exe'), must, code };
-	const wanted = process.argv.slice(2);
+	const context = { clew, workspace, home, program: join(home, 'barista.exe'), must, code, theme };
 	for (const [name, scenario] of Object.entries(scenarios)) {
 		if (wanted.length > 0 && !wanted.includes(name)) continue;
 		// A browser that draws late on a busy machine is no fault of the extension's: what
@@ -74,14 +78,15 @@ process.exit(failed || passed === 0 ? 1 : 0);
 async function play(name, scenario, context) {
 	const started = Date.now();
 	const took = () => `${Math.round((Date.now() - started) / 1000)} s`;
-	const window = new Window(await code.open(), join(here, 'output'));
+	const window = new Window(await code.open(), output);
+	await window.inTheme(theme);
 	try {
 		await scenario(window, context);
 		console.log(`ok ${name} (${took()})`);
 		return true;
 	} catch (err) {
 		await window.shot(`failed-${name}`).catch(() => undefined);
-		console.log(`FAILED ${name} (${took()}; see output/failed-${name}.png)\n  ${err.stack}`);
+		console.log(`FAILED ${name} (${took()}; see output/${theme}/failed-${name}.png)\n  ${err.stack}`);
 		console.log(`  log: ${code.extensionLog().slice(-3000)}`);
 		console.log(`  messages: ${JSON.stringify(await window.messages().catch(() => []))}`);
 		return false;

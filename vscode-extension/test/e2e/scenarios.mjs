@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
+import { themes } from '../pages/themes.mjs';
+import { colorThemes, countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
 
 const stackView = 'Stack (clew)';
 const imagesView = 'Images (clew)';
@@ -71,6 +72,32 @@ async function webview(w) {
 	});
 }
 
+/** The open map in every kind of theme, in the colours that test/pages draws it in; the window's own theme comes last. */
+async function mapInThemes(w, own) {
+	for (const theme of [...Object.keys(themes).filter((t) => t !== own), own]) {
+		await w.useTheme(theme);
+		const map = await webview(w);
+		await map.waitForSelector(`body.${colorThemes[theme].page}`);
+		const differ = await map.evaluate(
+			(colors) => {
+				const { document, getComputedStyle } = globalThis;
+				const probe = document.body.appendChild(document.createElement('i'));
+				const shown = (color) => {
+					probe.style.color = '';
+					probe.style.color = color;
+					return getComputedStyle(probe).color;
+				};
+				const pairs = Object.keys(colors).map((c) => [c, shown(`var(--vscode-${c})`), shown(colors[c])]);
+				probe.remove();
+				return pairs.filter(([, here, there]) => here !== there);
+			},
+			Object.fromEntries(Object.entries(themes[theme]).filter(([, value]) => value.startsWith('#'))),
+		);
+		assert.deepEqual(differ, [], `colours of ${theme}: VS Code's, and those of test/pages`);
+		await w.shot(`map-${theme}`);
+	}
+}
+
 /** More frames in the map, by keyboard: the first of them has the focus. */
 async function showMore(w) {
 	await w.command('Clew: Show Stack Map');
@@ -101,7 +128,7 @@ async function activation(w) {
 }
 
 export const scenarios = {
-	async stack(w, { workspace, home, program, clew, must }) {
+	async stack(w, { workspace, home, program, clew, must, theme }) {
 		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
 		await w.breakpoint('native.c', 9);
 		await stopInWhisk(w);
@@ -145,6 +172,7 @@ export const scenarios = {
 		await until('the details', async () => (await map.locator('#details h3').innerText()).includes('#1 froth'));
 		assert.match(await map.locator('#details').innerText(), /cfa\s+= rbp\+16/);
 		await w.shot('map');
+		await mapInThemes(w, theme);
 		await w.page.keyboard.press('Control+W');
 		await w.command('View: Show Run and Debug');
 

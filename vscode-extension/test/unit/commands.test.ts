@@ -46,7 +46,7 @@ test('all stacks go to a folder, and no name leaves it', async () => {
 	expect(seen.proposed?.path).toBe(join(folder, 'stacks-2')); // the first one is there already
 	workspace.workspaceFolders = undefined;
 	session.answers['clew/export'] = files('../../evil');
-	await expect(exportAll(sessions, [])).rejects.toThrow('would not lie in the folder');
+	await expect(exportAll(sessions, [])).rejects.toThrow('is not inside the chosen folder');
 	expect(readdirSync(folder)).toEqual(['stacks']);
 });
 
@@ -120,10 +120,10 @@ test('a frame is that of the row of the call stack, selected or not', async () =
 	expect(seen.clipboard).toMatch(/^#1 0x4bef70 /);
 	for (const nothing of [1, 9]) {
 		// A label, and a row that was never seen: not another frame in its stead.
-		await expect(copyFrame(sessions, new Stacks(), ['', callStackRow(1, nothing)])).rejects.toThrow('is no frame');
+		await expect(copyFrame(sessions, new Stacks(), ['', callStackRow(1, nothing)])).rejects.toThrow('is not a frame');
 	}
 	select({ session: vs, threadId: 1, frameId: 4711 });
-	await expect(copyFrame(sessions, new Stacks(), [])).rejects.toThrow('is no frame');
+	await expect(copyFrame(sessions, new Stacks(), [])).rejects.toThrow('is not a frame');
 });
 
 test('never another session than that of the row', () => {
