@@ -160,7 +160,7 @@ func (v *variables) packageNames(frame int) (out []proposal) {
 	own := ""
 	if about, err := dapwire.NewRequest(&dap.ScopesRequest{Request: dap.Request{Command: "scopes"}, Arguments: dap.ScopesArguments{FrameId: frame}}); err == nil {
 		if _, ref, known, err := v.inserter.FrameOf(about); err == nil && known {
-			own, _, _ = strings.Cut(afterSlash(ref.Function()), ".")
+			own = packageOf(ref.Function())
 		}
 	}
 	out = v.globalsOf(own)
@@ -171,6 +171,14 @@ func (v *variables) packageNames(frame int) (out []proposal) {
 		}
 	}
 	return out
+}
+
+// packageOf returns the package of a function, "C" where it is not Go's.
+func packageOf(function string) string {
+	if pkg, _, ok := strings.Cut(afterSlash(function), "."); ok {
+		return pkg
+	}
+	return "C"
 }
 
 // globalsOf are the global variables of a package, by the last part of its path.
