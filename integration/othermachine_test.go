@@ -92,7 +92,7 @@ func packed(t *testing.T, path, tool string) string {
 	return out
 }
 
-// imagesOf maps the paths of the libraries in an answer to their build IDs.
+// imagesOf maps the paths of the libraries that stacks go through to their build IDs.
 func imagesOf(t *testing.T, o outcome) map[string]string {
 	t.Helper()
 	var answer struct {
@@ -107,8 +107,8 @@ func imagesOf(t *testing.T, o outcome) map[string]string {
 			out[img.Path] = img.BuildID
 		}
 	}
-	if len(out) < 3 { // the program's own, the C library, the loader
-		t.Fatalf("libraries: %v", out)
+	if len(out) == 0 {
+		t.Fatal("the stack goes through no library")
 	}
 	return out
 }
