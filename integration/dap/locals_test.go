@@ -192,6 +192,13 @@ func TestLocals(t *testing.T) {
 	c.ok("setVariable", object{"variablesReference": ref, "name": "doubled", "value": "100"})
 	c.ok("setVariable", object{"variablesReference": goRef, "name": "total", "value": "5000"})
 	c.ok("setVariable", object{"variablesReference": goVars["p"].VariablesReference, "name": "Count", "value": "20000"})
+	c.ok("setExpression", object{"expression": "corner.x", "value": "12", "frameId": enter.ID})
+	c.ok("setExpression", object{"expression": "inner", "value": "71", "frameId": back.ID}) // a frame of Delve's
+	c.refused("setExpression", object{"expression": "doubled+1", "value": "12", "frameId": enter.ID}, "address")
+	c.refused("setExpression", object{"expression": "p.Name", "value": `"x"`, "frameId": outer.ID}, "the program would have to run")
+	if got := c.ok("evaluate", object{"expression": "inner", "frameId": back.ID, "context": "watch"})["result"]; got != "71" {
+		t.Errorf("inner is %v, want 71", got)
+	}
 	c.refused("evaluate", object{"expression": "total+doubled", "frameId": outer.ID}, "could not find symbol value for doubled")
 	c.wantValues(func() map[string]value { v, _ := c.locals(enter); return v }(), map[string]string{"doubled": "100"})
 	// The innermost frame and the stack are as before.
@@ -207,7 +214,7 @@ func TestLocals(t *testing.T) {
 
 	c.ok("continue", object{"threadId": thread})
 	// back returns 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
-	c.output(fmt.Sprintf("first %d\n", 71+1+100+11+8+5000+20000+4))
+	c.output(fmt.Sprintf("first %d\n", 71+1+100+12+8+5000+20000+4))
 	thread = threadOf(t, c.event("stopped"))
 	for _, r := range []int64{ref, goRef, vars["corner"].VariablesReference} {
 		c.refused("variables", object{"variablesReference": r}, "not of the present stop")

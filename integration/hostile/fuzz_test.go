@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
@@ -56,6 +57,9 @@ func (m fuzzMap) Bytes(addr uint64, n int) []byte {
 
 // Complete implements [assembler.CodeMap].
 func (m fuzzMap) Complete(at unwind.LookupAddr) bool { return uint64(at)&fuzzFunc != 0 }
+
+// Model implements [assembler.CodeMap].
+func (m fuzzMap) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // FuzzStack assembles stacks of random tables, code, memory and registers with
 // every strategy. Whatever they hold, the walk ends, SP rises within each stack,

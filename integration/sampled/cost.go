@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
@@ -29,6 +30,9 @@ type stop struct {
 
 // unmodelled hides that a map has models of its images' code.
 type unmodelled struct{ assembler.CodeMap }
+
+// Model implements [assembler.CodeMap].
+func (unmodelled) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // costs measures stacks with the model's check and without it, in turns.
 func costs(files []string, rounds int) error {

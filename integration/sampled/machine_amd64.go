@@ -27,7 +27,7 @@ func (p *process) settle(shadow.Kind) { p.calls.Settle(p.regs[regSP], p.same) }
 func (p *process) passExclusive() error { return nil }
 
 // lost says that the return address is not where the call has put it.
-func (p *process) lost(a shadow.Activation) bool { return p.word(a.CFA-8) != a.RA }
+func lost(p *process, a shadow.Activation) bool { return p.word(a.CFA-8) != a.RA }
 
 // noCall reports whether the instruction before ra only looks like a call: it goes to the next instruction, or
 // over a loop that only a wrong prediction enters.

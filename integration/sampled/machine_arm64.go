@@ -32,7 +32,7 @@ func (p *process) settle(kind shadow.Kind) {
 }
 
 // lost says that the return address is not where the call has put it: it may be anywhere.
-func (p *process) lost(shadow.Activation) bool { return false }
+func lost(*process, shadow.Activation) bool { return false }
 
 // noCall reports whether the instruction before ra goes to the next instruction only.
 func (p *process) noCall(ra uint64) bool { return p.regs[regPC] == ra }

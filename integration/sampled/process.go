@@ -226,7 +226,7 @@ func (p *process) intact() bool {
 	if p.leaving {
 		return false
 	}
-	return !slices.ContainsFunc(p.calls, p.lost)
+	return !slices.ContainsFunc(p.calls, func(a shadow.Activation) bool { return lost(p, a) })
 }
 
 // process is a [live.Source].

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
@@ -84,6 +85,8 @@ func count(stack *unwind.Stack, truth []inprocess.Frame) (n found, bad []string)
 
 // plain is a map of the code without models of it.
 type plain struct{ assembler.CodeMap }
+
+func (plain) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // TestScanPrecision measures what scanning finds by itself, without any other strategy for
 // C code, and as the last resort behind them. The table is in plugins/scan/README.md.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
@@ -354,9 +355,10 @@ func TestCrosscall2(t *testing.T) {
 // fixedCode is a code map that has these bytes at whatever address is asked for.
 type fixedCode []byte
 
-func (c fixedCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
-func (c fixedCode) Complete(unwind.LookupAddr) bool             { return false }
-func (c fixedCode) Bytes(_ uint64, n int) []byte                { return c[:min(n, len(c))] }
+func (c fixedCode) Function(unwind.LookupAddr) (Function, bool)      { return Function{}, false }
+func (c fixedCode) Complete(unwind.LookupAddr) bool                  { return false }
+func (c fixedCode) Bytes(_ uint64, n int) []byte                     { return c[:min(n, len(c))] }
+func (fixedCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // R15: a frame of Delve's and one of ours are one when PC and CFA agree; Delve's
 // inlined frames come with it, and frames that only Delve has do not (F1: the

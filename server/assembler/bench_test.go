@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -37,6 +38,8 @@ func (b *benchCode) Bytes(addr uint64, n int) []byte {
 }
 
 func (b *benchCode) Complete(unwind.LookupAddr) bool { return true }
+
+func (b *benchCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 func benchProgram() (*Target, *unwind.Windows) {
 	// push %rbp; mov %rsp,%rbp; sub $16,%rsp; call .-13; leave; ret, then nops

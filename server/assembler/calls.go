@@ -47,7 +47,7 @@ func (c *callFindings) of(code *program, ev *evidence) *callFinding {
 		return finding
 	}
 	site := callSite{program: code, ra: ev.pc, frame: ev.frame, callee: ev.callee, caller: ev.caller, tables: key.tables}
-	site.calls, site.readable = code.callsBefore(ev.step)
+	site.calls, site.readable = code.callsBefore(ev.pc)
 	judged := site.judge()
 	finding = &judged
 	c.mu.Lock()
@@ -160,8 +160,8 @@ var callsOwnC = map[string]bool{"runtime.callCgoMmap": true, "runtime.callCgoMun
 
 // elsewhere reports whether the caller lies in another image than the frame that is left.
 func (s *callSite) elsewhere() bool {
-	own, _ := s.model(unwind.ReturnAddr(s.ra).Lookup(s.target.Arch))
-	other, _ := s.model(s.frame.PC.Lookup(s.target.Arch))
+	own, _ := s.target.Code.Model(unwind.ReturnAddr(s.ra).Lookup(s.target.Arch))
+	other, _ := s.target.Code.Model(s.frame.PC.Lookup(s.target.Arch))
 	return own != nil && other != nil && own != other
 }
 
@@ -240,7 +240,7 @@ func (s *callSite) mayReach(target uint64) bool {
 // stays reports whether the model of the target's image proves that the code does not lead
 // to the frame's place, as a direct call within the dynamic linker does not lead out of it.
 func (s *callSite) stays(target uint64) bool {
-	model, bias := s.model(unwind.InstructionAddr(target).Lookup(s.target.Arch))
+	model, bias := s.target.Code.Model(unwind.InstructionAddr(target).Lookup(s.target.Arch))
 	return model != nil && model.Stays(target-bias, s.frame.PC.Raw()-bias)
 }
 

@@ -11,17 +11,15 @@ type steps struct{ from, to unwind.Trust }
 
 var (
 	every  = steps{unwind.TrustNone, unwind.TrustContext}
-	chains = steps{unwind.TrustNone, unwind.TrustFramePointer}        // rest on a frame pointer or on less
-	finds  = steps{unwind.TrustNone, unwind.TrustScan}                // found by a scan, or as uncertain
-	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}         // the others
-	tabled = steps{unwind.TrustFramePointer + 1, unwind.TrustContext} // rest on tables
+	chains = steps{unwind.TrustNone, unwind.TrustFramePointer} // rest on a frame pointer or on less
+	finds  = steps{unwind.TrustNone, unwind.TrustScan}         // found by a scan, or as uncertain
+	sure   = steps{unwind.TrustScan + 1, unwind.TrustContext}  // the others
 )
 
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
-	{"own code", "R4", chains, agreesWithOwnCode},
-	{"proof", "R16", tabled, contradictsNoProof},
+	{"own code", "R4, R16", every, agreesWithOwnCode},
 	{"goexit", "R8", every, goexitAtTheTop},
 	{"call", "R3", every, returnsBehindACall},
 	{"known function", "R7", finds, liesInAFunction},
@@ -111,30 +109,24 @@ func doubtful(why string) verdict {
 	return verdict{answer: doubt, why: why, trust: unwind.TrustScan}
 }
 
-// agreesWithOwnCode compares a step that rests on a frame pointer, or on less, with
-// the code of the function that it leaves, simulated from its start. A step that
-// contradicts it would skip callers silently. The step is accepted where the
-// simulation is not certain, or a register is unknown.
+// agreesWithOwnCode compares a step with the code of the function that it leaves: one that
+// contradicts it would skip callers silently. The step is accepted where the code is not
+// certain enough, or a register is unknown. A rule that is only likely counts for more than an
+// unchecked chain of frame pointers. Against tables only a proof counts (R16): they err, and
+// so may plugins; the next strategy has its turn, and the refused step is shown.
 func agreesWithOwnCode(ev *evidence) verdict {
-	// A rule that is only likely counts for more than an unchecked chain of frame
-	// pointers, and for less than any other finding.
-	least := isSure
-	if ev.step.Trust == unwind.TrustFramePointer {
+	least := isProven
+	switch {
+	case ev.step.Trust < unwind.TrustFramePointer:
+		least = isSure
+	case ev.step.Trust == unwind.TrustFramePointer:
 		least = isLikely
 	}
-	return agreesWith(ev, least)
-}
-
-// contradictsNoProof compares a step that rests on tables with the model of the code.
-// Tables err, and so may plugins; the next strategy has its turn, and the refused step is
-// shown.
-func contradictsNoProof(ev *evidence) verdict { return agreesWith(ev, isProven) }
-
-func agreesWith(ev *evidence, least certainty) verdict {
-	if code, ok := ev.witness.expects(least); ok {
-		return orAccept(verdict{answer: refuse, why: code.against(ev.arch, ev.step)})
+	code, ok := ev.witness.expects(least)
+	if !ok {
+		return verdict{}
 	}
-	return verdict{}
+	return orAccept(verdict{answer: refuse, why: code.against(ev.arch, ev.step)})
 }
 
 // against says how a step contradicts what the code shows, "" if it does not. On arm64 the

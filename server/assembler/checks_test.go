@@ -57,11 +57,6 @@ func TestChecks(t *testing.T) {
 			{"a record elsewhere in its frame", func(ev *evidence) {
 				ev.arch, ev.witness = unwind.ARM64, said{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},
-			{"tables", func(ev *evidence) {
-				ev.step.Trust, ev.witness = unwind.TrustCFI, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
-			}, accept, ""},
-		},
-		"proof": {
 			{"tables behind an indirect call", func(ev *evidence) {
 				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
 			}, refuse, "puts its CFA at"},

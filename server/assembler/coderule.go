@@ -1,49 +1,89 @@
 package assembler
 
 import (
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// frameRule returns the rule that the code of a frame's function shows, even one
-// that is only likely; nil if it shows none. Only CFA, return address and frame
-// pointer of it are compared with steps. known is false without code.
-func (p *program) frameRule(f *unwind.Frame) (row *simulate.Row, known bool) {
-	d := p.describe(f.PC.Lookup(p.target.Arch))
-	if d.simulated {
-		return d.rule, d.code
+// described is a place with what its code shows, once that was computed.
+type described struct {
+	place
+	looked bool
+	code   bool          // there are bytes of it
+	rule   *simulate.Row // what steps are compared with: CFA, return address and frame pointer; nil for none
+	proven bool          // rule is, by the model of the image's code
+	model  *simulate.Row // what leaves frames, by the model of the image's code; nil for none
+}
+
+// modelled returns what the model of the image's code says of a frame's place.
+func (p *program) modelled(f *unwind.Frame) (known codemodel.Place) {
+	at := f.PC.Lookup(p.target.Arch)
+	model, bias := p.target.Code.Model(at)
+	if model == nil {
+		return known
 	}
-	d.simulated = true
-	model := p.modelRow(f)
-	if d.proven = model != nil && model.Sure; !d.proven && d.known && !d.Go {
+	fn := model.At(uint64(at) - bias)
+	switch {
+	case fn == nil:
+	case f.PC.Kind() == unwind.KindReturn:
+		known = fn.Waiting(f.PC.Raw() - bias)
+	default:
+		known, _ = fn.At(f.PC.Raw() - bias)
+	}
+	return known
+}
+
+// shows returns what the code of a frame's function shows: by the model, else, or where
+// that is a guess, by a simulation from the function's start. Go's own code has its tables.
+// The model is sure even behind a call that may not come back: the frame is there, so it did.
+func (p *program) shows(f *unwind.Frame) *described {
+	d := p.describe(f.PC.Lookup(p.target.Arch))
+	if d.looked || d.known && d.Go {
+		return d
+	}
+	d.looked = true
+	if place := p.modelled(f); place.Proof != prologue.Unproven {
+		d.model = &simulate.Row{Rule: place.Rule, Sure: place.Proof >= prologue.Some}
+		d.proven = d.model.Sure
+	}
+	if !d.proven && d.known {
 		code := p.body(&d.Function, f.PC.Raw())
-		d.code = len(code) > 0
-		if d.Exact {
+		if d.code = len(code) > 0; d.Exact {
 			d.rule = p.simulate(simulate.Stopped, code, d.Start, f.PC.Raw())
 		}
 	}
-	if model != nil && d.rule == nil {
-		compared := *model
+	if d.model != nil && d.rule == nil {
+		compared := *d.model
 		d.rule, d.code = &compared, true
 	}
 	if d.rule != nil {
 		d.rule.Saved, d.rule.Kept = nil, false
 	}
-	return d.rule, d.code
+	return d
 }
 
-// certainFrameRule is the same, but nil for a rule that is only likely.
-func (p *program) certainFrameRule(f *unwind.Frame) *simulate.Row {
-	if row, _ := p.frameRule(f); row != nil && row.Sure {
-		return row
+// certainRule is the rule that a frame's code shows for certain, nil for none.
+func (p *program) certainRule(f *unwind.Frame) *simulate.Row {
+	if d := p.shows(f); d.rule != nil && d.rule.Sure {
+		return d.rule
 	}
 	return nil
 }
 
-// provenRule returns the rule that the model of the code proves, nil if it proves none.
-func (p *program) provenRule(f *unwind.Frame) *simulate.Row {
-	if row, _ := p.frameRule(f); p.describe(f.PC.Lookup(p.target.Arch)).proven {
-		return row
+// stepByModel leaves the last frame by the model of its code, which knows where the
+// return address is: a scan would have to guess.
+func (w *walker) stepByModel() outcome {
+	f := w.last()
+	model := w.code.shows(f).model
+	if model == nil || !model.Sure || marksEnd(model) {
+		return nothing
 	}
-	return nil
+	var step unwind.Step
+	if err := w.code.stepBy(&model.Rule, &f.Registers, f.PC.Kind(), &step); err != nil {
+		w.note(unwind.StrategyCode, err.Error())
+		return nothing
+	}
+	return w.take(candidate{step: &step, strategy: unwind.StrategyCode})
 }

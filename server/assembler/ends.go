@@ -79,17 +79,17 @@ func (e *ending) judge() (answer endAnswer, why string) {
 	return isEnd, ""
 }
 
-// ended ends the stack where the last frame is a known outermost one.
+// ended ends the stack where the last frame is a known outermost one (R8). A frame that stopped
+// inside mstart's own first instructions is on the caller's stack still, so only a return address
+// counts.
 func (w *walker) ended() bool {
 	f := w.last()
-	fn, why := w.code.functionOf(f), ""
+	fn := w.code.functionOf(f)
+	why := fn.Name
 	switch {
 	case w.carried.context:
 		why = contextStart
-	case fn.known:
-		why = endReason(&fn.Function, f.PC.Kind())
-	}
-	if why == "" {
+	case !fn.known || !fn.Outermost || f.PC.Kind() != unwind.KindReturn || notOutermost[fn.Name]:
 		return false
 	}
 	result, _ := w.conclude(&ending{reason: why, outermost: true, guessed: w.carried.guessed()})
@@ -106,7 +106,7 @@ func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 	}
 	e.sp = w.position()
 	e.stack, e.below = w.stacks.segment(e.sp), w.stacks.below && e.depth == 1
-	e.marked = marksEnd(w.code.certainFrameRule(f))
+	e.marked = marksEnd(w.code.certainRule(f))
 	return e
 }
 

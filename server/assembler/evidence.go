@@ -201,7 +201,8 @@ func (ev *evidence) gatherCaller(w *walker) {
 	t, kind := w.target, ev.step.CallerKind
 	at := unwind.Code(ev.pc, kind).Lookup(t.Arch)
 	ev.caller = w.code.function(at)
-	ev.outside = ev.mappings && t.outside(ev.pc, at)
+	// A signal's trampoline was not called: it may begin where its mapping does (R9).
+	ev.outside = ev.mappings && !t.Executable.Contains(uint64(at)) && !w.code.signalReturn(ev.pc)
 	ev.inNoFunction = ev.scans && !ev.caller.known && t.Code.Complete(at) && !w.code.signalReturn(ev.pc)
 	switch {
 	case ev.entered:
@@ -211,12 +212,6 @@ func (ev *evidence) gatherCaller(w *walker) {
 	case ev.switches:
 		ev.interrupted = ev.pc < unwind.LowestCode || t.fetchFailed(ev.sp, ev.pc)
 	}
-}
-
-// outside reports whether a caller's address, looked up at a place, lies outside all executable
-// mappings. A signal's trampoline was not called: it may begin where its mapping does (R9).
-func (t *Target) outside(pc uint64, at unwind.LookupAddr) bool {
-	return !t.Executable.Contains(uint64(at)) && !t.isSignalFrame(pc)
 }
 
 // gatherStacks finds the stacks that the frame and its caller lie on.
@@ -243,12 +238,12 @@ type codeWitness struct {
 }
 
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
-	row, _ := w.frameRule(w.frame)
-	if row == nil || least > isLikely && !row.Sure || least == isProven && w.provenRule(w.frame) == nil {
+	d := w.shows(w.frame)
+	if d.rule == nil || least > isLikely && !d.rule.Sure || least == isProven && !d.proven {
 		return e, false
 	}
 	var c rule.Caller
-	_ = w.apply(&row.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
+	_ = w.apply(&d.rule.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
 	e.ra, e.haveRA = c.Registers.PC(w.target.Arch)
 	e.cfa = c.CFA
 	if least == isProven {
@@ -263,37 +258,44 @@ func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 // mayBeCalled reports whether a call ends before a return address that may lead to the frame:
 // a direct one, if such a call speaks for the step itself.
 func (w *codeWitness) mayBeCalled(ra uint64) bool {
-	step := unwind.Step{CallerKind: unwind.KindReturn}
-	step.Caller.Set(w.target.Arch.PC(), ra)
-	calls, known := w.callsBefore(&step)
-	leads := func(c callsite.Call) bool { _, ok := w.leadsTo(c, w.frame); return ok }
+	calls, known := w.callsBefore(ra)
 	indirect := func(c callsite.Call) bool { return !c.Direct }
-	return slices.ContainsFunc(calls, leads) || (!known || slices.ContainsFunc(calls, indirect)) && !w.led()
+	return slices.ContainsFunc(calls, w.leads) || (!known || slices.ContainsFunc(calls, indirect)) && !w.led()
+}
+
+func (w *codeWitness) leads(c callsite.Call) bool {
+	_, ok := w.leadsTo(c, w.frame)
+	return ok
+}
+
+// returns is the step's return address, with the calls that may end there; 0 for a step to
+// interrupted code.
+func (w *codeWitness) returns() (ra uint64, calls []callsite.Call) {
+	if w.step.CallerKind == unwind.KindReturn {
+		ra, _ = w.step.Caller.PC(w.target.Arch)
+		calls, _ = w.callsBefore(ra)
+	}
+	return ra, calls
 }
 
 func (w *codeWitness) unclear() bool {
-	rule, code := w.frameRule(w.frame)
-	return code && rule == nil
+	d := w.shows(w.frame)
+	return d.code && d.rule == nil
 }
 
 func (w *codeWitness) led() bool {
-	calls, _ := w.callsBefore(w.step)
-	for _, call := range calls {
-		if _, ok := w.leadsTo(call, w.frame); ok {
-			return true
-		}
-	}
-	ra, _ := w.step.Caller.PC(w.target.Arch)
-	return w.step.CallerKind == unwind.KindReturn && w.target.isSignalFrame(ra)
+	ra, calls := w.returns()
+	return slices.ContainsFunc(calls, w.leads) || ra != 0 && w.signalReturn(ra)
 }
 
 func (w *codeWitness) agrees() agreement {
-	if row := w.certainFrameRule(w.frame); row != nil {
-		a := w.compare(row)
-		a.proven = a.ok && w.provenRule(w.frame) != nil
+	d := w.shows(w.frame)
+	if d.rule != nil && d.rule.Sure {
+		a := w.compare(d.rule)
+		a.proven = a.ok && d.proven
 		return a
 	}
-	calls, _ := w.callsBefore(w.step)
+	_, calls := w.returns()
 	for _, call := range calls {
 		if a := w.compare(w.entered(call)); a.ok {
 			return a
@@ -301,8 +303,8 @@ func (w *codeWitness) agrees() agreement {
 	}
 	// A frame pointer that the model has counts even if it has guessed where the function begins.
 	framed := rule.FramePointer(w.target.Arch)
-	if row := w.modelRow(w.frame); row != nil && row.CFA == framed.CFA && row.FP == framed.FP {
-		return w.compare(row)
+	if d.model != nil && d.model.CFA == framed.CFA && d.model.FP == framed.FP {
+		return w.compare(d.model)
 	}
 	return agreement{}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
@@ -73,6 +74,8 @@ var synthetic = code{
 
 // Complete says that all functions of the first pages are known.
 func (c code) Complete(at unwind.LookupAddr) bool { return at < 0x40a000 }
+
+func (c code) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // memories joins windows of several stacks.
 func memories(ms ...*stackasm.Memory) unwind.Memory {

@@ -10,15 +10,6 @@ import (
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// outermost are Go functions at which a stack ends cleanly (R8). Go's tables mark
-// most of them too (FuncFlag TopFrame). The code map knows where C's stacks end
-// ([Function.Outermost]): it knows the image, and any function may have such a name.
-var outermost = map[string]string{
-	"runtime.goexit": "goroutine's start",
-	"runtime.rt0_go": "program's start",
-	"runtime.mstart": "Go thread's start",
-}
-
 // injectsCall are Go functions that a signal handler has made look called: the
 // frame below holds the address of the instruction that failed, not a return
 // address (runtime/signal_amd64.go, preparePanic); or that of the instruction to
@@ -29,19 +20,6 @@ var injectsCall = map[string]bool{"runtime.sigpanic": true, "runtime.sigpanic0":
 // own tracebacks, although they have a caller: the code that the signal
 // interrupted is below its handler.
 var notOutermost = map[string]bool{"runtime.sigtramp": true, "runtime.cgoSigtramp": true}
-
-// endReason returns the reason for an end if fn is a known outermost function,
-// else "". A frame that stopped inside mstart's own first instructions is on the
-// caller's stack still, so for these only a return address counts.
-func endReason(fn *Function, kind unwind.PCKind) string {
-	if fn.Outermost && kind == unwind.KindReturn && !notOutermost[fn.Name] {
-		return fn.Name
-	}
-	if why, ok := outermost[fn.Name]; ok && fn.Go && kind == unwind.KindReturn {
-		return fn.Name + ": " + why
-	}
-	return ""
-}
 
 // by makes a step out of the frame by a rule.
 func (g *goFrame) by(r *rule.Rule, regs *unwind.Registers) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
 )
@@ -138,6 +139,7 @@ func TestTrap(t *testing.T) {
 // trapCode is a code map of bytes at addresses.
 type trapCode map[uint64][]byte
 
-func (trapCode) Function(unwind.LookupAddr) (Function, bool) { return Function{}, false }
-func (trapCode) Complete(unwind.LookupAddr) bool             { return false }
-func (c trapCode) Bytes(addr uint64, n int) []byte           { return c[addr][:min(n, len(c[addr]))] }
+func (trapCode) Function(unwind.LookupAddr) (Function, bool)        { return Function{}, false }
+func (trapCode) Complete(unwind.LookupAddr) bool                    { return false }
+func (c trapCode) Bytes(addr uint64, n int) []byte                  { return c[addr][:min(n, len(c[addr]))] }
+func (trapCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }

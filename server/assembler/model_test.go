@@ -62,6 +62,8 @@ func (l *library) Bounds(addr uint64) (codemodel.Piece, bool) {
 // plain hides the model.
 type plain struct{ CodeMap }
 
+func (plain) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
+
 // TestModelLeavesFrames: where no strategy knows a caller, the model of the code does.
 func TestModelLeavesFrames(t *testing.T) {
 	const start = 0x40b000

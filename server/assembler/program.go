@@ -5,7 +5,6 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
-	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
@@ -18,7 +17,6 @@ type program struct {
 	functions map[unwind.LookupAddr]*described
 	last      *described // that was asked for last, at lastAt
 	lastAt    unwind.LookupAddr
-	signals   map[uint64]bool // whether it is a signal's trampoline, by address
 	// seen is memory that was read: first the stack window that a strategy had last.
 	// Checks and rules word by word do not read from the process each time.
 	seen   unwind.Windows
@@ -32,18 +30,6 @@ type program struct {
 type place struct {
 	Function
 	known bool
-}
-
-// described is a place with the rule of its function's code, once that was
-// computed.
-type described struct {
-	place
-	simulated bool
-	code      bool // there are bytes of it
-	rule      *simulate.Row
-	proven    bool // rule is, by the model of the image's code
-	modelled  bool
-	model     *simulate.Row // by the model of the image's code, nil for none
 }
 
 // traceBudget bounds the instructions that are decoded for one stack.
@@ -112,27 +98,6 @@ func (p *program) word(addr uint64) (uint64, bool) {
 	return v, err == nil
 }
 
-// signalFrame reports whether a frame is that of a signal's trampoline.
-func (p *program) signalFrame(f *unwind.Frame) bool {
-	if f.PC.Kind() != unwind.KindReturn {
-		return p.target.inSignalFrame(f.PC.Raw())
-	}
-	is, ok := p.signals[f.PC.Raw()]
-	if !ok {
-		is = p.target.isSignalFrame(f.PC.Raw())
-		if p.signals == nil {
-			p.signals = make(map[uint64]bool)
-		}
-		p.signals[f.PC.Raw()] = is
-	}
-	return is
-}
-
-// signalReturn reports whether signal handlers return to ra.
-func (p *program) signalReturn(ra uint64) bool {
-	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(ra, callsite.SignalReturnSize))
-}
-
 // startsContext reports whether code is that to which a context's first function returns
 // (makecontext): no call leads there, and the context's stack begins there.
 func (p *program) startsContext(at uint64) bool {
@@ -151,13 +116,9 @@ func (p *program) wild(f *unwind.Frame) bool {
 	return f.PC.Kind() == unwind.KindInstruction && (pc < unwind.LowestCode || p.target.Executable != nil && !p.target.Executable.Contains(pc))
 }
 
-// callsBefore returns the calls that the bytes before a step's return address can
-// be; known is false where the code is unknown, or its architecture's calls (R17).
-func (p *program) callsBefore(step *unwind.Step) (calls []callsite.Call, known bool) {
-	ra, ok := step.Caller.PC(p.target.Arch)
-	if !ok || step.CallerKind != unwind.KindReturn {
-		return nil, false
-	}
+// callsBefore returns the calls that the bytes before a return address can be; known is false
+// where the code is unknown, or its architecture's calls (R17).
+func (p *program) callsBefore(ra uint64) (calls []callsite.Call, known bool) {
 	code := p.code(ra-callsite.Longest, callsite.Longest)
 	if len(code) < callsite.Longest {
 		return nil, false
@@ -178,11 +139,10 @@ func (p *program) leadsTo(call callsite.Call, f *unwind.Frame) (entry uint64, ok
 // directCallee returns the function that the direct call right before a return
 // address calls; it is not known where no direct call is there.
 func (p *program) directCallee(ra uint64) *place {
-	target, ok := p.target.callTarget(ra)
-	if !ok {
-		return &unknownPlace
+	if target, ok := p.target.callTarget(ra); ok {
+		return p.function(unwind.InstructionAddr(target).Lookup(p.target.Arch))
 	}
-	return p.function(unwind.InstructionAddr(target).Lookup(p.target.Arch))
+	return &unknownPlace
 }
 
 // callTarget returns where the direct call right before a return address goes to.

@@ -23,7 +23,7 @@ func newUnnamed(calls map[uint64]uint64, entry []byte) unnamed {
 	return u
 }
 
-// Model implements [Modeller].
+// Model implements [CodeMap].
 func (u unnamed) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return u.model, 0 }
 
 // Contents of the model.

@@ -14,20 +14,10 @@ import (
 // there, so no table need describe it, and its return address is looked up as it
 // is (R9).
 
-// isSignalFrame reports whether a signal handler returns to pc. The kernel's
-// copy of the instructions may lie outside all images (qemu's does).
-func (t *Target) isSignalFrame(pc uint64) bool {
-	if t.OS != "linux" {
-		return false
-	}
-	code := t.Code.Bytes(pc, callsite.SignalReturnSize)
-	if len(code) == 0 && t.Executable.Contains(pc) {
-		code = make([]byte, callsite.SignalReturnSize)
-		if t.Memory.ReadMemory(pc, code) != nil {
-			return false
-		}
-	}
-	return callsite.IsSignalReturn(t.Arch, code)
+// signalReturn reports whether signal handlers return to pc. The kernel's copy of the
+// instructions may lie outside all images (qemu's does).
+func (p *program) signalReturn(pc uint64) bool {
+	return p.target.OS == "linux" && callsite.IsSignalReturn(p.target.Arch, p.code(pc, callsite.SignalReturnSize))
 }
 
 // moveSize is the size of the trampoline's first instruction, which moves the number of
@@ -39,11 +29,12 @@ func moveSize(arch unwind.Arch) uint64 {
 	return 7
 }
 
-// inSignalFrame reports whether the instruction at pc belongs to the
-// trampoline: the program has stepped out of a handler, or another signal came
-// at that moment.
-func (t *Target) inSignalFrame(pc uint64) bool {
-	return t.isSignalFrame(pc) || t.isSignalFrame(pc-moveSize(t.Arch))
+// signalFrame reports whether a frame is that of a signal's trampoline. One that stands there
+// may be at either instruction: the program has stepped out of a handler, or another signal
+// came at that moment.
+func (p *program) signalFrame(f *unwind.Frame) bool {
+	pc := f.PC.Raw()
+	return p.signalReturn(pc) || f.PC.Kind() != unwind.KindReturn && p.signalReturn(pc-moveSize(p.target.Arch))
 }
 
 // strategySignal names the host's rule for signal trampolines.
@@ -145,8 +136,8 @@ func (w *walker) stepWild(_ context.Context) outcome {
 		return nothing
 	}
 	step.Trust, step.Note = unwind.TrustScan, noteWild
-	if calls, known := w.code.callsBefore(step); !known || len(calls) == 0 {
-		ra, _ := step.Caller.PC(arch)
+	ra, _ := step.Caller.PC(arch)
+	if calls, known := w.code.callsBefore(ra); !known || len(calls) == 0 {
 		w.refuse(strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)
 		return nothing
 	}

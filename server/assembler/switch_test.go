@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/stackasm"
@@ -307,46 +308,10 @@ func TestWayBackARM64(t *testing.T) {
 // flatCode is code from 0x1000 on.
 type flatCode []byte
 
-func (flatCode) Function(at unwind.LookupAddr) (Function, bool) {
-	return Function{Name: "called", Start: uint64(at), End: uint64(at) + 4, Exact: true}, at == 0x1040
-}
-func (flatCode) Complete(unwind.LookupAddr) bool { return false }
+func (flatCode) Function(unwind.LookupAddr) (Function, bool)        { return Function{}, false }
+func (flatCode) Complete(unwind.LookupAddr) bool                    { return false }
+func (flatCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 func (c flatCode) Bytes(addr uint64, n int) []byte {
-	if at := int(addr) - 0x1000; at >= 0 && at < len(c) {
-		return c[at:min(at+n, len(c))]
-	}
-	return nil
-}
-
-// TestPassedLR: while morestack has called nothing, its caller's return address is in x3.
-// Afterwards its own is lost.
-func TestPassedLR(t *testing.T) {
-	const bl = 0x9400000f // behind a nop, to 0x1040
-	tg := &Target{Arch: unwind.ARM64, Code: flatCode(binary.LittleEndian.AppendUint32([]byte{0x1f, 0x20, 0x03, 0xd5}, bl))}
-	for _, c := range []struct {
-		name         string
-		kind         unwind.PCKind
-		lr           uint64
-		passed, lost bool
-	}{
-		{"runtime.morestack.abi0", unwind.KindInstruction, 0x4000, true, false},
-		{"runtime.morestack_noctxt.abi0", unwind.KindInstruction, 0x4000, true, false},
-		{"runtime.morestack.abi0", unwind.KindReturn, 0x4000, false, false},
-		{"main.morestack", unwind.KindInstruction, 0x4000, false, false},
-		{"main.any", unwind.KindInstruction, 0x1008, false, true},
-		{"main.any", unwind.KindReturn, 0x1008, false, false},
-	} {
-		frame := &unwind.Frame{PC: unwind.Code(0x1010, c.kind)}
-		frame.Registers.Set(3, 0x5000)
-		frame.Registers.Set(unwind.ARM64LR, c.lr)
-		code := &program{target: tg, functions: map[unwind.LookupAddr]*described{}}
-		g := &goFrame{program: code, fn: &Function{Name: c.name, Start: 0x1000, End: 0x1020, HasSPDelta: true}, frame: frame}
-		lr, passed := g.passedLR()
-		if passed != c.passed || passed && lr != 0x5000 {
-			t.Errorf("%s, %v: passed %#x, %v", c.name, c.kind, lr, passed)
-		}
-		if _, err := tablesARM64(g); (err != nil) != c.lost {
-			t.Errorf("%s, %v, x30 %#x: %v", c.name, c.kind, c.lr, err)
-		}
-	}
+	at := min(int(addr-0x1000), len(c))
+	return c[at:min(at+n, len(c))]
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -48,6 +49,9 @@ type CodeMap interface {
 	// Complete reports whether all functions of the image that the address lies in
 	// are known: nothing else was ever called.
 	Complete(at unwind.LookupAddr) bool
+	// Model returns the model of the image that an address lies in, nil if it has
+	// none, and where the image is loaded: what is added to the model's addresses.
+	Model(at unwind.LookupAddr) (m *codemodel.Image, bias uint64)
 }
 
 // Function is a function of the target, at one address in it.

@@ -24,13 +24,7 @@ func (t *Target) trapAt(pc uint64) string {
 	if t.Arch != unwind.ARM64 {
 		return ""
 	}
-	code := t.Code.Bytes(pc, 4)
-	if len(code) == 0 && t.Executable.Contains(pc) { // generated code may be in no image
-		code = make([]byte, 4)
-		if t.Memory.ReadMemory(pc, code) != nil {
-			return ""
-		}
-	}
+	code := t.original(pc, 4)
 	if len(code) < 4 {
 		return ""
 	}

@@ -47,7 +47,7 @@ func newFound(c code, start uint64, bytes []byte) *found {
 	return f
 }
 
-// Model implements [Modeller].
+// Model implements [CodeMap].
 func (f *found) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
 	if uint64(at)-f.start >= uint64(len(f.bytes)) {
 		return nil, 0

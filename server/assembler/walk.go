@@ -255,7 +255,7 @@ func (w *walker) takeRun(ctx context.Context, s *Strategy, req *unwind.WalkReque
 // end. A frame pointer of 0 ends the chain (R4), but not the stack if the frame's
 // code shows how to go on without it.
 func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
-	row := w.code.certainFrameRule(w.last())
+	row := w.code.certainRule(w.last())
 	if result.Stop != unwind.StopEnd || s.Description.Trust <= unwind.TrustFramePointer && row != nil && !marksEnd(row) {
 		return progressed
 	}
@@ -294,12 +294,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 		return nothing
 	}
 	f := w.last()
-	for i := range f.Rejected {
-		if f.Rejected[i].Reason == reasonWaits {
-			f.Rejected = append(f.Rejected[:i:i], f.Rejected[i+1:]...)
-			break
-		}
-	}
+	f.Rejected = slices.DeleteFunc(f.Rejected, func(r unwind.Rejection) bool { return r.Reason == reasonWaits })
 	return w.take(*w.turn.bound)
 }
 

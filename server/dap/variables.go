@@ -23,6 +23,7 @@ type variables struct {
 	inserter inserter
 	run      *running
 	memory   *memory
+	globals  func() []string // names of the program's global variables
 }
 
 // inserter has Delve answer about frames that only clew knows.

@@ -27,9 +27,10 @@ type Session struct {
 	maps     []imagemap.Mapping
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
-	slots     slots  // where libraries keep their threads' g
-	paged     *paged // of the prefetched stack, nil for none
-	cgo       *cgo   // of the program; nil until it was searched for it
+	slots     slots    // where libraries keep their threads' g
+	paged     *paged   // of the prefetched stack, nil for none
+	cgo       *cgo     // of the program; nil until it was searched for it
+	globals   []string // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -141,7 +142,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.variables, s.slots, s.cgo = nil, 0, nil, slots{}, nil
+	s.layout, s.noLayout, s.variables, s.slots, s.cgo, s.globals = nil, 0, nil, slots{}, nil, nil
 	return prepare(group)
 }
 

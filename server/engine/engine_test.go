@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -49,8 +50,9 @@ type noCode struct{}
 func (noCode) Function(unwind.LookupAddr) (assembler.Function, bool) {
 	return assembler.Function{}, false
 }
-func (noCode) Bytes(uint64, int) []byte        { return nil }
-func (noCode) Complete(unwind.LookupAddr) bool { return false }
+func (noCode) Bytes(uint64, int) []byte                           { return nil }
+func (noCode) Complete(unwind.LookupAddr) bool                    { return false }
+func (noCode) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 func input() *Input {
 	return &Input{

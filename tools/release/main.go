@@ -52,9 +52,12 @@ func main() {
 	targets := flag.String("targets", allTargets, "platforms, GOOS/GOARCH")
 	again := flag.Bool("twice", false, "build it a second time, elsewhere, and compare")
 	flag.Parse()
-	err := run(*version, *out, *targets, "")
+	commit, err := output(".", "git", "rev-parse", "HEAD")
+	if err == nil {
+		err = run(commit, *version, *out, *targets, "")
+	}
 	if err == nil && *again {
-		err = twice(*version, *out, *targets)
+		err = twice(commit, *version, *out, *targets)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -62,7 +65,7 @@ func main() {
 	}
 }
 
-func run(version, out, targets, cache string) (err error) {
+func run(commit, version, out, targets, cache string) (err error) {
 	list, err := parseTargets(targets)
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func run(version, out, targets, cache string) (err error) {
 		return err
 	}
 	r := &release{source: filepath.Join(work, "source"), work: work, cache: cache, out: out}
-	if err := r.checkout(version); err != nil {
+	if err := r.checkout(commit, version); err != nil {
 		return err
 	}
 	fmt.Printf("clew %s, commit of %s\n", r.version, r.at.Format(time.RFC3339))
@@ -116,13 +119,13 @@ var goodVersion = regexp.MustCompile(`^v(1\.(2[89]|[3-9]\d)|[2-9])(\.\d+){1,2}(-
 
 // checkout clones the commit and tags the clone, because the go command takes the
 // version that it stamps into a binary from the tag.
-func (r *release) checkout(version string) error {
+func (r *release) checkout(commit, version string) error {
 	root, err := output(".", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
 	if version == "" {
-		if version, err = output(root, "git", "describe", "--tags", "--exact-match"); err != nil {
+		if version, err = output(root, "git", "describe", "--tags", "--exact-match", commit); err != nil {
 			version = "v1.28.0-dev"
 		}
 	}
@@ -134,7 +137,8 @@ func (r *release) checkout(version string) error {
 	}
 	r.version = version
 	for _, command := range [][]string{
-		{"git", "clone", "--quiet", "--shared", "--no-tags", root, r.source},
+		{"git", "clone", "--quiet", "--shared", "--no-tags", "--no-checkout", root, r.source},
+		{"git", "-C", r.source, "checkout", "--quiet", "--detach", commit},
 		{"git", "-C", r.source, "-c", "user.name=release", "-c", "user.email=release", "tag", version},
 	} {
 		if _, err := output(".", command...); err != nil {

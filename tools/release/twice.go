@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// twice builds the release again, from another clone, in another folder, every target's
-// binary with an empty build cache, and compares every byte with that in out.
-func twice(version, out, targets string) (err error) {
+// twice builds the release of a commit again, from another clone, in another folder, every
+// target's binary with an empty build cache, and compares every byte with that in out.
+func twice(commit, version, out, targets string) (err error) {
 	work, err := os.MkdirTemp("", "another-folder-for-clew-")
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func twice(version, out, targets string) (err error) {
 		return err
 	}
 	again := filepath.Join(work, "dist")
-	if err := run(version, again, targets, filepath.Join(work, "cache")); err != nil {
+	if err := run(commit, version, again, targets, filepath.Join(work, "cache")); err != nil {
 		return err
 	}
 	files, err := os.ReadDir(again)

@@ -271,7 +271,7 @@ func (m *Map) Complete(at unwind.LookupAddr) bool {
 	return ok && img.file != nil && img.file.Complete()
 }
 
-// Model implements [assembler.Modeller].
+// Model implements [assembler.CodeMap].
 func (m *Map) Model(at unwind.LookupAddr) (*codemodel.Image, uint64) {
 	img, ok := m.at(uint64(at))
 	if !ok || img.file == nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
@@ -99,6 +100,9 @@ func (c code) Bytes(uint64, int) []byte { return nil }
 
 // Complete implements [assembler.CodeMap].
 func (c code) Complete(unwind.LookupAddr) bool { return true }
+
+// Model implements [assembler.CodeMap].
+func (c code) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
 // Name implements [engine.Namer].
 func (c code) Name(s *unwind.Stack) {
