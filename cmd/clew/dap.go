@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/pluginhost"
+	sessions "github.com/clewdbg/clew/server/terminal"
 )
 
 // dapFlags are the flags that clew adds to Delve's dap command.
@@ -21,6 +22,7 @@ type dapFlags struct {
 	stdio     bool
 	multi     bool
 	sessionFD int // internal: serve the client that is connected there
+	joinFD    int // internal: take clients that join it from there
 }
 
 // takeOverDAP makes Delve's dap command serve with clew's proxy before Delve's
@@ -33,9 +35,11 @@ func takeOverDAP(root *cobra.Command) {
 		var f dapFlags
 		configFlag(c, &f.config)
 		c.Flags().BoolVar(&f.stdio, "stdio", false, "Serve one client on standard input and output. The program's output goes to standard error.")
-		c.Flags().BoolVar(&f.multi, "multi", false, "Keep running after a session, and serve several clients at once, each in a process of its own.")
-		c.Flags().IntVar(&f.sessionFD, "session-fd", -1, "")
-		_ = c.Flags().MarkHidden("session-fd")
+		c.Flags().BoolVar(&f.multi, "multi", false, "Keep running after a session, and serve several editors at once, each in a process of its own; dlv connect joins the newest session.")
+		for name, fd := range map[string]*int{"session-fd": &f.sessionFD, "join-fd": &f.joinFD} {
+			c.Flags().IntVar(fd, name, -1, "")
+			_ = c.Flags().MarkHidden(name)
+		}
 		c.Run = func(c *cobra.Command, args []string) { os.Exit(runDAP(c, &f, args)) }
 	}
 }
@@ -73,11 +77,7 @@ func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
 	flag := func(name string) string { return c.Flag(name).Value.String() }
 	switch clientAddr := flag("client-addr"); {
 	case f.sessionFD >= 0:
-		conn, err := serve.Inherited(f.sessionFD)
-		if err != nil {
-			return err
-		}
-		return serve.Serve(cfg, conn)
+		return serveSession(f, cfg)
 	case f.stdio:
 		conn, err := serve.Stdio()
 		if err != nil {
@@ -106,6 +106,21 @@ func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
 	return server.Run()
 }
 
+// serveSession serves the client of one session of a server for many.
+func serveSession(f *dapFlags, cfg serve.Config) error {
+	conn, err := serve.Inherited(f.sessionFD)
+	if err != nil {
+		return err
+	}
+	if f.joinFD >= 0 {
+		if cfg.Joins, err = serve.InheritedJoins(f.joinFD); err != nil {
+			return err
+		}
+		cfg.Join = func(d *delve.DAP) serve.Joiner { return sessions.Join(d, sessionOptions("", f.config)) }
+	}
+	return serve.Serve(cfg, conn)
+}
+
 // multiServer says how a session's process is started: with the flags that
 // matter to it. Its log goes to where the server's goes.
 func multiServer(c *cobra.Command, f *dapFlags) (*serve.Multi, error) {
@@ -122,7 +137,9 @@ func multiServer(c *cobra.Command, f *dapFlags) (*serve.Multi, error) {
 		}
 		args = append(args, "--log-dest="+strconv.Itoa(m.LogFD))
 	}
-	m.Command = func(fd int) []string { return append(args[:len(args):len(args)], "--session-fd="+strconv.Itoa(fd)) }
+	m.Command = func(session, joins int) []string {
+		return append(args[:len(args):len(args)], "--session-fd="+strconv.Itoa(session), "--join-fd="+strconv.Itoa(joins))
+	}
 	return m, nil
 }
 

@@ -18,7 +18,7 @@ import (
 // stacks.
 func takeOverSessions(root *cobra.Command) error {
 	var style names.Style
-	taken, err := sessions.TakeOver(root, func() sessions.Options { return sessionOptions(style) })
+	taken, err := sessions.TakeOver(root, func() sessions.Options { return sessionOptions(style, "") })
 	for _, c := range taken {
 		namesFlag(c, &style)
 	}
@@ -27,11 +27,11 @@ func takeOverSessions(root *cobra.Command) error {
 
 // sessionOptions are those of an interactive or headless session. Such
 // commands take all of dlv's flags, and --names: the configuration is the user's
-// own. One that cannot be read is told of when the first stack is assembled.
-func sessionOptions(style names.Style) sessions.Options {
-	o := sessions.Options{Names: style, Editors: dap.Options{Strategies: dapStrategies{}}, Stacks: stop.StacksOptions{
+// own, or the one at a path. One that cannot be read is told of when the first stack is assembled.
+func sessionOptions(style names.Style, configPath string) sessions.Options {
+	o := sessions.Options{Names: style, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
-			s, err := openStrategies("", nil, func(text string) { delve.LogRPC("%s", text) })
+			s, err := openStrategies(configPath, nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {
 				return nil, nil, err
 			}
@@ -40,7 +40,7 @@ func sessionOptions(style names.Style) sessions.Options {
 		Log:    delve.LogRPC,
 		Notify: func(text string) { tell(os.Stderr, "%s", text) },
 	}}
-	if config, err := loadConfig(""); err == nil {
+	if config, err := loadConfig(configPath); err == nil {
 		o.Stacks.Patience = time.Duration(config.StackTimeout)
 		o.PlainSteps = config.StepThroughGlue != nil && !*config.StepThroughGlue
 		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)

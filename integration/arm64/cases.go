@@ -29,13 +29,13 @@ var cases = []testCase{
 	{"cores", "core files of crashes in C", buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
 		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
 	{"steps", "where steps lead, as in docs/stepping.md", buildSteps, `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
-	{"sampled", "stacks at instructions taken at random", buildSampled, `"$1"/measure -built -o "$1" -libraries ` + sampledIn + ` -n 500`},
+	{"sampled", "stacks at instructions taken at random", buildSampled, `"$1"/measure -built -o "$1" -libraries ` + sampledIn + ` -n 550 -every 8 -often 1`},
 	{"goroutines", "a thousand goroutines, beside dlv", buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
 	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP, runDAP},
 }
 
 const (
-	steppedIn = "static-O1-g-fp,linked-O2-fp-stripped,static-O2-omit,linked-O2-omit-notables-stripped,pac-static-O2-g-omit,pac-linked-O2-omit-stripped"
+	steppedIn = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
 	sampledIn = "c,crypto,sqlite3,go"
 )
 

@@ -21,7 +21,7 @@ func (p *party) writes() error {
 	if err != nil {
 		return err
 	}
-	return p.seen("set a variable", terminals, p.editors[:], now, "invalidated")
+	return p.seen("set a variable", terminals, p.editors, now, "invalidated")
 }
 
 // editorWrites sets a local variable.
@@ -71,7 +71,7 @@ func (p *party) restarts() error {
 	if err := p.terminals[0].call("Restart", rpc2.RestartIn{}, new(rpc2.RestartOut)); err != nil {
 		return err
 	}
-	if err := p.seen("restart", terminals, p.editors[:], time.Now(), "stopped"); err != nil {
+	if err := p.seen("restart", terminals, p.editors, time.Now(), "stopped"); err != nil {
 		return err
 	}
 	return p.warmUp()

@@ -39,15 +39,26 @@ type started struct {
 
 func start(t *testing.T) *started {
 	t.Helper()
+	return startBy(t, (*work).headless, (*work).join)
+}
+
+// startBeside starts an editor's session, which clients of JSON-RPC join.
+func startBeside(t *testing.T) *started {
+	t.Helper()
+	return startBy(t, (*work).multi, (*work).beside)
+}
+
+func startBy(t *testing.T, serve func(*work) (*server, error), join func(*work, string, *results) (*party, error)) *started {
+	t.Helper()
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
-	s, err := built.headless()
+	s, err := serve(built)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.terminate() })
 	r := new(results)
-	p, err := built.join(s.addr, r)
+	p, err := join(built, s.addr, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,6 +200,23 @@ func (e *editor) attach() error {
 	return err
 }
 
+// launch starts the program, stopped.
+func (e *editor) launch(program string) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
+	for _, r := range []struct {
+		command   string
+		arguments any
+	}{{"launch", map[string]any{"mode": "exec", "program": program, "stopOnEntry": true}}, {"configurationDone", nil}} {
+		if _, err := e.must(r.command, r.arguments); err != nil {
+			return err
+		}
+	}
+	_, err := e.event("stopped")
+	return err
+}
+
 // threadID is the thread that stopped last.
 func (e *editor) threadID() int {
 	e.mu.Lock()

@@ -9,10 +9,10 @@ import (
 )
 
 // party are the clients of one session: two of each kind, so that each kind has another of its
-// own beside it.
+// own beside it. An editor's own session has that editor alone.
 type party struct {
 	work      *work
-	editors   [2]*editor
+	editors   []*editor
 	terminals [2]*terminal
 	results   *results
 	path      string
@@ -26,18 +26,27 @@ const (
 
 // join connects all clients to a server that has the program.
 func (w *work) join(addr string, r *results) (*party, error) {
+	return w.joinBy(addr, r, 2, (*editor).attach)
+}
+
+// beside has an editor start the program, and clients of JSON-RPC join it.
+func (w *work) beside(addr string, r *results) (*party, error) {
+	return w.joinBy(addr, r, 1, func(e *editor) error { return e.launch(w.program) })
+}
+
+func (w *work) joinBy(addr string, r *results, editors int, begin func(*editor) error) (*party, error) {
 	p := &party{work: w, results: r}
 	p.path, p.at = w.line("// breakpoint")
 	_, p.other = w.line("// other")
-	for i := range p.editors {
+	for i := range editors {
 		e, err := newEditor(fmt.Sprintf("editor %d", i+1), addr)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.attach(); err != nil {
+		if err := begin(e); err != nil {
 			return nil, err
 		}
-		p.editors[i] = e
+		p.editors = append(p.editors, e)
 	}
 	if err := p.joinTerminals(addr); err != nil {
 		return nil, err
@@ -46,7 +55,7 @@ func (w *work) join(addr string, r *results) (*party, error) {
 }
 
 // warmUp runs the program to where steps can begin.
-func (p *party) warmUp() error { return p.runTo(p.editors[:]...) }
+func (p *party) warmUp() error { return p.runTo(p.editors...) }
 
 // runTo runs the program to its breakpoint, of which those editors learn.
 func (p *party) runTo(editors ...*editor) error {
@@ -62,9 +71,16 @@ func (p *party) runTo(editors ...*editor) error {
 			return err
 		}
 	}
-	err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut))
+	if err := p.terminals[0].call("ClearBreakpoint", rpc2.ClearBreakpointIn{Id: made.Breakpoint.ID}, new(rpc2.ClearBreakpointOut)); err != nil {
+		return err
+	}
+	for _, e := range editors {
+		if _, err := e.event("breakpoint"); err != nil {
+			return err
+		}
+	}
 	p.settle()
-	return err
+	return nil
 }
 
 func (p *party) joinTerminals(addr string) (err error) {
@@ -189,6 +205,9 @@ func (p *party) editorSteps() error {
 func (p *party) editorRuns() error {
 	a, b := p.editors[0], p.editors[1:]
 	for _, by := range []string{"pause", "halt"} {
+		if by == "pause" && len(b) == 0 {
+			continue
+		}
 		p.settle()
 		m, err := a.must("continue", map[string]any{"threadId": a.threadID()})
 		if err != nil {
@@ -198,7 +217,7 @@ func (p *party) editorRuns() error {
 			return err
 		}
 		if by == "pause" {
-			err = p.editorPauses(b[0], a)
+			err = p.editorPauses(b[0], p.editors[:1])
 		} else {
 			err = p.terminalHalts()
 		}
@@ -210,7 +229,7 @@ func (p *party) editorRuns() error {
 }
 
 // editorPauses has an editor halt what another client runs.
-func (p *party) editorPauses(e, other *editor) error {
+func (p *party) editorPauses(e *editor, others []*editor) error {
 	m, err := e.must("pause", map[string]any{"threadId": 1})
 	if err != nil {
 		return err
@@ -218,7 +237,7 @@ func (p *party) editorPauses(e, other *editor) error {
 	if _, err := e.event("stopped"); err != nil {
 		return err
 	}
-	return p.seen("pause", editors, []*editor{other}, m.at, "stopped")
+	return p.seen("pause", editors, others, m.at, "stopped")
 }
 
 func (p *party) terminalHalts() error {
@@ -230,7 +249,7 @@ func (p *party) terminalHalts() error {
 	if state.Running {
 		return fmt.Errorf("after a halt the program runs")
 	}
-	return p.seen("halt", terminals, p.editors[:], now, "stopped")
+	return p.seen("halt", terminals, p.editors, now, "stopped")
 }
 
 func (p *party) terminalBreakpoints() error {
@@ -240,7 +259,7 @@ func (p *party) terminalBreakpoints() error {
 	if err != nil {
 		return err
 	}
-	if err := p.seen("set a breakpoint", terminals, p.editors[:], now, "breakpoint"); err != nil {
+	if err := p.seen("set a breakpoint", terminals, p.editors, now, "breakpoint"); err != nil {
 		return err
 	}
 	var out rpc2.ClearBreakpointOut
@@ -249,7 +268,7 @@ func (p *party) terminalBreakpoints() error {
 	if err != nil {
 		return err
 	}
-	return p.seen("remove it", terminals, p.editors[:], now, "breakpoint")
+	return p.seen("remove it", terminals, p.editors, now, "breakpoint")
 }
 
 func (p *party) terminalSteps() error {
@@ -262,10 +281,10 @@ func (p *party) terminalSteps() error {
 			return err
 		}
 		now := time.Now()
-		if err := p.seen(command, terminals, p.editors[:], sent, "continued"); err != nil {
+		if err := p.seen(command, terminals, p.editors, sent, "continued"); err != nil {
 			return err
 		}
-		if err := p.seen(command, terminals, p.editors[:], now, "stopped"); err != nil {
+		if err := p.seen(command, terminals, p.editors, now, "stopped"); err != nil {
 			return err
 		}
 	}
@@ -278,7 +297,7 @@ func (p *party) terminalRuns() error {
 		p.settle()
 		sent := time.Now()
 		running := p.terminals[0].start(api.Continue)
-		if err := p.seen("continue", terminals, p.editors[:], sent, "continued"); err != nil {
+		if err := p.seen("continue", terminals, p.editors, sent, "continued"); err != nil {
 			return err
 		}
 		if err := p.refused(); err != nil {
@@ -286,11 +305,11 @@ func (p *party) terminalRuns() error {
 		}
 		var err error
 		if by == "pause" {
-			err = p.editorPauses(p.editors[0], p.editors[1])
+			err = p.editorPauses(p.editors[0], p.editors[1:])
 		} else {
 			_, err = p.terminals[1].command(api.Halt)
 			if err == nil {
-				err = p.seen("halt", terminals, p.editors[:], time.Now(), "stopped")
+				err = p.seen("halt", terminals, p.editors, time.Now(), "stopped")
 			}
 		}
 		if err != nil {
@@ -329,7 +348,7 @@ func (p *party) refused() error {
 	}
 	p.results.add(pair{"state meanwhile", terminals, "itself", "running"}, time.Since(sent))
 	sent = time.Now()
-	m, err := p.editors[1].must("setBreakpoints", breakpoints(p.path))
+	m, err := p.editors[len(p.editors)-1].must("setBreakpoints", breakpoints(p.path))
 	if err != nil {
 		return err
 	}

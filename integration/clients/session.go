@@ -105,6 +105,9 @@ func (w *work) headless() (*server, error) {
 	return w.serve("exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
 }
 
+// multi starts a server for the sessions of many editors.
+func (w *work) multi() (*server, error) { return w.serve("dap", "--multi", "--listen=127.0.0.1:0") }
+
 var errStays = errors.New("the server does not end after SIGTERM")
 
 // terminate ends a server in order, and kills one that does not end.

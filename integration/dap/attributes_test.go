@@ -40,7 +40,7 @@ func TestShown(t *testing.T) {
 			c.request("evaluate", object{"expression": "list", "frameId": frame, "context": context})
 			c.request("evaluate", object{"expression": "nothing", "frameId": frame, "context": context})
 		}
-		c.request("setExpression", object{"expression": "total", "value": "7", "frameId": frame})
+		c.request("setExpression", object{"expression": "total + 1", "value": "7", "frameId": frame})
 		c.ok("disconnect", object{"terminateDebuggee": true})
 	})
 }

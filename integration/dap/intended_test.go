@@ -8,9 +8,10 @@ import (
 //
 //   - initialize: clewVersion says which clew it is. supportsClew is true, and so are
 //     supportsCancelRequest, which is for clew's own requests (Delve's are refused by
-//     Delve), supportsCompletionsRequest, for clew's console commands, and what
+//     Delve), supportsCompletionsRequest, for clew's console commands and for
+//     expressions, and what
 //     loadedSources, breakpointLocations and modules need.
-//   - modules: dlv has none. readMemory reads at any address that clew has referred to.
+//   - modules, setExpression: dlv has none. readMemory reads at any address that clew has referred to.
 //   - variables: those of clients that show memory refer to theirs.
 //   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
@@ -39,8 +40,9 @@ func intended(m *dapwire.Message, o object) {
 			delete(b, "supportsClew")
 			delete(b, "clewVersion")
 			delete(b, "additionalModuleColumns")
+			delete(b, "completionTriggerCharacters")
 		}
-		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest"} {
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest", "supportsSetExpression"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out false values
 			}
@@ -66,7 +68,7 @@ func dlvs(m *dapwire.Message, o object) {
 	switch m.Command {
 	case "stackTrace":
 		delete(b, "totalFrames")
-	case "loadedSources", "breakpointLocations", "modules":
+	case "loadedSources", "breakpointLocations", "modules", "setExpression":
 		for _, key := range []string{"success", "message", "body"} {
 			delete(o, key)
 		}

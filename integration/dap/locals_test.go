@@ -180,6 +180,18 @@ func TestLocals(t *testing.T) {
 		t.Errorf("a value in an own frame has the reference %d", id)
 	}
 
+	for _, k := range []struct {
+		frame      frame
+		text, want string
+	}{
+		{enter, "1 + do", "doubled"}, {enter, "corner.", "x"}, {enter, "starte", "started"}, {outer, "p.Na", "Name"}, {outer, "tot", "total"},
+		{outer, "runtime.allgle", "allglen"}, {outer, "runtim", "runtime"}, {outer, "C.rela", "relay"}, {back, "inn", "inner"},
+	} {
+		targets, _ := c.ok("completions", object{"frameId": k.frame.ID, "text": k.text, "column": len(k.text) + 1})["targets"].([]any)
+		if !slices.ContainsFunc(targets, func(t any) bool { return t.(object)["label"] == k.want }) {
+			t.Errorf("completions of %q: %v, want %s", k.text, targets, k.want)
+		}
+	}
 	c.refused("evaluate", object{"expression": "seen", "frameId": outer.ID, "context": "watch"}, "could not find symbol value for seen") // which is the innermost frame's
 	c.refused("evaluate", object{"expression": "call outer(1)", "frameId": outer.ID, "context": "repl"}, "calls are made from the innermost frame")
 	c.refused("setVariable", object{"variablesReference": goRef, "name": "nothing", "value": "1"}, "failed to find the named variable")
@@ -192,6 +204,13 @@ func TestLocals(t *testing.T) {
 	c.ok("setVariable", object{"variablesReference": ref, "name": "doubled", "value": "100"})
 	c.ok("setVariable", object{"variablesReference": goRef, "name": "total", "value": "5000"})
 	c.ok("setVariable", object{"variablesReference": goVars["p"].VariablesReference, "name": "Count", "value": "20000"})
+	c.ok("setExpression", object{"expression": "corner.x", "value": "12", "frameId": enter.ID})
+	c.ok("setExpression", object{"expression": "inner", "value": "71", "frameId": back.ID}) // a frame of Delve's
+	c.refused("setExpression", object{"expression": "doubled+1", "value": "12", "frameId": enter.ID}, "address")
+	c.refused("setExpression", object{"expression": "p.Name", "value": `"x"`, "frameId": outer.ID}, "the program would have to run")
+	if got := c.ok("evaluate", object{"expression": "inner", "frameId": back.ID, "context": "watch"})["result"]; got != "71" {
+		t.Errorf("inner is %v, want 71", got)
+	}
 	c.refused("evaluate", object{"expression": "total+doubled", "frameId": outer.ID}, "could not find symbol value for doubled")
 	c.wantValues(func() map[string]value { v, _ := c.locals(enter); return v }(), map[string]string{"doubled": "100"})
 	// The innermost frame and the stack are as before.
@@ -207,7 +226,7 @@ func TestLocals(t *testing.T) {
 
 	c.ok("continue", object{"threadId": thread})
 	// back returns 71, relay one more; doubled, corner.x, table[3]; total, Count, the first name.
-	c.output(fmt.Sprintf("first %d\n", 71+1+100+11+8+5000+20000+4))
+	c.output(fmt.Sprintf("first %d\n", 71+1+100+12+8+5000+20000+4))
 	thread = threadOf(t, c.event("stopped"))
 	for _, r := range []int64{ref, goRef, vars["corner"].VariablesReference} {
 		c.refused("variables", object{"variablesReference": r}, "not of the present stop")

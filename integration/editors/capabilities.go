@@ -20,6 +20,15 @@ import (
 // adapters are those whose capabilities are compared, in the order of the table.
 var adapters = []string{"dlv", "lldb-dap", "clew"}
 
+// codeLLDB is what CodeLLDB offers, by its source (adapter/codelldb/src/debug_session.rs, make_capabilities, at commit 7c71bafd).
+// Debian does not have it.
+var codeLLDB = []string{
+	"CancelRequest", "CompletionsRequest", "ConditionalBreakpoints", "ConfigurationDoneRequest", "DataBreakpointBytes", "DataBreakpoints",
+	"DelayedStackTraceLoading", "DisassembleRequest", "EvaluateForHovers", "ExceptionFilterOptions", "ExceptionInfoRequest", "FunctionBreakpoints",
+	"GotoTargetsRequest", "HitConditionalBreakpoints", "InstructionBreakpoints", "LogPoints", "ReadMemoryRequest", "SetVariable",
+	"SteppingGranularity", "WriteMemoryRequest",
+}
+
 // capabilities prints what adapters offer to an editor in their answer to initialize.
 func capabilities(w *work) (string, error) {
 	offered := make(map[string]map[string]bool) // adapters, by capability
@@ -38,6 +47,13 @@ func capabilities(w *work) (string, error) {
 			offered[one][name] = true
 		}
 	}
+	for _, one := range codeLLDB {
+		if offered[one] == nil {
+			offered[one] = make(map[string]bool)
+		}
+		offered[one]["CodeLLDB"] = true
+	}
+	names = slices.Insert(names, max(len(names)-1, 0), "CodeLLDB")
 	var out strings.Builder
 	fmt.Fprintf(&out, "| offered in `initialize` | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
 	for _, one := range slices.Sorted(maps.Keys(offered)) {

@@ -43,12 +43,12 @@ func inContainer(t *testing.T, program string) (pid int, root string) {
 			t.Fatal(err)
 		}
 	}
-	for _, folder := range []string{"old", "proc", "tmp"} {
+	for _, folder := range []string{"old", "proc", "dev", "tmp"} {
 		if err := os.Mkdir(filepath.Join(root, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const enter = `mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && pivot_root . old && exec /bin/v /report`
+	const enter = `mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount --rbind /dev dev && pivot_root . old && exec /bin/v /report`
 	var said bytes.Buffer
 	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh", root)
 	cmd.Stderr = &said

@@ -124,6 +124,11 @@ func TestAncestors(t *testing.T) {
 		}
 		if len(want.ancestors) > 0 {
 			compared++
+			calls := s.State.Ancestors[0].Calls
+			i := slices.IndexFunc(calls, func(c stackjson.Call) bool { return !strings.HasPrefix(c.Function, "runtime.") })
+			if place(calls[i].File, calls[i].Line) != want.by {
+				t.Errorf("goroutine %d: started at %+v; the runtime says %s", s.Goroutine, calls, want.by)
+			}
 		}
 	}
 	if compared < 30 {

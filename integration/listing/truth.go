@@ -21,7 +21,7 @@ type goroutine struct {
 	creator   string
 	by        string // where its go statement is
 	parent    uint64
-	ancestors []string // "1 main.main main.go:12": a goroutine, and each of its own functions
+	ancestors []string // "1 main.main": a goroutine, and each of its own functions
 }
 
 var (
@@ -61,8 +61,6 @@ func ancestorsIn(lines []string) (out []string) {
 	for _, l := range lines {
 		if o := origin.FindStringSubmatch(l); o != nil {
 			out = append(out, o[1])
-		} else if at := line.FindStringSubmatch(l); at != nil {
-			out[len(out)-1] += " " + filepath.Base(at[1])
 		} else if f, _, ok := strings.Cut(l, "(...)"); ok {
 			out[len(out)-1] += " " + f
 		}
@@ -70,13 +68,14 @@ func ancestorsIn(lines []string) (out []string) {
 	return out
 }
 
-// ancestorsOf are those of a stack.
+// ancestorsOf are those of a stack. Lines are not compared: the runtime prints those of return
+// addresses.
 func ancestorsOf(s *stackjson.Stack) (out []string) {
 	for _, a := range s.State.Ancestors {
 		text := strconv.FormatUint(a.Goroutine, 10)
 		for _, c := range a.Calls {
 			if !strings.HasPrefix(c.Function, "runtime.") && !strings.Contains(c.Function, ".gowrap") {
-				text += " " + c.Function + " " + place(c.File, c.Line)
+				text += " " + c.Function
 			}
 		}
 		out = append(out, text)

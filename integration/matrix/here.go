@@ -92,6 +92,14 @@ func (b *bench) core(p program.Program, c *column, _ stand.Place, _ *debugger) (
 	if err != nil {
 		return stack, nil, err
 	}
+	if c.Handled { // signals of its own may have interrupted the handler
+		for i := len(stack.Frames) - 1; i >= 0; i-- {
+			if strings.HasPrefix(filepath.Base(stack.Frames[i].Image), trampoline) && stack.Frames[i].Kind == stackjson.KindRA {
+				stack.Frames = stack.Frames[i+1:]
+				break
+			}
+		}
+	}
 	return stack, c.truth(record, 0), nil // the function is known, its instruction is not
 }
 

@@ -23,6 +23,9 @@ func (p *process) entered() shadow.Activation {
 // settle takes functions off that are over.
 func (p *process) settle(shadow.Kind) { p.calls.Settle(p.regs[regSP], p.same) }
 
+// passExclusive is never needed.
+func (p *process) passExclusive() error { return nil }
+
 // lost says that the return address is not where the call has put it.
 func lost(p *process, a shadow.Activation) bool { return p.word(a.CFA-8) != a.RA }
 

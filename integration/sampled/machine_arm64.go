@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -34,3 +36,18 @@ func lost(*process, shadow.Activation) bool { return false }
 
 // noCall reports whether the instruction before ra goes to the next instruction only.
 func (p *process) noCall(ra uint64) bool { return p.regs[regPC] == ra }
+
+// passExclusive executes a loop of a load and a store that are exclusive: between two single
+// steps the kernel takes the exclusivity away, and the loop would never end.
+func (p *process) passExclusive() (err error) {
+	var code [64]byte
+	size := shadow.BehindExclusive(code[:p.step.Read(p.regs[regPC], code[:])])
+	if size == 0 {
+		return fmt.Errorf("no store follows the exclusive load at %#x", p.regs[regPC])
+	}
+	if err := p.step.RunTo(p.regs[regPC] + uint64(size)); err != nil {
+		return err
+	}
+	p.regs, err = p.step.Registers()
+	return err
+}

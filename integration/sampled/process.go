@@ -40,6 +40,7 @@ func start(cmd *exec.Cmd, at uint64) (*process, error) {
 	}
 	p := &process{step: traced}
 	if err := p.begin(at); err != nil {
+		p.others.thaw()
 		traced.Close()
 		return nil, err
 	}
@@ -50,6 +51,11 @@ func start(cmd *exec.Cmd, at uint64) (*process, error) {
 func (p *process) begin(at uint64) (err error) {
 	if err := p.step.RunTo(at); err != nil {
 		return err
+	}
+	if arch == unwind.ARM64 {
+		if p.others, err = freeze(p.step.PID); err != nil {
+			return err
+		}
 	}
 	if p.regs, err = p.step.Registers(); err != nil {
 		return err
@@ -71,11 +77,17 @@ func (p *process) begin(at uint64) (err error) {
 			p.thread = unwind.Segment{Low: m.Start, High: m.End, Kind: unwind.SegmentG0}
 		}
 	}
-	if err == nil && arch == unwind.ARM64 {
-		p.others, err = freeze(p.step.PID)
+	if err == nil && len(p.others) > 0 && p.word(p.g+gStackGuard) == preempted {
+		return errPreempted
 	}
 	return err
 }
+
+// preempted is what the field has that says how far the stack may grow, when the goroutine
+// shall wait (runtime/stack.go, stackPreempt).
+const preempted = ^uint64(1313)
+
+var errPreempted = errors.New("the goroutine is to wait for threads that stand still")
 
 // same says whether two stack pointers are on one stack.
 func (p *process) same(a, b uint64) bool {
@@ -84,6 +96,9 @@ func (p *process) same(a, b uint64) bool {
 
 // advance executes one instruction of a kind.
 func (p *process) advance(kind shadow.Kind) error {
+	if kind == shadow.Exclusive {
+		return p.passExclusive()
+	}
 	result, err := p.step.Step()
 	switch {
 	case err != nil:
@@ -152,11 +167,12 @@ func (p *process) word(addr uint64) uint64 {
 // Offsets in runtime.g, of a runtime.gobuf in it, which has kept its first two fields
 // since Go 1.0 and ends with the frame pointer.
 const (
-	gSchedSP = 56
-	gSchedPC = 64
-	gSchedLR = 88
-	gSchedBP = 96
-	gSize    = 512
+	gStackGuard = 16
+	gSchedSP    = 56
+	gSchedPC    = 64
+	gSchedLR    = 88
+	gSchedBP    = 96
+	gSize       = 512
 )
 
 // now is the thread as it stands.

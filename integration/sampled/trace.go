@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -92,12 +93,16 @@ type sampler struct {
 func sample(p program, driver, libraries string, o options, out io.Writer) (*sampler, error) {
 	runtime.LockOSThread() // the tracer is a thread
 	defer runtime.UnlockOSThread()
-	cmd := exec.Command(p.path, driver)
-	cmd.Env = []string{"PATH=/bin", "HOME=/", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "LD_LIBRARY_PATH=" + libraries}
-	if arch == unwind.ARM64 { // no thread that is stopped holds what this one needs
-		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	var process *process
+	err := errPreempted
+	for try := 0; try < 10 && errors.Is(err, errPreempted); try++ {
+		cmd := exec.Command(p.path, driver)
+		cmd.Env = []string{"PATH=/bin", "HOME=/", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "LD_LIBRARY_PATH=" + libraries}
+		if arch == unwind.ARM64 { // no thread that is stopped holds what this one needs
+			cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+		}
+		process, err = start(cmd, p.run)
 	}
-	process, err := start(cmd, p.run)
 	if err != nil {
 		return nil, err
 	}

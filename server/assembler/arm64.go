@@ -30,9 +30,24 @@ var arm64 = machine{
 // preparePanic).
 var pushedLR = []rule.Saved{{Register: unwind.ARM64LR, Value: rule.AtCFA(-16)}}
 
-// passedLR is where a prologue that calls morestack passes its function's return address
-// (asm_arm64.s, morestack).
-var passedLR = []rule.Saved{{Register: unwind.ARM64LR, Value: rule.In(3, 0)}}
+// passedLR is the return address of the function whose prologue has called morestack, while
+// that is innermost: prologues pass it in x3 (asm_arm64.s, morestack).
+func (g *goFrame) passedLR() (uint64, bool) {
+	if g.target.Arch != unwind.ARM64 || g.frame.PC.Kind() != unwind.KindInstruction || !strings.HasPrefix(g.fn.Name, "runtime.morestack") {
+		return 0, false
+	}
+	return g.frame.Registers.Get(3)
+}
+
+// calledItself says that x30 is from a call that the innermost function itself has made.
+func (g *goFrame) calledItself() bool {
+	lr, ok := g.frame.Registers.Get(unwind.ARM64LR)
+	if g.target.Arch != unwind.ARM64 || g.frame.PC.Kind() != unwind.KindInstruction || !ok || lr <= g.fn.Start || lr >= g.fn.End {
+		return false
+	}
+	callee := g.directCallee(lr)
+	return callee.known && callee.Start != g.fn.Start
+}
 
 // tablesARM64 is the rule of a Go frame on arm64 (R12; abi-internal.md, "arm64
 // architecture"; cmd/internal/obj/arm64, preprocess). The tables hold SP's
@@ -46,8 +61,8 @@ func tablesARM64(g *goFrame) (rule.Rule, error) {
 	switch {
 	case g.fn.SPDelta == 0:
 		r.RA, r.FP = rule.Value{From: rule.Same}, rule.Value{From: rule.Same}
-		if g.frame.PC.Kind() == unwind.KindInstruction && strings.HasPrefix(g.fn.Name, "runtime.morestack") {
-			r.Saved = passedLR
+		if g.calledItself() {
+			return r, fmt.Errorf("%s has overwritten its return address by a call of its own", g.fn.Name)
 		}
 		return r, nil
 	case known && fp == g.sp-8: // the ordinary frame

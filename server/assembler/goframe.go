@@ -54,6 +54,9 @@ func (g *goFrame) stepTables() goWay {
 			r.Signal = injectsCall[g.fn.Name]
 			way.err = g.by(&r, &g.frame.Registers)
 		}
+		if lr, ok := g.passedLR(); ok && way.err == nil {
+			g.step.Caller.Set(g.target.Arch.LR(), lr)
+		}
 	}
 	return way
 }

@@ -17,8 +17,8 @@ const noLayout = "its layout is not known, as the program has no DWARF"
 func (g *goFrame) resume() goWay {
 	saved, name := g.thread.Saved, g.fn.Name
 	switch {
-	case g.way != leaves || g.leftKnown && !g.left:
-		return goWay{}
+	case g.way != leaves || g.leftKnown && !g.left && !g.calledItself():
+		return goWay{} // morestack has saved the state before it calls anything
 	case !g.leftKnown:
 		return truncated("%s leaves the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	case g.scheduled || saved != nil && saved.G == 0:

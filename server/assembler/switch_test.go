@@ -315,3 +315,25 @@ func (c flatCode) Bytes(addr uint64, n int) []byte {
 	at := min(int(addr-0x1000), len(c))
 	return c[at:min(at+n, len(c))]
 }
+
+// TestPassedLR: while morestack is innermost, its caller's return address is in x3.
+func TestPassedLR(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		arch unwind.Arch
+		kind unwind.PCKind
+		want bool
+	}{
+		{"runtime.morestack.abi0", unwind.ARM64, unwind.KindInstruction, true},
+		{"runtime.morestack_noctxt.abi0", unwind.ARM64, unwind.KindInstruction, true},
+		{"runtime.morestack.abi0", unwind.ARM64, unwind.KindReturn, false},
+		{"runtime.morestack.abi0", unwind.AMD64, unwind.KindInstruction, false},
+		{"main.morestack", unwind.ARM64, unwind.KindInstruction, false},
+	} {
+		g := &goFrame{program: &program{target: &Target{Arch: c.arch}}, frame: &unwind.Frame{PC: unwind.Code(0x1000, c.kind)}, fn: &Function{Name: c.name}}
+		g.frame.Registers.Set(3, 0x4711)
+		if lr, ok := g.passedLR(); ok != c.want || ok && lr != 0x4711 {
+			t.Errorf("%s, %v, %v: %#x, %v", c.name, c.arch, c.kind, lr, ok)
+		}
+	}
+}

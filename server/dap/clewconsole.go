@@ -33,6 +33,8 @@ type console struct {
 	state    *debuggee.State
 	frames   *frames.IDs
 	evaluate handler // handles what is no command of clew's
+	// complete proposes what the last word of an expression can become in a frame.
+	complete func(ctx context.Context, frame int, text string) (word string, names []proposal)
 }
 
 // consoleCall is a command that a user has typed into the console.

@@ -24,9 +24,9 @@ type completionsBody struct {
 	Targets []completion `json:"targets"`
 }
 
-// onCompletions proposes clew's own commands and their arguments. Delve has no
-// completions: anything else gets none.
-func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
+// onCompletions proposes clew's own commands and their arguments, and in a frame what an expression can become. Delve has no
+// completions.
+func (c *console) onCompletions(ctx context.Context, m *dapwire.Message) error {
 	var args dap.CompletionsArguments
 	if err := m.Decode("arguments", &args); err != nil {
 		return wire.ArgumentError(err)
@@ -39,9 +39,17 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
 	answer := completionsBody{[]completion{}}
 	if args.Line <= 1 && column >= 0 && column <= len(units) {
 		before := string(utf16.Decode(units[:column]))
-		for _, word := range proposals(before) {
-			last := len(utf16.Encode([]rune(before[lastWord(before):])))
-			answer.Targets = append(answer.Targets, completion{dap.CompletionItem{Label: word, Type: "keyword"}, column - last, last})
+		word, all := before[lastWord(before):], proposals(before)
+		if args.FrameId != 0 && !strings.HasPrefix(strings.TrimLeft(before, " \t"), "clew ") {
+			var names []proposal
+			if word, names = c.complete(ctx, args.FrameId, before); len(all) > 0 { // "clew" itself
+				names = append(names, all...)
+			}
+			all = names
+		}
+		length := len(utf16.Encode([]rune(word)))
+		for _, p := range all {
+			answer.Targets = append(answer.Targets, completion{dap.CompletionItem{Label: p.name, Type: p.kind}, column - length, length})
 		}
 	}
 	c.wire.Client.Respond(m, answer)
@@ -52,12 +60,12 @@ func (c *console) onCompletions(_ context.Context, m *dapwire.Message) error {
 func lastWord(text string) int { return strings.LastIndexAny(text, " \t") + 1 }
 
 // proposals returns the words that the last, unfinished one of a command can become.
-func proposals(text string) (out []string) {
+func proposals(text string) (out []proposal) {
 	at := lastWord(text)
 	last := text[at:]
 	for _, w := range nextWords(strings.Fields(text[:at]), last) {
 		if strings.HasPrefix(w, last) && w != last {
-			out = append(out, w)
+			out = append(out, proposal{w, "keyword"})
 		}
 	}
 	return out

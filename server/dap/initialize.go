@@ -53,7 +53,9 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		capabilities.Set("supportsClew", []byte("true"))
 		capabilities.Set("clewVersion", clewVersion())
 		capabilities.Set("supportsCancelRequest", []byte("true"))      // of clew's own requests
-		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands
+		capabilities.Set("supportsCompletionsRequest", []byte("true")) // of clew's console commands and of expressions
+		capabilities.Set("completionTriggerCharacters", []byte(`["."]`))
+		capabilities.Set("supportsSetExpression", []byte("true"))
 		capabilities.Set("supportsModulesRequest", []byte("true"))
 		capabilities.Set("additionalModuleColumns", []byte(moduleColumns))
 		if i.here {

@@ -22,6 +22,8 @@ type Options struct {
 	// Session returns the process that the upstream debugs, nil where it is not to
 	// be had here. It is called after each `initialized` event.
 	Session func() *delve.Session
+	// Share returns such a process for clients of other protocols, too, which may let it run; nil: there are none.
+	Share func(*delve.Session, debuggee.Settings) debuggee.Local
 	// Remote reaches the process that the upstream debugs, where that is a Delve
 	// server; it is called instead of Session, after the first `initialized` event,
 	// and may take its time. The target is closed if it is an [io.Closer].
@@ -91,11 +93,11 @@ func New(opts Options) *Proxy {
 		}),
 	}
 	p.program = debuggee.New(debuggee.Options{
-		Wire: p.wire, State: &p.state, Config: &p.config, Session: opts.Session, Remote: opts.Remote, Strategies: opts.Strategies, DebugFolders: opts.DebugFolders, Patience: opts.Patience,
+		Wire: p.wire, State: &p.state, Config: &p.config, Session: opts.Session, Share: opts.Share, Remote: opts.Remote, Strategies: opts.Strategies, DebugFolders: opts.DebugFolders, Patience: opts.Patience,
 	})
 	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
 	p.routes = p.route(&opts)
-	sharing.wire, sharing.state, sharing.config = p.wire, &p.state, &p.config
+	sharing.wire, sharing.state, sharing.config, sharing.renewed = p.wire, &p.state, &p.config, p.guard.started
 	p.admit = sharing.admissions()
 	return p
 }
@@ -110,12 +112,13 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
-	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read}
+	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
+		globals: func() []string { return globalsFrom(p.program) }}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
 	images := &imageLister{wire: p.wire, program: p.program}
 	plugins := &pluginLister{wire: p.wire, program: p.program}
 	commands := &console{
-		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate,
+		wire: p.wire, exports: exports, plugins: plugins, caps: &start.caps, state: &p.state, frames: p.frames.IDs, evaluate: vars.onEvaluate, complete: vars.complete,
 	}
 	routes := map[string]handler{
 		"initialize":         start.onInitialize,
@@ -138,7 +141,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 		"scopes":             p.frames.Scopes.OnScopes,
 		"variables":          vars.onVariables,
 		"setVariable":        vars.onSetVariable,
-		"setExpression":      vars.onEvaluate,
+		"setExpression":      vars.onSetExpression,
 		"dataBreakpointInfo": vars.onDataBreakpointInfo,
 		"evaluate":           commands.onEvaluate,
 		"completions":        commands.onCompletions,

@@ -125,7 +125,7 @@ func (l *fakeInserter) InFrame(_ context.Context, m *dapwire.Message, _ frames.R
 	if l.err != nil {
 		return nil, l.err
 	}
-	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "inserted"})
+	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "inserted", VariablesReference: 1005})
 }
 
 func (l *fakeInserter) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {
@@ -140,7 +140,8 @@ func newVariables(t *testing.T) (*variables, *fakeInserter, *pair) {
 	return v, inserter, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		v.wire = w
 		v.run = &running{tell: func(session.Event) {}, up: w.Up, state: v.state, target: func() debuggee.Target { return nil }}
-		return map[string]handler{"variables": v.onVariables, "setVariable": v.onSetVariable, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
+		console := &console{wire: w, caps: v.memory.caps, complete: v.complete}
+		return map[string]handler{"completions": console.onCompletions, "variables": v.onVariables, "setVariable": v.onSetVariable, "setExpression": v.onSetExpression, "evaluate": v.onEvaluate, "dataBreakpointInfo": v.onDataBreakpointInfo}
 	})
 }
 
@@ -287,7 +288,7 @@ func TestInitialize(t *testing.T) {
 	})
 	const request = `{"seq":1,"type":"request","command":"initialize","arguments":{"supportsProgressReporting":true,"columnsStartAt1":false}}`
 	got := p.relay(request, request, `{"seq":1,"type":"response","request_seq":1,"success":true,"command":"initialize","body":{"supportsX":true,"supportsCancelRequest":false}}`)
-	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true,"supportsModulesRequest":true,"additionalModuleColumns":`+moduleColumns+`}}`) {
+	if !strings.HasSuffix(got, `"body":{"supportsX":true,"supportsCancelRequest":true,"supportsClew":true,"clewVersion":"`+version.Get().Version+`","supportsCompletionsRequest":true,"completionTriggerCharacters":["."],"supportsSetExpression":true,"supportsModulesRequest":true,"additionalModuleColumns":`+moduleColumns+`}}`) {
 		t.Error(got)
 	}
 	if !i.caps.SupportsProgressReporting || i.caps.ColumnsStartAt1 == nil || *i.caps.ColumnsStartAt1 {

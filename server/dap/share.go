@@ -30,6 +30,8 @@ type sharing struct {
 	caps   *clientCapabilities
 	// multi is the address of a server that goes on when a client leaves; "" for none.
 	multi string
+	// renewed is called when another client has started the program again.
+	renewed func()
 
 	attached  atomic.Bool  // it has a program to be told of
 	last      atomic.Int64 // the thread that stopped last
@@ -47,7 +49,7 @@ func (s *sharing) admissions() map[string]admission {
 	free := func(_ context.Context, _ *dapwire.Message, handle func() error) error { return handle() }
 	out := map[string]admission{
 		"attach": s.attach, "restart": s.restart, "disconnect": s.disconnect, "pause": s.pause, "configurationDone": s.configured,
-		"evaluate": s.evaluate, "setVariable": s.change, "goto": s.change, "restartFrame": s.change,
+		"evaluate": s.evaluate, "setVariable": s.change, "setExpression": s.change, "goto": s.change, "restartFrame": s.change,
 	}
 	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins", "clew/reunwind"} {
 		out[command] = free
@@ -273,8 +275,12 @@ func (s *sharing) disconnect(ctx context.Context, m *dapwire.Message, handle fun
 // leavePatience bounds the wait for halts of a run that has ended.
 const leavePatience = 2 * time.Second
 
-// left keeps Delve's session while its run goes on: it is the door to halt it by.
+// left keeps Delve's session while its run goes on: it is the door to halt it by. A session that is this client's
+// ends for clients that have joined it.
 func (s *sharing) left() {
+	if s.multi == "" && !s.client.Alone() {
+		_ = s.owner.End(context.Background(), s.client, "its connection's end") // it ends already, or the program is killed
+	}
 	if run := s.current(); run != nil && s.multi != "" {
 		select {
 		case <-run.Over():

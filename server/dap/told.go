@@ -23,6 +23,7 @@ func (s *sharing) told(e session.Event) {
 	case session.StoppedAt:
 		s.toldStop(*e.Stop)
 	case session.Restarted:
+		go s.renewed()
 		s.toldStop(session.Stop{Reason: "entry", Description: "Restarted by " + e.By, Thread: 1})
 	case session.Exited:
 		s.state.Runs()

@@ -137,8 +137,11 @@ func (d *DAP) Session() *Session {
 	return s
 }
 
+// Debugger is Delve's debugger of the program; see [DAP.Session] for when it is there.
+func (d *DAP) Debugger() *debugger.Debugger { return internals.DAPDebugger(d.session) }
+
 func (d *DAP) program() (*Session, error) {
-	dbg := internals.DAPDebugger(d.session)
+	dbg := d.Debugger()
 	if dbg == nil {
 		return nil, nil
 	}

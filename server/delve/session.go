@@ -25,11 +25,13 @@ type Session struct {
 	code     gocode.Code       // of the runtime; nil until it is known
 	symbols  goruntime.Symbols // of all images; nil until they are known
 	maps     []imagemap.Mapping
+	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
-	slots     slots  // where libraries keep their threads' g
-	paged     *paged // of the prefetched stack, nil for none
-	cgo       *cgo   // of the program; nil until it was searched for it
+	slots     slots    // where libraries keep their threads' g
+	paged     *paged   // of the prefetched stack, nil for none
+	cgo       *cgo     // of the program; nil until it was searched for it
+	globals   []string // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -115,6 +117,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
+	s.recorded, _ = group.Recorded()
 	if err := prepare(group); err != nil {
 		return nil, err
 	}
@@ -141,7 +144,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.variables, s.slots, s.cgo = nil, 0, nil, slots{}, nil
+	s.layout, s.noLayout, s.variables, s.slots, s.cgo, s.globals = nil, 0, nil, slots{}, nil, nil
 	return prepare(group)
 }
 

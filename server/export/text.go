@@ -150,14 +150,17 @@ func (t *table) origin(s *unwind.State) {
 	}
 	for _, a := range s.Ancestors {
 		var calls []string
-		for _, c := range a.Calls[:min(len(a.Calls), callsShown)] {
-			calls = append(calls, printable.Text(fmt.Sprintf("%s %s:%d", c.Function, shortPath(c.File), c.Line)))
+		for _, c := range a.Calls {
+			if own := len(calls) > 0 || !strings.HasPrefix(c.Function, "runtime."); own && len(calls) < callsShown {
+				calls = append(calls, printable.Text(fmt.Sprintf("%s %s:%d", c.Function, shortPath(c.File), c.Line)))
+			}
 		}
 		t.line(dim, "  goroutine %d was then in %s", a.Goroutine, strings.Join(calls, ", called by "))
 	}
 }
 
-// callsShown is how many calls of an ancestor text lists. JSON has all.
+// callsShown is how many calls of an ancestor text lists, from the first that is not the
+// runtime's. JSON has all.
 const callsShown = 4
 
 // frames writes the rows of a stack.

@@ -34,6 +34,9 @@ type View struct {
 // Images is the image map of the process.
 func (v *View) Images() *imagemap.ImageMap { return v.loaded.images }
 
+// Maps are the mappings of the process.
+func (v *View) Maps() []imagemap.Mapping { return v.loaded.maps }
+
 // Code is the process's code.
 func (v *View) Code() *codemap.Map { return v.loaded.code }
 

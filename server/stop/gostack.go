@@ -12,7 +12,7 @@ import (
 // cut off.
 //
 // Delve is not asked for its frames: DelveFrame is right if Delve's stack is the
-// same. A client must compare the two, from the innermost frame on, and use
+// same. A client must compare the two, from the innermost frame on, by [Stack.Same], and use
 // [Stopped.Whole] if they differ. Limitation: two different chains could have the
 // same return addresses for a while, within a recursion where one side has skipped a
 // level. Between Go functions neither does.
@@ -39,6 +39,17 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 	}
 	s.goStacks[key] = st
 	return st, nil
+}
+
+// Same reports whether n frames of Delve's, of which pc returns each one's address, are the stack's
+// from start up to end.
+func (st *Stack) Same(start, end, n int, pc func(i int) uint64) bool {
+	want := st.Frames[min(start, len(st.Frames)):min(end, len(st.Frames))]
+	same := len(want) == n
+	for i := 0; same && i < n; i++ {
+		same = want[i].PC.Raw() == pc(i)
+	}
+	return same
 }
 
 // inGo reports whether a thread of control is in Go code: else its stack need not be walked

@@ -81,6 +81,18 @@ func (s *Stacks) GoStack(goroutine int64, frames int) (st *Stack, err error) {
 	return st, err
 }
 
+// Goroutines returns the IDs of all goroutines.
+func (s *Stacks) Goroutines() (ids []uint64, err error) {
+	err = s.do(func(_ context.Context, at *Stopped) error {
+		all, err := at.Goroutines()
+		for i := range all {
+			ids = append(ids, all[i].Goroutine)
+		}
+		return err
+	})
+	return ids, err
+}
+
 // Whole returns the stack of a goroutine through any code, as [Stopped.Whole].
 func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
 	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) error {

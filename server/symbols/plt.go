@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// pltFunctions returns the entries of an amd64 image's procedure linkage tables as
+// pltFunctions returns the entries of an amd64 or arm64 image's procedure linkage tables as
 // functions: they have no symbols.
 //
 // Situation: a thread is stopped in an entry, which keeps no frame pointer, and
@@ -22,7 +22,8 @@ import (
 // as the symbol is not bound: it is an entry of its own, or its simulation from the
 // start would not get there. Test: TestPLT.
 func pltFunctions(f *elf.File) (out []function) {
-	if f.Machine != elf.EM_X86_64 || f.ByteOrder != binary.LittleEndian {
+	entries := map[elf.Machine]func(*elf.Section, []byte, map[uint64]string) []function{elf.EM_X86_64: pltEntries, elf.EM_AARCH64: pltEntriesARM64}[f.Machine]
+	if entries == nil || f.ByteOrder != binary.LittleEndian {
 		return nil
 	}
 	var slots map[uint64]string
@@ -37,7 +38,7 @@ func pltFunctions(f *elf.File) (out []function) {
 		if slots == nil {
 			slots = pltSlots(f)
 		}
-		out = append(out, pltEntries(s, code, slots)...)
+		out = append(out, entries(s, code, slots)...)
 	}
 	return out
 }

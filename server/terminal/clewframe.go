@@ -27,7 +27,7 @@ func (r *clewFrame) frame() *unwind.Frame { return &r.stack.Frames[r.index] }
 
 // none says why the frame has no variables.
 func (r *clewFrame) none(format string, args ...any) error {
-	return fmt.Errorf("frame %d is not in Delve's own stack, and has no variables here: %s", r.index, fmt.Sprintf(format, args...))
+	return fmt.Errorf("frame %d is not in Delve's own stack, and has no variables here: %w", r.index, fmt.Errorf(format, args...))
 }
 
 // lookup is the address for the frame's function and line (R9).
@@ -72,15 +72,11 @@ func (r *clewFrame) inserted(scope *api.EvalScope, byDelve func() error) (err er
 
 // variables says why the frame has no variables, nil if it may have some.
 func (r *clewFrame) variables(session *delve.Session) error {
-	switch f := r.frame(); {
-	case f.Trust <= unwind.TrustScan:
-		return r.none("it was only scanned for, and their places would be guesses")
-	case !session.Described(r.lookup()):
+	if err := stop.Variables(r.frame()); err != nil {
+		return r.none("%w", err)
+	}
+	if !session.Described(r.lookup()) {
 		return r.none("there is no DWARF for %s", r.name())
-	case f.CFA == 0:
-		return r.none("its CFA is not known (%s)", r.stack.Reason)
-	case f.TailCall:
-		return r.none("it has jumped to the function before: its frame is gone")
 	}
 	return nil
 }

@@ -80,6 +80,7 @@ func (s *session) run() int {
 	}
 	srv := s.serverOf(p)
 	defer srv.close()
+	srv.attach()
 	p.server = srv
 	go p.accept()
 	if !f.headless {
@@ -101,16 +102,21 @@ func (s *session) run() int {
 
 // serverOf returns what answers requests about the program.
 func (s *session) serverOf(p *port) *server {
-	srv := &server{
-		dbg: p.dbg, process: p.dbg, rpc: rpc2.NewServer(p.config, p.dbg),
-		stacks: stop.NewStacks(s.options.Stacks, delve.Moment), debugFolders: s.options.Editors.DebugFolders, names: s.names(),
-		plainSteps: s.options.PlainSteps, core: s.target.core,
-	}
-	srv.delve, srv.open = delvesOwn{srv.rpc, p.dbg}, srv.openHere
+	image := ""
 	if len(s.target.process) > 0 {
-		srv.image = s.target.process[0]
+		image = s.target.process[0]
 	}
-	srv.attach()
+	return s.options.newServer(p.dbg, p.config, s.names(), s.target.core, image)
+}
+
+// newServer returns what answers requests about a program. core is "" for a process; image is the core file's.
+func (o *Options) newServer(dbg *debugger.Debugger, config *service.Config, style names.Style, core, image string) *server {
+	srv := &server{
+		dbg: dbg, process: dbg, rpc: rpc2.NewServer(config, dbg),
+		stacks: stop.NewStacks(o.Stacks, delve.Moment), debugFolders: o.Editors.DebugFolders, names: style,
+		plainSteps: o.PlainSteps, core: core, image: image,
+	}
+	srv.delve, srv.open = delvesOwn{srv.rpc, dbg}, srv.openHere
 	return srv
 }
 

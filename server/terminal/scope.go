@@ -87,7 +87,7 @@ func (s scopes) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut
 func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	list := func() error {
 		if err := s.delve.ListGoroutines(arg, out); err != nil {
-			return err
+			return s.listOwn(arg, out, err)
 		}
 		s.placeAll(out.Goroutines)
 		return nil

@@ -43,6 +43,7 @@ type port struct {
 
 	mu      sync.Mutex
 	proxies map[net.Conn]chan struct{} // by Delve's end; closed when the editor has received everything
+	rpc     map[io.Closer]bool         // connections of JSON-RPC
 }
 
 // start has Delve start the program, or take it.
@@ -51,7 +52,7 @@ func (p *port) start() error {
 		return err
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
-	p.proxies = make(map[net.Conn]chan struct{})
+	p.proxies, p.rpc = make(map[net.Conn]chan struct{}), make(map[io.Closer]bool)
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
 	var err error
@@ -107,6 +108,14 @@ func (p *port) serve(conn net.Conn) {
 
 // serveRPC serves a client of JSON-RPC until it is gone.
 func (p *port) serveRPC(conn io.ReadWriteCloser) {
+	p.mu.Lock()
+	p.rpc[conn] = true
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.rpc, conn)
+	}()
 	newRPCClient(p.server, p.owner, p.config, p.end, conn).serve()
 	if !p.config.AcceptMulti {
 		p.end()
@@ -144,7 +153,9 @@ func (p *port) serveEditor(conn io.ReadWriteCloser) {
 const (
 	haltPatience = 3 * time.Second
 	endPatience  = 5 * time.Second
-	tellPatience = 2 * time.Second // for editors that do not read
+	// answerPatience is the time for clients of JSON-RPC to get the answers to commands that the end has halted.
+	answerPatience = 20 * time.Millisecond
+	tellPatience   = 2 * time.Second // for editors that do not read
 )
 
 // close ends the session: a program that was launched is killed, another one goes on.
@@ -154,6 +165,7 @@ func (p *port) close() error {
 	_ = p.owner.End(ctx, nil, "the server's end") // that it runs on is seen below
 	close(p.stop)
 	_ = p.config.Listener.Close()
+	time.AfterFunc(answerPatience, p.farewell) // Delve looks only every 200 ms whether a program that it has killed is gone
 	kill := p.config.Debugger.AttachPid == 0
 	done := make(chan error, 1)
 	go func() {
@@ -174,8 +186,18 @@ func (p *port) close() error {
 	return fmt.Errorf("process %d does not stop", pid)
 }
 
-// flush waits until editors have received Delve's last messages.
+// farewell ends the connections of JSON-RPC.
+func (p *port) farewell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.rpc {
+		_ = conn.Close()
+	}
+}
+
+// flush ends all connections, once editors have received Delve's last messages.
 func (p *port) flush() {
+	p.farewell()
 	p.mu.Lock()
 	waiting := make(map[net.Conn]chan struct{}, len(p.proxies))
 	maps.Copy(waiting, p.proxies)

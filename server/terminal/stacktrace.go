@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"slices"
+
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
@@ -82,21 +84,10 @@ func (s *server) stack(arg *rpc2.StacktraceIn) (stack *stop.Stack, known []api.S
 	return stack, nil, err
 }
 
-// same reports whether Delve's stack is that of Go's tables, frame by frame from the
-// innermost on. Limitation: two different chains could have the same return
-// addresses for a while, within a recursion where one side has skipped a level.
-// Between Go functions neither does.
+// same reports whether Delve's stack is that of Go's tables.
 func same(g *stop.Stack, known []api.Stackframe, frames int) bool {
-	want := g.Frames[:min(frames, len(g.Frames))]
-	if len(known) != len(want) {
-		return false
-	}
-	for i := range want {
-		if known[i].PC != want[i].PC.Raw() || known[i].Err != "" {
-			return false
-		}
-	}
-	return true
+	failed := slices.ContainsFunc(known, func(f api.Stackframe) bool { return f.Err != "" })
+	return !failed && g.Same(0, frames, len(known), func(i int) uint64 { return known[i].PC })
 }
 
 // convert returns a stack's frames as Delve's interface has them, to a depth. known

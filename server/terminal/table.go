@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"github.com/go-delve/delve/pkg/version"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
@@ -134,7 +135,9 @@ func (c *rpcClient) getVersion(_ api.GetVersionIn, out *versionOut) error {
 	out.APIVersion = c.config.APIVersion
 	if done, err := c.member.Use(c.ctx, "version"); err == nil {
 		defer done()
-		return c.dbg.GetVersion(&out.GetVersionOut)
+		err := c.dbg.GetVersion(&out.GetVersionOut)
+		out.TargetGoVersion = cmp.Or(out.TargetGoVersion, c.goVersion())
+		return err
 	}
 	return nil // what the program was built with is not known while it runs, as in Delve
 }

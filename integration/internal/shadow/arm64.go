@@ -18,6 +18,19 @@ func KindOfARM64(code []byte) Kind {
 		return Return
 	case word == 0xd4000001: // svc #0
 		return Syscall
+	case word&0x3fc00000 == 0x08400000: // ldxr, ldaxr, ldxp, ldaxp
+		return Exclusive
 	}
 	return Other
+}
+
+// BehindExclusive finds where a sequence ends that code begins with: behind the branch back
+// that follows the store. It is 0 where there is no store.
+func BehindExclusive(code []byte) int {
+	for at := 4; at+8 <= len(code); at += 4 {
+		if binary.LittleEndian.Uint32(code[at:])&0x3fc00000 == 0x08000000 { // stxr, stlxr, stxp, stlxp
+			return at + 8
+		}
+	}
+	return 0
 }

@@ -11,6 +11,8 @@ const (
 	Call
 	Return
 	Syscall
+	// Exclusive begins a sequence that does not end well while it is single-stepped: its store fails.
+	Exclusive
 )
 
 // KindOf classifies the instruction that code begins with. Those that the decoder does

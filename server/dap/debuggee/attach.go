@@ -24,17 +24,31 @@ func (l *Program) Attach() {
 		l.Stops.Watch(nil, nil)
 		return
 	}
-	var process *live.Process
-	if s.Live() {
-		process = live.NewProcess(s)
-	} else if file, executable := l.openCore(); file != nil {
-		process = live.NewCore(s, file, live.CoreFiles{Executable: executable})
-	} else {
-		l.Stops.Watch(s, nil) // a recording
+	target, process := l.local(s)
+	if process == nil {
+		l.Stops.Watch(target, nil) // a recording
 		return
 	}
 	process.FindDebugFiles(l.DebugFolders)
-	l.Stops.Watch(s, process)
+	l.Stops.Watch(target, process)
+}
+
+// local returns how a session of this process's is debugged and read; it cannot read a recording.
+func (l *Program) local(s *delve.Session) (target Local, process *live.Process) {
+	target = s
+	if l.Share != nil {
+		target = l.Share(s, l.Config.Get())
+	}
+	if !s.Live() {
+		if file, executable := l.openCore(); file != nil {
+			process = live.NewCore(s, file, live.CoreFiles{Executable: executable})
+		}
+		return target, process
+	}
+	if l.Share != nil {
+		return target, live.NewShared(target)
+	}
+	return target, live.NewProcess(s)
 }
 
 // openCore opens the session's core file, nil if there is none. One session has

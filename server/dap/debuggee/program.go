@@ -17,8 +17,9 @@ type Options struct {
 	Wire   *wire.Bridge
 	State  *State
 	Config *Config
-	// Session, Remote, Strategies and DebugFolders: see dap.Options.
+	// Session, Share, Remote, Strategies and DebugFolders: see dap.Options.
 	Session      func() *delve.Session
+	Share        func(*delve.Session, Settings) Local
 	Remote       func(context.Context) (Target, stop.Program, error)
 	Strategies   StrategySource
 	DebugFolders []string

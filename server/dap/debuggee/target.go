@@ -3,6 +3,7 @@ package debuggee
 import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -26,6 +27,12 @@ type Target interface {
 	// It returns false where Delve's step needs nothing.
 	Arm(d *stepping.Decision) (armed bool, err error)
 	EndStep() error
+}
+
+// Local is a target in this process.
+type Local interface {
+	Target
+	live.Source
 }
 
 // Shared is a target that other clients see too: Wrote tells it that this one may

@@ -44,13 +44,8 @@ func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) (*goS
 // confirm compares a page of Delve's with the stack. It returns false where they
 // differ, or where what comes before the page was not compared.
 func (g *goStack) confirm(start, levels int, page []delveFrame) bool {
-	if start > g.compared || len(page) != min(levels, max(len(g.stack.Frames)-start, 0)) {
+	if start > g.compared || !g.found.Same(start, start+levels, len(page), func(i int) uint64 { return page[i].pc }) {
 		return false
-	}
-	for i := range page {
-		if g.stack.Frames[start+i].PC.Raw() != page[i].pc {
-			return false
-		}
 	}
 	g.compared = max(g.compared, start+len(page))
 	return true

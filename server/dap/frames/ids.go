@@ -28,6 +28,14 @@ type Ref struct {
 // Thread is the thread of control that the frame is of.
 func (r Ref) Thread() *unwind.Thread { return &r.stack.found.Thread.Thread }
 
+// Function is the frame's, "" for a label.
+func (r Ref) Function() string {
+	if r.stack == nil || r.frame < 0 {
+		return ""
+	}
+	return r.stack.stack.Frames[r.frame].Function
+}
+
 // IDs are those that the client knows at the present stop.
 type IDs struct {
 	mu    sync.Mutex

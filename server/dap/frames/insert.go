@@ -28,9 +28,6 @@ var ErrRunning = errors.New(internals.RunningText)
 
 var (
 	errLabel     = errors.New("this is a label between frames, not a frame")
-	errGuessed   = errors.New("this frame was found by scanning the stack: where its variables are is not known")
-	errNoCFA     = errors.New("where this frame begins is not known, and so its variables are not")
-	errTailCall  = errors.New("this function has jumped to the one before: its frame is gone, and its variables with it")
 	errElsewhere = errors.New("the debugger runs in another process: it cannot show variables of a frame that it does not know")
 )
 
@@ -47,14 +44,8 @@ func (r Ref) insertable() error {
 	if r.frame < 0 {
 		return errLabel
 	}
-	f := &r.stack.stack.Frames[r.frame]
-	switch {
-	case weaknessOf(f.Trust) > 1:
-		return errGuessed
-	case f.TailCall:
-		return errTailCall
-	case f.CFA == 0:
-		return errNoCFA
+	if err := stop.Variables(&r.stack.stack.Frames[r.frame]); err != nil {
+		return fmt.Errorf("this frame has no variables here: %w", err)
 	}
 	return nil
 }

@@ -159,17 +159,3 @@ func noGoroutines(threads []json.RawMessage) bool {
 	var t dap.Thread
 	return json.Unmarshal(threads[0], &t) == nil && (t == dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread} || t.Id < 0)
 }
-
-// OnExceptionInfo refuses what Delve has of goroutines only: their panics and
-// fatal errors. Its own refusal would name a goroutine that does not exist.
-func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) error {
-	tid, ok := debuggee.ThreadOf(debuggee.RequestedThread(m))
-	if !ok {
-		ts.wire.Up.Forward(m, nil)
-		return nil
-	}
-	if err := ts.wire.Settle(ctx, m); err != nil {
-		return err
-	}
-	return fmt.Errorf("thread %d runs no goroutine: nothing is known of an exception", tid)
-}

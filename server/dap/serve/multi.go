@@ -3,9 +3,11 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -16,9 +18,9 @@ import (
 // Multi is how a server makes a process for each session: by calling this
 // executable again.
 type Multi struct {
-	// Command returns the arguments for a process that inherits the client's connection
-	// as that file descriptor.
-	Command func(fd int) []string
+	// Command returns the arguments for a process that inherits the client's connection,
+	// and the socket for clients that join, as these file descriptors.
+	Command func(session, joins int) []string
 	// Log is inherited as file descriptor LogFD, if it is not nil.
 	Log   *os.File
 	LogFD int
@@ -27,24 +29,26 @@ type Multi struct {
 // firstFD is the first file descriptor that can be inherited.
 const firstFD = 3
 
-// files returns what a session's process inherits, and the file descriptor of its
-// connection.
-func (m *Multi) files(conn *os.File) (files []*os.File, fd int) {
-	if m.Log == nil || m.LogFD < firstFD {
-		return []*os.File{conn}, firstFD
+// files returns what a session's process inherits besides the log, and the file descriptors that
+// these files have there.
+func (m *Multi) files(own ...*os.File) (files []*os.File, fds []int) {
+	if m.Log != nil && m.LogFD >= firstFD {
+		files = make([]*os.File, m.LogFD-firstFD+1)
+		files[m.LogFD-firstFD] = m.Log
 	}
-	files = make([]*os.File, max(m.LogFD-firstFD+1, 2))
-	files[m.LogFD-firstFD] = m.Log
-	for i := range files {
-		if files[i] == nil {
-			files[i] = conn
-			return files, firstFD + i
+	for _, f := range own {
+		i := slices.Index(files, nil)
+		if i < 0 {
+			i = len(files)
+			files = append(files, nil)
 		}
+		files[i] = f
+		fds = append(fds, firstFD+i)
 	}
-	return files, fd // not reached: at most one of two is taken
+	return files, fds
 }
 
-// runMulti serves every client in a process of its own.
+// runMulti serves every editor in a process of its own.
 func (s *Server) runMulti(interrupted <-chan os.Signal) error {
 	var sessions sessions
 	defer sessions.end()
@@ -53,26 +57,39 @@ func (s *Server) runMulti(interrupted <-chan os.Signal) error {
 		if err != nil || conn == nil {
 			return err
 		}
-		if err := sessions.start(s.Multi, conn); err != nil {
-			delve.LogDAPError("%v", err)
-		}
-		_ = conn.Close() // the process has its own
+		go func() {
+			defer func() { _ = conn.Close() }() // the session's process has its own
+			if err := sessions.serve(s.Multi, conn); err != nil && !errors.Is(err, io.EOF) {
+				delve.LogDAPError("%v", err)
+			}
+		}()
 	}
 }
 
 // sessions are the processes that run.
 type sessions struct {
 	mu      sync.Mutex
-	running map[*exec.Cmd]chan struct{}
+	running []*process // those that have a program last, in the order in which they have got it
+	over    bool       // no more are started
+}
+
+// process is one session's.
+type process struct {
+	cmd     *exec.Cmd
+	joins   *net.UnixConn
+	program bool          // it has one
+	done    chan struct{} // closed when it has ended
 }
 
 // fileConn is a connection that a child process can inherit.
 type fileConn interface{ File() (*os.File, error) }
 
-// start starts a session's process. It leads a process group of its own, so that
-// Ctrl-C at the server's terminal reaches it through the server only, which lets
-// it end its program.
-func (s *sessions) start(m *Multi, conn net.Conn) error {
+// serve serves an editor by a process of its own, and has a client of JSON-RPC join one.
+func (s *sessions) serve(m *Multi, conn net.Conn) error {
+	first, err := firstByte(conn)
+	if err != nil {
+		return err
+	}
 	fc, ok := conn.(fileConn)
 	if !ok {
 		return fmt.Errorf("a connection of type %T cannot be handed to a session's process", conn)
@@ -82,37 +99,90 @@ func (s *sessions) start(m *Multi, conn net.Conn) error {
 		return fmt.Errorf("hand the connection to a session's process: %w", err)
 	}
 	defer func() { _ = file.Close() }()
+	if first != '{' {
+		return s.start(m, file)
+	}
+	if p := s.newest(); p != nil {
+		return hand(p.joins, file)
+	}
+	refuse(conn)
+	return nil
+}
+
+// newest returns the process that was the last to get a program, nil if none has one.
+func (s *sessions) newest() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.running); n > 0 && s.running[n-1].program {
+		return s.running[n-1]
+	}
+	return nil
+}
+
+// start starts a session's process. It leads a process group of its own, so that
+// Ctrl-C at the server's terminal reaches it through the server only, which lets
+// it end its program.
+func (s *sessions) start(m *Multi, conn *os.File) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	files, fd := m.files(file)
-	cmd := exec.Command(exe, m.Command(fd)...)
+	ours, theirs, err := joinPair()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = theirs.Close() }()
+	files, fds := m.files(conn, theirs)
+	cmd := exec.Command(exe, m.Command(fds[0], fds[1])...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.ExtraFiles = files
 	cmd.Env = delve.Environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		_ = ours.Close()
+		return nil
+	}
 	if err := cmd.Start(); err != nil {
+		_ = ours.Close()
 		return fmt.Errorf("start a session's process: %w", err)
 	}
-	done := make(chan struct{})
-	s.mu.Lock()
-	if s.running == nil {
-		s.running = make(map[*exec.Cmd]chan struct{})
-	}
-	s.running[cmd] = done
-	s.mu.Unlock()
-	go func() {
-		defer close(done)
-		var exit *exec.ExitError
-		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
-			delve.LogDAPError("wait for a session's process: %v", err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.running, cmd)
-	}()
+	p := &process{cmd: cmd, joins: ours, done: make(chan struct{})}
+	s.running = slices.Insert(s.running, 0, p)
+	go s.watch(p)
 	return nil
+}
+
+// watch learns when a session has a program, and when it has ended.
+func (s *sessions) watch(p *process) {
+	go func() {
+		for {
+			if _, err := p.joins.Read(make([]byte, 1)); err != nil {
+				return
+			}
+			s.move(p, func(all []*process) []*process {
+				p.program = true
+				return append(all, p)
+			})
+		}
+	}()
+	defer close(p.done)
+	var exit *exec.ExitError
+	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		delve.LogDAPError("wait for a session's process: %v", err)
+	}
+	s.move(p, func(all []*process) []*process { return all })
+	_ = p.joins.Close()
+}
+
+// move takes a process that runs from the list; again may put it there again.
+func (s *sessions) move(p *process, again func([]*process) []*process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.running, p); i >= 0 {
+		s.running = again(slices.Delete(s.running, i, i+1))
+	}
 }
 
 // endPatience is the time that sessions have to end their programs.
@@ -121,18 +191,18 @@ const endPatience = 10 * time.Second
 // end ends all sessions in order; the guards see to what does not end in time.
 func (s *sessions) end() {
 	s.mu.Lock()
-	running := make(map[*exec.Cmd]chan struct{}, len(s.running))
-	for cmd, done := range s.running {
-		running[cmd] = done
-		_ = cmd.Process.Signal(syscall.SIGTERM)
+	s.over = true
+	running := slices.Clone(s.running)
+	for _, p := range running {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	}
 	s.mu.Unlock()
 	timeout := time.After(endPatience)
-	for cmd, done := range running {
+	for _, p := range running {
 		select {
-		case <-done:
+		case <-p.done:
 		case <-timeout:
-			_ = cmd.Process.Kill()
+			_ = p.cmd.Process.Kill()
 		}
 	}
 }

@@ -40,11 +40,14 @@ func TestMain(m *testing.M) {
 }
 
 // fakeSession is a session's process: it says who it is, and answers line by line until
-// its client is gone.
+// its client is gone. It has a program from the first line on, and greets those who join.
 func fakeSession(args []string) {
 	fd, err := strconv.Atoi(args[0])
 	if err != nil {
 		os.Exit(2)
+	}
+	if joins, err := strconv.Atoi(args[2]); err == nil {
+		go fakeJoins(joins)
 	}
 	conn, err := Inherited(fd)
 	if err != nil {
@@ -53,11 +56,26 @@ func fakeSession(args []string) {
 	}
 	group, _ := syscall.Getpgid(0)
 	fmt.Fprintf(conn, "%d %d\n", os.Getpid(), group)
-	if len(args) > 1 { // the log
-		n, _ := strconv.Atoi(args[1])
-		fmt.Fprintf(os.NewFile(uintptr(n), "log"), "log of %d\n", os.Getpid())
-	}
+	n, _ := strconv.Atoi(args[1])
+	fmt.Fprintf(os.NewFile(uintptr(n), "log"), "log of %d\n", os.Getpid())
 	_, _ = io.Copy(conn, conn)
+}
+
+// fakeJoins says that there is a program, and greets those who join.
+func fakeJoins(fd int) {
+	joins, err := InheritedJoins(fd)
+	if err != nil {
+		os.Exit(4)
+	}
+	_, _ = joins.Write([]byte{0})
+	for {
+		conn, err := receive(joins)
+		if err != nil {
+			return
+		}
+		fmt.Fprintf(conn, "joined %d\n", os.Getpid())
+		_ = conn.Close()
+	}
 }
 
 // fakeStdio echoes one line of its standard input, and prints as a program does.
@@ -229,76 +247,87 @@ func TestPeerUser(t *testing.T) {
 	}
 }
 
-// TestFiles: a session's process inherits its connection and the log, wherever the log is.
+// TestFiles: a session's process inherits its files and the log, wherever the log is.
 func TestFiles(t *testing.T) {
-	conn, log := os.Stdin, os.Stderr
+	conn, joins, log := os.Stdin, os.Stdout, os.Stderr
 	for logFD, want := range map[int][]*os.File{
-		0: {conn}, 2: {conn}, 3: {log, conn}, 4: {conn, log}, 6: {conn, conn, conn, log},
+		0: {conn, joins}, 2: {conn, joins}, 3: {log, conn, joins}, 4: {conn, log, joins}, 6: {conn, joins, nil, log},
 	} {
-		m := &Multi{Log: log, LogFD: logFD}
-		files, fd := m.files(conn)
-		if fd < firstFD || fd-firstFD >= len(files) || files[fd-firstFD] != conn {
-			t.Errorf("log at %d: the connection is said to be at %d of %d", logFD, fd, len(files))
-		}
-		if logFD >= firstFD && files[logFD-firstFD] != log {
-			t.Errorf("log at %d: it is not there", logFD)
-		}
-		if len(files) != len(want) || slices.Index(files, conn) != slices.Index(want, conn) {
-			t.Errorf("log at %d: %d files, the connection is file %d", logFD, len(files), slices.Index(files, conn))
+		files, fds := (&Multi{Log: log, LogFD: logFD}).files(conn, joins)
+		if !slices.Equal(files, want) || !slices.Equal(fds, []int{firstFD + slices.Index(want, conn), firstFD + slices.Index(want, joins)}) {
+			t.Errorf("log at %d: %d files, %d", logFD, len(files), fds)
 		}
 	}
-	if files, fd := (&Multi{LogFD: 3}).files(conn); len(files) != 1 || fd != firstFD {
-		t.Errorf("without a log: %d files, connection at %d", len(files), fd)
+	if files, fds := (&Multi{LogFD: 3}).files(conn); len(files) != 1 || !slices.Equal(fds, []int{firstFD}) {
+		t.Errorf("without a log: %d files, %d", len(files), fds)
 	}
+}
+
+// fakeServer is a server whose sessions are fakes, which write to log.
+type fakeServer struct {
+	*testing.T
+	addr string
+	end  func() error
+}
+
+const fakeLogFD = 5
+
+func newFakeServer(t *testing.T, log *os.File) *fakeServer {
+	l, err := Listen("unix:" + filepath.Join(shortDir(t), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Listener: l, AnyUser: true, Multi: &Multi{Log: log, LogFD: fakeLogFD, Command: func(session, joins int) []string {
+		return []string{asSession, strconv.Itoa(session), strconv.Itoa(fakeLogFD), strconv.Itoa(joins)}
+	}}}
+	interrupted, ended := make(chan os.Signal, 1), make(chan error, 1)
+	go func() { ended <- s.runMulti(interrupted) }()
+	return &fakeServer{t, "unix:" + l.Addr().String(), func() error {
+		interrupted <- os.Interrupt
+		return <-ended
+	}}
+}
+
+// dial connects a client, and sends a line.
+func (s *fakeServer) dial(line string) *bufio.Reader {
+	s.Helper()
+	conn, err := Dial(context.Background(), s.addr)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintln(conn, line)
+	return bufio.NewReader(conn)
 }
 
 // TestMulti: every client has a process of its own, which leads a process group and has
 // the log; they end when the server is interrupted.
 func TestMulti(t *testing.T) {
-	l, err := Listen("unix:" + filepath.Join(shortDir(t), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	logged, log, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const logFD = 5
-	var asked []int
-	s := &Server{Listener: l, Multi: &Multi{Log: log, LogFD: logFD, Command: func(fd int) []string {
-		asked = append(asked, fd)
-		return []string{asSession, strconv.Itoa(fd), strconv.Itoa(logFD)}
-	}}}
-	interrupted, ended := make(chan os.Signal, 1), make(chan error, 1)
-	go func() { ended <- s.runMulti(interrupted) }()
-	var clients []*bufio.ReadWriter
+	s := newFakeServer(t, log)
+	var clients []*bufio.Reader
 	var pids []int
-	for range 2 {
-		conn, err := Dial(context.Background(), "unix:"+l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		rw := bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
+	for i := range 2 {
+		r := s.dial(fmt.Sprintf("hello %d", i))
 		var pid, group int
-		if _, err := fmt.Fscanf(rw, "%d %d\n", &pid, &group); err != nil {
+		if _, err := fmt.Fscanf(r, "%d %d\n", &pid, &group); err != nil {
 			t.Fatal(err)
 		}
 		if pid == os.Getpid() || slices.Contains(pids, pid) || group != pid {
 			t.Errorf("process %d in group %d; before it: %d", pid, group, pids)
 		}
-		clients, pids = append(clients, rw), append(pids, pid)
+		clients, pids = append(clients, r), append(pids, pid)
 	}
 	for i, c := range clients { // both at once
-		fmt.Fprintf(c, "hello %d\n", i)
-		_ = c.Flush()
 		if line, err := c.ReadString('\n'); err != nil || line != fmt.Sprintf("hello %d\n", i) {
 			t.Errorf("%q, %v", line, err)
 		}
 	}
-	interrupted <- os.Interrupt
-	if err := <-ended; err != nil {
+	if err := s.end(); err != nil {
 		t.Error(err)
 	}
 	for i, c := range clients {
@@ -316,8 +345,33 @@ func TestMulti(t *testing.T) {
 			t.Errorf("%s, %v", text, err)
 		}
 	}
-	if !slices.Equal(asked, []int{firstFD, firstFD}) {
-		t.Errorf("connections are at %d", asked)
+}
+
+// TestJoin: a client of JSON-RPC joins the session that was the last to get a program; without one each
+// of its requests is refused.
+func TestJoin(t *testing.T) {
+	s := newFakeServer(t, os.Stderr)
+	line, err := s.dial(`{"method":"RPCServer.State","params":[{}],"id":7}`).ReadString('\n')
+	if err != nil || !strings.Contains(line, `"id":7`) || !strings.Contains(line, noProgram) {
+		t.Errorf("%q, %v", line, err)
+	}
+	for range 2 {
+		var pid, group int
+		if _, err := fmt.Fscanf(s.dial("Content-Length"), "%d %d\n", &pid, &group); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			line, err := s.dial("{").ReadString('\n')
+			if err == nil && line == fmt.Sprintf("joined %d\n", pid) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("not joined: %q, %v", line, err)
+			}
+		}
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -339,7 +393,7 @@ func TestInherited(t *testing.T) {
 	}
 	var s sessions
 	pipe, _ := net.Pipe()
-	if err := s.start(&Multi{}, pipe); err == nil || !strings.Contains(err.Error(), "cannot be handed") {
+	if err := s.serve(&Multi{}, pipe); err == nil || !strings.Contains(err.Error(), "cannot be handed") {
 		t.Errorf("%v", err)
 	}
 }

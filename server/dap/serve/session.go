@@ -27,15 +27,20 @@ type Config struct {
 	MaxMessage int
 	// Patience bounds what clew does for one request; see [dap.Options].
 	Patience time.Duration
+	// Join makes what serves the clients that Joins brings; they join the editor's session. Joins
+	// is nil where none come.
+	Join  func(*delve.DAP) Joiner
+	Joins *net.UnixConn
 }
 
 // Session is one client's session in this process.
 type Session struct {
-	delve *delve.DAP
-	proxy *dap.Proxy
-	guard *guard
-	done  chan struct{}
-	end   sync.Once
+	delve  *delve.DAP
+	proxy  *dap.Proxy
+	guard  *guard
+	joiner Joiner // nil where no other client can join
+	done   chan struct{}
+	end    sync.Once
 }
 
 // Start serves a client in the background.
@@ -61,6 +66,9 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	if s.guard != nil {
 		opts.Guard = s.guard
 	}
+	if cfg.Joins != nil {
+		s.join(cfg.Join(d), cfg.Joins, &opts)
+	}
 	s.proxy = dap.New(opts)
 	go func() {
 		defer close(s.done)
@@ -77,6 +85,10 @@ func (s *Session) Done() <-chan struct{} { return s.delve.Done() }
 // attached to goes on.
 func (s *Session) Close() {
 	s.end.Do(func() {
+		if s.joiner != nil {
+			s.joiner.End()
+			defer s.joiner.Close()
+		}
 		s.delve.Close()
 		<-s.done
 		if s.guard != nil {
@@ -95,6 +107,7 @@ func serve(cfg Config, client io.ReadWriteCloser, interrupted <-chan os.Signal) 
 	select {
 	case <-s.Done():
 	case <-s.done: // the client is gone, and Delve may not see it: see delve.DAP.Close
+	case <-s.ended():
 	case <-interrupted:
 	}
 	return nil

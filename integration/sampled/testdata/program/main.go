@@ -48,6 +48,7 @@ func main() {
 		}
 	}
 	grow(make([]byte, 1))
+	runtime.Gosched() // what the scheduler wants of the goroutine is done
 	if run(f) != 0 {
 		os.Exit(3)
 	}

@@ -1,0 +1,79 @@
+package frames
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// TestWhatLies: what is said of an address, by the mappings and the threads' stacks.
+func TestWhatLies(t *testing.T) {
+	maps := []imagemap.Mapping{
+		{Start: 0x1000, End: 0x2000, Perm: "r-xp", Path: "/bin/x"},
+		{Start: 0x3000, End: 0x4000, Perm: "---p"},
+		{Start: 0x4000, End: 0x8000, Perm: "rw-p"},
+		{Start: 0x9000, End: 0xa000, Perm: "---p"},
+		{Start: 0xb000, End: 0xc000, Perm: "rw-p"},
+		{Start: 0x7f0000000, End: 0x7f0004000, Perm: "rw-p", Path: "[stack]"},
+	}
+	stack := func(id, low, high uint64, kind unwind.SegmentKind) delve.Thread {
+		th := delve.Thread{}
+		th.ID, th.Segments = id, []unwind.Segment{{Low: low, High: high, Kind: kind}}
+		return th
+	}
+	threads := []delve.Thread{
+		stack(1, 0xb000, 0xc000, unwind.SegmentGoroutine), stack(2, 0x5000, 0x8000, unwind.SegmentThread),
+		stack(3, 0x7f0001000, 0x7f0004000, unwind.SegmentG0), {},
+	}
+	for at, want := range map[uint64]string{
+		0x10: "unmapped", 0x1fff: "/bin/x, readable and executable (0x1000-0x2000)", 0x2000: "unmapped",
+		0x3fff: "guard page below the stack of thread 2, which has overflown", 0x4000: "memory without a file, readable and writable (0x4000-0x8000)",
+		0x9000: "memory without a file, no access (0x9000-0xa000)", 0xaff0: "unmapped",
+		0x7efffffff: "unmapped, 1 bytes below the stack of thread 3, which has overflown", 0x7e0000000: "unmapped",
+	} {
+		if got := whatLies(at, maps, threads); got != want {
+			t.Errorf("%#x: %s, want %s", at, got, want)
+		}
+	}
+}
+
+// TestFaultWords: a signal is described by its number and code.
+func TestFaultWords(t *testing.T) {
+	for _, c := range []struct {
+		fault
+		want string
+	}{
+		{fault{syscall.SIGSEGV, 1, 0x10, "a read"}, "SIGSEGV: a read at 0x10: THERE"},
+		{fault{syscall.SIGSEGV, codeKernel, 0, "a read"}, "SIGSEGV: the processor has refused an access"},
+		{fault{syscall.SIGSEGV, 0, 77, ""}, "SIGSEGV: sent by process 77"},
+		{fault{syscall.SIGABRT, -6, 5<<32 | 42, ""}, "SIGABRT: sent by the program itself"},
+		{fault{syscall.SIGBUS, busNoFile, 0x20, "a write"}, "SIGBUS: a write at 0x20, beyond the end of the file: THERE"},
+		{fault{syscall.SIGBUS, busMisplaced, 0x21, "a write"}, "SIGBUS: a write at 0x21, which is not aligned: THERE"},
+		{fault{syscall.SIGFPE, fpeDivision, 0x30, ""}, "SIGFPE: an integer was divided by zero"},
+		{fault{syscall.SIGFPE, 3, 0x30, ""}, "SIGFPE: code 3 at 0x30"},
+		{fault{syscall.SIGILL, 2, 0x30, ""}, "SIGILL: illegal instruction at 0x30"},
+		{fault{syscall.Signal(99), 1, 0x30, ""}, "signal 99: code 1 at 0x30"},
+	} {
+		if got := c.name() + ": " + c.describe(42, "THERE"); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
+// TestParseNumber: numbers are read as Delve writes them.
+func TestParseNumber(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"11": 11, "8 = 0x8": 8, "-6": ^uint64(5), "unsafe.Pointer(0x24c9a4407ac0)": 0x24c9a4407ac0, "18446744073709551615 = 0xffffffffffffffff": ^uint64(0),
+	} {
+		if got, err := parseNumber(text); err != nil || got != want {
+			t.Errorf("%s: %#x, %v", text, got, err)
+		}
+	}
+	if n, err := parseNumber("unreadable"); err == nil {
+		t.Errorf("%d", n)
+	}
+}

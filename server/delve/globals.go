@@ -1,0 +1,30 @@
+package delve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// Globals returns the names of the program's global variables, as Delve's expressions have them after the
+// name of their package; those of C are in package C. Their values are not read.
+func (s *Session) Globals() ([]string, error) {
+	if s.globals == nil {
+		found, err := s.dbg.PackageVariables("", proc.LoadConfig{})
+		if err != nil {
+			return nil, err
+		}
+		s.globals = make([]string, 0, len(found))
+		for _, v := range found {
+			name := v.Name
+			if !strings.Contains(name, ".") {
+				name = "C." + name
+			}
+			s.globals = append(s.globals, name)
+		}
+		slices.Sort(s.globals)
+		s.globals = slices.Compact(s.globals)
+	}
+	return s.globals, nil
+}
