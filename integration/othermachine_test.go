@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 func TestCoreOfOtherMachine(t *testing.T) {
 	v := variantNamed(t, "linked-O2-omit-stripped")
 	p := build(t, v)
-	scenario := program.Scenarios[1] // through a callback
+	scenario := program.Scenarios[slices.IndexFunc(program.Scenarios, func(s program.Scenario) bool { return s.Name == "nested" })]
 	core, stem := dump(t, p, scenario.Name)
 	list := func(t *testing.T, core string, flags ...string) outcome {
 		t.Helper()
@@ -46,7 +47,7 @@ func TestCoreOfOtherMachine(t *testing.T) {
 		for path := range libraries {
 			copyBelow(t, wrong, path, path)
 		}
-		other := build(t, variantNamed(t, "linked-O2-fp"))
+		other := build(t, variantNamed(t, "linked-O2-fp-stripped"))
 		copyBelow(t, wrong, p.Library, other.Library)
 		o := list(t, core, "--sysroot", wrong)
 		if notes := strings.Join(o.stacks(t)[0].Notes, "\n"); !strings.Contains(notes, filepath.Join(wrong, p.Library)+" is another build") {
@@ -92,7 +93,7 @@ func packed(t *testing.T, path, tool string) string {
 	return out
 }
 
-// imagesOf maps the paths of the libraries in an answer to their build IDs.
+// imagesOf maps the paths of the libraries that stacks go through to their build IDs.
 func imagesOf(t *testing.T, o outcome) map[string]string {
 	t.Helper()
 	var answer struct {
@@ -107,8 +108,8 @@ func imagesOf(t *testing.T, o outcome) map[string]string {
 			out[img.Path] = img.BuildID
 		}
 	}
-	if len(out) < 3 { // the program's own, the C library, the loader
-		t.Fatalf("libraries: %v", out)
+	if len(out) == 0 {
+		t.Fatal("the stack goes through no library")
 	}
 	return out
 }

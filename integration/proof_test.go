@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
@@ -149,6 +151,31 @@ func TestOverflowInCore(t *testing.T) {
 			for _, core := range []string{core, withoutCode(t, core)} {
 				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 			}
+		})
+	}
+}
+
+// TestOverflowInGcore: the same in a core file that GDB's gcore writes at the fault, on the main
+// thread and on another. Few arenas and small stacks keep it short: GDB writes reserved memory too.
+func TestOverflowInGcore(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Tool(t, "gcc")
+	testneed.Ptrace(t)
+	gdb := testneed.Tool(t, "gdb")
+	exe := proofProgram(t, false)
+	for _, where := range []string{"overflow", "overflow-thread"} {
+		t.Run(where, func(t *testing.T) {
+			dir := t.TempDir()
+			record, core := filepath.Join(dir, "record"), filepath.Join(dir, "core")
+			ctx, cancel := context.WithTimeout(t.Context(), testneed.Patience(2*time.Minute))
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -s 1024 && exec "$@"`, "sh", gdb, "-batch", "-nx", "-iex", "set auto-load off", "-iex", "set auto-solib-add off",
+				"-ex", "exec-file "+exe, "-ex", "set args "+where+" "+record, "-ex", "handle SIGURG nostop noprint pass", "-ex", "run", "-ex", "gcore "+core, "-ex", "kill")
+			cmd.Env = append(os.Environ(), "MALLOC_ARENA_MAX=1")
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "SIGSEGV") {
+				t.Fatalf("%v: %s", err, clip(string(out)))
+			}
+			proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // openCore opens a core file, a compressed one too.
-func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolders []string) (_ *live.Process, done func() error, err error) {
+func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolders []string) (_ *live.Process, _ func() error, err error) {
 	meter := newProgress("MB of the core file expanded", 0)
 	expanded := 0
 	plain, err := corefile.Expand(ctx, f.core, func(n int) {
@@ -24,7 +24,7 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 		return nil, nil, failf("%v", err)
 	}
 	opened := []func() error{plain.Close}
-	done = func() (err error) {
+	done := func() (err error) {
 		for _, end := range opened {
 			err = errors.Join(end(), err)
 		}

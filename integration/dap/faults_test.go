@@ -37,7 +37,9 @@ func TestFaults(t *testing.T) {
 		"illegal":         "SIGILL: illegal instruction at ",
 		"abort":           "SIGABRT: sent by the program itself",
 		"beyond-file":     "SIGBUS: a read at ADDR, beyond the end of the file: ",
-		"thread-stack":    "below the stack of thread ",
+		"thread-stack":    "bytes below the stack of thread ",
+		// The thread's stack begins, as pthread has it, above the guard page.
+		"other-thread-stack": ": guard page below the stack of thread ",
 	} {
 		t.Run(how, func(t *testing.T) {
 			c := start(t, binary("clew")).dial()

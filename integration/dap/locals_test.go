@@ -180,6 +180,18 @@ func TestLocals(t *testing.T) {
 		t.Errorf("a value in an own frame has the reference %d", id)
 	}
 
+	for _, k := range []struct {
+		frame      frame
+		text, want string
+	}{
+		{enter, "1 + do", "doubled"}, {enter, "corner.", "x"}, {enter, "starte", "started"}, {outer, "p.Na", "Name"}, {outer, "tot", "total"},
+		{outer, "runtime.allgle", "allglen"}, {outer, "runtim", "runtime"}, {outer, "C.rela", "relay"}, {back, "inn", "inner"},
+	} {
+		targets, _ := c.ok("completions", object{"frameId": k.frame.ID, "text": k.text, "column": len(k.text) + 1})["targets"].([]any)
+		if !slices.ContainsFunc(targets, func(t any) bool { return t.(object)["label"] == k.want }) {
+			t.Errorf("completions of %q: %v, want %s", k.text, targets, k.want)
+		}
+	}
 	c.refused("evaluate", object{"expression": "seen", "frameId": outer.ID, "context": "watch"}, "could not find symbol value for seen") // which is the innermost frame's
 	c.refused("evaluate", object{"expression": "call outer(1)", "frameId": outer.ID, "context": "repl"}, "calls are made from the innermost frame")
 	c.refused("setVariable", object{"variablesReference": goRef, "name": "nothing", "value": "1"}, "failed to find the named variable")

@@ -126,13 +126,18 @@ func (v *variables) fieldNames(ctx context.Context, frame int, base string) (out
 		return nil
 	}
 	fields := v.held(ctx, value.VariablesReference)
-	for depth := 0; depth < 2 && len(fields) == 1 && fields[0].Name == ""; depth++ { // a pointer's value
+	for depth := 0; depth < 2 && len(fields) == 1 && isTarget(&fields[0]); depth++ {
 		fields = v.held(ctx, fields[0].VariablesReference)
 	}
 	for _, f := range fields {
 		out = append(out, proposal{f.Name, "field"})
 	}
 	return out
+}
+
+// isTarget says that a variable is what a pointer points to, and no field.
+func isTarget(v *dap.Variable) bool {
+	return strings.HasPrefix(v.EvaluateName, "(*") && strings.HasSuffix(v.EvaluateName, ")")
 }
 
 // held are the variables that Delve has by a reference.
@@ -155,7 +160,7 @@ func (v *variables) packageNames(frame int) (out []proposal) {
 	own := ""
 	if about, err := dapwire.NewRequest(&dap.ScopesRequest{Request: dap.Request{Command: "scopes"}, Arguments: dap.ScopesArguments{FrameId: frame}}); err == nil {
 		if _, ref, known, err := v.inserter.FrameOf(about); err == nil && known {
-			own, _, _ = strings.Cut(afterSlash(ref.Function()), ".")
+			own = packageOf(ref.Function())
 		}
 	}
 	out = v.globalsOf(own)
@@ -166,6 +171,14 @@ func (v *variables) packageNames(frame int) (out []proposal) {
 		}
 	}
 	return out
+}
+
+// packageOf returns the package of a function, "C" where it is not Go's.
+func packageOf(function string) string {
+	if pkg, _, ok := strings.Cut(afterSlash(function), "."); ok {
+		return pkg
+	}
+	return "C"
 }
 
 // globalsOf are the global variables of a package, by the last part of its path.

@@ -61,7 +61,7 @@ func TestComplete(t *testing.T) {
 
 	ask(1000, "p.n")
 	p.answer(p.injected("evaluate", `{"expression":"p","frameId":1000,"context":"watch"}`), "true", `{"result":"*main.T","variablesReference":1003}`)
-	p.answer(p.injected("variables", `{"variablesReference":1003}`), "true", `{"variables":[{"name":"","variablesReference":1004}]}`)
+	p.answer(p.injected("variables", `{"variablesReference":1003}`), "true", `{"variables":[{"name":"p","evaluateName":"(*(p))","variablesReference":1004}]}`)
 	p.answer(p.injected("variables", `{"variablesReference":1004}`), "true", `{"variables":[{"name":"name"},{"name":"next"},{"name":"other"}]}`)
 	expect("n", "name:field next:field")
 

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -55,21 +57,14 @@ func (r *memory) refer(ctx context.Context, answer *dapwire.Message, reference i
 	}
 }
 
-var (
-	pointerValue = regexp.MustCompile(`^\(\*.*\)\((0x[0-9a-f]+)\)$`)
-	register     = regexp.MustCompile(`^_[A-Z]`)
-	dataAddress  = regexp.MustCompile(`\)\((0x[0-9a-f]+)\)$`)
-)
+var register = regexp.MustCompile(`^_[A-Z]`)
 
 // addressOf returns where a variable's memory is: that a pointer points to, or a register, else its own.
 // It returns "" for a variable without memory.
 func (r *memory) addressOf(ctx context.Context, v *dapwire.Object, reference int64) string {
 	value := v.Text("value")
 	if register.MatchString(v.Text("evaluateName")) {
-		return r.mapped(ctx, strings.TrimSpace(value))
-	}
-	if m := pointerValue.FindStringSubmatch(value); m != nil {
-		return r.mapped(ctx, m[1])
+		return r.mapped(ctx, strings.TrimSpace(value), false)
 	}
 	answer, err := r.wire.Up.Inject(ctx, &dap.DataBreakpointInfoRequest{
 		Request:   dap.Request{Command: "dataBreakpointInfo"},
@@ -81,18 +76,26 @@ func (r *memory) addressOf(ctx context.Context, v *dapwire.Object, reference int
 	if err != nil || !answer.Success || answer.Decode("body", &info) != nil {
 		return ""
 	}
-	if m := dataAddress.FindStringSubmatch(info.DataID); m != nil {
-		return r.mapped(ctx, m[1])
+	m := internals.DataAddress.FindStringSubmatch(info.DataID)
+	if m == nil {
+		return ""
 	}
-	return ""
+	return r.mapped(ctx, m[1], internals.Pointer.MatchString(value))
 }
 
-// mapped returns an address that has memory, "" for any other text.
-func (r *memory) mapped(ctx context.Context, address string) string {
+// mapped returns an address that has memory, or the one that a pointer there holds; "" for any other text.
+func (r *memory) mapped(ctx context.Context, address string, pointer bool) string {
 	at, err := strconv.ParseUint(address, 0, 64)
 	if err == nil {
 		err = r.program.AtStop(ctx, 0, func(_ context.Context, v *debuggee.View) error {
-			return v.EngineInput().Target.Memory.ReadMemory(at, make([]byte, 1))
+			memory := v.EngineInput().Target.Memory
+			if word := make([]byte, 8); pointer {
+				if err := memory.ReadMemory(at, word); err != nil {
+					return err
+				}
+				at = binary.LittleEndian.Uint64(word)
+			}
+			return memory.ReadMemory(at, make([]byte, 1))
 		})
 	}
 	if err != nil {

@@ -47,8 +47,8 @@ func TestMemoryReferences(t *testing.T) {
 	s.plays = map[string]string{
 		"initialize":         supported,
 		"dataBreakpointInfo": fmt.Sprintf(`{"dataId":"1,0,*(*[8]byte)(%s)"}`, sp),
-		"variables": `{"variables":[{"name":"n","value":"1"},{"name":"p","value":"(*main.T)(` + sp + `)"},{"name":"s","value":"x","memoryReference":"0x77"},` +
-			`{"name":"nowhere","value":"(*main.T)(0x10)"},{"name":"rsp","evaluateName":"_RSP","value":"` + sp + `"},{"name":"rax","evaluateName":"_RAX","value":"0x5"}]}`,
+		"variables": `{"variables":[{"name":"n","value":"1"},{"name":"p","value":"*main.T {n: 1}"},{"name":"s","value":"x","memoryReference":"0x77"},` +
+			`{"name":"nowhere","evaluateName":"_RBX","value":"0x10"},{"name":"rsp","evaluateName":"_RSP","value":"` + sp + `"},{"name":"rax","evaluateName":"_RAX","value":"0x5"}]}`,
 	}
 	ask := func() (out []string) {
 		t.Helper()

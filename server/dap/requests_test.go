@@ -125,7 +125,7 @@ func (l *fakeInserter) InFrame(_ context.Context, m *dapwire.Message, _ frames.R
 	if l.err != nil {
 		return nil, l.err
 	}
-	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "inserted"})
+	return dapwire.NewResponse(m, dap.EvaluateResponseBody{Result: "inserted", VariablesReference: 1005})
 }
 
 func (l *fakeInserter) MapReferences(answer *dapwire.Message, _ stop.Moment, _ frames.Ref, list string) {

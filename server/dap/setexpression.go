@@ -2,12 +2,15 @@ package dap
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
 )
+
+var errNoAddress = errors.New("the expression names nothing that can be assigned to")
 
 // onSetExpression assigns to whatever an expression names. Delve assigns to a variable that it has listed: to what the
 // expression's address points to.
@@ -26,12 +29,16 @@ func (v *variables) onSetExpression(ctx context.Context, m *dapwire.Message) err
 	var pointer dap.EvaluateResponseBody
 	if answer.Success && answer.Decode("body", &pointer) == nil {
 		reference := pointer.VariablesReference
-		if args.FrameId >= debuggee.FirstID && v.isString(ctx, int64(reference), "") {
+		held := v.held(ctx, reference)
+		switch {
+		case len(held) != 1:
+			return errNoAddress
+		case args.FrameId >= debuggee.FirstID && held[0].Type == "string":
 			return errNewString
 		}
 		defer v.run.wrote()
 		answer, err = v.askAbout(ctx, args.FrameId, &dap.SetVariableRequest{
-			Request: dap.Request{Command: "setVariable"}, Arguments: dap.SetVariableArguments{VariablesReference: reference, Value: args.Value},
+			Request: dap.Request{Command: "setVariable"}, Arguments: dap.SetVariableArguments{VariablesReference: reference, Name: held[0].Name, Value: args.Value},
 		}, false)
 		if err != nil {
 			return err

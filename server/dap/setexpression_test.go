@@ -29,7 +29,8 @@ func TestSetExpression(t *testing.T) {
 	const address = `{"expression":"\u0026(a.b)","frameId":1000,"context":"watch"}`
 	p.write(p.client, set("1000"))
 	p.answer(p.injected("evaluate", address), "true", `{"result":"*5","variablesReference":1009}`)
-	p.answer(p.injected("setVariable", `{"variablesReference":1009,"name":"","value":"5"}`), "true", `{"value":"5","type":"int"}`)
+	p.answer(p.injected("variables", `{"variablesReference":1009}`), "true", `{"variables":[{"name":"b","value":"4"}]}`)
+	p.answer(p.injected("setVariable", `{"variablesReference":1009,"name":"b","value":"5"}`), "true", `{"value":"5","type":"int"}`)
 	read(`"success":true`, `"value":"5"`)
 	p.write(p.client, set("1000"))
 	p.answer(p.injected("evaluate", address), "false", `{"error":{"format":"can not take address"}}`)
@@ -38,12 +39,16 @@ func TestSetExpression(t *testing.T) {
 		t.Errorf("memory was written %d times", at.Writes)
 	}
 
+	p.write(p.client, set("1000"))
+	p.answer(p.injected("evaluate", address), "true", `{"result":"nil","variablesReference":0}`)
+	read(`"success":false`, errNoAddress.Error())
+
 	own := string(itoa(debuggee.FirstID + 5))
 	p.write(p.client, set(own))
-	p.answer(p.injected("variables", `{"variablesReference":0}`), "true", `{"variables":[{"name":"","type":"int"}]}`)
+	p.answer(p.injected("variables", `{"variablesReference":1005}`), "true", `{"variables":[{"name":"","type":"int"}]}`)
 	read(`"result":"inserted"`)
 	p.write(p.client, set(own))
-	p.answer(p.injected("variables", `{"variablesReference":0}`), "true", `{"variables":[{"name":"","type":"string"}]}`)
+	p.answer(p.injected("variables", `{"variablesReference":1005}`), "true", `{"variables":[{"name":"","type":"string"}]}`)
 	read(`"success":false`, errNewString.Error())
 	inserter.err = errNoMemory
 	p.write(p.client, set(own))

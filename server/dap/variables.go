@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 
 	"github.com/google/go-dap"
 
@@ -141,24 +142,7 @@ func (v *variables) insert(ctx context.Context, m *dapwire.Message, at stop.Mome
 // isString reports whether a variable is a Go string: Delve has the program allocate a
 // new one.
 func (v *variables) isString(ctx context.Context, reference int64, name string) bool {
-	answer, err := v.wire.Up.Inject(ctx, &dap.VariablesRequest{
-		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: int(reference)},
-	})
-	if err != nil {
-		return false
-	}
-	var body struct {
-		Variables []struct{ Name, Type string }
-	}
-	if answer.Decode("body", &body) != nil {
-		return false
-	}
-	for _, one := range body.Variables {
-		if one.Name == name && one.Type == "string" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.held(ctx, int(reference)), func(one dap.Variable) bool { return one.Name == name && one.Type == "string" })
 }
 
 var consoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)

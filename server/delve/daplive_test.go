@@ -173,3 +173,40 @@ func TestRunningText(t *testing.T) {
 	}
 	e.ask("pause", map[string]any{"threadId": 1})
 }
+
+// TestValueText: a pointer's text begins, and a variable's data ID ends, as clew reads them.
+func TestValueText(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t)
+	body := func(answer []byte, out any) {
+		t.Helper()
+		whole := struct{ Body any }{out}
+		if err := json.Unmarshal(answer, &whole); err != nil {
+			t.Fatalf("%s: %v", answer, err)
+		}
+	}
+	stop := func(command string, arguments any) {
+		e.seen = nil
+		e.send(command, arguments)
+		e.until("stopped")
+	}
+	e.ask("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": "main.point"}}})
+	stop("configurationDone", nil)
+	stop("continue", map[string]any{"threadId": 1})
+	var stack dap.StackTraceResponseBody
+	body(e.ask("stackTrace", map[string]any{"threadId": 1, "levels": 1}), &stack)
+	var scopes dap.ScopesResponseBody
+	body(e.ask("scopes", map[string]any{"frameId": stack.StackFrames[0].Id}), &scopes)
+	scope := scopes.Scopes[0].VariablesReference
+	var variables dap.VariablesResponseBody
+	body(e.ask("variables", map[string]any{"variablesReference": scope}), &variables)
+	if len(variables.Variables) == 0 || !internals.Pointer.MatchString(variables.Variables[0].Value) {
+		t.Error(internals.Changed(internals.EntryValueText, "%+v", variables.Variables))
+	}
+	answer := e.ask("dataBreakpointInfo", map[string]any{"variablesReference": scope, "name": "p"})
+	var info struct{ DataID string }
+	body(answer, &info)
+	if !internals.DataAddress.MatchString(info.DataID) {
+		t.Error(internals.Changed(internals.EntryValueText, "%s", answer))
+	}
+}

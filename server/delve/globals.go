@@ -2,6 +2,7 @@ package delve
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-delve/delve/pkg/proc"
 )
@@ -16,7 +17,11 @@ func (s *Session) Globals() ([]string, error) {
 		}
 		s.globals = make([]string, 0, len(found))
 		for _, v := range found {
-			s.globals = append(s.globals, v.Name)
+			name := v.Name
+			if !strings.Contains(name, ".") {
+				name = "C." + name
+			}
+			s.globals = append(s.globals, name)
 		}
 		slices.Sort(s.globals)
 		s.globals = slices.Compact(s.globals)

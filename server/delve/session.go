@@ -25,6 +25,7 @@ type Session struct {
 	code     gocode.Code       // of the runtime; nil until it is known
 	symbols  goruntime.Symbols // of all images; nil until they are known
 	maps     []imagemap.Mapping
+	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
 	slots     slots    // where libraries keep their threads' g
@@ -116,6 +117,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
+	s.recorded, _ = group.Recorded()
 	if err := prepare(group); err != nil {
 		return nil, err
 	}

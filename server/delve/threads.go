@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/goruntime"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -63,6 +64,17 @@ func (s *Session) machines(t *proc.Target) map[uint64]uint64 {
 	}
 	bulk := goruntime.Bulk{Runtime: s.runtime(t), AllM: allM}
 	out, _ := bulk.Machines() // there are none before the runtime has started
+	if s.recorded {
+		return out // a core file has the threads' own IDs
+	}
+	if inside := procfs.Inside(t.Pid()); inside != nil {
+		here := make(map[uint64]uint64, len(out))
+		for _, th := range t.ThreadList() {
+			id := uint64(th.ThreadID())
+			here[id] = out[inside(id)]
+		}
+		return here
+	}
 	return out
 }
 

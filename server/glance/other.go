@@ -13,6 +13,7 @@ const supported = false
 // stopped is a thread that stands still.
 type stopped struct {
 	id        int
+	inside    uint64
 	registers unwind.Registers
 }
 

@@ -30,6 +30,7 @@ func (p *Program) look() (out *seen, err error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
 	bulk := &goruntime.Bulk{Runtime: rt, AllM: p.vars["runtime.allm"], Address: p.address}
 	room := p.room(bulk)
+	inside := procfs.Inside(p.pid)
 	out = &seen{}
 	out.paused, err = whileStopped(p.pid, func(threads []stopped) error {
 		text, err := procfs.ReadMaps(p.pid)
@@ -43,6 +44,12 @@ func (p *Program) look() (out *seen, err error) {
 			}
 		}
 		p.memory.enter(during, procfs.Ranges(maps, "w"))
+		for i := range threads {
+			threads[i].inside = uint64(threads[i].id)
+			if inside != nil {
+				threads[i].inside = inside(threads[i].inside)
+			}
+		}
 		return p.copy(bulk, threads, maps, room, out)
 	})
 	p.memory.enter(after, p.memory.writable)
@@ -86,7 +93,7 @@ func (p *Program) copy(b *goruntime.Bulk, threads []stopped, maps []imagemap.Map
 	}
 	var stacks []unwind.Range
 	for _, th := range threads {
-		known := b.Runtime.Thread(uint64(th.id), th.registers, machines[uint64(th.id)], maps)
+		known := b.Runtime.Thread(uint64(th.id), th.registers, machines[th.inside], maps)
 		known.Current = th.id == p.pid
 		out.threads = append(out.threads, known)
 		sp, _ := th.registers.SP(p.arch)

@@ -20,6 +20,7 @@ import (
 // time.
 type stopped struct {
 	id        int
+	inside    uint64 // its ID in the process's own namespace
 	registers unwind.Registers
 }
 

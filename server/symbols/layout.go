@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/cfi"
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
+	"github.com/clewdbg/clew/internal/unwind/lsda"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -16,6 +17,11 @@ import (
 // Layout implements [codemodel.WholeImage].
 func (m *modelled) Layout() *codemodel.Layout {
 	l := &codemodel.Layout{Code: m.elf.CodeRanges(), Exceptions: m.elf.File.Section(".gcc_except_table") != nil}
+	if s := m.elf.File.Section(".gcc_except_table"); s != nil && m.frames == nil && s.Size < maxData {
+		if data, err := s.Data(); err == nil { // else call-frame information describes landing pads too
+			l.Areas = lsda.Areas(data)
+		}
+	}
 	add := func(addr uint64, source codemodel.Source, part bool) {
 		if addr != 0 {
 			l.Known = append(l.Known, codemodel.Start{Addr: addr, Source: source, Grade: prologue.Proven, Part: part})

@@ -1,9 +1,10 @@
 package terminal
 
 import (
+	"slices"
+
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
-	"slices"
 
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/delve"

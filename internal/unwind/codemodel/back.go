@@ -26,6 +26,9 @@ func (m *surroundings) Comes(target uint64, pointer bool) prologue.Back {
 	return s.back(target, 0)
 }
 
+// Pads implements [prologue.Surroundings].
+func (m *surroundings) Pads(start uint64) []prologue.Pad { return m.pads[start] }
+
 // Bounds of one search: instructions, and calls within calls.
 const (
 	maxSearch = 20_000

@@ -14,7 +14,11 @@
 // in the called function, again over what is proven. Behind a call into another image,
 // or through a pointer, the grade is [prologue.Some]: if that call never comes back,
 // the code behind it may be reached by other ways. Code that only indirect jumps
-// without a bound lead to, and landing pads of exceptions, have no rule.
+// without a bound lead to has no rule.
+//
+// Landing pads of exceptions are entered with the frame of the calls that throw. Where call-frame
+// information is gone, which says where a function's call sites are listed, the lists that are
+// left have to fit the functions one to one (pads.go).
 //
 // # Where functions begin
 //

@@ -93,7 +93,7 @@ func find(m *Image) *found {
 	})
 	f.descend()
 	f.settle()
-	for f.follow() {
+	for f.follow() || f.land() {
 		f.settle()
 	}
 	if !layout.Exceptions {

@@ -46,13 +46,14 @@ type Image struct {
 	functions map[uint64]*Function // by their start
 	size      int                  // of them, in bytes
 	backs     map[uint64]prologue.Back
-	found     *found      // nil until it is needed
-	pieces    pieces      // known so far, or in the end; nil before
-	pointers  []Reference // of data, by target; nil before starts are looked for
-	text      []byte      // all code while starts are looked for, else nil
-	base      uint64      // its address
-	plain     []uint8     // lengths of instructions in text that only go on with the next one; 0: not known
-	search    *search     // nil before the first
+	found     *found                    // nil until it is needed
+	pieces    pieces                    // known so far, or in the end; nil before
+	pointers  []Reference               // of data, by target; nil before starts are looked for
+	text      []byte                    // all code while starts are looked for, else nil
+	base      uint64                    // its address
+	plain     []uint8                   // lengths of instructions in text that only go on with the next one; 0: not known
+	search    *search                   // nil before the first
+	pads      map[uint64][]prologue.Pad // landing pads, by function; nil before they are looked for
 }
 
 // Bounds of what an image keeps: the functions' tables, in bytes, and answers about

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/lsda"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -41,8 +42,10 @@ type Layout struct {
 	Code     []unwind.Range // where instructions are
 	Known    []Start        // by symbols, call-frame information, and what the loader calls
 	Pointers []Reference    // that data holds
-	// Exceptions: there are landing pads, which nothing but tables leads to.
+	// Exceptions: there are landing pads, which nothing but tables leads to. Areas are their
+	// call sites, if that is all that is known of them.
 	Exceptions bool
+	Areas      [][]lsda.Site
 }
 
 // found are an image's starts, sorted, and which functions jump to parts.

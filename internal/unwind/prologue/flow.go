@@ -31,7 +31,8 @@ type program struct {
 	tables []jumpTable
 	leads  [][]int32  // where they lead, as offsets
 	out    [][]uint64 // where they lead outside of the code
-	labels []int32    // where jumps by no table may lead; nil before that is asked
+	pads   []Pad
+	labels []int32 // where jumps by no table may lead; nil before that is asked
 	code   []byte
 	insts  []inst
 	ops    []op
@@ -271,6 +272,7 @@ func (p *program) pass(n int32, s *state, by edge, cmp [2]uint8) (next edge, goe
 	case flowNext:
 		return by, true
 	case flowSoft, flowCall:
+		p.throws(in, s, by)
 		return p.passCall(n, in, by)
 	case flowCond:
 		return by, p.passBranch(in, s, by, cmp)

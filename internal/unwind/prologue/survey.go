@@ -156,11 +156,15 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 	p.reset(a, code, start)
 	p.around = around
 	p.discover(0)
+	p.land()
 	if p.full || p.index[0] == 0 {
 		return nil
 	}
 	p.markLeaders()
 	p.lead(0)
+	for _, pad := range p.pads {
+		p.lead(pad.At)
+	}
 	p.cut = append(p.cut, make([]bool, len(p.insts))...)
 	first := a.entered(code)
 	if from != nil {
@@ -176,6 +180,31 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 		return nil
 	}
 	return t
+}
+
+// land decodes landing pads.
+func (p *program) land() {
+	if p.around == nil {
+		return
+	}
+	p.pads = p.around.Pads(p.start)
+	for _, pad := range p.pads {
+		if pad.At > 0 && int(pad.At) < len(p.code) {
+			p.discover(pad.At)
+		}
+	}
+}
+
+// throws passes the state behind a call on to where it goes on if it throws: a callee's frame
+// is gone then, as after a return.
+func (p *program) throws(in *inst, s *state, by edge) {
+	end := in.off + int32(in.len)
+	for _, pad := range p.pads {
+		if end > pad.Start && end <= pad.End {
+			thrown := *s
+			p.arrive(pad.At, &thrown, edge{origin: by.origin, soft: true})
+		}
+	}
 }
 
 // survey makes the table of a program that was simulated.

@@ -26,10 +26,15 @@ type Surroundings interface {
 	IsCode(addr uint64) bool
 	// Labels returns the addresses of the n bytes from start on that data may list as places to jump to.
 	Labels(start uint64, n int) []uint64
+	// Pads returns the landing pads of the function that begins at an address.
+	Pads(start uint64) []Pad
 	// Comes tells whether a call of code, by its address or by a pointer there, comes
 	// back.
 	Comes(target uint64, pointer bool) Back
 }
+
+// Pad is a landing pad: a call between two offsets goes on there if it throws.
+type Pad struct{ Start, End, At int32 }
 
 // Back tells whether a call comes back.
 type Back uint8

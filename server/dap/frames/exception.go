@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -100,7 +101,7 @@ func (ts *Threads) siginfo(ctx context.Context, thread int64) (f *fault, saved u
 		return nil, 0, errNoSignal
 	}
 	var values [4]uint64
-	for i, expression := range []string{"c.info.si_signo", "c.info.si_code", "c.info.si_addr", "uintptr(c.ctxt)"} {
+	for i, expression := range []string{"c.info.si_signo", "c.info.si_code", "c.info.si_addr", "c.ctxt"} {
 		var result dap.EvaluateResponseBody
 		err := ts.ask(ctx, &dap.EvaluateRequest{
 			Request: dap.Request{Command: "evaluate"}, Arguments: dap.EvaluateArguments{Expression: expression, FrameId: stack.StackFrames[0].Id, Context: "watch"},
@@ -115,8 +116,10 @@ func (ts *Threads) siginfo(ctx context.Context, thread int64) (f *fault, saved u
 	return &fault{signal: syscall.Signal(values[0]), code: int64(values[1]), address: values[2]}, values[3], nil
 }
 
-// parseNumber reads a number as Delve writes it.
+// parseNumber reads a number or an unsafe.Pointer as Delve writes it: "8 = 0x8", "unsafe.Pointer(0x8)".
 func parseNumber(text string) (uint64, error) {
+	text, _, _ = strings.Cut(text, " = ")
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "unsafe.Pointer("), ")")
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
 		return uint64(n), nil
 	}
@@ -183,21 +186,29 @@ func (ts *Threads) describeFault(ctx context.Context, v *debuggee.View, id int64
 	if err != nil {
 		return out, nil
 	}
-	interrupted := false
+	first := 1
+	for first < len(stack.Frames) && stack.Frames[first].PC.Kind() != unwind.KindInstruction {
+		first++
+	}
+	frames := stack.Frames[min(first, len(stack.Frames)):]
+	for i := range frames {
+		if frames[i].Function != "" { // the program may have jumped to where no function is
+			out.Description += []string{", in ", ", called from "}[min(i, 1)] + frames[i].Function + ts.lineOf(&frames[i], " at ")
+			break
+		}
+	}
 	var text strings.Builder
-	for i := range stack.Frames {
-		frame := &stack.Frames[i]
-		if !interrupted && i > 0 && frame.PC.Kind() == unwind.KindInstruction {
-			interrupted = true
-			out.Description += ", in " + frame.Function
-			if frame.File != "" {
-				out.Description += fmt.Sprintf(" at %s:%d", ts.program.Config.ClientPath(frame.File), frame.Line)
-			}
-		}
-		if interrupted {
-			fmt.Fprintf(&text, "%#x in %s\n\tat %s:%d\n", frame.PC.Raw(), frame.Function, ts.program.Config.ClientPath(frame.File), frame.Line)
-		}
+	for i := range frames {
+		fmt.Fprintf(&text, "%#x in %s%s\n", frames[i].PC.Raw(), cmp.Or(frames[i].Function, "?"), ts.lineOf(&frames[i], "\n\tat "))
 	}
 	out.Details.StackTrace = text.String()
 	return out, nil
+}
+
+// lineOf returns a frame's file and line, after some text; "" where they are not known.
+func (ts *Threads) lineOf(f *unwind.Frame, before string) string {
+	if f.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s%s:%d", before, ts.program.Config.ClientPath(f.File), f.Line)
 }

@@ -63,3 +63,17 @@ func TestFaultWords(t *testing.T) {
 		}
 	}
 }
+
+// TestParseNumber: numbers are read as Delve writes them.
+func TestParseNumber(t *testing.T) {
+	for text, want := range map[string]uint64{
+		"11": 11, "8 = 0x8": 8, "-6": ^uint64(5), "unsafe.Pointer(0x24c9a4407ac0)": 0x24c9a4407ac0, "18446744073709551615 = 0xffffffffffffffff": ^uint64(0),
+	} {
+		if got, err := parseNumber(text); err != nil || got != want {
+			t.Errorf("%s: %#x, %v", text, got, err)
+		}
+	}
+	if n, err := parseNumber("unreadable"); err == nil {
+		t.Errorf("%d", n)
+	}
+}

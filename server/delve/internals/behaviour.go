@@ -2,6 +2,7 @@ package internals
 
 import (
 	"errors"
+	"regexp"
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/pkg/proc/linutil"
@@ -15,6 +16,8 @@ const (
 	EntryStepCondition = "step-condition"
 	EntryDAPDummy      = "dap-dummy"
 	EntryDAPRunning    = "dap-running"
+	EntryValueText     = "value-text"
+	EntryCNames        = "c-names"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
 )
@@ -46,6 +49,16 @@ var behaviourEntries = []Entry{
 		Proof:  "TestRunningText",
 	},
 	{
+		Name: EntryValueText, Where: "service/api/prettyprint.go, Variable.writeTo; service/dap/server.go, onDataBreakpointInfoRequest",
+		Breaks: "an editor opens no memory of variables and pointers",
+		Proof:  "TestValueText",
+	},
+	{
+		Name: EntryCNames, Where: "pkg/proc/bininfo.go, subprogramEntryName: names of functions in other languages begin with C.",
+		Breaks: "steps end in the glue between Go and C, and do not go into C",
+		Proof:  "TestScripts",
+	},
+	{
 		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",
 		Breaks: "a command shows Delve's own stacks, or ignores a flag",
 		Proof:  "terminal.TakeOver, at every start of clew",
@@ -72,6 +85,12 @@ const (
 	DummyThreadID = 1
 	RunningText   = "debuggee is running"
 	RunningID     = dap.DebuggeeIsRunning
+)
+
+// Pointer is the beginning of a pointer's text, and DataAddress the end of a variable's data ID: its address.
+var (
+	Pointer     = regexp.MustCompile(`^\(?\*`)
+	DataAddress = regexp.MustCompile(`\)\((0x[0-9a-f]+)\)$`)
 )
 
 // GoroutineCondition and ThreadCondition are the left sides of the conditions that

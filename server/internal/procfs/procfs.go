@@ -40,6 +40,24 @@ func (s Status) Number(name string) int {
 	return n
 }
 
+// Inside says how a process calls its threads, in namespaces of its own: a function from their
+// IDs here, nil where both are the same.
+func Inside(pid int) func(thread uint64) uint64 {
+	status, _ := ReadStatus(pid) // what is wrong shows later
+	if len(strings.Fields(status.Field("NSpid"))) < 2 {
+		return nil
+	}
+	return func(thread uint64) uint64 {
+		text, _ := os.ReadFile(Path(pid, fmt.Sprintf("task/%d/status", thread)))
+		ids := strings.Fields(Status(text).Field("NSpid"))
+		if len(ids) == 0 {
+			return 0 // it has ended
+		}
+		id, _ := strconv.ParseUint(ids[len(ids)-1], 10, 64)
+		return id
+	}
+}
+
 // ReadMaps reads the text of a process's mappings in large pieces: the kernel takes
 // its time for each, however small.
 func ReadMaps(pid int) ([]byte, error) {

@@ -218,6 +218,7 @@ func (p *Program) memory() unwind.Memory {
 	window := func(calls []call) unwind.Window {
 		low, high := calls[0].sp, calls[len(calls)-1].cfa
 		data := make([]byte, high-low)
+		binary.LittleEndian.PutUint64(data, low) // a pointer, to itself
 		for i := range calls[:len(calls)-1] {
 			binary.LittleEndian.PutUint64(data[calls[i].cfa-8-low:], calls[i+1].pc)
 		}

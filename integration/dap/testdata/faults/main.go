@@ -3,6 +3,7 @@
 package main
 
 /*
+#define _GNU_SOURCE
 #cgo LDFLAGS: -lpthread
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static volatile int depth;
 
 // overflow calls itself until the stack has ended, and tells where.
 static int overflow(int n) {
-	volatile char page[4096];
+	volatile char page[1024]; // no step leaves the guard page out
 	page[0] = (char)n;
 	depth = n;
 	return overflow(n + 1) + page[0];
@@ -68,8 +69,8 @@ static int fault(const char *how) {
 	}
 	if (!strcmp(how, "not-canonical")) return *(volatile char *)0x8000000000000000;
 	if (!strcmp(how, "divide")) {
-		volatile int zero = 0;
-		return 1 / zero;
+		volatile int one = 1, zero = 0;
+		return one / zero;
 	}
 	if (!strcmp(how, "illegal")) __builtin_trap();
 	if (!strcmp(how, "abort")) abort();
@@ -85,6 +86,23 @@ static int fault(const char *how) {
 */
 import "C"
 
-import "os"
+import (
+	"os"
+	"runtime"
+	"strings"
+)
 
-func main() { C.fault(C.CString(os.Args[1])) }
+func main() {
+	how, elsewhere := strings.CutPrefix(os.Args[1], "other-")
+	if !elsewhere {
+		C.fault(C.CString(how))
+		return
+	}
+	runtime.LockOSThread() // so that the goroutine gets another thread, whose stack is pthread's
+	done := make(chan bool)
+	go func() {
+		C.fault(C.CString(how))
+		close(done)
+	}()
+	<-done
+}

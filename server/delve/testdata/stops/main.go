@@ -19,11 +19,17 @@ func outer(n int) int {
 	return n * 2
 }
 
+//go:noinline
+func point(p *int) int {
+	return *p
+}
+
 func main() {
 	runtime.LockOSThread() // a step of a thread stays on it
 	runtime.Breakpoint()
 	n := outer(20)
 	n = outer(n)
+	n = point(&n)
 	if len(os.Args) > 1 {
 		time.Sleep(time.Minute)
 	}
