@@ -84,7 +84,6 @@ var changes = []change{
 	{internals.EntryDAPRunning, "the text", []edit{{"", "service/dap/server.go", `"debuggee is running"`, `"the program runs"`}}, "TestRunningText", delve},
 	{internals.EntryValueText, "a pointer's form", []edit{{"", "service/api/prettyprint.go", `fmt\.Fprint\(buf, "\*"\)`, `fmt.Fprint(buf, "&")`}}, "TestValueText", delve},
 	{internals.EntryValueText, "a data ID's form", []edit{{"", "service/dap/server.go", `"\*\(\*\[%d\]byte\)\(%#x\)"`, `"%d@%#x"`}}, "TestValueText", delve},
-	{internals.EntryCNames, "the prefix", []edit{{"", inProc + "/bininfo.go", `"C\." \+ `, `"c." + `}}, "TestScripts", "./integration/stepscripts"},
 	{internals.EntryCommands, "a command's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"exec <path/to/binary>"`, `"run <path/to/binary>"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryCommands, "a flag's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"waitfor-interval"`, `"waitfor-every"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryLibraryList, "what says that there is none", []edit{{"", inProc + "/linutil/dynamic.go", `bi\.ElfDynamicSection\.Addr == 0 \{\n\t\t// no dynamic`, "bi.ElfDynamicSection.Size == 0 {\n\t\t// no dynamic"}}, byCheck, ""},

@@ -33,13 +33,13 @@ func (s *server) listOwn(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut,
 			out.Goroutines = append(out.Goroutines, &api.Goroutine{ID: int64(id), Unreadable: err.Error()})
 			continue
 		}
-		out.Goroutines = append(out.Goroutines, s.ownGoroutine(stack))
+		out.Goroutines = append(out.Goroutines, ownGoroutine(s, stack))
 	}
 	return nil
 }
 
 // ownGoroutine is a goroutine as Delve's interface has it.
-func (s *server) ownGoroutine(stack *stop.Stack) *api.Goroutine {
+func ownGoroutine(s *server, stack *stop.Stack) *api.Goroutine {
 	g := &api.Goroutine{ID: int64(stack.Thread.Goroutine), ThreadID: int(stack.Thread.ID)}
 	if len(stack.Frames) > 0 {
 		f := &stack.Frames[0]
@@ -62,7 +62,7 @@ func (s *server) ownGoroutine(stack *stop.Stack) *api.Goroutine {
 
 // goVersion is the release of Go that the program was built with, as a program without DWARF
 // says; "" if it does not. Terminals name wait reasons by it.
-func (s *server) goVersion() string {
+func goVersion(s *server) string {
 	path := s.image
 	if path == "" {
 		path = procfs.Path(s.processID(), "exe")

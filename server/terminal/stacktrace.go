@@ -41,7 +41,7 @@ func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 		last = max(last, stack.Frames[i].DelveFrame)
 	}
 	if last >= 0 {
-		if known, err = s.delveFrames(arg, last); err != nil {
+		if known, err = delveFrames(s, arg, last); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +49,7 @@ func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 }
 
 // delveFrames returns Delve's frames, to a depth.
-func (s *server) delveFrames(arg *rpc2.StacktraceIn, depth int) ([]api.Stackframe, error) {
+func delveFrames(s *server, arg *rpc2.StacktraceIn, depth int) ([]api.Stackframe, error) {
 	request, out := *arg, rpc2.StacktraceOut{}
 	request.Depth, request.Skip = depth, 0
 	err := s.delve.Stacktrace(request, &out)
@@ -76,7 +76,7 @@ func (s *server) stack(arg *rpc2.StacktraceIn) (stack *stop.Stack, known []api.S
 	if g != nil {
 		// Delve allocates all frames that it is asked for before it walks, so it is asked
 		// for one more than Go's tables have: that one shows whether it has more.
-		if known, err = s.delveFrames(arg, min(arg.Depth, len(g.Frames))); err == nil && same(g, known, frames) {
+		if known, err = delveFrames(s, arg, min(arg.Depth, len(g.Frames))); err == nil && same(g, known, frames) {
 			return nil, known, nil
 		}
 	}

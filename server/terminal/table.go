@@ -136,7 +136,7 @@ func (c *rpcClient) getVersion(_ api.GetVersionIn, out *versionOut) error {
 	if done, err := c.member.Use(c.ctx, "version"); err == nil {
 		defer done()
 		err := c.dbg.GetVersion(&out.GetVersionOut)
-		out.TargetGoVersion = cmp.Or(out.TargetGoVersion, c.goVersion())
+		out.TargetGoVersion = cmp.Or(out.TargetGoVersion, goVersion(c.server))
 		return err
 	}
 	return nil // what the program was built with is not known while it runs, as in Delve

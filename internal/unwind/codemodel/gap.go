@@ -15,7 +15,7 @@ func (f *finder) gaps() {
 			at++
 			continue
 		}
-		begin := f.padded(at)
+		begin := padded(f, at)
 		switch {
 		case begin >= end || f.covered.has(begin):
 			at = begin
@@ -51,7 +51,7 @@ func (f *finder) skip(at uint64) uint64 {
 }
 
 // padded is where padding ends that begins at a place.
-func (f *finder) padded(at uint64) uint64 {
+func padded(f *finder, at uint64) uint64 {
 	for at < uint64(len(f.text)) && !f.covered.has(at) {
 		n := prologue.Padding(f.image.arch, f.text[at:])
 		if n == 0 {

@@ -31,7 +31,7 @@ func (f *finder) land() bool {
 		return false
 	}
 	f.image.pads = make(map[uint64][]prologue.Pad)
-	shapes := f.shapes()
+	shapes := shapes(f)
 	for range maxAreaTurns {
 		has := decide(shapes)
 		for owner, s := range has {
@@ -74,7 +74,7 @@ func decide(shapes []*shape) map[uint64]*shape {
 }
 
 // shapes are the areas, with the functions that fit.
-func (f *finder) shapes() (out []*shape) {
+func shapes(f *finder) (out []*shape) {
 	byEnd := make(map[uint64][]uint64) // functions, by where a call of them ends
 	f.each(f.starts, func(owner uint64) {
 		for at, ok := f.begins.next(owner, f.end(owner)); ok; at, ok = f.begins.next(at+1, f.end(owner)) {
@@ -95,7 +95,7 @@ func (f *finder) shapes() (out []*shape) {
 			s = &shape{sites: sites}
 			known[key], out = s, append(out, s)
 			for _, owner := range byEnd[sites[0].End] {
-				if f.fits(owner, sites, &budget) {
+				if fits(f, owner, sites, &budget) {
 					s.fit = append(s.fit, owner)
 				}
 			}
@@ -109,11 +109,11 @@ func (f *finder) shapes() (out []*shape) {
 }
 
 // fits reports whether a function may have these call sites.
-func (f *finder) fits(owner uint64, sites []lsda.Site, budget *int) bool {
+func fits(f *finder, owner uint64, sites []lsda.Site, budget *int) bool {
 	size := f.end(owner) - owner
 	for _, s := range sites {
 		pad := owner + s.Pad
-		if s.End > size || s.Pad >= size || s.Pad != 0 && (f.covered.has(pad) || !f.runs(pad)) || !f.throws(owner+s.Start, owner+s.End, budget) {
+		if s.End > size || s.Pad >= size || s.Pad != 0 && (f.covered.has(pad) || !f.runs(pad)) || !throws(f, owner+s.Start, owner+s.End, budget) {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (f *finder) fits(owner uint64, sites []lsda.Site, budget *int) bool {
 }
 
 // throws reports whether the last instruction of a piece of code is a call.
-func (f *finder) throws(at, end uint64, budget *int) bool {
+func throws(f *finder, at, end uint64, budget *int) bool {
 	for *budget >= 0 && (!f.covered.has(at) || f.begins.has(at)) {
 		*budget--
 		in := f.decode(at)

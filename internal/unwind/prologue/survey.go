@@ -152,7 +152,7 @@ func Survey(arch unwind.Arch, code []byte, start uint64, around Surroundings, fr
 		return nil
 	}
 	p := programs.Get().(*program)
-	defer p.release()
+	defer release(p)
 	p.reset(a, code, start)
 	p.around = around
 	p.discover(0)
@@ -223,7 +223,7 @@ func (p *program) reset(a *arch, code []byte, start uint64) {
 }
 
 // release gives a program's memory back, if that is not large.
-func (p *program) release() {
+func release(p *program) {
 	const keeps = 64 << 10
 	if p.code, p.around = nil, nil; cap(p.index) <= keeps {
 		programs.Put(p)

@@ -17,7 +17,6 @@ const (
 	EntryDAPDummy      = "dap-dummy"
 	EntryDAPRunning    = "dap-running"
 	EntryValueText     = "value-text"
-	EntryCNames        = "c-names"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
 )
@@ -52,11 +51,6 @@ var behaviourEntries = []Entry{
 		Name: EntryValueText, Where: "service/api/prettyprint.go, Variable.writeTo; service/dap/server.go, onDataBreakpointInfoRequest",
 		Breaks: "an editor opens no memory of variables and pointers",
 		Proof:  "TestValueText",
-	},
-	{
-		Name: EntryCNames, Where: "pkg/proc/bininfo.go, subprogramEntryName: names of functions in other languages begin with C.",
-		Breaks: "steps end in the glue between Go and C, and do not go into C",
-		Proof:  "TestScripts",
 	},
 	{
 		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",

@@ -1,7 +1,7 @@
 // Package internals holds everything of Delve that clew relies on and that Delve's
 // API does not promise: private fields, texts, the form of messages, behaviour.
 // Nothing else in clew reads a private field of Delve's or relies on a text of its, but for
-// the prefix of C's names (c-names) and what its users type: the console's commands.
+// what its users type and see: the console's commands, and C. before names of C.
 //
 // Each reliance is an [Entry]: its name, its place in Delve, what breaks without
 // it, and how clew notices. [Check] proves, in less than a millisecond and at the
