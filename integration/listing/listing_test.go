@@ -226,11 +226,11 @@ func TestStaysStopped(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	for range 3 {
-		stack(t, "--pid", strconv.Itoa(pid))
+	for _, way := range [][]string{nil, nil, {"--goroutine", "1"}, {"--goroutine", "1"}} {
+		stack(t, append([]string{"--pid", strconv.Itoa(pid)}, way...)...)
 		time.Sleep(50 * time.Millisecond)
 		if got := state(); got != "T" {
-			t.Errorf("state %s after a listing of a stopped process", got)
+			t.Errorf("state %s after clew stack %s of a stopped process", got, strings.Join(way, " "))
 		}
 	}
 }

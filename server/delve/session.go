@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
@@ -13,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/goruntime"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // Session is a local process under Delve's control. Its methods must not be
@@ -39,6 +41,7 @@ type Session struct {
 type program struct {
 	dbg      *debugger.Debugger
 	launched bool
+	stood    bool // stopped by a signal when it was attached to
 }
 
 // LaunchConfig says what to launch.
@@ -76,10 +79,12 @@ func Attach(pid int) (*Session, error) {
 	if err := CheckAttachable(pid); err != nil {
 		return nil, err
 	}
+	status, statusErr := procfs.ReadStatus(pid)
 	s, err := open(&debugger.Config{AttachPid: pid, Backend: "default"}, nil)
 	if err != nil {
 		return nil, ExplainAttach(pid, oneLine(err))
 	}
+	s.stood = statusErr == nil && strings.HasPrefix(status.Field("State"), "T")
 	return s, nil
 }
 
@@ -167,10 +172,18 @@ func (p *program) Pid() int { return p.dbg.ProcessPid() }
 // Launched says whether we started the process.
 func (p *program) Launched() bool { return p.launched }
 
-// Close leaves the process: one that we launched is killed, one that we
-// attached to goes on.
+// Close leaves the process: one that we launched is killed, one that we attached to goes on, and
+// one that stood stopped then stands stopped again. Delve wakes what it finds stopped 50 ms
+// after it has let go; so a moment may pass between that and the second signal.
 func (p *program) Close() error {
+	stop := func() {
+		if p.stood {
+			_ = syscall.Kill(p.Pid(), syscall.SIGSTOP) // it may have ended
+		}
+	}
+	stop()
 	err := p.dbg.Detach(p.launched)
+	stop()
 	var exited proc.ErrProcessExited
 	if errors.As(err, &exited) {
 		return nil
