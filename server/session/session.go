@@ -30,8 +30,10 @@ type Session struct {
 	run     *Run
 	halts   int // that are under way
 	asides  int // pieces of work aside
-	clients []*Client
-	joined  map[string]int // by kind
+	// entering counts commands that wait for requests that read the program: no client begins to read.
+	entering int
+	clients  []*Client
+	joined   map[string]int // by kind
 }
 
 // New returns the session of a stopped program.
@@ -155,7 +157,7 @@ func (c *Client) Use(ctx context.Context, request string) (done func(), err erro
 	err = s.wait(ctx, func() (bool, error) {
 		switch s.state {
 		case Stopped:
-			return true, nil
+			return s.entering == 0 || len(c.reads) > 0, nil // else a client that always reads would keep the others from their turn
 		case Changing:
 			return false, nil
 		}
@@ -190,6 +192,11 @@ func (s *Session) reader() *ReadError {
 func (s *Session) enter(ctx context.Context, c *Client, state State, command string) error {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
+	s.entering++
+	defer func() {
+		s.entering--
+		s.wake()
+	}()
 	err := s.wait(ctx, func() (bool, error) {
 		switch s.state {
 		case Stopped:

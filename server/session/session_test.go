@@ -171,6 +171,49 @@ func TestLeases(t *testing.T) {
 
 // TestAsides: a run that was halted for work aside goes on when that is done, or a client wants
 // it halted.
+// TestReadersDoNotStarve: while a command waits for a request that reads, no other client begins to
+// read, but the client that reads may go on.
+func TestReadersDoNotStarve(t *testing.T) {
+	s := New(Options{})
+	reads, runs, late := join(t, s, "editor"), join(t, s, "editor"), join(t, s, "editor")
+	done, err := reads.Use(t.Context(), "stackTrace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resumed := make(chan error, 1)
+	go func() {
+		_, err := runs.Resume(t.Context(), "next", true, func(context.Context) {})
+		resumed <- err
+	}()
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		waits = s.entering > 0
+		s.mu.Unlock()
+	}
+	nested, err := reads.Use(t.Context(), "scopes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := late.Use(t.Context(), "threads")
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		t.Errorf("another client reads: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	nested()
+	done()
+	if err := <-resumed; err != nil {
+		t.Error(err)
+	}
+	if busy := new(BusyError); !errors.As(<-refused, &busy) {
+		t.Error("a request reads the program that runs")
+	}
+}
+
 func TestAsides(t *testing.T) {
 	s := New(Options{Nudge: func() {}})
 	a, b := join(t, s, "editor"), join(t, s, "dlv client")
