@@ -249,7 +249,7 @@ func TestPeerUser(t *testing.T) {
 
 // TestFiles: a session's process inherits its files and the log, wherever the log is.
 func TestFiles(t *testing.T) {
-	conn, joins, log := os.Stdin, os.Stdout, os.Stderr
+	conn, joins, log := new(os.File), new(os.File), new(os.File)
 	for logFD, want := range map[int][]*os.File{
 		0: {conn, joins}, 2: {conn, joins}, 3: {log, conn, joins}, 4: {conn, log, joins}, 6: {conn, joins, nil, log},
 	} {
