@@ -19,7 +19,7 @@ type proposal struct {
 	kind dap.CompletionItemType
 }
 
-// maxProposals bounds the answer: nobody reads more.
+// maxProposals bounds the answer: a list that is longer is not read.
 const maxProposals = 200
 
 // complete proposes names for the last word of an expression, which it returns: a frame's variables, the program's packages and

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"cmp"
+
 	"github.com/go-delve/delve/pkg/version"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"

@@ -8,7 +8,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 )
 
-// Bounds of the search for the functions of areas: instructions that are decoded, and rounds.
+// Bounds of the search for the functions of areas: functions that are tried and instructions that are decoded, and rounds.
 const (
 	maxFitting   = 8 << 20
 	maxAreaTurns = 64
@@ -100,16 +100,18 @@ func shapes(f *finder) (out []*shape) {
 				}
 			}
 		}
-		s.areas++
-	}
-	if budget < 0 {
-		return nil
+		if s.areas++; budget < 0 {
+			return nil
+		}
 	}
 	return out
 }
 
 // fits reports whether a function may have these call sites.
 func fits(f *finder, owner uint64, sites []lsda.Site, budget *int) bool {
+	if *budget--; *budget < 0 {
+		return false
+	}
 	size := f.end(owner) - owner
 	for _, s := range sites {
 		pad := owner + s.Pad

@@ -6,7 +6,8 @@ import "encoding/binary"
 // Pad, or in the caller if Pad is 0.
 type Site struct{ Start, End, Pad uint64 }
 
-// Bounds of a section: call sites of all areas, and how large a function may be.
+// Bounds of a section: call sites that are read, also where no area turns out to be, and how large a
+// function may be.
 const (
 	maxSites  = 1 << 20
 	maxOffset = 1 << 24
@@ -22,12 +23,12 @@ const (
 func Areas(section []byte) (areas [][]Site) {
 	left := maxSites
 	for at := 0; at < len(section) && left > 0; {
-		sites, end := area(section, at, left)
+		sites, end := area(section, at, &left)
 		if end == 0 {
 			at++
 			continue
 		}
-		at, left = end, left-len(sites)-1
+		at = end
 		if len(sites) > 0 {
 			areas = append(areas, sites)
 		}
@@ -66,7 +67,7 @@ func (r *reader) uleb() uint64 {
 // area reads the area at an offset, and returns where its call sites, or its types, end; 0 where
 // none begins. Landing pads count from the function's start, call sites are in order and do
 // not overlap.
-func area(section []byte, at, most int) (sites []Site, end int) {
+func area(section []byte, at int, left *int) (sites []Site, end int) {
 	r := reader{section, at}
 	if r.byte() != omitted {
 		return nil, 0
@@ -86,11 +87,12 @@ func area(section []byte, at, most int) (sites []Site, end int) {
 	}
 	r.data = section[:end]
 	for last := uint64(0); r.off >= 0 && r.off < end; {
+		*left--
 		s := Site{Start: r.uleb()}
 		s.End = s.Start + r.uleb()
 		s.Pad = r.uleb()
 		r.uleb() // what is done there
-		if r.off < 0 || s.Start < last || s.End == s.Start || len(sites) == most {
+		if r.off < 0 || s.Start < last || s.End == s.Start || *left < 0 {
 			return nil, 0
 		}
 		last = s.End

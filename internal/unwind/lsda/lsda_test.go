@@ -1,8 +1,10 @@
 package lsda
 
 import (
+	"encoding/binary"
 	"reflect"
 	"testing"
+	"time"
 )
 
 // TestAreas reads areas as gcc writes them, one behind the other.
@@ -54,4 +56,19 @@ func FuzzAreas(f *testing.F) {
 			t.Fatalf("%d call sites in %d bytes", sites, len(section))
 		}
 	})
+}
+
+// TestManyHeaders: headers that lie within each other's call sites cost no more than one of them.
+func TestManyHeaders(t *testing.T) {
+	var section []byte
+	for start := uint64(1 << 22); start < 1<<22+1<<20; start += 2 {
+		section = binary.AppendUvarint(section, start)
+		section = append(section, 1, 0xff, 0xff, 0x01)    // as long as 1, to the landing pad 0x7fff
+		section = append(section, 0xff, 0xff, 0xff, 0x00) // and what may be an area's length
+	}
+	began := time.Now()
+	Areas(section)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("%v for %d bytes", took, len(section))
+	}
 }
