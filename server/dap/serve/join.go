@@ -79,8 +79,11 @@ func receive(from *net.UnixConn) (net.Conn, error) {
 		return nil, io.EOF
 	}
 	fds, err := syscall.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return nil, fmt.Errorf("no connection came: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("the connection that was handed over: %w", err)
+	}
+	if len(fds) == 0 {
+		return nil, errors.New("a message from the server brought no connection")
 	}
 	return Inherited(fds[0])
 }

@@ -351,7 +351,8 @@ func TestMulti(t *testing.T) {
 // of its requests is refused.
 func TestJoin(t *testing.T) {
 	s := newFakeServer(t, os.Stderr)
-	line, err := s.dial(`{"method":"RPCServer.State","params":[{}],"id":7}`).ReadString('\n')
+	const request = `{"method":"RPCServer.State","params":[{}],"id":7}`
+	line, err := s.dial(request).ReadString('\n')
 	if err != nil || !strings.Contains(line, `"id":7`) || !strings.Contains(line, noProgram) {
 		t.Errorf("%q, %v", line, err)
 	}
@@ -361,7 +362,7 @@ func TestJoin(t *testing.T) {
 			t.Fatal(err)
 		}
 		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			line, err := s.dial("{").ReadString('\n')
+			line, err := s.dial(request).ReadString('\n') // refused until the session has a program
 			if err == nil && line == fmt.Sprintf("joined %d\n", pid) {
 				break
 			}
