@@ -93,7 +93,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	dbg, err := debugger.New(c, args)
+	dbg, err := newDebugger(c, args)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,17 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newDebugger makes Delve open the program. A panic of its code, which does not survive every damaged
+// file, is an error here.
+func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			dbg, err = nil, fmt.Errorf("a file of the program is too damaged for Delve: %v", r)
+		}
+	}()
+	return debugger.New(c, args)
 }
 
 // Over makes a session of a debugger that was made already. The debugger is
