@@ -79,22 +79,20 @@ func (s *sharing) own() bool {
 
 // read has a request read the stopped program.
 func (s *sharing) read(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	if s.own() {
-		return handle()
-	}
-	done, err := s.client.Use(ctx, m.Command)
-	if err != nil {
-		return s.busy(m, err)
-	}
-	return s.until(m, handle, func(*dapwire.Message) { done() })
+	return s.whileStopped(ctx, m, handle, s.client.Use)
 }
 
 // change has a request change the stopped program alone.
 func (s *sharing) change(ctx context.Context, m *dapwire.Message, handle func() error) error {
+	return s.whileStopped(ctx, m, handle, s.client.Change)
+}
+
+// whileStopped handles a request while the program stands still, between enter and what that returns.
+func (s *sharing) whileStopped(ctx context.Context, m *dapwire.Message, handle func() error, enter func(context.Context, string) (func(), error)) error {
 	if s.own() {
 		return handle()
 	}
-	done, err := s.client.Change(ctx, m.Command)
+	done, err := enter(ctx, m.Command)
 	if err != nil {
 		return s.busy(m, err)
 	}
@@ -178,7 +176,7 @@ func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle fun
 // evaluate has an expression evaluated. A call lets the program run.
 func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.EvaluateArguments
-	if m.Decode("arguments", &args) != nil || !calls(args.Expression) || s.own() {
+	if m.Decode("arguments", &args) != nil || !internals.Call.MatchString(args.Expression) || s.own() {
 		return s.read(ctx, m, handle)
 	}
 	run, err := s.begin(ctx, m, false, s.owner.Nudge) // Delve's session reads no pause meanwhile

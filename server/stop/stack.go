@@ -1,6 +1,7 @@
 package stop
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -167,10 +168,7 @@ func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.
 // stack may have no end. Example: a thread of a static C program, whose outermost
 // frame Delve finds again and again. Test: TestEndlessClaims.
 func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
-	depth := opts.MaxFrames
-	if depth == 0 {
-		depth = someClaims
-	}
+	depth := cmp.Or(opts.MaxFrames, someClaims)
 	for {
 		note = Claim(s.View, th, depth)
 		stack = prepared.Stack(ctx, &th.Thread, opts)
