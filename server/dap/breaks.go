@@ -47,6 +47,7 @@ type breakpoint struct {
 // breakpointList is a request's list.
 type breakpointList struct {
 	name     string // which one it is, for all clients
+	path     string // of the file whose breakpoints they are
 	argument string
 	args     *dapwire.Object // of the request
 	own      []session.Wanted
@@ -88,6 +89,7 @@ func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
 			path = nameAlike(s.config, l.args, path)
 		}
 		l.name += " " + path
+		l.path = path
 	}
 	return l, nil
 }
@@ -152,6 +154,7 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 		if s.multi != "" || !s.client.Alone() {
 			list.put(m, union)
 		}
+		s.placeLines(ctx, m, list.path, union)
 		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
 		s.wire.Up.Forward(m, rewrite)
 		return nil

@@ -97,7 +97,7 @@ func New(opts Options) *Proxy {
 	})
 	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
 	p.routes = p.route(&opts)
-	sharing.wire, sharing.state, sharing.config, sharing.renewed = p.wire, &p.state, &p.config, p.guard.started
+	sharing.wire, sharing.state, sharing.config, sharing.program, sharing.renewed = p.wire, &p.state, &p.config, p.program, p.guard.started
 	p.admit = sharing.admissions()
 	return p
 }

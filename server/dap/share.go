@@ -21,13 +21,14 @@ import (
 // sharing is this client's part in a session that it may share with others: each of its requests
 // asks the session's owner before it goes on.
 type sharing struct {
-	owner  *session.Session
-	client *session.Client
-	wire   *wire.Bridge
-	state  *debuggee.State
-	config *debuggee.Config
-	alias  *debuggee.ThreadAlias
-	caps   *clientCapabilities
+	owner   *session.Session
+	client  *session.Client
+	wire    *wire.Bridge
+	state   *debuggee.State
+	config  *debuggee.Config
+	program *debuggee.Program
+	alias   *debuggee.ThreadAlias
+	caps    *clientCapabilities
 	// multi is the address of a server that goes on when a client leaves; "" for none.
 	multi string
 	// renewed is called when another client has started the program again.

@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
@@ -25,7 +26,7 @@ type Session struct {
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	symbols  goruntime.Symbols // of all images; nil until they are known
+	symbols  *codemap.Map      // of all images; nil until they are known
 	maps     []imagemap.Mapping
 	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.

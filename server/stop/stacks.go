@@ -136,6 +136,11 @@ func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err err
 	return regs, err
 }
 
+// Read reads what the program has loaded, as far as that is not known.
+func (s *Stacks) Read() error {
+	return s.do(func(context.Context, *Stopped) error { return nil })
+}
+
 // Frame describes an address, as [Stopped.Frame]. It returns nil for Go code.
 func (s *Stacks) Frame(pc unwind.CodeAddr) (out *unwind.Frame, err error) {
 	err = s.do(func(_ context.Context, at *Stopped) error {
