@@ -110,7 +110,8 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	p.sharing.caps = &start.caps
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
-	p.steps = stepper{wire: p.wire, program: p.program, run: run}
+	calls := &targets{wire: p.wire, program: p.program, frames: p.frames.IDs}
+	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
 	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
 		globals: func() []string { return globalsFrom(p.program) }}
@@ -155,6 +156,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	}
 	if opts.Session != nil {
 		files := &sources{wire: p.wire, program: p.program}
+		routes["stepInTargets"] = calls.onStepInTargets
 		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
 	}
 	return routes
