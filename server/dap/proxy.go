@@ -43,8 +43,9 @@ type Options struct {
 	Patience time.Duration
 	// Shared is the session that this client shares with others; nil: it has its own.
 	Shared *session.Session
-	// Multi is the address of a server that goes on when a client leaves; "" for none.
-	Multi string
+	// Multi returns the address of a server that goes on when a client leaves; "", as nil, for none. It is called when a
+	// client attaches to the server's program, and may take its time.
+	Multi func() string
 	// Lost says that the upstream is another process, and what the client is told
 	// when the connection to it ends. "" is for a session in this process.
 	Lost string
@@ -83,7 +84,10 @@ func New(opts Options) *Proxy {
 	if opts.Shared == nil {
 		opts.Shared = session.New(session.Options{})
 	}
-	sharing := &sharing{owner: opts.Shared, multi: opts.Multi, alias: new(debuggee.ThreadAlias)}
+	if opts.Multi == nil {
+		opts.Multi = func() string { return "" }
+	}
+	sharing := &sharing{owner: opts.Shared, several: opts.Multi, alias: new(debuggee.ThreadAlias)}
 	sharing.client = opts.Shared.Join("editor", sharing.told)
 	p := &Proxy{
 		config: debuggee.DefaultConfig(), sharing: sharing,

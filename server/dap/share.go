@@ -29,7 +29,9 @@ type sharing struct {
 	program *debuggee.Program
 	alias   *debuggee.ThreadAlias
 	caps    *clientCapabilities
-	// multi is the address of a server that goes on when a client leaves; "" for none.
+	// several returns the address of a server that goes on when a client leaves, "" for none. It may take its time.
+	several func() string
+	// multi is that address, once the client has attached to the server's program.
 	multi string
 	// renewed is called when another client has started the program again.
 	renewed func()
@@ -218,6 +220,10 @@ func (s *sharing) attach(ctx context.Context, m *dapwire.Message, handle func() 
 	if err := s.client.Halt(ctx); err != nil {
 		return err
 	}
+	var args debuggee.LaunchArguments
+	if _ = m.Decode("arguments", &args); args.Mode == "remote" {
+		s.multi = s.several()
+	}
 	return s.change(ctx, m, handle)
 }
 
@@ -277,7 +283,7 @@ const leavePatience = 2 * time.Second
 // left keeps Delve's session while its run goes on: it is the door to halt it by. A session that is this client's
 // ends for clients that have joined it.
 func (s *sharing) left() {
-	if s.multi == "" && !s.client.Alone() {
+	if s.attached.Load() && s.multi == "" && !s.client.Alone() {
 		_ = s.owner.End(context.Background(), s.client, "its connection's end") // it ends already, or the program is killed
 	}
 	if run := s.current(); run != nil && s.multi != "" {
