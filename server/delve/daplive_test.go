@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -153,6 +155,44 @@ func TestDummyThread(t *testing.T) {
 	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
 	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
 		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
+	}
+}
+
+// TestSourceBreakpoint: a DAP session names a breakpoint by its file and line, and takes one
+// that has the name for its own: it clears it when it is not wanted any more.
+func TestSourceBreakpoint(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t)
+	s, err := e.d.program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Locate("main.main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file, line = "/not/known.go", 7
+	name := internals.SourceBreakpoint(file, line, 0)
+	if _, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}, "", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	set := func(lines ...map[string]any) []dap.Breakpoint {
+		var answer dap.SetBreakpointsResponse
+		raw := e.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": file}, "breakpoints": lines})
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Body.Breakpoints
+	}
+	if got := set(map[string]any{"line": line}); len(got) != 1 || !got[0].Verified {
+		t.Error(internals.Changed(internals.EntryDAPLine, "%+v", got))
+	}
+	if bp := s.dbg.FindBreakpointByName(name); bp == nil {
+		t.Errorf("there is no breakpoint %q", name)
+	}
+	set(map[string]any{"line": line + 1})
+	if bp := s.dbg.FindBreakpointByName(name); bp != nil {
+		t.Errorf("it is still there: %+v", bp)
 	}
 }
 

@@ -22,7 +22,8 @@ type Stack struct {
 	Unclaimed string
 
 	stopped *Stopped
-	depth   int // that it was assembled to
+	depth   int            // that it was assembled to
+	claims  []unwind.Frame // Delve's first frames, for steps; nil where they were not asked for
 }
 
 // Holds reports whether the stack has more than so many frames, or is complete: the
@@ -46,6 +47,7 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	if err != nil {
 		return nil, err
 	}
+	st.claims = slices.Clone(claimed.Claims[:min(len(claimed.Claims), stepClaims)])
 	if st.Unclaimed = note; note != "" {
 		st.Notes = append(st.Notes, note)
 	}

@@ -2,6 +2,7 @@ package internals
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -19,6 +20,7 @@ const (
 	EntryValueText     = "value-text"
 	EntryConsole       = "console"
 	EntryCNames        = "c-names"
+	EntryDAPLine       = "dap-line"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
 )
@@ -65,6 +67,11 @@ var behaviourEntries = []Entry{
 		Proof:  "TestCNames",
 	},
 	{
+		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest: the names of breakpoints",
+		Breaks: "an editor sets no breakpoints at lines of a program without DWARF",
+		Proof:  "TestSourceBreakpoint",
+	},
+	{
 		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",
 		Breaks: "a command shows Delve's own stacks, or ignores a flag",
 		Proof:  "terminal.TakeOver, at every start of clew",
@@ -83,6 +90,11 @@ const LaunchLog = "launching process with args: %v"
 // HardcodedID is the logical ID that Delve has for a breakpoint instruction of the
 // program's own. Delve tells such a stop by it.
 const HardcodedID = -3
+
+// SourceBreakpoint is the name of the breakpoint that a DAP session has set at a line of a file.
+func SourceBreakpoint(path string, line, column int) string {
+	return fmt.Sprintf("sourceBp Path=%q  Line=%d Column=%d", path, line, column)
+}
 
 // What a DAP session says where Delve knows of no goroutine, and while the program
 // runs.

@@ -260,6 +260,18 @@ func (m *Map) Variable(name string) uint64 {
 	return 0
 }
 
+// LineAddrs returns where the code of a source line begins, by the tables of Go's functions.
+func (m *Map) LineAddrs(file string, line int) (out []uint64) {
+	for _, img := range m.images {
+		if table := img.goTable(); table != nil {
+			for _, vaddr := range table.LineAddrs(file, line) {
+				out = append(out, vaddr+img.bias)
+			}
+		}
+	}
+	return out
+}
+
 // Complete implements [assembler.CodeMap].
 func (m *Map) Complete(at unwind.LookupAddr) bool {
 	img, ok := m.at(uint64(at))
