@@ -177,7 +177,7 @@ func (p *Proxy) Run() {
 func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	admit := p.admit[m.Command]
 	if admit == nil {
-		admit = p.sharing.read
+		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
 		if h := p.routes[m.Command]; h != nil {

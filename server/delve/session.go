@@ -13,7 +13,6 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
-	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
@@ -23,10 +22,10 @@ import (
 // concurrent use.
 type Session struct {
 	program
+	strippedLines
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	symbols  *codemap.Map      // of all images; nil until they are known
 	maps     []imagemap.Mapping
 	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
@@ -132,6 +131,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
+	s.strippedLines.of = &s.program
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	s.recorded, _ = group.Recorded()
