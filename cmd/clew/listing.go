@@ -119,7 +119,9 @@ func (f *stackFlags) many(c *cobra.Command) bool {
 }
 
 // named says whether the flags name stacks.
-func (f *stackFlags) named(c *cobra.Command) bool { return c.Flags().Changed("goroutine") || f.thread != "" }
+func (f *stackFlags) named(c *cobra.Command) bool {
+	return c.Flags().Changed("goroutine") || f.thread != ""
+}
 
 // listRunning lists a running process in one short stop. done is false where that is
 // not asked for or cannot be had: then a debugger has to hold it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,17 +11,7 @@ import (
 )
 
 // TestBeside: clients of JSON-RPC that have joined an editor's session see all that it does, and it all that they do.
-func TestBeside(t *testing.T) {
-	s := startBeside(t)
-	for range 3 {
-		s.must(s.round())
-	}
-	for p, all := range s.results.times {
-		if slices.Min(all) > limit {
-			t.Errorf("%+v takes %v", p, all)
-		}
-	}
-}
+func TestBeside(t *testing.T) { startBeside(t).rounds() }
 
 // TestBesideEnds: the session's end reaches everyone, whoever ends it and has resumed the program, and the program
 // ends with it; other sessions of the server go on.

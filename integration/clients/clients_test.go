@@ -117,14 +117,17 @@ func (s *started) runBy(kind string) {
 }
 
 // TestEveryPair: what each client does, every other one learns.
-func TestEveryPair(t *testing.T) {
-	s := start(t)
+func TestEveryPair(t *testing.T) { start(t).rounds() }
+
+// rounds has every client do everything, and checks that the others learn it in time.
+func (s *started) rounds() {
+	s.t.Helper()
 	for range 3 {
 		s.must(s.round())
 	}
 	for p, all := range s.results.times {
 		if slices.Min(all) > limit {
-			t.Errorf("%+v takes %v", p, all)
+			s.t.Errorf("%+v takes %v", p, all)
 		}
 	}
 }
@@ -182,24 +185,26 @@ func (s *started) halts() {
 
 // TestVanish: a client that has resumed the program is gone; others halt it and go on.
 func TestVanish(t *testing.T) {
-	for _, by := range []string{editors, terminals} {
-		t.Run(by, func(t *testing.T) {
-			s := start(t)
-			s.runBy(by)
-			if by == editors {
-				_ = s.editors[0].conn.Close()
-			} else {
-				_ = s.terminals[0].client.Close()
-			}
-			time.Sleep(20 * time.Millisecond)
-			s.halts()
-			s.event(s.editors[1], "stopped")
-			s.terminals[0] = s.terminals[1]
-			s.must(s.runTo(s.editors[1]))
-			_, err := s.editors[1].must("next", map[string]any{"threadId": s.editors[1].threadID()})
-			s.must(err)
-			s.event(s.editors[1], "stopped")
-		})
+	for kind, start := range map[string]func(*testing.T) *started{"headless": start, "proxy": startThrough} {
+		for _, by := range []string{editors, terminals} {
+			t.Run(kind+"/"+by, func(t *testing.T) {
+				s := start(t)
+				s.runBy(by)
+				if by == editors {
+					_ = s.editors[0].conn.Close()
+				} else {
+					_ = s.terminals[0].client.Close()
+				}
+				time.Sleep(20 * time.Millisecond)
+				s.halts()
+				s.event(s.editors[1], "stopped")
+				s.terminals[0] = s.terminals[1]
+				s.must(s.runTo(s.editors[1]))
+				_, err := s.editors[1].must("next", map[string]any{"threadId": s.editors[1].threadID()})
+				s.must(err)
+				s.event(s.editors[1], "stopped")
+			})
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,24 +17,26 @@ type end struct {
 	action, actor string
 	by            func(p *party, s *server) error // returns when the actor has its answer
 	goesOn        bool
+	on            string // the kinds of server where it is one
 }
 
 // ends are these actions. Of each, the program stands, or another client has resumed it.
 var ends = []end{
-	{"disconnect", editors, func(p *party, _ *server) error { return p.disconnects(false) }, true},
-	{"disconnect and terminate", editors, func(p *party, _ *server) error { return p.disconnects(true) }, false},
+	{"disconnect", editors, func(p *party, _ *server) error { return p.disconnects(false) }, true, "headless proxy"},
+	{"disconnect and terminate", editors, func(p *party, _ *server) error { return p.disconnects(true) }, false, "headless multi proxy"},
 	{"detach and kill", terminals, func(p *party, _ *server) error {
 		return p.terminals[0].call("Detach", rpc2.DetachIn{Kill: true}, new(rpc2.DetachOut))
-	}, false},
-	{"SIGTERM", "signal", func(_ *party, s *server) error { return s.cmd.Process.Signal(syscall.SIGTERM) }, false},
+	}, false, "headless multi proxy"},
+	{"SIGTERM", "signal", func(_ *party, s *server) error { return s.cmd.Process.Signal(syscall.SIGTERM) }, false, "headless multi"},
 }
 
 // runners resume the program before an end; nil leaves it stopped.
 var runners = []func(p *party) error{
 	nil,
-	func(p *party) error { // the other editor
-		_, err := p.editors[1].must("continue", map[string]any{"threadId": p.editors[1].threadID()})
-		if err == nil {
+	func(p *party) error { // an editor, the other one where there is one
+		last := len(p.editors) - 1
+		_, err := p.editors[last].must("continue", map[string]any{"threadId": p.editors[last].threadID()})
+		if err == nil && last > 0 {
 			_, err = p.editors[0].event("continued")
 		}
 		return err
@@ -49,10 +53,13 @@ var runners = []func(p *party) error{
 }
 
 // endings ends as many sessions in each way, in turn of what the program does.
-func (w *work) endings(runs int, r *results) error {
+func (k *kind) endings(w *work, runs int, r *results) error {
 	for _, e := range ends {
+		if !slices.Contains(strings.Fields(e.on), k.name) {
+			continue
+		}
 		for n := range runs {
-			if err := w.ending(&e, runners[n%len(runners)], r); err != nil {
+			if err := k.ending(w, &e, runners[n%len(runners)], r); err != nil {
 				return fmt.Errorf("%s, run %d: %w", e.action, n+1, err)
 			}
 		}
@@ -60,30 +67,22 @@ func (w *work) endings(runs int, r *results) error {
 	return nil
 }
 
-func (w *work) ending(e *end, resume func(*party) error, r *results) (err error) {
-	s, err := w.headless()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.terminate()) }()
-	p, err := w.join(s.addr, r)
-	if err != nil {
-		return err
-	}
-	defer p.leave()
-	if resume != nil {
-		if err := resume(p); err != nil {
+func (k *kind) ending(w *work, e *end, resume func(*party) error, r *results) error {
+	return k.with(w, r, func(p *party, s *server) error {
+		if resume != nil {
+			if err := resume(p); err != nil {
+				return err
+			}
+		}
+		if err := e.by(p, s); err != nil {
 			return err
 		}
-	}
-	if err := e.by(p, s); err != nil {
-		return err
-	}
-	now := time.Now()
-	if e.goesOn {
-		return p.goesOn(e, resume != nil, now)
-	}
-	return p.isOver(e, now)
+		now := time.Now()
+		if e.goesOn {
+			return p.goesOn(e, resume != nil, now)
+		}
+		return p.isOver(e, now)
+	})
 }
 
 func (p *party) disconnects(terminate bool) error {
@@ -102,8 +101,7 @@ func (p *party) goesOn(e *end, running bool, since time.Time) error {
 	}
 	p.results.add(pair{e.action, e.actor, terminals, "the state as it was"}, time.Since(since))
 	for len(p.editors[1].events) > 0 {
-		// That runTo has removed its breakpoint may be told late.
-		if m := <-p.editors[1].events; m.at.After(since) && m.Event != "breakpoint" {
+		if m := <-p.editors[1].events; m.at.After(since) {
 			return fmt.Errorf("another editor is told: %s", m.Bytes())
 		}
 	}
@@ -113,7 +111,11 @@ func (p *party) goesOn(e *end, running bool, since time.Time) error {
 
 // isOver waits until the others know that the session has ended.
 func (p *party) isOver(e *end, since time.Time) error {
-	if err := p.seen(e.action, e.actor, p.editors[1:], since, "terminated"); err != nil {
+	others := p.editors
+	if e.actor == editors {
+		others = others[1:]
+	}
+	if err := p.seen(e.action, e.actor, others, since, "terminated"); err != nil {
 		return err
 	}
 	deadline := time.After(patience)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // sourceFolder is where the program's source is.
@@ -20,12 +21,14 @@ func main() {
 	restarts := flag.Int("restarts", 20, "how often the program is started again by each kind")
 	ends := flag.Int("ends", 12, "how many sessions are ended in each way")
 	clew := flag.String("clew", "", "the clew to test; it is built without")
+	on := flag.String("on", "headless", "the kind of server: headless, multi (clew dap --multi), or proxy (clew proxy before dlv)")
 	flag.Parse()
-	if flag.NArg() > 0 || *runs < 0 || *restarts < 0 || *ends < 0 {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == *on })
+	if flag.NArg() > 0 || *runs < 0 || *restarts < 0 || *ends < 0 || i < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(counts{*runs, *restarts, *ends}, *clew); err != nil {
+	if err := measure(&kinds[i], counts{*runs, *restarts, *ends}, *clew); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,43 +38,63 @@ func main() {
 type counts struct{ runs, restarts, ends int }
 
 // measure prints the table.
-func measure(n counts, clew string) error {
+func measure(k *kind, n counts, clew string) error {
 	w, err := build(clew)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
 	r := new(results)
-	for _, err := range []error{w.session(n.runs, r, (*party).round), w.session(n.restarts, r, (*party).restarts), w.endings(n.ends, r)} {
+	for _, err := range []error{k.session(w, n.runs, r, (*party).round), k.session(w, n.restarts, r, (*party).restarts), k.endings(w, n.ends, r)} {
 		if err != nil {
 			r.wrong = append(r.wrong, err.Error())
 		}
 	}
-	if !r.print(os.Stdout, "One session, two editors and two dlv") {
+	if !r.print(os.Stdout, k.title) {
 		return fmt.Errorf("not every client was told in time")
 	}
 	return nil
 }
 
+// kind is a kind of server, and how clients come to share a program there.
+type kind struct {
+	name, title string
+	serve       func(*work) (*server, error)
+	join        func(*work, string, *results) (*party, error)
+}
+
+var kinds = []kind{
+	{"headless", "One session, two editors and two dlv", (*work).headless, (*work).join},
+	{"multi", "An editor's session of clew dap --multi, joined by two dlv", (*work).multi, (*work).beside},
+	{"proxy", "Two editors and two dlv, connected to clew proxy before Delve's own server", (*work).through, (*work).joinThrough},
+}
+
 // session does something so many times in one session.
-func (w *work) session(runs int, r *results, do func(*party) error) (err error) {
+func (k *kind) session(w *work, runs int, r *results, do func(*party) error) error {
 	if runs == 0 {
 		return nil
 	}
-	s, err := w.headless()
+	return k.with(w, r, func(p *party, _ *server) error {
+		for n := range runs {
+			if err := do(p); err != nil {
+				return fmt.Errorf("run %d: %w", n+1, err)
+			}
+		}
+		return nil
+	})
+}
+
+// with does something in a session.
+func (k *kind) with(w *work, r *results, do func(*party, *server) error) (err error) {
+	s, err := k.serve(w)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.terminate()) }()
-	p, err := w.join(s.addr, r)
+	p, err := k.join(w, s.addr, r)
 	if err != nil {
 		return err
 	}
 	defer p.leave()
-	for n := range runs {
-		if err := do(p); err != nil {
-			return fmt.Errorf("run %d: %w", n+1, err)
-		}
-	}
-	return nil
+	return do(p, s)
 }

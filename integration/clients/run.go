@@ -16,7 +16,8 @@ type party struct {
 	terminals [2]*terminal
 	results   *results
 	path      string
-	at, other int // lines
+	at, other int  // lines
+	proxied   bool // clients are connected to clew proxy
 }
 
 const (
@@ -27,6 +28,15 @@ const (
 // join connects all clients to a server that has the program.
 func (w *work) join(addr string, r *results) (*party, error) {
 	return w.joinBy(addr, r, 2, (*editor).attach)
+}
+
+// joinThrough connects all clients to a proxy.
+func (w *work) joinThrough(addr string, r *results) (*party, error) {
+	p, err := w.join(addr, r)
+	if err == nil {
+		p.proxied = true
+	}
+	return p, err
 }
 
 // beside has an editor start the program, and clients of JSON-RPC join it.
@@ -348,10 +358,14 @@ func (p *party) refused() error {
 	}
 	p.results.add(pair{"state meanwhile", terminals, "itself", "running"}, time.Since(sent))
 	sent = time.Now()
-	m, err := p.editors[len(p.editors)-1].must("setBreakpoints", breakpoints(p.path))
+	m, err := p.editors[len(p.editors)-1].ask("setBreakpoints", breakpoints(p.path))
 	if err != nil {
 		return err
 	}
-	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", "answer"}, m.at.Sub(sent))
+	if m.Success == p.proxied {
+		return fmt.Errorf("set breakpoints meanwhile: %s", m.Bytes())
+	}
+	answer := map[bool]string{true: "answer", false: "refusal"}[m.Success]
+	p.results.add(pair{"set breakpoints meanwhile", editors, "itself", answer}, m.at.Sub(sent))
 	return nil
 }

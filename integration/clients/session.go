@@ -5,17 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/rpc/jsonrpc"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
 )
 
 // work is the program that is debugged, and what it was built with.
 type work struct {
 	folder, clew, program, source string
+	dlv                           string // "" until it is needed
 }
 
 // build builds the program, and clew unless a path is given.
@@ -64,17 +70,21 @@ func (w *work) line(text string) (path string, line int) {
 	return path, 0
 }
 
-// server is a server of clew's.
+// server is a server of clew's, or Delve's.
 type server struct {
 	cmd  *exec.Cmd
 	addr string
 	done chan struct{}
+	up   *server // before which it stands; may be nil
 }
 
-// serve starts a server, which says its address first.
-func (w *work) serve(args ...string) (*server, error) {
-	cmd := exec.Command(w.clew, args...)
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+w.folder)
+// serve starts a server of clew's.
+func (w *work) serve(args ...string) (*server, error) { return w.start(w.clew, args...) }
+
+// start starts a server, which says its address first.
+func (w *work) start(name string, args ...string) (*server, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+filepath.Join(w.folder, "config"))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
@@ -89,7 +99,7 @@ func (w *work) serve(args ...string) (*server, error) {
 	_, addr, ok := strings.Cut(strings.TrimSpace(first), "listening at: ")
 	if err != nil || !ok {
 		_ = cmd.Process.Kill()
-		return nil, fmt.Errorf("%s says %q", w.clew, first)
+		return nil, fmt.Errorf("%s says %q", name, first)
 	}
 	s := &server{cmd: cmd, addr: addr, done: make(chan struct{})}
 	go func() { _, _ = lines.WriteTo(io.Discard) }()
@@ -108,10 +118,52 @@ func (w *work) headless() (*server, error) {
 // multi starts a server for the sessions of many editors.
 func (w *work) multi() (*server, error) { return w.serve("dap", "--multi", "--listen=127.0.0.1:0") }
 
+// through starts clew proxy before Delve's own server; the proxy ends with it.
+func (w *work) through() (*server, error) {
+	if w.dlv == "" {
+		path := filepath.Join(w.folder, "dlv")
+		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve")
+		list.Dir = w.source
+		module, err := list.Output()
+		if err == nil {
+			err = run(strings.TrimSpace(string(module)), "go", "build", "-o", path, "./cmd/dlv")
+		}
+		if err != nil {
+			return nil, err
+		}
+		w.dlv = path
+	}
+	up, err := w.start(w.dlv, "exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.serve("proxy", "--listen=127.0.0.1:0", up.addr)
+	if err != nil {
+		return nil, errors.Join(err, up.terminate())
+	}
+	s.up = up
+	return s, nil
+}
+
 var errStays = errors.New("the server does not end after SIGTERM")
+
+// detach has a server kill its program, which Delve's leaves behind where a signal ends it.
+func (s *server) detach() {
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		return // it has ended
+	}
+	client := jsonrpc.NewClient(conn)
+	_ = client.Call("RPCServer.Command", api.DebuggerCommand{Name: api.Halt}, new(rpc2.CommandOut))
+	_ = client.Call("RPCServer.Detach", rpc2.DetachIn{Kill: true}, new(rpc2.DetachOut))
+}
 
 // terminate ends a server in order, and kills one that does not end.
 func (s *server) terminate() error {
+	if s.up != nil {
+		s.up.detach()
+		return errors.Join(s.up.terminate(), (&server{cmd: s.cmd, done: s.done}).terminate())
+	}
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.done:

@@ -86,6 +86,17 @@ var changes = []change{
 	{internals.EntryDAPLine, "the names", []edit{{"", "service/dap/server.go", `"sourceBp Path=%q "`, `"source breakpoint in %q "`}}, "TestSourceBreakpoint", delve},
 	{internals.EntryNoDebugInfo, "the text", []edit{{"", inProc + "/bininfo.go", `no debug info found, some`, "there is no debug info, some"}}, "TestNoWarning", delve},
 	{internals.EntryValueText, "a data ID's form", []edit{{"", "service/dap/server.go", `"\*\(\*\[%d\]byte\)\(%#x\)"`, `"%d@%#x"`}}, "TestValueText", delve},
+	{internals.EntryConsole, "the word before commands", []edit{{"", "service/dap/server.go", `\^\\s\*dlv`, `^\s*delve`}}, "TestConsole", delve},
+	{internals.EntryConsole, "the word before calls", []edit{{"", "service/dap/server.go", `\^\\s\*call`, `^\s*run`}}, "TestConsole", delve},
+	{internals.EntryConsole, "the name of the depth", []edit{{"", "service/dap/server.go", `cfgName:"stackTraceDepth"`, `cfgName:"depth"`}}, "TestConsole", delve},
+	{internals.EntryConsole, "the name of the rules for paths", []edit{
+		{"", "service/dap/server.go", `cfgName:"substitutePath"`, `cfgName:"paths"`}, {"", "service/dap/config.go", `cfgname == "substitutePath"`, `cfgname == "paths"`},
+	}, "TestConsole", delve},
+	{internals.EntryConsole, "the order of a rule's paths", []edit{
+		{"", "service/dap/config.go", `(ClientToServer, \[2\]string)\{argv\[0\], argv\[1\]\}`, "$1{argv[1], argv[0]}"},
+		{"", "service/dap/config.go", `(ServerToClient, \[2\]string)\{argv\[1\], argv\[0\]\}`, "$1{argv[0], argv[1]}"},
+	}, "TestConsole", delve},
+	{internals.EntryCNames, "the prefix", []edit{{"", inProc + "/bininfo.go", `"C\." \+ `, `"c." + `}}, "TestCNames", delve},
 	{internals.EntryCommands, "a command's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"exec <path/to/binary>"`, `"run <path/to/binary>"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryCommands, "a flag's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"waitfor-interval"`, `"waitfor-every"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryLibraryList, "what says that there is none", []edit{{"", inProc + "/linutil/dynamic.go", `bi\.ElfDynamicSection\.Addr == 0 \{\n\t\t// no dynamic`, "bi.ElfDynamicSection.Size == 0 {\n\t\t// no dynamic"}}, byCheck, ""},

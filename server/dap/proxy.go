@@ -43,8 +43,9 @@ type Options struct {
 	Patience time.Duration
 	// Shared is the session that this client shares with others; nil: it has its own.
 	Shared *session.Session
-	// Multi is the address of a server that goes on when a client leaves; "" for none.
-	Multi string
+	// Multi returns the address of a server that goes on when a client leaves; "", as nil, for none. It is called when a
+	// client attaches to the server's program, and may take its time.
+	Multi func() string
 	// Lost says that the upstream is another process, and what the client is told
 	// when the connection to it ends. "" is for a session in this process.
 	Lost string
@@ -83,7 +84,10 @@ func New(opts Options) *Proxy {
 	if opts.Shared == nil {
 		opts.Shared = session.New(session.Options{})
 	}
-	sharing := &sharing{owner: opts.Shared, multi: opts.Multi, alias: new(debuggee.ThreadAlias)}
+	if opts.Multi == nil {
+		opts.Multi = func() string { return "" }
+	}
+	sharing := &sharing{owner: opts.Shared, several: opts.Multi, alias: new(debuggee.ThreadAlias)}
 	sharing.client = opts.Shared.Join("editor", sharing.told)
 	p := &Proxy{
 		config: debuggee.DefaultConfig(), sharing: sharing,
@@ -110,7 +114,8 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	p.sharing.caps = &start.caps
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
-	p.steps = stepper{wire: p.wire, program: p.program, run: run}
+	calls := &targets{wire: p.wire, program: p.program, frames: p.frames.IDs}
+	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
 	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
 		globals: func() []string { return globalsFrom(p.program) }}
@@ -155,6 +160,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	}
 	if opts.Session != nil {
 		files := &sources{wire: p.wire, program: p.program}
+		routes["stepInTargets"] = calls.onStepInTargets
 		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
 	}
 	return routes
@@ -171,7 +177,7 @@ func (p *Proxy) Run() {
 func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	admit := p.admit[m.Command]
 	if admit == nil {
-		admit = p.sharing.read
+		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
 		if h := p.routes[m.Command]; h != nil {

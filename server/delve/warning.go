@@ -11,13 +11,13 @@ import (
 	"github.com/clewdbg/clew/server/delve/internals"
 )
 
-// newDebugger makes a debugger without Delve's warning that a program without DWARF has no stacks:
+// newQuietDebugger makes a debugger without Delve's warning that a program without DWARF has no stacks:
 // clew has them. Delve has no other way to leave it out. The program must not inherit
 // this process's standard error: while Delve opens it, that is a pipe.
-func newDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) {
+func newQuietDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return debugger.New(c, args)
+		return newDebugger(c, args)
 	}
 	stderr := os.Stderr
 	done := make(chan struct{})
@@ -40,5 +40,5 @@ func newDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 		<-done
 		_ = r.Close()
 	}()
-	return debugger.New(c, args)
+	return newDebugger(c, args)
 }

@@ -73,10 +73,24 @@ func (s *server) serveDAP(ctx context.Context, c *opening) {
 	dap.New(dap.Options{
 		Client: c, Upstream: up, Strategies: s.Strategies, DebugFolders: s.DebugFolders,
 		MaxMessage: s.MaxMessage, Patience: s.Patience, Log: s.Log,
-		Remote: s.reach,
-		Lost:   fmt.Sprintf("the connection to the Delve server at %s has ended", s.Upstream),
+		Remote: s.reach, Shared: s.owner, Multi: func() string { return s.multi(ctx) },
+		Lost: fmt.Sprintf("the connection to the Delve server at %s has ended", s.Upstream),
 	}).Run()
 	s.up.ended(ctx)
+}
+
+// multi returns the address for clients where the server takes several.
+func (s *server) multi(ctx context.Context) string {
+	if !s.several(ctx) {
+		return ""
+	}
+	return s.addr.String()
+}
+
+// several says whether the server takes several clients.
+func (s *server) several(ctx context.Context) bool {
+	several, err := s.up.takesSeveral(ctx)
+	return several && err == nil
 }
 
 // reach reaches the program by a connection of its own, on which the server is

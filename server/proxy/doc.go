@@ -4,7 +4,10 @@
 //
 // Every client of the proxy has a connection of its own to the server. The first
 // byte decides the protocol, as for Delve itself. DAP goes through server/dap, and
-// JSON-RPC through server/terminal, which answer requests about stacks.
+// JSON-RPC through server/terminal, which answer requests about stacks. They share one
+// session (server/session), unless the server is clew's and has its own: each request asks its
+// owner first, and each change is told to the other clients. What a client does that is connected to the server
+// directly is not known here. Test: integration/clients TestThrough.
 //
 // # What the server takes
 //

@@ -25,7 +25,7 @@ func (s *server) serveRPC(ctx context.Context, c *opening) {
 	}
 	up := terminal.NewUpstream(&bounded{Conn: conn, limit: maxAnswer}, fmt.Errorf("clew proxy: the connection to the Delve server at %s has ended", s.Upstream))
 	front := terminal.Front{
-		Client: c, Upstream: up,
+		Client: c, Upstream: up, Owner: s.owner, Several: func() bool { return s.several(ctx) },
 		Stacks: stop.StacksOptions{Strategies: s.strategies, Patience: s.Patience, Log: s.Log, Notify: func(text string) { s.Warn("%s", text) }},
 		Open: func() (terminal.Held, stop.Program, error) {
 			program, err := remote.Over(ctx, up.Pipe(), socket(conn))

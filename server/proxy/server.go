@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
+	"github.com/clewdbg/clew/server/session"
 )
 
 // Config is the configuration of a proxy.
@@ -36,7 +37,9 @@ type Config struct {
 // server is a proxy that runs.
 type server struct {
 	Config
-	up *upstream
+	up    *upstream
+	owner *session.Session // of all clients, unless the server is clew's and has one
+	addr  net.Addr         // where clients connect
 
 	mu      sync.Mutex
 	clients map[net.Conn]struct{}
@@ -72,7 +75,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("cannot listen at %s: %w; choose another address with --listen", cfg.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
-	s := &server{Config: cfg, up: up, clients: make(map[net.Conn]struct{})}
+	s := &server{Config: cfg, up: up, owner: session.New(session.Options{}), addr: listener.Addr(), clients: make(map[net.Conn]struct{})}
 	if cfg.Announce != nil {
 		cfg.Announce(listener.Addr())
 	}

@@ -49,8 +49,12 @@ func (s *server) resume(command api.DebuggerCommand, run *common.Run, cb service
 		s.delve.Command(command, cb)
 		return
 	}
-	s.keepSteps()
 	run.Began()
+	if s.dbg == nil { // the server is in another process, where no work is done aside
+		s.delve.Command(command, cb)
+		return
+	}
+	s.keepSteps()
 	answer := cb
 	for aside := true; aside; {
 		aside = false
@@ -164,7 +168,8 @@ func (s *server) cancelNext(arg rpc2.CancelNextIn, out *rpc2.CancelNextOut) erro
 	return err
 }
 
-// restart has Delve start the program again, and attaches to the new one.
+// restart has Delve start the program again, and attaches to the new one. A program of another process's Delve sees by itself
+// that it is another.
 func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 	s.gate.Lock()
 	defer s.gate.Unlock()
@@ -172,7 +177,7 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 		_ = s.session.EndStep()
 	}
 	s.delve.Restart(arg, &callback{cb, func(out any, err error) (any, error) {
-		if err == nil {
+		if err == nil && s.dbg != nil {
 			s.attach()
 		}
 		return out, err

@@ -3,12 +3,14 @@ package terminal
 import (
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/names"
+	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -20,19 +22,44 @@ type Front struct {
 	Stacks   stop.StacksOptions
 	// Open opens the server's program, when a stack is first asked for.
 	Open func() (Held, stop.Program, error)
+	// Owner is the session that this client shares with others of this process, unless the server is clew's and
+	// owns it; nil: there are none.
+	Owner *common.Session
+	// Several says whether the server takes several clients. It may take its time.
+	Several func() bool
+
+	once sync.Once
+	clew bool
 }
 
 // Serve answers requests until the client or the server is gone. NoMore tells the server that no more
 // requests come. Serve closes neither connection.
 func (f *Front) Serve(noMore func()) {
 	s := &server{
-		delve: upstreamMethods{f.Upstream}, stacks: stop.NewStacks(f.Stacks, func() uint64 { return 0 }), // the program itself tells stops apart
-		open: f.open, late: true, names: names.Style("").On(false), plainSteps: true,
+		stacks: stop.NewStacks(f.Stacks, func() uint64 { return 0 }), // the program itself tells stops apart
+		open:   f.open, late: true, names: names.Style("").On(false), plainSteps: true,
 	}
 	s.process = far{s}
 	defer s.stacks.Close()
-	c := newRPCConn(f.Client, frontTable(s, newFrontEvents(f.Upstream)))
+	c := newRPCConn(f.Client, nil)
 	c.up = f.Upstream
+	leave := func() {}
+	c.before = func(method string) {
+		if atAnyTime[method] {
+			return
+		}
+		c.before = nil
+		alone := f.Owner == nil || f.isClew()
+		events := newFrontEvents(f.Upstream, c.events.foreign, !alone)
+		s.delve = frontMethods{upstreamMethods{f.Upstream}, events}
+		if alone {
+			c.add(frontTable(s, events))
+			return
+		}
+		shared := newFrontClient(s, f.Owner, c, events)
+		leave = func() { shared.leave(f.Several) }
+		c.add(shared.table())
+	}
 	defer c.cancel()
 	answered := make(chan struct{})
 	go func() {
@@ -44,6 +71,7 @@ func (f *Front) Serve(noMore func()) {
 	}()
 	c.answer()
 	close(answered)
+	leave()
 	noMore()
 	<-f.Upstream.lost // the server may still have something to say
 	c.calls.Wait()
@@ -54,14 +82,19 @@ var errClew = errors.New("the server is clew's")
 
 // open opens the server's program, unless the server's answers are clew's already.
 func (f *Front) open() (Held, stop.Program, error) {
-	var version versionOut
-	if err := f.Upstream.call("GetVersion", api.GetVersionIn{}, &version); err != nil {
-		return nil, nil, err
-	}
-	if version.SupportsClew {
+	if f.isClew() {
 		return nil, nil, errClew
 	}
 	return f.Open()
+}
+
+// isClew says whether the server is clew's. It is asked once.
+func (f *Front) isClew() bool {
+	f.once.Do(func() {
+		var version versionOut
+		f.clew = f.Upstream.call("GetVersion", api.GetVersionIn{}, &version) == nil && version.SupportsClew
+	})
+	return f.clew
 }
 
 // never says that a program cannot be opened at another time either.

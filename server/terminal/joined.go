@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/debugger"
@@ -23,6 +24,7 @@ type Joined struct {
 	delve   *delve.DAP
 	owner   *common.Session
 	some    atomic.Bool // a client has joined
+	rpc     connections
 
 	once  sync.Once
 	ended chan struct{} // closed when a client has ended the session
@@ -68,7 +70,7 @@ func (j *Joined) Serve(conn net.Conn) {
 		return
 	}
 	j.some.Store(true)
-	newRPCClient(s, j.owner, joinedConfig(), func() { j.once.Do(func() { close(j.ended) }) }, conn).serve()
+	j.rpc.serve(newRPCClient(s, j.owner, joinedConfig(), func() { j.once.Do(func() { close(j.ended) }) }, conn), conn)
 }
 
 // Ended is closed when a client has ended the session.
@@ -81,7 +83,8 @@ func (j *Joined) End() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltPatience)
 	defer cancel()
-	_ = j.owner.End(ctx, nil, "the server's end") // it ends already, or the program is killed as it runs
+	_ = j.owner.End(ctx, nil, "the server's end")  // it ends already, or the program is killed as it runs
+	time.AfterFunc(answerPatience, j.rpc.farewell) // Delve and this process take longer to end
 }
 
 // Close ends what was opened for clients.

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/rpc"
 	"net/rpc/jsonrpc"
+	"os"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/go-delve/delve/pkg/logflags"
@@ -24,8 +27,11 @@ import (
 // which client asks; here each connection has a table of its own.
 type rpcConn struct {
 	methods map[string]reflect.Value
+	before  func(method string) // is called before each request, and may add methods; nil for nothing
 	events  *eventStream
 	up      *Upstream // answers all other requests; nil: they are unknown
+	// admit is asked before each of these, and says who has resumed the program; may be nil.
+	admit func(method string) (done func(), err error)
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -56,11 +62,12 @@ type rpcClient struct {
 	owner  *common.Session
 	member *common.Client
 	config *service.Config
-	end    func() // ends the server
+	end    func()                // ends the server
+	door   func(context.Context) // halts a run of this client's
 }
 
 func newRPCClient(s *server, owner *common.Session, config *service.Config, end func(), conn io.ReadWriteCloser) *rpcClient {
-	c := &rpcClient{server: s, rpcConn: newRPCConn(conn, nil), owner: owner, config: config, end: end}
+	c := &rpcClient{server: s, rpcConn: newRPCConn(conn, nil), owner: owner, config: config, end: end, door: owner.Nudge}
 	c.member = owner.Join("dlv client", c.events.told)
 	c.add(c.table())
 	return c
@@ -75,13 +82,16 @@ func (c *rpcClient) serve() {
 	_ = c.codec.Close()
 }
 
+// ends are how a connection ends in order, by either side.
+var ends = []error{io.EOF, io.ErrClosedPipe, net.ErrClosed, os.ErrDeadlineExceeded}
+
 // answer answers requests until no more come. Those that take long are answered by
 // goroutines of their own.
 func (c *rpcConn) answer() {
 	for {
 		var req rpc.Request
 		if err := c.codec.ReadRequestHeader(&req); err != nil {
-			if !errors.Is(err, io.EOF) {
+			if !slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
 				delve.LogRPCError("rpc: %v", err)
 			}
 			return
@@ -92,6 +102,9 @@ func (c *rpcConn) answer() {
 
 // request answers one request, or has it answered.
 func (c *rpcConn) request(req rpc.Request) {
+	if c.before != nil {
+		c.before(req.ServiceMethod)
+	}
 	method, ok := c.methods[req.ServiceMethod]
 	if !ok && c.up != nil {
 		c.relay(req)

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -47,7 +46,9 @@ func (c *rpcClient) state(arg rpc2.StateIn, cb service.RPCCallback) {
 	for {
 		done, err := c.member.Use(c.ctx, "state")
 		if err == nil {
-			arg.NonBlocking = arg.NonBlocking && (c.dumps.Load() > 0 || c.config.Debugger.Backend == "rr") // Delve says "running" for other commands too
+			if c.dbg != nil {
+				arg.NonBlocking = arg.NonBlocking && (c.dumps.Load() > 0 || c.config.Debugger.Backend == "rr") // Delve says "running" for other commands too
+			}
 			c.server.state(arg, after(own, func(any, error) { done() }))
 			return
 		}
@@ -87,12 +88,9 @@ func (c *rpcClient) command(command api.DebuggerCommand, cb service.RPCCallback)
 			return
 		}
 		c.events.begin()
-		c.server.command(command, run, after(cb, func(out any, err error) { c.ended(run, out, err) }))
+		c.server.command(command, run, after(cb, func(out any, err error) { c.ended(run, command.Name, out, err) }))
 	}
 }
-
-// door halts a run of this client's.
-func (c *rpcClient) door(ctx context.Context) { c.owner.Nudge(ctx) }
 
 // halt halts whatever runs, and returns the state.
 func (c *rpcClient) halt(command api.DebuggerCommand, cb service.RPCCallback) {
@@ -119,7 +117,7 @@ func (c *rpcClient) halt(command api.DebuggerCommand, cb service.RPCCallback) {
 }
 
 // ended tells the others how a command has ended.
-func (c *rpcClient) ended(run *common.Run, out any, err error) {
+func (c *rpcClient) ended(run *common.Run, command string, out any, err error) {
 	exited := proc.ErrProcessExited{}
 	switch result, ok := out.(rpc2.CommandOut); {
 	case errors.As(err, &exited):
@@ -129,7 +127,7 @@ func (c *rpcClient) ended(run *common.Run, out any, err error) {
 	case result.State.Exited:
 		run.Exited(result.State.ExitStatus)
 	default:
-		run.Stopped(c.stopOf(&result.State))
+		run.Stopped(stopOf(&result.State, c.reasonOf(command, run, &result.State)))
 	}
 }
 
@@ -139,12 +137,29 @@ var stopReasons = map[proc.StopReason]string{
 	proc.StopCallReturned: "function call",
 }
 
-// stopOf describes the stop that a command has ended with.
-func (c *rpcClient) stopOf(state *api.DebuggerState) common.Stop {
-	stop := common.Stop{Reason: "breakpoint"}
-	if reason, ok := stopReasons[c.dbg.StopReason()]; ok {
-		stop.Reason = reason
+// reasonOf says why a command has ended. A Delve server in another process does not say it.
+func (c *rpcClient) reasonOf(command string, run *common.Run, state *api.DebuggerState) string {
+	if c.dbg != nil {
+		if reason, ok := stopReasons[c.dbg.StopReason()]; ok {
+			return reason
+		}
+		return "breakpoint"
 	}
+	_, step := steps[command]
+	switch {
+	case atBreakpoint(state):
+		return "breakpoint"
+	case command == api.Call:
+		return "function call"
+	case step && !run.Wanted():
+		return "step"
+	}
+	return "pause"
+}
+
+// stopOf describes the stop that a command has ended with.
+func stopOf(state *api.DebuggerState, reason string) common.Stop {
+	stop := common.Stop{Reason: reason}
 	th := state.CurrentThread
 	switch {
 	case state.SelectedGoroutine != nil:

@@ -44,7 +44,38 @@ type port struct {
 
 	mu      sync.Mutex
 	proxies map[net.Conn]chan struct{} // by Delve's end; closed when the editor has received everything
-	rpc     map[io.Closer]bool         // connections of JSON-RPC
+	rpc     connections
+}
+
+// connections are those of JSON-RPC.
+type connections struct {
+	mu   sync.Mutex
+	open map[io.Closer]bool
+}
+
+// serve serves a client until it is gone.
+func (c *connections) serve(client *rpcClient, conn io.Closer) {
+	c.mu.Lock()
+	if c.open == nil {
+		c.open = make(map[io.Closer]bool)
+	}
+	c.open[conn] = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, conn)
+	}()
+	client.serve()
+}
+
+// farewell ends the connections.
+func (c *connections) farewell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.open {
+		_ = conn.Close()
+	}
 }
 
 // start has Delve start the program, or take it.
@@ -53,7 +84,7 @@ func (p *port) start() error {
 		return err
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
-	p.proxies, p.rpc = make(map[net.Conn]chan struct{}), make(map[io.Closer]bool)
+	p.proxies = make(map[net.Conn]chan struct{})
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
 	if config.CoreFile != "" {
@@ -114,15 +145,7 @@ func (p *port) serve(conn net.Conn) {
 
 // serveRPC serves a client of JSON-RPC until it is gone.
 func (p *port) serveRPC(conn io.ReadWriteCloser) {
-	p.mu.Lock()
-	p.rpc[conn] = true
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.rpc, conn)
-	}()
-	newRPCClient(p.server, p.owner, p.config, p.end, conn).serve()
+	p.rpc.serve(newRPCClient(p.server, p.owner, p.config, p.end, conn), conn)
 	if !p.config.AcceptMulti {
 		p.end()
 	}
@@ -142,7 +165,7 @@ func (p *port) serveEditor(conn io.ReadWriteCloser) {
 	opts := p.editors
 	opts.Client, opts.Upstream, opts.Log, opts.Shared, opts.Remote = conn, ours, delve.LogDAP, p.owner, p.server.reach
 	if p.config.AcceptMulti {
-		opts.Multi = p.config.Listener.Addr().String()
+		opts.Multi = p.config.Listener.Addr().String
 	}
 	finished := make(chan struct{})
 	p.mu.Lock()
@@ -171,7 +194,7 @@ func (p *port) close() error {
 	_ = p.owner.End(ctx, nil, "the server's end") // that it runs on is seen below
 	close(p.stop)
 	_ = p.config.Listener.Close()
-	time.AfterFunc(answerPatience, p.farewell) // Delve looks only every 200 ms whether a program that it has killed is gone
+	time.AfterFunc(answerPatience, p.rpc.farewell) // Delve looks only every 200 ms whether a program that it has killed is gone
 	kill := p.config.Debugger.AttachPid == 0
 	done := make(chan error, 1)
 	go func() {
@@ -192,18 +215,9 @@ func (p *port) close() error {
 	return fmt.Errorf("process %d does not stop", pid)
 }
 
-// farewell ends the connections of JSON-RPC.
-func (p *port) farewell() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.rpc {
-		_ = conn.Close()
-	}
-}
-
 // flush ends all connections, once editors have received Delve's last messages.
 func (p *port) flush() {
-	p.farewell()
+	p.rpc.farewell()
 	p.mu.Lock()
 	waiting := make(map[net.Conn]chan struct{}, len(p.proxies))
 	maps.Copy(waiting, p.proxies)

@@ -88,8 +88,17 @@ func (c *rpcConn) relay(req rpc.Request) {
 		c.respond(&req, nil, err)
 		return
 	}
+	done := func() {}
+	if c.admit != nil {
+		var err error
+		if done, err = c.admit(req.ServiceMethod); err != nil {
+			c.respond(&req, nil, err)
+			return
+		}
+	}
 	call := c.up.start(req.ServiceMethod, arg)
 	c.calls.Go(func() {
+		defer done()
 		out, err := c.up.result(call)
 		c.respond(&req, out, err)
 	})

@@ -63,6 +63,7 @@ type Bridge struct {
 	ctx      context.Context
 	end      context.CancelFunc
 	over     atomic.Bool // the client knows that the session has ended
+	bad      atomic.Bool // the client's last message is malformed
 	passes   atomic.Bool // see PassAll
 }
 
@@ -158,7 +159,7 @@ func (b *Bridge) read(h Handler, queue chan<- *dapwire.Message) {
 			return
 		}
 		m, err := dapwire.Parse(content)
-		if err != nil {
+		if b.bad.Store(err != nil); err != nil {
 			// Delve ends the session for such a message, and may do so.
 			b.opts.Log("client: %v", err)
 			if b.Up.write(content) != nil {

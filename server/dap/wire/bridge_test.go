@@ -337,6 +337,30 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestLostMalformed: the end after a malformed message is all that a client gets of it, as from Delve itself; after a later
+// request it is told why there is no answer.
+func TestLostMalformed(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		s := start(t, Options{Lost: "the server is gone"})
+		s.write(s.client, `{"seq":1,"type":`)
+		s.contains(s.toPeer, `{"seq":1,"type":`)
+		if later {
+			s.write(s.client, `{"seq":2,"type":"request","command":"b"}`)
+			s.contains(s.toPeer, `"b"`)
+		}
+		_ = s.peer.Close()
+		if later {
+			s.contains(s.fromBridge, `"request_seq":2,"success":false,"command":"b"`, "the server is gone")
+			s.contains(s.fromBridge, `"event":"output"`)
+			s.contains(s.fromBridge, `"event":"terminated"`)
+		}
+		if got, err := s.fromBridge.Read(); !errors.Is(err, io.EOF) {
+			t.Errorf("later %v: then comes %s, %v", later, got, err)
+		}
+		s.ended()
+	}
+}
+
 // TestRefuse: a client for which there is no Delve is told so once.
 func TestRefuse(t *testing.T) {
 	for request, refused := range map[string]bool{

@@ -10,7 +10,7 @@ import (
 
 // tellLost is called when nothing more comes from Delve. A client that still waits is
 // told why there is no answer, and that the session has ended; without that, editors
-// would show a session that does nothing.
+// would show a session that does nothing. The end after a malformed message is Delve's answer to that.
 func (b *Bridge) tellLost(h Handler) {
 	if b.opts.Lost == "" {
 		return
@@ -19,7 +19,7 @@ func (b *Bridge) tellLost(h Handler) {
 	for _, m := range b.Client.waiting() {
 		b.Client.Refuse(m, lost, unable(m.Command), b.opts.Lost)
 	}
-	if !b.over.Load() {
+	if !b.over.Load() && !b.bad.Load() {
 		b.Client.Warn(b.opts.Lost)
 		b.Client.Event(&dap.TerminatedEvent{Event: dap.Event{Event: "terminated"}})
 	}

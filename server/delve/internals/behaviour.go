@@ -18,6 +18,8 @@ const (
 	EntryDAPDummy      = "dap-dummy"
 	EntryDAPRunning    = "dap-running"
 	EntryValueText     = "value-text"
+	EntryConsole       = "console"
+	EntryCNames        = "c-names"
 	EntryDAPLine       = "dap-line"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
@@ -54,6 +56,16 @@ var behaviourEntries = []Entry{
 		Name: EntryValueText, Where: "service/api/prettyprint.go, Variable.writeTo; service/dap/server.go, onDataBreakpointInfoRequest",
 		Breaks: "an editor opens no memory of variables and pointers",
 		Proof:  "TestValueText",
+	},
+	{
+		Name: EntryConsole, Where: "service/dap/server.go, onEvaluateRequest; service/dap/config.go, configureSet",
+		Breaks: "an editor's console evaluates Delve's commands in the wrong frame, shows variables from before a call, and paths from before a change of their rules",
+		Proof:  "TestConsole",
+	},
+	{
+		Name: EntryCNames, Where: "pkg/proc/bininfo.go, subprogramEntryName: names of functions in other languages than Go begin with C.",
+		Breaks: "steps end in the glue between Go and C, and do not go into C",
+		Proof:  "TestCNames",
 	},
 	{
 		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest: the names of breakpoints",
@@ -106,6 +118,19 @@ const (
 var (
 	Pointer     = regexp.MustCompile(`^\(?\*`)
 	DataAddress = regexp.MustCompile(`\)\((0x[0-9a-f]+)\)$`)
+)
+
+// What Delve's DAP session takes for a command of its console, and for an expression that
+// lets the program run a function, or assigns; all others only read.
+var (
+	ConsoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
+	Call           = regexp.MustCompile(`^\s*call\s+\S+`)
+)
+
+// SetPaths and SetDepth are the commands that change what stacks look like, with their arguments.
+var (
+	SetPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
+	SetDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
 )
 
 // GoroutineCondition and ThreadCondition are the left sides of the conditions that

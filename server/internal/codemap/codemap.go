@@ -214,12 +214,7 @@ var threadStarts = map[string]bool{"clone": true, "clone3": true, "__clone": tru
 // be anybody's elsewhere.
 func isLibc(path string) bool {
 	name := filepath.Base(path)
-	for _, prefix := range []string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Bytes implements [assembler.CodeMap] from the images' files, which no
