@@ -1,6 +1,7 @@
 package cbf
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 )
@@ -47,9 +48,7 @@ func NewDecoder(data []byte, opts DecodeOptions) *Decoder {
 
 // Reset starts over with other data.
 func (d *Decoder) Reset(data []byte, opts DecodeOptions) {
-	if opts.MaxRepeat == 0 {
-		opts.MaxRepeat = MaxRepeat
-	}
+	opts.MaxRepeat = cmp.Or(opts.MaxRepeat, MaxRepeat)
 	*d = Decoder{data: data, opts: opts}
 	if len(data) == 0 {
 		d.fail(0, fmt.Errorf("%w: no information byte", ErrUnexpectedEnd))

@@ -2,6 +2,7 @@ package imagemap
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -302,9 +303,7 @@ func (f mappedFile) at(offset uint64) *Mapping {
 		if m.Perm[1] != 'w' {
 			return m
 		}
-		if found == nil {
-			found = m
-		}
+		found = cmp.Or(found, m)
 	}
 	return found
 }

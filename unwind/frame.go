@@ -99,3 +99,7 @@ type Stack struct {
 	ThreadName string
 	State      *State
 }
+
+// CutOff reports whether the stack ends before its outermost frame, for another reason than
+// the number of frames that was asked for.
+func (s *Stack) CutOff() bool { return s.Stop == Truncated && !s.DepthLimited }

@@ -23,6 +23,10 @@ var trustNames = [...]string{"none", "scan", "frame-pointer", "cfi", "context"}
 // String returns the level's name in JSON.
 func (t Trust) String() string { return nameOf(trustNames[:], t, "trust") }
 
+// Weakness orders evidence by how wrong it may be: 0 for what is as good as certain, 1 for frame
+// pointers, 2 for guesses.
+func (t Trust) Weakness() int { return min(max(int(TrustCFI)-int(t), 0), 2) }
+
 // ParseTrust parses the output of [Trust.String].
 func ParseTrust(s string) (Trust, error) { return parseName[Trust](trustNames[:], s, "trust") }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ const shortestInterval = time.Millisecond
 func (f *againFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.IntVar(&f.count, "count", 0, "list this many times; with --format pprof or otlp: make one wall-clock profile of all listings")
-	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the time from one listing to the next")
+	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the mean `time` from one listing to the next")
 	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, until interrupted or --count")
 }
 
@@ -67,6 +68,15 @@ func (f *againFlags) every() time.Duration {
 		return f.watch
 	}
 	return f.interval
+}
+
+// gap is the time to the next listing. That of a profile varies by half the interval, so
+// that listings do not go with the beat of the program; its mean is the interval.
+func (f *againFlags) gap() time.Duration {
+	if f.watch != 0 {
+		return f.watch
+	}
+	return f.interval/2 + rand.N(f.interval)
 }
 
 // listAgain lists a running process until it ends, or as often as the flags say.
@@ -117,7 +127,7 @@ func (r *repeated) each(ctx context.Context, look func(*live.Process, *listed) e
 			return failf("%w", err)
 		}
 		r.program.Again()
-		next = next.Add(a.every())
+		next = next.Add(a.gap())
 		if next.Before(time.Now()) { // a listing takes longer than the interval
 			next = time.Now()
 		}

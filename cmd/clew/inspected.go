@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,10 +159,7 @@ func (i *inspected) text(image *inspectedImage) error {
 	w := tabwriter.NewWriter(i.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "format\tversion\tfunctions\trows\tcovered\tproblems")
 	for _, f := range formats {
-		version, share := f.Version, 0.0
-		if version == "" {
-			version = "-"
-		}
+		version, share := cmp.Or(f.Version, "-"), 0.0
 		if f.ExecutableBytes > 0 {
 			share = 100 * float64(f.CoveredBytes) / float64(f.ExecutableBytes)
 		}

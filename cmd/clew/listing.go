@@ -370,7 +370,7 @@ func atMost(stacks iter.Seq[unwind.Stack], n int) iter.Seq[unwind.Stack] {
 	}
 }
 
-// scheduler is what the runtime's scheduler does, "" where that is not known.
+// scheduler is what the runtime's scheduler does, as far as that is known.
 func (l *listed) scheduler() string {
 	v, ok := l.at.View.(interface{ Scheduler() (live.Scheduler, bool) })
 	if !ok {
@@ -378,14 +378,20 @@ func (l *listed) scheduler() string {
 	}
 	s, ok := v.Scheduler()
 	if !ok {
-		return ""
+		return "the scheduler's state is not known"
 	}
 	text := fmt.Sprintf("GOMAXPROCS %d", s.Processors)
-	if s.Idle > 0 {
+	switch {
+	case s.Idle > 0:
 		text += fmt.Sprintf(", %d idle", s.Idle)
+	case s.Idle < 0:
+		text += ", how many are idle is not known"
 	}
-	if s.Collecting {
+	switch {
+	case s.Collecting:
 		text += "; a garbage collection runs"
+	case !s.PhaseKnown:
+		text += "; whether a garbage collection runs is not known"
 	}
 	return text
 }

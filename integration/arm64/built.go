@@ -19,13 +19,15 @@ func buildMatrix(builds string) func(folder string) error {
 }
 
 // buildSteps builds integration/stepping and the programs in which it steps.
-func buildSteps(folder string) error {
-	for _, tool := range []string{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip"} {
-		if _, err := need(tool); err != nil {
-			return err
+func buildSteps(builds string) func(folder string) error {
+	return func(folder string) error {
+		for _, tool := range []string{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip"} {
+			if _, err := need(tool); err != nil {
+				return err
+			}
 		}
+		return buildOn(folder, "stepping", "-arm64", folder, "-build", builds)
 	}
-	return buildOn(folder, "stepping", "-arm64", folder, "-build", steppedIn)
 }
 
 // buildSampled builds integration/sampled and its workloads.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clewdbg/clew/integration/internal/throughproxy"
 )
 
 // testCase is one thing to run in the machine.
@@ -20,7 +22,7 @@ type testCase struct {
 
 var cases = []testCase{
 	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", buildTests, runTests},
-	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", buildBrk, runBrk},
+	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", buildBrk, runBrk("0 1 77 1000 61440")},
 	matrixCase("matrix", "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
 	matrixCase("others", "the same of other compilers, with SFrame, outlined code and outlined atomics",
 		"cxx,cxx-so,clang-so,opened-O2-sframe-v1-stripped,opened-O2-sframe-v2-stripped,opened-O2-sframe-v3-stripped,atomics-so,oz-so"),
@@ -28,13 +30,42 @@ var cases = []testCase{
 		"pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-sframe,pac-cxx-so,pac-none,pac-none-so"),
 	{"cores", "core files of crashes in C", buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
 		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
-	{"steps", "where steps lead, as in docs/stepping.md", buildSteps, `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
-	{"sampled", "stacks at instructions taken at random", buildSampled, `"$1"/measure -built -o "$1" -libraries ` + sampledIn + ` -n 550 -every 8 -often 1`},
+	{"steps", "where steps lead, as in docs/stepping.md", buildSteps(steppedIn), `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
+	{"sampled", "stacks at instructions taken at random", buildSampled,
+		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
 	{"goroutines", "a thousand goroutines, beside dlv", buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
-	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP, runDAP},
+	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP(dapPart), runDAP(dapPart)},
+}
+
+// longCases run only by name, with a longer -timeout.
+var longCases = []testCase{
+	{"dap-all", "all of Delve's own tests of DAP", buildDAP("."), runDAP(".")},
+}
+
+var dapPart = throughproxy.Suites[0].Part
+
+// ciCases are the part of them that CI runs.
+var ciCases = []testCase{
+	{"brk", "breakpoint instructions of one number", buildBrk, runBrk("1000")},
+	{"matrix", "stacks and core files of a few builds", buildMatrix(ciMatrix),
+		measureRight(`-here -build `+ciMatrix+` -scenario nested`) + " &&\n" + measureRight(`-here -build pac-eh-so -scenario "thread, signal"`) + " &&\n" +
+			measureRight(`-cores -build pac-eh-so -scenario nested`)},
+	{"steps", "steps in one build", buildSteps(ciSteps), `"$1"/measure -built "$1" -only clew -build ` + ciSteps + ` -v`},
+}
+
+// sampled takes samples of a workload, one of so many instructions.
+func sampled(workload string, every, often int) string {
+	return fmt.Sprintf(`"$1"/measure -built -o "$1" -libraries %s -n 550 -every %d -often %d`, workload, every, often)
+}
+
+// measureRight measures cells of integration/matrix, all of which are to be right.
+func measureRight(args string) string {
+	return `"$1"/measure -built "$1" ` + args + ` -v -json >cells.json && ! grep '"kind"' cells.json | grep -v '"right"'`
 }
 
 const (
+	ciMatrix  = "eh-so,fp-so,pac-eh-so"
+	ciSteps   = "pac-linked-O2-omit-stripped"
 	steppedIn = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
 	sampledIn = "c,crypto,sqlite3,go"
 )
@@ -45,20 +76,23 @@ func matrixCase(name, about, builds string) testCase {
 		`"$1"/measure -built "$1" -here -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
 }
 
-// build builds the cases, all if there is no name, and the script that runs them.
-func build(work string, names []string) (job, error) {
+// build builds cases, all of the list if there is no name, and the script that runs them.
+func build(work string, list []testCase, names []string) (job, error) {
 	folder := filepath.Join(work, "arm64")
 	j := job{script: filepath.Join(work, "job"), files: []string{folder}}
 	script := "failed=0\n"
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return j, err
 	}
+	if len(names) > 0 {
+		list = slices.Concat(list, longCases)
+	}
 	for _, name := range names {
-		if !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
+		if !slices.ContainsFunc(list, func(c testCase) bool { return c.name == name }) {
 			return j, fmt.Errorf("no case %q: %w", name, errUsage)
 		}
 	}
-	for _, c := range cases {
+	for _, c := range list {
 		if len(names) > 0 && !slices.Contains(names, c.name) {
 			continue
 		}

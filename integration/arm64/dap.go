@@ -8,15 +8,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/clewdbg/clew/integration/internal/throughproxy"
 )
 
-// goInMachine is the go command that Delve's tests find: it runs test2json, and copies
-// the programs that they build.
+// goInMachine is the go command that Delve's tests find: it says what it is, runs test2json, and
+// copies the programs that they build.
 const goInMachine = `#!/bin/sh
 here=$(dirname "$0")
+case "$1 $2" in
+"version ") echo "go version VERSION linux/arm64"; exit ;;
+"env CGO_ENABLED") echo 0; exit ;;
+esac
 if [ "$1 $2" = "tool test2json" ]; then
 	shift 2
 	exec "$here"/test2json "$@"
@@ -31,8 +36,12 @@ exec cp "$here/fixtures/${1%.go}" "$to"
 // fixtureFlags are those by which Delve's tests of DAP build their programs.
 var fixtureFlags = []string{"-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
 
-// buildDAP builds a part of Delve's tests of DAP, with their programs, for TestThroughProxy.
-func buildDAP(folder string) error {
+// buildDAP builds Delve's tests of DAP, with the programs of some, as for go test -run, for TestThroughProxy.
+func buildDAP(tests string) func(folder string) error {
+	return func(folder string) error { return buildSuite(folder, regexp.MustCompile(tests)) }
+}
+
+func buildSuite(folder string, tests *regexp.Regexp) error {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
@@ -58,12 +67,12 @@ func buildDAP(folder string) error {
 		in(".", false, "test", "-c", "-o", filepath.Join(folder, "dlvtests.test"), "./integration/dlvtests"),
 		in(".", false, "build", "-o", filepath.Join(folder, "test2json"), "cmd/test2json"),
 		in(".", false, "build", "-o", filepath.Join(folder, "clew"), "./cmd/clew"),
-		os.WriteFile(filepath.Join(folder, "go"), []byte(goInMachine), 0o755),
+		os.WriteFile(filepath.Join(folder, "go"), []byte(strings.Replace(goInMachine, "VERSION", runtime.Version(), 1)), 0o755),
 	)
 	if err != nil {
 		return err
 	}
-	names, err := fixturesOf(filepath.Join(source, suite.Folder, "server_test.go"), regexp.MustCompile(suite.Part))
+	names, err := fixturesOf(filepath.Join(source, suite.Folder, "server_test.go"), tests)
 	if err != nil {
 		return err
 	}
@@ -126,5 +135,8 @@ func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
 	return names, nil
 }
 
-const runDAP = `export PATH="$1":$PATH TMPDIR=/tmp
-cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -prepared "$1"`
+// runDAP runs some of the tests, as for go test -run.
+func runDAP(tests string) string {
+	return `export PATH="$1":$PATH TMPDIR=/tmp
+cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -prepared "$1" -proxied '` + tests + `'`
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -17,10 +18,11 @@ func main() {
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time")
+	flag.BoolVar(&o.ci, "ci", false, "the part of the cases that CI runs")
 	list := flag.Bool("list", false, "list the cases")
 	flag.Parse()
 	if *list {
-		for _, c := range cases {
+		for _, c := range slices.Concat(o.cases(), longCases) {
 			fmt.Printf("%-14s %s\n", c.name, c.about)
 		}
 		return
@@ -43,6 +45,14 @@ var errUsage = errors.New("wrong usage; see go doc ./integration/arm64")
 type options struct {
 	cpu, results, script string
 	timeout              time.Duration
+	ci                   bool
+}
+
+func (o *options) cases() []testCase {
+	if o.ci {
+		return ciCases
+	}
+	return cases
 }
 
 func run(ctx context.Context, o options, args []string) error {
@@ -53,7 +63,7 @@ func run(ctx context.Context, o options, args []string) error {
 	defer os.RemoveAll(work)
 	j := job{files: args, script: o.script}
 	if o.script == "" {
-		if j, err = build(work, args); err != nil {
+		if j, err = build(work, o.cases(), args); err != nil {
 			return err
 		}
 	}

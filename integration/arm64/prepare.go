@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -77,13 +78,24 @@ func need(name string) (string, error) {
 	if os.Getuid() != 0 {
 		return "", fmt.Errorf("%w; run this command as root, or install them with apt-get", err)
 	}
-	install := append([]string{"install", "-y", "-qq", "--no-install-recommends"}, n.Debian...)
-	for _, args := range [][]string{{"update", "-qq"}, install} {
-		if out, failed := exec.Command("apt-get", args...).CombinedOutput(); failed != nil {
-			return "", fmt.Errorf("%w; apt-get %s: %w\n%s", err, args[0], failed, out)
-		}
+	update := updated()
+	if failed := install(n.Debian...); failed != nil {
+		return "", errors.Join(err, update, failed)
 	}
 	return n.Find()
+}
+
+// updated brings the system's lists of packages up to date, once. Old ones may serve, too.
+var updated = sync.OnceValue(func() error { return aptGet("update", "-qq") })
+
+func install(packages ...string) error {
+	return aptGet(append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)...)
+}
+
+func aptGet(args ...string) error {
+	cmd := exec.Command("apt-get", append(args, "-o", "Acquire::Retries=3")...)
+	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	return command(cmd)
 }
 
 // apt downloads Debian packages for arm64 with lists and a state of its own.
@@ -137,7 +149,7 @@ func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, err
 		args = append([]string{
 			"-qq", "-o", "Dir::Etc::sourcelist=" + a.folder + "/sources.list", "-o", "Dir::Etc::sourceparts=/nonexistent",
 			"-o", "Dir::State=" + a.folder, "-o", "Dir::State::Lists=" + a.folder + "/lists", "-o", "Dir::State::status=" + a.folder + "/status",
-			"-o", "Dir::Cache=" + a.folder, "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "APT::Sandbox::User=root",
+			"-o", "Dir::Cache=" + a.folder, "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3",
 		}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)

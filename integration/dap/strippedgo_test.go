@@ -21,6 +21,14 @@ import (
 
 func worker(c chan int) { <-c }
 
+//go:noinline
+func sum(n int) (out int) {
+	for i := range n {
+		out += i
+	}
+	return out
+}
+
 func main() {
 	c := make(chan int)
 	for range 6 {
@@ -28,6 +36,7 @@ func main() {
 	}
 	time.Sleep(200 * time.Millisecond)
 	runtime.Breakpoint()
+	println(sum(3))
 }
 `
 
@@ -72,6 +81,27 @@ func TestStrippedGo(t *testing.T) {
 	}
 	if names := through(stopped); !strings.HasSuffix(names, "main.main runtime.main runtime.goexit") {
 		t.Errorf("the stopped one: %s", names)
+	}
+	source := object{"path": filepath.Join(dir, "main.go")}
+	set := func(lines ...object) []dap.Breakpoint {
+		var body dap.SetBreakpointsResponseBody
+		decode(t, c.request("setBreakpoints", object{"source": source, "breakpoints": lines}), &body)
+		return body.Breakpoints
+	}
+	const inLoop, comment = 13, 10
+	got := set(object{"line": inLoop, "hitCondition": "== 2"}, object{"line": comment})
+	if len(got) != 2 || !got[0].Verified || got[0].Line != inLoop || got[1].Verified || got[1].Message == "" {
+		t.Errorf("%+v", got)
+	}
+	c.send("continue", object{"threadId": stopped})
+	if reason := c.event("stopped")["reason"]; reason != "breakpoint" {
+		t.Errorf("stopped for %v", reason)
+	}
+	if names := through(stopped); !strings.HasPrefix(names, "main.sum main.main") {
+		t.Errorf("at the line: %s", names)
+	}
+	if got := set(); len(got) != 0 {
+		t.Errorf("%+v", got)
 	}
 	c.disconnect()
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,36 +14,76 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// causes are programs that hang or leak, and what shows why: docs/listing.md has their
-// pages.
-var causes = map[string][]string{
-	"deadlock": {"sync.Mutex.Lock", "40 goroutines", "main.report", "main.transfer", "created by main.main"},
-	"leak":     {"chan send", " channels", "main.fetch", "main.handle", "leak/main.go:11"},
-	"hang":     {"goroutines: syscall", "pthread_mutex_lock", "query", "main.query", "created by main.main"},
+// causes are programs that hang or leak, in the order in which documents have their pages,
+// and what shows why.
+var causes = []struct {
+	program string
+	shows   []string
+}{
+	{"deadlock", []string{"sync.Mutex.Lock", "40 goroutines", "main.report", "main.transfer", "created by main.main"}},
+	{"leak", []string{"chan send", " channels", "main.fetch", "main.handle", "leak/main.go:11"}},
+	{"hang", []string{"goroutines: syscall", "pthread_mutex_lock", "query", "main.query", "created by main.main"}},
 }
 
-// TestCause: the first 30 lines of a listing show why a program hangs or leaks, and the
-// document has the page of each.
+// mostLines is in how many lines a page shows the cause.
+const mostLines = 30
+
+// TestCause: the first lines of a listing show why a program hangs or leaks. README.md
+// and docs/listing.md have these pages: those of README.md are the beginnings of the others,
+// and what a page says of the program's own code is what clew prints.
 func TestCause(t *testing.T) {
-	document, err := os.ReadFile("../../docs/listing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, wants := range causes {
-		t.Run(name, func(t *testing.T) {
-			cmd := startReady(t, name)
-			lines := strings.Split(stack(t, "--pid", strconv.Itoa(cmd.Process.Pid)), "\n")
-			page := strings.Join(lines[:min(len(lines), 30)], "\n")
-			for _, want := range wants {
-				if !strings.Contains(page, want) {
-					t.Errorf("there is no %q in\n%s", want, page)
+	begun, whole := pages(t, "../../README.md"), pages(t, "../../docs/listing.md")
+	for i, c := range causes {
+		t.Run(c.program, func(t *testing.T) {
+			if !strings.HasPrefix(whole[i], begun[i]) || strings.Count(begun[i], "\n") > mostLines {
+				t.Errorf("README.md does not have the first %d lines of docs/listing.md:\n%s", mostLines, begun[i])
+			}
+			cmd := startReady(t, c.program)
+			page := stack(t, "--pid", strconv.Itoa(cmd.Process.Pid))
+			lines := strings.SplitAfter(page, "\n")
+			first := strings.Join(lines[:min(len(lines), mostLines)], "")
+			for _, want := range c.shows {
+				if !strings.Contains(first, want) || !strings.Contains(begun[i], want) {
+					t.Errorf("there is no %q in\n%s\nor in README.md", want, first)
 				}
-				if !strings.Contains(string(document), want) {
-					t.Errorf("docs/listing.md does not have %q", want)
+			}
+			printed := ownLines(page, c.program)
+			for _, l := range ownLines(whole[i], c.program) {
+				if !slices.Contains(printed, l) {
+					t.Errorf("docs/listing.md has %q; clew prints\n%s", l, page)
 				}
 			}
 		})
 	}
+}
+
+// pages are the listings that a document shows.
+func pages(t *testing.T, path string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?s)```\n(process .*?)```").FindAllStringSubmatch(string(text), -1) {
+		out = append(out, block[1])
+	}
+	if len(out) != len(causes) {
+		t.Fatalf("%s has %d listings, not %d", path, len(out), len(causes))
+	}
+	return out
+}
+
+// varies is what differs from build to build: a row's index, addresses, cgo's hash.
+var varies = regexp.MustCompile(`^ *\d+  |0x[0-9a-f]+|_cgo_[0-9a-f]+_| +`)
+
+// ownLines are the lines about a program's own code.
+func ownLines(page, program string) (out []string) {
+	for line := range strings.Lines(page) {
+		if strings.Contains(line, "main.") || strings.Contains(line, program+"/main.go") {
+			out = append(out, strings.TrimSpace(varies.ReplaceAllString(line, " ")))
+		}
+	}
+	return out
 }
 
 // startReady builds a program of testdata, and starts it; it says when it is ready.

@@ -30,15 +30,24 @@ func wallClock(folder string, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("| function | the program's own count | clew | difference | perf |\n|---|---|---|---|---|")
-	for i, s := range shares {
-		fmt.Printf("| hot_%d | %.1f %% | %.1f %% | %+.1f | %.1f %% |\n", i, 100*s.own, 100*s.seen, 100*(s.seen-s.own), 100*s.perf)
+	var samples, most float64
+	for _, s := range shares {
+		samples += s.samples
 	}
-	if most := mostApart(shares); most > 0.05 {
-		return fmt.Errorf("they differ by %.1f points", 100*most)
+	fmt.Printf("%.0f samples\n\n| function | the program's own count | clew | difference | standard error | perf |\n|---|---|---|---|---|---|\n", samples)
+	for i, s := range shares {
+		relative, expected := s.seen/s.own-1, math.Sqrt((1-s.own)/(s.own*samples))
+		fmt.Printf("| hot_%d | %.2f %% | %.2f %% | %+.1f %% | %.1f %% | %.2f %% |\n", i, 100*s.own, 100*s.seen, 100*relative, 100*expected, 100*s.perf)
+		most = max(most, math.Abs(relative))
+	}
+	if most > mostRelative {
+		return fmt.Errorf("a function's share is %.1f %% off", 100*most)
 	}
 	return nil
 }
+
+// mostRelative is how far a function's share may be off, as a part of it.
+const mostRelative = 0.05
 
 func mostApart(shares [hotFunctions]share) (most float64) {
 	for _, s := range shares {
@@ -48,8 +57,8 @@ func mostApart(shares [hotFunctions]share) (most float64) {
 }
 
 // share is a function's part of the time: by the program itself, by clew's profile, and by
-// perf, 0 without a profile of perf's.
-type share struct{ own, seen, perf float64 }
+// perf, 0 without a profile of perf's; and in how many samples of clew's it is.
+type share struct{ own, seen, perf, samples float64 }
 
 func compareProfile(folder string, long, interval time.Duration) (out [hotFunctions]share, err error) {
 	program, file := filepath.Join(folder, "hot"), filepath.Join(folder, "wall.pb.gz")
@@ -77,7 +86,7 @@ func compareProfile(folder string, long, interval time.Duration) (out [hotFuncti
 	if err != nil {
 		return out, err
 	}
-	seen, err := hotTimes(file)
+	seen, samples, err := hotTimes(file)
 	if err != nil {
 		return out, err
 	}
@@ -86,7 +95,7 @@ func compareProfile(folder string, long, interval time.Duration) (out [hotFuncti
 		sampled = perfTimes(filepath.Join(folder, "perf.data"))
 	}
 	for i := range out {
-		out[i] = share{float64(now[i] - before[i]), seen[i], sampled[i]}
+		out[i] = share{float64(now[i] - before[i]), seen[i], sampled[i], samples[i]}
 	}
 	return parts(out)
 }
@@ -103,7 +112,7 @@ func parts(in [hotFunctions]share) (out [hotFunctions]share, err error) {
 		return out, fmt.Errorf("no function is in the profile")
 	}
 	for i, s := range in {
-		out[i] = share{s.own / sum.own, s.seen / sum.seen, s.perf / max(sum.perf, 1e-9)}
+		out[i] = share{s.own / sum.own, s.seen / sum.seen, s.perf / max(sum.perf, 1e-9), s.samples}
 	}
 	return out, nil
 }
@@ -136,27 +145,28 @@ func (w *watched) spent() (out [hotFunctions]int64, err error) {
 	return out, nil
 }
 
-// hotTimes sums the time of each function in a profile.
-func hotTimes(path string) (out [hotFunctions]float64, err error) {
+// hotTimes sums the time and the samples of each function in a profile.
+func hotTimes(path string) (out, samples [hotFunctions]float64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return out, err
+		return out, samples, err
 	}
 	defer f.Close()
 	p, err := profile.Parse(f)
 	if err != nil {
-		return out, err
+		return out, samples, err
 	}
 	for _, s := range p.Sample {
 		for _, l := range s.Location {
 			for _, line := range l.Line {
 				if n, ok := strings.CutPrefix(line.Function.Name, "hot_"); ok {
 					if i, err := strconv.Atoi(n); err == nil && i < hotFunctions {
+						samples[i] += float64(s.Value[0])
 						out[i] += float64(s.Value[1])
 					}
 				}
 			}
 		}
 	}
-	return out, nil
+	return out, samples, nil
 }

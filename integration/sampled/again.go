@@ -81,14 +81,14 @@ func (t *tally) printReasons(most int) {
 }
 
 // again judges the samples in a file, and holds them against the answers of the live
-// process.
-func again(file string, only []string, live map[int]unwind.Stack) (*tally, error) {
+// process. The files of images lie below root.
+func again(file string, only []string, root string, live map[int]unwind.Stack) (*tally, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	t, opener := &tally{}, &offline.Opener{}
+	t, opener := &tally{}, &offline.Opener{Root: root}
 	e, ctx := engine.New(inprocess.Strategies(only...)), context.Background()
 	reader := snapshot.NewReader(f, snapshot.Options{})
 	for taken, err := range reader.All() {
@@ -110,7 +110,7 @@ func again(file string, only []string, live map[int]unwind.Stack) (*tally, error
 				return nil, fmt.Errorf("%s:%d: the live process differs: %s", file, reader.Line(), why)
 			}
 		}
-		c, why := judge(in.Target.Code.Function, &stack, want.Stacks[0].Frames)
+		c, why := code{taken.Arch, in.Target.Code.Function}.judge(&stack, want.Stacks[0].Frames)
 		t.add(c, why, reader.Line())
 	}
 	return t, nil

@@ -6,7 +6,7 @@
 //
 //	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped] [-variants] [-o DIR]
 //	go run ./integration/sampled [-libraries z,xml2] {-arm64 | -built} -o DIR
-//	go run ./integration/sampled [-show 5] [-cost 9] FILE...
+//	go run ./integration/sampled [-show 5] [-cost 9] [-root DIR] FILE...
 //
 // Truth is a shadow stack: every call instruction that is executed pushes its return
 // address and stack pointer, every return pops them, in C and in Go. No other
@@ -16,7 +16,8 @@
 // Each sample is a snapshot (package snapshot) with the memory of all used stack and with the
 // true stack beside it. They are written as JSON lines, one file a workload, and judged from
 // there, as `clew unwind` does it; a part is judged in the live process too, and both must
-// agree. With FILEs, the samples of an earlier run are judged again.
+// agree. With FILEs, the samples of an earlier run are judged again; -root says where the
+// images of another machine are.
 //
 // With -cost, the time of stacks with the model's check of tables (rule R16) and without it is measured instead.
 //

@@ -28,6 +28,7 @@ func main() {
 	rounds := flag.Int("cost", 0, "rounds in which FILEs are assembled with the model's check of tables and without it, for the time that takes")
 	flag.BoolVar(&r.arm64, "arm64", false, "build for linux/arm64 into the folder of -o, and measure nothing")
 	flag.BoolVar(&r.built, "built", false, "measure what -arm64 has built in the folder of -o")
+	flag.StringVar(&r.root, "root", "", "with FILEs: the folder that paths of images lie below, for samples of another machine")
 	strategies := flag.String("strategies", "", "only these, with commas between")
 	flag.Parse()
 	if o.every < 1 || o.live < 1 || o.often < 1 {
@@ -81,6 +82,7 @@ type report struct {
 	built    bool // on another machine
 	show     int
 	only     []string
+	root     string // of FILEs' images
 	all      tally
 	failures int
 }
@@ -88,7 +90,7 @@ type report struct {
 // files judges the samples of an earlier run.
 func (r *report) files(files []string) error {
 	for _, file := range files {
-		t, err := again(file, r.only, nil)
+		t, err := again(file, r.only, r.root, nil)
 		if err != nil {
 			return err
 		}
@@ -200,7 +202,7 @@ func (r *report) workload(p program, name, driver, folder string, jumps bool) er
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	t, err := again(file, r.only, s.answers)
+	t, err := again(file, r.only, "", s.answers)
 	if err != nil {
 		return err
 	}

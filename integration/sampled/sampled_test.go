@@ -52,7 +52,7 @@ func TestSampled(t *testing.T) {
 			if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			y, err := again(file, nil, s.answers)
+			y, err := again(file, nil, "", s.answers)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,6 +85,7 @@ func TestJudge(t *testing.T) {
 		f.Registers.Set(unwind.AMD64.SP(), sp)
 		return f
 	}
+	program := code{unwind.AMD64, func(unwind.LookupAddr) (fn assembler.Function, ok bool) { return fn, false }}
 	want := []frame{{PC: 1, SP: 1}, {PC: 0x20, SP: 0x200}, {PC: 0x10, SP: 0x300}}
 	for name, c := range map[string]struct {
 		change func(s *unwind.Stack)
@@ -101,7 +102,7 @@ func TestJudge(t *testing.T) {
 	} {
 		s := unwind.Stack{Frames: []unwind.Frame{at(1, 1), at(0x20, 0x200), at(0x10, 0x300)}, Stop: unwind.End}
 		c.change(&s)
-		if got, why := judge(func(unwind.LookupAddr) (fn assembler.Function, ok bool) { return fn, false }, &s, want); got != c.want {
+		if got, why := program.judge(&s, want); got != c.want {
 			t.Errorf("%s: %d: %s", name, got, why)
 		}
 	}

@@ -66,39 +66,42 @@ const (
 	classes
 )
 
-// lookup finds the function around an address.
-type lookup func(unwind.LookupAddr) (assembler.Function, bool)
+// code is that of the program that a stack was taken of.
+type code struct {
+	arch     unwind.Arch
+	function func(unwind.LookupAddr) (assembler.Function, bool) // around an address
+}
 
 // judge compares a stack with the true one. why tells the first difference.
-func judge(function lookup, stack *unwind.Stack, want []frame) (c class, why string) {
+func (code code) judge(stack *unwind.Stack, want []frame) (c class, why string) {
 	for i := range stack.Frames {
 		f := &stack.Frames[i]
-		fn, _ := function(f.PC.Lookup(arch))
-		if problem := differs(f, fn.Name, i, want); problem != "" {
+		fn, _ := code.function(f.PC.Lookup(code.arch))
+		if problem := code.differs(f, fn.Name, i, want); problem != "" {
 			c = wrong
 			if f.Trust <= unwind.TrustScan {
 				c = falseScan
 			}
-			return c, fmt.Sprintf("frame %d (%s by %s, called by %s) %s", i, f.Trust, f.Strategy, name(function, stack, i-1), problem)
+			return c, fmt.Sprintf("frame %d (%s by %s, called by %s) %s", i, f.Trust, f.Strategy, code.name(stack, i-1), problem)
 		}
 	}
 	last := len(stack.Frames) - 1
 	switch {
 	case stack.Stop == unwind.Truncated:
-		return truncated, "behind " + name(function, stack, last) + ": " + stack.Reason
+		return truncated, "behind " + code.name(stack, last) + ": " + stack.Reason
 	case len(stack.Frames) < len(want):
-		return falseEnd, fmt.Sprintf("%d of %d frames, ends behind %s: %s", len(stack.Frames), len(want), name(function, stack, last), stack.Reason)
+		return falseEnd, fmt.Sprintf("%d of %d frames, ends behind %s: %s", len(stack.Frames), len(want), code.name(stack, last), stack.Reason)
 	}
 	return exact, ""
 }
 
-func differs(f *unwind.Frame, function string, i int, want []frame) string {
+func (code code) differs(f *unwind.Frame, function string, i int, want []frame) string {
 	if i >= len(want) {
 		return fmt.Sprintf("is one too many: %s", function)
 	}
 	w := &want[i]
-	sp, known := f.Registers.SP(arch)
-	known = known || arch != unwind.ARM64 // R12
+	sp, known := f.Registers.SP(code.arch)
+	known = known || code.arch != unwind.ARM64 // R12
 	switch {
 	case w.PC != 0 && f.PC.Raw() != uint64(w.PC):
 		return fmt.Sprintf("is %#x (%s), truth %#x", f.PC.Raw(), function, uint64(w.PC))
@@ -111,13 +114,13 @@ func differs(f *unwind.Frame, function string, i int, want []frame) string {
 }
 
 // name is where a frame is, as image and function or offset.
-func name(function lookup, stack *unwind.Stack, i int) string {
+func (code code) name(stack *unwind.Stack, i int) string {
 	if i < 0 {
 		return ""
 	}
 	f := &stack.Frames[i]
-	at := f.PC.Lookup(arch)
-	if fn, ok := function(at); ok && fn.Name != "" {
+	at := f.PC.Lookup(code.arch)
+	if fn, ok := code.function(at); ok && fn.Name != "" {
 		return fmt.Sprintf("%s+%#x", fn.Name, uint64(at)-fn.Start)
 	}
 	return fmt.Sprintf("%#x", uint64(at))

@@ -69,6 +69,46 @@ func (p *program) name(file string, line int) string {
 // requests are the protocol's names of the steps.
 var requests = map[string]string{"next": "next", "step": "stepIn", "out": "stepOut"}
 
+var errNoTarget = errors.New("not offered")
+
+// step asks for a step.
+func (s *session) step(thread int, step string) error {
+	name, into := strings.CutPrefix(step, "into:")
+	if !into {
+		_, err := s.ask(requests[step], map[string]any{"threadId": thread})
+		return err
+	}
+	f, err := s.top(thread)
+	if err != nil {
+		return err
+	}
+	m, err := s.ask("stepInTargets", map[string]any{"frameId": f.ID})
+	if err != nil {
+		return errNoTarget
+	}
+	var body struct {
+		Targets []struct {
+			ID    int
+			Label string
+		}
+	}
+	if err := m.Decode("body", &body); err != nil {
+		return err
+	}
+	name, second := strings.CutSuffix(name, ":2")
+	for _, t := range body.Targets {
+		switch {
+		case !strings.Contains(t.Label, name):
+		case second:
+			second = false
+		default:
+			_, err := s.ask("stepIn", map[string]any{"threadId": thread, "targetId": t.ID})
+			return err
+		}
+	}
+	return errNoTarget
+}
+
 // run runs a script, and returns where it ends: a line's name, or what happened.
 func (d *debugger) run(p *program, sc *script) (string, error) {
 	s, err := d.start()
@@ -84,14 +124,14 @@ func (d *debugger) run(p *program, sc *script) (string, error) {
 	thread, err := s.stopAt(p, sc)
 	for _, step := range sc.commands() {
 		if err == nil {
-			_, err = s.ask(requests[step], map[string]any{"threadId": thread})
+			err = s.step(thread, step)
 		}
 		if err == nil {
 			thread, err = s.stopped()
 		}
 	}
 	switch {
-	case errors.Is(err, errEnded):
+	case errors.Is(err, errEnded), errors.Is(err, errNoTarget):
 		return err.Error(), nil
 	case late:
 		return "no answer", nil

@@ -7,7 +7,8 @@ type script struct {
 	does string // what is shown
 	arg  string // of the program
 	at   string // the line to stop at first
-	// steps are next, step and out; want is the line where the last of them ends.
+	// steps are next, step, out, and into:NAME or into:NAME:2, a step into the first or second of the
+	// line's targets with that name; want is the line where the last of them ends.
 	steps, want string
 }
 
@@ -54,11 +55,22 @@ var scripts = []script{
 	{"C++: out to Go", "exceptions", "plus-return", "out", "call-plus"},
 	{"C++: an exception ends the step out", "exceptions", "thrower", "out", "catch"},
 	{"C: longjmp ends the step out", "exceptions", "jumping", "out", "jumps"},
+	{"target: the last call of a Go line", "targets", "call-many", "into:half", "half"},
+	{"target: the second call of a function", "targets", "call-many", "into:double:2 out into:half", "half"},
+	{"target: a call that is not made", "targets", "call-skipped", "into:half", "call-interface"},
+	{"target: behind a call by an interface", "targets", "call-interface", "into:double", "double"},
+	{"target: C behind Go, on a Go line", "targets", "call-mixed", "into:add", "add"},
+	{"target: another C function", "targets", "call-mixed", "into:outer", "outer"},
+	{"target: the last call of a C line", "targets", "nested", "into:add", "add"},
+	{"target: the second call of a C line", "targets", "nested", "into:outer", "outer"},
+	{"target: Go, on a C line", "targets", "nested-callback", "into:goCallback", "callback"},
+	{"target: in a recursion, of this activation", "targets", "rec-call", "into:rec:2 out out", "call-rec"},
 }
 
 // short are the scripts of the test that runs by default: one of each kind.
 var short = map[string]bool{
 	"Go to C: into a static function with a pointer": true, "Go to C: into an inlined function": true, "C to Go: out": true,
 	"C to Go: over the last lines": true, "callback: into Go by a pointer": true, "callback: over its last line": true, "threads: out of that callback": true,
-	"C++: into a function": true,
+	"C++: into a function": true, "target: another C function": true, "target: Go, on a C line": true, "target: in a recursion, of this activation": true,
+	"target: a call that is not made": true,
 }

@@ -149,23 +149,33 @@ func (s *session) stopped() (thread int, err error) {
 	return body.ThreadID, err
 }
 
+// frame is one of a stack, as far as it counts here.
+type frame struct {
+	ID     int
+	Name   string
+	Line   int
+	Source struct{ Path, Name string }
+}
+
+// top is the innermost frame of a thread.
+func (s *session) top(thread int) (f frame, err error) {
+	m, err := s.ask("stackTrace", map[string]any{"threadId": thread, "startFrame": 0, "levels": 1})
+	if err != nil {
+		return f, err
+	}
+	var body struct{ StackFrames []frame }
+	if err := m.Decode("body", &body); err != nil || len(body.StackFrames) == 0 {
+		return f, errors.Join(err, errors.New("no frame"))
+	}
+	return body.StackFrames[0], nil
+}
+
 // place is where a thread stands.
 func (s *session) place(thread int) (file string, line int, err error) {
-	m, err := s.ask("stackTrace", map[string]any{"threadId": thread, "startFrame": 0, "levels": 1})
+	f, err := s.top(thread)
 	if err != nil {
 		return "", 0, err
 	}
-	var body struct {
-		StackFrames []struct {
-			Name   string
-			Line   int
-			Source struct{ Path, Name string }
-		}
-	}
-	if err := m.Decode("body", &body); err != nil || len(body.StackFrames) == 0 {
-		return "", 0, errors.Join(err, errors.New("no frame"))
-	}
-	f := body.StackFrames[0]
 	if f.Source.Path == "" {
 		return f.Name, 0, nil
 	}

@@ -41,7 +41,7 @@ func main() {
 }
 `
 
-// TestStrippedGo: a program without DWARF and symbols has breakpoints by function, stacks,
+// TestStrippedGo: a program without DWARF and symbols has breakpoints by function and line, stacks,
 // every goroutine with its wait reason, and registers; a fatal signal is a stop; variables say
 // why there are none.
 func TestStrippedGo(t *testing.T) {
@@ -59,10 +59,12 @@ func TestStrippedGo(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := session{tool: "clew", args: []string{"exec"}, target: []string{path}, script: []string{
-				"break main.deposit", "continue", "stack", "goroutines -t", "regs", "locals", "clearall", "continue", "stack",
+				"break main.deposit", "continue", "stack", "goroutines -t", "regs", "locals", "clearall",
+				"break byline main.go:17", "condition -hitcount byline == 2", "continue", "clearall", "break 9999", "continue", "stack",
 			}}
 			out := s.play(t)
 			for _, want := range []string{
+				"Breakpoint 1 set at ", "Breakpoint byline set at ", "main.deposit() ./main.go:17 (hits ", "Command failed: ",
 				"for main.deposit() ", "in main.deposit\n", "in main.main\n", "Rip = 0x",
 				"unable to find locals: no debug information present in binary", "[unrecovered-panic] runtime.fatalpanic()", "in runtime.sigpanic\n",
 			} {

@@ -5,6 +5,7 @@
 package version
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 )
@@ -32,10 +33,7 @@ func Get() Info {
 }
 
 func from(stamp *debug.BuildInfo) Info {
-	info := Info{Version: stamp.Main.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info.Version == "" {
-		info.Version = "(devel)"
-	}
+	info := Info{Version: cmp.Or(stamp.Main.Version, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	for _, s := range stamp.Settings {
 		switch s.Key {
 		case "vcs.revision":

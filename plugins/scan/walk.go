@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -135,9 +136,7 @@ func (w *walker) search() bool {
 		if c.entry != nil {
 			return w.push(c)
 		}
-		if best == nil {
-			best = c
-		}
+		best = cmp.Or(best, c)
 	}
 	return w.finish(best, w.window(), &tally, "")
 }

@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -85,10 +86,7 @@ type sent struct {
 }
 
 func newSent(t *Target, req *unwind.WalkRequest, sp uint64, size int) sent {
-	s := sent{target: t, high: req.Segment.High, size: size}
-	if s.high == 0 {
-		s.high = ^uint64(0)
-	}
+	s := sent{target: t, high: cmp.Or(req.Segment.High, ^uint64(0)), size: size}
 	s.stack = unwind.Window{Addr: sp, Data: readUpTo(t.Memory, sp, s.high, size)}
 	return s
 }

@@ -34,7 +34,7 @@ type builder struct {
 type turn struct {
 	reasons []string   // why the frame could not be left
 	bound   *candidate // of scans (scansFirst)
-	waits   bool       // it is taken if they find no nearer caller
+	waits   int        // its index among the refused plus one, if it is taken where they find no nearer caller
 	end     *ending    // that tables claim, and other tables may contradict
 }
 

@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func (s *callSite) judge() callFinding {
 	case s.caller.Go && callsOwnC[s.caller.Name] && s.elsewhere():
 		return callFinding{refusal: fmt.Sprintf("return address %#x: %s calls C of its own image only", s.ra, s.caller.Name)}
 	case s.bothKnown() && s.caller.Go && !callsThrough(&s.caller.Function, &s.callee.Function):
-		return callFinding{refusal: fmt.Sprintf("return address %#x: %s does not call %s", s.ra, s.caller.Name, orElse(s.callee.Name, "the function that is left"))}
+		return callFinding{refusal: fmt.Sprintf("return address %#x: %s does not call %s", s.ra, s.caller.Name, cmp.Or(s.callee.Name, "the function that is left"))}
 	}
 	return s.leads()
 }
@@ -145,7 +146,7 @@ func (s *callSite) calledByDebugger() bool {
 // unknown function may still be Go's, in an image that cannot be read.
 func (s *callSite) betweenGoAndC() callFinding {
 	reason := fmt.Sprintf("return address %#x: %s and %s cannot call each other: between Go and C is assembly",
-		s.ra, orElse(s.caller.Name, "this code"), orElse(s.callee.Name, "the code that is left"))
+		s.ra, cmp.Or(s.caller.Name, "this code"), cmp.Or(s.callee.Name, "the code that is left"))
 	if s.bothKnown() {
 		return callFinding{refusal: reason}
 	}

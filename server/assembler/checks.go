@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/clewdbg/clew/unwind"
@@ -23,13 +24,13 @@ var checks = []check{
 	{"goexit", "R8", every, goexitAtTheTop},
 	{"call", "R3", every, returnsBehindACall},
 	{"known function", "R7", finds, liesInAFunction},
-	{"scan first", "R2", chains, scansFirst},
+	{"scan first", "R2, R4", chains, scansFirst},
 	{"nearest", "R2", finds, isNearest},
 	{"registers", "R3", every, isComplete},
-	{"code address", "R3", every, returnsToCode},
+	{"code address", "R3, R17", every, returnsToCode},
 	{"alignment", "R3", every, isAligned},
-	{"stack", "R14", every, staysOnItsStack},
-	{"order", "R3", every, goesUp},
+	{"stack", "R3, R14", every, staysOnItsStack},
+	{"order", "R3, R10", every, goesUp},
 	{"unchecked frame pointer", "R5", chains, keepsFramePointer},
 	{"uncertain call", "R16", sure, isCalledFromThere},
 	{"after a refusal", "R2", sure, followsNoRefusal},
@@ -83,7 +84,7 @@ func judge(ev *evidence) (all verdict) {
 			return v
 		case doubt:
 			ev.step.Trust = min(ev.step.Trust, v.trust)
-			ev.step.Note = orElse(ev.step.Note, v.why)
+			ev.step.Note = cmp.Or(ev.step.Note, v.why)
 		}
 		if v.noFrame {
 			ev.step.Caller.Forget(ev.arch.FP())
@@ -171,8 +172,6 @@ func liesInAFunction(ev *evidence) verdict {
 	return verdict{}
 }
 
-const reasonWaits = "nothing shows that this code keeps a frame pointer"
-
 // scansFirst delays a step by frame pointer out of code that may not keep one until a
 // scan has had its turn: a caller that the scan finds nearer to SP counts. Only a
 // limited number of frames of a stack wait: in a deep recursion a scan for each would
@@ -183,7 +182,7 @@ func scansFirst(ev *evidence) verdict {
 	}
 	v := keepsFramePointer(ev)
 	if low := ev.step.Trust <= unwind.TrustScan || v.answer == doubt && v.trust <= unwind.TrustScan; low && ev.guessed() {
-		return verdict{answer: wait, why: reasonWaits}
+		return verdict{answer: wait, why: "nothing shows that this code keeps a frame pointer"}
 	}
 	return verdict{}
 }

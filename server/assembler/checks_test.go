@@ -78,7 +78,7 @@ func TestChecks(t *testing.T) {
 			{"in none", func(ev *evidence) { scan(ev); ev.inNoFunction = true }, refuse, "lies in no function"}},
 		"scan first": {
 			{"none follows", scan, accept, ""},
-			{"a guess", func(ev *evidence) { scan(ev); ev.scanFollows = true }, wait, reasonWaits},
+			{"a guess", func(ev *evidence) { scan(ev); ev.scanFollows = true }, wait, "keeps a frame pointer"},
 			{"code shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, said{own: agreement{ok: true}} }, accept, ""},
 			{"enough have waited", func(ev *evidence) { scan(ev); ev.scanFollows, ev.soFar.waited = true, maxScanned }, accept, ""},
 		},

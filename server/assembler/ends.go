@@ -1,6 +1,8 @@
 package assembler
 
 import (
+	"cmp"
+
 	"github.com/clewdbg/clew/internal/unwind/simulate"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
@@ -73,7 +75,7 @@ type ending struct {
 func (e *ending) judge() (answer endAnswer, why string) {
 	for i := range ends {
 		if c := &ends[i]; c.holds(e) {
-			return c.answer, orElse(c.why, e.guessed)
+			return c.answer, cmp.Or(c.why, e.guessed)
 		}
 	}
 	return isEnd, ""
@@ -100,7 +102,7 @@ func (w *walker) ended() bool {
 func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 	f, trust := w.last(), s.Description.Trust
 	e := &ending{
-		strategy: s.Description.Name, reason: orElse(r.Reason, s.Description.Name), byTables: trust > unwind.TrustFramePointer && r.CFA == 0,
+		strategy: s.Description.Name, reason: cmp.Or(r.Reason, s.Description.Name), byTables: trust > unwind.TrustFramePointer && r.CFA == 0,
 		byFP: trust <= unwind.TrustFramePointer, scans: s.scans(), function: w.code.functionOf(f), depth: w.depth(),
 		goroutine: w.thread.Goroutine != 0, guessed: w.carried.guessed(),
 	}

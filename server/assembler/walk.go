@@ -1,6 +1,7 @@
 package assembler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,7 +107,7 @@ func (w *walker) next(ctx context.Context) bool {
 		}
 	}
 	w.doubtUnproven(w.carried.unproven)
-	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), orElse(w.turn.why(), "no strategy covers this code")))
+	w.truncate(fmt.Sprintf("no believable caller of %#x: %s", w.last().PC.Raw(), cmp.Or(w.turn.why(), "no strategy covers this code")))
 	return false
 }
 
@@ -218,7 +219,7 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 	case unwind.StopMemory:
 		w.refuse(name, fmt.Sprintf("memory at %#x cannot be read", result.Need.Start), 0, 0)
 	default:
-		w.note(name, orElse(result.Reason, result.Stop.String()))
+		w.note(name, cmp.Or(result.Reason, result.Stop.String()))
 	}
 	return nothing
 }
@@ -290,11 +291,11 @@ func (w *walker) cuts(s *Strategy) bool {
 
 // takeWaiting takes the step that has waited for scans, if any.
 func (w *walker) takeWaiting(_ context.Context) outcome {
-	if !w.turn.waits {
+	i, f := w.turn.waits, w.last()
+	if i == 0 {
 		return nothing
 	}
-	f := w.last()
-	f.Rejected = slices.DeleteFunc(f.Rejected, func(r unwind.Rejection) bool { return r.Reason == reasonWaits })
+	f.Rejected = slices.Delete(f.Rejected, i-1, i)
 	return w.take(*w.turn.bound)
 }
 
@@ -338,11 +339,14 @@ func (w *walker) take(c candidate) outcome {
 	if v.bounds {
 		step, bound := *c.step, c
 		bound.step = &step
-		w.turn.bound, w.turn.waits = &bound, v.answer == wait
+		w.turn.bound = &bound
 		w.carried.waits()
 	}
 	if v.answer != accept {
 		w.refuse(c.strategy, v.why, ev.pc, c.step.CFA)
+		if v.answer == wait {
+			w.turn.waits = len(ev.frame.Rejected)
+		}
 		return nothing
 	}
 	shown := ev.shown()
@@ -364,11 +368,4 @@ func (w *walker) take(c candidate) outcome {
 	}
 	w.stack.Frames = append(w.stack.Frames, caller)
 	return progressed
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

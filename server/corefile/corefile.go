@@ -69,16 +69,21 @@ func open(path, where string) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.elf.Close() }
 
-var errNoCore = errors.New("an ELF file, but not a core file")
+var (
+	errNoCore  = errors.New("an ELF file, but not a core file")
+	errNoNotes = errors.New("it has no notes: nothing says which threads there were")
+)
 
 func (f *File) read() error {
 	if f.elf.Type != elf.ET_CORE {
 		return errNoCore
 	}
 	var notes notes
+	noted := false
 	for _, p := range f.elf.Progs {
 		switch p.Type {
 		case elf.PT_NOTE:
+			noted = true
 			if err := notes.read(p, f.elf.File); err != nil {
 				return err
 			}
@@ -95,6 +100,9 @@ func (f *File) read() error {
 				f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 			}
 		}
+	}
+	if !noted {
+		return errNoNotes
 	}
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
 	f.name(&notes)

@@ -49,6 +49,7 @@ func files() []byte {
 // core makes a core file.
 type core struct {
 	kind  elf.Type
+	noted elf.ProgType
 	notes []byte
 	loads []load
 }
@@ -64,6 +65,7 @@ func processCore() *core {
 	copy(code, "\x7fELF the program")
 	return &core{
 		kind:  elf.ET_CORE,
+		noted: elf.PT_NOTE,
 		notes: append(note(ntAuxv, word(atEntry, codeStart+0x10, atSysinfoEhdr, vdsoStart, 0, 0, atEntry, 1)), note(ntFile, files())...),
 		loads: []load{
 			{vdsoStart, vdsoEnd, elf.PF_R | elf.PF_X, []byte("vdso")},
@@ -82,7 +84,7 @@ func (c *core) write(t *testing.T) string {
 	copy(header.Ident[:], elf.ELFMAG)
 	header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA], header.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1
 	at := uint64(64 + 56*(1+len(c.loads)))
-	progs := []elf.Prog64{{Type: uint32(elf.PT_NOTE), Off: at, Filesz: uint64(len(c.notes))}}
+	progs := []elf.Prog64{{Type: uint32(c.noted), Off: at, Filesz: uint64(len(c.notes))}}
 	body := bytes.Clone(c.notes)
 	for _, l := range c.loads {
 		progs = append(progs, elf.Prog64{
@@ -206,6 +208,8 @@ func TestWrongFiles(t *testing.T) {
 		"1 names for 2":     func(c *core) { c.notes = note(ntFile, append(word(2, 1, 1, 2, 0, 2, 3, 0), "a\x00b"...)) },
 		"mapped from 0x2":   func(c *core) { c.notes = note(ntFile, append(word(1, 1, 2, 1, 0), "a\x00"...)) },
 		"do not fit in 0 b": func(c *core) { c.notes = note(ntFile, nil) },
+		"claims 429496":     func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) },
+		"it has no notes":   func(c *core) { c.noted = elf.PT_NULL },
 	} {
 		c := processCore()
 		change(c)
@@ -218,7 +222,7 @@ func TestWrongFiles(t *testing.T) {
 	}
 	// Notes that are cut off, and of other makers, take nothing away.
 	c := processCore()
-	c.notes = append(append(note(7, word(1)), c.notes...), 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0)
+	c.notes = append(append(note(7, word(1)), c.notes...), 5, 0, 0, 0, 255, 255, 255, 0, 1, 0, 0, 0)
 	if f := c.open(t); f.Executable() != programPath {
 		t.Errorf("executable %q", f.Executable())
 	}

@@ -26,6 +26,9 @@ const (
 	// maxNotes bounds the bytes that are read of one segment of notes. A thread
 	// takes some kilobytes.
 	maxNotes = 1 << 30
+	// maxNote bounds one of them, for which Delve allocates what it claims. The longest is
+	// NT_FILE: some hundred bytes for each mapping.
+	maxNote = 64 << 20
 )
 
 // notes is what they tell.
@@ -54,10 +57,13 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 	if err != nil {
 		return fmt.Errorf("notes: %w", err)
 	}
-	for len(data) >= 12 {
+	for whole := uint64(len(data)); len(data) >= 12; {
 		nameSize, size := uint64(f.ByteOrder.Uint32(data)), uint64(f.ByteOrder.Uint32(data[4:]))
 		kind := f.ByteOrder.Uint32(data[8:])
 		start := 12 + padded(nameSize)
+		if start+size > maxNote {
+			return fmt.Errorf("the note at offset %#x claims %d bytes", p.Off+whole-uint64(len(data)), start+size)
+		}
 		if start+size > uint64(len(data)) {
 			return nil // a file that is cut off still has what comes before
 		}

@@ -47,6 +47,7 @@ type breakpoint struct {
 // breakpointList is a request's list.
 type breakpointList struct {
 	name     string // which one it is, for all clients
+	path     string // of the file whose breakpoints they are
 	argument string
 	args     *dapwire.Object // of the request
 	own      []session.Wanted
@@ -88,6 +89,7 @@ func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
 			path = nameAlike(s.config, l.args, path)
 		}
 		l.name += " " + path
+		l.path = path
 	}
 	return l, nil
 }
@@ -145,13 +147,14 @@ func itemOf(w session.Wanted) []byte {
 func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	list, err := s.listOf(m)
 	if err != nil {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	forward := func() error {
 		union, refused := s.owner.Breakpoints.Union(s.client, list.name, list.own)
 		if s.multi != "" || !s.client.Alone() {
 			list.put(m, union)
 		}
+		s.placeLines(ctx, m, list.path, union)
 		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
 		s.wire.Up.Forward(m, rewrite)
 		return nil
@@ -163,7 +166,7 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	case state == session.Running || state == session.Stepping:
 		return s.aside(ctx, m, forward)
 	}
-	return s.change(ctx, m, forward)
+	return s.whileStopped(s.client.Change)(ctx, m, forward)
 }
 
 // aside sets breakpoints while the program runs by another client.

@@ -41,7 +41,7 @@
 //     now, breakpoints, what it is told of the others
 //   - launch.go, initialize.go, restart.go: what client and clew tell each other at the start
 //   - run.go: what lets the program run or changes its memory; guard.go tells the guard
-//   - step.go: steps, checked before Delve does them (server/stepping)
+//   - step.go: steps, checked before Delve does them (server/stepping); steptargets.go: the calls of a line
 //   - variables.go: variables and expressions
 //   - memory.go: references to the memory of variables, and what is read there
 //   - sources.go: the files that the program was built from

@@ -59,6 +59,7 @@ func (i *initializer) onInitialize(_ context.Context, m *dapwire.Message) error 
 		capabilities.Set("supportsModulesRequest", []byte("true"))
 		capabilities.Set("additionalModuleColumns", []byte(moduleColumns))
 		if i.here {
+			capabilities.Set("supportsStepInTargetsRequest", []byte("true"))
 			capabilities.Set("supportsLoadedSourcesRequest", []byte("true"))
 			capabilities.Set("supportsBreakpointLocationsRequest", []byte("true"))
 		}

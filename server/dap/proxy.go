@@ -101,7 +101,7 @@ func New(opts Options) *Proxy {
 	})
 	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
 	p.routes = p.route(&opts)
-	sharing.wire, sharing.state, sharing.config, sharing.renewed = p.wire, &p.state, &p.config, p.guard.started
+	sharing.wire, sharing.state, sharing.config, sharing.program, sharing.renewed = p.wire, &p.state, &p.config, p.program, p.guard.started
 	p.admit = sharing.admissions()
 	return p
 }
@@ -114,7 +114,8 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	p.sharing.caps = &start.caps
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
-	p.steps = stepper{wire: p.wire, program: p.program, run: run}
+	calls := &targets{wire: p.wire, program: p.program, frames: p.frames.IDs}
+	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
 	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
 		globals: func() []string { return globalsFrom(p.program) }}
@@ -159,6 +160,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	}
 	if opts.Session != nil {
 		files := &sources{wire: p.wire, program: p.program}
+		routes["stepInTargets"] = calls.onStepInTargets
 		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
 	}
 	return routes
@@ -175,7 +177,7 @@ func (p *Proxy) Run() {
 func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	admit := p.admit[m.Command]
 	if admit == nil {
-		admit = p.sharing.read
+		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
 		if h := p.routes[m.Command]; h != nil {

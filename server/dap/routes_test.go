@@ -216,6 +216,7 @@ func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 			"delegate": perform(stepping.Decision{Action: stepping.Delegate}),
 			"assist":   perform(stepping.Decision{Action: stepping.Assist, Caller: caller}),
 			"return":   perform(stepping.Decision{Action: stepping.Return, Caller: caller}),
+			"stepIn":   perform(stepping.Decision{Action: stepping.Delegate, Into: &stepping.Into{Call: 0x41}}),
 			"stepOut":  perform(stepping.Decision{Action: stepping.Refuse, Command: stepping.Next, Reason: "no caller is known"}),
 		}
 	})
@@ -275,9 +276,37 @@ func TestStepDecisions(t *testing.T) {
 	if target.ended != ended+1 {
 		t.Error("a refused step's breakpoint stays")
 	}
+	// A step into one of a line's calls is a next for Delve.
+	p.write(p.client, `{"seq":5,"type":"request","command":"stepIn"}`)
+	p.expect(p.toPeer, `{"seq":5,"type":"request","command":"next"}`)
+	p.write(p.peer, `{"seq":9,"type":"response","request_seq":5,"success":true,"command":"next"}`)
+	p.expect(p.fromProxy, `{"seq":7,"type":"response","request_seq":5,"success":true,"command":"stepIn","body":{}}`)
 	target.armErr = errors.New("no place for a breakpoint")
-	if got := p.ask(`{"seq":6,"type":"request","command":"assist"}`); !strings.Contains(got, "no place for a breakpoint") {
-		t.Error(got)
+	for _, command := range []string{"assist", "stepIn"} {
+		if got := p.ask(`{"seq":6,"type":"request","command":"` + command + `"}`); !strings.Contains(got, "no place for a breakpoint") {
+			t.Error(got)
+		}
+	}
+}
+
+// TestStepTargets: targets of the innermost frame alone, told apart where they have one name, and of this stop.
+func TestStepTargets(t *testing.T) {
+	list := new(targets)
+	at := stop.Moment{Epoch: 3}
+	got := list.list(at, []delve.Call{{PC: 0x10, Name: "f"}, {PC: 0x20, Name: "g"}, {PC: 0x30, Name: "f"}})
+	if len(got) != 3 || got[0].Label != "f" || got[2].Label != "f (2)" {
+		t.Errorf("%+v", got)
+	}
+	if pc, err := list.call(at, got[2].Id); pc != 0x30 || err != nil {
+		t.Errorf("%#x, %v", pc, err)
+	}
+	for _, id := range []int{0, -1, 4} {
+		if _, err := list.call(at, id); err == nil {
+			t.Errorf("there is a call %d", id)
+		}
+	}
+	if _, err := list.call(stop.Moment{Epoch: 4}, 1); err == nil {
+		t.Error("a call of another stop")
 	}
 }
 

@@ -21,13 +21,14 @@ import (
 // sharing is this client's part in a session that it may share with others: each of its requests
 // asks the session's owner before it goes on.
 type sharing struct {
-	owner  *session.Session
-	client *session.Client
-	wire   *wire.Bridge
-	state  *debuggee.State
-	config *debuggee.Config
-	alias  *debuggee.ThreadAlias
-	caps   *clientCapabilities
+	owner   *session.Session
+	client  *session.Client
+	wire    *wire.Bridge
+	state   *debuggee.State
+	config  *debuggee.Config
+	program *debuggee.Program
+	alias   *debuggee.ThreadAlias
+	caps    *clientCapabilities
 	// several returns the address of a server that goes on when a client leaves, "" for none. It may take its time.
 	several func() string
 	// multi is that address, once the client has attached to the server's program.
@@ -49,9 +50,10 @@ type admission func(ctx context.Context, m *dapwire.Message, handle func() error
 // admissions are those of requests that do not just read the stopped program.
 func (s *sharing) admissions() map[string]admission {
 	free := func(_ context.Context, _ *dapwire.Message, handle func() error) error { return handle() }
+	change := s.whileStopped(s.client.Change)
 	out := map[string]admission{
 		"attach": s.attach, "restart": s.restart, "disconnect": s.disconnect, "pause": s.pause, "configurationDone": s.configured,
-		"evaluate": s.evaluate, "setVariable": s.change, "setExpression": s.change, "goto": s.change, "restartFrame": s.change,
+		"evaluate": s.evaluate, "setVariable": change, "setExpression": change, "goto": change, "restartFrame": change,
 	}
 	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins", "clew/reunwind"} {
 		out[command] = free
@@ -79,28 +81,19 @@ func (s *sharing) own() bool {
 	return own && state != session.Changing
 }
 
-// read has a request read the stopped program.
-func (s *sharing) read(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	if s.own() {
-		return handle()
+// whileStopped admits a request while the program stands still, between enter and what that returns: Use
+// for one that reads the program, Change for one that changes it alone.
+func (s *sharing) whileStopped(enter func(context.Context, string) (func(), error)) admission {
+	return func(ctx context.Context, m *dapwire.Message, handle func() error) error {
+		if s.own() {
+			return handle()
+		}
+		done, err := enter(ctx, m.Command)
+		if err != nil {
+			return s.busy(m, err)
+		}
+		return s.until(m, handle, func(*dapwire.Message) { done() })
 	}
-	done, err := s.client.Use(ctx, m.Command)
-	if err != nil {
-		return s.busy(m, err)
-	}
-	return s.until(m, handle, func(*dapwire.Message) { done() })
-}
-
-// change has a request change the stopped program alone.
-func (s *sharing) change(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	if s.own() {
-		return handle()
-	}
-	done, err := s.client.Change(ctx, m.Command)
-	if err != nil {
-		return s.busy(m, err)
-	}
-	return s.until(m, handle, func(*dapwire.Message) { done() })
 }
 
 // busy refuses a request in Delve's words, where Delve has some.
@@ -168,7 +161,7 @@ func (s *sharing) halt(ctx context.Context) {
 // resumed it meanwhile, it runs as this one wants.
 func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	if s.config.Get().StopOnEntry {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if state, own := s.client.State(); !own && (state == session.Running || state == session.Stepping) {
 		s.wire.Client.Respond(m, nil)
@@ -180,8 +173,8 @@ func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle fun
 // evaluate has an expression evaluated. A call lets the program run.
 func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.EvaluateArguments
-	if m.Decode("arguments", &args) != nil || !calls(args.Expression) || s.own() {
-		return s.read(ctx, m, handle)
+	if m.Decode("arguments", &args) != nil || !internals.Call.MatchString(args.Expression) || s.own() {
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	run, err := s.begin(ctx, m, false, s.owner.Nudge) // Delve's session reads no pause meanwhile
 	if err != nil {
@@ -201,7 +194,7 @@ func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func(
 func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	state, own := s.client.State()
 	if state != session.Running && state != session.Stepping {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if own {
 		s.current().Ask()
@@ -225,7 +218,7 @@ func (s *sharing) attach(ctx context.Context, m *dapwire.Message, handle func() 
 	if _ = m.Decode("arguments", &args); args.Mode == "remote" {
 		s.multi = s.several()
 	}
-	return s.change(ctx, m, handle)
+	return s.whileStopped(s.client.Change)(ctx, m, handle)
 }
 
 // restart starts the program again, while no other client asks for anything.

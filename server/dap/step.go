@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // steps are the requests that rest on the stack. A step back is the recording's.
@@ -22,13 +23,14 @@ type stepper struct {
 	wire    *wire.Bridge
 	program *debuggee.Program
 	run     *running
+	targets *targets
 	armed   atomic.Pointer[debuggee.Target] // has a breakpoint of a step of clew's
 }
 
 // onStep checks a step before Delve does it: Delve places a breakpoint at what it
 // believes to be the caller, and lets the program run.
 func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) error {
-	var args dap.NextArguments
+	var args dap.StepInArguments
 	if m.Decode("arguments", &args) != nil {
 		s.wire.Up.Forward(m, nil)
 		return nil
@@ -50,28 +52,44 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) error {
 		s.run.resume(m, nil)
 		return nil
 	}
-	var session debuggee.Target
-	d := stepping.Decision{Action: stepping.Delegate}
-	if err := s.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) (err error) {
-		session = v.Target
-		d, err = s.plan(ctx, v, thread, command)
-		return err
-	}); err != nil {
-		s.wire.Log("%s: %v", m.Command, err)
-		s.run.resume(m, nil) // as Delve would by itself
-		return nil
+	session, d, err := s.decide(ctx, m.Seq, thread, command, args.TargetId)
+	switch {
+	case err == nil:
+		return s.perform(m, session, &d, thread)
+	case command == stepping.StepIn && args.TargetId != 0:
+		return err // Delve would go into another call
 	}
-	return s.perform(m, session, &d, thread)
+	s.wire.Log("%s: %v", m.Command, err)
+	s.run.resume(m, nil) // as Delve would by itself
+	return nil
+}
+
+// decide decides how to step: into the call that has the ID target, if that is not 0.
+func (s *stepper) decide(ctx context.Context, request, thread int64, command stepping.Command, target int) (session debuggee.Target, d stepping.Decision, err error) {
+	step := stop.Step{Command: command}
+	err = s.program.AtStop(ctx, request, func(ctx context.Context, v *debuggee.View) (err error) {
+		session = v.Target
+		if command == stepping.StepIn && target != 0 {
+			step.Command = stepping.Next
+			if step.Call, err = s.targets.call(v.At, target); err != nil {
+				return err
+			}
+		}
+		d, err = s.plan(ctx, v, thread, step)
+		return err
+	})
+	return session, d, err
 }
 
 // plan decides how to step.
-func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, c stepping.Command) (d stepping.Decision, err error) {
+func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, step stop.Step) (d stepping.Decision, err error) {
 	th, _, _, err := v.Resolve(thread)
 	if err != nil {
 		return d, err
 	}
 	_, here := v.Target.(debuggee.Inserter) // else no breakpoint can be placed beyond the glue
-	return v.Plan(ctx, th, c, here && !s.program.Config.Get().PlainSteps, func(ctx context.Context) (*engine.Prepared, error) {
+	step.Through = here && !s.program.Config.Get().PlainSteps
+	return v.Plan(ctx, th, step, func(ctx context.Context) (*engine.Prepared, error) {
 		err := s.program.Prepare(ctx, v)
 		return v.Prepared, err
 	})
@@ -85,7 +103,7 @@ func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Dec
 	armed := false
 	if d.Armed() {
 		var err error
-		if armed, err = t.Arm(d); err != nil && d.Action != stepping.Delegate {
+		if armed, err = t.Arm(d); err != nil && (d.Action != stepping.Delegate || d.Into != nil) {
 			return err
 		}
 		armed = armed && err == nil // else as Delve would by itself
@@ -96,6 +114,9 @@ func (s *stepper) perform(m *dapwire.Message, t debuggee.Target, d *stepping.Dec
 	}
 	s.armed.Store(&t)
 	command := m.Command
+	if d.Into != nil {
+		m.Set("command", []byte(`"next"`))
+	}
 	if d.Action == stepping.Return {
 		// A plain continue, which for the client is the step that it asked for.
 		s.wire.Client.Event(&dap.ContinuedEvent{Event: dap.Event{Event: "continued"}, Body: dap.ContinuedEventBody{ThreadId: int(thread), AllThreadsContinued: true}})

@@ -3,7 +3,6 @@ package dap
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/google/go-dap"
@@ -12,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -145,30 +145,19 @@ func (v *variables) isString(ctx context.Context, reference int64, name string) 
 	return slices.ContainsFunc(v.held(ctx, int(reference)), func(one dap.Variable) bool { return one.Name == name && one.Type == "string" })
 }
 
-var consoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
-
-// isConsoleCommand reports whether Delve takes an expression for a command of its console.
-func isConsoleCommand(expression string) bool { return consoleCommand.MatchString(expression) }
-
-var call = regexp.MustCompile(`^\s*call\s+\S+`)
-
-// calls reports whether Delve takes an expression for one that lets the program run a function,
-// or assigns. All others only read.
-func calls(expression string) bool { return call.MatchString(expression) }
-
 // onEvaluate inserts a frame that Delve does not know: Delve would take the
 // innermost frame instead, and return another variable of that name. Delve's console
 // commands are about no frame.
 func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) error {
 	var args dap.EvaluateArguments
 	if m.Decode("arguments", &args) == nil && args.FrameId >= debuggee.FirstID {
-		if !isConsoleCommand(args.Expression) {
+		if !internals.ConsoleCommand.MatchString(args.Expression) {
 			return v.evaluateInserted(ctx, m, args.Expression)
 		}
 		wire.SetArgument(m, "frameId", int64(0)) // Delve does not know it
 	}
 	v.wire.Up.Forward(m, func(answer *dapwire.Message) {
-		if calls(args.Expression) {
+		if internals.Call.MatchString(args.Expression) {
 			v.run.wrote()
 		}
 		if answer.Success && v.config.Learn(args.Expression) {
@@ -185,7 +174,7 @@ func (v *variables) evaluateInserted(ctx context.Context, m *dapwire.Message, ex
 	switch {
 	case err != nil:
 		return err
-	case calls(expression):
+	case internals.Call.MatchString(expression):
 		return errCall
 	}
 	return v.insert(ctx, m, at, ref, true)

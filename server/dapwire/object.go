@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Object is a JSON object whose fields are looked at one level deep. What is not
@@ -209,12 +210,7 @@ func (s *scanner) field() (f field, err error) {
 
 // plain reports whether a string has no escapes.
 func plain(text []byte) bool {
-	for _, c := range text {
-		if c == '\\' || c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(text, func(c byte) bool { return c == '\\' || c < ' ' || c > '~' })
 }
 
 // text goes over a string.

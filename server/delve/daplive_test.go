@@ -4,14 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/stepping"
 )
 
 // editor is a client of Delve's own DAP session.
@@ -106,6 +115,36 @@ func (e *editor) launch(t *testing.T, args ...string) {
 	}
 }
 
+// toPoint starts testdata/stops, has it run to main.point, and returns the innermost frame.
+func (e *editor) toPoint() dap.StackFrame {
+	e.t.Helper()
+	e.launch(e.t)
+	e.ask("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": "main.point"}}})
+	for _, command := range []string{"configurationDone", "continue"} {
+		e.seen = nil
+		e.send(command, map[string]any{"threadId": 1})
+		e.until("stopped")
+	}
+	return e.innermost()
+}
+
+func (e *editor) innermost() dap.StackFrame {
+	e.t.Helper()
+	var stack dap.StackTraceResponseBody
+	if e.body(e.ask("stackTrace", map[string]any{"threadId": 1, "levels": 1}), &stack); len(stack.StackFrames) == 0 {
+		e.t.Fatal("no frames")
+	}
+	return stack.StackFrames[0]
+}
+
+// body decodes the body of an answer.
+func (e *editor) body(answer []byte, out any) {
+	e.t.Helper()
+	if err := json.Unmarshal(answer, &struct{ Body any }{out}); err != nil {
+		e.t.Fatalf("%s: %v", answer, err)
+	}
+}
+
 // TestDummyThread: before Go's runtime has started, Delve names one thread that stands
 // for none.
 func TestDummyThread(t *testing.T) {
@@ -116,6 +155,44 @@ func TestDummyThread(t *testing.T) {
 	want := dap.Thread{Id: internals.DummyThreadID, Name: internals.DummyThread}
 	if err := json.Unmarshal(answer, &threads); err != nil || len(threads.Body.Threads) != 1 || threads.Body.Threads[0] != want {
 		t.Error(internals.Changed(internals.EntryDAPDummy, "%s, %v", answer, err))
+	}
+}
+
+// TestSourceBreakpoint: a DAP session names a breakpoint by its file and line, and takes one
+// that has the name for its own: it clears it when it is not wanted any more.
+func TestSourceBreakpoint(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	e.launch(t)
+	s, err := e.d.program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.Locate("main.main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file, line = "/not/known.go", 7
+	name := internals.SourceBreakpoint(file, line, 0)
+	if _, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}, "", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	set := func(lines ...map[string]any) []dap.Breakpoint {
+		var answer dap.SetBreakpointsResponse
+		raw := e.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": file}, "breakpoints": lines})
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Body.Breakpoints
+	}
+	if got := set(map[string]any{"line": line}); len(got) != 1 || !got[0].Verified {
+		t.Error(internals.Changed(internals.EntryDAPLine, "%+v", got))
+	}
+	if bp := s.dbg.FindBreakpointByName(name); bp == nil {
+		t.Errorf("there is no breakpoint %q", name)
+	}
+	set(map[string]any{"line": line + 1})
+	if bp := s.dbg.FindBreakpointByName(name); bp != nil {
+		t.Errorf("it is still there: %+v", bp)
 	}
 }
 
@@ -177,36 +254,74 @@ func TestRunningText(t *testing.T) {
 // TestValueText: a pointer's text begins, and a variable's data ID ends, as clew reads them.
 func TestValueText(t *testing.T) {
 	e := newEditor(t, DAPConfig{})
-	e.launch(t)
-	body := func(answer []byte, out any) {
-		t.Helper()
-		whole := struct{ Body any }{out}
-		if err := json.Unmarshal(answer, &whole); err != nil {
-			t.Fatalf("%s: %v", answer, err)
-		}
-	}
-	stop := func(command string, arguments any) {
-		e.seen = nil
-		e.send(command, arguments)
-		e.until("stopped")
-	}
-	e.ask("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": "main.point"}}})
-	stop("configurationDone", nil)
-	stop("continue", map[string]any{"threadId": 1})
-	var stack dap.StackTraceResponseBody
-	body(e.ask("stackTrace", map[string]any{"threadId": 1, "levels": 1}), &stack)
+	frame := e.toPoint()
 	var scopes dap.ScopesResponseBody
-	body(e.ask("scopes", map[string]any{"frameId": stack.StackFrames[0].Id}), &scopes)
+	e.body(e.ask("scopes", map[string]any{"frameId": frame.Id}), &scopes)
 	scope := scopes.Scopes[0].VariablesReference
 	var variables dap.VariablesResponseBody
-	body(e.ask("variables", map[string]any{"variablesReference": scope}), &variables)
+	e.body(e.ask("variables", map[string]any{"variablesReference": scope}), &variables)
 	if len(variables.Variables) == 0 || !internals.Pointer.MatchString(variables.Variables[0].Value) {
 		t.Error(internals.Changed(internals.EntryValueText, "%+v", variables.Variables))
 	}
 	answer := e.ask("dataBreakpointInfo", map[string]any{"variablesReference": scope, "name": "p"})
 	var info struct{ DataID string }
-	body(answer, &info)
+	e.body(answer, &info)
 	if !internals.DataAddress.MatchString(info.DataID) {
 		t.Error(internals.Changed(internals.EntryValueText, "%s", answer))
+	}
+}
+
+// TestConsole: Delve carries out what clew takes for a command of Delve's console, and for a
+// call. Each command has the effect that clew has learned of it.
+func TestConsole(t *testing.T) {
+	e := newEditor(t, DAPConfig{})
+	frame := e.toPoint()
+	folder := filepath.Dir(frame.Source.Path)
+	evaluate := func(expression string, forms ...*regexp.Regexp) (result string) {
+		t.Helper()
+		for _, form := range forms {
+			if !form.MatchString(expression) {
+				t.Errorf("%s does not match %q", form, expression)
+			}
+		}
+		answer := e.ask("evaluate", map[string]any{"expression": expression, "context": "repl", "frameId": frame.Id})
+		var body dap.EvaluateResponseBody
+		if e.body(answer, &body); body.Result == "" && len(forms) == 0 || !bytes.Contains(answer, []byte(`"success":true`)) {
+			t.Error(internals.Changed(internals.EntryConsole, "%s: %s", expression, answer))
+		}
+		return body.Result
+	}
+	evaluate("dlv config stackTraceDepth 7", internals.ConsoleCommand, internals.SetDepth)
+	if depth := evaluate("dlv config -list stackTraceDepth"); !strings.Contains(depth, "7") {
+		t.Error(internals.Changed(internals.EntryConsole, "the depth is %q", depth))
+	}
+	evaluate("dlv config substitutePath /client "+folder, internals.ConsoleCommand, internals.SetPaths)
+	if path := e.innermost().Source.Path; path != "/client/"+filepath.Base(frame.Source.Path) {
+		t.Error(internals.Changed(internals.EntryConsole, "the source is %s", path))
+	}
+	evaluate("call *p = 5", internals.Call)
+	if value := evaluate("*p"); value != "5" {
+		t.Error(internals.Changed(internals.EntryConsole, "after a call, *p is %q", value))
+	}
+}
+
+// TestCNames: a function of C has the name by which clew tells it from Go's.
+func TestCNames(t *testing.T) {
+	testneed.Platform(t, "linux/amd64", "linux/arm64")
+	folder := t.TempDir()
+	source, program := filepath.Join(folder, "native.c"), filepath.Join(folder, "native")
+	if err := os.WriteFile(source, []byte("int callee(int n) { return n + 1; }\nint main(void) { return callee(1); }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(testneed.CC(t), "-g", "-O0", "-no-pie", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	bi := proc.NewBinaryInfo(runtime.GOOS, runtime.GOARCH, false)
+	if err := bi.LoadBinaryInfo(program, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	defer bi.Close()
+	if len(bi.LookupFunc()[stepping.DelvesC+"callee"]) != 1 {
+		t.Error(internals.Changed(internals.EntryCNames, "no function %scallee", stepping.DelvesC))
 	}
 }

@@ -78,7 +78,10 @@ func checkSections(f *elffile.File) error {
 	if f.LeftOut != nil {
 		return f.LeftOut
 	}
-	return checkFrames(f.File)
+	if err := checkFrames(f.File); err != nil {
+		return err
+	}
+	return checkLines(f.File)
 }
 
 // maxFrameEntry bounds an entry of call-frame information, in bytes. Compilers write some

@@ -3,6 +3,7 @@ package delve
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/go-delve/delve/pkg/astutil"
@@ -119,5 +120,12 @@ func TestHasTrap(t *testing.T) {
 		if hasTrap(status, set) != want {
 			t.Errorf("%s: %v", set, !want)
 		}
+	}
+}
+
+// TestDelvePanics: a panic of Delve's code while it opens a program is an error.
+func TestDelvePanics(t *testing.T) {
+	if dbg, err := newDebugger(nil, nil); dbg != nil || err == nil || !strings.Contains(err.Error(), "too damaged for Delve") {
+		t.Errorf("%v, %v", dbg, err)
 	}
 }

@@ -22,10 +22,10 @@ import (
 // concurrent use.
 type Session struct {
 	program
+	strippedLines
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	symbols  goruntime.Symbols // of all images; nil until they are known
 	maps     []imagemap.Mapping
 	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
@@ -93,7 +93,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	dbg, err := debugger.New(c, args)
+	dbg, err := newDebugger(c, args)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,17 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newDebugger makes Delve open the program. A panic of its code, which does not survive every damaged
+// file, is an error here.
+func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			dbg, err = nil, fmt.Errorf("a file of the program is too damaged for Delve: %v", r)
+		}
+	}()
+	return debugger.New(c, args)
 }
 
 // Over makes a session of a debugger that was made already. The debugger is
@@ -120,6 +131,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
+	s.strippedLines.of = &s.program
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	s.recorded, _ = group.Recorded()

@@ -39,8 +39,11 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 		c := s.crossingsOf(t, d.Callee)
 		b.entries, b.crosses = c.entries, c.glue
 	}
+	if b.into = intoOf(s.crossingsFrom(t, d.Callee), d); d.Into != nil && b.into == nil {
+		return false, fmt.Errorf("the call at %#x is not known", d.Into.Call)
+	}
 	b.escapesOf(d)
-	if d.Action == stepping.Delegate && !b.crosses && len(b.entries) == 0 && len(b.escapes) == 0 {
+	if d.Action == stepping.Delegate && !b.crosses && b.into == nil && len(b.entries) == 0 && len(b.escapes) == 0 {
 		return false, nil
 	}
 	return true, b.arm(group)
@@ -122,6 +125,7 @@ type temporary struct {
 	through bool               // it does not end in glue
 	crosses bool               // the line calls glue
 	left    uint64             // the stack pointer of the frame that is stepped in
+	into    *into              // the call that it goes into, nil for none
 	escapes []escape           // how it may be left without a return
 	since   uint64             // when it was armed (timeOf)
 	// thread and goroutine are what steps, 0 for none.
@@ -165,16 +169,29 @@ func (b *temporary) write() error {
 			return err
 		}
 	}
-	for _, pc := range b.entries {
-		if pc == 0 {
-			continue
-		}
-		if err := b.set(pc, sameThread(b.goroutine, b.thread), nil); err != nil {
+	if err := b.enter(b.entries); err != nil {
+		return err
+	}
+	if b.into != nil {
+		if err := b.set(b.into.to, sameThread(b.goroutine, b.thread), b.enters); err != nil {
 			return err
 		}
 	}
 	for _, e := range b.escapes {
 		if err := b.set(e.pc, sameThread(0, b.threadNow()), b.sees(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter places breakpoints where functions begin, for what steps.
+func (b *temporary) enter(entries map[uint64]uint64) error {
+	for _, pc := range entries {
+		if pc == 0 {
+			continue
+		}
+		if err := b.set(pc, sameThread(b.goroutine, b.thread), nil); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,10 +41,7 @@ func heading(s *unwind.Stack, now time.Time) string {
 // Status is what a goroutine does, in one word or two: what it waits for, where
 // that is known.
 func Status(s *unwind.State) string {
-	if s.WaitReason != "" {
-		return printable.Text(s.WaitReason)
-	}
-	return s.Status
+	return cmp.Or(printable.Text(s.WaitReason), s.Status)
 }
 
 // Labels are a goroutine's labels in the order of their names: "a=1, b=2".

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -105,17 +106,8 @@ const (
 	yellow style = "33"
 )
 
-// trustStyle: reliable frames, frames that were checked and can be wrong, and
-// guesses.
-func trustStyle(t unwind.Trust) style {
-	switch t {
-	case unwind.TrustContext, unwind.TrustCFI:
-		return green
-	case unwind.TrustFramePointer:
-		return yellow
-	}
-	return red
-}
+// trustStyles are those of frames by the weakness of their evidence.
+var trustStyles = [...]style{green, yellow, red}
 
 func (t *table) print(s style, text string) {
 	if s == plain || !t.Color || text == "" {
@@ -191,7 +183,7 @@ func (t *table) frames(s *unwind.Stack) {
 			rows[i][colIndex] = fmt.Sprintf("%d-%d", i, i+n-1)
 			rows[i][colTrust] = f.Trust.String()
 		}
-		t.row(rows[i], width, [columns]style{colTrust: trustStyle(f.Trust), colStrategy: dim, colPC: dim, colPlace: dim})
+		t.row(rows[i], width, [columns]style{colTrust: trustStyles[f.Trust.Weakness()], colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)
 		n += t.folded(s.Frames, i, n)
 	}
@@ -307,10 +299,7 @@ func (t *table) stop(s *unwind.Stack) {
 }
 
 func (o *TextOptions) frameRow(index int, f *unwind.Frame) row {
-	name := printable.Text(o.Names.Frame(f))
-	if name == "" {
-		name = "?"
-	}
+	name := cmp.Or(printable.Text(o.Names.Frame(f)), "?")
 	r := row{
 		colIndex:    strconv.Itoa(index),
 		colTrust:    f.Trust.String(),

@@ -268,6 +268,9 @@ func (r *runner) place() (bool, error) {
 		if errors.Is(err, delve.ErrNoLocation) {
 			addrs, err = r.symbols(t.location)
 		}
+		if err == nil && len(addrs) == 0 {
+			addrs = r.session.LocateLine(t.location)
+		}
 		if err != nil {
 			return false, err
 		}

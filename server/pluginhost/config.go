@@ -31,6 +31,9 @@ type Config struct {
 	// place among the strategies, 1 for the first; 0 is the first too, since such
 	// plugins cover little and know it well.
 	Rank int `json:"rank"`
+	// MemoryMiB bounds what the process of a third party's plugin may allocate, in MiB; 0 stands for
+	// 2048. A plugin that needs more ends, as one that crashes.
+	MemoryMiB int `json:"memoryMiB"`
 	// Env is added to the plugin's environment, which is otherwise minimal.
 	Env []string `json:"-"`
 	// Known is what is known of a built-in strategy before its process runs, nil for nothing.
@@ -56,7 +59,7 @@ func (c *Config) builtin() bool { return c.Path == "" }
 // ConfigError says which plugin is configured wrongly, and how.
 type ConfigError struct {
 	Plugin string
-	Key    string // "name", "path" or "sha256"
+	Key    string // "name", "path", "sha256" or "memoryMiB"
 	Reason string
 }
 
@@ -74,6 +77,8 @@ func (c *Config) check() error {
 		return wrong("name", "a name is 1 to 64 lower case letters, digits and dashes")
 	case c.builtin() && (c.SHA256 != "" || len(c.Args) > 0):
 		return wrong("path", "it has a sha256 or args, but no path")
+	case c.MemoryMiB < 0 || c.MemoryMiB > maxMemoryMiB:
+		return wrong("memoryMiB", "memoryMiB is %d; want 1 to %d, or 0 for %d", c.MemoryMiB, maxMemoryMiB, defaultMemoryMiB)
 	case c.builtin():
 		return nil
 	case !filepath.IsAbs(c.Path):
@@ -87,10 +92,14 @@ func (c *Config) check() error {
 
 // Default limits.
 const (
+	defaultMemoryMiB     = 2048
 	DefaultWalkTimeout   = 250 * time.Millisecond
 	DefaultUpdateTimeout = 10 * time.Second
 	DefaultStartTimeout  = 5 * time.Second
 )
+
+// maxMemoryMiB is more than any machine has.
+const maxMemoryMiB = 1 << 24
 
 // Options configure a host. Zero values mean the defaults.
 type Options struct {

@@ -13,6 +13,7 @@
 //   - It stalls (a walk takes longer than [Options.WalkTimeout]): it is killed
 //     and the call fails with a [*TimeoutError], without a repetition: the next
 //     strategy takes the frame. It is started again when it is next needed.
+//   - It allocates more than [Config.MemoryMiB] (a third party's): its process ends, as one that crashes.
 //   - It lies (its answer contradicts itself): the call fails with a
 //     [*wire.ContractError], and the process is replaced.
 //   - Three such failures within a minute switch it off for the session: calls
@@ -27,7 +28,7 @@
 // of mode 0700 that Close removes. Every plugin holds a life-line to the host and
 // removes the folder when the host is gone, in whatever way. Folders of hosts that were
 // killed together with all their plugins are removed when a later host starts
-// its first plugin.
+// its first plugin. What a plugin has started and left in its process group ends with it.
 //
 // Plugins that do not use the plugin kit and ignore the life-line outlive a
 // host that is killed; that cannot be helped from here.

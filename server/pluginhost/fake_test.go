@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,8 @@ const (
 	pcLie                                  // answer with more steps than asked for
 	pcBoast                                // answer with more trust than described
 	pcRefuse                               // return an error
+	pcHoard                                // allocate 8 GiB
+	pcStart                                // start a process that ends late, and report its ID
 	pcReport                               // report the images and ranges, as the reason
 )
 
@@ -107,6 +111,17 @@ func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwin
 		return []unwind.WalkResult{{Steps: []unwind.Step{{Trust: unwind.TrustContext}}, Stop: unwind.StopEnd}}, nil
 	case pcRefuse:
 		return nil, errors.New("not on a Sunday")
+	case pcHoard:
+		hoard := make([]byte, 8<<30)
+		for i := 0; i < len(hoard); i += 4096 {
+			hoard[i] = 1
+		}
+	case pcStart:
+		cmd := exec.Command("sleep", "600")
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: strconv.Itoa(cmd.Process.Pid)}}, nil
 	case pcReport:
 		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: f.report()}}, nil
 	}

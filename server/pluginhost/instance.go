@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,6 +115,7 @@ func prepare(sess *session, c *Config) (command, error) {
 	} else {
 		cmd.path, err = stage(sess.dir, c)
 		cmd.args = append([]string{c.Path}, c.Args...)
+		cmd.memory = uint64(cmp.Or(c.MemoryMiB, defaultMemoryMiB)) << 20
 	}
 	if err != nil {
 		if errors.Is(err, os.ErrPermission) {

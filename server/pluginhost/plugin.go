@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,9 +319,7 @@ func (p *Plugin) start() (*instance, error) {
 	p.mu.Lock()
 	p.current = in
 	p.starts++
-	if p.description == nil {
-		p.description = &d
-	}
+	p.description = cmp.Or(p.description, &d)
 	p.mu.Unlock()
 	p.log.Debug("plugin started", "pid", in.process.pid(), "version", d.Version)
 	if !p.host.spawn(func() {

@@ -28,9 +28,10 @@ const (
 
 // command is what to run, for a plugin.
 type command struct {
-	path string   // of the executable
-	args []string // with the name of the program
-	env  []string
+	path   string   // of the executable
+	args   []string // with the name of the program
+	env    []string
+	memory uint64 // most bytes that it may allocate, 0 for no bound
 }
 
 // process is a plugin's operating system process, as go-plugin's Runner. It
@@ -85,6 +86,11 @@ func (p *process) Start(context.Context) error {
 	}
 	p.stdout, p.stderr, p.lifeline = outR, errR, lifeW
 	p.os = cmd.Process
+	if err := limitMemory(p.pid(), p.command.memory); err != nil {
+		p.kill()
+		go p.wait()
+		return fmt.Errorf("bound its memory: %w", err)
+	}
 	p.stopWatching = context.AfterFunc(p.killCtx, p.kill)
 	go p.wait()
 	return nil
@@ -112,6 +118,7 @@ func (c *command) run(stdout, stderr, lifeline *os.File) (*exec.Cmd, error) {
 }
 
 func (p *process) wait() {
+	endGroup(p.os.Pid)
 	state, err := p.os.Wait()
 	switch {
 	case err == nil:

@@ -84,7 +84,7 @@ const maxTextStart = 64 << 20
 // executable finds the program's image: its header lies before the code of Go's
 // runtime.
 func (p *Program) executable() (image, error) {
-	v, err := p.client.EvalVariable(api.EvalScope{GoroutineID: -1}, "runtime.firstmoduledata.text", api.LoadConfig{})
+	v, err := p.variable("runtime.firstmoduledata.text", api.LoadConfig{})
 	if err != nil {
 		return image{}, err
 	}

@@ -71,7 +71,7 @@ func Over(ctx context.Context, conn, socket net.Conn) (*Program, error) {
 	_ = conn.SetDeadline(time.Now().Add(connectPatience))
 	defer func() { _ = conn.SetDeadline(time.Time{}) }()
 	p := &Program{conn: conn, socket: socket, server: server{rpc2.NewClientFromConn(conn)}}
-	state, err := p.client.GetStateNonBlocking()
+	state, err := p.ask()
 	if err != nil {
 		err = fmt.Errorf("no headless Delve server answers there (dlv dap is not one): %w", err)
 	} else if v := p.client.GetVersion(); v.Backend == "core" || v.Backend == "rr" {
@@ -150,7 +150,7 @@ func (p *Program) Begin() error {
 
 // state returns the server's state, or an error if the program runs.
 func (s server) state() (*api.DebuggerState, error) {
-	state, err := s.client.GetStateNonBlocking()
+	state, err := s.ask()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("ask the Delve server for its state: %w", err)

@@ -190,7 +190,7 @@ func (p *Program) breakpoints() (map[uint64][]byte, error) {
 		return nil, fmt.Errorf("%d breakpoints are too many", len(list))
 	}
 	out := make(map[uint64][]byte, len(list))
-	for _, bp := range list {
+	for _, bp := range present(list) {
 		if bp.WatchExpr != "" {
 			continue // in a debug register
 		}

@@ -51,6 +51,7 @@ func (s server) listThreads() ([]*api.Thread, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
+	list = present(list)
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	return list, nil
 }
@@ -91,7 +92,7 @@ func (p *Program) Notes() *goruntime.Notes {
 
 // address is that of a variable of the program's.
 func (s server) address(name string) (uint64, error) {
-	v, err := s.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{})
+	v, err := s.variable(name, api.LoadConfig{})
 	if err != nil {
 		return 0, err
 	}
@@ -135,7 +136,7 @@ func (p *Program) readLayout() *goruntime.Layout {
 
 // fields returns a variable's structure.
 func (s server) fields(name string) (fields, error) {
-	v, err := s.client.EvalVariable(api.EvalScope{GoroutineID: -1}, name, api.LoadConfig{MaxVariableRecurse: 1, MaxStructFields: -1})
+	v, err := s.variable(name, api.LoadConfig{MaxVariableRecurse: 1, MaxStructFields: -1})
 	if err != nil {
 		return fields{}, err
 	}

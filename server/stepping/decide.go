@@ -13,6 +13,9 @@ func Decide(cmd Command, s *Situation) Decision {
 	lines := len(claims) > 0 && claims[0].Function != ""
 	if len(frames) > 0 {
 		d.SP, _ = frames[0].Registers.SP(s.Arch)
+		if s.Call != 0 && cmd == Next {
+			d.Into = s.into(s.Call, frames[0])
+		}
 	}
 	if len(frames) < 2 {
 		return d.outermost(s, frames, lines)
@@ -96,11 +99,17 @@ func (s *Situation) caller(caller *unwind.Frame) (t Temporary, reason string) {
 	case !s.Executable.Contains(pc):
 		reason = fmt.Sprintf("the caller's address %#x lies outside every executable mapping", pc)
 	}
-	t = Temporary{PC: pc, SP: sp, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine}
-	if i := caller.Segment; i >= 0 && i < len(s.Thread.Segments) && s.Thread.Segments[i].Kind == unwind.SegmentGoroutine {
+	t = Temporary{PC: pc, SP: sp}
+	s.locate(&t, caller)
+	return t, reason
+}
+
+// locate says whose stack a frame lies on.
+func (s *Situation) locate(t *Temporary, f *unwind.Frame) {
+	t.Thread, t.Goroutine = s.Thread.ID, s.Thread.Goroutine
+	if i := f.Segment; i >= 0 && i < len(s.Thread.Segments) && s.Thread.Segments[i].Kind == unwind.SegmentGoroutine {
 		t.OnGoroutine, t.StackHigh, t.Thread = true, s.Thread.Segments[i].High, 0
 	}
-	return t, reason
 }
 
 // onUnknownStack says that the caller lies on a stack that is not known to be the

@@ -48,6 +48,8 @@ type Situation struct {
 	// Through has the step pass through the glue between Go and C. Where the first of
 	// the stack's frames are glue, the stack has [GlueFrames].
 	Through bool
+	// Call is the address of the call that a [Next] goes into, 0 for none.
+	Call uint64
 }
 
 // Action says who does a step, and how.
@@ -87,6 +89,8 @@ type Decision struct {
 	// SP is the innermost frame's stack pointer, 0 if it is not known: where a frame with a
 	// higher one goes on without a return, the innermost one was left.
 	SP uint64
+	// Into is the call that a [Next] goes into; nil for none.
+	Into *Into
 	// Callee returns the name of the function that code at an address leads to, "" if it
 	// is not known, and Find the addresses of the functions of a name. Both may be nil.
 	Callee func(pc uint64) string
@@ -96,7 +100,7 @@ type Decision struct {
 // Armed says whether the step needs breakpoints of clew's, as far as that is known before
 // the code of the line is looked at.
 func (d *Decision) Armed() bool {
-	return d.Action != Refuse && (d.Action != Delegate || d.Through)
+	return d.Action != Refuse && (d.Action != Delegate || d.Through || d.Into != nil)
 }
 
 // Err is a [*RefusedError] where the step is refused, nil otherwise.

@@ -3,6 +3,7 @@ package stop
 import (
 	"encoding/binary"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/server/delve"
@@ -120,12 +121,7 @@ func (a *alike) read(sp, size uint64) ([]byte, bool) {
 }
 
 func (m *model) matches(data []byte) bool {
-	for _, w := range m.words {
-		if binary.LittleEndian.Uint64(data[w.at:]) != w.value {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.words, func(w word) bool { return binary.LittleEndian.Uint64(data[w.at:]) != w.value })
 }
 
 // moved returns the stack as that of another goroutine, whose stack from sp on is data.

@@ -62,7 +62,7 @@ func (s *Stopped) inGo(th *delve.Thread) bool {
 // onlyGo reports whether a stack is Go's from its innermost frame on, and complete to
 // the depth that was asked for.
 func (s *Stopped) onlyGo(st *unwind.Stack) bool {
-	if st.Stop == unwind.Truncated && !st.DepthLimited || len(st.Frames) == 0 {
+	if st.CutOff() || len(st.Frames) == 0 {
 		return false
 	}
 	for i := range st.Frames {

@@ -1,6 +1,7 @@
 package stop
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -21,7 +22,8 @@ type Stack struct {
 	Unclaimed string
 
 	stopped *Stopped
-	depth   int // that it was assembled to
+	depth   int            // that it was assembled to
+	claims  []unwind.Frame // Delve's first frames, for steps; nil where they were not asked for
 }
 
 // Holds reports whether the stack has more than so many frames, or is complete: the
@@ -45,6 +47,7 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	if err != nil {
 		return nil, err
 	}
+	st.claims = slices.Clone(claimed.Claims[:min(len(claimed.Claims), stepClaims)])
 	if st.Unclaimed = note; note != "" {
 		st.Notes = append(st.Notes, note)
 	}
@@ -167,10 +170,7 @@ func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.
 // stack may have no end. Example: a thread of a static C program, whose outermost
 // frame Delve finds again and again. Test: TestEndlessClaims.
 func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
-	depth := opts.MaxFrames
-	if depth == 0 {
-		depth = someClaims
-	}
+	depth := cmp.Or(opts.MaxFrames, someClaims)
 	for {
 		note = Claim(s.View, th, depth)
 		stack = prepared.Stack(ctx, &th.Thread, opts)

@@ -288,19 +288,19 @@ func TestPlan(t *testing.T) {
 	at, prepared := stopped(t, p)
 	asked := 0
 	prepare := func(context.Context) (*engine.Prepared, error) { asked++; return prepared, nil }
-	d, err := at.Plan(context.Background(), goroutine(t, at, stoptest.Goroutine), stepping.Next, false, prepare)
+	d, err := at.Plan(context.Background(), goroutine(t, at, stoptest.Goroutine), stop.Step{Command: stepping.Next}, prepare)
 	if err != nil || d.Action != stepping.Delegate || asked != 0 {
 		t.Errorf("Go: %+v, %v; strategies asked %d times", d, err, asked)
 	}
-	if _, err = at.Plan(context.Background(), cThread(t, at), stepping.StepOut, false, prepare); err != nil || asked != 1 {
+	if _, err = at.Plan(context.Background(), cThread(t, at), stop.Step{Command: stepping.StepOut}, prepare); err != nil || asked != 1 {
 		t.Errorf("C: %v; strategies asked %d times", err, asked)
 	}
 	failure := errors.New("failure")
-	if _, err = at.Plan(context.Background(), cThread(t, at), stepping.StepOut, false, func(context.Context) (*engine.Prepared, error) { return nil, failure }); !errors.Is(err, failure) {
+	if _, err = at.Plan(context.Background(), cThread(t, at), stop.Step{Command: stepping.StepOut}, func(context.Context) (*engine.Prepared, error) { return nil, failure }); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	p.Extra = 0x501020 // the debugger takes another frame for the caller
-	d, err = at.Plan(context.Background(), goroutine(t, at, stoptest.Goroutine), stepping.StepOut, false, prepare)
+	d, err = at.Plan(context.Background(), goroutine(t, at, stoptest.Goroutine), stop.Step{Command: stepping.StepOut}, prepare)
 	if err != nil || d.Action == stepping.Delegate {
 		t.Errorf("another caller: %+v, %v", d, err)
 	}

@@ -108,7 +108,7 @@ func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
 // Plan decides how the selected goroutine or thread is to step; see [Stopped.Plan].
 func (s *Stacks) Plan(c stepping.Command, through bool) (d stepping.Decision, err error) {
 	err = s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
-		d, err = at.Plan(ctx, th, c, through, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
+		d, err = at.Plan(ctx, th, Step{Command: c, Through: through}, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
 		return err
 	})
 	return d, err
@@ -134,6 +134,11 @@ func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err err
 		return nil
 	})
 	return regs, err
+}
+
+// Read reads what the program has loaded, as far as that is not known.
+func (s *Stacks) Read() error {
+	return s.do(func(context.Context, *Stopped) error { return nil })
 }
 
 // Frame describes an address, as [Stopped.Frame]. It returns nil for Go code.

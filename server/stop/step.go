@@ -18,50 +18,76 @@ const stepClaims = 32
 // nothing. prepared is made of this view's input.
 func PlanStep(ctx context.Context, v View, prepared *engine.Prepared, th delve.Thread, c stepping.Command) stepping.Decision {
 	note := Claim(v, &th, stepClaims)
-	return decide(v, &th, c, false, prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames}), note)
+	return decide(v, &th, Step{Command: c}, prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames}), note)
+}
+
+// Step is a step that is asked for.
+type Step struct {
+	stepping.Command
+	Through bool   // the glue between Go and C
+	Call    uint64 // that a next goes into, 0 for none; see [stepping.Into]
 }
 
 // decide decides with a stack, and a note on Delve's.
-func decide(v View, th *delve.Thread, c stepping.Command, through bool, stack unwind.Stack, note string) stepping.Decision {
+func decide(v View, th *delve.Thread, step Step, stack unwind.Stack, note string) stepping.Decision {
 	target := &v.EngineInput().Target
-	d := stepping.Decide(c, &stepping.Situation{
-		Arch: target.Arch, Thread: th.Thread, Executable: target.Executable, Stack: stack, Through: through,
+	d := stepping.Decide(step.Command, &stepping.Situation{
+		Arch: target.Arch, Thread: th.Thread, Executable: target.Executable, Stack: stack, Through: step.Through, Call: step.Call,
 	})
 	if note != "" && d.Reason != "" {
 		d.Reason += "; " + note
 	}
-	d.Callee = func(pc uint64) string {
-		fn, _ := target.Code.Function(unwind.LookupAddr(pc))
-		return fn.Name
-	}
+	d.Callee = callee(v)
 	if all, ok := target.Code.(interface{ Find(string) []uint64 }); ok {
 		d.Find = all.Find
 	}
 	return d
 }
 
+// callee names the functions that code belongs to, "" for what is not known.
+func callee(v View) func(pc uint64) string {
+	return func(pc uint64) string {
+		fn, _ := v.EngineInput().Target.Code.Function(unwind.LookupAddr(pc))
+		return fn.Name
+	}
+}
+
+// Callee names the function that code belongs to, "" where it is not known.
+func (s *Stopped) Callee(pc uint64) string { return callee(s.View)(pc) }
+
 // Plan decides how a thread of control is to step, with the strategies only where the
-// stack holds other code than Go's; see [stepping.Decision].
-func (s *Stopped) Plan(ctx context.Context, th delve.Thread, c stepping.Command, through bool, prepare func(context.Context) (*engine.Prepared, error)) (d stepping.Decision, err error) {
-	prepared := s.native
-	if st, err := s.Go(ctx, th, stepping.Frames); err != nil {
+// stack holds other code than Go's; see [stepping.Decision]. What was found of its stack at this stop
+// is not walked again.
+func (s *Stopped) Plan(ctx context.Context, th delve.Thread, step Step, prepare func(context.Context) (*engine.Prepared, error)) (d stepping.Decision, err error) {
+	st, err := s.Go(ctx, th, stepping.Frames)
+	if err != nil {
 		return d, err
-	} else if st == nil {
-		if prepared, err = prepare(ctx); err != nil {
+	}
+	if st == nil {
+		if st, err = s.whole(ctx, th, stepping.Frames, prepare); err != nil {
 			return d, err
 		}
 	}
-	note := Claim(s.View, &th, stepClaims)
-	stack := prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames})
-	if through && stepping.NearGlue(&stack) {
-		if prepared, err = prepare(ctx); err != nil {
+	note := st.Unclaimed
+	if th.Claims = st.claims; th.Claims == nil {
+		note = Claim(s.View, &th, stepClaims)
+	}
+	if step.Through && stepping.NearGlue(&st.Stack) {
+		if st, err = s.whole(ctx, th, stepping.GlueFrames, prepare); err != nil {
 			return d, err
 		}
-		stack = prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.GlueFrames})
 	}
-	d = decide(s.View, &th, c, through, stack, note)
+	d = decide(s.View, &th, step, st.Stack, note)
 	if ctx.Err() != nil {
 		return d, context.Cause(ctx) // strategies may have been cut off
 	}
 	return d, nil
+}
+
+func (s *Stopped) whole(ctx context.Context, th delve.Thread, frames int, prepare func(context.Context) (*engine.Prepared, error)) (*Stack, error) {
+	prepared, err := prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Whole(ctx, prepared, th, frames)
 }

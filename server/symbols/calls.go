@@ -49,32 +49,33 @@ func (f *File) IsGo(vaddr uint64) bool {
 // DWARF.
 func (f *File) HasDWARF() bool { return f.dwarf() != nil }
 
-// callCache holds what was found for code that is not Go's. Demangling takes longer
-// than looking up, and a program's stacks have the same addresses again and again.
-type callCache[K comparable] struct {
+// cache holds what was found for code that is not Go's. Demangling takes longer
+// than looking up, and a program's stacks have the same addresses again and again, as its steps
+// have names.
+type cache[K comparable, V any] struct {
 	mu    sync.Mutex
-	known map[K][]Call
+	known map[K]V
 }
 
-// maxCached is how many addresses a cache holds.
+// maxCached is how many addresses, or names, a cache holds.
 const maxCached = 1 << 14
 
 // get returns what is known of a key, which find returns the first time.
-func (c *callCache[K]) get(key K, find func(K) []Call) []Call {
+func (c *cache[K, V]) get(key K, find func(K) V) V {
 	c.mu.Lock()
-	calls, ok := c.known[key]
+	found, ok := c.known[key]
 	c.mu.Unlock()
 	if ok {
-		return calls
+		return found
 	}
-	calls = find(key)
+	found = find(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) == maxCached {
-		c.known = make(map[K][]Call)
+		c.known = make(map[K]V)
 	}
-	c.known[key] = calls
-	return calls
+	c.known[key] = found
+	return found
 }
 
 // nativeCalls is Calls for code that is not Go's.

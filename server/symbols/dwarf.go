@@ -30,12 +30,9 @@ type place struct {
 
 // hasDWARF says whether a file has debugging information of its own.
 func hasDWARF(f *elf.File) bool {
-	for _, s := range f.Sections {
-		if (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Type != elf.SHT_NOBITS {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Sections, func(s *elf.Section) bool {
+		return (s.Name == ".debug_info" || s.Name == ".zdebug_info") && s.Type != elf.SHT_NOBITS
+	})
 }
 
 // openDWARF implements [object]. Nothing is read yet. Sections of

@@ -27,8 +27,9 @@ type File struct {
 	model     func() *codemodel.Image
 	functions func() []function
 	dwarf     func() described
-	calls     callCache[uint64]
-	jumps     callCache[jump]
+	calls     cache[uint64, []Call]
+	jumps     cache[jump, []Call]
+	named     cache[string, []uint64]
 }
 
 // object is a file in one format. Addresses are the linker's.

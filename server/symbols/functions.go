@@ -269,7 +269,9 @@ func (f *File) Complete() bool {
 
 // Find returns the addresses of the functions with that name: as in the file, demangled, or
 // without arguments of templates and functions.
-func (f *File) Find(name string) []uint64 {
+func (f *File) Find(name string) []uint64 { return f.named.get(name, f.find) }
+
+func (f *File) find(name string) []uint64 {
 	var out []uint64
 	for _, fn := range f.functions() {
 		if fn.name == name || isCalled(fn.name, name) {

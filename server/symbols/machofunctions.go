@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"strings"
@@ -20,11 +21,7 @@ func (f *machoFile) readFunctions() []function {
 	}
 	stubs, _ := f.Stubs()
 	for _, s := range stubs {
-		name := cName(s.Name)
-		if name == "" {
-			name = "?"
-		}
-		out = append(out, function{start: s.Addr, end: s.Addr + s.Size, name: name + "@stub", sized: true, rank: 8})
+		out = append(out, function{start: s.Addr, end: s.Addr + s.Size, name: cmp.Or(cName(s.Name), "?") + "@stub", sized: true, rank: 8})
 	}
 	slices.SortStableFunc(out, byAddress)
 	for i := range out { // everything in the list is a function, with or without a name

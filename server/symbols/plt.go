@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"strings"
@@ -83,10 +84,7 @@ func pltEntries(s *elf.Section, code []byte, slots map[uint64]string) (out []fun
 			continue
 		}
 		next := s.Addr + uint64(at+end)
-		name := slots[next+uint64(int64(int32(binary.LittleEndian.Uint32(entry[jump+2:]))))]
-		if name == "" {
-			name = "?"
-		}
+		name := cmp.Or(slots[next+uint64(int64(int32(binary.LittleEndian.Uint32(entry[jump+2:]))))], "?")
 		if prologue.Padding(unwind.AMD64, entry[end:]) == size-end { // no code at all
 			end = size
 		}

@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 )
@@ -35,12 +36,8 @@ func pltEntriesARM64(s *elf.Section, code []byte, slots map[uint64]string) (out 
 		case word(at)&0x9f00001f == 0x90000010 && word(at+4)&0xffc003ff == 0xf9400211: // adrp x16; ldr x17, [x16]
 			page := int64(word(at)>>5&0x7ffff)<<14 | int64(word(at)>>29&3)<<12
 			slot := (s.Addr+uint64(at))&^0xfff + uint64(page<<31>>31) + uint64(word(at+4)>>10&0xfff)*8
-			name := slots[slot]
-			if name == "" {
-				name = "?"
-			}
 			at += size
-			add(from, at, name+"@plt")
+			add(from, at, cmp.Or(slots[slot], "?")+"@plt")
 		default:
 			at += 4 // padding
 		}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -200,9 +201,7 @@ func core(s *session, _ *cobra.Command, args []string) int {
 
 // debug runs the session.
 func (s *session) debug() int {
-	if s.flags.workingDir == "" {
-		s.flags.workingDir = "."
-	}
+	s.flags.workingDir = cmp.Or(s.flags.workingDir, ".")
 	if s.options.Stacks.Patience <= 0 {
 		s.options.Stacks.Patience = stacksPatience
 	}

@@ -98,9 +98,33 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 	return s.inFrame(arg.EvalScope, list, func(*clewFrame) error { return errNoChannel })
 }
 
+// placeLines adds the addresses of lines that Delve has found no code for: the program may be
+// without DWARF.
+func (s scopes) placeLines(found []api.Location) {
+	if !slices.ContainsFunc(found, func(l api.Location) bool { return l.PC == 0 }) || !s.readable() {
+		return
+	}
+	d, ok := s.session.(interface {
+		WithoutLines() bool
+		PlaceLines([]api.Location)
+	})
+	if !ok || !d.WithoutLines() {
+		return
+	}
+	if err := s.stacks.Read(); err != nil {
+		logFallback("lines", err)
+		return
+	}
+	d.PlaceLines(found)
+}
+
 // findLocation finds a location relative to the frame's if the client asks for that.
 func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
-	byDelve := func() error { return s.delve.FindLocation(arg, out) }
+	byDelve := func() error {
+		err := s.delve.FindLocation(arg, out)
+		s.placeLines(out.Locations)
+		return err
+	}
 	return s.inFrame(&arg.Scope, byDelve, func(f *clewFrame) error {
 		spec, err := locspec.Parse(arg.Loc)
 		if err != nil {

@@ -107,15 +107,11 @@ func (s *server) convert(stack *stop.Stack, known []api.Stackframe, depth int) [
 		frame.Bottom = stack.Stop == unwind.End && i+1 == len(stack.Frames)
 		out = append(out, frame)
 	}
-	if cutOff(&stack.Stack) && end == len(stack.Frames) && end <= depth {
+	if stack.CutOff() && end == len(stack.Frames) && end <= depth {
 		out = append(out, api.Stackframe{Err: "truncated: " + printable.Line(stack.Reason)})
 	}
 	return out
 }
-
-// cutOff reports whether the stack ends before its outermost frame for another
-// reason than the depth that was asked for.
-func cutOff(s *unwind.Stack) bool { return s.Stop == unwind.Truncated && !s.DepthLimited }
 
 // convertOwn converts a frame that Delve does not have. Off the goroutine's stack its
 // offsets are absolute, as Delve's are.
@@ -168,20 +164,11 @@ func renamed(loc api.Location, name string) api.Location {
 
 // marked returns a location with a mark if the frame is uncertain.
 func marked(loc api.Location, t unwind.Trust) api.Location {
-	return renamed(loc, loc.Function.Name()+markOf(t))
+	return renamed(loc, loc.Function.Name()+marks[t.Weakness()])
 }
 
-// markOf returns the mark of an uncertain frame: its evidence. A frame by CFI
-// has none.
-func markOf(t unwind.Trust) string {
-	switch t {
-	case unwind.TrustContext, unwind.TrustCFI:
-		return ""
-	case unwind.TrustFramePointer:
-		return " [by frame pointer]"
-	}
-	return " [scanned: may be wrong]"
-}
+// marks are those of uncertain frames by the weakness of their evidence, which they name.
+var marks = [...]string{"", " [by frame pointer]", " [scanned: may be wrong]"}
 
 // nameOf returns a frame's function, else its image and offset.
 func (s *server) nameOf(f *unwind.Frame) string { return printable.Text(s.names.Frame(f)) }

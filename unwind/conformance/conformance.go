@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ var properties = []property{
 }
 
 func check(p property, newUnwinder func() unwind.Unwinder, opts Options) error {
-	if opts.Timeout == 0 {
-		opts.Timeout = 20 * time.Second
-	}
+	opts.Timeout = cmp.Or(opts.Timeout, 20*time.Second)
 	s, err := newSession(newUnwinder, opts)
 	if err != nil {
 		return err

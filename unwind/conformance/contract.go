@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,15 +45,8 @@ func checkDescribe(s *session) error {
 	})
 }
 
-func hasDuplicates[T comparable](list []T) bool {
-	seen := map[T]bool{}
-	for _, v := range list {
-		if seen[v] {
-			return true
-		}
-		seen[v] = true
-	}
-	return false
+func hasDuplicates[T cmp.Ordered](list []T) bool {
+	return len(slices.Compact(slices.Sorted(slices.Values(list)))) < len(list)
 }
 
 // judgeReports reports whether reports answer a delta.

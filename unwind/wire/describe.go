@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strings"
+
 	"github.com/clewdbg/clew/unwind"
 	pb "github.com/clewdbg/clew/unwind/wire/unwindv1"
 )
@@ -77,15 +79,8 @@ func describeFromWire(d *pb.DescribeResponse) (unwind.Description, error) {
 // ValidName reports whether a strategy may be called that: lower case letters,
 // digits and dashes, 1 to 64 of them.
 func ValidName(name string) bool {
-	if name == "" || len(name) > maxName {
-		return false
-	}
-	for _, c := range []byte(name) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
+	other := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
+	return name != "" && len(name) <= maxName && !strings.ContainsFunc(name, other)
 }
 
 func validTrust(t pb.Trust) bool {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -103,8 +102,5 @@ func serverError(ctx context.Context, err error) error {
 // text makes a string fit for a proto3 string field, which is UTF-8: one stray
 // byte in a reason must not make a whole answer unsendable.
 func text(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
 	return strings.ToValidUTF8(s, "\ufffd")
 }

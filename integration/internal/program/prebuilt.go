@@ -17,8 +17,8 @@ import (
 //go:embed testdata/sframe testdata/macho
 var prebuilt embed.FS
 
-// unpackSFrame writes the library with SFrame of a version, for an architecture ("" is amd64).
-func unpackSFrame(to, version, arch string) error {
+// UnpackSFrame writes the library with SFrame of a version, for an architecture ("" is amd64).
+func UnpackSFrame(to, version, arch string) error {
 	if arch != "" {
 		version += "-" + arch
 	}

@@ -253,7 +253,7 @@ func (v Variant) linkLibrary(library, native, cflags string, tools Tools) error 
 	case v.MachO != "":
 		return UnpackMachO(library, v.MachO)
 	case v.isPrebuilt(tools):
-		return unpackSFrame(library, v.SFrame, tools.Arch)
+		return UnpackSFrame(library, v.SFrame, tools.Arch)
 	}
 	args := append(strings.Fields(cflags), "-shared", "-fPIC", "-pthread", "-o", library, native)
 	compiler := tools.CC

@@ -8,6 +8,7 @@ import (
 // Rule makes a rule of the row's rules and, for registers that it does not mention,
 // of the architecture's ABI.
 func (row *Row) Rule() rule.Rule {
+	row = row.abovePair()
 	t := row.table
 	arch := t.opts.Arch
 	out := rule.Rule{Arch: arch, Big: t.big, Signal: row.Signal, Kept: !row.goCode,

@@ -1,6 +1,7 @@
 package cfi
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -69,9 +70,7 @@ type Table struct {
 // New makes a table. It reads no more than the header, if there is one: the
 // index is built when first needed.
 func New(s Section, opts Options) *Table {
-	if opts.Order == nil {
-		opts.Order = opts.Arch.ByteOrder()
-	}
+	opts.Order = cmp.Or(opts.Order, opts.Arch.ByteOrder())
 	t := &Table{section: s, opts: opts, addrSize: opts.Arch.PointerSize()}
 	t.big = opts.Order.Uint16([]byte{0, 1}) == 1
 	if s.Kind == EHFrame && len(opts.Header.Data) > 0 {

@@ -18,6 +18,9 @@ type Variables struct {
 	AllGLen, AllGPtr uint64 // the list of goroutines
 	AllM             uint64 // the first runtime.m
 	WaitReasons      uint64 // the words for why goroutines wait
+	AllP             uint64 // the list of processors
+	GoMaxProcs       uint64
+	GCPhase          uint64 // what the garbage collection does
 }
 
 // errArchitecture says that no code of an architecture is read.
@@ -31,6 +34,9 @@ var errArchitecture = errors.New("the runtime's code is read on amd64 only")
 //	forEachGRace  loads allglen, then allgptr
 //	allgadd       exchanges allgptr, then allglen
 //	mcommoninit, schedtrace  have allm alone in common
+//	schedtrace, procresize   use gomaxprocs, the latter exchanges it; load allp with its length, and
+//	                         its capacity too
+//	gcStart, gcMarkTermination  exchange gcphase alone
 func ReadVariables(arch unwind.Arch, code Located) (v Variables, err error) {
 	if arch != unwind.AMD64 {
 		return v, errArchitecture
@@ -41,20 +47,30 @@ func ReadVariables(arch unwind.Arch, code Located) (v Variables, err error) {
 		return v, fmt.Errorf("runtime.forEachGRace and runtime.allgadd do not agree on where the list of goroutines is")
 	}
 	v.AllGLen, v.AllGPtr = loads[0], loads[1]
-	used := globals(code, "runtime.mcommoninit", named)
-	var common []uint64
-	for _, at := range globals(code, "runtime.schedtrace", loaded) {
-		if slices.Contains(used, at) && !slices.Contains(common, at) {
-			common = append(common, at)
-		}
-	}
-	if len(common) == 1 {
-		v.AllM = common[0]
-	}
+	traced, resized := globals(code, "runtime.schedtrace", loaded), globals(code, "runtime.procresize", named)
+	v.AllM = common(traced, globals(code, "runtime.mcommoninit", named))
+	v.GoMaxProcs = common(globals(code, "runtime.schedtrace", named), globals(code, "runtime.procresize", exchanges))
+	v.GCPhase = common(globals(code, "runtime.gcStart", exchanges), globals(code, "runtime.gcMarkTermination", exchanges))
+	v.AllP = common(slices.DeleteFunc(slices.Clone(traced), func(at uint64) bool { return !slices.Contains(traced, at+8) }),
+		slices.DeleteFunc(slices.Clone(resized), func(at uint64) bool { return !slices.Contains(resized, at+8) || !slices.Contains(resized, at+16) }))
 	if tables := globals(code, "runtime.waitReason.String", addressed); len(tables) > 1 {
 		v.WaitReasons = tables[1]
 	}
 	return v, nil
+}
+
+// common returns the only address that both lists have, 0 if there is no such one.
+func common(a, b []uint64) (out uint64) {
+	for _, at := range a {
+		if !slices.Contains(b, at) || at == out {
+			continue
+		}
+		if out != 0 {
+			return 0
+		}
+		out = at
+	}
+	return out
 }
 
 // How an instruction uses a global variable.

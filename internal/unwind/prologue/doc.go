@@ -41,6 +41,8 @@
 //   - A stack-clash probing loop leaves with SP equal to the register that it was compared with. TestStackClashLoop.
 //   - The first entry of a procedure linkage table is no function: the entry that jumps to it has pushed a word.
 //     It is known by its two instructions, and entered with that word on the stack. TestPLTFirst.
+//   - On arm64 the first entry pushes a pair and jumps to the loader's _dl_runtime_resolve, which pops it. That is
+//     known by its last instructions, and that it pushes no return address itself. TestResolver.
 //   - A call into the middle of the same code starts a local subroutine with a separate frame; a call to the next
 //     instruction is a push. TestCallNext.
 //

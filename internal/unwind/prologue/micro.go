@@ -142,12 +142,20 @@ func (a *arch) initial() state {
 var pltFirst = []byte{0xff, 0x35}
 
 // entered is the state at the entry of code, which differs from every function's
-// in the first entry of a procedure linkage table: the entry that jumps there has
-// pushed a word.
+// in the first entry of a procedure linkage table on amd64: the entry that jumps there has
+// pushed a word. On arm64 it differs in the loader's function that the first entry jumps to:
+// that has pushed a pair.
 func (a *arch) entered(code []byte) state {
 	s := a.initial()
 	const jump = 6 // push slot(%rip); jmp *slot(%rip)
-	if a.wide || len(code) < 2*jump || !bytes.HasPrefix(code, pltFirst) {
+	if a.wide {
+		if resolves(code) {
+			s.regs[a.sp] = s.regs[a.sp].plus(-pushedPair)
+			s.store(s.regs[a.sp].plus(8), 8, s.regs[a.ra])
+		}
+		return s
+	}
+	if len(code) < 2*jump || !bytes.HasPrefix(code, pltFirst) {
 		return s
 	}
 	if rest := code[jump:]; !bytes.HasPrefix(rest, []byte{0xff, 0x25}) && !bytes.HasPrefix(rest, []byte{0xf2, 0xff, 0x25}) {

@@ -39,9 +39,7 @@ func parse(data []byte, opts Options) (*Snapshot, error) {
 	if err = jsonread.Objects(r, &p.s.Threads, p.thread)(); err != nil {
 		return nil, err
 	}
-	if p.s.ByteOrder == nil {
-		p.s.ByteOrder = p.s.Arch.ByteOrder()
-	}
+	p.s.ByteOrder = p.s.Order()
 	if err := p.s.Validate(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"path/filepath"
 	"strings"
@@ -60,10 +61,7 @@ func (s *Snapshot) Target() (*Memory, error) { return NewMemory(s.Memory) }
 // Order returns the byte order: the architecture's unless the snapshot says
 // otherwise.
 func (s *Snapshot) Order() binary.ByteOrder {
-	if s.ByteOrder == nil {
-		return s.Arch.ByteOrder()
-	}
-	return s.ByteOrder
+	return cmp.Or(s.ByteOrder, s.Arch.ByteOrder())
 }
 
 // Executable returns the executable mappings. known is false where the snapshot

@@ -2,11 +2,11 @@ package debuggee
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"sync"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
@@ -146,20 +146,16 @@ func (c *Config) ServerPath(path string) string {
 	return delve.SubstitutePath(path, rules)
 }
 
-var setPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
-
-var setDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
-
 // Learn applies a console command that Delve has carried out. It returns whether frames
 // are shown differently now.
 func (c *Config) Learn(command string) (changed bool) {
-	if found := setPaths.FindStringSubmatch(command); found != nil {
+	if found := internals.SetPaths.FindStringSubmatch(command); found != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.toClient = delve.EditSubstitutePath(c.toClient, found[1])
 		return true
 	}
-	found := setDepth.FindStringSubmatch(command)
+	found := internals.SetDepth.FindStringSubmatch(command)
 	if found == nil {
 		return false
 	}

@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"syscall"
@@ -79,10 +80,7 @@ func whatLies(at uint64, maps []imagemap.Mapping, threads []delve.Thread) string
 	if here == nil {
 		return "unmapped"
 	}
-	name := here.Path
-	if name == "" {
-		name = "memory without a file"
-	}
+	name := cmp.Or(here.Path, "memory without a file")
 	return fmt.Sprintf("%s, %s (%#x-%#x)", name, permits(here.Perm), here.Start, here.End)
 }
 
@@ -94,10 +92,7 @@ func permits(perm string) string {
 			may = append(may, word)
 		}
 	}
-	if may == nil {
-		return "no access"
-	}
-	return strings.Join(may, " and ")
+	return cmp.Or(strings.Join(may, " and "), "no access")
 }
 
 func mappingOf(at uint64, maps []imagemap.Mapping) *imagemap.Mapping {

@@ -36,6 +36,22 @@ func (r Ref) Function() string {
 	return r.stack.stack.Frames[r.frame].Function
 }
 
+// Innermost says whether it is the innermost frame of its stack, or inlined there.
+func (r Ref) Innermost() bool {
+	if r.stack == nil || r.frame < 0 {
+		return false
+	}
+	for i := range r.stack.stack.Frames[:r.frame] {
+		if !r.stack.stack.Frames[i].Inlined {
+			return false
+		}
+	}
+	return true
+}
+
+// PC is the frame's address.
+func (r Ref) PC() uint64 { return r.stack.stack.Frames[r.frame].PC.Raw() }
+
 // IDs are those that the client knows at the present stop.
 type IDs struct {
 	mu    sync.Mutex

@@ -23,7 +23,7 @@ func (a *assembled) rows(annotate debuggee.Annotate) []row {
 	weakness := 0
 	for i := range a.stack.Frames {
 		f := &a.stack.Frames[i]
-		w := weaknessOf(f.Trust)
+		w := f.Trust.Weakness()
 		if i > 0 && f.SameRow(&a.stack.Frames[i-1]) {
 			weakness = w
 			continue
@@ -34,44 +34,22 @@ func (a *assembled) rows(annotate debuggee.Annotate) []row {
 		weakness = w
 		out = append(out, row{frame: i})
 	}
-	if annotate == debuggee.AnnotateLabels && a.cutOff() {
+	if annotate == debuggee.AnnotateLabels && a.stack.CutOff() {
 		out = append(out, row{len(a.stack.Frames), fmt.Sprintf("-- truncated: %s --", a.stack.Reason)})
 	}
 	return out
 }
 
-// cutOff reports whether the stack ends before its outermost frame, for another reason
-// than the number of frames that the client wanted.
-func (a *assembled) cutOff() bool {
-	return a.stack.Stop == unwind.Truncated && !a.stack.DepthLimited
-}
-
-// weaknessOf orders evidence, 0 for what is as good as certain.
-func weaknessOf(t unwind.Trust) int {
-	switch t {
-	case unwind.TrustContext, unwind.TrustCFI:
-		return 0
-	case unwind.TrustFramePointer:
-		return 1
-	}
-	return 2
-}
+// evidences name the evidence for a frame and its strategy, by weakness.
+var evidences = [...]string{"by call-frame information (%s)", "by frame pointer (%s)", "found by scanning the stack (%s): may be wrong"}
 
 // evidence names the evidence for a frame.
-func evidence(f *unwind.Frame) string {
-	switch weaknessOf(f.Trust) {
-	case 0:
-		return "by call-frame information (" + f.Strategy + ")"
-	case 1:
-		return "by frame pointer (" + f.Strategy + ")"
-	}
-	return "found by scanning the stack (" + f.Strategy + "): may be wrong"
-}
+func evidence(f *unwind.Frame) string { return fmt.Sprintf(evidences[f.Trust.Weakness()], f.Strategy) }
 
 // isFaint says whether a row is not what the user looks for: a guess, or glue between Go and
 // C. Editors show it in grey, or fold it.
 func isFaint(f *unwind.Frame) bool {
-	return weaknessOf(f.Trust) > 1 || stepping.IsGlue(f.Function, f.File)
+	return f.Trust.Weakness() > 1 || stepping.IsGlue(f.Function, f.File)
 }
 
 // frameName is a frame's function as Delve names it, without the path of its
@@ -104,10 +82,10 @@ func (a *assembled) remark(i int, annotate debuggee.Annotate) string {
 		return ""
 	}
 	s := ""
-	if f := &a.stack.Frames[i]; weaknessOf(f.Trust) > 0 {
+	if f := &a.stack.Frames[i]; f.Trust.Weakness() > 0 {
 		s = " [" + evidence(f) + "]"
 	}
-	if i+1 == len(a.stack.Frames) && a.cutOff() {
+	if i+1 == len(a.stack.Frames) && a.stack.CutOff() {
 		s += " [truncated: " + a.stack.Reason + "]"
 	}
 	return s

@@ -2,6 +2,7 @@ package internals
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -17,6 +18,9 @@ const (
 	EntryDAPDummy      = "dap-dummy"
 	EntryDAPRunning    = "dap-running"
 	EntryValueText     = "value-text"
+	EntryConsole       = "console"
+	EntryCNames        = "c-names"
+	EntryDAPLine       = "dap-line"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
 )
@@ -53,6 +57,21 @@ var behaviourEntries = []Entry{
 		Proof:  "TestValueText",
 	},
 	{
+		Name: EntryConsole, Where: "service/dap/server.go, onEvaluateRequest; service/dap/config.go, configureSet",
+		Breaks: "an editor's console evaluates Delve's commands in the wrong frame, shows variables from before a call, and paths from before a change of their rules",
+		Proof:  "TestConsole",
+	},
+	{
+		Name: EntryCNames, Where: "pkg/proc/bininfo.go, subprogramEntryName: names of functions in other languages than Go begin with C.",
+		Breaks: "steps end in the glue between Go and C, and do not go into C",
+		Proof:  "TestCNames",
+	},
+	{
+		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest: the names of breakpoints",
+		Breaks: "an editor sets no breakpoints at lines of a program without DWARF",
+		Proof:  "TestSourceBreakpoint",
+	},
+	{
 		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",
 		Breaks: "a command shows Delve's own stacks, or ignores a flag",
 		Proof:  "terminal.TakeOver, at every start of clew",
@@ -72,6 +91,11 @@ const LaunchLog = "launching process with args: %v"
 // program's own. Delve tells such a stop by it.
 const HardcodedID = -3
 
+// SourceBreakpoint is the name of the breakpoint that a DAP session has set at a line of a file.
+func SourceBreakpoint(path string, line, column int) string {
+	return fmt.Sprintf("sourceBp Path=%q  Line=%d Column=%d", path, line, column)
+}
+
 // What a DAP session says where Delve knows of no goroutine, and while the program
 // runs.
 const (
@@ -85,6 +109,19 @@ const (
 var (
 	Pointer     = regexp.MustCompile(`^\(?\*`)
 	DataAddress = regexp.MustCompile(`\)\((0x[0-9a-f]+)\)$`)
+)
+
+// What Delve's DAP session takes for a command of its console, and for an expression that
+// lets the program run a function, or assigns; all others only read.
+var (
+	ConsoleCommand = regexp.MustCompile(`^\s*dlv\s+\S+`)
+	Call           = regexp.MustCompile(`^\s*call\s+\S+`)
+)
+
+// SetPaths and SetDepth are the commands that change what stacks look like, with their arguments.
+var (
+	SetPaths = regexp.MustCompile(`^\s*dlv\s+config\s+substitutePath(?:\s+(.*))?$`)
+	SetDepth = regexp.MustCompile(`^\s*dlv\s+config\s+stackTraceDepth\s+(\d+)\s*$`)
 )
 
 // GoroutineCondition and ThreadCondition are the left sides of the conditions that

@@ -1,7 +1,6 @@
 // Package internals holds everything of Delve that clew relies on and that Delve's
 // API does not promise: private fields, texts, the form of messages, behaviour.
-// Nothing else in clew reads a private field of Delve's or relies on a text of its, but for
-// what its users type and see: the console's commands, and C. before names of C.
+// Nothing else in clew reads a private field of Delve's or relies on a text of its.
 //
 // Each reliance is an [Entry]: its name, its place in Delve, what breaks without
 // it, and how clew notices. [Check] proves, in less than a millisecond and at the

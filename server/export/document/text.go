@@ -2,6 +2,7 @@ package document
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -125,10 +126,7 @@ func (d *Document) place(f cbf.Frame) string {
 	if !ok {
 		return "  ?"
 	}
-	name := printable.Text(img.Name)
-	if name == "" {
-		name = fmt.Sprintf("image at %#x ", img.Base)
-	}
+	name := cmp.Or(printable.Text(img.Name), fmt.Sprintf("image at %#x ", img.Base))
 	return fmt.Sprintf("  %s+%#x", name, f.Address-img.Base)
 }
 
@@ -144,14 +142,7 @@ func (d *Document) writeImages(b *bufio.Writer) {
 		widest = max(widest, min(2*len(img.BuildID), 64))
 	}
 	for _, img := range m.All() {
-		path := printable.Text(img.Path)
-		if path == "" {
-			path = "(no path)"
-		}
-		id := fmt.Sprintf("%x", img.BuildID)
-		if id == "" {
-			id = "-"
-		}
+		path, id := cmp.Or(printable.Text(img.Path), "(no path)"), cmp.Or(fmt.Sprintf("%x", img.BuildID), "-")
 		fmt.Fprintf(b, "  0x%0*x-0x%0*x  %-*s  %s\n", d.digits(), img.Base, d.digits(), img.EndOfText, widest, id, path)
 	}
 	if d.Format == ImageMap && d.Err != nil {

@@ -214,12 +214,7 @@ var threadStarts = map[string]bool{"clone": true, "clone3": true, "__clone": tru
 // be anybody's elsewhere.
 func isLibc(path string) bool {
 	name := filepath.Base(path)
-	for _, prefix := range []string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // Bytes implements [assembler.CodeMap] from the images' files, which no
@@ -263,6 +258,18 @@ func (m *Map) Variable(name string) uint64 {
 		}
 	}
 	return 0
+}
+
+// LineAddrs returns where the code of a source line begins, by the tables of Go's functions.
+func (m *Map) LineAddrs(file string, line int) (out []uint64) {
+	for _, img := range m.images {
+		if table := img.goTable(); table != nil {
+			for _, vaddr := range table.LineAddrs(file, line) {
+				out = append(out, vaddr+img.bias)
+			}
+		}
+	}
+	return out
 }
 
 // Complete implements [assembler.CodeMap].

@@ -189,12 +189,17 @@ func (l *Layout) witnessed(arch unwind.Arch, code gocode.Code) error {
 	if arch != unwind.AMD64 {
 		return nil // no code is read: what the structures hold proves them, see Machines
 	}
-	for _, w := range witnesses {
-		at := w.at(l)
-		if at >= 0 && !slices.ContainsFunc(w.functions, func(name string) bool {
+	uses := func(at int64, functions ...string) bool {
+		return slices.ContainsFunc(functions, func(name string) bool {
 			used, _ := gocode.Offsets(arch, code, name)
 			return used[at]
-		}) {
+		})
+	}
+	if !uses(l.pStatus, "runtime.(*p).init", "runtime.schedtrace") {
+		l.pStatus = -1 // stacks do not need it
+	}
+	for _, w := range witnesses {
+		if at := w.at(l); at >= 0 && !uses(at, w.functions...) {
 			return fmt.Errorf("the place of %s is %d by its descriptor, and no code that should use it does: the runtime is not known", w.field, at)
 		}
 	}

@@ -60,7 +60,10 @@ func findVariables(arch unwind.Arch, code Symbols) (map[string]uint64, error) {
 	}
 	coded, err := gocode.ReadVariables(arch, code.Located)
 	if err == nil {
-		for name, at := range map[string]uint64{"runtime.allglen": coded.AllGLen, "runtime.allgptr": coded.AllGPtr, "runtime.allm": coded.AllM, "runtime.waitReasonStrings": coded.WaitReasons} {
+		for name, at := range map[string]uint64{
+			"runtime.allglen": coded.AllGLen, "runtime.allgptr": coded.AllGPtr, "runtime.allm": coded.AllM, "runtime.waitReasonStrings": coded.WaitReasons,
+			"runtime.allp": coded.AllP, "runtime.gomaxprocs": coded.GoMaxProcs, "runtime.gcphase": coded.GCPhase,
+		} {
 			if known := out[name]; known != 0 && at != 0 && known != at {
 				return nil, fmt.Errorf("%s is at %#x by its symbol and at %#x by the code: the runtime is not known", name, known, at)
 			}

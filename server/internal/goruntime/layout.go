@@ -25,7 +25,7 @@ type Layout struct {
 	gAncestors                                                 int64
 	ancestorPCs, ancestorGoid, ancestorSize                    int64 // of runtime.ancestorInfo
 	sudogC                                                     int64
-	pStatus                                                    int64
+	pStatus, pID                                               int64
 	lastUnix, lastNano, pauseEnd                               int64 // of runtime.mstats
 }
 
@@ -83,6 +83,7 @@ func NewLayout(g, m Structure, more func(name string) Structure) (l *Layout, err
 		{ancestor, "goid", &l.ancestorGoid, true},
 		{sudog, "c", &l.sudogC, true},
 		{p, "status", &l.pStatus, true},
+		{p, "id", &l.pID, true},
 		{mstats, "last_gc_unix", &l.lastUnix, true},
 		{mstats, "last_gc_nanotime", &l.lastNano, true},
 		{mstats, "pause_end", &l.pauseEnd, true},
@@ -111,6 +112,6 @@ func CodeLayout(arch unwind.Arch, code gocode.Code) (*Layout, error) {
 		mG0: c.G0, mGsignal: c.Gsignal, mCurg: c.Curg,
 		gSize: max(c.StackHi, c.M, c.SchedPC, c.SchedSP, c.SchedBP) + 8,
 		gGoid: -1, gStatus: -1, gStartPC: -1, gSchedLR: -1, gSyscallSP: -1, gSyscallPC: -1, gSyscallB: -1, gLockedM: -1, mIsExtra: -1,
-		mProcid: -1, mAllLink: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, gAncestors: -1, sudogC: -1, pauseEnd: -1, pStatus: -1,
+		mProcid: -1, mAllLink: -1, gWaitReason: -1, gWaitSince: -1, gGoPC: -1, gParent: -1, gLabels: -1, gWaiting: -1, gAncestors: -1, sudogC: -1, pauseEnd: -1, pStatus: -1, pID: -1,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
@@ -32,16 +33,11 @@ func Traces(conn net.Conn, pid int) bool {
 // holds says whether a process has something open, by its name in the kernel.
 func holds(pid int, name string) bool {
 	dir := procfs.Path(pid, "fd")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		if link, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil && link == name {
-			return true
-		}
-	}
-	return false
+	entries, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		link, err := os.Readlink(filepath.Join(dir, e.Name()))
+		return err == nil && link == name
+	})
 }
 
 // sameProcess says whether two IDs are of threads of one process.

@@ -76,17 +76,21 @@ func (f Func) FileLine(pc uint64) (file string, line int, ok bool) {
 		return "", 0, false
 	}
 	fileno, ok := f.pcvalue(f.pcfile, pc)
-	if !ok || fileno < 0 {
+	if !ok {
 		return "", 0, false
 	}
-	at := (uint64(f.cuOffset) + uint64(fileno)) * 4
-	if size := uint64(len(f.t.cutab)); size < 4 || at > size-4 {
-		return "", 0, false
-	}
-	off := f.t.order.Uint32(f.t.cutab[at:])
-	name := cstring(f.t.files, uint64(off)) // ^0: a file that the linker dropped
+	name := f.fileName(fileno)
 	if name == nil {
 		return "", 0, false
 	}
 	return string(name), int(n), true
+}
+
+// fileName is a file by its number in the function, nil if there is none.
+func (f Func) fileName(number int32) []byte {
+	at := (uint64(f.cuOffset) + uint64(number)) * 4
+	if size := uint64(len(f.t.cutab)); number < 0 || size < 4 || at > size-4 {
+		return nil
+	}
+	return cstring(f.t.files, uint64(f.t.order.Uint32(f.t.cutab[at:]))) // ^0: a file that the linker dropped
 }

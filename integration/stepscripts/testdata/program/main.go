@@ -113,9 +113,40 @@ func exceptions() {
 	fmt.Println(a, b, c) // @exceptions-end
 }
 
+func half(n int) int { // @half
+	return n / 2
+}
+
+func rec(n int) int {
+	if n < 2 { // @rec
+		return n
+	}
+	return rec(n-1) + rec(n-2) // @rec-call
+}
+
+type shape interface{ area() int }
+
+type square struct{ side int }
+
+func (s *square) area() int { // @go-area
+	return s.side * s.side
+}
+
+func targets() {
+	var s shape = &square{2}
+	a := double(1) + half(double(8))         // @call-many
+	b := C.add(C.int(double(5)), C.outer(6)) // @call-mixed
+	ok := a > 100 && half(3) > 0             // @call-skipped
+	c := double(half(s.area()))              // @call-interface
+	d := C.nested(7)                         // @call-nested
+	e := rec(6)                              // @call-rec
+	fmt.Println(a, b, ok, c, d, e)           // @targets-end
+}
+
 func main() {
 	map[string]func(){
 		"calls": calls, "callbacks": callbacks, "crowd": crowd, "threads": threads, "panics": panics, "signals": signals, "exceptions": exceptions,
+		"targets": targets,
 	}[os.Args[1]]()
 	fmt.Println("done") // @done
 }

@@ -63,6 +63,12 @@ int thread_calls(int n) {
 	return n + (int)(long)out;
 }
 
+int nested(int n) {
+	int m = add(inner(n), outer(n)); // @nested
+	m = add(m, goCallback(m));       // @nested-callback
+	return m;                        // @nested-return
+}
+
 static jmp_buf place;
 
 static int jumping(int n) {

@@ -6,6 +6,7 @@ int by_pointer(int n);
 int parent(int n);
 int signalled(int n);
 int thread_calls(int n);
+int nested(int n);
 int jumps(int n);
 int plus_plus(int n);
 int throws(int n);

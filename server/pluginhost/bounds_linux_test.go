@@ -1,0 +1,93 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// thirdPartyFake makes the fake a third party's plugin.
+func thirdPartyFake(t *testing.T, memoryMiB int) func(*Options) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(o *Options) {
+		c := &o.Plugins[0]
+		c.Path, c.SHA256, c.Args, c.MemoryMiB = self, checksum(t, self), []string{"plugin", c.Name}, memoryMiB
+	}
+}
+
+func withRaceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// TestMemoryBound: a plugin that allocates without bound ends, and the host goes on.
+func TestMemoryBound(t *testing.T) {
+	if withRaceDetector() {
+		t.Log("the race detector's own memory is beyond the bound: the tests without it cover this")
+		return
+	}
+	_, p, _ := newHost(t, thirdPartyFake(t, 1024))
+	checkWalk(t, p, 3)
+	var limit, most uint64
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid(t, p)) + "/limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if text, ok := strings.CutPrefix(line, "Max data size"); ok {
+			fields := strings.Fields(text)
+			limit, _ = strconv.ParseUint(fields[0], 10, 64)
+			most, _ = strconv.ParseUint(fields[1], 10, 64)
+		}
+	}
+	if limit != 1<<30 || most != limit {
+		t.Errorf("the bound is %d of %d bytes", limit, most)
+	}
+	if _, err := p.Walk(context.Background(), order(pcHoard)); err == nil {
+		t.Error("8 GiB were allocated")
+	}
+	checkWalk(t, p, 3)
+}
+
+// TestGroupEnds: what a plugin has started ends with it.
+func TestGroupEnds(t *testing.T) {
+	h, p, _ := newHost(t, nil)
+	results, err := p.Walk(context.Background(), order(pcStart))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(results[0].Reason)
+	if err != nil || syscall.Kill(child, 0) != nil {
+		t.Fatalf("%q, %v", results[0].Reason, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); !ended(child); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+			t.Fatalf("process %d lives on", child)
+		}
+	}
+}
+
+// ended says whether a process has ended, also if nothing reaps it.
+func ended(pid int) bool {
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+	}
+	return strings.Contains(string(status), ") Z ")
+}

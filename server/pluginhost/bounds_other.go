@@ -1,0 +1,9 @@
+//go:build !linux
+
+package pluginhost
+
+// limitMemory does nothing: a process cannot bound another one here.
+func limitMemory(int, uint64) error { return nil }
+
+// endGroup does nothing: what a plugin has started ends by itself here.
+func endGroup(int) {}
