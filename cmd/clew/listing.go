@@ -140,8 +140,7 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 		return false, nil
 	}
 	err = f.list(c, process, engine.New(strats.order), program)
-	var refused *glance.UnknownError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*glance.UnknownError](err); ok {
 		notify(refused.Error() + "; a debugger holds the process instead")
 		return false, nil
 	}

@@ -52,8 +52,7 @@ func (l *launcher) readClew(raw json.RawMessage) (args debuggee.ClewArguments, e
 
 // keyError names the key that JSON could not be read at.
 func keyError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: %s where %v is wanted", strings.TrimSuffix("clew."+wrong.Field, "."), wrong.Value, wrong.Type)
 	}
 	return fmt.Errorf("clew: %s", strings.TrimPrefix(err.Error(), "json: "))

@@ -204,8 +204,7 @@ func (p *program) Close() error {
 	stop()
 	err := p.dbg.Detach(p.launched)
 	stop()
-	var exited proc.ErrProcessExited
-	if errors.As(err, &exited) {
+	if errors.As(err, new(proc.ErrProcessExited)) {
 		return nil
 	}
 	return err
