@@ -44,7 +44,7 @@ var longCases = []testCase{
 
 var dapPart = throughproxy.Suites[0].Part
 
-// ciCases are the part of them that CI runs.
+// ciCases are a part of them that is fit for CI.
 var ciCases = []testCase{
 	{"brk", "breakpoint instructions of one number", buildBrk, runBrk("1000")},
 	{"matrix", "stacks and core files of a few builds", buildMatrix(ciMatrix),

@@ -5,8 +5,8 @@
 //	go run ./integration/arm64 [-cpu NAME] [-o FOLDER] [-timeout 8m] -script FILE [PATH...]
 //
 // The first form builds and runs cases, all of them by default; -list names them. Cases
-// that run together share one boot. With -ci they are the small ones that CI runs. Those that
-// take longest run by name alone. The second form runs a shell script of yours: the
+// that run together share one boot. With -ci they are small ones, for some minutes in all. Those
+// that take longest run by name alone. The second form runs a shell script of yours: the
 // files and folders PATH are there under their own absolute paths.
 //
 // What the script prints is printed. It may write files to /results; -o says where they

@@ -18,7 +18,7 @@ func main() {
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time")
-	flag.BoolVar(&o.ci, "ci", false, "the part of the cases that CI runs")
+	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
 	flag.Parse()
 	if *list {
