@@ -204,7 +204,7 @@ func (d dapStrategies) Open(s debuggee.StrategyConfig) (*debuggee.Strategies, er
 	if err != nil {
 		return nil, err
 	}
-	return &debuggee.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close, Warm: opened.host.Warm}, nil
+	return &debuggee.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close}, nil
 }
 
 // startLifeline starts the guard of a launched program.

@@ -69,6 +69,9 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		wire.SetArgument(m, "outputMode", "local")
 	}
 	if s := l.config.Get(); s.Core != "" && !l.remote {
+		if err := corefile.CheckPlain(s.Core); err != nil {
+			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
+		}
 		// What else is wrong with a core file is for Delve to say.
 		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(s.Core, s.Executable)); other {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}

@@ -257,15 +257,13 @@ func (c *crossings) imported(pc uint64) string {
 // runs come at the next resume.
 func (b *temporary) passGlue() {
 	const steps = proc.NextBreakpoint | proc.NextDeferBreakpoint | proc.StepBreakpoint | proc.StepIntoRangeOverFuncBodyBreakpoint
-	t := b.target
-	for _, bp := range t.Breakpoints().M {
+	for _, bp := range b.target.Breakpoints().M {
 		if !bp.IsStepping() || b.passed[bp] || slices.Contains(b.placed, bp) {
 			continue
 		}
 		b.passed[bp] = true
-		file, _, fn := t.BinInfo().PCToLine(bp.Addr)
 		body, ok := b.entries[bp.Addr]
-		if before := ok && body != bp.Addr; !before && (fn == nil || !stepping.IsGlue(fn.Name, file)) {
+		if before := ok && body != bp.Addr; !before && (bp.FunctionName == "" || !stepping.IsGlue(bp.FunctionName, bp.File)) {
 			continue
 		}
 		for _, part := range bp.Breaklets {

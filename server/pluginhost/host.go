@@ -60,16 +60,6 @@ func (h *Host) Plugin(name string) *Plugin {
 	return nil
 }
 
-// Warm starts the plugins of third parties, and those that have tables in a file with such
-// sections.
-func (h *Host) Warm(ctx context.Context, has func(section string) bool) {
-	for _, p := range h.plugins {
-		if k := p.config.Known; k == nil || slices.ContainsFunc(k.Tables, has) {
-			_, _ = p.Describe(ctx) // whoever needs it is told why it does not start
-		}
-	}
-}
-
 // Health reports the state of the plugins, by rank. It starts no process; to learn
 // whether an idle plugin would start, call [Plugin.Describe] first.
 func (h *Host) Health() []Health {

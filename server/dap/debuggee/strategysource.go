@@ -1,7 +1,6 @@
 package debuggee
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/clewdbg/clew/server/engine"
@@ -40,8 +39,6 @@ type Strategies struct {
 	Order  []engine.Named // best ranked first
 	Health func() []pluginhost.Health
 	Close  func()
-	// Warm starts those that have tables in a file with such sections; may be nil.
-	Warm func(ctx context.Context, has func(section string) bool)
 }
 
 // Opened is a set of strategies that was opened, or could not be.

@@ -1,0 +1,65 @@
+package stop
+
+import (
+	"context"
+	"time"
+
+	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// warmPatience bounds the wait for what a program has loaded.
+const warmPatience = 200 * time.Millisecond
+
+// Warm has strategies learn, in the background, of what the program has loaded before it is
+// resumed for the first time: at its first stop that would cost more than all the rest. It returns
+// when the program is no longer read. Whatever fails fails again at the first stop, which says so.
+func (s *Stops) Warm(ctx context.Context, open func() (*engine.Engine, error)) {
+	read := make(chan struct{})
+	go func() {
+		err := s.Alone(ctx, func(ctx context.Context) error {
+			return s.turn.guarded(func() error { return s.warm(ctx, open, read) })
+		})
+		if err != nil {
+			s.opts.Log("before the first stop: %v", err)
+		}
+	}()
+	select {
+	case <-read:
+	case <-time.After(warmPatience):
+	}
+}
+
+func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) error {
+	s.mu.Lock()
+	program := s.program
+	s.mu.Unlock()
+	if program == nil {
+		close(read)
+		return ErrNoProgram
+	}
+	view, err := program.View(false)
+	close(read)
+	if err != nil {
+		return err
+	}
+	e, err := open()
+	if err != nil {
+		return err
+	}
+	in := view.EngineInput()
+	e.Prepare(ctx, in)
+	all, ok := in.Target.Code.(interface{ Find(string) []uint64 })
+	if !ok || in.Names == nil {
+		return nil
+	}
+	var stack unwind.Stack
+	for _, pc := range all.Find(startsCgo) {
+		stack.Frames = append(stack.Frames, unwind.Frame{PC: unwind.Code(pc, unwind.KindInstruction), DelveFrame: -1, Segment: -1})
+	}
+	in.Names.Name(&stack) // reads tables of lines
+	return nil
+}
+
+// startsCgo is a C function of every program that cgo has a part in.
+const startsCgo = "x_cgo_init"
