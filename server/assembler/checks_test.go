@@ -7,8 +7,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// said is a witness that has its answers.
-type said struct {
+// stubWitness is a witness that has its answers.
+type stubWitness struct {
 	code   expected
 	known  bool // that the code has the caller there
 	proves bool // it is a model's
@@ -17,12 +17,12 @@ type said struct {
 	own    agreement
 }
 
-func (s said) expects(least certainty) (expected, bool) {
+func (s stubWitness) expects(least certainty) (expected, bool) {
 	return s.code, s.known && (least < isProven || s.proves)
 }
-func (s said) unclear() bool     { return s.silent }
-func (s said) led() bool         { return s.called }
-func (s said) agrees() agreement { return s.own }
+func (s stubWitness) unclear() bool     { return s.silent }
+func (s stubWitness) led() bool         { return s.called }
+func (s stubWitness) agrees() agreement { return s.own }
 
 // plainEvidence is of a step that every check accepts.
 func plainEvidence() *evidence {
@@ -31,7 +31,7 @@ func plainEvidence() *evidence {
 		candidate: candidate{step: &s, strategy: "f", trust: unwind.TrustFramePointer}, call: &callFinding{}, arch: unwind.AMD64, depth: 2, sp: sp0, pc: midPC, callerSP: sp0 + 16, havePC: true, haveSP: true,
 		frame:  &unwind.Frame{PC: unwind.Code(leafPC, unwind.KindReturn), Trust: unwind.TrustCFI},
 		callee: &place{Function{Name: "leaf"}, true}, caller: &place{Function{Name: "mid"}, true},
-		witness: said{}, segments: []unwind.Segment{cStack, {Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentG0}}, floor: sp0, mappings: true,
+		witness: stubWitness{}, segments: []unwind.Segment{cStack, {Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentG0}}, floor: sp0, mappings: true,
 	}
 }
 
@@ -48,28 +48,28 @@ func TestChecks(t *testing.T) {
 	}{
 		"own code": {
 			{"the code has it there", func(ev *evidence) {
-				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: midPC, haveRA: true}}
+				ev.witness = stubWitness{known: true, code: expected{cfa: sp0 + 16, ra: midPC, haveRA: true}}
 			}, accept, ""},
-			{"another CFA", func(ev *evidence) { ev.witness = said{known: true, code: expected{cfa: sp0 + 8}} }, refuse, "puts its CFA at"},
+			{"another CFA", func(ev *evidence) { ev.witness = stubWitness{known: true, code: expected{cfa: sp0 + 8}} }, refuse, "puts its CFA at"},
 			{"another return address", func(ev *evidence) {
-				ev.witness = said{known: true, code: expected{cfa: sp0 + 16, ra: outerPC, haveRA: true}}
+				ev.witness = stubWitness{known: true, code: expected{cfa: sp0 + 16, ra: outerPC, haveRA: true}}
 			}, refuse, "puts the return address"},
 			{"a record elsewhere in its frame", func(ev *evidence) {
-				ev.arch, ev.witness = unwind.ARM64, said{known: true, code: expected{cfa: sp0 + 8}}
+				ev.arch, ev.witness = unwind.ARM64, stubWitness{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},
 			{"tables behind an indirect call", func(ev *evidence) {
-				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
+				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, stubWitness{known: true, proves: true, code: expected{cfa: sp0 + 8}}
 			}, refuse, "puts its CFA at"},
 			{"tables in a recursion", func(ev *evidence) {
 				ev.callee.Start = 0x401000
-				ev.step.Trust, ev.caller, ev.witness = unwind.TrustCFI, ev.callee, said{known: true, proves: true, code: expected{cfa: sp0 + 8}}
+				ev.step.Trust, ev.caller, ev.witness = unwind.TrustCFI, ev.callee, stubWitness{known: true, proves: true, code: expected{cfa: sp0 + 8}}
 			}, refuse, "puts its CFA at"},
 			{"tables with another frame pointer", func(ev *evidence) {
-				ev.step.Trust, ev.witness = unwind.TrustCFI, said{known: true, proves: true, code: expected{cfa: sp0 + 16, fp: 1, haveFP: true}}
+				ev.step.Trust, ev.witness = unwind.TrustCFI, stubWitness{known: true, proves: true, code: expected{cfa: sp0 + 16, fp: 1, haveFP: true}}
 				ev.step.Caller.Set(unwind.AMD64RBP, 2)
 			}, refuse, "puts the frame pointer"},
 			{"tables where the code is not certain", func(ev *evidence) {
-				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, said{known: true, code: expected{cfa: sp0 + 8}}
+				ev.step.Trust, ev.call.unproven, ev.witness = unwind.TrustCFI, true, stubWitness{known: true, code: expected{cfa: sp0 + 8}}
 			}, accept, ""},
 		},
 		"goexit": {{"elsewhere", nil, accept, ""}, {"below the top", func(ev *evidence) { ev.misplacedGoexit = true }, refuse, "not at the top"}},
@@ -79,7 +79,7 @@ func TestChecks(t *testing.T) {
 		"scan first": {
 			{"none follows", scan, accept, ""},
 			{"a guess", func(ev *evidence) { scan(ev); ev.scanFollows = true }, wait, "keeps a frame pointer"},
-			{"code shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, said{own: agreement{ok: true}} }, accept, ""},
+			{"code shows it", func(ev *evidence) { scan(ev); ev.scanFollows, ev.witness = true, stubWitness{own: agreement{ok: true}} }, accept, ""},
 			{"enough have waited", func(ev *evidence) { scan(ev); ev.scanFollows, ev.soFar.waited = true, maxScanned }, accept, ""},
 		},
 		"nearest": {
@@ -117,7 +117,7 @@ func TestChecks(t *testing.T) {
 		"unchecked frame pointer": {
 			{"known code", nil, accept, ""},
 			{"unknown code", func(ev *evidence) { ev.callee.known = false }, doubt, "could not be checked"},
-			{"code that does not tell", func(ev *evidence) { ev.witness = said{silent: true} }, doubt, "could not be checked"},
+			{"code that does not tell", func(ev *evidence) { ev.witness = stubWitness{silent: true} }, doubt, "could not be checked"},
 			{"innermost", func(ev *evidence) {
 				ev.callee.known, ev.frame.PC = false, unwind.Code(leafPC, unwind.KindInstruction)
 			}, accept, ""},
@@ -130,7 +130,7 @@ func TestChecks(t *testing.T) {
 			{"on none", nil, accept, ""},
 			{"on one", func(ev *evidence) { ev.soFar.guess = 1 }, doubt, "rests on a frame"},
 			{"on a scan", func(ev *evidence) { ev.frame.Trust = unwind.TrustScan }, doubt, "rests on a frame"},
-			{"on a scan, by a call", func(ev *evidence) { ev.frame.Trust, ev.witness = unwind.TrustScan, said{called: true} }, accept, ""},
+			{"on a scan, by a call", func(ev *evidence) { ev.frame.Trust, ev.witness = unwind.TrustScan, stubWitness{called: true} }, accept, ""},
 		},
 	} {
 		var check *check
@@ -168,11 +168,11 @@ func TestGuess(t *testing.T) {
 		want   verdict
 	}{
 		"a scan":                    {func(ev *evidence) { ev.scans = true }, verdict{guess: true}},
-		"a scan that code confirms": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{ok: true, frame: true}} }, verdict{}},
-		"but for its frame pointer": {func(ev *evidence) { ev.scans, ev.witness = true, said{own: agreement{ok: true}} }, verdict{noFrame: true}},
+		"a scan that code confirms": {func(ev *evidence) { ev.scans, ev.witness = true, stubWitness{own: agreement{ok: true, frame: true}} }, verdict{}},
+		"but for its frame pointer": {func(ev *evidence) { ev.scans, ev.witness = true, stubWitness{own: agreement{ok: true}} }, verdict{noFrame: true}},
 		"the second":                {func(ev *evidence) { ev.scans, ev.soFar.guess = true, 1 }, verdict{}},
 		"a frame pointer":           {func(ev *evidence) { ev.step.Trust = unwind.TrustScan }, verdict{guess: true}},
-		"a call led here":           {func(ev *evidence) { ev.step.Trust, ev.witness = unwind.TrustScan, said{called: true} }, verdict{}},
+		"a call led here":           {func(ev *evidence) { ev.step.Trust, ev.witness = unwind.TrustScan, stubWitness{called: true} }, verdict{}},
 		"tables that are doubted":   {func(ev *evidence) { ev.step.Trust, ev.trust = unwind.TrustScan, unwind.TrustCFI }, verdict{}},
 		"a call to nowhere":         {func(ev *evidence) { ev.step.Trust, ev.wild = unwind.TrustScan, true }, verdict{}},
 	} {

@@ -143,7 +143,7 @@ func (t *table) origin(s *unwind.State) {
 	for _, a := range s.Ancestors {
 		var calls []string
 		for _, c := range a.Calls {
-			if own := len(calls) > 0 || !strings.HasPrefix(c.Function, "runtime."); own && len(calls) < callsShown {
+			if shown := len(calls) > 0 || !strings.HasPrefix(c.Function, "runtime."); shown && len(calls) < callsShown {
 				calls = append(calls, printable.Text(fmt.Sprintf("%s %s:%d", c.Function, shortPath(c.File), c.Line)))
 			}
 		}

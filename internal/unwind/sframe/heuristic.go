@@ -17,22 +17,22 @@ func (t *reading) unmerged(h *Header) *Error {
 	if h.Flags&(FlagPCRelative|FlagSorted) != 0 {
 		return nil
 	}
-	asSaid, toFields := make([]unwind.Range, 0, h.Functions), make([]unwind.Range, 0, h.Functions)
+	toTable, toFields := make([]unwind.Range, 0, h.Functions), make([]unwind.Range, 0, h.Functions)
 	for i := range int(h.Functions) {
 		f, bad := t.function(h, 0, i)
 		if bad != nil || f.size == 0 {
 			continue
 		}
-		asSaid = append(asSaid, unwind.Range{Start: f.start, End: f.end()})
+		toTable = append(toTable, unwind.Range{Start: f.start, End: f.end()})
 		shift := uint64(f.entry) - h.Offset
 		toFields = append(toFields, unwind.Range{Start: f.start + shift, End: f.end() + shift})
 	}
-	said, fields := t.sensible(asSaid), t.sensible(toFields)
+	byTable, byFields := t.sensible(toTable), t.sensible(toFields)
 	reason := "starts are relative to their fields, as in object files, though the flag that says so is not set"
 	switch {
-	case said && !fields || len(asSaid) == 0:
+	case byTable && !byFields || len(toTable) == 0:
 		return nil
-	case said || !fields:
+	case byTable || !byFields:
 		reason = "functions are not sorted, as in object files, and nothing tells whether their starts are relative to the table or to their fields"
 	}
 	return t.errorf(int(h.Offset)+3, "sfp_flags", "%s", reason)

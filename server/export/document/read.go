@@ -177,7 +177,7 @@ func syntaxError(err error, length int64) *Error {
 func readObject(text []byte, start int64, format Format, o Options) []*Document {
 	var f form
 	err := typeError(json.Unmarshal(text, &f))
-	if o.Format == Swift || format == Swift && !f.own() {
+	if o.Format == Swift || format == Swift && !f.isClews() {
 		return []*Document{readEnvelope(text, start, o)}
 	}
 	var all []*Document
@@ -204,8 +204,8 @@ func readObject(text []byte, start int64, format Format, o Options) []*Document 
 	return all
 }
 
-// own says whether an object has fields that no envelope has.
-func (f *form) own() bool {
+// isClews says whether an object has fields that no envelope has.
+func (f *form) isClews() bool {
 	return f.WordSize != nil && f.Frames != nil || f.isAnswer() || f.isSnapshot()
 }
 
