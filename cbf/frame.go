@@ -52,19 +52,12 @@ const (
 	Truncated
 )
 
+var kindNames = [...]string{PC: "pc", RA: "ra", Async: "async", Omitted: "omit", Truncated: "truncated"}
+
 // String is the kind's name in clew's JSON: pc, ra, async, omit, truncated.
 func (k Kind) String() string {
-	switch k {
-	case PC:
-		return "pc"
-	case RA:
-		return "ra"
-	case Async:
-		return "async"
-	case Omitted:
-		return "omit"
-	case Truncated:
-		return "truncated"
+	if k >= PC && k <= Truncated {
+		return kindNames[k]
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }

@@ -33,13 +33,13 @@ const (
 	KindReturn                    // found by unwinding
 )
 
+var pcKindNames = [...]string{"instruction", "return"}
+
 // String returns the kind's name in snapshots.
-func (k PCKind) String() string {
-	if k == KindReturn {
-		return "return"
-	}
-	return "instruction"
-}
+func (k PCKind) String() string { return nameOf(pcKindNames[:], k, "kind") }
+
+// ParsePCKind parses the output of [PCKind.String].
+func ParsePCKind(s string) (PCKind, error) { return parseName[PCKind](pcKindNames[:], s, "kind of PC") }
 
 // CodeAddr is an instruction address or a return address, with its kind.
 type CodeAddr struct {

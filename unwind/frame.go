@@ -73,13 +73,10 @@ const (
 	End
 )
 
+var stopKindNames = [...]string{"truncated", "end"}
+
 // String returns the kind's name in JSON.
-func (k StopKind) String() string {
-	if k == End {
-		return "end"
-	}
-	return "truncated"
-}
+func (k StopKind) String() string { return nameOf(stopKindNames[:], k, "stop") }
 
 // Stack is an assembled stack, innermost frame first.
 type Stack struct {

@@ -118,12 +118,7 @@ const (
 var walkStopNames = [...]string{"limit", "end", "memory", "no rule", "yield", "broken"}
 
 // String names the reason.
-func (s WalkStop) String() string {
-	if int(s) < len(walkStopNames) {
-		return walkStopNames[s]
-	}
-	return "unknown"
-}
+func (s WalkStop) String() string { return nameOf(walkStopNames[:], s, "stop") }
 
 // WalkResult is the answer to one [WalkRequest].
 type WalkResult struct {

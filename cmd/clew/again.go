@@ -40,6 +40,9 @@ func (f *againFlags) wanted() bool { return f.count != 0 || f.watch != 0 }
 // checkAgain refuses flags that do not go together.
 func (f *stackFlags) checkAgain(c *cobra.Command) error {
 	a := &f.again
+	if c.Flags().Changed("count") && a.count == 0 {
+		return usageErrorf("--count 0 lists nothing; leave it out, or list at least once")
+	}
 	if !a.wanted() {
 		if c.Flags().Changed("interval") {
 			return usageErrorf("--interval is for --count")
@@ -47,6 +50,7 @@ func (f *stackFlags) checkAgain(c *cobra.Command) error {
 		return nil
 	}
 	for _, r := range []refusal{
+		{f.core != "", "--count and --watch are for a running process (--pid N): a core file does not change"},
 		{f.pid == 0 || !f.many(c), "--count and --watch list all of a running process: --pid N, without --goroutine ID and --thread ID"},
 		{a.count < 0, fmt.Sprintf("--count %d is negative", a.count)},
 		{a.watch != 0 && c.Flags().Changed("interval"), "--watch takes the time itself; --interval is for --count without it"},

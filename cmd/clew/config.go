@@ -131,12 +131,10 @@ func readConfig(path string) ([]byte, error) {
 
 // configProblem is an error of a configuration's JSON in words that name no Go type.
 func configProblem(err error) error {
-	var syntax *json.SyntaxError
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return fmt.Errorf("not JSON, at byte %d: %w", syntax.Offset, err)
-	case errors.As(err, &wrong):
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: want %s, not a %s", wrong.Field, wants(wrong.Type), wrong.Value)
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/debuginfod"
@@ -12,7 +13,7 @@ import (
 )
 
 // openCore opens a core file, a compressed one too.
-func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolders []string) (_ *live.Process, _ func() error, err error) {
+func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolders []string, notify func(string)) (_ *live.Process, _ func() error, err error) {
 	meter := newProgress("MB of the core file expanded", 0)
 	expanded := 0
 	plain, err := corefile.Expand(ctx, f.core, func(n int) {
@@ -22,6 +23,9 @@ func (f *stackFlags) openCore(ctx context.Context, executable string, debugFolde
 	meter.done()
 	if err != nil {
 		return nil, nil, failf("%v", err)
+	}
+	if plain.Cut {
+		notify(fmt.Sprintf("core file %s is cut off: of its memory only what is there is used", f.core))
 	}
 	opened := []func() error{plain.Close}
 	done := func() (err error) {

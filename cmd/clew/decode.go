@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -156,6 +158,10 @@ func (d *decoding) file(name string, data []byte, o document.Options) error {
 		d.problem(fmt.Sprintf("decode %s: offset 0: the file is empty; a backtrace has at least an information byte", name))
 		return nil
 	}
+	if o.Format == document.Unknown && strings.Contains(filepath.Base(name), ".otlp") {
+		d.problem(fmt.Sprintf("decode %s: clew writes profiles for OpenTelemetry (OTLP), and does not read them", name))
+		return nil
+	}
 	n := 0
 	for doc := range document.Read(data, o) {
 		n++
@@ -237,6 +243,9 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 			return nil, fmt.Errorf("read %s: %w; check the name and the permissions", name, cause(err))
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("read %s: is a directory; of one that clew stack --format cbf has written, decode the files in it: clew decode --images images.cif *.cbf", name)
+		}
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxInput+1))

@@ -31,15 +31,22 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
   clew diff a.json b.json`,
 		Args: wantArgs(2, 2, "two files"),
 		RunE: func(c *cobra.Command, args []string) error {
-			before, err := readListing(args[0])
-			if err != nil {
-				return failf("%s: %v", args[0], err)
+			var files [2]*os.File // both are opened before one is read, which may take long
+			for i, path := range args {
+				var err error
+				if files[i], err = os.Open(path); err != nil {
+					return failf("read %s: %v; check the name and the permissions", path, cause(err))
+				}
+				defer files[i].Close()
 			}
-			after, err := readListing(args[1])
-			if err != nil {
-				return failf("%s: %v", args[1], err)
+			var stacks [2][]stackjson.Stack
+			for i, f := range files {
+				var err error
+				if stacks[i], err = readListing(f); err != nil {
+					return failf("%s: %v", args[i], err)
+				}
 			}
-			if err := writeChanges(c.OutOrStdout(), listing.Compare(before, after)); err != nil {
+			if err := writeChanges(c.OutOrStdout(), listing.Compare(stacks[0], stacks[1])); err != nil {
 				return failf("%v", err)
 			}
 			return nil
@@ -49,8 +56,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 
 // readListing reads the stacks that clew stack has written as JSON, or that a snapshot
 // was made of.
-func readListing(path string) ([]stackjson.Stack, error) {
-	data, err := os.ReadFile(path)
+func readListing(f io.Reader) ([]stackjson.Stack, error) {
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err
 	}

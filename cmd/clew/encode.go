@@ -135,8 +135,7 @@ func encodeEach(out *bytes.Buffer, documents iter.Seq2[*document.Document, error
 // cause is an error without the operation and the path that the caller names
 // himself.
 func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
 	return err

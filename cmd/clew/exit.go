@@ -54,8 +54,7 @@ func exitCode(err error) (int, error) {
 	if err == nil {
 		return exitDone, nil
 	}
-	var e *exitError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, e.err
 	}
 	return exitFailed, err

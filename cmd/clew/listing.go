@@ -72,6 +72,11 @@ func (f *listingFlags) check(c *cobra.Command, many bool) error {
 	if f.limit < 0 {
 		return usageErrorf("--limit %d is negative", f.limit)
 	}
+	return nil
+}
+
+// checkFilters refuses filters that are not known.
+func (f *listingFlags) checkFilters(c *cobra.Command) error {
 	for _, text := range slices.Concat(f.with, f.without) {
 		if _, err := listing.ParseFilter(text); err != nil {
 			return usageErrorf("%v; see %s --help", err, c.CommandPath())
@@ -110,8 +115,12 @@ func (f *listingFlags) wants() listing.Filter {
 
 // many says whether many stacks are asked for.
 func (f *stackFlags) many(c *cobra.Command) bool {
-	named := c.Flags().Changed("goroutine") || f.thread != ""
-	return f.goroutine == "all" || f.thread == "all" || !named && (f.pid != 0 || f.core != "")
+	return f.goroutine == "all" || f.thread == "all" || !f.named(c) && (f.pid != 0 || f.core != "")
+}
+
+// named says whether the flags name stacks.
+func (f *stackFlags) named(c *cobra.Command) bool {
+	return c.Flags().Changed("goroutine") || f.thread != ""
 }
 
 // listRunning lists a running process in one short stop. done is false where that is
@@ -131,8 +140,7 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 		return false, nil
 	}
 	err = f.list(c, process, engine.New(strats.order), program)
-	var refused *glance.UnknownError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*glance.UnknownError](err); ok {
 		notify(refused.Error() + "; a debugger holds the process instead")
 		return false, nil
 	}
@@ -167,6 +175,9 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
+	if f.format == "text" && set.Groups == nil && !f.named(c) { // else as an editor writes them
+		set.Head = l.head(process)
+	}
 	if f.output != "" {
 		err = set.WritePath(f.output, f.format)
 	} else {
@@ -178,6 +189,15 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
+	l.tellCorrupt(c)
+	if l.truncated || len(l.corrupt) > 0 {
+		return exitWith(exitTruncated)
+	}
+	return nil
+}
+
+// tellCorrupt names goroutines that could not be read.
+func (l *listed) tellCorrupt(c *cobra.Command) {
 	for i, err := range l.corrupt {
 		if i == corruptShown {
 			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
@@ -185,10 +205,6 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 		}
 		tell(c.ErrOrStderr(), "a goroutine could not be read: %v", err)
 	}
-	if l.truncated || len(l.corrupt) > 0 {
-		return exitWith(exitTruncated)
-	}
-	return nil
 }
 
 // corruptShown is how many goroutines that cannot be read are named.
@@ -343,6 +359,20 @@ func (l *listed) page(process *live.Process, by listing.By) *export.Page {
 	page.Scheduler = l.scheduler()
 	page.Groups = groups.Sorted(order)
 	return page
+}
+
+// head is the first line of a listing that is written as it is found: what the process has.
+func (l *listed) head(process *live.Process) string {
+	page := &export.Page{Title: process.Name(), Paused: l.paused, Summary: new(listing.Summary), Scheduler: l.scheduler()}
+	for i := range l.threads {
+		if l.threads[i].Goroutine != 0 {
+			page.Summary.Goroutines++
+		}
+		if l.threads[i].ID != 0 {
+			page.Summary.Threads++
+		}
+	}
+	return page.Head()
 }
 
 // threadsOf returns the threads that the stacks are of.

@@ -85,8 +85,7 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 	}
 	cfg.DebugFolders, cfg.Patience, cfg.MaxMessage = config.DebugFolders, time.Duration(config.StackTimeout), int(config.MaxMessage)
 	err = proxy.Run(c.Context(), cfg)
-	var gone *proxy.GoneError
-	if errors.As(err, &gone) {
+	if gone, ok := errors.AsType[*proxy.GoneError](err); ok {
 		warn("%v", gone)
 		return nil
 	}

@@ -121,6 +121,9 @@ type refusal struct {
 
 // check refuses flags that contradict each other.
 func (f *stackFlags) check(c *cobra.Command, args []string) error {
+	if err := f.listing.checkFilters(c); err != nil { // a text without quotes looks like a program
+		return err
+	}
 	for _, r := range slices.Concat(f.targets(c, args), f.outputs(c)) {
 		if r.when {
 			return usageErrorf("%s", r.why)
@@ -248,7 +251,7 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 // leaves the process: it is killed if we launched it, and goes on if not.
 func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string, notify func(string)) (*live.Process, func() error, error) {
 	if f.core != "" {
-		return f.openCore(ctx, args[0], debugFolders)
+		return f.openCore(ctx, args[0], debugFolders, notify)
 	}
 	if f.connect != "" {
 		return openRemote(ctx, f.connect, debugFolders, notify)

@@ -55,6 +55,8 @@ func flagProblem(c *cobra.Command, err error) string {
 			return fmt.Sprintf("--%s %s is out of range", invalid.GetFlag().Name, invalid.GetValue())
 		}
 		return fmt.Sprintf("--%s takes a number, not %q", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
+		return fmt.Sprintf("--%s takes a time with its unit, such as 500ms or 2s, not %q", invalid.GetFlag().Name, invalid.GetValue())
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("--%s: %v", invalid.GetFlag().Name, invalid.Unwrap())
 	}

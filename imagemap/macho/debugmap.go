@@ -19,11 +19,7 @@ type Linked struct {
 // DebugMap returns the functions whose debugging information is in object files, in
 // the file's order. The error is an [*Error] or the reader's.
 func (f *File) DebugMap() ([]Linked, error) {
-	entries, err := f.nlist()
-	if err != nil {
-		return nil, err
-	}
-	names, err := f.names(entries)
+	entries, names, err := f.named()
 	if err != nil {
 		return nil, err
 	}

@@ -165,41 +165,30 @@ func (f *File) commands(raw []byte, n uint32, offset uint64) error {
 	return nil
 }
 
+// commandSizes are how many bytes the load commands that are read have at least.
+var commandSizes = map[uint32]int{
+	lcSegment: segmentLayout(false).size, lcSegment64: segmentLayout(true).size, lcUUID: 24, lcSymtab: 24, lcDysymtab: 64, lcFunctionStarts: 16,
+}
+
 func (f *File) command(kind uint32, raw []byte, offset uint64) error {
+	if len(raw) < commandSizes[kind] {
+		return errorf(offset, "load command %#x has %d bytes only", kind, len(raw))
+	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(raw[at:]) }
-	need := func(n int) bool { return len(raw) >= n }
-	short := func() error { return errorf(offset, "load command %#x has %d bytes only", kind, len(raw)) }
 	switch kind {
 	case lcSegment, lcSegment64:
-		if !need(segmentLayout(kind == lcSegment64).size) {
-			return short()
-		}
 		return f.segment(raw, kind == lcSegment64, offset)
 	case lcUUID:
-		if !need(24) {
-			return short()
-		}
 		f.UUID = bytes.Clone(raw[8:24])
 	case lcSymtab:
-		if !need(24) {
-			return short()
-		}
 		f.symtab = symtab{symbols: uint64(word(8)), count: word(12), strings: extent{uint64(word(16)), uint64(word(20))}}
 	case lcDysymtab:
-		if !need(64) {
-			return short()
-		}
 		f.indirect = extent{uint64(word(56)), 4 * uint64(word(60))}
 	case lcIDDylib:
-		if at := uint64(0); need(12) {
-			if at = uint64(word(8)); at < uint64(len(raw)) {
-				f.Name = text(raw[at:])
-			}
+		if len(raw) >= 12 && uint64(word(8)) < uint64(len(raw)) {
+			f.Name = text(raw[word(8):])
 		}
 	case lcFunctionStarts:
-		if !need(16) {
-			return short()
-		}
 		f.data[kind] = extent{uint64(word(8)), uint64(word(12))}
 	}
 	return nil

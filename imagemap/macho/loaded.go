@@ -77,11 +77,7 @@ func (f *File) Ranges() (out []Range) {
 	for _, e := range f.data {
 		add(e)
 	}
-	entry := uint64(12)
-	if f.CPU.Is64() {
-		entry = 16
-	}
-	add(extent{f.symtab.symbols, uint64(f.symtab.count) * entry})
+	add(extent{f.symtab.symbols, uint64(f.symtab.count) * f.nlistSize()})
 	add(f.indirect)
 	if entries, err := f.nlist(); err == nil {
 		where, _ := f.nameExtent(entries)

@@ -27,11 +27,7 @@ const maxNames = 256 << 20
 // Symbols returns the symbols that lie in sections (LC_SYMTAB), in the file's order.
 // The error is an [*Error] or the reader's.
 func (f *File) Symbols() ([]Symbol, error) {
-	entries, err := f.nlist()
-	if err != nil {
-		return nil, err
-	}
-	names, err := f.names(entries)
+	entries, names, err := f.named()
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +78,7 @@ func (f *File) nameStubs(s *Section, stubs []Stub) error {
 	if err != nil {
 		return err
 	}
-	entries, err := f.nlist()
-	if err != nil {
-		return err
-	}
-	names, err := f.names(entries)
+	entries, names, err := f.named()
 	if err != nil {
 		return err
 	}
@@ -109,11 +101,24 @@ type nlist struct {
 	value         uint64
 }
 
-func (f *File) nlist() ([]nlist, error) {
-	size := uint64(12)
-	if f.CPU.Is64() {
-		size = 16
+// named returns the symbols with their names.
+func (f *File) named() (entries []nlist, text names, err error) {
+	if entries, err = f.nlist(); err == nil {
+		text, err = f.names(entries)
 	}
+	return entries, text, err
+}
+
+// nlistSize is the size of an entry, in bytes.
+func (f *File) nlistSize() uint64 {
+	if f.CPU.Is64() {
+		return 16
+	}
+	return 12
+}
+
+func (f *File) nlist() ([]nlist, error) {
+	size := f.nlistSize()
 	raw, err := f.read(extent{f.symtab.symbols, uint64(f.symtab.count) * size}, "the symbols")
 	if err != nil {
 		return nil, err

@@ -126,7 +126,7 @@ func (s *started) rounds() {
 		s.must(s.round())
 	}
 	for p, all := range s.results.times {
-		if slices.Min(all) > limit {
+		if slices.Min(all) > testneed.Patience(limit) {
 			s.t.Errorf("%+v takes %v", p, all)
 		}
 	}

@@ -1,7 +1,7 @@
 // Command clients connects several clients to one session, and counts how soon each learns
 // of what another does:
 //
-//	go run ./integration/clients [-on headless|multi|proxy] [-runs N] [-restarts N] [-ends N] [-clew PATH]
+//	go run ./integration/clients [-on headless|multi|proxy] [-runs N] [-restarts N] [-ends N] [-clew PATH] [-times FILE]
 //
 // Two editors (by the Debug Adapter Protocol) and two clients of Delve's JSON-RPC share a program: on a headless server of
 // clew's, or through clew proxy on Delve's own. In an editor's session of clew dap --multi there is that editor alone.

@@ -22,13 +22,14 @@ func main() {
 	ends := flag.Int("ends", 12, "how many sessions are ended in each way")
 	clew := flag.String("clew", "", "the clew to test; it is built without")
 	on := flag.String("on", "headless", "the kind of server: headless, multi (clew dap --multi), or proxy (clew proxy before dlv)")
+	times := flag.String("times", "", "a file of latencies: this run's are added to it, and the table is of all")
 	flag.Parse()
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == *on })
 	if flag.NArg() > 0 || *runs < 0 || *restarts < 0 || *ends < 0 || i < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(&kinds[i], counts{*runs, *restarts, *ends}, *clew); err != nil {
+	if err := measure(&kinds[i], counts{*runs, *restarts, *ends}, *clew, *times); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -38,16 +39,26 @@ func main() {
 type counts struct{ runs, restarts, ends int }
 
 // measure prints the table.
-func measure(k *kind, n counts, clew string) error {
+func measure(k *kind, n counts, clew, times string) error {
 	w, err := build(clew)
 	if err != nil {
 		return err
 	}
 	defer w.remove()
 	r := new(results)
+	if times != "" {
+		if err := r.load(times); err != nil {
+			return err
+		}
+	}
 	for _, err := range []error{k.session(w, n.runs, r, (*party).round), k.session(w, n.restarts, r, (*party).restarts), k.endings(w, n.ends, r)} {
 		if err != nil {
 			r.wrong = append(r.wrong, err.Error())
+		}
+	}
+	if times != "" {
+		if err := r.save(times); err != nil {
+			return err
 		}
 	}
 	if !r.print(os.Stdout, k.title) {

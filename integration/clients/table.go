@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 )
@@ -15,6 +18,43 @@ type results struct {
 	order []pair
 	times map[pair][]time.Duration
 	wrong []string
+}
+
+// saved is a row of a file of latencies.
+type saved struct {
+	Action, Actor, Observer, Sees string
+	Times                         []time.Duration
+}
+
+// load adds the latencies of a file; there need be none yet.
+func (r *results) load(file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	var rows []saved
+	if err == nil {
+		err = json.Unmarshal(text, &rows)
+	}
+	for _, row := range rows {
+		for _, d := range row.Times {
+			r.add(pair{row.Action, row.Actor, row.Observer, row.Sees}, d)
+		}
+	}
+	return err
+}
+
+// save writes the latencies to a file.
+func (r *results) save(file string) error {
+	rows := []saved{}
+	for _, p := range r.order {
+		rows = append(rows, saved{p.action, p.actor, p.observer, p.sees, r.times[p]})
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
 }
 
 // limit is what 99 of 100 have to be within.

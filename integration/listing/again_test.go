@@ -23,7 +23,7 @@ func TestWallClock(t *testing.T) {
 	testneed.Platform(t, "linux/amd64", "linux/arm64")
 	testneed.Ptrace(t)
 	testneed.CC(t)
-	shares, err := compareProfile(t.TempDir(), 3*time.Second, 10*time.Millisecond)
+	shares, err := compareProfile(t.TempDir(), 3*time.Second, 10*time.Millisecond, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

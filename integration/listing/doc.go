@@ -5,7 +5,7 @@
 //	go run ./integration/listing stripped [-go VERSION,...] [-program NAME,...]
 //	go run ./integration/listing cost [-n GOROUTINES] [-tools clew,dlv,eu-stack,gdb]
 //	go run ./integration/listing attach [-n ATTACHES] [-rate REQUESTS]
-//	go run ./integration/listing profile [-seconds N] [-interval TIME]
+//	go run ./integration/listing profile [-seconds N] [-interval TIME] [-parts N]
 //	go run ./integration/listing beside [-built DIR]
 //
 // stripped: ten programs, each built with and without `-ldflags "-s -w"` by each

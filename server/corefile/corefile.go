@@ -53,8 +53,8 @@ func Open(path string) (*File, error) { return open(path, path) }
 func open(path, where string) (*File, error) {
 	e, err := elffile.Open(where)
 	if err != nil {
-		if format := new(elf.FormatError); errors.As(err, &format) {
-			err = fmt.Errorf("not an ELF core file: %w", err)
+		if format := new(elf.FormatError); errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errNoELF
 		}
 		return nil, &Error{path, err}
 	}
@@ -70,6 +70,7 @@ func open(path, where string) (*File, error) {
 func (f *File) Close() error { return f.elf.Close() }
 
 var (
+	errNoELF   = errors.New("not an ELF core file")
 	errNoCore  = errors.New("an ELF file, but not a core file")
 	errNoNotes = errors.New("it has no notes: nothing says which threads there were")
 )

@@ -20,20 +20,22 @@ import (
 // Plain is a core file that is not compressed, or was expanded.
 type Plain struct {
 	Path string // where it can be opened until Close
+	Cut  bool   // the compressed file is cut off: what is there was expanded
 	name string // what the user calls it
 	temp *os.File
 }
 
 type compression struct {
-	magic string
-	open  func(io.Reader) (io.Reader, error)
+	magic   string
+	open    func(io.Reader) (io.Reader, error)
+	command string // by which a user expands it
 }
 
 // compressions are those of systemd-coredump, by the bytes that files begin with.
 var compressions = []compression{
-	{"\x28\xb5\x2f\xfd", openZstd},
-	{"\x04\x22\x4d\x18", func(r io.Reader) (io.Reader, error) { return lz4.NewReader(r), nil }},
-	{"\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r, xz.DefaultDictMax) }},
+	{"\x28\xb5\x2f\xfd", openZstd, "zstd -d"},
+	{"\x04\x22\x4d\x18", func(r io.Reader) (io.Reader, error) { return lz4.NewReader(r), nil }, "lz4 -d"},
+	{"\xfd7zXZ\x00", func(r io.Reader) (io.Reader, error) { return xz.NewReader(r, xz.DefaultDictMax) }, "xz -dk"},
 }
 
 const (
@@ -51,6 +53,27 @@ func openZstd(r io.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
+// CheckPlain refuses a core file that is compressed, and says how to expand it. The error is an
+// [*Error].
+func CheckPlain(path string) error {
+	f, _, err := elffile.OpenRegular(path)
+	if err != nil {
+		return nil // opening it says why
+	}
+	defer f.Close()
+	if i := compressionOf(f); i >= 0 {
+		return &Error{path, fmt.Errorf("it is compressed; expand it first: %s %s", compressions[i].command, path)}
+	}
+	return nil
+}
+
+// compressionOf returns the index of a file's compression, -1 for none.
+func compressionOf(f io.ReaderAt) int {
+	var magic [6]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	return slices.IndexFunc(compressions, func(c compression) bool { return bytes.HasPrefix(magic[:n], []byte(c.magic)) })
+}
+
 // Expand expands a core file into the folder for temporary files (TMPDIR). One that is not
 // compressed is used as it is. progress is told how many bytes there are. The expanded
 // file is gone when this process ends, however it ends. Of a .zst or .lz4 that is cut off,
@@ -62,9 +85,7 @@ func Expand(ctx context.Context, path string, progress func(bytes int)) (*Plain,
 		return plain, nil // Open says why
 	}
 	defer f.Close()
-	var magic [6]byte
-	n, _ := f.ReadAt(magic[:], 0)
-	i := slices.IndexFunc(compressions, func(c compression) bool { return bytes.HasPrefix(magic[:n], []byte(c.magic)) })
+	i := compressionOf(f)
 	if i < 0 {
 		return plain, nil
 	}
@@ -93,7 +114,7 @@ func (p *Plain) fill(ctx context.Context, r io.Reader, progress func(int)) (err 
 	}
 	size := int64(0)
 	for buf := make([]byte, 1<<20); ; {
-		n, err := io.ReadFull(r, buf)
+		n, err := readFull(r, buf)
 		if err := writeSparse(p.temp, buf[:n], size); err != nil {
 			return err
 		}
@@ -101,6 +122,7 @@ func (p *Plain) fill(ctx context.Context, r io.Reader, progress func(int)) (err 
 		progress(n)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			p.Cut = !errors.Is(err, io.EOF)
 			return p.temp.Truncate(size) // it may end in zeros
 		case err != nil:
 			return err
@@ -110,6 +132,17 @@ func (p *Plain) fill(ctx context.Context, r io.Reader, progress func(int)) (err 
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// readFull reads until buf is full, or r says why not: at the end of what is whole that is
+// [io.EOF].
+func readFull(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	return n, err
 }
 
 var zeros [hole]byte

@@ -57,6 +57,21 @@ func put(t *testing.T, name string, data []byte) string {
 	return path
 }
 
+// TestCheckPlain: a compressed core file is refused with the command that expands it.
+func TestCheckPlain(t *testing.T) {
+	for ending, command := range map[string]string{"": "", ".zst": "zstd -d ", ".lz4": "lz4 -d ", ".xz": "xz -dk "} {
+		data := []byte("some text")
+		if ending != "" {
+			data = compressed(t, data, ending)
+		}
+		path := put(t, "core"+ending, data)
+		err := CheckPlain(path)
+		if (err != nil) != (command != "") || err != nil && !strings.HasSuffix(err.Error(), "expand it first: "+command+path) {
+			t.Errorf("%s: %v", ending, err)
+		}
+	}
+}
+
 // TestExpand: a compressed core file is the plain one; its zeros take no room on the disk,
 // and nothing is left of it afterwards.
 func TestExpand(t *testing.T) {
@@ -119,6 +134,7 @@ func TestExpandBadFiles(t *testing.T) {
 	}
 	for _, ending := range []string{".zst", ".lz4", ".xz"} {
 		data := compressed(t, noise, ending)
+		cut := false
 		expand := func(ctx context.Context, data []byte) ([]byte, error) {
 			t.Helper()
 			path := put(t, "core"+ending, data)
@@ -131,6 +147,7 @@ func TestExpandBadFiles(t *testing.T) {
 				return nil, err
 			}
 			defer plain.Close()
+			cut = plain.Cut
 			got, err := os.ReadFile(plain.Path)
 			if err != nil {
 				t.Fatal(err)
@@ -142,8 +159,11 @@ func TestExpandBadFiles(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s, cut off: no error", ending)
 			}
-		} else if err != nil || len(got) < len(noise)/4 || !bytes.HasPrefix(noise, got) {
-			t.Errorf("%s, cut off: %d bytes of %d, %v", ending, len(got), len(noise), err)
+		} else if err != nil || !cut || len(got) < len(noise)/4 || !bytes.HasPrefix(noise, got) {
+			t.Errorf("%s, cut off: %d bytes of %d, said %v, %v", ending, len(got), len(noise), cut, err)
+		}
+		if got, err := expand(context.Background(), data); err != nil || cut || !bytes.Equal(got, noise) {
+			t.Errorf("%s: %d bytes of %d, cut off %v, %v", ending, len(got), len(noise), cut, err)
 		}
 		wrong := bytes.Clone(data)
 		for i := range 64 {

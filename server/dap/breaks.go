@@ -147,7 +147,7 @@ func itemOf(w session.Wanted) []byte {
 func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	list, err := s.listOf(m)
 	if err != nil {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	forward := func() error {
 		union, refused := s.owner.Breakpoints.Union(s.client, list.name, list.own)
@@ -166,7 +166,7 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	case state == session.Running || state == session.Stepping:
 		return s.aside(ctx, m, forward)
 	}
-	return s.change(ctx, m, forward)
+	return s.whileStopped(s.client.Change)(ctx, m, forward)
 }
 
 // aside sets breakpoints while the program runs by another client.

@@ -52,8 +52,7 @@ func (l *launcher) readClew(raw json.RawMessage) (args debuggee.ClewArguments, e
 
 // keyError names the key that JSON could not be read at.
 func keyError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s: %s where %v is wanted", strings.TrimSuffix("clew."+wrong.Field, "."), wrong.Value, wrong.Type)
 	}
 	return fmt.Errorf("clew: %s", strings.TrimPrefix(err.Error(), "json: "))
@@ -70,6 +69,9 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		wire.SetArgument(m, "outputMode", "local")
 	}
 	if s := l.config.Get(); s.Core != "" && !l.remote {
+		if err := corefile.CheckPlain(s.Core); err != nil {
+			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
+		}
 		// What else is wrong with a core file is for Delve to say.
 		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(s.Core, s.Executable)); other {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}

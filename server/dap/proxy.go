@@ -67,9 +67,6 @@ type Proxy struct {
 	admit   map[string]admission
 }
 
-// handler handles one request.
-type handler func(context.Context, *dapwire.Message) error
-
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
 	if opts.Patience <= 0 {
@@ -177,7 +174,7 @@ func (p *Proxy) Run() {
 func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 	admit := p.admit[m.Command]
 	if admit == nil {
-		admit = p.sharing.read
+		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
 		if h := p.routes[m.Command]; h != nil {

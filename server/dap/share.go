@@ -44,15 +44,19 @@ type sharing struct {
 	have      map[string]map[int]*breakpoint // this client's breakpoints, by list and ID
 }
 
+// handler handles one request.
+type handler func(context.Context, *dapwire.Message) error
+
 // admission lets a request go on, which handle does, or refuses it.
 type admission func(ctx context.Context, m *dapwire.Message, handle func() error) error
 
 // admissions are those of requests that do not just read the stopped program.
 func (s *sharing) admissions() map[string]admission {
 	free := func(_ context.Context, _ *dapwire.Message, handle func() error) error { return handle() }
+	change := s.whileStopped(s.client.Change)
 	out := map[string]admission{
 		"attach": s.attach, "restart": s.restart, "disconnect": s.disconnect, "pause": s.pause, "configurationDone": s.configured,
-		"evaluate": s.evaluate, "setVariable": s.change, "setExpression": s.change, "goto": s.change, "restartFrame": s.change,
+		"evaluate": s.evaluate, "setVariable": change, "setExpression": change, "goto": change, "restartFrame": change,
 	}
 	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins", "clew/reunwind"} {
 		out[command] = free
@@ -80,26 +84,19 @@ func (s *sharing) own() bool {
 	return own && state != session.Changing
 }
 
-// read has a request read the stopped program.
-func (s *sharing) read(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	return s.whileStopped(ctx, m, handle, s.client.Use)
-}
-
-// change has a request change the stopped program alone.
-func (s *sharing) change(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	return s.whileStopped(ctx, m, handle, s.client.Change)
-}
-
-// whileStopped handles a request while the program stands still, between enter and what that returns.
-func (s *sharing) whileStopped(ctx context.Context, m *dapwire.Message, handle func() error, enter func(context.Context, string) (func(), error)) error {
-	if s.own() {
-		return handle()
+// whileStopped admits a request while the program stands still, between enter and what that returns: Use
+// for one that reads the program, Change for one that changes it alone.
+func (s *sharing) whileStopped(enter func(context.Context, string) (func(), error)) admission {
+	return func(ctx context.Context, m *dapwire.Message, handle func() error) error {
+		if s.own() {
+			return handle()
+		}
+		done, err := enter(ctx, m.Command)
+		if err != nil {
+			return s.busy(m, err)
+		}
+		return s.until(m, handle, func(*dapwire.Message) { done() })
 	}
-	done, err := enter(ctx, m.Command)
-	if err != nil {
-		return s.busy(m, err)
-	}
-	return s.until(m, handle, func(*dapwire.Message) { done() })
 }
 
 // busy refuses a request in Delve's words, where Delve has some.
@@ -167,7 +164,7 @@ func (s *sharing) halt(ctx context.Context) {
 // resumed it meanwhile, it runs as this one wants.
 func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	if s.config.Get().StopOnEntry {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if state, own := s.client.State(); !own && (state == session.Running || state == session.Stepping) {
 		s.wire.Client.Respond(m, nil)
@@ -180,7 +177,7 @@ func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle fun
 func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.EvaluateArguments
 	if m.Decode("arguments", &args) != nil || !internals.Call.MatchString(args.Expression) || s.own() {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	run, err := s.begin(ctx, m, false, s.owner.Nudge) // Delve's session reads no pause meanwhile
 	if err != nil {
@@ -200,7 +197,7 @@ func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func(
 func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	state, own := s.client.State()
 	if state != session.Running && state != session.Stepping {
-		return s.read(ctx, m, handle)
+		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if own {
 		s.current().Ask()
@@ -224,7 +221,7 @@ func (s *sharing) attach(ctx context.Context, m *dapwire.Message, handle func() 
 	if _ = m.Decode("arguments", &args); args.Mode == "remote" {
 		s.multi = s.several()
 	}
-	return s.change(ctx, m, handle)
+	return s.whileStopped(s.client.Change)(ctx, m, handle)
 }
 
 // restart starts the program again, while no other client asks for anything.

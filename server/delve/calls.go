@@ -27,8 +27,8 @@ func (s *Session) Calls(pc uint64, callee func(pc uint64) string) (out []Call) {
 	if valid, _ := t.Valid(); !valid || fn == nil {
 		return nil
 	}
-	for _, instr := range s.callsFrom(t, fn, pc) {
-		if name, entries := s.leadsTo(t, fn, instr, callee); name != "" && len(entries) > 0 {
+	for _, instr := range callsFrom(t, fn, pc) {
+		if name, entries := s.crossingsFrom(t, callee).leadsTo(fn, instr); name != "" && len(entries) > 0 {
 			out = append(out, Call{instr.Loc.PC, name})
 		}
 	}
@@ -36,7 +36,7 @@ func (s *Session) Calls(pc uint64, callee func(pc uint64) string) (out []Call) {
 }
 
 // callsFrom returns the direct calls of the line that the code at pc belongs to, from there on.
-func (s *Session) callsFrom(t *proc.Target, fn *proc.Function, pc uint64) (out []*proc.AsmInstruction) {
+func callsFrom(t *proc.Target, fn *proc.Function, pc uint64) (out []*proc.AsmInstruction) {
 	file, line, _ := t.BinInfo().PCToLine(pc)
 	text, err := proc.Disassemble(t.Memory(), nil, t.Breakpoints(), t.BinInfo(), fn.Entry, fn.End)
 	if err != nil {
@@ -52,11 +52,9 @@ func (s *Session) callsFrom(t *proc.Target, fn *proc.Function, pc uint64) (out [
 
 // leadsTo returns the name of the function that a call leads to, through glue and linkage
 // tables, and where a step into it ends: as crossings.entries, without what no step ends in.
-func (s *Session) leadsTo(t *proc.Target, from *proc.Function, call *proc.AsmInstruction, callee func(uint64) string) (name string, entries map[uint64]uint64) {
-	bi := t.BinInfo()
-	c := &crossings{target: t, cgo: s.cgoOf(bi), callee: callee, entries: make(map[uint64]uint64)}
+func (c *crossings) leadsTo(from *proc.Function, call *proc.AsmInstruction) (name string, entries map[uint64]uint64) {
 	to := call.DestLoc.PC
-	fn := bi.PCToFunc(to)
+	fn := c.target.BinInfo().PCToFunc(to)
 	native := isNative(from)
 	switch {
 	case fn == nil:
@@ -106,19 +104,19 @@ type into struct {
 }
 
 // intoOf finds the call that a step was decided to go into. The target's lock is held.
-func (s *Session) intoOf(t *proc.Target, d *stepping.Decision) *into {
+func intoOf(c *crossings, d *stepping.Decision) *into {
 	if d.Into == nil {
 		return nil
 	}
-	fn := t.BinInfo().PCToFunc(d.Into.Call)
+	fn := c.target.BinInfo().PCToFunc(d.Into.Call)
 	if fn == nil {
 		return nil
 	}
-	for _, instr := range s.callsFrom(t, fn, d.Into.Call) {
+	for _, instr := range callsFrom(c.target, fn, d.Into.Call) {
 		if instr.Loc.PC != d.Into.Call {
 			continue
 		}
-		if _, entries := s.leadsTo(t, fn, instr, d.Callee); len(entries) > 0 {
+		if _, entries := c.leadsTo(fn, instr); len(entries) > 0 {
 			return &into{Into: d.Into, to: instr.DestLoc.PC, returns: instr.Loc.PC + uint64(instr.Size), entries: entries}
 		}
 	}

@@ -55,10 +55,14 @@ func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
 	return found
 }
 
+// crossingsFrom returns none yet: calls add where they lead.
+func (s *Session) crossingsFrom(t *proc.Target, callee func(uint64) string) *crossings {
+	return &crossings{target: t, cgo: s.cgoOf(t.BinInfo()), callee: callee, entries: make(map[uint64]uint64)}
+}
+
 // crossingsOf finds them for the line that is about to step. The target's lock is held.
 func (s *Session) crossingsOf(t *proc.Target, callee func(uint64) string) *crossings {
-	bi := t.BinInfo()
-	c := &crossings{target: t, cgo: s.cgoOf(bi), callee: callee, entries: make(map[uint64]uint64)}
+	bi, c := t.BinInfo(), s.crossingsFrom(t, callee)
 	if !c.cgo.stubs && len(c.cgo.exports) == 0 {
 		return c
 	}

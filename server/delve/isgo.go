@@ -77,9 +77,8 @@ func checkGo(path string) error {
 func goTable(path string) (bool, error) {
 	f, err := elffile.Open(path)
 	if err != nil {
-		var format *elf.FormatError
 		// A file shorter than an ELF header ends early.
-		if errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.As(err, new(*elf.FormatError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return false, fmt.Errorf("it is not an executable (%w)", err)
 		}
 		return false, err

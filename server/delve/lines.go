@@ -7,22 +7,29 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/codemap"
 )
 
+// strippedLines finds the lines of images without DWARF, in which Delve finds none.
+type strippedLines struct {
+	of      *program
+	symbols *codemap.Map // of all images; nil until they are known
+}
+
 // WithoutLines says that an image has Go code and no DWARF: Delve finds no lines in it.
-func (s *Session) WithoutLines() bool {
-	group, unlock := s.dbg.LockTargetGroup()
+func (s *strippedLines) WithoutLines() bool {
+	group, unlock := s.of.dbg.LockTargetGroup()
 	defer unlock()
 	return slices.ContainsFunc(group.Selected.BinInfo().Images, func(img *proc.Image) bool { return img.IsGo && img.Stripped() })
 }
 
 // LineAddrs returns where the code of a source line begins in images without DWARF, in which
 // Delve finds no lines. It needs to know what is mapped ([Session.KnowMap]).
-func (s *Session) LineAddrs(file string, line int) (out []uint64) {
+func (s *strippedLines) LineAddrs(file string, line int) (out []uint64) {
 	if s.symbols == nil {
 		return nil
 	}
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock := s.of.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
 	bi := t.BinInfo()
@@ -41,21 +48,21 @@ func (s *Session) LineAddrs(file string, line int) (out []uint64) {
 
 // PlaceLines adds to what Delve has found for a location the addresses of lines without
 // DWARF.
-func (s *Session) PlaceLines(found []api.Location) {
+func (s *strippedLines) PlaceLines(found []api.Location) {
 	for i := range found {
 		l := &found[i]
 		if l.PC != 0 || l.File == "" {
 			continue
 		}
 		if l.PCs = s.LineAddrs(l.File, l.Line); len(l.PCs) > 0 {
-			l.PC, l.PCPids = l.PCs[0], slices.Repeat([]int{s.Pid()}, len(l.PCs))
+			l.PC, l.PCPids = l.PCs[0], slices.Repeat([]int{s.of.Pid()}, len(l.PCs))
 		}
 	}
 }
 
 // LocateLine finds the addresses of a FILE:LINE in images without DWARF.
-func (s *Session) LocateLine(loc string) (addrs []uint64) {
-	found, _, err := s.dbg.FindLocation(-1, 0, 0, loc, true, nil)
+func (s *strippedLines) LocateLine(loc string) (addrs []uint64) {
+	found, _, err := s.of.dbg.FindLocation(-1, 0, 0, loc, true, nil)
 	if err != nil {
 		return nil
 	}
@@ -69,11 +76,11 @@ func (s *Session) LocateLine(loc string) (addrs []uint64) {
 // BreakAtLine sets the breakpoint that an editor wants at a line, where that is in an image
 // without DWARF. Delve's DAP session then finds it by its name, and gives it its condition.
 // path is the file as the editor names it.
-func (s *Session) BreakAtLine(path, file string, line, column int) {
+func (s *strippedLines) BreakAtLine(path, file string, line, column int) {
 	if addrs := s.LineAddrs(file, line); len(addrs) > 0 {
 		// It may be there already.
-		_, _ = s.dbg.CreateBreakpoint(&api.Breakpoint{
-			Name: internals.SourceBreakpoint(path, line, column), Addrs: addrs, AddrPid: slices.Repeat([]int{s.Pid()}, len(addrs)),
+		_, _ = s.of.dbg.CreateBreakpoint(&api.Breakpoint{
+			Name: internals.SourceBreakpoint(path, line, column), Addrs: addrs, AddrPid: slices.Repeat([]int{s.of.Pid()}, len(addrs)),
 		}, "", nil, false)
 	}
 }

@@ -121,8 +121,7 @@ func checkFrames(f *elf.File) error {
 // refused returns an error if the reason why a file was not opened is a bound, and not one that
 // Delve would find too.
 func refused(path string, err error) error {
-	var headers *elffile.HeaderError
-	if errors.Is(err, elffile.ErrNotRegular) || errors.As(err, &headers) {
+	if errors.Is(err, elffile.ErrNotRegular) || errors.As(err, new(*elffile.HeaderError)) {
 		return &RefusedError{path, err}
 	}
 	return nil

@@ -75,8 +75,7 @@ func (p *program) run(ctx context.Context, command string) (Stop, error) {
 	close(done)
 	<-watcher
 	if err != nil {
-		var exited proc.ErrProcessExited
-		if errors.As(err, &exited) {
+		if exited, ok := errors.AsType[proc.ErrProcessExited](err); ok {
 			return Stop{Reason: StopExited, ExitStatus: exited.Status}, nil
 		}
 		return Stop{}, fmt.Errorf("%s: %w", command, oneLine(err))

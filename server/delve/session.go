@@ -13,7 +13,6 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/internals"
-	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
@@ -23,10 +22,10 @@ import (
 // concurrent use.
 type Session struct {
 	program
+	strippedLines
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
-	symbols  *codemap.Map      // of all images; nil until they are known
 	maps     []imagemap.Mapping
 	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
@@ -65,6 +64,14 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 		WorkingDir: cfg.WorkingDir, Backend: "default", Foreground: !cfg.NoStdin, ExecuteKind: debugger.ExecutingExistingFile,
 		Stdout: proc.OutputRedirect{File: cfg.Stdout}, Stderr: proc.OutputRedirect{File: cfg.Stderr},
 	}
+	if cfg.Stderr == nil { // see newQuietDebugger
+		fd, err := syscall.Dup(int(os.Stderr.Fd()))
+		if err != nil {
+			return nil, fmt.Errorf("cannot launch %s: duplicate stderr: %w", cfg.Args[0], err)
+		}
+		syscall.CloseOnExec(fd)
+		c.Stderr.File = os.NewFile(uintptr(fd), "stderr")
+	}
 	if cfg.NoStdin {
 		c.Stdin = os.DevNull
 	}
@@ -94,7 +101,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	dbg, err := newDebugger(c, args)
+	dbg, err := newQuietDebugger(c, args)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +139,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
+	s.strippedLines.of = &s.program
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	s.recorded, _ = group.Recorded()
@@ -196,8 +204,7 @@ func (p *program) Close() error {
 	stop()
 	err := p.dbg.Detach(p.launched)
 	stop()
-	var exited proc.ErrProcessExited
-	if errors.As(err, &exited) {
+	if errors.As(err, new(proc.ErrProcessExited)) {
 		return nil
 	}
 	return err

@@ -7,14 +7,14 @@ import (
 
 // Sources are the source files that the program was built from, as its line tables name
 // them.
-func (s *Session) Sources() []string {
+func (s *program) Sources() []string {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	return slices.Clone(group.Selected.BinInfo().Sources)
 }
 
 // CodeLines returns those lines of a file, from first to last, that have code.
-func (s *Session) CodeLines(file string, first, last int) []int {
+func (s *program) CodeLines(file string, first, last int) []int {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	var ask []int

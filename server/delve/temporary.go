@@ -39,7 +39,7 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 		c := s.crossingsOf(t, d.Callee)
 		b.entries, b.crosses = c.entries, c.glue
 	}
-	if b.into = s.intoOf(t, d); d.Into != nil && b.into == nil {
+	if b.into = intoOf(s.crossingsFrom(t, d.Callee), d); d.Into != nil && b.into == nil {
 		return false, fmt.Errorf("the call at %#x is not known", d.Into.Call)
 	}
 	b.escapesOf(d)

@@ -123,9 +123,7 @@ func (s *Session) Notes() *goruntime.Notes {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
-	if s.loadLayout(t); s.layout == nil {
-		return nil
-	}
+	s.loadLayout(t)
 	return s.runtime(t).Notes(s.addresses(t))
 }
 

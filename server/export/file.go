@@ -142,12 +142,9 @@ func beside(path string, create func(temp string) error) (string, error) {
 // writeError says that a path cannot be written, and why, without the names of
 // temporary files in it.
 func writeError(path string, err error) error {
-	var pe *fs.PathError
-	var le *os.LinkError
-	switch {
-	case errors.As(err, &pe):
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
-	case errors.As(err, &le):
+	} else if le, ok := errors.AsType[*os.LinkError](err); ok {
 		err = le.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {

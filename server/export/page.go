@@ -122,7 +122,7 @@ func (p *Page) summary(t *table) {
 	t.line(bold, "%s", p.Head())
 	for i, l := range s.States() {
 		if i == linesShown {
-			t.line(dim, "  %8s more states", Thousands(len(s.States())-i))
+			t.line(dim, "  %8s more %s", Thousands(len(s.States())-i), plural(len(s.States())-i, "state"))
 			break
 		}
 		t.line(plain, "  %8s %s", Thousands(l.Count), printable.Text(l.Of))
@@ -139,7 +139,7 @@ func (p *Page) summary(t *table) {
 	}
 	for i, l := range s.Channels() {
 		if i == channelsShown {
-			t.line(dim, "  on %s more channels several goroutines wait", Thousands(len(s.Channels())-i))
+			t.line(dim, "  on %s more %s several goroutines wait", Thousands(len(s.Channels())-i), plural(len(s.Channels())-i, "channel"))
 			break
 		}
 		t.line(plain, "  %s wait on the channel at %#x", counted(l.Count, "goroutine"), l.Of)
@@ -200,7 +200,7 @@ func groupHeading(g *listing.Group, now time.Time) string {
 	if n := len(g.Threads); n > 0 {
 		text := counted(n, "thread") + " without a goroutine"
 		if g.Stack.ThreadName != "" {
-			text += fmt.Sprintf(" %q", printable.Text(g.Stack.ThreadName))
+			text += ` "` + printable.Text(g.Stack.ThreadName) + `"`
 		}
 		parts = append(parts, text)
 	}
@@ -250,11 +250,13 @@ func ids(g *listing.Group) string {
 }
 
 // counted is a number with its noun: "1,204 goroutines".
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
+func counted(n int, what string) string { return Thousands(n) + " " + plural(n, what) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
 	}
-	return Thousands(n) + " " + what
+	return what + "s"
 }
 
 // Thousands writes a number with commas: "1,204".

@@ -43,6 +43,8 @@ type Set struct {
 	All bool
 	// OneFileEach keeps one stack a file in a folder of CBF, however many there are.
 	OneFileEach bool
+	// Head is the first line of text without groups; "" for none.
+	Head string
 	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.
 	Groups *Page
 
@@ -91,6 +93,11 @@ func (s *Set) Write(w io.Writer, format string) error {
 	case "text":
 		if s.Groups != nil {
 			return s.Groups.Text(w, text)
+		}
+		if s.Head != "" {
+			if _, err := fmt.Fprintf(w, "%s\n\n", s.Head); err != nil {
+				return err
+			}
 		}
 		return Text(w, s.Stacks, text)
 	case "json":

@@ -17,7 +17,7 @@ import (
 func heading(s *unwind.Stack, now time.Time) string {
 	text := title(s)
 	if s.ThreadName != "" {
-		text += fmt.Sprintf(" %q", printable.Text(s.ThreadName))
+		text += ` "` + printable.Text(s.ThreadName) + `"`
 	}
 	if s.State == nil {
 		return text

@@ -13,7 +13,7 @@ func TestHeading(t *testing.T) {
 		Status: "waiting", WaitReason: "chan receive", WaitSince: now.Add(-12 * time.Minute), WaitsOn: 0xc000, LockedThread: 9,
 		Labels: map[string]string{"b": "2", "a": "1"}, CreatedBy: &unwind.Creation{Function: "main.main", File: "/src/app/main.go", Line: 12, Goroutine: 1},
 	}}
-	want := `goroutine 7, thread 9 "wor\\x1bker" [chan receive, at least 12 min on 0xc000; locked to thread 9; a=1, b=2]`
+	want := `goroutine 7, thread 9 "wor\x1bker" [chan receive, at least 12 min on 0xc000; locked to thread 9; a=1, b=2]`
 	if got := heading(&s, now); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -202,7 +202,9 @@ func (t *table) folded(frames []unwind.Frame, first, n int) int {
 	}
 	var names []string
 	for i := range frames[end-round : end] {
-		names = append(names, printable.Text(t.Names.Frame(&frames[end-round+i])))
+		if name := printable.Text(t.Names.Frame(&frames[end-round+i])); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	t.line(dim, "      ... %s more of %s", Thousands(more), strings.Join(names, ", "))
 	return more

@@ -47,6 +47,9 @@ func ParseFilter(text string) (Filter, error) {
 	if f, ok := simple[name]; ok && argument == "" {
 		return f, nil
 	}
+	if known := located[name] != nil || name == "label"; known && argument == "" {
+		return nil, fmt.Errorf("filter %s needs a text, within the same quotes: \"%s TEXT\"", name, name)
+	}
 	if argument == "" {
 		return nil, fmt.Errorf("unknown filter %q; known: user, running, waiting, native, userloc TEXT, curloc TEXT, goloc TEXT, startloc TEXT, label NAME[=VALUE]", text)
 	}

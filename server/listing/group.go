@@ -97,7 +97,7 @@ func (gs *Groups) key(s *unwind.Stack) (key uint64, title string) {
 			title = "in " + f.Function
 		}
 	case CreatedBy:
-		title = "created by nothing that is known"
+		title = "creator not known"
 		if s.State != nil && s.State.CreatedBy != nil {
 			c := s.State.CreatedBy
 			title = fmt.Sprintf("created by %s at %s:%d", c.Function, c.File, c.Line)

@@ -184,8 +184,7 @@ func call[T any](ctx context.Context, p *Plugin, method string, limit time.Durat
 			return value, nil
 		}
 		err = p.judge(ctx, in, method, limit, err)
-		var crash *CrashError
-		if repeated || !errors.As(err, &crash) {
+		if repeated || !errors.As(err, new(*CrashError)) {
 			return nothing, err
 		}
 	}
@@ -204,11 +203,8 @@ func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(contex
 // judge decides whether an error ends the process, and turns it into the caller's
 // error.
 func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit time.Duration, err error) error {
-	var contract *wire.ContractError
-	var strategy *wire.StrategyError
-	var request *wire.RequestError
 	switch {
-	case errors.As(err, &request):
+	case errors.As(err, new(*wire.RequestError)):
 		return err
 	case p.host.ctx.Err() != nil:
 		return fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
@@ -216,11 +212,11 @@ func (p *Plugin) judge(ctx context.Context, in *instance, method string, limit t
 		err = &TimeoutError{Plugin: p.config.Name, Method: method, After: limit}
 	case ctx.Err() != nil: // the caller gave up
 		return fmt.Errorf("plugin %s: %w", p.config.Name, err)
-	case errors.As(err, &strategy):
+	case errors.As(err, new(*wire.StrategyError)):
 		err = fmt.Errorf("plugin %s: %w", p.config.Name, err)
 		p.note(err)
 		return err
-	case errors.As(err, &contract):
+	case errors.As(err, new(*wire.ContractError)):
 		err = fmt.Errorf("plugin %s: %w", p.config.Name, err)
 	default:
 		_, status := in.ended()
@@ -264,10 +260,9 @@ func (p *Plugin) startCounted() (in *instance, crashed bool, err error) {
 	if p.host.ctx.Err() != nil {
 		return nil, false, fmt.Errorf("plugin %s: %w", p.config.Name, ErrClosed)
 	}
-	var crash *CrashError
 	var failed *StartError
 	p.countFailure(err, errors.As(err, &failed) && failed.permanent)
-	return nil, errors.As(err, &crash), err
+	return nil, errors.As(err, new(*CrashError)), err
 }
 
 // ready returns the running process, nil if there is none, or an error if there

@@ -26,8 +26,7 @@ func CheckThirdParties(list []Config, builtin []string) error {
 			return wrong("rank", "%d is negative", t.Rank)
 		}
 		taken[t.Name] = true
-		var bad *ConfigError
-		if err := t.check(); errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*ConfigError](t.check()); ok {
 			return wrong(bad.Key, "%s", bad.Reason)
 		}
 	}

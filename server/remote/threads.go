@@ -83,11 +83,7 @@ func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
 
 // Notes is as [delve.Session.Notes].
 func (p *Program) Notes() *goruntime.Notes {
-	rt := p.runtime()
-	if rt.Layout == nil {
-		return nil
-	}
-	return rt.Notes(p.address)
+	return p.runtime().Notes(p.address)
 }
 
 // address is that of a variable of the program's.

@@ -2,6 +2,7 @@ package stepping
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -51,7 +52,7 @@ func (d Decision) outermost(s *Situation, frames []*unwind.Frame, lines bool) De
 	switch {
 	case len(frames) == 0:
 		d.Reason = "the thread has no stack: " + s.Stack.Reason
-	case s.Stack.Stop != unwind.End:
+	case s.Stack.Stop != unwind.End && !(lines && s.atStart()):
 		d.Reason = "where this function returns to is not known: " + s.Stack.Reason
 	case d.Command == StepOut || !lines:
 		d.Reason = "this is the outermost frame: " + s.Stack.Reason
@@ -59,6 +60,12 @@ func (d Decision) outermost(s *Situation, frames []*unwind.Frame, lines bool) De
 		d.Action = Delegate
 	}
 	return d
+}
+
+// atStart says that the program stands where the kernel or its loader has begun it: nothing has called that code, and what
+// lies on the stack is no return address (System V ABI, "Initial Stack and Register State").
+func (s *Situation) atStart() bool {
+	return len(s.Thread.Claims) > 0 && strings.HasPrefix(s.Thread.Claims[0].Function, "_rt0_")
 }
 
 // leaveGlue decides where the innermost frame is glue, or was called by it: to the first

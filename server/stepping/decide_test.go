@@ -78,6 +78,10 @@ func TestDecide(t *testing.T) {
 		{"the outermost frame", func(s *Situation) {
 			s.Stack.Frames, s.Stack.Stop, s.Stack.Reason = s.Stack.Frames[:1], unwind.End, "runtime.goexit"
 		}, map[Command]Action{Next: Delegate, StepIn: Delegate, StepOut: Refuse}, "outermost"},
+		{"the program's start", func(s *Situation) {
+			s.Stack.Frames, s.Stack.Stop, s.Stack.Reason = s.Stack.Frames[:1], unwind.Truncated, "no believable caller"
+			s.Thread.Claims = []unwind.Frame{frame(pcLeaf, sp0, sp0+0x30, 0, "_rt0_amd64_linux")}
+		}, map[Command]Action{Next: Delegate, StepIn: Delegate, StepOut: Refuse}, "outermost"},
 		{"the caller is no code", func(s *Situation) { s.Executable = unwind.NewRangeSet(unwind.Range{Start: 0x40_0000, End: 0x40_2000}) },
 			map[Command]Action{Next: Refuse, StepIn: Refuse, StepOut: Refuse}, "outside every executable mapping"},
 		{"the caller's stack pointer is unknown", func(s *Situation) { s.Stack.Frames[1].Registers.Forget(unwind.AMD64.SP()) },

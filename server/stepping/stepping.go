@@ -17,14 +17,7 @@ const (
 )
 
 // String names the command as the debug adapter protocol does.
-func (c Command) String() string {
-	if int(c) < len(commandNames) {
-		return commandNames[c]
-	}
-	return fmt.Sprintf("step(%d)", uint8(c))
-}
-
-var commandNames = [...]string{"next", "stepIn", "stepOut"}
+func (c Command) String() string { return [...]string{"next", "stepIn", "stepOut"}[c] }
 
 // Frames is how many physical frames of the stack a decision looks at: the
 // innermost one, its caller, and one more, without which the caller's CFA is not
@@ -63,15 +56,8 @@ const (
 	Return                 // resume with Decision.Caller placed, and nothing else
 )
 
-var actionNames = [...]string{"refuse", "delegate", "assist", "return"}
-
 // String names the action.
-func (a Action) String() string {
-	if int(a) < len(actionNames) {
-		return actionNames[a]
-	}
-	return fmt.Sprintf("action(%d)", uint8(a))
-}
+func (a Action) String() string { return [...]string{"refuse", "delegate", "assist", "return"}[a] }
 
 // Decision is how a step is to be done.
 type Decision struct {

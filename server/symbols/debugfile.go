@@ -119,8 +119,7 @@ func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
 			ef.debug, ef.debugPlace = debug, place{c.path, where.Folders}
 			return
 		}
-		var e *Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*Error](err); ok {
 			err = e.Err // without the path, which comes anyway
 		}
 		f.problems = append(f.problems, &DebugFileError{Path: c.path, Of: where.Known, Err: err})

@@ -44,8 +44,7 @@ func (f *File) findDSYM(path string) {
 			return
 		}
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		err = e.Err // without the path, which comes anyway
 	}
 	f.problems = append(f.problems, &DebugFileError{Path: where, Of: path, Err: err})

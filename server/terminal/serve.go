@@ -18,6 +18,7 @@ import (
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/server/corefile"
 	clewdap "github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
@@ -86,6 +87,11 @@ func (p *port) start() error {
 	p.proxies = make(map[net.Conn]chan struct{})
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
+	if config.CoreFile != "" {
+		if err := corefile.CheckPlain(config.CoreFile); err != nil {
+			return err
+		}
+	}
 	var err error
 	p.dbg, err = debugger.New(&config, p.config.ProcessArgs)
 	return err

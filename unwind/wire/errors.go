@@ -57,8 +57,7 @@ func callError(ctx context.Context, method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	var contract *ContractError
-	if errors.As(err, &contract) {
+	if errors.As(err, new(*ContractError)) {
 		return err
 	}
 	st := status.Convert(err)

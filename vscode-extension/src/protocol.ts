@@ -51,7 +51,7 @@ export interface Stack {
 	segments?: Segment[];
 }
 
-export const exportFormats = ['text', 'json', 'cbf', 'swift', 'pprof', 'snapshot'] as const;
+export const exportFormats = ['text', 'json', 'cbf', 'swift', 'pprof', 'otlp', 'snapshot'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** The answer to clew/export; data is base64. */

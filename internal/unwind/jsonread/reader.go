@@ -45,8 +45,7 @@ func New(data []byte) (*Reader, error) {
 	if !json.Valid(data) {
 		var raw json.RawMessage
 		err := json.Unmarshal(data, &raw)
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, &SyntaxError{Offset: syntax.Offset, Err: err}
 		}
 		return nil, &SyntaxError{Err: fmt.Errorf("%w", err)}
@@ -78,8 +77,7 @@ func (r *Reader) Path() string {
 // Wrap returns an error with the place of the current value. Errors that know
 // their place already stay as they are.
 func (r *Reader) Wrap(err error) error {
-	var field *FieldError
-	if err == nil || errors.As(err, &field) {
+	if err == nil || errors.As(err, new(*FieldError)) {
 		return err
 	}
 	return &FieldError{Path: r.Path(), Err: err}

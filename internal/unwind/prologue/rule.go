@@ -75,13 +75,7 @@ const (
 )
 
 func (c Certainty) String() string {
-	switch c {
-	case Exact:
-		return "exact"
-	case Likely:
-		return "likely"
-	}
-	return "none"
+	return [...]string{"none", "likely", "exact"}[c]
 }
 
 // Rule says how to find the caller at one instruction, before that instruction executes. It is the form that is

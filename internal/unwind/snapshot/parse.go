@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
@@ -92,7 +93,7 @@ func (p parser) thread(t *unwind.Thread) []jsonread.Field {
 	claim := stackjson.Claims(p.Reader, p.s.Arch)
 	return []jsonread.Field{
 		jsonread.Need("registers", p.registers(&t.Registers)), jsonread.May("id", &t.ID), jsonread.May("goroutine", &t.Goroutine),
-		jsonread.May("firstPC", jsonread.Parse(p.Reader, &t.FirstPC, parsePCKind)),
+		jsonread.May("firstPC", jsonread.Parse(p.Reader, &t.FirstPC, unwind.ParsePCKind)),
 		jsonread.May("segments", jsonread.Objects(p.Reader, &t.Segments, p.segment)),
 		jsonread.May("saved", func() error {
 			t.Saved = &unwind.Saved{}
@@ -129,8 +130,7 @@ func (p parser) window(w *unwind.Window) []jsonread.Field {
 			return err
 		}
 		w.Data, err = base64.StdEncoding.Strict().AppendDecode(nil, text)
-		var corrupt base64.CorruptInputError
-		if errors.As(err, &corrupt) {
+		if corrupt, ok := errors.AsType[base64.CorruptInputError](err); ok {
 			return p.Errorf("not base64 from character %d of %d on", int64(corrupt), len(text))
 		}
 		return p.Wrap(err)
@@ -148,11 +148,7 @@ func parseArch(s string) (unwind.Arch, error) {
 // known reports whether there are snapshots of an architecture. ARM has rules for
 // caller addresses, and no unwinder.
 func known(arch unwind.Arch) bool {
-	switch arch {
-	case unwind.AMD64, unwind.ARM64, unwind.I386, unwind.S390X:
-		return true
-	}
-	return false
+	return slices.Contains([]unwind.Arch{unwind.AMD64, unwind.ARM64, unwind.I386, unwind.S390X}, arch)
 }
 
 func parseByteOrder(s string) (binary.ByteOrder, error) {
@@ -163,15 +159,6 @@ func parseByteOrder(s string) (binary.ByteOrder, error) {
 		return binary.BigEndian, nil
 	}
 	return nil, fmt.Errorf("unknown byte order %q (known: little, big)", s)
-}
-
-func parsePCKind(s string) (unwind.PCKind, error) {
-	for _, k := range []unwind.PCKind{unwind.KindInstruction, unwind.KindReturn} {
-		if k.String() == s {
-			return k, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown kind of PC %q (known: instruction, return)", s)
 }
 
 func parseBuildID(s string) ([]byte, error) {

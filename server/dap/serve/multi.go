@@ -168,8 +168,7 @@ func (s *sessions) watch(p *process) {
 		}
 	}()
 	defer close(p.done)
-	var exit *exec.ExitError
-	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+	if err := p.cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		delve.LogDAPError("wait for a session's process: %v", err)
 	}
 	s.move(p, func(all []*process) []*process { return all })

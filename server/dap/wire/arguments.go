@@ -23,8 +23,7 @@ func SetArgument[T int64 | string](m *dapwire.Message, name string, value T) {
 
 // ArgumentError names the argument that could not be read.
 func ArgumentError(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("%s is no %v", wrong.Field, wrong.Type)
 	}
 	return err

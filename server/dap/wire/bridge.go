@@ -151,8 +151,7 @@ func (b *Bridge) read(h Handler, queue chan<- *dapwire.Message) {
 	for {
 		content, err := r.Read()
 		if err != nil {
-			var framing *dapwire.FramingError
-			if errors.As(err, &framing) {
+			if errors.As(err, new(*dapwire.FramingError)) {
 				b.opts.Log("client: %v", err)
 				b.Client.Refuse(&dapwire.Message{}, Malformed, "Malformed message", err.Error())
 			}
@@ -238,8 +237,7 @@ func (b *Bridge) fromUpstream(h Handler) {
 	r := dapwire.NewSkippingReader(b.opts.Upstream, b.opts.MaxMessage)
 	for {
 		content, err := r.Read()
-		var long *dapwire.LongError
-		if errors.As(err, &long) {
+		if long, ok := errors.AsType[*dapwire.LongError](err); ok {
 			b.opts.Log("upstream: %v", err)
 			content, err = replaceLong(long, b.opts.AnswerHead)
 		}

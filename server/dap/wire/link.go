@@ -85,8 +85,7 @@ func (l *Link) Inject(ctx context.Context, request dap.RequestMessage) (*dapwire
 // request sends a request. One that is too long is answered at once.
 func (l *Link) request(m *dapwire.Message, p *pending) error {
 	seq, err := l.send(m, p)
-	var long *LongRequestError
-	if errors.As(err, &long) {
+	if long, ok := errors.AsType[*LongRequestError](err); ok {
 		var refusal *dapwire.Message
 		if refusal, err = refuseLong(&dapwire.Message{Seq: seq, Command: m.Command}, long); err == nil {
 			if refusal = l.answered(refusal); refusal != nil {

@@ -3,6 +3,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/cbf"
@@ -88,10 +89,8 @@ func (f Format) String() string {
 
 // ParseFormat reads what [Format.String] writes; "unknown" is refused.
 func ParseFormat(s string) (Format, error) {
-	for f := CBF; f <= Pprof; f++ {
-		if f.String() == s {
-			return f, nil
-		}
+	if i := slices.Index(formatNames[:], s); i >= int(CBF) {
+		return Format(i), nil
 	}
 	return Unknown, fmt.Errorf("unknown format %q; known: %s", s, strings.Join(FormatNames(), ", "))
 }
@@ -100,8 +99,7 @@ func ParseFormat(s string) (Format, error) {
 func (d *Document) setBacktrace(data []byte, part string, opts cbf.DecodeOptions) {
 	b, err := cbf.Decode(data, opts)
 	d.WordSize, d.Frames, d.Complete, d.Trailing = b.WordSize, b.Frames, b.Complete, b.Trailing
-	var at *cbf.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*cbf.Error](err); ok {
 		d.addError(&Error{Part: part, Offset: int64(at.Offset), Err: at.Err})
 	} else if err != nil {
 		d.addError(&Error{Part: part, Err: err})

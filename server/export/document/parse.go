@@ -54,9 +54,8 @@ func Parse(data []byte) iter.Seq2[*Document, error] {
 				return
 			}
 			var d *Document
-			var typ *json.UnmarshalTypeError
 			switch {
-			case errors.As(err, &typ):
+			case errors.As(err, new(*json.UnmarshalTypeError)):
 				err = fmt.Errorf("document %d: %w", n, typeError(err))
 			case err != nil:
 				err = syntaxError(err, int64(len(data)))

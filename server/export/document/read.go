@@ -162,9 +162,8 @@ func readObjects(data []byte, format Format, o Options, yield func(*Document) bo
 // syntaxError places an error of encoding/json, whose offset is that of the byte
 // after the one that it cannot read.
 func syntaxError(err error, length int64) *Error {
-	var syntax *json.SyntaxError
 	offset := length
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = max(0, syntax.Offset-1)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {

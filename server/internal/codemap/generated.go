@@ -85,7 +85,7 @@ func (g *Generated) Read(pid int, maps []imagemap.Mapping, executable unwind.Ran
 	if m.base != nil {
 		m = m.base
 	}
-	where := m.outside(executable)
+	where := outside(m, executable)
 	if len(where) == 0 {
 		return m, nil
 	}
@@ -130,7 +130,7 @@ func (m *Map) Record(executable unwind.RangeSet, memory io.ReaderAt) {
 func (m *Map) NamedByFiles() bool { return m.generated != nil && m.generated.names.Len() > 0 }
 
 // outside returns the executable memory that lies in no image, without the kernel's.
-func (m *Map) outside(executable unwind.RangeSet) unwind.RangeSet {
+func outside(m *Map, executable unwind.RangeSet) unwind.RangeSet {
 	var user []unwind.Range
 	for _, r := range executable {
 		if !m.arch.InKernel(r.Start) {

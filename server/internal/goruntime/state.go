@@ -68,6 +68,9 @@ type Notes struct {
 
 // Notes returns a reader; address finds a variable.
 func (r *Runtime) Notes(address func(name string) (uint64, error)) *Notes {
+	if r.Layout == nil {
+		return nil
+	}
 	n := &Notes{runtime: r, address: address, names: make(map[uint8]string), labels: make(map[uint64]map[string]string)}
 	n.reasons, _ = address("runtime.waitReasonStrings")
 	if stats, err := address("runtime.memstats"); err == nil {

@@ -24,6 +24,7 @@ export const formats: Format[] = [
 	{ format: 'cbf', label: 'CBF', description: 'Compact Backtrace Format, with the image map: a folder', ending: '' },
 	{ format: 'swift', label: 'Swift envelope', description: 'one line of JSON for each stack', ending: '.swift.json' },
 	{ format: 'pprof', label: 'pprof', description: 'a goroutine profile for go tool pprof', ending: '.pb.gz' },
+	{ format: 'otlp', label: 'OTLP', description: 'a profile for OpenTelemetry', ending: '.otlp.pb' },
 	{ format: 'json', label: 'JSON', description: 'every frame with its evidence', ending: '.json' },
 	{ format: 'text', label: 'Text', description: 'as clew stack prints it', ending: '.txt' },
 ];

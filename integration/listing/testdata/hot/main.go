@@ -1,7 +1,7 @@
 // Command hot spends its time in ten C functions, and keeps in a file how long it has
-// been in each.
+// been in each, and how often. A call takes about a millisecond for each part.
 //
-//	hot FILE
+//	hot PARTS FILE
 package main
 
 /*
@@ -10,7 +10,8 @@ package main
 #include <sys/mman.h>
 #include <time.h>
 
-static int64_t *spent; // by function, in nanoseconds
+static int64_t *spent; // by function, in nanoseconds; then how often it was called
+static long parts;     // of a call
 
 static int64_t now(void) {
 	struct timespec t;
@@ -20,10 +21,13 @@ static int64_t now(void) {
 
 #define HOT(n)                                                        \
 	__attribute__((noinline)) static void hot_##n(long rounds) {   \
-		int64_t start = now();                                 \
-		for (volatile long i = 0; i < rounds; i++) {           \
+		for (long part = 0; part < parts; part++) {            \
+			int64_t start = now();                         \
+			for (volatile long i = 0; i < rounds; i++) {   \
+			}                                              \
+			__atomic_add_fetch(&spent[n], now() - start, __ATOMIC_RELAXED); \
 		}                                                      \
-		__atomic_add_fetch(&spent[n], now() - start, __ATOMIC_RELAXED); \
+		__atomic_add_fetch(&spent[10 + n], 1, __ATOMIC_RELAXED); \
 	}
 
 HOT(0) HOT(1) HOT(2) HOT(3) HOT(4) HOT(5) HOT(6) HOT(7) HOT(8) HOT(9)
@@ -33,7 +37,8 @@ static const long shares[] = {22, 17, 13, 11, 9, 8, 7, 6, 4, 3};
 
 __attribute__((noinline)) static void work(int n) { hot[n](shares[n] * 100000); }
 
-static int count_in(const char *path) {
+static int count_in(const char *path, long n) {
+	parts = n;
 	int fd = open(path, O_RDWR);
 	spent = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return spent == MAP_FAILED ? -1 : 0;
@@ -45,10 +50,12 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"strconv"
 )
 
 func main() {
-	if C.count_in(C.CString(os.Args[1])) != 0 {
+	parts, err := strconv.Atoi(os.Args[1])
+	if err != nil || C.count_in(C.CString(os.Args[2]), C.long(parts)) != 0 {
 		panic("no file to count in")
 	}
 	never := make(chan int)
