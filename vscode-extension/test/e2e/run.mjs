@@ -7,7 +7,7 @@
 //   CHROMIUM           the browser (default: /usr/bin/chromium)
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Code, colorThemes, Window } from './harness.mjs';
@@ -48,7 +48,7 @@ try {
 	const vsix = join(extension, 'dist/clew.vsix');
 	code = await Code.start({
 		vsix,
-		extensions: [goStandIn(home)],
+		extensions: ['go-stand-in', 'hex-stand-in'].map((name) => packed(home, name)),
 		workspace,
 		machine: { 'clew.path': clew },
 		settings: { 'clew.log': 'dap', 'workbench.colorTheme': colorThemes[theme].id },
@@ -95,10 +95,10 @@ async function play(name, scenario, context) {
 	}
 }
 
-/** An extension that declares what golang.go declares, for sessions of type go; packed. */
-function goStandIn(folder) {
-	const source = join(here, 'go-stand-in');
-	const out = join(folder, 'go.vsix');
+/** Packs an extension that stands in for another, and returns its path. */
+function packed(folder, name) {
+	const source = join(here, name);
+	const out = join(folder, `${name}.vsix`);
 	must(
 		process.execPath,
 		[
@@ -112,6 +112,6 @@ function goStandIn(folder) {
 		],
 		{ cwd: source },
 	);
-	if (!readdirSync(folder).includes('go.vsix')) throw new Error('no go.vsix');
+	if (!existsSync(out)) throw new Error(`no ${name}.vsix`);
 	return out;
 }

@@ -5,21 +5,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { themes } from '../pages/themes.mjs';
+import { callStack, imagesView, makeRoom, row, stackView, stop, stopInWhisk, webview } from './actions.mjs';
 import { colorThemes, countingRelay, existsSync, launchJSON, patience, readFileSync, until } from './harness.mjs';
-
-const stackView = 'Stack (clew)';
-const imagesView = 'Images (clew)';
-const callStack = 'Call Stack';
-
-/** The row of a view that has this text. */
-const row = (w, view, text) => w.pane(view).locator('.monaco-list-row', { hasText: text }).first();
-
-/** Makes room in the side bar for the views that a scenario is about. */
-async function makeRoom(w, ...wanted) {
-	for (const title of ['Variables', 'Watch', 'Breakpoints', callStack, stackView, imagesView]) {
-		await w.fold(title, wanted.includes(title));
-	}
-}
+import { loaded } from './loaded.mjs';
 
 /** A server that outlives its sessions, and its port. */
 async function serve(clew, cwd) {
@@ -30,46 +18,6 @@ async function serve(clew, cwd) {
 	});
 	const port = Number(await until('clew dap to listen', async () => /listening at: .*:(\d+)/.exec(output)?.[1]));
 	return { server, port };
-}
-
-/** Starts the only configuration and waits for a stop in whisk. */
-async function stopInWhisk(w) {
-	await w.page.keyboard.press('F5');
-	await w.sees(callStack, 'PAUSED');
-	await makeRoom(w, callStack, stackView); // the stopped thread may be the last of many rows
-	await w.sees(callStack, 'whisk');
-	await w.sees(stackView, '0 whisk', '1 froth');
-}
-
-async function stop(w) {
-	await w.page.keyboard.press('Shift+F5');
-	await until(
-		'the session to end',
-		async () =>
-			(await w.page.locator('.debug-toolbar, .codicon-debug-stop, .codicon-debug-disconnect').count()) === 0 ||
-			(await w.page.locator('.statusbar.debugging, .part.statusbar.status-bar-debugging').count()) === 0,
-	);
-	await until(
-		'the view to go',
-		async () => (await w.pane(stackView).count()) === 0 || !(await w.pane(stackView).isVisible()),
-	);
-}
-
-/** The page inside of a webview. */
-async function webview(w) {
-	return until('the webview', async () => {
-		for (const frame of w.page.frames()) {
-			if (
-				frame.parentFrame()?.parentFrame() &&
-				(await frame
-					.locator('.frame, .bar, pre')
-					.count()
-					.catch(() => 0)) > 0
-			)
-				return frame;
-		}
-		return undefined;
-	});
 }
 
 /** The open map in every kind of theme, in the colours that test/pages draws it in; the window's own theme comes last. */
@@ -128,6 +76,7 @@ async function activation(w) {
 }
 
 export const scenarios = {
+	...loaded,
 	async stack(w, { workspace, home, program, clew, must, theme }) {
 		launchJSON(workspace, [{ type: 'clew', request: 'launch', name: 'Barista', mode: 'exec', program }]);
 		await w.breakpoint('native.c', 9);
