@@ -64,7 +64,7 @@ func TestStrippedGo(t *testing.T) {
 			}}
 			out := s.play(t)
 			for _, want := range []string{
-				"Breakpoint 1 set at ", "Breakpoint byline set at ", "main.go:16 (hits ", "Command failed: ",
+				"Breakpoint 1 set at ", "Breakpoint byline set at ", "main.go:16 (hits ", "main.go, binary is stripped",
 				"for main.deposit() ", "in main.deposit\n", "in main.main\n", "Rip = 0x",
 				"unable to find locals: no debug information present in binary", "[unrecovered-panic] runtime.fatalpanic()", "in runtime.sigpanic\n",
 			} {
