@@ -73,8 +73,8 @@ func pages(t *testing.T, path string) (out []string) {
 	return out
 }
 
-// varies is what differs from build to build: a row's index, addresses, cgo's hash.
-var varies = regexp.MustCompile(`^ *\d+  |0x[0-9a-f]+|_cgo_[0-9a-f]+_| +`)
+// varies is what differs from run to run: a row's index, counts, addresses, cgo's hash.
+var varies = regexp.MustCompile(`^ *[\d,]+ +|0x[0-9a-f]+|_cgo_[0-9a-f]+_| +`)
 
 // ownLines are the lines about a program's own code.
 func ownLines(page, program string) (out []string) {

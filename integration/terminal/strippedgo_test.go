@@ -60,11 +60,11 @@ func TestStrippedGo(t *testing.T) {
 			}
 			s := session{tool: "clew", args: []string{"exec"}, target: []string{path}, script: []string{
 				"break main.deposit", "continue", "stack", "goroutines -t", "regs", "locals", "clearall",
-				"break byline main.go:17", "condition -hitcount byline == 2", "continue", "clearall", "break 9999", "continue", "stack",
+				"break byline main.go:16", "condition -hitcount byline == 2", "continue", "clearall", "break 9999", "continue", "stack",
 			}}
 			out := s.play(t)
 			for _, want := range []string{
-				"Breakpoint 1 set at ", "Breakpoint byline set at ", "main.deposit() ./main.go:17 (hits ", "Command failed: ",
+				"Breakpoint 1 set at ", "Breakpoint byline set at ", "main.go:16 (hits ", "main.go, binary is stripped",
 				"for main.deposit() ", "in main.deposit\n", "in main.main\n", "Rip = 0x",
 				"unable to find locals: no debug information present in binary", "[unrecovered-panic] runtime.fatalpanic()", "in runtime.sigpanic\n",
 			} {

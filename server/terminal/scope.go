@@ -98,32 +98,40 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 	return s.inFrame(arg.EvalScope, list, func(*clewFrame) error { return errNoChannel })
 }
 
-// placeLines adds the addresses of lines that Delve has found no code for: the program may be
-// without DWARF.
-func (s scopes) placeLines(found []api.Location) {
-	if !slices.ContainsFunc(found, func(l api.Location) bool { return l.PC == 0 }) || !s.readable() {
-		return
-	}
+// inLines finds a location in images without DWARF, where Delve finds no lines and answered with
+// an error.
+func (s scopes) inLines(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
 	d, ok := s.session.(interface {
 		WithoutLines() bool
 		PlaceLines([]api.Location)
 	})
-	if !ok || !d.WithoutLines() {
-		return
+	if !ok || arg.IncludeNonExecutableLines || !s.readable() || !d.WithoutLines() {
+		return failed
+	}
+	arg.IncludeNonExecutableLines = true // then Delve answers with the line alone
+	var lines rpc2.FindLocationOut
+	if err := s.delve.FindLocation(arg, &lines); err != nil {
+		return failed
 	}
 	if err := s.stacks.Read(); err != nil {
 		logFallback("lines", err)
-		return
+		return failed
 	}
-	d.PlaceLines(found)
+	d.PlaceLines(lines.Locations)
+	if len(lines.Locations) == 0 || slices.ContainsFunc(lines.Locations, func(l api.Location) bool { return l.PC == 0 }) {
+		return failed
+	}
+	*out = lines
+	return nil
 }
 
 // findLocation finds a location relative to the frame's if the client asks for that.
 func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
 	byDelve := func() error {
-		err := s.delve.FindLocation(arg, out)
-		s.placeLines(out.Locations)
-		return err
+		if err := s.delve.FindLocation(arg, out); err != nil {
+			return s.inLines(arg, out, err)
+		}
+		return nil
 	}
 	return s.inFrame(&arg.Scope, byDelve, func(f *clewFrame) error {
 		spec, err := locspec.Parse(arg.Loc)
