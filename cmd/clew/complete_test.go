@@ -127,10 +127,13 @@ func TestCompleteCore(t *testing.T) {
 	if _, err := f.Read(head); err != nil || string(head[:4]) != "\x7fELF" {
 		testneed.LeaveOut(t, "executables here are not ELF")
 	}
-	copy(head[16:], []byte{4, 0})      // e_type: ET_CORE
-	copy(head[32:40], make([]byte, 8)) // e_phoff; no headers
-	copy(head[40:48], make([]byte, 8)) // e_shoff
-	copy(head[56:64], make([]byte, 8)) // e_phnum, e_shentsize, e_shnum, e_shstrndx
+	copy(head[16:], []byte{4, 0})                      // e_type: ET_CORE
+	copy(head[32:40], []byte{64, 0, 0, 0, 0, 0, 0, 0}) // e_phoff
+	copy(head[40:48], make([]byte, 8))                 // e_shoff
+	copy(head[56:64], []byte{1, 0, 0, 0, 0, 0, 0, 0})  // e_phnum, e_shentsize, e_shnum, e_shstrndx
+	notes := make([]byte, 56)                          // p_type: PT_NOTE; there are none
+	notes[0] = 4
+	head = append(head, notes...)
 	for name, data := range map[string][]byte{"core.1": head, "core.txt": []byte("text")} {
 		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
 			t.Fatal(err)

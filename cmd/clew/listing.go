@@ -189,6 +189,15 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
+	l.tellCorrupt(c)
+	if l.truncated || len(l.corrupt) > 0 {
+		return exitWith(exitTruncated)
+	}
+	return nil
+}
+
+// tellCorrupt names goroutines that could not be read.
+func (l *listed) tellCorrupt(c *cobra.Command) {
 	for i, err := range l.corrupt {
 		if i == corruptShown {
 			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
@@ -196,10 +205,6 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 		}
 		tell(c.ErrOrStderr(), "a goroutine could not be read: %v", err)
 	}
-	if l.truncated || len(l.corrupt) > 0 {
-		return exitWith(exitTruncated)
-	}
-	return nil
 }
 
 // corruptShown is how many goroutines that cannot be read are named.

@@ -57,7 +57,7 @@ const (
 	hotThreads = 2
 )
 
-// standardError is that of the share that listings see, as a part of it, at most. The error at
+// standardError is that of the share that even listings see, as a part of it. The error at
 // each call is that of its ends: half of the time between listings, or, where calls are
 // shorter than that, what independent samples have.
 func (s *share) standardError(listings float64) float64 {

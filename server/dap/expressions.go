@@ -140,21 +140,6 @@ func isTarget(v *dap.Variable) bool {
 	return strings.HasPrefix(v.EvaluateName, "(*") && strings.HasSuffix(v.EvaluateName, ")")
 }
 
-// held are the variables that Delve has by a reference.
-func (v *variables) held(ctx context.Context, reference int) []dap.Variable {
-	if reference == 0 {
-		return nil
-	}
-	answer, err := v.wire.Up.Inject(ctx, &dap.VariablesRequest{
-		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: reference},
-	})
-	var body dap.VariablesResponseBody
-	if err != nil || !answer.Success || answer.Decode("body", &body) != nil {
-		return nil
-	}
-	return body.Variables
-}
-
 // packageNames are the global variables of a frame's own package, and the program's packages.
 func (v *variables) packageNames(frame int) (out []proposal) {
 	own := ""

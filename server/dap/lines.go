@@ -22,7 +22,7 @@ func (s *sharing) placeLines(ctx context.Context, m *dapwire.Message, path strin
 	if _, stopped := s.state.At(); !ok || !stopped || path == "" || !t.WithoutLines() {
 		return
 	}
-	err := s.program.AtStop(ctx, int64(m.Seq), func(context.Context, *debuggee.View) error {
+	err := s.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error {
 		for _, w := range wanted {
 			var b breakpointArguments
 			if json.Unmarshal(w.Raw, &b) == nil {

@@ -67,9 +67,6 @@ type Proxy struct {
 	admit   map[string]admission
 }
 
-// handler handles one request.
-type handler func(context.Context, *dapwire.Message) error
-
 // New makes a proxy; [Proxy.Run] runs it.
 func New(opts Options) *Proxy {
 	if opts.Patience <= 0 {

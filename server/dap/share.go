@@ -44,6 +44,9 @@ type sharing struct {
 	have      map[string]map[int]*breakpoint // this client's breakpoints, by list and ID
 }
 
+// handler handles one request.
+type handler func(context.Context, *dapwire.Message) error
+
 // admission lets a request go on, which handle does, or refuses it.
 type admission func(ctx context.Context, m *dapwire.Message, handle func() error) error
 

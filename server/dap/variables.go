@@ -139,6 +139,21 @@ func (v *variables) insert(ctx context.Context, m *dapwire.Message, at stop.Mome
 	return nil
 }
 
+// held are the variables that Delve has by a reference.
+func (v *variables) held(ctx context.Context, reference int) []dap.Variable {
+	if reference == 0 {
+		return nil
+	}
+	answer, err := v.wire.Up.Inject(ctx, &dap.VariablesRequest{
+		Request: dap.Request{Command: "variables"}, Arguments: dap.VariablesArguments{VariablesReference: reference},
+	})
+	var body dap.VariablesResponseBody
+	if err != nil || !answer.Success || answer.Decode("body", &body) != nil {
+		return nil
+	}
+	return body.Variables
+}
+
 // isString reports whether a variable is a Go string: Delve has the program allocate a
 // new one.
 func (v *variables) isString(ctx context.Context, reference int64, name string) bool {

@@ -76,7 +76,12 @@ func (h *lineHeaders) header() bool {
 	if !h.skip(uint64(fixed)) || opcodes == 0 || !h.skip(uint64(opcodes-1)) {
 		return false
 	}
-	return version < 5 || h.list() && h.list()
+	for range 2 { // folders, files
+		if version == 5 && !h.list() {
+			return false
+		}
+	}
+	return true
 }
 
 // list reads a list of folders or of files: the forms of an entry, the count, and the entries.

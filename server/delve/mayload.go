@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-delve/delve/pkg/dwarf/frame"
+	"github.com/go-delve/delve/pkg/dwarf/godwarf"
+
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/elffile"
 )
@@ -88,33 +91,63 @@ func checkSections(f *elffile.File) error {
 // hundred for the longest functions.
 const maxFrameEntry = 64 << 10
 
-// checkFrames looks for an entry of call-frame information that is too long: Delve keeps
-// kilobytes for each state that one remembers, which takes one byte of it.
+// checkFrames looks for call-frame information that Delve does not survive, in the sections that it reads
+// (pkg/proc/bininfo.go, parseDebugFrameElf).
 func checkFrames(f *elf.File) error {
-	for _, name := range []string{".eh_frame", ".debug_frame", ".zdebug_frame"} {
-		s := f.Section(name)
-		if s == nil || s.Type == elf.SHT_NOBITS {
-			continue
-		}
-		data, err := s.Data()
-		if err != nil {
-			continue // Delve cannot read it either
-		}
-		for len(data) >= 4 {
-			const long = 0xffffffff // a length of 64 bits follows (DWARF 5, section 7.4)
-			size, rest := uint64(f.ByteOrder.Uint32(data)), data[4:]
-			if size == long && len(rest) >= 8 {
-				size, rest = f.ByteOrder.Uint64(rest), rest[8:]
-			}
-			if size > uint64(len(rest)) {
-				break
-			}
-			if size > maxFrameEntry {
-				return fmt.Errorf("%s has an entry of %d KiB", name, size>>10)
-			}
-			data = rest[size:]
+	if data, err := godwarf.GetDebugSectionElf(f, "frame"); err == nil {
+		if err := checkEntries(f, ".debug_frame", data, 0); err != nil {
+			return err
 		}
 	}
+	s := f.Section(".eh_frame")
+	if s == nil {
+		return nil
+	}
+	if s.Type == elf.SHT_NOBITS { // as in a separate debug file; Delve allocates what it claims
+		if s.Size > maxFramesLeftOut {
+			return fmt.Errorf(".eh_frame, which is left out, claims %d MiB", s.Size>>20)
+		}
+		return nil
+	}
+	data, err := s.Data()
+	if err != nil {
+		return nil // Delve cannot read it either
+	}
+	return checkEntries(f, s.Name, data, s.Addr)
+}
+
+// maxFramesLeftOut bounds a section without contents, in bytes. The largest programs have some ten million.
+const maxFramesLeftOut = 256 << 20
+
+// checkEntries looks for an entry that is too long: Delve keeps kilobytes for each state that one
+// remembers, which takes one byte of it. Then it has Delve's own code read the entries of .eh_frame:
+// where that panics, Delve would in a goroutine, and end with the whole process. Only there does it
+// skip what an entry claims without a look at where that ends; .debug_frame, which is large in Go
+// programs, is not read twice.
+func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error) {
+	for rest := data; len(rest) >= 4; {
+		const long = 0xffffffff // a length of 64 bits follows (DWARF 5, section 7.4)
+		size, entry := uint64(f.ByteOrder.Uint32(rest)), rest[4:]
+		if size == long && len(entry) >= 8 {
+			size, entry = f.ByteOrder.Uint64(entry), entry[8:]
+		}
+		if size > uint64(len(entry)) {
+			break
+		}
+		if size > maxFrameEntry {
+			return fmt.Errorf("%s has an entry of %d KiB", name, size>>10)
+		}
+		rest = entry[size:]
+	}
+	if addr == 0 {
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s is damaged (%v)", name, r)
+		}
+	}()
+	_, _ = frame.Parse(data, f.ByteOrder, 0, 8, addr) // an error Delve takes itself
 	return nil
 }
 

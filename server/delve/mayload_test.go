@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -80,5 +81,34 @@ func TestLongFrameEntry(t *testing.T) {
 	}
 	if err := mayLoad(buildLibrary(t, "f.s", source(100_000), "-nostdlib"), nil); err == nil || !strings.Contains(err.Error(), ".eh_frame has an entry of 97 KiB") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestFramesThatPanic: an entry of .eh_frame that claims more than it has would end Delve.
+func TestFramesThatPanic(t *testing.T) {
+	path := buildLibrary(t, "f.c", function, "-fPIC", "-fasynchronous-unwind-tables")
+	f, err := elffile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s := f.Section(".eh_frame")
+	data, err := s.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkEntries(f.File, s.Name, data, s.Addr); err != nil {
+		t.Errorf("as the compiler wrote it: %v", err)
+	}
+	refused := 0
+	for at := range data {
+		damaged := bytes.Clone(data)
+		damaged[at] = 0x7f
+		if err := checkEntries(f.File, s.Name, damaged, s.Addr); err != nil {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage is refused")
 	}
 }

@@ -3,7 +3,6 @@ package frames
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -12,23 +11,6 @@ import (
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
 )
-
-// delveFrame is a frame as Delve's session shows it: its ID is a handle of that
-// session, valid until the next stop, and the way to its variables.
-type delveFrame struct {
-	raw json.RawMessage
-	id  int64
-	pc  uint64
-}
-
-// isNamed reports whether the frame has that name.
-func (f *delveFrame) isNamed(name string) bool {
-	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
-		return false
-	}
-	o, err := dapwire.ParseObject(f.raw)
-	return err == nil && o.Text("name") == name // and not its source
-}
 
 // take keeps the frames of an answer of Delve's, whose first frame has the index
 // start in Delve's stack of that thread. Delve makes new IDs each time, and the

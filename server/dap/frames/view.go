@@ -1,7 +1,11 @@
 package frames
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -28,4 +32,21 @@ type goStack struct {
 	assembled
 	// compared is the number of innermost frames that Delve has alike.
 	compared int
+}
+
+// delveFrame is a frame as Delve's session shows it: its ID is a handle of that
+// session, valid until the next stop, and the way to its variables.
+type delveFrame struct {
+	raw json.RawMessage
+	id  int64
+	pc  uint64
+}
+
+// isNamed reports whether the frame has that name.
+func (f *delveFrame) isNamed(name string) bool {
+	if !bytes.Contains(f.raw, []byte(`"name":"`+name+`"`)) {
+		return false
+	}
+	o, err := dapwire.ParseObject(f.raw)
+	return err == nil && o.Text("name") == name // and not its source
 }
