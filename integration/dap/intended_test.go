@@ -11,7 +11,7 @@ import (
 //     Delve), supportsCompletionsRequest, for clew's console commands and for
 //     expressions, and what
 //     loadedSources, breakpointLocations and modules need.
-//   - modules, setExpression: dlv has none. readMemory reads at any address that clew has referred to.
+//   - modules, setExpression, stepInTargets: dlv has none. readMemory reads at any address that clew has referred to.
 //   - variables: those of clients that show memory refer to theirs.
 //   - loadedSources, breakpointLocations: dlv has neither.
 //   - evaluate: `clew COMMAND` in the console is clew's.
@@ -42,7 +42,7 @@ func intended(m *dapwire.Message, o object) {
 			delete(b, "additionalModuleColumns")
 			delete(b, "completionTriggerCharacters")
 		}
-		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest", "supportsSetExpression"} {
+		for _, key := range []string{"supportsCancelRequest", "supportsCompletionsRequest", "supportsLoadedSourcesRequest", "supportsBreakpointLocationsRequest", "supportsModulesRequest", "supportsSetExpression", "supportsStepInTargetsRequest"} {
 			if b[key] == true {
 				delete(b, key) // dlv leaves out false values
 			}
@@ -68,7 +68,7 @@ func dlvs(m *dapwire.Message, o object) {
 	switch m.Command {
 	case "stackTrace":
 		delete(b, "totalFrames")
-	case "loadedSources", "breakpointLocations", "modules", "setExpression":
+	case "loadedSources", "breakpointLocations", "modules", "setExpression", "stepInTargets":
 		for _, key := range []string{"success", "message", "body"} {
 			delete(o, key)
 		}

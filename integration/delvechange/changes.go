@@ -84,7 +84,6 @@ var changes = []change{
 	{internals.EntryDAPRunning, "the text", []edit{{"", "service/dap/server.go", `"debuggee is running"`, `"the program runs"`}}, "TestRunningText", delve},
 	{internals.EntryValueText, "a pointer's form", []edit{{"", "service/api/prettyprint.go", `fmt\.Fprint\(buf, "\*"\)`, `fmt.Fprint(buf, "&")`}}, "TestValueText", delve},
 	{internals.EntryDAPLine, "the names", []edit{{"", "service/dap/server.go", `"sourceBp Path=%q "`, `"source breakpoint in %q "`}}, "TestSourceBreakpoint", delve},
-	{internals.EntryNoDebugInfo, "the text", []edit{{"", inProc + "/bininfo.go", `no debug info found, some`, "there is no debug info, some"}}, "TestNoWarning", delve},
 	{internals.EntryValueText, "a data ID's form", []edit{{"", "service/dap/server.go", `"\*\(\*\[%d\]byte\)\(%#x\)"`, `"%d@%#x"`}}, "TestValueText", delve},
 	{internals.EntryConsole, "the word before commands", []edit{{"", "service/dap/server.go", `\^\\s\*dlv`, `^\s*delve`}}, "TestConsole", delve},
 	{internals.EntryConsole, "the word before calls", []edit{{"", "service/dap/server.go", `\^\\s\*call`, `^\s*run`}}, "TestConsole", delve},

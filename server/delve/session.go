@@ -64,14 +64,6 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 		WorkingDir: cfg.WorkingDir, Backend: "default", Foreground: !cfg.NoStdin, ExecuteKind: debugger.ExecutingExistingFile,
 		Stdout: proc.OutputRedirect{File: cfg.Stdout}, Stderr: proc.OutputRedirect{File: cfg.Stderr},
 	}
-	if cfg.Stderr == nil { // see newQuietDebugger
-		fd, err := syscall.Dup(int(os.Stderr.Fd()))
-		if err != nil {
-			return nil, fmt.Errorf("cannot launch %s: duplicate stderr: %w", cfg.Args[0], err)
-		}
-		syscall.CloseOnExec(fd)
-		c.Stderr.File = os.NewFile(uintptr(fd), "stderr")
-	}
 	if cfg.NoStdin {
 		c.Stdin = os.DevNull
 	}
@@ -101,7 +93,7 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	dbg, err := newQuietDebugger(c, args)
+	dbg, err := newDebugger(c, args)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,6 @@ const (
 	EntryDAPLine       = "dap-line"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
-	EntryNoDebugInfo   = "no-debug-info"
 )
 
 var behaviourEntries = []Entry{
@@ -73,11 +72,6 @@ var behaviourEntries = []Entry{
 		Proof:  "TestSourceBreakpoint",
 	},
 	{
-		Name: EntryNoDebugInfo, Where: "pkg/proc/bininfo.go, loadBinaryInfoElf: its warning",
-		Breaks: "clew stack warns that a program without DWARF has no stacks, and shows them",
-		Proof:  "TestNoWarning",
-	},
-	{
 		Name: EntryCommands, Where: "cmd/dlv/cmds/commands.go, New: the commands' names and flags",
 		Breaks: "a command shows Delve's own stacks, or ignores a flag",
 		Proof:  "terminal.TakeOver, at every start of clew",
@@ -88,9 +82,6 @@ var behaviourEntries = []Entry{
 		Proof:  "Check", check: checkLibraryList,
 	},
 }
-
-// NoDebugInfo is what Delve warns of where a program has no DWARF.
-const NoDebugInfo = "no debug info found, some functionality will be missing"
 
 // LaunchLog is the format of the line that Delve logs before it starts a program;
 // its argument is the command line, a []string.
