@@ -100,7 +100,7 @@ func once(rng *rand.Rand, data []byte, at int, other []byte) []byte {
 	return data
 }
 
-// decimal replaces the next number in text; where there is none, a byte.
+// decimal replaces the next number in a text. If none is near, it changes a byte instead.
 func decimal(rng *rand.Rand, data []byte, at int) []byte {
 	isDigit := func(b byte) bool { return '0' <= b && b <= '9' }
 	from := at

@@ -53,8 +53,12 @@ func Open(path string) (*File, error) { return open(path, path) }
 func open(path, where string) (*File, error) {
 	e, err := elffile.Open(where)
 	if err != nil {
-		if format := new(elf.FormatError); errors.As(err, &format) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		short := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		switch format := new(elf.FormatError); {
+		case short, errors.As(err, &format) && strings.Contains(format.Error(), "bad magic number"):
 			err = errNoELF
+		case errors.As(err, &format):
+			err = fmt.Errorf("%w: %w", errNoELF, err)
 		}
 		return nil, &Error{path, err}
 	}
@@ -70,43 +74,40 @@ func open(path, where string) (*File, error) {
 func (f *File) Close() error { return f.elf.Close() }
 
 var (
-	errNoELF   = errors.New("not an ELF core file")
-	errNoCore  = errors.New("an ELF file, but not a core file")
-	errNoNotes = errors.New("it has no notes: nothing says which threads there were")
+	errNoELF  = errors.New("not an ELF core file")
+	errNoCore = errors.New("an ELF file, but not a core file")
+	// Delve survives neither of these: it takes the first segment of notes without a look whether there is one, and
+	// allocates what a note claims.
+	errNoNotes  = errors.New("it has no notes: nothing says which threads there were")
+	errLongNote = errors.New("a note of it is too long")
 )
 
 func (f *File) read() error {
 	if f.elf.Type != elf.ET_CORE {
 		return errNoCore
 	}
-	var notes notes
-	noted := false
+	notes, err := readNotes(f.elf.File)
+	if err != nil {
+		return err
+	}
 	for _, p := range f.elf.Progs {
-		switch p.Type {
-		case elf.PT_NOTE:
-			noted = true
-			if err := notes.read(p, f.elf.File); err != nil {
-				return err
-			}
-		case elf.PT_LOAD:
-			end := p.Vaddr + p.Memsz
-			if end < p.Vaddr || p.Filesz > p.Memsz {
-				return fmt.Errorf("the mapping at %#x has impossible sizes (%#x in memory, %#x in the file)", p.Vaddr, p.Memsz, p.Filesz)
-			}
-			if p.Memsz == 0 {
-				continue
-			}
-			f.maps = append(f.maps, imagemap.Mapping{Start: p.Vaddr, End: end, Perm: procfs.Permissions(p.Flags)})
-			if p.Filesz > 0 {
-				f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
-			}
+		if p.Type != elf.PT_LOAD {
+			continue
+		}
+		end := p.Vaddr + p.Memsz
+		if end < p.Vaddr || p.Filesz > p.Memsz {
+			return fmt.Errorf("the mapping at %#x has impossible sizes (%#x in memory, %#x in the file)", p.Vaddr, p.Memsz, p.Filesz)
+		}
+		if p.Memsz == 0 {
+			continue
+		}
+		f.maps = append(f.maps, imagemap.Mapping{Start: p.Vaddr, End: end, Perm: procfs.Permissions(p.Flags)})
+		if p.Filesz > 0 {
+			f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 		}
 	}
-	if !noted {
-		return errNoNotes
-	}
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
-	f.name(&notes)
+	f.name(notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
 	f.entry = notes.entry
 	f.signs, f.pacMask = !notes.hasHwcap || notes.hwcap&procfs.HasPAC != 0, notes.pacMask

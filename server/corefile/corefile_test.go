@@ -208,7 +208,7 @@ func TestWrongFiles(t *testing.T) {
 		"1 names for 2":     func(c *core) { c.notes = note(ntFile, append(word(2, 1, 1, 2, 0, 2, 3, 0), "a\x00b"...)) },
 		"mapped from 0x2":   func(c *core) { c.notes = note(ntFile, append(word(1, 1, 2, 1, 0), "a\x00"...)) },
 		"do not fit in 0 b": func(c *core) { c.notes = note(ntFile, nil) },
-		"claims 429496":     func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) },
+		"it claims 429":     func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) },
 		"it has no notes":   func(c *core) { c.noted = elf.PT_NULL },
 	} {
 		c := processCore()

@@ -53,9 +53,10 @@ func openZstd(r io.Reader) (io.Reader, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
-// CheckPlain refuses a core file that is compressed, and says how to expand it. The error is an
-// [*Error].
-func CheckPlain(path string) error {
+// Check refuses a core file that Delve cannot be given: one that is compressed, and then it says how to
+// expand it, and one whose notes Delve does not survive. Other faults are for Delve to say. The
+// error is an [*Error].
+func Check(path string) error {
 	f, _, err := elffile.OpenRegular(path)
 	if err != nil {
 		return nil // opening it says why
@@ -63,6 +64,13 @@ func CheckPlain(path string) error {
 	defer f.Close()
 	if i := compressionOf(f); i >= 0 {
 		return &Error{path, fmt.Errorf("it is compressed; expand it first: %s %s", compressions[i].command, path)}
+	}
+	core, err := Open(path)
+	if err == nil {
+		_ = core.Close()
+	}
+	if errors.Is(err, errNoNotes) || errors.Is(err, errLongNote) {
+		return err
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package corefile
 import (
 	"bytes"
 	"context"
+	"debug/elf"
 	"errors"
 	"io"
 	"os"
@@ -57,17 +58,38 @@ func put(t *testing.T, name string, data []byte) string {
 	return path
 }
 
-// TestCheckPlain: a compressed core file is refused with the command that expands it.
-func TestCheckPlain(t *testing.T) {
+// TestCheck: a compressed core file is refused with the command that expands it, and one whose notes Delve does not
+// survive, whatever else is wrong with it.
+func TestCheck(t *testing.T) {
 	for ending, command := range map[string]string{"": "", ".zst": "zstd -d ", ".lz4": "lz4 -d ", ".xz": "xz -dk "} {
 		data := []byte("some text")
 		if ending != "" {
 			data = compressed(t, data, ending)
 		}
 		path := put(t, "core"+ending, data)
-		err := CheckPlain(path)
+		err := Check(path)
 		if (err != nil) != (command != "") || err != nil && !strings.HasSuffix(err.Error(), "expand it first: "+command+path) {
 			t.Errorf("%s: %v", ending, err)
+		}
+	}
+	whole := processCore()
+	if err := Check(whole.write(t)); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[error]func(*core){
+		errNoNotes:  func(c *core) { c.noted = elf.PT_NULL },
+		errLongNote: func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) },
+		nil:         func(c *core) { c.notes = note(ntFile, nil) },
+	} {
+		for _, otherFault := range []bool{false, true} {
+			c := processCore()
+			if change(c); otherFault {
+				c.notes = append(note(ntFile, nil), c.notes...)
+				c.loads[1].end = c.loads[1].start + 1
+			}
+			if err := Check(c.write(t)); !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("%v, want %v", err, want)
+			}
 		}
 	}
 }

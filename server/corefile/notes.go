@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -47,6 +48,28 @@ type mappedFile struct {
 	path       string
 }
 
+// readNotes reads all segments of notes. That Delve would not survive them is the first error.
+func readNotes(f *elf.File) (*notes, error) {
+	n, noted := new(notes), false
+	var failed error
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_NOTE {
+			continue
+		}
+		noted = true
+		switch err := n.read(p, f); {
+		case errors.Is(err, errLongNote):
+			return nil, err
+		case failed == nil:
+			failed = err
+		}
+	}
+	if !noted {
+		return nil, errNoNotes
+	}
+	return n, failed
+}
+
 // read takes in a segment of notes: {name size, size, type}, the name, the
 // contents, the latter two padded to 4 bytes.
 func (n *notes) read(p *elf.Prog, f *elf.File) error {
@@ -57,15 +80,16 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 	if err != nil {
 		return fmt.Errorf("notes: %w", err)
 	}
+	var failed error
 	for whole := uint64(len(data)); len(data) >= 12; {
 		nameSize, size := uint64(f.ByteOrder.Uint32(data)), uint64(f.ByteOrder.Uint32(data[4:]))
 		kind := f.ByteOrder.Uint32(data[8:])
 		start := 12 + padded(nameSize)
 		if start+size > maxNote {
-			return fmt.Errorf("the note at offset %#x claims %d bytes", p.Off+whole-uint64(len(data)), start+size)
+			return fmt.Errorf("%w: at offset %#x it claims %d bytes", errLongNote, p.Off+whole-uint64(len(data)), start+size)
 		}
 		if start+size > uint64(len(data)) {
-			return nil // a file that is cut off still has what comes before
+			return failed // a file that is cut off still has what comes before
 		}
 		word := 8
 		if f.Class == elf.ELFCLASS32 {
@@ -77,8 +101,8 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 		case core && kind == ntAuxv:
 			n.auxv(desc)
 		case core && kind == ntFile:
-			if err := n.fileNote(desc); err != nil {
-				return err
+			if err := n.fileNote(desc); failed == nil {
+				failed = err
 			}
 		case kind == ntPAC && bytes.HasPrefix(name, []byte("LINUX")):
 			_, _ = desc.next() // the mask of data's addresses
@@ -86,7 +110,7 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 		}
 		data = data[min(start+padded(size), uint64(len(data))):]
 	}
-	return nil
+	return failed
 }
 
 func padded(n uint64) uint64 { return (n + 3) &^ 3 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 )
 
 // launcher handles the requests at the start of a session.
@@ -69,11 +70,16 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		wire.SetArgument(m, "outputMode", "local")
 	}
 	if s := l.config.Get(); s.Core != "" && !l.remote {
-		if err := corefile.CheckPlain(s.Core); err != nil {
+		if err := corefile.Check(s.Core); err != nil {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 		// What else is wrong with a core file is for Delve to say.
 		if err, other := errors.AsType[*corefile.OtherBuildError](corefile.CheckExecutable(s.Core, s.Executable)); other {
+			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
+		}
+	}
+	if (args.Mode == "exec" || args.Mode == "core") && !l.remote {
+		if err := delve.MayOpen(args.Executable(), 0, nil); err != nil {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
@@ -88,6 +94,11 @@ func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) error {
 	args, err := l.read(m)
 	if err != nil {
 		return err
+	}
+	if !l.remote {
+		if err := delve.MayOpen("", args.ProcessID, nil); err != nil {
+			return &wire.Refusal{ID: wire.AttachFailed, Message: "Failed to attach", Details: err.Error()}
+		}
 	}
 	l.guard.attaching(args.ProcessID)
 	l.wire.Up.Forward(m, nil)

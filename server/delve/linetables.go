@@ -11,7 +11,7 @@ import (
 
 // checkLines looks for a line table whose header Delve does not survive: it reads the lists of folders and files
 // of each unit, allocates what their counts claim, and takes strings at the offsets that they name
-// (pkg/dwarf/line, parseIncludeDirs5 and parseFileEntries5). A panic there ends the process: it is in a
+// (pkg/dwarf/line, parseIncludeDirs5 and parseFileEntries5; in older tables a number may break off). A panic there ends the process: it is in a
 // goroutine of Delve's own.
 func checkLines(f *elf.File) error {
 	data, err := godwarf.GetDebugSectionElf(f, "line")
@@ -51,7 +51,7 @@ func (h *lineHeaders) unit() bool {
 	return length == 0 || unit.header()
 }
 
-// header reads what comes before a unit's rows. Before version 5 its lists end by themselves.
+// header reads what comes before a unit's rows.
 func (h *lineHeaders) header() bool {
 	version, ok := h.number(2)
 	if !ok || version < 2 || version > 5 {
@@ -76,12 +76,30 @@ func (h *lineHeaders) header() bool {
 	if !h.skip(uint64(fixed)) || opcodes == 0 || !h.skip(uint64(opcodes-1)) {
 		return false
 	}
+	if version < 5 {
+		return h.ended(0) && h.ended(3)
+	}
 	for range 2 { // folders, files
-		if version == 5 && !h.list() {
+		if !h.list() {
 			return false
 		}
 	}
 	return true
+}
+
+// ended reads a list that ends with an empty name, as versions before 5 have them: names with so many numbers each.
+func (h *lineHeaders) ended(numbers int) bool {
+	for {
+		name, rest, found := bytes.Cut(h.data, []byte{0})
+		if h.data = rest; !found || len(name) == 0 {
+			return found
+		}
+		for range numbers {
+			if _, ok := h.leb(); !ok {
+				return false
+			}
+		}
+	}
 }
 
 // list reads a list of folders or of files: the forms of an entry, the count, and the entries.

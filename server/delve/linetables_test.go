@@ -64,6 +64,15 @@ func TestCheckLines(t *testing.T) {
 				refused++
 			}
 		}
+		for n := range data { // cut off, with its length as it would be
+			cut := bytes.Clone(data[:n])
+			if n >= 10 {
+				binary.LittleEndian.PutUint32(cut, uint32(n-4))
+			}
+			if pass(cut, names) && n > 0 && parse(cut, names) > 0 {
+				t.Fatalf("%s: Delve panics for the first %d bytes", version, n)
+			}
+		}
 		if refused == 0 || version == "-gdwarf-5" && panics == 0 {
 			t.Errorf("%s: %d refused, for %d of which Delve panics", version, refused, panics)
 		}

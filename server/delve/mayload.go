@@ -30,6 +30,20 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("%s is not read: %v",
 // Unwrap returns the reason.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
+// MayOpen says why Delve must not open an executable, "" for none, or attach to a process, 0 for none: it would not
+// survive a file of it. folders are where separate debug files are. What else is wrong is for Delve to say.
+func MayOpen(executable string, pid int, folders []string) error {
+	if executable != "" {
+		if err := mayLoad(executable, folders); err != nil {
+			return err
+		}
+	}
+	if pid > 0 {
+		return checkLoaded(pid, folders)
+	}
+	return nil
+}
+
 // mayLoad says why Delve must not open an image: what it would read of it, or of a file
 // that it takes for its debug file, has no bound. That a file is missing or damaged in
 // another way Delve finds out by itself.

@@ -116,6 +116,18 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 	return debugger.New(c, args)
 }
 
+// NewDebugger has Delve open a program for its own server or terminal: not one whose files [MayOpen] refuses.
+func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) {
+	executable := ""
+	if len(args) > 0 {
+		executable = args[0]
+	}
+	if err := MayOpen(executable, c.AttachPid, c.DebugInfoDirectories); err != nil {
+		return nil, err
+	}
+	return newDebugger(c, args)
+}
+
 // Over makes a session of a debugger that was made already. The debugger is
 // stopped.
 //

@@ -86,13 +86,13 @@ func (p *process) Start(context.Context) error {
 	}
 	p.stdout, p.stderr, p.lifeline = outR, errR, lifeW
 	p.os = cmd.Process
-	if err := limitMemory(p.pid(), p.command.memory); err != nil {
+	p.stopWatching = context.AfterFunc(p.killCtx, p.kill)
+	err = limitMemory(p.pid(), p.command.memory)
+	go p.wait()
+	if err != nil && !errors.Is(err, syscall.ESRCH) { // of one that has ended the handshake says so
 		p.kill()
-		go p.wait()
 		return fmt.Errorf("bound its memory: %w", err)
 	}
-	p.stopWatching = context.AfterFunc(p.killCtx, p.kill)
-	go p.wait()
 	return nil
 }
 

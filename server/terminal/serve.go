@@ -88,12 +88,12 @@ func (p *port) start() error {
 	p.owner = common.New(common.Options{Nudge: delve.Nudge})
 	config := p.config.Debugger
 	if config.CoreFile != "" {
-		if err := corefile.CheckPlain(config.CoreFile); err != nil {
+		if err := corefile.Check(config.CoreFile); err != nil {
 			return err
 		}
 	}
 	var err error
-	p.dbg, err = debugger.New(&config, p.config.ProcessArgs)
+	p.dbg, err = delve.NewDebugger(&config, p.config.ProcessArgs)
 	return err
 }
 

@@ -2,6 +2,7 @@ package debuggee
 
 import (
 	"cmp"
+	"path/filepath"
 	"strconv"
 	"sync"
 
@@ -60,6 +61,7 @@ type LaunchArguments struct {
 	Request         string         `json:"request"` // in a restart: Delve takes the rest only if this is "launch"
 	Mode            string         `json:"mode"`
 	Program         string         `json:"program"`
+	DlvCwd          string         `json:"dlvCwd"`
 	CoreFilePath    string         `json:"coreFilePath"`
 	ProcessID       int            `json:"processId"`
 	OutputMode      string         `json:"outputMode"`
@@ -68,6 +70,14 @@ type LaunchArguments struct {
 	SubstitutePath  []substitution `json:"substitutePath"`
 
 	Clew ClewArguments `json:"-"` // is read by itself
+}
+
+// Executable is the path of the program, which Delve takes relative to its folder.
+func (a *LaunchArguments) Executable() string {
+	if a.DlvCwd == "" || a.Program == "" || filepath.IsAbs(a.Program) {
+		return a.Program
+	}
+	return filepath.Join(a.DlvCwd, a.Program)
 }
 
 type substitution struct {

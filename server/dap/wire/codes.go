@@ -4,6 +4,7 @@ package wire
 const (
 	Malformed    = 8888
 	LaunchFailed = 3000
+	AttachFailed = 3001
 
 	lost   = 2102 // Delve is gone
 	Failed = 2103 // a request of clew's own

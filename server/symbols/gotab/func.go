@@ -86,7 +86,7 @@ func (f Func) FileLine(pc uint64) (file string, line int, ok bool) {
 	return string(name), int(n), true
 }
 
-// fileName is a file by its number in the function, nil if there is none.
+// fileName returns the name of the file with this number in the function, nil if the function has no such file.
 func (f Func) fileName(number int32) []byte {
 	at := (uint64(f.cuOffset) + uint64(number)) * 4
 	if size := uint64(len(f.t.cutab)); number < 0 || size < 4 || at > size-4 {

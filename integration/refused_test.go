@@ -1,0 +1,121 @@
+package integration
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// TestRefusedEverywhere: files that end Delve are refused in one line, whichever way they come to it: an executable with a
+// damaged line table, and a core file without notes.
+func TestRefusedEverywhere(t *testing.T) {
+	testneed.Platform(t, "linux/amd64", "linux/arm64")
+	folder := t.TempDir()
+	good := filepath.Join(folder, "good")
+	write(t, filepath.Join(folder, "main.go"), []byte("package main\n\nfunc main() { println(1) }\n"))
+	build := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", good, filepath.Join(folder, "main.go"))
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	bad, core := badLines(t, good), filepath.Join(folder, "core")
+	write(t, core, emptyCore(t, good))
+
+	const damaged, noNotes = "the line table at offset 0x0 of .debug_line is damaged", "it has no notes"
+	terminal := []string{"--allow-non-terminal-interactive"}
+	headless := []string{"--headless", "-l", "127.0.0.1:0"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"stack", "--", bad}, damaged},
+		{append([]string{"exec", bad}, terminal...), damaged},
+		{append([]string{"exec", bad}, headless...), damaged},
+		{[]string{"stack", "--core", core, good}, noNotes},
+		{append([]string{"core", good, core}, terminal...), noNotes},
+		{append([]string{"core", good, core}, headless...), noNotes},
+	} {
+		o := clew(t, c.args...)
+		if all := o.stdout + o.stderr; o.code != failed || !strings.Contains(all, c.want) || strings.Contains(all, "goroutine ") {
+			t.Errorf("want %q: %v", c.want, o)
+		}
+	}
+	for want, arguments := range map[string]map[string]string{
+		damaged: {"mode": "exec", "program": filepath.Base(bad), "dlvCwd": filepath.Dir(bad)},
+		noNotes: {"mode": "core", "program": good, "coreFilePath": core},
+	} {
+		out := launchOnly(t, arguments)
+		if !strings.Contains(out, "Failed to launch") || !strings.Contains(out, want) {
+			t.Errorf("want %q: %s", want, out)
+		}
+	}
+}
+
+// badLines copies an executable, and makes the version of its first line table one that does not exist.
+func badLines(t *testing.T, good string) (path string) {
+	t.Helper()
+	f, err := elf.Open(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint16(data[f.Section(".debug_line").Offset+4:], 9)
+	path = filepath.Join(filepath.Dir(good), "bad")
+	write(t, path, data)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// emptyCore is a core file of the executable's kind without segments.
+func emptyCore(t *testing.T, executable string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(executable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := data[:64]
+	binary.LittleEndian.PutUint16(header[16:], uint16(elf.ET_CORE))
+	clear(header[32:48]) // offsets of the tables of segments and sections
+	clear(header[54:])   // sizes and numbers of their entries
+	return header
+}
+
+// launchOnly returns what an editor is answered to a launch on standard output.
+func launchOnly(t *testing.T, arguments map[string]string) string {
+	t.Helper()
+	var text strings.Builder
+	for i, m := range []any{
+		map[string]any{"command": "initialize", "arguments": map[string]string{"adapterID": "go"}},
+		map[string]any{"command": "launch", "arguments": arguments},
+		map[string]any{"command": "disconnect"},
+	} {
+		request := m.(map[string]any)
+		request["seq"], request["type"] = i+1, "request"
+		body, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	cmd := exec.Command(clewPath(), "dap", "--stdio")
+	cmd.Stdin, cmd.WaitDelay = strings.NewReader(text.String()), 10*time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	return string(out)
+}
