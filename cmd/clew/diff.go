@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 			var stacks [2][]stackjson.Stack
 			for i, f := range files {
 				var err error
-				if stacks[i], err = readListing(f); err != nil {
+				if stacks[i], err = readListing(f, maxListing); err != nil {
 					return failf("%s: %v", args[i], err)
 				}
 			}
@@ -54,12 +54,18 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 	}
 }
 
+// maxListing bounds a listing's file, in bytes. A user may name /dev/zero.
+const maxListing = 1 << 30
+
 // readListing reads the stacks that clew stack has written as JSON, or that a snapshot
 // was made of.
-func readListing(f io.Reader) ([]stackjson.Stack, error) {
-	data, err := io.ReadAll(f)
+func readListing(f io.Reader, most int64) ([]stackjson.Stack, error) {
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
 		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("larger than %d MiB; list with --limit or --group", most>>20)
 	}
 	answer, err := stackjson.ParseAnswer(data)
 	if err == nil && answer.Error == "" {

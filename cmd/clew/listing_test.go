@@ -55,3 +55,10 @@ func TestDecodeOTLP(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestDiffBound: a file without an end is refused.
+func TestDiffBound(t *testing.T) {
+	if _, err := readListing(strings.NewReader(strings.Repeat(" ", 2<<20+1)), 2<<20); err == nil || !strings.Contains(err.Error(), "larger than 2 MiB") {
+		t.Error(err)
+	}
+}
