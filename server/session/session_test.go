@@ -311,14 +311,52 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestTwoEnds: the second end returns once the program has stopped, as the first does, and tells the clients nothing more.
+func TestTwoEnds(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	asked, stop := make(chan struct{}, 100), make(chan struct{})
+	var run *Run
+	run, err := a.Resume(ctx, "continue", false, func(context.Context) {
+		asked <- struct{}{}
+		<-stop
+		run.Stopped(Stop{Reason: "pause"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- s.End(ctx, b.Client, "detach") }()
+	<-asked
+	go func() { second <- s.End(ctx, nil, "the server's end") }()
+	select {
+	case err := <-second:
+		t.Fatalf("the second end returns while the program runs: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(stop)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if busy := new(BusyError); !errors.As(<-second, &busy) || busy.By != b.name || !run.Ended() {
+		t.Errorf("the second end: %v", busy)
+	}
+	a.expect("terminated dlv client 1")
+	b.expect("continued editor 1", "stopped editor 1")
+}
+
 // TestRaces: many clients resume, halt, read and leave at once. None hangs, one runs at a
 // time, and each is told of stops after resumes.
 func TestRaces(t *testing.T) {
 	s := New(Options{Nudge: func() {}})
 	var inside atomic.Int32
 	var wait sync.WaitGroup
+	var clients []*fake // all have joined before any resumes: who joins a running program is told of its stop alone
 	for range 4 {
-		c := join(t, s, "client")
+		clients = append(clients, join(t, s, "client"))
+	}
+	for _, c := range clients {
 		wait.Go(func() {
 			defer c.Leave()
 			for n := range 30 {
@@ -347,6 +385,8 @@ func TestRaces(t *testing.T) {
 				}
 				cancel()
 			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			believes := false
 			for _, text := range c.heard {
 				stops := strings.HasPrefix(text, "stopped")
