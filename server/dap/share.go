@@ -200,8 +200,8 @@ func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() e
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if own {
-		s.current().Ask()
-		return handle()
+		answered := s.current().Ask()
+		return s.until(m, handle, func(*dapwire.Message) { answered() })
 	}
 	s.wire.Client.Respond(m, nil) // before the event
 	go func() {

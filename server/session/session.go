@@ -150,7 +150,7 @@ func (s *Session) wait(ctx context.Context, ready func() (bool, error)) error {
 }
 
 // Use holds the program at its stop, so that a request can read it, until done is called. It
-// is refused at once while the program runs.
+// is refused at once while the program runs. It waits for halts that have stopped it.
 func (c *Client) Use(ctx context.Context, request string) (done func(), err error) {
 	s := c.session
 	s.mu.Lock()
@@ -158,6 +158,9 @@ func (c *Client) Use(ctx context.Context, request string) (done func(), err erro
 	err = s.wait(ctx, func() (bool, error) {
 		switch s.state {
 		case Stopped:
+			if s.halts > 0 {
+				return false, nil // Delve says that the program runs until the halt is answered
+			}
 			return s.entering == 0 || len(c.reads) > 0, nil // else a client that always reads would keep the others from their turn
 		case Changing:
 			return false, nil

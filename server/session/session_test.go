@@ -125,8 +125,33 @@ func TestAnyHaltHalts(t *testing.T) {
 		t.Errorf("a halt at a stop: %v", err)
 	}
 	p = b.resume(1)
-	p.run.Ask() // its own first halt is lost
+	defer p.run.Ask()() // its own first halt is lost
 	<-p.run.Over()
+}
+
+// TestReadsWaitForHalts: who reads at a stop waits for the answer to the halt that has caused it, and not
+// for ever.
+func TestReadsWaitForHalts(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	for _, answers := range []bool{true, false} {
+		p := a.resume(0)
+		answered := p.run.Ask()
+		p.run.Stopped(Stop{Reason: "pause"})
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		if _, err := b.Use(ctx, "stacktrace"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a read before the halt's answer: %v", err)
+		}
+		cancel()
+		if answers {
+			answered()
+		}
+		done, err := b.Use(context.Background(), "stacktrace")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+	}
 }
 
 // TestHaltGivesUp: a program that does not stop is an error.
