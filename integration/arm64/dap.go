@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,12 +38,14 @@ exec cp "$here/fixtures/${1%.go}" "$to"
 var fixtureFlags = []string{"-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
 
 // buildDAP builds Delve's tests of DAP, with the programs of some, as for go test -run, for TestThroughProxy.
-func buildDAP(tests string) func(folder string) error {
-	return func(folder string) error { return buildSuite(folder, regexp.MustCompile(tests)) }
+func buildDAP(tests string) builder {
+	return func(ctx context.Context, folder string) error {
+		return buildSuite(ctx, folder, regexp.MustCompile(tests))
+	}
 }
 
-func buildSuite(folder string, tests *regexp.Regexp) error {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
@@ -55,7 +58,7 @@ func buildSuite(folder string, tests *regexp.Regexp) error {
 	}
 	suite := throughproxy.Suites[0]
 	in := func(dir string, cgo bool, args ...string) error {
-		cmd := exec.Command("go", args...)
+		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 		if cgo {
 			cmd.Env = append(cmd.Env, "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "CGO_CFLAGS=-O0 -g")

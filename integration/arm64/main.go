@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ func main() {
 	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
-	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time")
+	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time, later on a slow machine")
 	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
 	flag.Parse()
@@ -61,13 +62,7 @@ func run(ctx context.Context, o options, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	j := job{files: args, script: o.script}
-	if o.script == "" {
-		if j, err = build(work, o.cases(), args); err != nil {
-			return err
-		}
-	}
-	m, err := prepare(ctx)
+	j, m, err := prepareAll(ctx, work, o, args)
 	if err != nil {
 		return err
 	}
@@ -75,4 +70,40 @@ func run(ctx context.Context, o options, args []string) error {
 		o.results = filepath.Join(work, "results")
 	}
 	return m.run(ctx, work, o, j)
+}
+
+// prepareAll returns the machine and what it is to do. It downloads while it builds.
+func prepareAll(ctx context.Context, work string, o options, args []string) (job, *machine, error) {
+	j, needs := job{files: args, script: o.script}, []string{"qemu-system-aarch64"}
+	var chosen []testCase
+	if o.script == "" {
+		var err error
+		if chosen, err = choose(o.cases(), args); err != nil {
+			return j, nil, err
+		}
+	}
+	for _, c := range chosen {
+		needs = append(needs, c.needs...)
+	}
+	if err := install(ctx, needs); err != nil {
+		return j, nil, err
+	}
+	var m *machine
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts sync.WaitGroup
+	parts.Go(func() {
+		made, err := prepare(ctx)
+		if m = made; err != nil {
+			cancel(err)
+		}
+	})
+	if o.script == "" {
+		built, err := build(ctx, work, chosen)
+		if j = built; err != nil {
+			cancel(err)
+		}
+	}
+	parts.Wait()
+	return j, m, context.Cause(ctx)
 }

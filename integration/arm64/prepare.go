@@ -10,8 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -28,7 +29,7 @@ var packages = []string{"busybox-static", "libc6", "libgcc-s1", "libstdc++6", "l
 
 // prepare makes the machine, or finds what an earlier run has made.
 func prepare(ctx context.Context) (*machine, error) {
-	qemu, err := need("qemu-system-aarch64")
+	qemu, err := testneed.Lookup("qemu-system-aarch64")
 	if err != nil {
 		return nil, err
 	}
@@ -42,59 +43,67 @@ func prepare(ctx context.Context) (*machine, error) {
 	if _, err := os.Stat(m.initrd); err == nil {
 		return m, nil
 	}
-	fmt.Fprintln(os.Stderr, "arm64: downloading a kernel and libraries into", folder)
+	err = stage(ctx, "downloading a kernel and libraries into "+folder, 5*time.Minute, func(ctx context.Context) error { return m.make(ctx, folder) })
+	return m, err
+}
+
+// make downloads the machine's parts and writes its files into a folder.
+func (m *machine) make(ctx context.Context, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	a := &apt{folder: filepath.Join(folder, "apt")}
 	defer os.RemoveAll(a.folder)
 	root, err := a.unpack(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("no machine to emulate: %w", err)
+		return err
 	}
 	kernels, err := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
 	if err != nil || len(kernels) != 1 {
-		return nil, fmt.Errorf("%d kernels in %s", len(kernels), root)
+		return fmt.Errorf("%d kernels in %s", len(kernels), root)
 	}
 	if err := os.Rename(kernels[0], m.kernel); err != nil {
-		return nil, err
+		return err
 	}
 	if err := writeInitrd(m.initrd+".new", root); err != nil {
-		return nil, err
+		return err
 	}
-	return m, os.Rename(m.initrd+".new", m.initrd)
+	return os.Rename(m.initrd+".new", m.initrd)
 }
 
-// need finds a program; root installs the packages that have it.
-func need(name string) (string, error) {
-	n, err := testneed.Named(name)
-	if err != nil {
-		return "", err
+// install installs the packages of programs that are missing, as root only.
+func install(ctx context.Context, names []string) error {
+	var missing []string
+	for _, name := range names {
+		n, err := testneed.Named(name)
+		if err != nil {
+			return err
+		}
+		if _, err := n.Find(); err != nil {
+			missing = append(missing, n.Debian...)
+		}
 	}
-	path, err := n.Find()
-	if err == nil {
-		return path, nil
+	slices.Sort(missing)
+	missing = slices.Compact(missing)
+	switch {
+	case len(missing) == 0:
+		return nil
+	case os.Getuid() != 0:
+		return fmt.Errorf("run this command as root, or before it: apt-get install %s", strings.Join(missing, " "))
 	}
-	if os.Getuid() != 0 {
-		return "", fmt.Errorf("%w; run this command as root, or install them with apt-get", err)
-	}
-	update := updated()
-	if failed := install(n.Debian...); failed != nil {
-		return "", errors.Join(err, update, failed)
-	}
-	return n.Find()
+	return stage(ctx, "installing "+strings.Join(missing, " "), 5*time.Minute, func(ctx context.Context) error {
+		update := aptGet(ctx, "update", "-qq") // old lists may serve, too
+		if err := aptGet(ctx, append([]string{"install", "-y", "-qq", "--no-install-recommends"}, missing...)...); err != nil {
+			return errors.Join(update, err)
+		}
+		return nil
+	})
 }
 
-// updated brings the system's lists of packages up to date, once. Old ones may serve, too.
-var updated = sync.OnceValue(func() error { return aptGet("update", "-qq") })
-
-func install(packages ...string) error {
-	return aptGet(append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)...)
-}
-
-func aptGet(args ...string) error {
-	cmd := exec.Command("apt-get", append(args, "-o", "Acquire::Retries=3")...)
+func aptGet(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "apt-get", append(args, "-o", "Acquire::Retries=3", "-o", "DPkg::Lock::Timeout=120")...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // dpkg is to end what it has begun
 	return command(cmd)
 }
 
@@ -149,7 +158,7 @@ func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, err
 		args = append([]string{
 			"-qq", "-o", "Dir::Etc::sourcelist=" + a.folder + "/sources.list", "-o", "Dir::Etc::sourceparts=/nonexistent",
 			"-o", "Dir::State=" + a.folder, "-o", "Dir::State::Lists=" + a.folder + "/lists", "-o", "Dir::State::status=" + a.folder + "/status",
-			"-o", "Dir::Cache=" + a.folder, "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3",
+			"-o", "Dir::Cache=" + a.folder, "-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3", "-o", "APT::Update::Error-Mode=any",
 		}, args...)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
