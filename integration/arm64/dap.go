@@ -141,5 +141,5 @@ func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
 // runDAP runs some of the tests, as for go test -run.
 func runDAP(tests string) string {
 	return `export PATH="$1":$PATH TMPDIR=/tmp
-cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -prepared "$1" -proxied '` + tests + `'`
+cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -test.timeout 0 -prepared "$1" -proxied '` + tests + `'`
 }
