@@ -143,7 +143,7 @@ func stage(ctx context.Context, what string, limit time.Duration, do func(contex
 
 // goBuild builds a program for the machine.
 func goBuild(ctx context.Context, to, pkg string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", to}, args, []string{pkg})...)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-ldflags=-s -w", "-o", to}, args, []string{pkg})...)
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 	return command(cmd)
 }
