@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/integration/internal/throughproxy"
@@ -28,10 +29,13 @@ if [ "$1 $2" = "tool test2json" ]; then
 	exec "$here"/test2json "$@"
 fi
 while [ $# -gt 1 ]; do
-	[ "$1" = -o ] && to=$2
+	case "$1" in
+	-o) to=$2 ;;
+	-bad) echo "flag provided but not defined: -bad" >&2; exit 2 ;;
+	esac
 	shift
 done
-exec cp "$here/fixtures/${1%.go}" "$to"
+exec cp "$here/fixtures/$(basename "$1" .go)" "$to"
 `
 
 // fixtureFlags are those by which Delve's tests of DAP build their programs.
@@ -75,13 +79,14 @@ func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error 
 	if err != nil {
 		return err
 	}
-	names, err := fixturesOf(filepath.Join(source, suite.Folder, "server_test.go"), tests)
+	fixtures := filepath.Join(source, "_fixtures")
+	names, err := fixturesOf(fixtures, filepath.Join(source, suite.Folder, "server_test.go"), tests)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		args := append([]string{"build", "-o", filepath.Join(folder, "fixtures", name)}, fixtureFlags...)
-		if err := in(filepath.Join(source, "_fixtures"), true, append(args, name+".go")...); err != nil {
+		if err := in(fixtures, true, append(args, name+".go")...); err != nil {
 			return err
 		}
 	}
@@ -114,11 +119,11 @@ func copyModule(to, module string) error {
 
 var (
 	testFunction = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
-	fixtureName  = regexp.MustCompile(`(?:runTest|BuildFixture)\(t, "(\w+)"`)
+	literal      = regexp.MustCompile(`"(\w+)"`)
 )
 
-// fixturesOf lists the programs that tests of a file build.
-func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
+// fixturesOf lists the programs in a folder that tests of a file name.
+func fixturesOf(folder, file string, tests *regexp.Regexp) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -128,14 +133,17 @@ func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
 		if !tests.Match(f[1]) {
 			continue
 		}
-		for _, name := range fixtureName.FindAllSubmatch(f[0], -1) {
-			names = append(names, string(name[1]))
+		for _, name := range literal.FindAllSubmatch(f[0], -1) {
+			if _, err := os.Stat(filepath.Join(folder, string(name[1])+".go")); err == nil {
+				names = append(names, string(name[1]))
+			}
 		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: the tests %s build nothing", file, tests)
 	}
-	return names, nil
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // runDAP runs some of the tests, as for go test -run.

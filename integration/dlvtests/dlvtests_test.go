@@ -220,10 +220,13 @@ func (h *harness) run(t *testing.T, with contender, only string) outcomes {
 	all := make(outcomes)
 	for _, name := range strings.Fields(string(names)) {
 		start := time.Now()
-		maps.Copy(all, h.runTogether(t, with, "^"+name+"$", testneed.Patience(time.Minute)))
-		fmt.Fprintf(os.Stderr, "%s: %s: %s, %.0f s\n", with.name, name, cmp.Or(all[name], "no result"), time.Since(start).Seconds())
-		if all[name] == "fail" {
-			fmt.Fprint(os.Stderr, h.output[with.name+" "+name])
+		got := h.runTogether(t, with, "^"+name+"$", testneed.Patience(time.Minute))
+		maps.Copy(all, got)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s, %.0f s\n", with.name, name, cmp.Or(got[name], "no result"), time.Since(start).Seconds())
+		for part, result := range got {
+			if result == "fail" {
+				fmt.Fprint(os.Stderr, h.output[with.name+" "+part])
+			}
 		}
 	}
 	return all
