@@ -42,7 +42,11 @@ func (m *machine) run(ctx context.Context, work string, o options, j job) error 
 	defer cancel()
 	fmt.Fprintf(os.Stderr, "arm64: booting; it may take %v\n", limit)
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, m.qemu, "-M", "virt", "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "1",
+	board := "virt"
+	if strings.HasPrefix(o.cpu, "max") {
+		board += ",mte=on" // memory tagging; others have none
+	}
+	cmd := exec.CommandContext(ctx, m.qemu, "-M", board, "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "1",
 		"-nographic", "-no-reboot", "-nic", "none", "-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyAMA0 quiet rdinit=/init",
 		"-drive", "format=raw,if=virtio,readonly=on,file="+in, "-drive", "format=raw,if=virtio,file="+out)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -13,28 +13,17 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-//go:embed testdata/brk
+//go:embed testdata
 var sources embed.FS
 
 // buildBrk builds clew, and the program with its libraries.
 func buildBrk(ctx context.Context, folder string) error {
-	source, err := fs.Sub(sources, "testdata/brk")
+	src, err := buildProgram(ctx, folder, "brk")
 	if err != nil {
 		return err
 	}
-	src := filepath.Join(folder, "src")
-	if err := os.CopyFS(src, source); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(src, "go.mod"), []byte("module brk\n\ngo 1.24\n"), 0o644); err != nil {
-		return err
-	}
-	program := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(folder, "brk"), ".")
-	program.Dir = src
-	program.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "GOFLAGS=", "GOWORK=off")
 	library, stripped := filepath.Join(folder, "library.so"), filepath.Join(folder, "stripped.so")
 	for _, cmd := range []*exec.Cmd{
-		program,
 		exec.CommandContext(ctx, "aarch64-linux-gnu-gcc", "-O2", "-shared", "-fPIC", "-o", library, "-x", "c", filepath.Join(src, "traps.h")),
 		exec.CommandContext(ctx, "aarch64-linux-gnu-strip", "-s", "-o", stripped, library),
 	} {
@@ -45,12 +34,32 @@ func buildBrk(ctx context.Context, folder string) error {
 	return goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew")
 }
 
+// buildProgram builds a program of testdata, with C, into a folder; its source is there, too.
+func buildProgram(ctx context.Context, folder, name string, env ...string) (src string, err error) {
+	source, err := fs.Sub(sources, "testdata/"+name)
+	if err != nil {
+		return "", err
+	}
+	src = filepath.Join(folder, "src-"+filepath.Base(name))
+	if err := os.CopyFS(src, source); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(src, "go.mod"), []byte("module program\n\ngo 1.24\n"), 0o644); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(folder, filepath.Base(name)), ".")
+	cmd.Dir = src
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "GOFLAGS=", "GOWORK=off")
+	cmd.Env = append(cmd.Env, env...)
+	return src, command(cmd)
+}
+
 // runBrk tries numbers in all places. It demands for each that clew stops with the number and the whole stack, and that the
 // program goes on. Nothing says where generated code begins or what its frames are: from there
 // the stack may be truncated.
 func runBrk(numbers string) string {
 	return `bad=0
-limit=` + strconv.Itoa(int(testneed.Patience(time.Minute).Seconds())) + `
+limit=` + minute() + `
 for where in program library stripped jit; do for number in ` + numbers + `; do
 	timeout $limit "$1"/clew stack --format json -- "$1"/brk $where $number >$where-$number.json 2>$where-$number.err </dev/null
 	if ! grep -q "trap: brk #$number" $where-$number.json; then
@@ -69,3 +78,6 @@ for where in program library stripped jit; do
 done
 exit $bad`
 }
+
+// minute is a time limit in seconds, more on a slow machine.
+func minute() string { return strconv.Itoa(int(testneed.Patience(time.Minute).Seconds())) }

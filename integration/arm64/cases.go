@@ -37,6 +37,7 @@ var (
 var cases = []testCase{
 	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", nil, buildTests, runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
+	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
 	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
 	matrixCase("others", clangTo, "the same of other compilers, with SFrame, outlined code and outlined atomics",
 		"cxx,cxx-so,clang-so,opened-O2-sframe-v1-stripped,opened-O2-sframe-v2-stripped,opened-O2-sframe-v3-stripped,atomics-so,oz-so"),
@@ -45,6 +46,7 @@ var cases = []testCase{
 	{"cores", "core files of crashes in C", gcc, buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
 		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
 	{"steps", "where steps lead, as in docs/stepping.md", gcc, buildSteps(steppedIn), `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
+	{"steps-2", "the same in builds without tables, without any hint, and with lines", gcc, buildSteps(steppedMore), `"$1"/measure -built "$1" -only clew -build ` + steppedMore + ` -v`},
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
 	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
@@ -81,10 +83,11 @@ func measureRight(args string) string {
 }
 
 const (
-	ciMatrix  = "eh-so,fp-so,pac-eh-so"
-	ciSteps   = "pac-linked-O2-omit-stripped"
-	steppedIn = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
-	sampledIn = "c,crypto,sqlite3,go"
+	ciMatrix    = "eh-so,fp-so,pac-eh-so"
+	ciSteps     = "pac-linked-O2-omit-stripped"
+	steppedMore = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp,pac-static-O2-g-omit"
+	steppedIn   = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
+	sampledIn   = "c,crypto,sqlite3,go"
 )
 
 // matrixCase measures builds of integration/matrix. Only a wrong stack fails it.

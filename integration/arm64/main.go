@@ -16,6 +16,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
+	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package; linux-image-arm64-16k has pages of 16 KiB")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time, later on a slow machine")
@@ -44,9 +45,9 @@ func main() {
 var errUsage = errors.New("wrong usage; see go doc ./integration/arm64")
 
 type options struct {
-	cpu, results, script string
-	timeout              time.Duration
-	ci                   bool
+	cpu, kernel, results, script string
+	timeout                      time.Duration
+	ci                           bool
 }
 
 func (o *options) cases() []testCase {
@@ -93,7 +94,7 @@ func prepareAll(ctx context.Context, work string, o options, args []string) (job
 	defer cancel(nil)
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		made, err := prepare(ctx)
+		made, err := prepare(ctx, o.kernel)
 		if m = made; err != nil {
 			cancel(err)
 		}

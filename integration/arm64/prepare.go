@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ type machine struct {
 var packages = []string{"busybox-static", "libc6", "libgcc-s1", "libstdc++6", "libsqlite3-0", "zlib1g", "libssl3"}
 
 // prepare makes the machine, or finds what an earlier run has made.
-func prepare(ctx context.Context) (*machine, error) {
+func prepare(ctx context.Context, kernel string) (*machine, error) {
 	qemu, err := testneed.Lookup("qemu-system-aarch64")
 	if err != nil {
 		return nil, err
@@ -37,24 +38,24 @@ func prepare(ctx context.Context) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := sha256.Sum256([]byte(initScript + strings.Join(packages, " ")))
+	made := sha256.Sum256([]byte(initScript + strings.Join(packages, " ") + strings.TrimPrefix(kernel, usualKernel)))
 	folder := filepath.Join(cache, "clew", "arm64", fmt.Sprintf("%x", made[:6]))
 	m := &machine{qemu: qemu, kernel: filepath.Join(folder, "kernel"), initrd: filepath.Join(folder, "initrd")}
 	if _, err := os.Stat(m.initrd); err == nil {
 		return m, nil
 	}
-	err = stage(ctx, "downloading a kernel and libraries into "+folder, 5*time.Minute, func(ctx context.Context) error { return m.make(ctx, folder) })
+	err = stage(ctx, "downloading a kernel and libraries into "+folder, 5*time.Minute, func(ctx context.Context) error { return m.make(ctx, folder, kernel) })
 	return m, err
 }
 
 // make downloads the machine's parts and writes its files into a folder.
-func (m *machine) make(ctx context.Context, folder string) error {
+func (m *machine) make(ctx context.Context, folder, kernel string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	a := &apt{folder: filepath.Join(folder, "apt")}
 	defer os.RemoveAll(a.folder)
-	root, err := a.unpack(ctx)
+	root, err := a.unpack(ctx, kernel)
 	if err != nil {
 		return err
 	}
@@ -110,16 +111,23 @@ func aptGet(ctx context.Context, args ...string) error {
 // apt downloads Debian packages for arm64 with lists and a state of its own.
 type apt struct{ folder string }
 
+// usualKernel is the package that depends on the kernel of Debian's release; others are among its backports.
+const usualKernel = "linux-image-arm64"
+
 var kernelPackage = regexp.MustCompile(`Depends: (linux-image-[0-9]\S*)`)
 
-// unpack returns a folder with the files of the packages.
-func (a *apt) unpack(ctx context.Context) (string, error) {
+// unpack returns a folder with the files of the packages, and those of the kernel that a package depends on.
+func (a *apt) unpack(ctx context.Context, kernelOf string) (string, error) {
 	for _, dir := range []string{"lists/partial", "archives/partial", "root"} {
 		if err := os.MkdirAll(filepath.Join(a.folder, dir), 0o755); err != nil {
 			return "", err
 		}
 	}
-	const sources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main\n"
+	const archive = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm"
+	sources := archive + " main\n"
+	if kernelOf != usualKernel {
+		sources += archive + "-backports main\n"
+	}
 	for name, text := range map[string]string{"sources.list": sources, "status": ""} {
 		if err := os.WriteFile(filepath.Join(a.folder, name), []byte(text), 0o644); err != nil {
 			return "", err
@@ -128,13 +136,13 @@ func (a *apt) unpack(ctx context.Context) (string, error) {
 	if _, err := a.run(ctx, "apt-get", "update"); err != nil {
 		return "", err
 	}
-	depends, err := a.run(ctx, "apt-cache", "depends", "linux-image-arm64")
+	depends, err := a.run(ctx, "apt-cache", "depends", kernelOf)
 	if err != nil {
 		return "", err
 	}
 	kernel := kernelPackage.FindSubmatch(depends)
 	if kernel == nil {
-		return "", fmt.Errorf("linux-image-arm64 depends on no kernel: %s", depends)
+		return "", fmt.Errorf("%s depends on no kernel: %s", kernelOf, depends)
 	}
 	if _, err := a.run(ctx, "apt-get", append([]string{"download", string(kernel[1])}, packages...)...); err != nil {
 		return "", err
@@ -149,12 +157,24 @@ func (a *apt) unpack(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return root, nil
+	return root, a.expand(ctx, root)
+}
+
+// expand expands the modules that the machine needs, which newer kernels have compressed.
+func (a *apt) expand(ctx context.Context, root string) error {
+	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		module, compressed := strings.CutSuffix(filepath.Base(path), ".ko.xz")
+		if err != nil || !compressed || !slices.Contains(modules, module) {
+			return err
+		}
+		_, err = a.run(ctx, "xz", "-d", path)
+		return err
+	})
 }
 
 // run runs apt or dpkg in the folder of archives.
 func (a *apt) run(ctx context.Context, name string, args ...string) ([]byte, error) {
-	if name != "dpkg-deb" {
+	if strings.HasPrefix(name, "apt") {
 		args = append([]string{
 			"-qq", "-o", "Dir::Etc::sourcelist=" + a.folder + "/sources.list", "-o", "Dir::Etc::sourceparts=/nonexistent",
 			"-o", "Dir::State=" + a.folder, "-o", "Dir::State::Lists=" + a.folder + "/lists", "-o", "Dir::State::status=" + a.folder + "/status",
