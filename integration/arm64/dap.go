@@ -35,7 +35,7 @@ while [ $# -gt 1 ]; do
 	esac
 	shift
 done
-exec cp "$here/fixtures/$(basename "$1" .go)" "$to"
+cp "$here/fixtures/$(basename "$1" .go)" "$to" && chmod +x "$to"
 `
 
 // fixtureFlags are those by which Delve's tests of DAP build their programs.
@@ -84,9 +84,10 @@ func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error 
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, source := range names {
+		name := strings.TrimSuffix(strings.TrimSuffix(source, "/main.go"), ".go")
 		args := append([]string{"build", "-o", filepath.Join(folder, "fixtures", name)}, fixtureFlags...)
-		if err := in(fixtures, true, append(args, name+".go")...); err != nil {
+		if err := in(fixtures, true, append(args, "./"+strings.TrimSuffix(source, "/main.go"))...); err != nil {
 			return err
 		}
 	}
@@ -119,10 +120,10 @@ func copyModule(to, module string) error {
 
 var (
 	testFunction = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
-	literal      = regexp.MustCompile(`"(\w+)"`)
+	literal      = regexp.MustCompile(`"(?:[\w./]*/)?(\w+)(?:\.go)?"`)
 )
 
-// fixturesOf lists the programs in a folder that tests of a file name.
+// fixturesOf lists the sources in a folder of programs that tests of a file name.
 func fixturesOf(folder, file string, tests *regexp.Regexp) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -134,8 +135,11 @@ func fixturesOf(folder, file string, tests *regexp.Regexp) ([]string, error) {
 			continue
 		}
 		for _, name := range literal.FindAllSubmatch(f[0], -1) {
-			if _, err := os.Stat(filepath.Join(folder, string(name[1])+".go")); err == nil {
-				names = append(names, string(name[1]))
+			for _, source := range []string{string(name[1]) + ".go", string(name[1]) + "/main.go"} {
+				if _, err := os.Stat(filepath.Join(folder, source)); err == nil {
+					names = append(names, source)
+					break
+				}
 			}
 		}
 	}
