@@ -38,8 +38,9 @@ done
 cp "$here/fixtures/$(basename "$1" .go)" "$to" && chmod +x "$to"
 `
 
-// fixtureFlags are those by which Delve's tests of DAP build their programs.
-var fixtureFlags = []string{"-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
+// fixtureFlags are those by which Delve's tests of DAP build their programs. The machine has no time zones; they bring
+// their own.
+var fixtureFlags = []string{"-tags=timetzdata", "-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
 
 // buildDAP builds Delve's tests of DAP, with the programs of some, as for go test -run, for TestThroughProxy.
 func buildDAP(tests string) builder {
