@@ -98,8 +98,10 @@ func checkSections(f *elffile.File) error {
 	}
 	info := make(chan infoSections, 1)
 	go func() { info <- readInfo(f.File) }() // its decompression takes longest
-	if err := checkFrames(f.File); err != nil {
-		return err
+	for _, check := range []func(*elf.File) error{checkSizes, checkFrames} {
+		if err := check(f.File); err != nil {
+			return err
+		}
 	}
 	starts, size, err := checkLines(f.File)
 	if err != nil || starts == nil {
