@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -12,16 +11,11 @@ import (
 	"github.com/clewdbg/clew/unwind/plugin"
 )
 
-// pluginGC is the garbage collector's percentage in a strategy's process: it allocates little but when it is told of
-// images, and waits most of the time.
-const pluginGC = 25
-
 // servePlugin is the internal command that serves a built-in plugin.
 func servePlugin(args []string) int {
 	if len(args) == 1 {
 		for _, b := range builtins {
 			if b.name == args[0] {
-				debug.SetGCPercent(pluginGC)
 				plugin.Serve(b.open())
 				return exitDone
 			}
