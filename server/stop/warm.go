@@ -30,15 +30,29 @@ func (s *Stops) Warm(ctx context.Context, open func() (*engine.Engine, error)) {
 	}
 }
 
-func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) error {
+// BeforeRun does work with what a program has loaded that stands still before it is resumed for the first time.
+func (s *Stops) BeforeRun(ctx context.Context, work func() error) error {
+	return s.Alone(ctx, func(context.Context) error {
+		if _, err := s.loaded(); err != nil {
+			return err
+		}
+		return work()
+	})
+}
+
+// loaded reads what the program has loaded.
+func (s *Stops) loaded() (View, error) {
 	s.mu.Lock()
 	program := s.program
 	s.mu.Unlock()
 	if program == nil {
-		close(read)
-		return ErrNoProgram
+		return nil, ErrNoProgram
 	}
-	view, err := program.View(false)
+	return program.View(false)
+}
+
+func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) error {
+	view, err := s.loaded()
 	close(read)
 	if err != nil {
 		return err
