@@ -1,17 +1,18 @@
 // Command mutated runs whole commands of clew over damaged input, each in a process of its own
 // with a limit on memory:
 //
-//	go run ./integration/mutated [-time TIME] [-seed N] [-only KIND,...] [-workers N] [-keep FOLDER]
+//	go run ./integration/mutated [-time TIME] [-seed N] [-only KIND,...] [-workers N] [-keep FOLDER] [-add FILE]
 //
-// What is damaged is real: executables, libraries, core files, backtraces, profiles, snapshots,
-// a session of DAP, one of JSON-RPC, and the answers of a remote server. A damaged
-// input has some bits flipped, numbers replaced, ranges removed, repeated or taken from another input;
+// What is damaged is real: executables, libraries, debug files, core files, backtraces, profiles, snapshots,
+// descriptions of generated code, clew.json, a session of DAP, one of JSON-RPC, and what a remote server answers,
+// also to a proxy. Of files of a program that runs, what is loaded stays as it is. A damaged input has some bits flipped, numbers replaced, ranges removed, repeated or taken from another input;
 // half of the places in an ELF file lie in its unwind tables, symbols and debug sections, each as likely as the
 // other.
 //
 // A run fails when clew panics, ends by a signal or by an exit code that no command has, takes more than
 // 2 GiB of memory or 10 s of processor time, or does not end in 5 minutes. The input is then kept.
-// -time is processor time of the commands, over all kinds.
+// -time is processor time of the commands, over all kinds. -add keeps totals over several runs in a file. An
+// interrupt ends the runs, and prints the table.
 //
 // It prints docs/limits.md's table. The exit status is 0 when no run failed, 1 when one did, 2 for wrong usage.
 package main

@@ -42,6 +42,7 @@ func measure(args []string) error {
 	only := fl.String("only", "", "kinds whose names contain one of these, separated by commas")
 	workers := fl.Int("workers", 1, "commands at once")
 	keep := fl.String("keep", "mutated-failures", "folder for inputs that fail")
+	add := fl.String("add", "", "file with the totals of earlier runs, to which this one is added")
 	if err := fl.Parse(args); err != nil || fl.NArg() > 0 || *workers < 1 {
 		return errors.Join(errUsage, err)
 	}
@@ -64,7 +65,11 @@ func measure(args []string) error {
 	if len(kinds) == 0 {
 		return errUsage
 	}
-	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: *long, keep: *keep}
+	before, err := readTotals(*add)
+	if err != nil {
+		return err
+	}
+	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: *long, keep: *keep, before: before}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -72,35 +77,33 @@ func measure(args []string) error {
 		c.end()
 	}()
 	c.run(folder, *seed, *workers)
-	c.print()
+	if err := c.save(); err != nil {
+		return err
+	}
+	c.totals().print()
 	if c.failed > 0 {
 		return fmt.Errorf("%d runs failed; their inputs are in %s", c.failed, *keep)
 	}
 	return nil
 }
 
-// result is what the runs of a kind took.
-type result struct {
-	runs, refused int // refused: the command ended with 1 or 2
-	memory        int64
-	processor     time.Duration // of all runs
-	longest       time.Duration
-	failures      int
-}
-
 // campaign runs kinds in turn until their processor time is spent.
 type campaign struct {
-	kinds []kind
-	keep  string
-	until time.Duration
+	kinds  []kind
+	keep   string
+	until  time.Duration
+	before totals
 
 	mu      sync.Mutex
 	results []result
+	waited  []time.Duration // for the runs of each kind
+	saved   time.Time
 	spent   time.Duration
 	failed  int
 }
 
 func (c *campaign) run(folder string, seed uint64, workers int) {
+	c.waited, c.saved = make([]time.Duration, len(c.kinds)), time.Now()
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
@@ -114,7 +117,8 @@ func (c *campaign) run(folder string, seed uint64, workers int) {
 				k := c.kinds[i]
 				in := k.inputs[rng.IntN(len(k.inputs))]
 				damaged := in.damage(rng, k.inputs[rng.IntN(len(k.inputs))].data)
-				c.count(i, in, damaged, k.run(own, in, damaged))
+				begin := time.Now()
+				c.count(i, in, damaged, k.run(own, in, damaged), begin)
 				_ = os.RemoveAll(own)
 			}
 		})
@@ -135,13 +139,13 @@ func (c *campaign) end() {
 	c.until = 0
 }
 
-// next picks the kind that has had the least time, now and then another.
+// next picks the kind that was waited for least, now and then another: some commands wait for their peers.
 func (c *campaign) next(rng *rand.Rand) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	least := rng.IntN(len(c.kinds))
-	for i := range c.results {
-		if c.results[i].processor < c.results[least].processor {
+	for i := range c.waited {
+		if c.waited[i] < c.waited[least] {
 			least = i
 		}
 	}
@@ -149,21 +153,20 @@ func (c *campaign) next(rng *rand.Rand) int {
 }
 
 // count adds a run, and keeps the input of one that failed.
-func (c *campaign) count(i int, in input, damaged []byte, o outcome) {
+func (c *campaign) count(i int, in input, damaged []byte, o outcome, begin time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.waited[i] += time.Since(begin)
 	r := &c.results[i]
-	r.runs++
-	if o.code == 1 || o.code == 2 {
-		r.refused++
+	*r = r.plus(o.result())
+	if time.Since(c.saved) > saveEvery {
+		c.saved = time.Now()
+		_ = c.save() // the end says what is wrong
 	}
-	r.memory, r.longest = max(r.memory, o.memory), max(r.longest, o.processor)
-	r.processor += o.processor
 	c.spent += max(o.processor, time.Millisecond) // a command that cannot be started ends too
 	if o.failure == "" {
 		return
 	}
-	r.failures++
 	c.failed++
 	name := filepath.Join(c.keep, fmt.Sprintf("%d-%s", c.failed, in.name))
 	report := fmt.Sprintf("%s: %s\n%s\n", c.kinds[i].name, o.failure, o.output)
@@ -172,24 +175,4 @@ func (c *campaign) count(i int, in input, damaged []byte, o outcome) {
 		err = errors.Join(os.WriteFile(name, damaged, 0o600), os.WriteFile(name+".txt", []byte(report), 0o600))
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s, kept as %s %v\n", c.kinds[i].name, o.failure, name, err)
-}
-
-func (c *campaign) print() {
-	fmt.Println("| input to | runs | refused | processor time | most memory | longest, processor time | failures |\n|---|---|---|---|---|---|---|")
-	var sum result
-	for i, r := range c.results {
-		fmt.Printf("| %s ", c.kinds[i].name)
-		r.print()
-		sum.runs += r.runs
-		sum.refused += r.refused
-		sum.processor += r.processor
-		sum.failures += r.failures
-		sum.memory, sum.longest = max(sum.memory, r.memory), max(sum.longest, r.longest)
-	}
-	fmt.Print("| all ")
-	sum.print()
-}
-
-func (r result) print() {
-	fmt.Printf("| %d | %d | %s | %d MiB | %.2f s | %d |\n", r.runs, r.refused, r.processor.Round(time.Second), r.memory>>20, r.longest.Seconds(), r.failures)
 }

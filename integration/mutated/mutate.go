@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"debug/elf"
+	"debug/macho"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
@@ -18,10 +19,34 @@ type input struct {
 	name  string
 	data  []byte
 	areas []area // where damage is likely to be read
+	whole []byte // what stays as it is, before the data
 }
 
 func newInput(name string, data []byte) input {
-	return input{name, data, append(likely(data), area{0, len(data)})}
+	return input{name: name, data: data, areas: append(likely(data), area{0, len(data)})}
+}
+
+// notLoaded leaves what is loaded of an ELF file as it is: the program runs as before, and does no harm.
+func (in input) notLoaded() input {
+	end := 0
+	if f, err := elf.NewFile(bytes.NewReader(in.data)); err == nil {
+		for _, p := range f.Progs {
+			if p.Type == elf.PT_LOAD {
+				end = max(end, int(p.Off+p.Filesz))
+			}
+		}
+	}
+	if f, err := macho.NewFile(bytes.NewReader(in.data)); err == nil {
+		end = int(f.Section("__unwind_info").Offset) // behind the code
+	}
+	out := input{name: in.name, data: in.data[end:], whole: in.data[:end]}
+	for _, a := range in.areas {
+		if a.from >= end {
+			out.areas = append(out.areas, area{a.from - end, a.to - end})
+		}
+	}
+	out.areas = append(out.areas, area{0, len(out.data)})
+	return out
 }
 
 // likely lists the parts of an ELF file that clew reads, and the headers of any file.
@@ -67,7 +92,7 @@ func (in input) damage(rng *rand.Rand, other []byte) []byte {
 		}
 		data = once(rng, data, a.from+rng.IntN(a.to-a.from), other)
 	}
-	return data
+	return slices.Concat(in.whole, data)
 }
 
 // once damages one place.

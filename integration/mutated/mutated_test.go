@@ -97,7 +97,7 @@ func TestCommands(t *testing.T) {
 	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: 8 * time.Second, keep: filepath.Join(folder, "kept")}
 	c.run(folder, 5, 2)
 	for i, r := range c.results {
-		if r.runs == 0 || r.failures > 0 || r.memory == 0 {
+		if r.Runs == 0 || r.Failures > 0 || r.Memory == 0 {
 			reports, _ := filepath.Glob(filepath.Join(c.keep, "*.txt"))
 			t.Errorf("%s: %+v %q", kinds[i].name, r, reports)
 		}

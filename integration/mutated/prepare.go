@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,35 +21,101 @@ import (
 type prepared struct {
 	path, library, corePath string
 	env                     []string
+	machOLoader             string // a program whose library is in p.machO
+	dumps, object           string // a program that generates code, and the code
+	listing                 string // a file that clew stack has written
+	stripped                []byte // the library, whose debug sections are in debugFile
 
-	binaries, native, executable, core []input // files that programs are made of
-	written, decoded, snapshots        []input // what clew writes
-	dap, rpc, answers                  []input // what goes over connections
+	binaries, native, executable, core, debug, machO []input // files that programs are made of
+	written, decoded, snapshots, listed              []input // what clew writes
+	dap, rpc, answers, rpcAnswers, dapAnswers        []input // what goes over connections
+	masks                                            []input // which bits of a description of generated code are changed
 }
+
+// debugFile is the name in the library's .gnu_debuglink.
+const debugFile = "libnative.debug"
 
 // prepare builds a program, and lets clew write of it all that it can.
 func prepare(folder string) (*prepared, error) {
-	v, ok := program.Named("opened-O1-g-fp")
-	if !ok {
-		return nil, errors.New("no such build")
-	}
-	tools, err := v.Tools()
-	if err != nil {
-		return nil, err
-	}
-	built, err := v.Build(folder, tools)
+	built, err := build(folder, "opened-O1-g-fp")
 	if err != nil {
 		return nil, err
 	}
 	p := &prepared{path: built.Path, library: built.Library, env: built.Env()}
-	for _, step := range []func(folder string) error{p.readBinaries, p.dumpCore, p.write, p.record} {
+	for _, step := range []func(folder string) error{p.readBinaries, p.split, p.buildMachO, p.buildDumps, p.dumpCore, p.write, p.record} {
 		if err := step(folder); err != nil {
 			return nil, err
 		}
 	}
-	p.dap = []input{newInput("dap", []byte(dapSession(p.path)))}
+	p.dap = []input{newInput("dap", []byte(strings.Join(dapSession("launch", launchArguments(p.path)), "")))}
 	p.rpc = []input{newInput("rpc", []byte(rpcSession))}
+	p.masks = []input{newInput("mask", make([]byte, 10<<10))}
 	return p, nil
+}
+
+// build builds a variant of the program of the tests.
+func build(folder, variant string) (program.Program, error) {
+	v, ok := program.Named(variant)
+	if !ok {
+		return program.Program{}, errors.New("no such build")
+	}
+	tools, err := v.Tools()
+	if err != nil {
+		return program.Program{}, err
+	}
+	return v.Build(folder, tools)
+}
+
+// command runs a command that prepares something.
+func command(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
+}
+
+// split moves the debug sections of a copy of the library to a file of their own.
+func (p *prepared) split(folder string) error {
+	debug, stripped := filepath.Join(folder, debugFile), filepath.Join(folder, "stripped.so")
+	for _, args := range [][]string{
+		{"--only-keep-debug", p.library, debug}, {"--strip-debug", "--add-gnu-debuglink=" + debug, p.library, stripped},
+	} {
+		if err := command("objcopy", args...); err != nil {
+			return err
+		}
+	}
+	data, err := os.ReadFile(debug)
+	if err != nil {
+		return err
+	}
+	p.debug = []input{newInput(debugFile, data)}
+	p.stripped, err = os.ReadFile(stripped)
+	return err
+}
+
+func (p *prepared) buildMachO(folder string) error {
+	built, err := build(folder, "macho-O2-omit")
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(built.Library)
+	p.machOLoader, p.machO = built.Path, []input{newInput("libnative.dylib", data)}
+	return err
+}
+
+// buildDumps builds the program of integration/jit that generates code.
+func (p *prepared) buildDumps(folder string) error {
+	const of = "github.com/clewdbg/clew/integration/jit"
+	where, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()
+	if err != nil {
+		return err
+	}
+	p.dumps, p.object = filepath.Join(folder, "dumps"), filepath.Join(folder, "hop.o")
+	source := filepath.Join(strings.TrimSpace(string(where)), "testdata", "code", "hop.c")
+	if err := command("go", "build", "-o", p.dumps, of+"/testdata/dumps"); err != nil {
+		return err
+	}
+	return command("gcc", "-c", "-O2", "-fPIC", "-fomit-frame-pointer", "-fasynchronous-unwind-tables", "-fcf-protection=none", "-fno-stack-protector", "-o", p.object, source)
 }
 
 // readBinaries reads libraries of every format, and the program.
@@ -119,8 +186,11 @@ func (p *prepared) write(folder string) error {
 			return err
 		}
 		p.written = append(p.written, newInput(name, data))
-		if format == "snapshot" {
+		switch format {
+		case "snapshot":
 			p.snapshots = []input{newInput(name, data)}
+		case "json":
+			p.listing, p.listed = path, []input{newInput(name, data)}
 		}
 	}
 	images, err := os.ReadFile(filepath.Join(folder, "written", "all.cif"))
@@ -133,35 +203,80 @@ func (p *prepared) write(folder string) error {
 	return err
 }
 
-// record keeps what a headless server answers to clew stack --connect.
+// record keeps what headless servers answer, clew's and Delve's.
 func (p *prepared) record(folder string) error {
+	dlv := filepath.Join(folder, "dlv")
+	if err := command("go", "build", "-o", dlv, "github.com/clewdbg/clew/integration/internal/dlv"); err != nil {
+		return err
+	}
+	for _, r := range []struct {
+		to     *[]input
+		server string
+		client func(at string) error
+	}{
+		{&p.answers, clewPath, func(at string) error {
+			err := command(clewPath, "stack", "--connect", "unix:"+at, "--goroutine", "all", "--format", "json")
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 3 {
+				return nil // truncated
+			}
+			return err
+		}},
+		{&p.rpcAnswers, dlv, func(at string) error { return rpc.talk(at, lines(rpcSession)) }},
+		{&p.dapAnswers, dlv, func(at string) error { return dap.talk(at, remoteSession) }},
+	} {
+		answers, err := p.recordOf(folder, r.server, r.client)
+		if err != nil || len(answers) < 1000 {
+			return fmt.Errorf("recorded %q: %w", answers, err)
+		}
+		*r.to = []input{newInput("answers", answers)}
+	}
+	return nil
+}
+
+// talk holds a session as a client.
+func (p protocol) talk(at string, session []string) error {
+	conn, err := net.Dial("unix", at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	p.converse(conn, session)
+	return nil
+}
+
+// recordOf keeps what a headless server answers to a client.
+func (p *prepared) recordOf(folder, path string, client func(at string) error) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server := exec.CommandContext(ctx, clewPath, "exec", "--headless", "--accept-multiclient", "-l", "unix:"+filepath.Join(folder, "r"), p.path, "--", "plain", "int3")
+	at, between := filepath.Join(folder, "r"), filepath.Join(folder, "b")
+	_ = os.Remove(at)
+	server := exec.CommandContext(ctx, path, "exec", "--headless", "--accept-multiclient", "-l", "unix:"+at, p.path, "--", "plain", "int3")
 	server.Env = p.env
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
+	server.WaitDelay = 10 * time.Second
 	if err := server.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		cancel()
 		_ = server.Wait() // interrupted
 	}()
-	to, err := waitFor(ctx, filepath.Join(folder, "r"))
+	to, err := waitFor(ctx, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = to.Close() }()
-	between, err := net.Listen("unix", filepath.Join(folder, "b"))
+	_ = os.Remove(between)
+	l, err := net.Listen("unix", between)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = between.Close() }()
+	defer func() { _ = l.Close() }()
 	var answers bytes.Buffer
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		from, err := between.Accept()
+		from, err := l.Accept()
 		if err != nil {
 			return
 		}
@@ -169,15 +284,12 @@ func (p *prepared) record(folder string) error {
 		go func() { _, _ = io.Copy(to, from) }()
 		_, _ = io.Copy(io.MultiWriter(from, &answers), to)
 	}()
-	out, err := exec.CommandContext(ctx, clewPath, "stack", "--connect", "unix:"+filepath.Join(folder, "b"), "--goroutine", "all", "--format", "json").CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
-		return fmt.Errorf("stacks through the recorder: %w\n%s", err, out)
+	if err := client(between); err != nil {
+		return nil, err
 	}
 	_ = to.Close()
 	<-done
-	p.answers = []input{newInput("answers", answers.Bytes())}
-	return nil
+	return answers.Bytes(), nil
 }
 
 // waitFor connects to a server that is about to listen.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -134,6 +135,20 @@ func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
 		r.wire.Client.Respond(m, body)
 	}
 	return err
+}
+
+var errNoFunctions = errors.New("cannot disassemble: Delve knows no function of the program")
+
+// onDisassemble refuses to disassemble a program of which Delve knows no function: Delve fails then while it holds
+// a lock, and never answers again (service/dap, getValidRange).
+func (r *memory) onDisassemble(_ context.Context, m *dapwire.Message) error {
+	if _, stopped := r.program.State.At(); stopped {
+		if s := r.program.Session(); s != nil && !s.KnowsFunctions() {
+			return errNoFunctions
+		}
+	}
+	r.wire.Up.Forward(m, nil)
+	return nil
 }
 
 // page is the size of the pieces of memory that can be read or not.

@@ -158,6 +158,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	if opts.Session != nil {
 		files := &sources{wire: p.wire, program: p.program}
 		routes["stepInTargets"] = calls.onStepInTargets
+		routes["disassemble"] = read.onDisassemble
 		routes["loadedSources"], routes["breakpointLocations"] = files.onLoadedSources, files.onBreakpointLocations
 	}
 	return routes

@@ -46,11 +46,21 @@ func (r *runner) addLibraries() error {
 		}
 		for _, l := range list {
 			if r.mayLoad(l.path, bi.DebugInfoDirectories) {
-				_ = bi.AddImage(l.path, l.bias) // an image that Delve cannot read has its own error
+				addImage(bi, l)
 			}
 		}
 	}
 	return nil
+}
+
+// addImage has Delve read a library. One that it cannot read has its own error; a panic costs that library only.
+func addImage(bi *proc.BinaryInfo, l library) {
+	defer func() {
+		if r := recover(); r != nil {
+			LogDAPError("Delve cannot read %s: %v", l.path, r)
+		}
+	}()
+	_ = bi.AddImage(l.path, l.bias)
 }
 
 // mayLoad remembers the answers of [mayLoad].

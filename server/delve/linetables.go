@@ -12,21 +12,23 @@ import (
 // checkLines looks for a line table whose header Delve does not survive: it reads the lists of folders and files
 // of each unit, allocates what their counts claim, and takes strings at the offsets that they name
 // (pkg/dwarf/line, parseIncludeDirs5 and parseFileEntries5; in older tables a number may break off). A panic there ends the process: it is in a
-// goroutine of Delve's own.
-func checkLines(f *elf.File) error {
+// goroutine of Delve's own. starts are the offsets of the tables, of size bytes together.
+func checkLines(f *elf.File) (starts map[uint64]bool, size int, err error) {
 	data, err := godwarf.GetDebugSectionElf(f, "line")
 	if err != nil {
-		return nil // Delve cannot read it either
+		return nil, 0, nil // Delve cannot read it either
 	}
+	starts = map[uint64]bool{}
 	names, _ := godwarf.GetDebugSectionElf(f, "line_str") // versions before 5 have none
 	h := lineHeaders{data: data, strings: names, order: f.ByteOrder}
 	for len(h.data) > 0 {
 		at := len(data) - len(h.data)
 		if !h.unit() {
-			return fmt.Errorf("the line table at offset %#x of .debug_line is damaged", at)
+			return nil, 0, fmt.Errorf("the line table at offset %#x of .debug_line is damaged", at)
 		}
+		starts[uint64(at)] = true
 	}
-	return nil
+	return starts, len(data), nil
 }
 
 // lineHeaders reads the headers of line tables (DWARF 5, section 6.2.4).

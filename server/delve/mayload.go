@@ -53,10 +53,14 @@ func mayLoad(path string, folders []string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
-	if err := checkSections(f); err != nil {
+	if f.Class == elf.ELFCLASS32 { // Delve takes it for a 64-bit one of the machine's kind
+		return &RefusedError{path, fmt.Errorf("it is a 32-bit program, for %s", strings.ToLower(strings.TrimPrefix(f.Machine.String(), "EM_")))}
+	}
+	err = checkSections(f)
+	if err != nil && !errors.Is(err, errUnknownForm) {
 		return &RefusedError{path, err}
 	}
-	if f.Section(".debug_info") != nil || f.Section(".zdebug_info") != nil {
+	if err == nil && (f.Section(".debug_info") != nil || f.Section(".zdebug_info") != nil) {
 		return nil // it looks for no debug file
 	}
 	for _, debug := range debugFiles(path, f.File, folders) {
@@ -84,7 +88,7 @@ func mayRead(path string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
-	if err := checkSections(f); err != nil {
+	if err := checkSections(f); err != nil && !errors.Is(err, errUnknownForm) {
 		return &RefusedError{path, err}
 	}
 	return nil
@@ -95,10 +99,18 @@ func checkSections(f *elffile.File) error {
 	if f.LeftOut != nil {
 		return f.LeftOut
 	}
-	if err := checkFrames(f.File); err != nil {
-		return err
+	info := make(chan infoSections, 1)
+	go func() { info <- readInfo(f.File) }() // its decompression takes longest
+	for _, check := range []func(*elf.File) error{checkSizes, checkFrames} {
+		if err := check(f.File); err != nil {
+			return err
+		}
 	}
-	return checkLines(f.File)
+	starts, size, err := checkLines(f.File)
+	if err != nil || starts == nil {
+		return err // without line tables Delve reads no debugging information
+	}
+	return checkInfo(<-info, starts, size)
 }
 
 // maxFrameEntry bounds an entry of call-frame information, in bytes. Compilers write some

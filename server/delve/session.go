@@ -190,6 +190,9 @@ func (p *program) target() *proc.Target {
 	return group.Selected
 }
 
+// KnowsFunctions says that Delve has found functions in some image.
+func (p *program) KnowsFunctions() bool { return len(p.target().BinInfo().Functions) > 0 }
+
 // Pid is the process's ID.
 func (p *program) Pid() int { return p.dbg.ProcessPid() }
 

@@ -1,0 +1,403 @@
+package delve
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	pdwarf "github.com/go-delve/delve/pkg/dwarf"
+	"github.com/go-delve/delve/pkg/dwarf/godwarf"
+)
+
+// checkInfo looks for debugging information that Delve does not survive. It reads it in a goroutine of its own
+// (pkg/proc/bininfo.go, loadDebugInfoMaps), where a panic ends the process: where the entries of the last function
+// have no end, where a unit's header is cut off, where a unit names a place between two line tables. It never comes
+// back from a number without an end, or from units that import each other. starts are where line tables begin, of
+// size bytes together.
+//
+// The entries are read as debug/dwarf does, but nothing is kept of them.
+func checkInfo(in infoSections, starts map[uint64]bool, size int) (err error) {
+	if in.info == nil || in.abbrev == nil {
+		return nil // Delve cannot read it either
+	}
+	defer func() {
+		if recover() != nil {
+			err = errors.New("a header of a unit in .debug_info is damaged")
+		}
+	}()
+	pdwarf.ReadUnitVersions(in.info) // as Delve does first
+	c := infoCheck{
+		whole: in.info, starts: starts, lines: uint64(size), roots: map[uint64]root{},
+		abbrevs:    abbrevs{text: in.abbrev, order: in.order, tables: map[uint64][]abbrev{}, others: map[uint64]map[uint64]abbrev{}},
+		attributes: 2*len(in.info) + 1<<20, kept: 1<<20 + in.stored/4,
+	}
+	c.die.order = in.order
+	for c.at = 0; c.at < uint64(len(in.info)); {
+		switch err := c.readUnit(); {
+		case c.unknown:
+			return errUnknownForm
+		case err != nil:
+			return fmt.Errorf(".debug_info at offset %#x: %w", c.at, err)
+		}
+	}
+	return c.checkImports()
+}
+
+// infoSections are those with the entries.
+type infoSections struct {
+	info, abbrev []byte // nil where they cannot be read
+	order        binary.ByteOrder
+	stored       int // bytes of the file that .debug_info takes
+}
+
+func readInfo(f *elf.File) infoSections {
+	info, _ := godwarf.GetDebugSectionElf(f, "info")
+	abbrev, _ := godwarf.GetDebugSectionElf(f, "abbrev")
+	return infoSections{info, abbrev, f.ByteOrder, storedSize(f, "info")}
+}
+
+// storedSize is what a debug section takes of the file.
+func storedSize(f *elf.File, name string) int {
+	for _, s := range f.Sections {
+		if s.Name == ".debug_"+name || s.Name == ".zdebug_"+name {
+			return int(min(s.FileSize, math.MaxInt32))
+		}
+	}
+	return 0
+}
+
+// infoCheck is the check of a section.
+type infoCheck struct {
+	die
+	abbrevs
+	whole  []byte
+	at     uint64 // the offset of the unit, or where something is wrong
+	base   uint64 // what references of the unit count from
+	starts map[uint64]bool
+	lines  uint64 // size of .debug_line
+	open   []openEntry
+	roots  map[uint64]root // by the offset of a unit's first entry
+	owner  uint64          // the root that is being read
+	// How many there may still be; kept are entries that Delve keeps.
+	attributes, kept int
+}
+
+// openEntry is one whose children are being read.
+type openEntry struct{ tag, sibling uint64 }
+
+// root is a unit's first entry.
+type root struct {
+	partial, ended bool
+	size           uint64   // of the unit
+	imports        []uint64 // offsets of entries
+}
+
+var (
+	// errUnknownForm says that debug/dwarf does not read the section at all: Delve looks for a debug file then.
+	errUnknownForm = errors.New("an unknown form")
+
+	errDamaged   = errors.New("an entry is damaged")
+	errNoEnd     = errors.New("a function has no end")
+	errTooDeep   = errors.New("the entries are nested too deep")
+	errTooMany   = errors.New("it claims too many entries or attributes")
+	errSibling   = errors.New("an entry does not end where it says")
+	errNoTable   = errors.New("a unit's line table does not begin where it says")
+	errBadImport = errors.New(".debug_info: a unit imports what is no unit, or itself, or too much")
+)
+
+// The attributes, tags and forms that are looked at (DWARF 5, sections 7.5.4 to 7.5.6).
+const (
+	attrSibling, attrStmtList, attrImport = 0x01, 0x10, 0x18
+	formImplicitConst                     = 0x21
+)
+
+// maxNested bounds how deep entries are nested: Delve reads them by recursion.
+const maxNested = 4096
+
+// readUnit reads a unit, as debug/dwarf does: a length of 0 counts for nothing.
+func (c *infoCheck) readUnit() error {
+	rest := die{data: c.whole[c.at:], order: c.die.order}
+	offset, size := 4, rest.number(4)
+	if size == math.MaxUint32 {
+		offset, size = 8, rest.number(8)
+	}
+	if rest.bad || size > uint64(len(rest.data)) {
+		return errDamaged
+	}
+	next := uint64(len(c.whole)-len(rest.data)) + size
+	c.data, c.bad = rest.data[:size], false
+	if size > 0 {
+		c.header(offset)
+		if c.bad || !c.load(c.unit.table) {
+			return errDamaged
+		}
+		c.owner = next - uint64(len(c.data))
+		c.roots[c.owner] = root{size: size}
+		if err := c.entries(next); err != nil {
+			return err
+		}
+		c.base = next
+	}
+	c.at = next
+	return nil
+}
+
+// header reads the rest of a unit's header (section 7.5.1).
+func (c *infoCheck) header(offset int) {
+	c.unit = unit{version: c.number(2), offset: offset}
+	kind := uint64(0)
+	if c.unit.version >= 5 {
+		kind, c.unit.addr = c.number(1), int(c.number(1))
+	}
+	if c.unit.version < 2 || c.unit.version > 5 {
+		c.fail()
+	}
+	c.unit.table = c.number(offset)
+	if c.unit.version < 5 {
+		c.unit.addr = int(c.number(1))
+	}
+	switch kind {
+	case 4, 5: // skeleton, split_compile
+		c.skip(8)
+	case 2, 6: // type, split_type
+		c.skip(8 + uint64(offset))
+	}
+}
+
+// entries reads the entries of a unit that ends at an offset.
+func (c *infoCheck) entries(end uint64) error {
+	c.open = c.open[:0]
+	for len(c.data) > 0 {
+		at := end - uint64(len(c.data))
+		if err := c.entry(at, end); err != nil {
+			c.at = at
+			return err
+		}
+	}
+	for _, o := range c.open {
+		if dwarf.Tag(o.tag) == dwarf.TagSubprogram {
+			return errNoEnd
+		}
+	}
+	r := c.roots[c.owner]
+	r.ended = len(c.open) == 0
+	c.roots[c.owner] = r
+	return nil
+}
+
+// entry reads an entry, or the end of a list of children.
+func (c *infoCheck) entry(at, end uint64) error {
+	code := c.leb() & math.MaxUint32
+	if code == 0 && !c.bad {
+		return c.close(end - uint64(len(c.data)))
+	}
+	a, ok := c.lookup(c.unit.table, code)
+	if c.bad || !ok {
+		return errDamaged
+	}
+	if err := c.count(a, at); err != nil {
+		return err
+	}
+	var sibling uint64
+	if a.size != varies {
+		c.skip(a.size)
+	} else {
+		for _, f := range a.fields {
+			if err := c.field(a, f, &sibling, end); err != nil {
+				return err
+			}
+		}
+	}
+	if c.bad {
+		return errDamaged
+	}
+	if a.children {
+		if len(c.open) == maxNested {
+			return errTooDeep
+		}
+		if sibling < end-uint64(len(c.data)) {
+			sibling = 0 // debug/dwarf does not go back
+		}
+		c.open = append(c.open, openEntry{a.tag, sibling})
+	}
+	return nil
+}
+
+// close ends a list of children.
+func (c *infoCheck) close(at uint64) error {
+	if len(c.open) == 0 {
+		return nil
+	}
+	top := c.open[len(c.open)-1]
+	c.open = c.open[:len(c.open)-1]
+	if top.sibling != 0 && top.sibling != at {
+		return errSibling
+	}
+	return nil
+}
+
+// count counts what Delve takes memory for.
+func (c *infoCheck) count(a *abbrev, at uint64) error {
+	c.attributes -= len(a.fields)
+	tag := dwarf.Tag(a.tag)
+	switch tag {
+	case dwarf.TagPartialUnit:
+		if r, ok := c.roots[at]; ok {
+			r.partial = true
+			c.roots[at] = r
+		}
+	case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine, dwarf.TagVariable, dwarf.TagCompileUnit, dwarf.TagConstant:
+		c.kept--
+	}
+	if c.attributes < 0 || c.kept < 0 {
+		return errTooMany
+	}
+	return nil
+}
+
+// field reads the value of an attribute.
+func (c *infoCheck) field(a *abbrev, f field, sibling *uint64, end uint64) error {
+	if f.form == 0x16 { // indirect
+		f.form = c.leb()
+	}
+	v, class := c.value(f.form)
+	switch {
+	case class == unknownForm:
+		return errDamaged
+	case f.attr == attrSibling && class == reference:
+		*sibling = c.target(f.form, v)
+	case f.attr == attrImport && class == reference && dwarf.Tag(a.tag) == dwarf.TagImportedUnit:
+		r := c.roots[c.owner]
+		r.imports = append(r.imports, c.target(f.form, v))
+		c.roots[c.owner] = r
+	case f.attr == attrStmtList && class == constant && dwarf.Tag(a.tag) == dwarf.TagCompileUnit:
+		if v < c.lines && !c.starts[v] {
+			return errNoTable
+		}
+	}
+	return nil
+}
+
+// target is the offset that a reference means.
+func (c *infoCheck) target(form, v uint64) uint64 {
+	if form == formRefAddr {
+		return v
+	}
+	return v + c.base
+}
+
+const formRefAddr = 0x10
+
+// class is what a value is taken for.
+type class int
+
+const (
+	unknownForm class = iota
+	otherClass
+	constant
+	reference
+)
+
+// value reads a value. What it is matters only for references and constants.
+func (c *infoCheck) value(form uint64) (uint64, class) {
+	switch form {
+	case 0x13, 0x12, 0x11, 0x14: // ref4, ref2, ref1, ref8
+		return c.number(map[uint64]int{0x13: 4, 0x12: 2, 0x11: 1, 0x14: 8}[form]), reference
+	case 0x15: // ref_udata
+		return c.leb(), reference
+	case formRefAddr:
+		if c.unit.version == 2 {
+			return c.number(c.unit.addr), reference
+		}
+		return c.number(c.unit.offset), reference
+	case 0x17: // sec_offset
+		return c.number(c.unit.offset), constant
+	case 0x06, 0x07, 0x05, 0x0b: // data4, data8, data2, data1
+		return c.number(map[uint64]int{0x06: 4, 0x07: 8, 0x05: 2, 0x0b: 1}[form]), constant
+	case 0x0d, 0x0f: // sdata, udata
+		return c.leb(), constant
+	}
+	return 0, c.skipValue(form)
+}
+
+// skipValue skips a value of another form.
+func (c *infoCheck) skipValue(form uint64) class {
+	switch form {
+	case 0x08: // string
+		n := bytes.IndexByte(c.data, 0)
+		if n < 0 {
+			c.fail()
+			break
+		}
+		c.data = c.data[n+1:]
+	case 0x01: // addr
+		c.number(c.unit.addr)
+	case 0x0e, 0x1f, 0x1d, 0x1f20, 0x1f21: // strp, line_strp, strp_sup, GNU_ref_alt, GNU_strp_alt
+		c.number(c.unit.offset)
+	case 0x09, 0x18: // block, exprloc
+		c.skip(c.leb())
+	case 0x0a: // block1
+		c.skip(c.number(1))
+	case 0x03: // block2
+		c.skip(c.number(2))
+	case 0x04: // block4
+		c.skip(c.number(4))
+	case 0x1a, 0x1b, 0x22, 0x23: // strx, addrx, loclistx, rnglistx
+		c.leb()
+	default:
+		size, ok := fixedSize(field{form: form})
+		if !ok {
+			return unknownForm
+		}
+		c.skip(size)
+	}
+	return otherClass
+}
+
+// maxImported bounds what Delve reads of imported units, which it does again for each import, in bytes.
+const maxImported = 1 << 30
+
+// checkImports looks for units that import each other, or more than Delve ends with.
+func (c *infoCheck) checkImports() error {
+	costs, total := map[uint64]uint64{}, uint64(0)
+	for at, r := range c.roots {
+		if len(r.imports) == 0 {
+			continue
+		}
+		cost, ok := c.cost(at, costs, 0)
+		if total += cost; !ok || total > maxImported {
+			return errBadImport
+		}
+	}
+	return nil
+}
+
+// maxImports bounds how deep imported units import others.
+const maxImports = 100
+
+// cost is how much Delve reads for a unit, in bytes.
+func (c *infoCheck) cost(at uint64, costs map[uint64]uint64, depth int) (uint64, bool) {
+	if known, ok := costs[at]; ok {
+		return known, true
+	}
+	r, ok := c.roots[at]
+	if !ok || depth > maxImports || len(r.imports) > 0 && !r.ended || depth > 0 && r.partial && !r.ended {
+		return 0, false
+	}
+	total := r.size
+	for _, to := range r.imports {
+		if target, ok := c.roots[to]; ok && !target.partial {
+			continue // Delve does not read it
+		}
+		cost, ok := c.cost(to, costs, depth+1)
+		if total += cost; !ok || total > maxImported {
+			return 0, false
+		}
+	}
+	costs[at] = total
+	return total, true
+}
