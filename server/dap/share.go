@@ -320,6 +320,9 @@ func (s *sharing) stopped(m *dapwire.Message) {
 		return
 	}
 	s.last.Store(int64(body.ThreadId))
+	if body.Reason == "manual" { // Delve's own word, where a call that it evaluates was halted
+		body.Reason = "pause"
+	}
 	stop := session.Stop{
 		Reason: body.Reason, Description: body.Description, Text: body.Text, Thread: int64(body.ThreadId), Breakpoints: body.HitBreakpointIds,
 	}
