@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/go-dap"
 
@@ -162,18 +163,23 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	state, own := s.client.State()
 	switch {
 	case own && state != session.Changing:
-		return forward() // Delve's session halts its own run for that
+		return s.halting(ctx, m, forward, func() {}) // Delve's session halts its own run for that
 	case state == session.Running || state == session.Stepping:
 		return s.aside(ctx, m, forward)
 	}
 	return s.whileStopped(s.client.Change)(ctx, m, forward)
 }
 
+// asideSoon bounds the wait for a program to run on that is halted for work aside, maybe until this work is done.
+const asideSoon = 5 * time.Millisecond
+
 // aside sets breakpoints while the program runs by another client.
 func (s *sharing) aside(ctx context.Context, m *dapwire.Message, forward func() error) error {
 	err := s.client.Aside(ctx, m.Command, func() {
 		answered := make(chan struct{})
-		_ = s.until(m, forward, func(*dapwire.Message) { close(answered) })
+		soon, cancel := context.WithTimeout(ctx, asideSoon)
+		defer cancel()
+		_ = s.halting(soon, m, forward, func() { close(answered) })
 		<-answered
 	})
 	if err != nil {
