@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/go-delve/delve v1.27.2
+	github.com/go-json-experiment/json v1.27.2
 	github.com/google/go-dap v0.12.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/hashicorp/go-hclog v1.6.3

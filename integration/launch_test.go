@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -63,7 +64,7 @@ func (s stopped) log(t testing.TB, stack *stackjson.Stack) {
 // TestTruth compares the stacks of programs that stop by themselves, in every
 // way to build them, with their records.
 func TestTruth(t *testing.T) {
-	for _, v := range program.Variants {
+	for _, v := range slices.Concat(program.Variants, program.MuslVariants) {
 		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
 			p := build(t, v)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestRefusedEverywhere: files that end Delve are refused in one line, whichever way they come to it: an executable with a
-// damaged line table, and a core file without notes.
+// damaged line table, one for 32 bits, and a core file without notes.
 func TestRefusedEverywhere(t *testing.T) {
 	testneed.Platform(t, "linux/amd64", "linux/arm64")
 	folder := t.TempDir()
@@ -26,10 +27,16 @@ func TestRefusedEverywhere(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	small := filepath.Join(folder, "small")
+	build = exec.Command("go", "build", "-o", small, filepath.Join(folder, "main.go"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+map[string]string{"amd64": "386", "arm64": "arm"}[runtime.GOARCH])
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	bad, core := badLines(t, good), filepath.Join(folder, "core")
 	write(t, core, emptyCore(t, good))
 
-	const damaged, noNotes = "the line table at offset 0x0 of .debug_line is damaged", "it has no notes"
+	const damaged, noNotes, bits = "the line table at offset 0x0 of .debug_line is damaged", "it has no notes", "it is a 32-bit program"
 	terminal := []string{"--allow-non-terminal-interactive"}
 	headless := []string{"--headless", "-l", "127.0.0.1:0"}
 	for _, c := range []struct {
@@ -39,6 +46,9 @@ func TestRefusedEverywhere(t *testing.T) {
 		{[]string{"stack", "--", bad}, damaged},
 		{append([]string{"exec", bad}, terminal...), damaged},
 		{append([]string{"exec", bad}, headless...), damaged},
+		{[]string{"stack", "--", small}, bits},
+		{append([]string{"exec", small}, terminal...), bits},
+		{append([]string{"exec", small}, headless...), bits},
 		{[]string{"stack", "--core", core, good}, noNotes},
 		{append([]string{"core", good, core}, terminal...), noNotes},
 		{append([]string{"core", good, core}, headless...), noNotes},
@@ -50,6 +60,7 @@ func TestRefusedEverywhere(t *testing.T) {
 	}
 	for want, arguments := range map[string]map[string]string{
 		damaged: {"mode": "exec", "program": filepath.Base(bad), "dlvCwd": filepath.Dir(bad)},
+		bits:    {"mode": "exec", "program": small},
 		noNotes: {"mode": "core", "program": good, "coreFilePath": core},
 	} {
 		out := launchOnly(t, arguments)

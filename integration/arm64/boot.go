@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // job is what a machine does before it switches itself off.
@@ -36,14 +37,19 @@ func (m *machine) run(ctx context.Context, work string, o options, j job) error 
 	if err := os.Truncate(out, maxResults); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	limit := testneed.Patience(o.timeout).Round(time.Second)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v", limit))
 	defer cancel()
+	fmt.Fprintf(os.Stderr, "arm64: booting; it may take %v\n", limit)
 	start := time.Now()
-	var console bytes.Buffer
-	cmd := exec.CommandContext(ctx, m.qemu, "-M", "virt", "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "1",
+	board := "virt"
+	if strings.HasPrefix(o.cpu, "max") {
+		board += ",mte=on" // memory tagging; others have none
+	}
+	cmd := exec.CommandContext(ctx, m.qemu, "-M", board, "-cpu", o.cpu, "-accel", "tcg,thread=multi", "-m", "4096", "-smp", "1",
 		"-nographic", "-no-reboot", "-nic", "none", "-kernel", m.kernel, "-initrd", m.initrd, "-append", "console=ttyAMA0 quiet rdinit=/init",
 		"-drive", "format=raw,if=virtio,readonly=on,file="+in, "-drive", "format=raw,if=virtio,file="+out)
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&console, os.Stdout), os.Stderr
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("the emulation, after %v: %w", time.Since(start).Round(time.Second), errors.Join(err, context.Cause(ctx)))
 	}

@@ -1,56 +1,75 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clewdbg/clew/integration/internal/throughproxy"
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // testCase is one thing to run in the machine.
 type testCase struct {
 	name, about string
-	// build builds what it needs into a folder, which keeps its path in the machine.
-	build func(folder string) error
+	needs       []string // programs, as testneed.Needs calls them
+	// build builds what it runs into a folder, which keeps its path in the machine.
+	build builder
 	// script runs it, in a folder for its results; $1 is the folder of what was built.
 	script string
 }
 
+type builder func(ctx context.Context, folder string) error
+
+// The cross compilers that cases need.
+var (
+	gcc     = []string{"aarch64-linux-gnu-gcc", "aarch64-linux-gnu-strip"}
+	gpp     = append(gcc[:2:2], "aarch64-linux-gnu-g++")
+	clangTo = append(gpp[:3:3], "clang")
+)
+
 var cases = []testCase{
-	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", buildTests, runTests},
-	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", buildBrk, runBrk("0 1 77 1000 61440")},
-	matrixCase("matrix", "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
-	matrixCase("others", "the same of other compilers, with SFrame, outlined code and outlined atomics",
+	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", nil, buildTests, runTests},
+	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
+	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
+	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
+	matrixCase("others", clangTo, "the same of other compilers, with SFrame, outlined code and outlined atomics",
 		"cxx,cxx-so,clang-so,opened-O2-sframe-v1-stripped,opened-O2-sframe-v2-stripped,opened-O2-sframe-v3-stripped,atomics-so,oz-so"),
-	matrixCase("pac", "the same with pointer authentication and landing pads",
+	matrixCase("pac", gpp, "the same with pointer authentication and landing pads",
 		"pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-sframe,pac-cxx-so,pac-none,pac-none-so"),
-	{"cores", "core files of crashes in C", buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
+	{"cores", "core files of crashes in C", gcc, buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
 		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
-	{"steps", "where steps lead, as in docs/stepping.md", buildSteps(steppedIn), `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
-	{"sampled", "stacks at instructions taken at random", buildSampled,
+	{"steps", "where steps lead, as in docs/stepping.md", gcc, buildSteps(steppedIn), `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
+	{"steps-2", "the same in builds without tables, without any hint, and with lines", gcc, buildSteps(steppedMore), `"$1"/measure -built "$1" -only clew -build ` + steppedMore + ` -v`},
+	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
-	{"goroutines", "a thousand goroutines, beside dlv", buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
-	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", buildDAP(dapPart), runDAP(dapPart)},
+	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", gcc, buildDAP(dapPart), runDAP(dapPart)},
 }
 
 // longCases run only by name, with a longer -timeout.
 var longCases = []testCase{
-	{"dap-all", "all of Delve's own tests of DAP", buildDAP("."), runDAP(".")},
+	{"dap-1", "Delve's own tests of DAP whose names begin with A to D", gcc, buildDAP("^Test[A-D]"), runDAP("^Test[A-D]")},
+	{"dap-2", "those whose names begin with E to L", gcc, buildDAP("^Test[E-L]"), runDAP("^Test[E-L]")},
+	{"dap-3", "those whose names begin with M to R", gcc, buildDAP("^Test[M-R]"), runDAP("^Test[M-R]")},
+	{"dap-4", "those whose names begin with S to Z", gcc, buildDAP("^Test[S-Z]"), runDAP("^Test[S-Z]")},
 }
 
 var dapPart = throughproxy.Suites[0].Part
 
 // ciCases are a part of them that is fit for CI.
 var ciCases = []testCase{
-	{"brk", "breakpoint instructions of one number", buildBrk, runBrk("1000")},
-	{"matrix", "stacks and core files of a few builds", buildMatrix(ciMatrix),
+	{"brk", "breakpoint instructions of one number", gcc, buildBrk, runBrk("1000")},
+	{"matrix", "stacks and core files of a few builds", gcc, buildMatrix(ciMatrix),
 		measureRight(`-here -build `+ciMatrix+` -scenario nested`) + " &&\n" + measureRight(`-here -build pac-eh-so -scenario "thread, signal"`) + " &&\n" +
 			measureRight(`-cores -build pac-eh-so -scenario nested`)},
-	{"steps", "steps in one build", buildSteps(ciSteps), `"$1"/measure -built "$1" -only clew -build ` + ciSteps + ` -v`},
+	{"steps", "steps in one build", gcc, buildSteps(ciSteps), `"$1"/measure -built "$1" -only clew -build ` + ciSteps + ` -v`},
 }
 
 // sampled takes samples of a workload, one of so many instructions.
@@ -64,59 +83,76 @@ func measureRight(args string) string {
 }
 
 const (
-	ciMatrix  = "eh-so,fp-so,pac-eh-so"
-	ciSteps   = "pac-linked-O2-omit-stripped"
-	steppedIn = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
-	sampledIn = "c,crypto,sqlite3,go"
+	ciMatrix    = "eh-so,fp-so,pac-eh-so"
+	ciSteps     = "pac-linked-O2-omit-stripped"
+	steppedMore = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp,pac-static-O2-g-omit"
+	steppedIn   = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
+	sampledIn   = "c,crypto,sqlite3,go"
 )
 
 // matrixCase measures builds of integration/matrix. Only a wrong stack fails it.
-func matrixCase(name, about, builds string) testCase {
-	return testCase{name, about, buildMatrix(builds),
+func matrixCase(name string, needs []string, about, builds string) testCase {
+	return testCase{name, about, needs, buildMatrix(builds),
 		`"$1"/measure -built "$1" -here -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
 }
 
-// build builds cases, all of the list if there is no name, and the script that runs them.
-func build(work string, list []testCase, names []string) (job, error) {
+// choose returns the cases that have the names, all of the list if there is no name.
+func choose(list []testCase, names []string) (chosen []testCase, err error) {
+	if len(names) == 0 {
+		return list, nil
+	}
+	list = slices.Concat(list, longCases)
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(c testCase) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no case %q: %w", name, errUsage)
+		}
+		chosen = append(chosen, list[i])
+	}
+	return chosen, nil
+}
+
+// build builds cases, and the script that runs them.
+func build(ctx context.Context, work string, chosen []testCase) (job, error) {
 	folder := filepath.Join(work, "arm64")
 	j := job{script: filepath.Join(work, "job"), files: []string{folder}}
 	script := "failed=0\n"
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return j, err
-	}
-	if len(names) > 0 {
-		list = slices.Concat(list, longCases)
-	}
-	for _, name := range names {
-		if !slices.ContainsFunc(list, func(c testCase) bool { return c.name == name }) {
-			return j, fmt.Errorf("no case %q: %w", name, errUsage)
-		}
-	}
-	for _, c := range list {
-		if len(names) > 0 && !slices.Contains(names, c.name) {
-			continue
-		}
-		fmt.Fprintln(os.Stderr, "arm64: building", c.name)
+	for _, c := range chosen {
 		to := filepath.Join(folder, c.name)
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return j, err
 		}
-		if err := c.build(to); err != nil {
-			return j, fmt.Errorf("%s: %w", c.name, err)
+		if err := stage(ctx, "building "+c.name, 5*time.Minute, func(ctx context.Context) error { return c.build(ctx, to) }); err != nil {
+			return j, err
 		}
 		script += fmt.Sprintf("mkdir -p /results/%[1]s && cd /results/%[1]s && set -- %[2]s\nif (%[3]s\n); then echo 'PASS %[1]s'; else echo 'FAIL %[1]s'; failed=1; fi\n", c.name, to, c.script)
 	}
 	return j, os.WriteFile(j.script, []byte(script+"exit $failed\n"), 0o755)
 }
 
+// stage does a part of the work within a time that allows for a slow machine, and says how long it took.
+func stage(ctx context.Context, what string, limit time.Duration, do func(context.Context) error) error {
+	limit = testneed.Patience(limit).Round(time.Second)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v", limit))
+	defer cancel()
+	fmt.Fprintf(os.Stderr, "arm64: %s\n", what)
+	start := time.Now()
+	if err := do(ctx); err != nil {
+		return fmt.Errorf("%s, after %.0f s: %w", what, time.Since(start).Seconds(), errors.Join(err, context.Cause(ctx)))
+	}
+	fmt.Fprintf(os.Stderr, "arm64: %s: %.0f s\n", what, time.Since(start).Seconds())
+	return nil
+}
+
 // goBuild builds a program for the machine.
-func goBuild(to, pkg string, args ...string) error {
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", to}, args, []string{pkg})...)
+func goBuild(ctx context.Context, to, pkg string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-ldflags=-s -w", "-o", to}, args, []string{pkg})...)
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 	return command(cmd)
 }
 
 func command(cmd *exec.Cmd) error {
+	cmd.WaitDelay = 30 * time.Second // its own children may keep its output open
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
 	}

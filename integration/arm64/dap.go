@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/integration/internal/throughproxy"
@@ -27,22 +29,28 @@ if [ "$1 $2" = "tool test2json" ]; then
 	exec "$here"/test2json "$@"
 fi
 while [ $# -gt 1 ]; do
-	[ "$1" = -o ] && to=$2
+	case "$1" in
+	-o) to=$2 ;;
+	-bad) echo "flag provided but not defined: -bad" >&2; exit 2 ;;
+	esac
 	shift
 done
-exec cp "$here/fixtures/${1%.go}" "$to"
+cp "$here/fixtures/$(basename "$1" .go)" "$to" && chmod +x "$to"
 `
 
-// fixtureFlags are those by which Delve's tests of DAP build their programs.
-var fixtureFlags = []string{"-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
+// fixtureFlags are those by which Delve's tests of DAP build their programs. The machine has no time zones; they bring
+// their own.
+var fixtureFlags = []string{"-tags=timetzdata", "-ldflags=", "-gcflags=all=-l -N", "-buildmode=exe"}
 
 // buildDAP builds Delve's tests of DAP, with the programs of some, as for go test -run, for TestThroughProxy.
-func buildDAP(tests string) func(folder string) error {
-	return func(folder string) error { return buildSuite(folder, regexp.MustCompile(tests)) }
+func buildDAP(tests string) builder {
+	return func(ctx context.Context, folder string) error {
+		return buildSuite(ctx, folder, regexp.MustCompile(tests))
+	}
 }
 
-func buildSuite(folder string, tests *regexp.Regexp) error {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
+func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
@@ -55,7 +63,7 @@ func buildSuite(folder string, tests *regexp.Regexp) error {
 	}
 	suite := throughproxy.Suites[0]
 	in := func(dir string, cgo bool, args ...string) error {
-		cmd := exec.Command("go", args...)
+		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 		if cgo {
 			cmd.Env = append(cmd.Env, "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "CGO_CFLAGS=-O0 -g")
@@ -72,13 +80,15 @@ func buildSuite(folder string, tests *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
-	names, err := fixturesOf(filepath.Join(source, suite.Folder, "server_test.go"), tests)
+	fixtures := filepath.Join(source, "_fixtures")
+	names, err := fixturesOf(fixtures, filepath.Join(source, suite.Folder, "server_test.go"), tests)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
+	for _, source := range names {
+		name := strings.TrimSuffix(strings.TrimSuffix(source, "/main.go"), ".go")
 		args := append([]string{"build", "-o", filepath.Join(folder, "fixtures", name)}, fixtureFlags...)
-		if err := in(filepath.Join(source, "_fixtures"), true, append(args, name+".go")...); err != nil {
+		if err := in(fixtures, true, append(args, "./"+strings.TrimSuffix(source, "/main.go"))...); err != nil {
 			return err
 		}
 	}
@@ -111,11 +121,11 @@ func copyModule(to, module string) error {
 
 var (
 	testFunction = regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
-	fixtureName  = regexp.MustCompile(`(?:runTest|BuildFixture)\(t, "(\w+)"`)
+	literal      = regexp.MustCompile(`"(?:[\w./]*/)?(\w+)(?:\.go)?"`)
 )
 
-// fixturesOf lists the programs that tests of a file build.
-func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
+// fixturesOf lists the sources in a folder of programs that tests of a file name.
+func fixturesOf(folder, file string, tests *regexp.Regexp) ([]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -125,18 +135,24 @@ func fixturesOf(file string, tests *regexp.Regexp) ([]string, error) {
 		if !tests.Match(f[1]) {
 			continue
 		}
-		for _, name := range fixtureName.FindAllSubmatch(f[0], -1) {
-			names = append(names, string(name[1]))
+		for _, name := range literal.FindAllSubmatch(f[0], -1) {
+			for _, source := range []string{string(name[1]) + ".go", string(name[1]) + "/main.go"} {
+				if _, err := os.Stat(filepath.Join(folder, source)); err == nil {
+					names = append(names, source)
+					break
+				}
+			}
 		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: the tests %s build nothing", file, tests)
 	}
-	return names, nil
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // runDAP runs some of the tests, as for go test -run.
 func runDAP(tests string) string {
 	return `export PATH="$1":$PATH TMPDIR=/tmp
-cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -prepared "$1" -proxied '` + tests + `'`
+cd "$1" && ./dlvtests.test -test.v -test.run TestThroughProxy -test.timeout 0 -prepared "$1" -proxied '` + tests + `'`
 }

@@ -17,12 +17,12 @@ func TestFixtures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := throughproxy.Suites[0]
-	got, err := fixturesOf(filepath.Join(strings.TrimSpace(string(out)), suite.Folder, "server_test.go"), regexp.MustCompile(suite.Part))
+	suite, module := throughproxy.Suites[0], strings.TrimSpace(string(out))
+	got, err := fixturesOf(filepath.Join(module, "_fixtures"), filepath.Join(module, suite.Folder, "server_test.go"), regexp.MustCompile(suite.Part+"|^TestAttachRemoteToDlvAttachHaltedStopOnEntry$|^TestConcurrentBreakpointsLogPoints$|^TestLaunchRequestWithEnv$|^TestLaunchTestRequest$"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"increment", "loopprog", "testvariables"} {
+	for _, want := range []string{"increment.go", "loopprog.go", "testvariables.go", "http_server.go", "goroutinestackprog.go", "testenv.go", "buildtest/main.go"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q, without %s", got, want)
 		}

@@ -9,15 +9,17 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 )
 
 func main() {
 	var o options
 	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
+	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package; linux-image-arm64-16k has pages of 16 KiB")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
-	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time")
+	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time, later on a slow machine")
 	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
 	flag.Parse()
@@ -43,9 +45,9 @@ func main() {
 var errUsage = errors.New("wrong usage; see go doc ./integration/arm64")
 
 type options struct {
-	cpu, results, script string
-	timeout              time.Duration
-	ci                   bool
+	cpu, kernel, results, script string
+	timeout                      time.Duration
+	ci                           bool
 }
 
 func (o *options) cases() []testCase {
@@ -61,13 +63,7 @@ func run(ctx context.Context, o options, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	j := job{files: args, script: o.script}
-	if o.script == "" {
-		if j, err = build(work, o.cases(), args); err != nil {
-			return err
-		}
-	}
-	m, err := prepare(ctx)
+	j, m, err := prepareAll(ctx, work, o, args)
 	if err != nil {
 		return err
 	}
@@ -75,4 +71,40 @@ func run(ctx context.Context, o options, args []string) error {
 		o.results = filepath.Join(work, "results")
 	}
 	return m.run(ctx, work, o, j)
+}
+
+// prepareAll returns the machine and what it is to do. It downloads while it builds.
+func prepareAll(ctx context.Context, work string, o options, args []string) (job, *machine, error) {
+	j, needs := job{files: args, script: o.script}, []string{"qemu-system-aarch64"}
+	var chosen []testCase
+	if o.script == "" {
+		var err error
+		if chosen, err = choose(o.cases(), args); err != nil {
+			return j, nil, err
+		}
+	}
+	for _, c := range chosen {
+		needs = append(needs, c.needs...)
+	}
+	if err := install(ctx, needs); err != nil {
+		return j, nil, err
+	}
+	var m *machine
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var parts sync.WaitGroup
+	parts.Go(func() {
+		made, err := prepare(ctx, o.kernel)
+		if m = made; err != nil {
+			cancel(err)
+		}
+	})
+	if o.script == "" {
+		built, err := build(ctx, work, chosen)
+		if j = built; err != nil {
+			cancel(err)
+		}
+	}
+	parts.Wait()
+	return j, m, context.Cause(ctx)
 }

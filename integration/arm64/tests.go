@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,13 +16,13 @@ var tested = []string{
 }
 
 // buildTests builds their tests, each in a folder with its package's test data.
-func buildTests(folder string) error {
+func buildTests(ctx context.Context, folder string) error {
 	for _, pkg := range tested {
 		to := filepath.Join(folder, strings.ReplaceAll(pkg, "/", "_"))
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return err
 		}
-		cmd := exec.Command("go", "test", "-c", "-o", filepath.Join(to, "test"), "./"+pkg)
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(to, "test"), "./"+pkg)
 		cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 		if err := command(cmd); err != nil {
 			return err

@@ -150,29 +150,6 @@ func TestTerminated(t *testing.T) {
 	}
 }
 
-// TestDisconnect: an editor leaves while another client runs the program, or takes it along.
-func TestDisconnect(t *testing.T) {
-	for _, by := range []string{editors, terminals} {
-		for _, terminate := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s runs, terminate %v", by, terminate), func(t *testing.T) {
-				s := start(t)
-				pid := s.pid()
-				s.runBy(by)
-				_, err := s.editors[1].must("disconnect", map[string]any{"terminateDebuggee": terminate})
-				s.must(err)
-				if terminate {
-					s.event(s.editors[0], "terminated")
-					if !gone(pid) {
-						t.Errorf("process %d is left", pid)
-					}
-					return
-				}
-				s.halts()
-			})
-		}
-	}
-}
-
 // halts halts the program by a client that is left, and sees that it stands.
 func (s *started) halts() {
 	s.t.Helper()
@@ -180,61 +157,6 @@ func (s *started) halts() {
 	s.must(err)
 	if state.Running || state.CurrentThread == nil {
 		s.t.Errorf("after a halt: %+v", state)
-	}
-}
-
-// TestVanish: a client that has resumed the program is gone; others halt it and go on.
-func TestVanish(t *testing.T) {
-	for kind, start := range map[string]func(*testing.T) *started{"headless": start, "proxy": startThrough} {
-		for _, by := range []string{editors, terminals} {
-			t.Run(kind+"/"+by, func(t *testing.T) {
-				s := start(t)
-				s.runBy(by)
-				if by == editors {
-					_ = s.editors[0].conn.Close()
-				} else {
-					_ = s.terminals[0].client.Close()
-				}
-				time.Sleep(20 * time.Millisecond)
-				s.halts()
-				s.event(s.editors[1], "stopped")
-				s.terminals[0] = s.terminals[1]
-				s.must(s.runTo(s.editors[1]))
-				_, err := s.editors[1].must("next", map[string]any{"threadId": s.editors[1].threadID()})
-				s.must(err)
-				s.event(s.editors[1], "stopped")
-			})
-		}
-	}
-}
-
-// TestTwoResumes: of clients that resume at once, one does.
-func TestTwoResumes(t *testing.T) {
-	s := start(t)
-	for range 5 {
-		s.settle()
-		var answers []<-chan received
-		for _, e := range s.editors {
-			answer, err := e.send("continue", map[string]any{"threadId": 1})
-			s.must(err)
-			answers = append(answers, answer)
-		}
-		running := 0
-		for i, answer := range answers {
-			m := <-answer
-			if m.Success {
-				running++
-			} else if text := string(m.Bytes()); !strings.Contains(text, "has resumed it") {
-				t.Errorf("editor %d: %s", i+1, text)
-			}
-		}
-		if running != 1 {
-			t.Errorf("%d of 2 have resumed the program", running)
-		}
-		s.halts()
-		for _, e := range s.editors {
-			s.event(e, "stopped") // or it would be taken for one of the next round
-		}
 	}
 }
 
@@ -323,15 +245,31 @@ func TestOwnBreakpoints(t *testing.T) {
 	expect()
 }
 
-// TestNeverReads: a client that reads nothing does not delay the others.
-func TestNeverReads(t *testing.T) {
-	s := start(t)
-	mute, err := newMute(s.server.addr)
-	s.must(err)
-	defer mute.Close()
-	for range 20 {
-		_, err := s.editors[0].must("next", map[string]any{"threadId": s.editors[0].threadID()})
-		s.must(err)
-		s.event(s.editors[0], "stopped")
+// TestReadAtOnce: whoever is told of a stop can read the program at once.
+func TestReadAtOnce(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) *started{"headless": start, "proxy": startThrough} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			a, b := s.editors[0], s.editors[1]
+			for n := range 60 {
+				s.settle()
+				_, err := a.must("continue", map[string]any{"threadId": a.threadID()})
+				s.must(err)
+				s.event(b, "continued")
+				time.Sleep(2 * time.Millisecond)
+				answer, err := []*editor{a, b}[n%2].send("pause", map[string]any{"threadId": 1})
+				s.must(err)
+				s.event(b, "stopped")
+				running, err := s.terminals[0].running()
+				s.must(err)
+				if running {
+					t.Errorf("run %d: dlv is told that the program runs", n+1)
+				}
+				if _, err := b.must("stackTrace", map[string]any{"threadId": b.threadID()}); err != nil {
+					t.Errorf("run %d: %v", n+1, err)
+				}
+				<-answer
+			}
+		})
 	}
 }

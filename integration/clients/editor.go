@@ -245,33 +245,3 @@ func verified(m received) (n int) {
 	}
 	return n
 }
-
-// newMute attaches an editor that never reads.
-func newMute(addr string) (net.Conn, error) {
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	for i, command := range []string{"initialize", "attach", "configurationDone"} {
-		m, err := dapwiretest.Request(command, map[string]any{"pathFormat": "path", "linesStartAt1": true, "columnsStartAt1": true, "mode": "remote", "stopOnEntry": true})
-		if err != nil {
-			return nil, err
-		}
-		m.SetSeq(int64(i + 1))
-		if err := dapwire.Write(conn, m.Bytes()); err != nil {
-			return nil, err
-		}
-	}
-	for i := range 1500 {
-		m, err := dapwiretest.Request("threads", nil)
-		if err != nil {
-			return nil, err
-		}
-		m.SetSeq(int64(i + 10))
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-		if dapwire.Write(conn, m.Bytes()) != nil {
-			break // nothing more is read of it either
-		}
-	}
-	return conn, nil
-}

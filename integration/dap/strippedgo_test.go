@@ -105,4 +105,20 @@ func TestStrippedGo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c.disconnect()
+
+	// Most editors set breakpoints before the program has run.
+	c = start(t, binary("clew")).dial()
+	c.initialize()
+	c.ok("launch", object{"mode": "exec", "program": exe})
+	c.event("initialized")
+	if got := set(object{"line": inLoop}); len(got) != 1 || !got[0].Verified || got[0].Line != inLoop {
+		t.Errorf("before the program runs: %+v", got)
+	}
+	c.ok("configurationDone", nil)
+	c.event("stopped") // at its own breakpoint
+	c.send("continue", object{"threadId": 1})
+	if event := c.event("stopped"); event["reason"] != "breakpoint" {
+		t.Errorf("stopped for %v", event["reason"])
+	}
+	c.disconnect()
 }

@@ -84,6 +84,7 @@ var changes = []change{
 	{internals.EntryDAPRunning, "the text", []edit{{"", "service/dap/server.go", `"debuggee is running"`, `"the program runs"`}}, "TestRunningText", delve},
 	{internals.EntryValueText, "a pointer's form", []edit{{"", "service/api/prettyprint.go", `fmt\.Fprint\(buf, "\*"\)`, `fmt.Fprint(buf, "&")`}}, "TestValueText", delve},
 	{internals.EntryDAPLine, "the names", []edit{{"", "service/dap/server.go", `"sourceBp Path=%q "`, `"source breakpoint in %q "`}}, "TestSourceBreakpoint", delve},
+	{internals.EntryDAPLine, "a function's", []edit{{"", "service/dap/server.go", `"functionBreakpoint"`, `"function"`}}, "TestSourceBreakpoint", delve},
 	{internals.EntryValueText, "a data ID's form", []edit{{"", "service/dap/server.go", `"\*\(\*\[%d\]byte\)\(%#x\)"`, `"%d@%#x"`}}, "TestValueText", delve},
 	{internals.EntryConsole, "the word before commands", []edit{{"", "service/dap/server.go", `\^\\s\*dlv`, `^\s*delve`}}, "TestConsole", delve},
 	{internals.EntryConsole, "the word before calls", []edit{{"", "service/dap/server.go", `\^\\s\*call`, `^\s*run`}}, "TestConsole", delve},

@@ -1,6 +1,7 @@
 package dlvtests
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -202,8 +204,36 @@ func (h *harness) goCommand(t *testing.T, name string) string {
 	return bin
 }
 
-// run runs the tests that match only ("" for all).
+// run runs the tests that match only ("" for all). On a machine without Go, which is slow,
+// each runs alone, and says how it ended.
 func (h *harness) run(t *testing.T, with contender, only string) outcomes {
+	t.Helper()
+	if *prepared == "" {
+		return h.runTogether(t, with, only, 20*time.Minute)
+	}
+	list := exec.Command(h.tests, "-test.list="+cmp.Or(only, "."))
+	list.Dir = h.folder
+	names, err := list.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", list, err)
+	}
+	all := make(outcomes)
+	for _, name := range strings.Fields(string(names)) {
+		start := time.Now()
+		got := h.runTogether(t, with, "^"+name+"$", testneed.Patience(time.Minute))
+		maps.Copy(all, got)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s, %.0f s\n", with.name, name, cmp.Or(got[name], "no result"), time.Since(start).Seconds())
+		for part, result := range got {
+			if result == "fail" {
+				fmt.Fprint(os.Stderr, h.output[with.name+" "+part])
+			}
+		}
+	}
+	return all
+}
+
+// runTogether runs tests in one process, which ends when the limit has passed.
+func (h *harness) runTogether(t *testing.T, with contender, only string, limit time.Duration) outcomes {
 	t.Helper()
 	// Into a file, not a pipe: a program that a test has left behind keeps a pipe open.
 	text, err := os.Create(filepath.Join(t.TempDir(), "output"))
@@ -211,7 +241,7 @@ func (h *harness) run(t *testing.T, with contender, only string) outcomes {
 		t.Fatal(err)
 	}
 	defer text.Close()
-	args := []string{"-test.v=test2json", "-test.timeout=20m"}
+	args := []string{"-test.v=test2json", "-test.timeout=" + limit.String()}
 	if only != "" {
 		args = append(args, "-test.run="+only)
 	}

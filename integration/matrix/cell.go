@@ -61,6 +61,9 @@ func newBench(folder string, o *options) (*bench, error) {
 		return b, nil
 	}
 	for path, pkg := range map[string]string{b.clew: "cmd/clew", b.dlv: "integration/internal/dlv"} {
+		if o.arm64 != "" && path == b.dlv {
+			continue // -built measures clew alone
+		}
 		cmd := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/"+pkg)
 		if o.arm64 != "" {
 			cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")

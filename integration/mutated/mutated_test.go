@@ -51,6 +51,7 @@ func TestJudge(t *testing.T) {
 		{outcome{code: 3}, nil, ""},
 		{outcome{code: 1, output: "panic: of the debugged program\nmain.main()"}, nil, ""},
 		{outcome{code: 2, output: trace}, nil, "panicked"},
+		{outcome{code: 0, output: "recovered " + trace}, nil, ""},
 		{outcome{code: -1}, nil, "exit code -1"},
 		{outcome{memory: maxMemory + 1}, nil, "memory"},
 		{outcome{processor: maxProcessor + 1}, nil, "processor time"},

@@ -32,9 +32,13 @@ func command(name string, args ...string) error {
 type builder struct {
 	dir          string
 	arm64, built bool
+	musl         bool // as the C library
 }
 
-const armCompiler = "aarch64-linux-gnu-gcc"
+const (
+	armCompiler  = "aarch64-linux-gnu-gcc"
+	muslCompiler = "musl-gcc" // Debian: musl-tools
+)
 
 func (b builder) program() (program, error) {
 	path := filepath.Join(b.dir, "program")
@@ -44,6 +48,9 @@ func (b builder) program() (program, error) {
 	cmd := exec.Command("go", "build", "-o", path, hostPackage)
 	if b.arm64 {
 		cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC="+armCompiler)
+	}
+	if b.musl {
+		cmd.Env = append(os.Environ(), "CC="+muslCompiler)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return program{}, fmt.Errorf("go build: %w\n%s", err, out)
@@ -60,6 +67,9 @@ func (b builder) driver(l *library) (path string, err error) {
 	}
 	if l.file == "" || b.built {
 		return filepath.Join(b.dir, l.name+".so"), nil
+	}
+	if b.musl { // it is linked with its C library anyway
+		return b.compile(muslCompiler, source, l.name, args...)
 	}
 	for _, f := range append([]string{l.file}, l.further...) {
 		args = append(args, "-Wl,--no-as-needed", "-l:"+f)

@@ -4,7 +4,7 @@
 // callbacks into Go, and compares whole stacks with the truth at instructions taken at
 // random:
 //
-//	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped] [-variants] [-o DIR]
+//	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped | -variants | -musl] [-o DIR]
 //	go run ./integration/sampled [-libraries z,xml2] {-arm64 | -built} -o DIR
 //	go run ./integration/sampled [-show 5] [-cost 9] [-root DIR] FILE...
 //
@@ -24,6 +24,8 @@
 // With -stripped, libraries are copies without .eh_frame and .eh_frame_hdr; the C
 // library's own workload has such a copy of the C library. With -variants the workloads
 // are one C file, as several compilers and options build it, without tables.
+//
+// With -musl, the C library's own workload runs above musl, which has neither symbols of its own functions nor tables.
 //
 // -arm64 builds for linux/arm64 on another machine, -built measures there what it has built:
 // see integration/arm64. The workload "go" has no library: it is Go's own assembly.

@@ -23,7 +23,7 @@ func main() {
 	cross := flag.String("arm64", "", "build for linux/arm64 into this folder, and try nothing")
 	there := flag.String("built", "", "try what -arm64 has built in this folder")
 	into := flag.String("o", "", "write the table into this file, between the markers for it, and not to standard output")
-	verbose := flag.Bool("v", false, "print every step that was not right")
+	verbose := flag.Bool("v", false, "print every step that was not right, and each build's counts at once")
 	flag.Parse()
 	if flag.NArg() > 0 || *only != "" && *only != "dlv" && *only != "clew" {
 		fmt.Fprintln(os.Stderr, "stepping: wrong usage; see go doc ./integration/stepping")
@@ -96,6 +96,11 @@ func show(only, folder, into string, chosen []variant, verbose bool) error {
 		r, err := b.try(v, scenes)
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.Name, err)
+		}
+		for _, command := range commands {
+			for _, c := range b.contenders {
+				b.log(fmt.Sprintf("%s, %s: %s %s", v.Name, command, c.name, cell(r.counts[command][c.name])))
+			}
 		}
 		rows = append(rows, r)
 	}

@@ -69,6 +69,7 @@ var Needs = []Need{
 	{Name: "qemu-s390x", Programs: []string{"qemu-s390x"}, Debian: []string{"qemu-user"}},
 	{Name: "npm", Programs: []string{"npm"}, Debian: []string{"nodejs", "npm"}},
 	{Name: "chromium", Programs: []string{"chromium"}, Debian: []string{"chromium", "fonts-dejavu-core"}},
+	{Name: "musl-gcc", Programs: []string{"musl-gcc"}, Debian: []string{"musl-tools"}},
 	{Name: "xz", Programs: []string{"xz"}, Debian: []string{"xz-utils"}},
 	{Name: "unshare", Programs: []string{"unshare"}, Debian: []string{"util-linux"}},
 	{Name: "zstd", Programs: []string{"zstd"}, Debian: []string{"zstd"}},

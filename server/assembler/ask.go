@@ -54,6 +54,9 @@ func (w *walker) ask(ctx context.Context, s *Strategy, req *unwind.WalkRequest) 
 	for {
 		w.code.seen[0] = sent.stack
 		req.Stack = append(unwind.Windows{sent.stack}, sent.extra...)
+		if w.opts.Asking != nil {
+			w.opts.Asking()
+		}
 		results, err := s.Unwinder.Walk(ctx, []unwind.WalkRequest{*req})
 		switch {
 		case err != nil:

@@ -91,6 +91,10 @@ func (w *walker) ended() bool {
 	switch {
 	case w.carried.context:
 		why = contextStart
+	case !fn.Go && w.code.startsThread(f):
+		if why = threadStart; fn.Exact {
+			why = fn.Name
+		}
 	case !fn.known || !fn.Outermost || f.PC.Kind() != unwind.KindReturn || notOutermost[fn.Name]:
 		return false
 	}

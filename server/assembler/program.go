@@ -110,6 +110,13 @@ func (p *program) startsContext(at uint64) bool {
 
 const contextStart = "__start_context"
 
+// startsThread reports whether a frame is a C library's code that begins a thread, which has no name in a stripped library.
+func (p *program) startsThread(f *unwind.Frame) bool {
+	return f.PC.Kind() == unwind.KindReturn && codemodel.StartsThread(p.target.Arch, f.PC.Raw(), p.code)
+}
+
+const threadStart = "the start of a thread"
+
 // wild reports whether a frame's program counter lies outside all code.
 func (p *program) wild(f *unwind.Frame) bool {
 	pc := f.PC.Raw()

@@ -14,7 +14,10 @@ import (
 func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opts Options) unwind.Stack {
 	w := &walker{
 		asm: a, target: t, thread: th, code: newProgram(t), window: firstWindow, carried: carried{fresh: true}, down: make(map[string]bool),
-		builder: builder{opts: opts, arch: t.Arch, claims: th.Claims, stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}},
+		builder: builder{opts: opts, arch: t.Arch, stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}},
+	}
+	if w.claims = opts.Claims; w.claims == nil {
+		w.claims = func() []unwind.Frame { return th.Claims }
 	}
 	if w.start() {
 		for w.next(ctx) {
@@ -24,7 +27,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opt
 	if opts.Sink != nil {
 		w.pass(len(w.stack.Frames))
 	}
-	stitch(t.Arch, &w.stack, th.Claims)
+	stitch(t.Arch, &w.stack, w.claims())
 	return w.stack
 }
 
@@ -305,7 +308,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 func (w *walker) takeClaim(_ context.Context) outcome {
 	arch, f := w.target.Arch, w.last()
 	sp, _ := f.Registers.SP(arch)
-	callee, c := matchClaim(w.thread.Claims, f.PC.Raw(), sp, arch)
+	callee, c := matchClaim(w.claims(), f.PC.Raw(), sp, arch)
 	if c == nil {
 		return nothing
 	}

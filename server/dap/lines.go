@@ -9,29 +9,45 @@ import (
 	"github.com/clewdbg/clew/server/session"
 )
 
-// liner is a target with lines that Delve does not find: those of images without DWARF.
-type liner interface {
+// placer is a target with places that Delve does not find: lines and functions of images without DWARF.
+type placer interface {
 	WithoutLines() bool
 	BreakAtLine(path, file string, line, column int)
+	BreakAtFunction(name string)
 }
 
-// placeLines sets those of the breakpoints in a file that Delve cannot place. Delve takes them
+// place sets those of the breakpoints that Delve cannot place: in a file, or at functions. Delve takes them
 // for its own from its next request on.
-func (s *sharing) placeLines(ctx context.Context, m *dapwire.Message, path string, wanted []session.Wanted) {
-	t, ok := s.program.Target().(liner)
-	if _, stopped := s.state.At(); !ok || !stopped || path == "" || !t.WithoutLines() {
+func (s *sharing) place(ctx context.Context, m *dapwire.Message, path string, wanted []session.Wanted) {
+	t, ok := s.program.Target().(placer)
+	if state, _ := s.client.State(); !ok || len(wanted) == 0 || state != session.Stopped && state != session.Changing {
 		return
 	}
-	err := s.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error {
+	var at func(*breakpointArguments)
+	switch {
+	case m.Command == "setFunctionBreakpoints":
+		at = func(b *breakpointArguments) { t.BreakAtFunction(b.Name) }
+	case path != "" && t.WithoutLines():
+		at = func(b *breakpointArguments) { t.BreakAtLine(path, s.config.ServerPath(path), b.Line, b.Column) }
+	default:
+		return
+	}
+	all := func() error {
 		for _, w := range wanted {
 			var b breakpointArguments
 			if json.Unmarshal(w.Raw, &b) == nil {
-				t.BreakAtLine(path, s.config.ServerPath(path), b.Line, b.Column)
+				at(&b)
 			}
 		}
 		return nil
-	})
+	}
+	var err error
+	if _, stopped := s.state.At(); stopped {
+		err = s.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error { return all() })
+	} else { // while the client configures the session
+		err = s.program.Stops.BeforeRun(ctx, all)
+	}
 	if err != nil {
-		s.wire.Log("lines: %v", err)
+		s.wire.Log("breakpoints without DWARF: %v", err)
 	}
 }

@@ -200,8 +200,8 @@ func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() e
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
 	if own {
-		s.current().Ask()
-		return handle()
+		answered := s.current().Ask()
+		return s.until(m, handle, func(*dapwire.Message) { answered() })
 	}
 	s.wire.Client.Respond(m, nil) // before the event
 	go func() {
@@ -250,13 +250,19 @@ func (s *sharing) endRestart(started bool) {
 	}
 }
 
+// others says that the session is not this client's alone: others are there, or one has left the program running.
+func (s *sharing) others() bool {
+	state, own := s.client.State()
+	return !s.client.Alone() || !own && (state == session.Running || state == session.Stepping)
+}
+
 // disconnect ends the session, or leaves one that goes on. Delve would wait there for a
 // program that another client has resumed, and forget its own.
 func (s *sharing) disconnect(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.DisconnectArguments
 	_ = m.Decode("arguments", &args)
 	if leaves := s.multi != "" && !args.TerminateDebuggee; !leaves || !s.attached.Load() {
-		if !leaves && !s.client.Alone() {
+		if !leaves && s.others() {
 			if err := s.owner.End(ctx, s.client, "disconnect"); err != nil {
 				s.wire.Log("disconnect: %v", err)
 			}
@@ -280,7 +286,7 @@ const leavePatience = 2 * time.Second
 // left keeps Delve's session while its run goes on: it is the door to halt it by. A session that is this client's
 // ends for clients that have joined it.
 func (s *sharing) left() {
-	if s.attached.Load() && s.multi == "" && !s.client.Alone() {
+	if s.attached.Load() && s.multi == "" && s.others() {
 		_ = s.owner.End(context.Background(), s.client, "its connection's end") // it ends already, or the program is killed
 	}
 	if run := s.current(); run != nil && s.multi != "" {

@@ -158,7 +158,7 @@ func TestDummyThread(t *testing.T) {
 	}
 }
 
-// TestSourceBreakpoint: a DAP session names a breakpoint by its file and line, and takes one
+// TestSourceBreakpoint: a DAP session names a breakpoint by its file and line, or its function, and takes one
 // that has the name for its own: it clears it when it is not wanted any more.
 func TestSourceBreakpoint(t *testing.T) {
 	e := newEditor(t, DAPConfig{})
@@ -171,28 +171,37 @@ func TestSourceBreakpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file, line = "/not/known.go", 7
-	name := internals.SourceBreakpoint(file, line, 0)
-	if _, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}, "", nil, false); err != nil {
-		t.Fatal(err)
-	}
-	set := func(lines ...map[string]any) []dap.Breakpoint {
-		var answer dap.SetBreakpointsResponse
-		raw := e.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": file}, "breakpoints": lines})
-		if err := json.Unmarshal(raw, &answer); err != nil {
+	const file, line, function = "/not/known.go", 7, "not.known"
+	source := map[string]any{"path": file}
+	for _, c := range []struct {
+		name, command   string
+		arguments       map[string]any
+		wanted, another map[string]any
+	}{
+		{internals.SourceBreakpoint(file, line, 0), "setBreakpoints", map[string]any{"source": source}, map[string]any{"line": line}, map[string]any{"line": line + 1}},
+		{internals.FunctionBreakpoint(function), "setFunctionBreakpoints", map[string]any{}, map[string]any{"name": function}, map[string]any{"name": "another"}},
+	} {
+		if _, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Name: c.name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}, "", nil, false); err != nil {
 			t.Fatal(err)
 		}
-		return answer.Body.Breakpoints
-	}
-	if got := set(map[string]any{"line": line}); len(got) != 1 || !got[0].Verified {
-		t.Error(internals.Changed(internals.EntryDAPLine, "%+v", got))
-	}
-	if bp := s.dbg.FindBreakpointByName(name); bp == nil {
-		t.Errorf("there is no breakpoint %q", name)
-	}
-	set(map[string]any{"line": line + 1})
-	if bp := s.dbg.FindBreakpointByName(name); bp != nil {
-		t.Errorf("it is still there: %+v", bp)
+		set := func(b map[string]any) []dap.Breakpoint {
+			c.arguments["breakpoints"] = []map[string]any{b}
+			var answer dap.SetBreakpointsResponse
+			if err := json.Unmarshal(e.ask(c.command, c.arguments), &answer); err != nil {
+				t.Fatal(err)
+			}
+			return answer.Body.Breakpoints
+		}
+		if got := set(c.wanted); len(got) != 1 || !got[0].Verified {
+			t.Error(internals.Changed(internals.EntryDAPLine, "%+v", got))
+		}
+		if bp := s.dbg.FindBreakpointByName(c.name); bp == nil {
+			t.Errorf("there is no breakpoint %q", c.name)
+		}
+		set(c.another)
+		if bp := s.dbg.FindBreakpointByName(c.name); bp != nil {
+			t.Errorf("it is still there: %+v", bp)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/server/internal/codemap"
 )
 
-// strippedLines finds the lines of images without DWARF, in which Delve finds none.
+// strippedLines finds the lines of Go code and the functions of native code in images without DWARF, in which Delve finds none.
 type strippedLines struct {
 	of      *program
 	symbols *codemap.Map // of all images; nil until they are known
@@ -55,9 +55,17 @@ func (s *strippedLines) PlaceLines(found []api.Location) {
 			continue
 		}
 		if l.PCs = s.LineAddrs(l.File, l.Line); len(l.PCs) > 0 {
-			l.PC, l.PCPids = l.PCs[0], slices.Repeat([]int{s.of.Pid()}, len(l.PCs))
+			l.PC, l.PCPids = l.PCs[0], s.pids(l.PCs)
 		}
 	}
+}
+
+// LocateFunction finds a function by its symbol.
+func (s *strippedLines) LocateFunction(name string) (found []api.Location) {
+	if addrs := s.FunctionAddrs(name); len(addrs) > 0 {
+		found = []api.Location{{PC: addrs[0], PCs: addrs, PCPids: s.pids(addrs)}}
+	}
+	return found
 }
 
 // LocateLine finds the addresses of a FILE:LINE in images without DWARF.
@@ -77,10 +85,35 @@ func (s *strippedLines) LocateLine(loc string) (addrs []uint64) {
 // without DWARF. Delve's DAP session then finds it by its name, and gives it its condition.
 // path is the file as the editor names it.
 func (s *strippedLines) BreakAtLine(path, file string, line, column int) {
-	if addrs := s.LineAddrs(file, line); len(addrs) > 0 {
-		// It may be there already.
-		_, _ = s.of.dbg.CreateBreakpoint(&api.Breakpoint{
-			Name: internals.SourceBreakpoint(path, line, column), Addrs: addrs, AddrPid: slices.Repeat([]int{s.of.Pid()}, len(addrs)),
-		}, "", nil, false)
+	s.breakAt(internals.SourceBreakpoint(path, line, column), s.LineAddrs(file, line))
+}
+
+// FunctionAddrs returns the addresses of the functions with a name, by the symbols of all images that are loaded. It needs
+// to know what is mapped ([Session.KnowMap]).
+func (s *strippedLines) FunctionAddrs(name string) []uint64 {
+	if s.symbols == nil {
+		return nil
 	}
+	return s.symbols.Find(name)
+}
+
+// BreakAtFunction sets the breakpoint that an editor wants at a function, where Delve finds none with that name and
+// a symbol has it. Delve's DAP session then finds it by its name, and gives it its condition.
+func (s *strippedLines) BreakAtFunction(name string) {
+	if found, _, err := s.of.dbg.FindLocation(-1, 0, 0, name, false, nil); err == nil && len(found) > 0 {
+		return
+	}
+	s.breakAt(internals.FunctionBreakpoint(name), s.FunctionAddrs(name))
+}
+
+// breakAt sets a breakpoint, unless it is there already.
+func (s *strippedLines) breakAt(name string, addrs []uint64) {
+	if len(addrs) > 0 {
+		_, _ = s.of.dbg.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: addrs, AddrPid: s.pids(addrs)}, "", nil, false)
+	}
+}
+
+// pids names this process for each address.
+func (s *strippedLines) pids(addrs []uint64) []int {
+	return slices.Repeat([]int{s.of.Pid()}, len(addrs))
 }

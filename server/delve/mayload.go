@@ -53,6 +53,9 @@ func mayLoad(path string, folders []string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
+	if f.Class == elf.ELFCLASS32 { // Delve takes it for a 64-bit one of the machine's kind
+		return &RefusedError{path, fmt.Errorf("it is a 32-bit program, for %s", strings.ToLower(strings.TrimPrefix(f.Machine.String(), "EM_")))}
+	}
 	err = checkSections(f)
 	if err != nil && !errors.Is(err, errUnknownForm) {
 		return &RefusedError{path, err}

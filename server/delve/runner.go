@@ -2,7 +2,7 @@ package delve
 
 import (
 	"maps"
-	"sync/atomic"
+	"sync"
 
 	"github.com/go-delve/delve/pkg/proc"
 
@@ -68,9 +68,9 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	r.resumed = true
 	resumes.Add(1)
 	show := r.hideLibraries()
-	inside.Store(r.group)
+	inside.enter(r.group)
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
-	inside.Store(nil)
+	inside.enter(nil)
 	show()
 	resumes.Add(1)
 	if err == nil {
@@ -117,13 +117,28 @@ func (r *runner) passBrk() error {
 }
 
 // inside is the group that runs, nil while none does.
-var inside atomic.Pointer[proc.TargetGroup]
+var inside running
+
+// running guards a group against a halt that comes as it stops: Delve's halt reads which target
+// is selected, without a lock, and Delve selects one at each stop.
+type running struct {
+	mu    sync.Mutex
+	group *proc.TargetGroup
+}
+
+func (r *running) enter(group *proc.TargetGroup) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.group = group
+}
 
 // Nudge halts the program if it runs. That is no halt for the client that has resumed it: an editor's
 // session of Delve's goes on by itself, once those who wait for Delve's lock have had it.
 func Nudge() {
-	if group := inside.Load(); group != nil {
-		_ = group.RequestManualStop() // a program that has exited stops by itself
+	inside.mu.Lock()
+	defer inside.mu.Unlock()
+	if inside.group != nil {
+		_ = inside.group.RequestManualStop() // a program that has exited stops by itself
 	}
 }
 

@@ -27,7 +27,10 @@ type Process struct {
 	place     Place
 	files     codemap.Files
 	generated codemap.Generated // code outside of images
-	last      *loaded           // at the last stop that was looked at
+	last      *loaded           // at the last stop that was looked at, or before the next one: see Ahead
+	ahead     []byte            // the mappings that Ahead has seen
+	target    assembler.Target  // at the last stop
+	pid       int               // at the last stop, 0 for none: while a process runs, Delve does not say
 }
 
 // loaded is what a process has mapped at a stop. It is not changed once it is
@@ -119,7 +122,7 @@ func (p *Process) Read(record bool) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.last = now
+	p.last, p.pid = now, p.place.LocalPid()
 	v := &View{source: p.source, place: p.place, loaded: now}
 	memory := p.place.Memory()
 	if _, copied := p.source.(copied); !copied {
@@ -129,15 +132,17 @@ func (p *Process) Read(record bool) (*View, error) {
 		v.recorder = engine.NewRecorder(memory)
 		memory = v.recorder
 	}
-	v.Input = engine.Input{
-		Target: assembler.Target{
-			Arch: p.source.Arch(), OS: p.source.OS(), Memory: memory,
-			Executable: now.executable, Writable: now.writable, Code: now.code, PACMask: now.pacMask,
-		},
-		Images: now.code.Images(), Keys: now.code.Keys(), Section: now.code.Section,
-		Hosted: now.code.GoRanges(), Names: now.code, Notes: now.notes(), About: now.code.About(),
-	}
+	v.Input = engine.Input{Target: assembler.Target{Arch: p.source.Arch(), OS: p.source.OS(), Memory: memory, PACMask: now.pacMask}}
+	now.describe(&v.Input)
+	p.target = v.Input.Target
 	return v, nil
+}
+
+// describe adds to an input what is loaded.
+func (l *loaded) describe(in *engine.Input) {
+	in.Target.Executable, in.Target.Writable, in.Target.Code = l.executable, l.writable, l.code
+	in.Images, in.Keys, in.Section = l.code.Images(), l.code.Keys(), l.code.Section
+	in.Hosted, in.Names, in.Notes, in.About = l.code.GoRanges(), l.code, l.notes(), l.code.About()
 }
 
 // notes lists what could not be used.

@@ -343,3 +343,49 @@ func TestOneGoroutine(t *testing.T) {
 		t.Errorf("current %+v (%v) is none of %+v", current, err, threads)
 	}
 }
+
+// deaf is a source that must not be asked: while a program runs, Delve answers at its next stop.
+type deaf struct{ Source }
+
+// TestAhead: what a running process maps is known before it stops, without Delve, and the stop then finds the same
+// images as one that knows nothing yet.
+func TestAhead(t *testing.T) {
+	l := startLoading(t)
+	p := NewProcess(l.Session)
+	if p.Ahead() != nil {
+		t.Fatal("there is something ahead before the first stop")
+	}
+	if _, err := p.Read(false); err != nil {
+		t.Fatal(err)
+	}
+	l.run(t)
+	source, place := p.source, p.place
+	p.source, p.place = deaf{}, running{deaf{}}
+	in := p.Ahead()
+	if in == nil || !l.has(&View{Input: *in}) {
+		t.Fatalf("the library is not seen ahead: %+v", in)
+	}
+	if p.Ahead() != nil {
+		t.Error("what is known is new again")
+	}
+	p.source, p.place = source, place
+	v, err := p.Read(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.sameInput(t, v)
+	if !slices.Equal(v.Input.Keys, in.Keys) {
+		t.Error("images that were seen ahead are others at the stop")
+	}
+	for range 3 { // the last stop is behind dlclose
+		l.run(t)
+		p.Ahead()
+		if v, err = p.Read(false); err != nil {
+			t.Fatal(err)
+		}
+		l.sameInput(t, v)
+	}
+	if l.has(v) {
+		t.Error("the library is seen behind its end")
+	}
+}

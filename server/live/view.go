@@ -93,5 +93,11 @@ func (v *View) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
 	return v.source.Claims(th, depth)
 }
 
+// Apart says that Delve can be asked for frames while the process's memory is read.
+func (v *View) Apart() bool {
+	_, here := v.place.(running)
+	return here && v.recorder == nil
+}
+
 // EngineInput is what strategies and the assembler work with.
 func (v *View) EngineInput() *engine.Input { return &v.Input }

@@ -157,13 +157,21 @@ func (s *Session) halt(ctx context.Context, stopped func()) error {
 }
 
 // Ask halts this run if it is the session's: a client does so for its own halt, which its protocol passes on.
-// It returns at once; the door is used where that has had no effect soon.
-func (r *Run) Ask() {
+// It returns at once; the door is used where that has had no effect soon. Answered is called when the
+// client's own halt is over: until then Delve says of the stopped program that it runs.
+func (r *Run) Ask() (answered func()) {
 	s := r.session
 	s.mu.Lock()
 	r.wanted = true
+	s.halts++
 	s.wake()
 	s.mu.Unlock()
+	answered = sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.halts--
+		s.wake()
+	})
 	go func() {
 		select {
 		case <-r.over:
@@ -175,7 +183,10 @@ func (r *Run) Ask() {
 				_ = s.halt(context.Background(), func() {}) // the client has its answer
 			}
 		}
+		<-r.over
+		time.AfterFunc(askPatience, answered) // Delve does not answer a halt that ends a download
 	}()
+	return answered
 }
 
 // Asides waits, after a halt for work aside, until that work is done: a program that runs on at once has

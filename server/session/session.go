@@ -28,8 +28,9 @@ type Session struct {
 	by      *Client // has caused the state; nil where no client has
 	command string
 	run     *Run
-	halts   int // that are under way
-	asides  int // pieces of work aside
+	halts   int  // that are under way
+	asides  int  // pieces of work aside
+	ending  bool // a client, or the server, ends the session
 	// entering counts commands that wait for requests that read the program: no client begins to read.
 	entering int
 	clients  []*Client
@@ -149,7 +150,7 @@ func (s *Session) wait(ctx context.Context, ready func() (bool, error)) error {
 }
 
 // Use holds the program at its stop, so that a request can read it, until done is called. It
-// is refused at once while the program runs.
+// is refused at once while the program runs. It waits for halts that have stopped it.
 func (c *Client) Use(ctx context.Context, request string) (done func(), err error) {
 	s := c.session
 	s.mu.Lock()
@@ -157,6 +158,9 @@ func (c *Client) Use(ctx context.Context, request string) (done func(), err erro
 	err = s.wait(ctx, func() (bool, error) {
 		switch s.state {
 		case Stopped:
+			if s.halts > 0 {
+				return false, nil // Delve says that the program runs until the halt is answered
+			}
 			return s.entering == 0 || len(c.reads) > 0, nil // else a client that always reads would keep the others from their turn
 		case Changing:
 			return false, nil
@@ -268,13 +272,19 @@ func (c *Client) Restart(ctx context.Context) (done func(started bool), err erro
 
 // End halts the program and tells every other client that the session ends. Nothing is resumed or
 // read any more. By is nil where no client ends it. It does not wait for requests that
-// read the program.
+// read the program. Where the session ends already, it waits until the program has stopped, and says who ends it.
 func (s *Session) End(ctx context.Context, by *Client, command string) error {
 	s.mu.Lock()
-	if s.state == Ending {
+	if s.ending {
 		defer s.mu.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := s.wait(ctx, func() (bool, error) { return s.state == Ending && s.run == nil, nil }); err != nil {
+			return err
+		}
 		return s.busy()
 	}
+	s.ending = true
 	s.mu.Unlock()
 	err := s.halt(ctx, func() { s.set(Ending, by, command) })
 	s.mu.Lock()

@@ -125,8 +125,33 @@ func TestAnyHaltHalts(t *testing.T) {
 		t.Errorf("a halt at a stop: %v", err)
 	}
 	p = b.resume(1)
-	p.run.Ask() // its own first halt is lost
+	defer p.run.Ask()() // its own first halt is lost
 	<-p.run.Over()
+}
+
+// TestReadsWaitForHalts: who reads at a stop waits for the answer to the halt that has caused it, and not
+// for ever.
+func TestReadsWaitForHalts(t *testing.T) {
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	for _, answers := range []bool{true, false} {
+		p := a.resume(0)
+		answered := p.run.Ask()
+		p.run.Stopped(Stop{Reason: "pause"})
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		if _, err := b.Use(ctx, "stacktrace"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a read before the halt's answer: %v", err)
+		}
+		cancel()
+		if answers {
+			answered()
+		}
+		done, err := b.Use(context.Background(), "stacktrace")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+	}
 }
 
 // TestHaltGivesUp: a program that does not stop is an error.
@@ -311,14 +336,52 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestTwoEnds: the second end returns once the program has stopped, as the first does, and tells the clients nothing more.
+func TestTwoEnds(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	asked, stop := make(chan struct{}, 100), make(chan struct{})
+	var run *Run
+	run, err := a.Resume(ctx, "continue", false, func(context.Context) {
+		asked <- struct{}{}
+		<-stop
+		run.Stopped(Stop{Reason: "pause"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- s.End(ctx, b.Client, "detach") }()
+	<-asked
+	go func() { second <- s.End(ctx, nil, "the server's end") }()
+	select {
+	case err := <-second:
+		t.Fatalf("the second end returns while the program runs: %v", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(stop)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if busy := new(BusyError); !errors.As(<-second, &busy) || busy.By != b.name || !run.Ended() {
+		t.Errorf("the second end: %v", busy)
+	}
+	a.expect("terminated dlv client 1")
+	b.expect("continued editor 1", "stopped editor 1")
+}
+
 // TestRaces: many clients resume, halt, read and leave at once. None hangs, one runs at a
 // time, and each is told of stops after resumes.
 func TestRaces(t *testing.T) {
 	s := New(Options{Nudge: func() {}})
 	var inside atomic.Int32
 	var wait sync.WaitGroup
+	var clients []*fake // all have joined before any resumes: who joins a running program is told of its stop alone
 	for range 4 {
-		c := join(t, s, "client")
+		clients = append(clients, join(t, s, "client"))
+	}
+	for _, c := range clients {
 		wait.Go(func() {
 			defer c.Leave()
 			for n := range 30 {
@@ -347,6 +410,8 @@ func TestRaces(t *testing.T) {
 				}
 				cancel()
 			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			believes := false
 			for _, text := range c.heard {
 				stops := strings.HasPrefix(text, "stopped")

@@ -69,6 +69,8 @@ const (
 	haltAgain = 50 * time.Millisecond
 	// nudgeAgain is the time after which Delve is halted once more for work aside.
 	nudgeAgain = 2 * time.Millisecond
+	// askPatience bounds the wait for the answer to a client's own halt, once the program has stopped.
+	askPatience = time.Second
 	// asidePatience bounds how long a program is kept from running on.
 	asidePatience = time.Second
 )

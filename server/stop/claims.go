@@ -1,6 +1,8 @@
 package stop
 
 import (
+	"sync"
+
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -35,6 +37,32 @@ func Claim(v View, th *delve.Thread, depth int) (note string) {
 			return ""
 		}
 		before = found
+	}
+}
+
+// apart is a [View] whose debugger can be asked while its memory is read.
+type apart interface{ Apart() bool }
+
+// claiming returns a function for what [Claim] fills in. begin has it found in the background, where that can be:
+// while a strategy's process is asked, this one has nothing else to do, and a stack through tables needs
+// Delve's frames at its end only. Both share Delve's lock: begun earlier, it would keep the first read of the stack waiting.
+func (s *Stopped) claiming(th delve.Thread, depth int) (found func() (claims []unwind.Frame, note string), begin func()) {
+	found = sync.OnceValues(func() ([]unwind.Frame, string) {
+		note := Claim(s.View, &th, depth)
+		return th.Claims, note
+	})
+	v, ok := s.View.(apart)
+	if !ok || !v.Apart() {
+		return found, nil
+	}
+	var once sync.Once
+	return found, func() {
+		once.Do(func() {
+			go func() {
+				defer func() { _ = recover() }() // the work that asks for them panics too, and says so
+				found()
+			}()
+		})
 	}
 }
 

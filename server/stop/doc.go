@@ -16,6 +16,7 @@
 //   - program.go: what a program and its debugger must offer
 //   - turn.go: one piece of work at a time: bounded, paced, cancelled, given up
 //   - stops.go: the present stop, kept until it has passed
+//   - warm.go, ahead.go: what strategies learn before the first stop
 //   - stopped.go, threads.go: one stop; its threads and goroutines
 //   - stack.go, gostack.go, claims.go: stacks by strategies, by Go's own tables,
 //     and Delve's frames

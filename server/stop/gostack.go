@@ -3,6 +3,7 @@ package stop
 import (
 	"context"
 
+	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -26,7 +27,7 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 		return nil, nil
 	}
 	th.Claims = nil
-	st, err := s.assemble(ctx, s.native, th, frames)
+	st, err := s.assemble(ctx, s.native, th, assembler.Options{}, frames)
 	if err != nil {
 		return nil, err
 	}

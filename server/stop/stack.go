@@ -41,13 +41,13 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	if st := s.stacks[key]; st != nil && st.Holds(frames) {
 		return st, nil
 	}
-	claimed := th
-	note := Claim(s.View, &claimed, max(frames+1, leastDepth))
-	st, err := s.assemble(ctx, prepared, claimed, frames)
+	claim, begin := s.claiming(th, max(frames+1, leastDepth))
+	st, err := s.assemble(ctx, prepared, th, assembler.Options{Asking: begin, Claims: func() []unwind.Frame { claims, _ := claim(); return claims }}, frames)
+	claims, note := claim() // also where the stack failed: nothing goes on behind it
 	if err != nil {
 		return nil, err
 	}
-	st.claims = slices.Clone(claimed.Claims[:min(len(claimed.Claims), stepClaims)])
+	st.claims = slices.Clone(claims[:min(len(claims), stepClaims)])
 	if st.Unclaimed = note; note != "" {
 		st.Notes = append(st.Notes, note)
 	}
@@ -55,11 +55,12 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	return st, nil
 }
 
-func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th delve.Thread, frames int) (*Stack, error) {
+func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th delve.Thread, opts assembler.Options, frames int) (*Stack, error) {
 	depth := max(frames+1, leastDepth)
+	opts.MaxFrames = depth
 	st := &Stack{Thread: th, Arch: s.Arch(), stopped: s, depth: depth}
 	st.Thread.Claims = nil
-	st.Stack = prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: depth})
+	st.Stack = prepared.Stack(ctx, &th.Thread, opts)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // it may be truncated for that
 	}

@@ -17,11 +17,14 @@ const warmPatience = 200 * time.Millisecond
 func (s *Stops) Warm(ctx context.Context, open func() (*engine.Engine, error)) {
 	read := make(chan struct{})
 	go func() {
+		var e *engine.Engine
 		err := s.Alone(ctx, func(ctx context.Context) error {
-			return s.turn.guarded(func() error { return s.warm(ctx, open, read) })
+			return s.turn.guarded(func() (err error) { e, err = s.warm(ctx, open, read); return err })
 		})
 		if err != nil {
 			s.opts.Log("before the first stop: %v", err)
+		} else {
+			s.ahead(ctx, e)
 		}
 	}()
 	select {
@@ -30,35 +33,49 @@ func (s *Stops) Warm(ctx context.Context, open func() (*engine.Engine, error)) {
 	}
 }
 
-func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) error {
+// BeforeRun does work with what a program has loaded that stands still before it is resumed for the first time.
+func (s *Stops) BeforeRun(ctx context.Context, work func() error) error {
+	return s.Alone(ctx, func(context.Context) error {
+		if _, err := s.loaded(); err != nil {
+			return err
+		}
+		return work()
+	})
+}
+
+// loaded reads what the program has loaded.
+func (s *Stops) loaded() (View, error) {
 	s.mu.Lock()
 	program := s.program
 	s.mu.Unlock()
 	if program == nil {
-		close(read)
-		return ErrNoProgram
+		return nil, ErrNoProgram
 	}
-	view, err := program.View(false)
+	return program.View(false)
+}
+
+func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) (*engine.Engine, error) {
+	view, err := s.loaded()
 	close(read)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e, err := open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in := view.EngineInput()
 	e.Prepare(ctx, in)
 	all, ok := in.Target.Code.(interface{ Find(string) []uint64 })
 	if !ok || in.Names == nil {
-		return nil
+		return e, nil
 	}
 	var stack unwind.Stack
 	for _, pc := range all.Find(startsCgo) {
 		stack.Frames = append(stack.Frames, unwind.Frame{PC: unwind.Code(pc, unwind.KindInstruction), DelveFrame: -1, Segment: -1})
 	}
 	in.Names.Name(&stack) // reads tables of lines
-	return nil
+	return e, nil
 }
 
 // startsCgo is a C function of every program that cgo has a part in.

@@ -116,7 +116,7 @@ func readSegment(f *elf.File, flags elf.ProgFlag, vaddr, n uint64) []byte {
 
 func (f *elfFile) readGoTable() *gotab.Table { return readGoTable(f) }
 
-func (f *elfFile) readFunctions() []function {
+func (f *elfFile) readFunctions() functions {
 	more := f.debug
 	if more == nil {
 		more = f.readMini()

@@ -25,7 +25,7 @@ type File struct {
 
 	goTable   func() *gotab.Table
 	model     func() *codemodel.Image
-	functions func() []function
+	functions func() functions
 	dwarf     func() described
 	calls     cache[uint64, []Call]
 	jumps     cache[jump, []Call]
@@ -62,7 +62,7 @@ type object interface {
 	// fullSymbols says whether there is a full table of symbols, not only of those
 	// that the file exports.
 	fullSymbols() bool
-	readFunctions() []function
+	readFunctions() functions
 	readGoTable() *gotab.Table
 	// openDWARF returns the debugging information, nil if there is none.
 	openDWARF() described

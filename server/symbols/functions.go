@@ -23,6 +23,45 @@ type function struct {
 	rank       int    // which of several names for one address to prefer; higher is better
 }
 
+// functions are those of a file, sorted by address: one for each address, and its other names (in
+// glibc `nanosleep` is one of `__nanosleep`).
+type functions struct {
+	all     []function
+	aliases []alias
+}
+
+// alias is another name for a function.
+type alias struct {
+	name  string
+	start uint64
+}
+
+// onePerAddress keeps the best function at each address.
+func onePerAddress(all []function) (out functions) {
+	slices.SortStableFunc(all, byAddress)
+	for i := range all {
+		if i > 0 && all[i].start == all[i-1].start && all[i].name != "" && all[i].name != all[i-1].name {
+			out.aliases = append(out.aliases, alias{all[i].name, all[i].start})
+		}
+	}
+	out.all = slices.CompactFunc(all, func(a, b function) bool { return a.start == b.start })
+	return out
+}
+
+// named yields every name with its address.
+func (f functions) named(yield func(name string, start uint64) bool) {
+	for i := range f.all {
+		if !yield(f.all[i].name, f.all[i].start) {
+			return
+		}
+	}
+	for _, a := range f.aliases {
+		if !yield(a.name, a.start) {
+			return
+		}
+	}
+}
+
 // Bounds says where a function begins and ends. Exact is false where Start may
 // not be an entry that is called: the symbol has no size, so that code without
 // a symbol may lie between it and the address (End is then where the next one
@@ -39,16 +78,15 @@ type Bounds struct {
 // maxFunctions bounds the functions of a file: the largest programs have two million.
 const maxFunctions = 8 << 20
 
-// readFunctions reads the functions of .symtab and .dynsym, sorted by address,
-// one for each; debug is the separate debug file, or the small one within, nil if there
+// readFunctions reads the functions of .symtab and .dynsym; debug is the separate debug file, or the small one within, nil if there
 // is none. A file without section headers has dynamic symbols all the same. bound
 // is told of them before they count.
-func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []function {
-	var out []function
+func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) functions {
+	var found []function
 	add := func(f *elf.File, symbols iter.Seq2[int, elf.Symbol]) {
 		for _, s := range symbols {
-			if fn, ok := functionOf(f, s); ok && len(out) < maxFunctions {
-				out = append(out, fn)
+			if fn, ok := functionOf(f, s); ok && len(found) < maxFunctions {
+				found = append(found, fn)
 			}
 		}
 	}
@@ -60,10 +98,8 @@ func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []f
 	if debug != nil {
 		add(debug, elffile.Symbols(debug, elf.SHT_SYMTAB))
 	}
-	out = append(out, pltFunctions(f)...)
-	slices.SortStableFunc(out, byAddress)
-	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
-	out = dropLabels(out)
+	table := onePerAddress(append(found, pltFunctions(f)...))
+	out := dropLabels(table.all)
 	for i := range out {
 		if !out[i].sized {
 			out[i].end = sectionEnd(f, out[i].start)
@@ -74,7 +110,8 @@ func readFunctions(f, debug *elf.File, moved uint64, bound func([]function)) []f
 	}
 	bound(out)
 	setReach(out)
-	return out
+	table.all = out
+	return table
 }
 
 // dropLabels removes symbols without a size that lie inside a function with one.
@@ -179,7 +216,7 @@ func sectionEnd(f *elf.File, addr uint64) uint64 {
 // function returns the function that vaddr lies in. Functions may nest (a symbol
 // for a part of another): the innermost wins.
 func (f *File) function(vaddr uint64) (function, bool) {
-	all := f.functions()
+	all := f.functions().all
 	i := sort.Search(len(all), func(i int) bool { return all[i].start > vaddr })
 	const nesting = 64 // bounds the search in a hostile table
 	for n := 0; i > 0 && n < nesting && vaddr < all[i-1].reach; n++ {
@@ -238,12 +275,12 @@ func (f *File) FunctionBounds(vaddr uint64) (Bounds, bool) {
 // uniqueAddress returns the address of the function with a name, as in the file; 0 if there is
 // none, or more than one (static functions of several units).
 func (f *File) uniqueAddress(name string) (start uint64) {
-	for _, fn := range f.functions() {
-		if fn.name == name {
-			if start != 0 {
+	for known, at := range f.functions().named {
+		if known == name {
+			if start != 0 && start != at {
 				return 0
 			}
-			start = fn.start
+			start = at
 		}
 	}
 	return start
@@ -264,7 +301,7 @@ func isCalled(mangled, name string) bool {
 // symbols, not only of those that it exports: then code that lies in none of its
 // functions belongs to no function.
 func (f *File) Complete() bool {
-	return f.fullSymbols() && len(f.functions()) > 0
+	return f.fullSymbols() && len(f.functions().all) > 0
 }
 
 // Find returns the addresses of the functions with that name: as in the file, demangled, or
@@ -273,9 +310,9 @@ func (f *File) Find(name string) []uint64 { return f.named.get(name, f.find) }
 
 func (f *File) find(name string) []uint64 {
 	var out []uint64
-	for _, fn := range f.functions() {
-		if fn.name == name || isCalled(fn.name, name) {
-			out = append(out, fn.start)
+	for known, start := range f.functions().named {
+		if (known == name || isCalled(known, name)) && !slices.Contains(out, start) {
+			out = append(out, start)
 		}
 	}
 	if t := f.GoTable(); t != nil {

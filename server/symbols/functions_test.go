@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,39 @@ func TestLinesOfDroppedCode(t *testing.T) {
 		if c := f.Calls(pc); len(c) != 1 || c[0].Line < 2004 || c[0].Line > 2006 {
 			t.Fatalf("main at %#x: %+v, want line 2004 to 2006", pc, c)
 		}
+	}
+}
+
+// TestAliases: every name of a function leads to it, in glibc each system call's.
+func TestAliases(t *testing.T) {
+	cc := testneed.CC(t)
+	dir := t.TempDir()
+	source, library := filepath.Join(dir, "l.c"), filepath.Join(dir, "l.so")
+	text := `int __strong(void) { return 1; }
+int weak(void) __attribute__((weak, alias("__strong")));
+int other(void) __attribute__((alias("__strong")));
+`
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	f, err := Open(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := f.Find("__strong")
+	if len(at) != 1 {
+		t.Fatalf("__strong is at %#x", at)
+	}
+	for _, name := range []string{"weak", "other"} {
+		if got := f.Find(name); !slices.Equal(got, at) {
+			t.Errorf("%s is at %#x, want %#x", name, got, at)
+		}
+	}
+	if got := f.Find("none"); got != nil {
+		t.Errorf("none is at %#x", got)
 	}
 }
 

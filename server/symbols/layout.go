@@ -27,7 +27,7 @@ func (m *modelled) Layout() *codemodel.Layout {
 			l.Known = append(l.Known, codemodel.Start{Addr: addr, Source: source, Grade: prologue.Proven, Part: part})
 		}
 	}
-	for _, fn := range m.file.functions() {
+	for _, fn := range m.file.functions().all {
 		add(fn.start, codemodel.Symbol, fragment(fn.name))
 	}
 	if t := m.file.GoTable(); t != nil {

@@ -2,7 +2,6 @@ package symbols
 
 import (
 	"cmp"
-	"slices"
 	"sort"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // (LC_FUNCTION_STARTS), with the names that the symbols give them; symbols of code
 // that are not listed; and the stubs of imported functions. Symbols have no sizes:
 // a function ends where the next one begins, or its section ends.
-func (f *machoFile) readFunctions() []function {
+func (f *machoFile) readFunctions() functions {
 	starts, _ := f.Functions()
 	out := f.symbolFunctions()
 	for _, start := range starts {
@@ -23,16 +22,16 @@ func (f *machoFile) readFunctions() []function {
 	for _, s := range stubs {
 		out = append(out, function{start: s.Addr, end: s.Addr + s.Size, name: cmp.Or(cName(s.Name), "?") + "@stub", sized: true, rank: 8})
 	}
-	slices.SortStableFunc(out, byAddress)
-	for i := range out { // everything in the list is a function, with or without a name
-		listed := sort.Search(len(starts), func(k int) bool { return starts[k] >= out[i].start })
-		out[i].sized = out[i].sized || listed < len(starts) && starts[listed] == out[i].start
+	table := onePerAddress(out)
+	for i := range table.all { // everything in the list is a function, with or without a name
+		fn := &table.all[i]
+		listed := sort.Search(len(starts), func(k int) bool { return starts[k] >= fn.start })
+		fn.sized = fn.sized || listed < len(starts) && starts[listed] == fn.start
 	}
-	out = slices.CompactFunc(out, func(a, b function) bool { return a.start == b.start })
-	f.bound(out)
-	out = dropLabels(out)
-	setReach(out)
-	return out
+	f.bound(table.all)
+	table.all = dropLabels(table.all)
+	setReach(table.all)
+	return table
 }
 
 // symbolFunctions returns the symbols of code.

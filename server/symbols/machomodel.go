@@ -68,7 +68,7 @@ func (m *modelledMachO) Bounds(addr uint64) (codemodel.Piece, bool) {
 func (m *modelledMachO) Layout() *codemodel.Layout {
 	_, exceptions := m.macho.File.Section("__gcc_except_tab")
 	l := &codemodel.Layout{Code: m.macho.CodeRanges(), Exceptions: exceptions}
-	for _, fn := range m.file.functions() {
+	for _, fn := range m.file.functions().all {
 		l.Known = append(l.Known, codemodel.Start{Addr: fn.start, Source: codemodel.Symbol, Grade: prologue.Proven, Part: fragment(fn.name)})
 	}
 	return l

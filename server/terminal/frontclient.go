@@ -88,9 +88,13 @@ func (c *frontClient) admit(method string) (done func(), err error) {
 	return c.member.Use(c.ctx, method)
 }
 
-// haltServer has the server halt its program.
-func (c *frontClient) haltServer(context.Context) {
-	c.up.start("RPCServer.Command", api.DebuggerCommand{Name: api.Halt}) // whether it stops is seen at its stop
+// haltServer has the server halt its program. It waits for the answer: until then the server says of the stopped
+// program that it runs.
+func (c *frontClient) haltServer(ctx context.Context) {
+	select {
+	case <-c.up.start("RPCServer.Command", api.DebuggerCommand{Name: api.Halt}).Done: // whether it stops is seen at its stop
+	case <-ctx.Done():
+	}
 }
 
 // command carries out a command, once the session's owner lets it. A halt waits for no other request.

@@ -125,11 +125,25 @@ func (s scopes) inLines(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, fail
 	return nil
 }
 
+// inSymbols finds a function of native code without DWARF, where all else has failed.
+func (s scopes) inSymbols(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
+	d, ok := s.session.(interface{ LocateFunction(string) []api.Location })
+	if failed == nil || !ok || !s.readable() || s.stacks.Read() != nil {
+		return failed
+	}
+	found := d.LocateFunction(arg.Loc)
+	if len(found) == 0 {
+		return failed
+	}
+	out.Locations = found
+	return nil
+}
+
 // findLocation finds a location relative to the frame's if the client asks for that.
 func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
 	byDelve := func() error {
 		if err := s.delve.FindLocation(arg, out); err != nil {
-			return s.inLines(arg, out, err)
+			return s.inSymbols(arg, out, s.inLines(arg, out, err))
 		}
 		return nil
 	}

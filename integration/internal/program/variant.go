@@ -69,9 +69,16 @@ var Variants = []Variant{
 	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
 }
 
+// MuslVariants run on a C library of another kind, musl. As distributed it has no tables, no frame pointers
+// and few symbols.
+var MuslVariants = []Variant{
+	{Name: "musl-O1-g-fp", Compiler: "musl-gcc", CFlags: "-O1 -g -fno-omit-frame-pointer"},
+	{Name: "musl-linked-O2-omit-stripped", Compiler: "musl-gcc", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked, Stripped: true},
+}
+
 // Named returns the variant with a name, of those that tests know by name.
 func Named(name string) (Variant, bool) {
-	for _, v := range slices.Concat(Variants, MachOVariants, SFrameVariants(Tools{})) {
+	for _, v := range slices.Concat(Variants, MuslVariants, MachOVariants, SFrameVariants(Tools{})) {
 		if v.Name == name {
 			return v, true
 		}

@@ -48,14 +48,3 @@ func thunkAt(code []byte) thunk {
 	}
 	return noThunk
 }
-
-// contextStart begins glibc's __start_context: mov %rbx,%rsp; mov (%rsp),%rdi; test
-// %rdi,%rdi; je.
-var contextStart = []byte{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74}
-
-// StartsContext reports whether code is that to which the first function of a context
-// returns that makecontext has made (glibc, amd64).
-func StartsContext(code []byte) bool { return bytes.HasPrefix(code, contextStart) }
-
-// ContextStartSize is the number of bytes that [StartsContext] needs.
-const ContextStartSize = 11

@@ -74,15 +74,6 @@ func TestThunks(t *testing.T) {
 	}
 }
 
-// TestStartsContext compares the known bytes with the C library's, whose makecontext
-// refers to them.
-func TestStartsContext(t *testing.T) {
-	code := []byte{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08}
-	if !codemodel.StartsContext(code) || codemodel.StartsContext(code[1:]) || codemodel.StartsContext(nil) {
-		t.Error("not recognised")
-	}
-}
-
 // TestComesBack: what is behind calls is proven only if they return.
 func TestComesBack(t *testing.T) {
 	const start = 0x1000

@@ -243,3 +243,26 @@ func FuzzWalk(f *testing.F) {
 		checkAgainstReference(t, doc)
 	})
 }
+
+// TestValidIsStandard: a document is valid where encoding/json says so, and nowhere else.
+func TestValidIsStandard(t *testing.T) {
+	docs := []string{
+		"", " ", "nul", "null null", `{"a":1,"a":2}`, `{"a":1,}`, `[1,]`, `"\ud800"`, `"\ud800\u0041"`, `"\udc00"`, `"\ud83d\ude00"`, "\"\t\"", "\"\x7f\"", `"\x"`,
+		"01", "-", "-0", "1.", "1e", "1e+5", ".5", "\ufeff1", "1\x00", "\v1", "/**/1", `{"\ud800":1,"\ud801":2}`,
+	}
+	for _, depth := range []int{9_998, 9_999, 10_000, 10_001, 10_002} {
+		docs = append(docs, strings.Repeat("[", depth)+strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth)+"1"+strings.Repeat("}", depth))
+	}
+	for _, doc := range docs {
+		if got, want := valid([]byte(doc)), json.Valid([]byte(doc)); got != want {
+			t.Errorf("%.60q: %v, want %v", doc, got, want)
+		}
+	}
+	pieces := []string{"{", "}", "[", "]", ",", ":", `"a"`, `"\ud800"`, `"\n"`, "1", "-", "0", ".", "e5", "true", "null", " ", "\n", "\"", "\\", "u00e9"}
+	rapid.Check(t, func(t *rapid.T) {
+		doc := strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, "doc"), "")
+		if got, want := valid([]byte(doc)), json.Valid([]byte(doc)); got != want {
+			t.Fatalf("%q: %v, want %v", doc, got, want)
+		}
+	})
+}

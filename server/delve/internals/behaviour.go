@@ -67,8 +67,8 @@ var behaviourEntries = []Entry{
 		Proof:  "TestCNames",
 	},
 	{
-		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest: the names of breakpoints",
-		Breaks: "an editor sets no breakpoints at lines of a program without DWARF",
+		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest, onSetFunctionBreakpointsRequest: the names of breakpoints",
+		Breaks: "an editor sets no breakpoints at lines and functions of code without DWARF",
 		Proof:  "TestSourceBreakpoint",
 	},
 	{
@@ -95,6 +95,9 @@ const HardcodedID = -3
 func SourceBreakpoint(path string, line, column int) string {
 	return fmt.Sprintf("sourceBp Path=%q  Line=%d Column=%d", path, line, column)
 }
+
+// FunctionBreakpoint is the name of the one at a function.
+func FunctionBreakpoint(name string) string { return "functionBreakpoint Name=" + name }
 
 // What a DAP session says where Delve knows of no goroutine, and while the program
 // runs.

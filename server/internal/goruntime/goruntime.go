@@ -264,6 +264,9 @@ func parked(a unwind.Arch, g goroutine) Thread {
 	}}
 	if g.pc == g.start {
 		th.FirstPC = unwind.KindInstruction // it has not run yet
+		if lr, ok := g.sched.Registers.Get(a.LR()); ok {
+			th.Registers.Set(a.LR(), lr) // of runtime.goexit (gostartcall)
+		}
 	}
 	th.Registers.Set(a.PC(), g.pc)
 	th.Registers.Set(a.SP(), g.sp)

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
+)
+
+// TestChoose finds cases by name, the long ones too, and refuses a name that no case has.
+func TestChoose(t *testing.T) {
+	for _, name := range []string{"brk", longCases[0].name} {
+		chosen, err := choose(cases, []string{name})
+		if err != nil || len(chosen) != 1 || chosen[0].name != name {
+			t.Errorf("%s: %v, %v", name, chosen, err)
+		}
+	}
+	if chosen, err := choose(cases, []string{"brk", "none"}); !errors.Is(err, errUsage) {
+		t.Errorf("%v, %v", chosen, err)
+	}
+	if chosen, err := choose(ciCases, nil); err != nil || len(chosen) != len(ciCases) {
+		t.Errorf("%d of %d, %v", len(chosen), len(ciCases), err)
+	}
+}
+
+// TestNeeds: testneed knows every program that a case needs.
+func TestNeeds(t *testing.T) {
+	for _, c := range append(append(cases[:len(cases):len(cases)], longCases...), ciCases...) {
+		for _, name := range c.needs {
+			if _, err := testneed.Named(name); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
+
+// TestStage: a part that takes too long ends with an error that says which.
+func TestStage(t *testing.T) {
+	err := stage(t.Context(), "waiting", time.Millisecond, func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err == nil || !strings.Contains(err.Error(), "waiting, after") || !strings.Contains(err.Error(), "not done within") {
+		t.Error(err)
+	}
+}

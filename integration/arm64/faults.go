@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// buildFaults builds clew, the program, and one for 32 bits.
+func buildFaults(ctx context.Context, folder string) error {
+	if _, err := buildProgram(ctx, folder, "faults"); err != nil {
+		return err
+	}
+	if _, err := buildProgram(ctx, folder, "small", "GOARCH=arm", "CGO_ENABLED=0"); err != nil {
+		return err
+	}
+	return goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew")
+}
+
+// runFaults demands the whole stack of a call of no landing pad and of a write through a wrong tag, live and in the core
+// file, where the goroutines that have not run yet must be whole, too. Where a return has
+// led to an address with a wrong signature, the stack must end as truncated. A 32-bit program is refused by name.
+func runFaults() string {
+	return `bad=0
+limit=` + minute() + `
+clew() { timeout $limit "$built"/clew stack "$@" </dev/null; }
+check() { if eval "$2"; then echo "$1: right"; else echo "$1: WRONG"; cat $3; bad=1; fi; }
+built=$1
+for kind in bti mte; do
+	case $kind in bti) inner="no_pad call_no_pad" ;; mte) inner="write_tagged" ;; esac
+	clew --format json -- "$built"/faults $kind >$kind.json 2>$kind.err
+	rm -f core*; GOTRACEBACK=crash "$built"/faults $kind >$kind.crash 2>&1
+	clew --core core* "$built"/faults >$kind.core 2>>$kind.err
+	for f in $inner runtime.asmcgocall main.main; do
+		check "$kind, live, $f" "grep -q '\"function\": *\"$f\"' $kind.json" "$kind.json $kind.err"
+		check "$kind, core file, $f" "grep -q ' $f ' $kind.core" "$kind.core $kind.err"
+	done
+	check "$kind, live, the end" "grep -q '\"stop\": *\"end\"' $kind.json" "$kind.json $kind.err"
+	check "$kind, core file, all ends" "grep -q 'force gc' $kind.core && ! grep -q truncated $kind.core" "$kind.core $kind.err"
+done
+clew -- "$built"/faults pac >pac.txt 2>&1
+check "pac, live" "grep -q interrupted pac.txt && grep -q truncated: pac.txt" pac.txt
+clew -- "$built"/small >small.txt 2>&1
+check "32 bits, launched" "grep -q '32-bit program, for arm' small.txt" small.txt
+"$built"/small & pid=$!
+sleep 1
+clew --pid $pid >small.txt 2>&1
+check "32 bits, running" "grep -q '32-bit program, for arm' small.txt" small.txt
+kill -9 $pid
+rm -f core*; GOTRACEBACK=crash "$built"/small crash >small.crash 2>&1
+clew --core core* "$built"/small >small.txt 2>&1
+check "32 bits, core file" "grep -q '32-bit program, for arm' small.txt" small.txt
+rm -f core*
+exit $bad`
+}

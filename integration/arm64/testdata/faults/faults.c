@@ -1,0 +1,45 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "faults.h"
+
+#define PROT_BTI 0x10
+#define PROT_MTE 0x20
+
+// A page of its own, whose function begins with no landing pad.
+__asm__(".text\n.balign 4096\n.type no_pad,%function\nno_pad:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n.size no_pad,.-no_pad\n.balign 4096\n");
+extern int no_pad(int);
+
+__attribute__((noinline)) static int call_no_pad(int n) {
+	int (*volatile f)(int) = no_pad;
+	if (mprotect((void *)no_pad, 4096, PROT_READ | PROT_EXEC | PROT_BTI)) exit(9);
+	return f(n) + 1;
+}
+
+__attribute__((noinline)) static int write_tagged(int n) {
+	// Addresses may have tags, a fault comes at once, and every tag but 0 is in use.
+	if (prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE | PR_MTE_TCF_SYNC | 0xfffeul << PR_MTE_TAG_SHIFT, 0, 0, 0)) exit(9);
+	volatile char *memory = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_MTE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED) exit(9);
+	memory[0] = 1;
+	volatile char *tagged = (volatile char *)((uintptr_t)memory | (uintptr_t)3 << 56);
+	tagged[0] = n;
+	return tagged[0] + 1;
+}
+
+__attribute__((noinline)) static int return_forged(int n) {
+	__asm__ volatile("paciasp\n\teor x30, x30, #(1 << 50)\n\tautiasp\n\tret" ::: "x30");
+	return n;
+}
+
+int fault(int kind, int n) {
+	switch (kind) {
+	case 'b':
+		return call_no_pad(n) + 1;
+	case 'm':
+		return write_tagged(n) + 1;
+	}
+	return return_forged(n) + 1;
+}

@@ -1,0 +1,20 @@
+// A program whose native code breaks a rule that arm64 enforces:
+//
+//	faults KIND
+//
+// KIND is bti (a call of what is no landing pad), mte (a write through a pointer with a wrong tag) or pac (a return to
+// an address whose signature was changed).
+package main
+
+// #include "faults.h"
+import "C"
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() { fmt.Println("went on with", run(os.Args[1][0])) }
+
+//go:noinline
+func run(kind byte) int { return int(C.fault(C.int(kind), 40)) + 1 }
