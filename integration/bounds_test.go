@@ -249,6 +249,7 @@ func TestUnusualFiles(t *testing.T) {
 	for _, name := range []string{fifo, "/dev/zero"} {
 		for _, args := range [][]string{
 			{"plugins", "--clew-config", name}, {"stack", "--core", name, clewPath()}, {"stack", "--", name}, {"inspect", name},
+			{"core", clewPath(), name, "--allow-non-terminal-interactive"},
 		} {
 			t.Run(fmt.Sprint(args), func(t *testing.T) {
 				o, cost := measured(func() outcome { return clew(t, args...) })
@@ -259,7 +260,13 @@ func TestUnusualFiles(t *testing.T) {
 			})
 		}
 	}
-	o, cost := measured(func() outcome { return clew(t, "unwind", "/dev/zero") })
-	o.want(t, failed).complains(t, "/dev/zero", "no end of the line")
-	cost.check(t)
+	for command, want := range map[string]string{"unwind": "no end of the line", "diff": "not JSON", "decode": "larger than 256 MiB"} {
+		args := []string{command, "/dev/zero"}
+		if command == "diff" {
+			args = append(args, "/dev/zero")
+		}
+		o, cost := measured(func() outcome { return clew(t, args...) })
+		o.want(t, failed).complains(t, "/dev/zero", want)
+		cost.check(t)
+	}
 }
