@@ -154,7 +154,7 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 		if s.multi != "" || !s.client.Alone() {
 			list.put(m, union)
 		}
-		s.place(ctx, m, list.path, union)
+		list.place(ctx, s, m, union)
 		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
 		s.wire.Up.Forward(m, rewrite)
 		return nil

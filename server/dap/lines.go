@@ -18,7 +18,7 @@ type placer interface {
 
 // place sets those of the breakpoints that Delve cannot place: in a file, or at functions. Delve takes them
 // for its own from its next request on.
-func (s *sharing) place(ctx context.Context, m *dapwire.Message, path string, wanted []session.Wanted) {
+func (l *breakpointList) place(ctx context.Context, s *sharing, m *dapwire.Message, wanted []session.Wanted) {
 	t, ok := s.program.Target().(placer)
 	if state, _ := s.client.State(); !ok || len(wanted) == 0 || state != session.Stopped && state != session.Changing {
 		return
@@ -27,8 +27,8 @@ func (s *sharing) place(ctx context.Context, m *dapwire.Message, path string, wa
 	switch {
 	case m.Command == "setFunctionBreakpoints":
 		at = func(b *breakpointArguments) { t.BreakAtFunction(b.Name) }
-	case path != "" && t.WithoutLines():
-		at = func(b *breakpointArguments) { t.BreakAtLine(path, s.config.ServerPath(path), b.Line, b.Column) }
+	case l.path != "" && t.WithoutLines():
+		at = func(b *breakpointArguments) { t.BreakAtLine(l.path, s.config.ServerPath(l.path), b.Line, b.Column) }
 	default:
 		return
 	}
