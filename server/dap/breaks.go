@@ -54,8 +54,9 @@ type breakpointList struct {
 	own      []session.Wanted
 }
 
-// listOf reads a request. An error says that it is malformed, for Delve to refuse.
-func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
+// listOf reads a request; a file gets the name that all clients have for it, if there are rules for that (else nil). An
+// error says that the request is malformed, for Delve to refuse.
+func listOf(m *dapwire.Message, names *debuggee.Config) (*breakpointList, error) {
 	form := breakpointLists[m.Command]
 	raw, _ := m.Get("arguments")
 	args, err := dapwire.ParseObject(raw)
@@ -86,8 +87,8 @@ func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
 			return nil, err
 		}
 		path := args.Source.Path
-		if s.multi != "" {
-			path = nameAlike(s.config, l.args, path)
+		if names != nil {
+			path = nameAlike(names, l.args, path)
 		}
 		l.name += " " + path
 		l.path = path
@@ -146,7 +147,11 @@ func itemOf(w session.Wanted) []byte {
 
 // setBreakpoints sets this client's breakpoints, and leaves those of others.
 func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	list, err := s.listOf(m)
+	var names *debuggee.Config
+	if s.multi != "" {
+		names = s.config
+	}
+	list, err := listOf(m, names)
 	if err != nil {
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
