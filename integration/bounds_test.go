@@ -111,6 +111,7 @@ func measured[T any](run func() T) (T, cost) {
 
 func (c cost) check(t testing.TB) {
 	t.Helper()
+	t.Logf("%v, %d MiB", c.time.Round(10*time.Millisecond), c.memory>>20)
 	if c.time > mostTime || c.memory > mostMemory {
 		t.Errorf("it took %v and %d MiB", c.time, c.memory>>20)
 	}
@@ -249,6 +250,7 @@ func TestUnusualFiles(t *testing.T) {
 	for _, name := range []string{fifo, "/dev/zero"} {
 		for _, args := range [][]string{
 			{"plugins", "--clew-config", name}, {"stack", "--core", name, clewPath()}, {"stack", "--", name}, {"inspect", name},
+			{"core", clewPath(), name, "--allow-non-terminal-interactive"},
 		} {
 			t.Run(fmt.Sprint(args), func(t *testing.T) {
 				o, cost := measured(func() outcome { return clew(t, args...) })
@@ -259,7 +261,13 @@ func TestUnusualFiles(t *testing.T) {
 			})
 		}
 	}
-	o, cost := measured(func() outcome { return clew(t, "unwind", "/dev/zero") })
-	o.want(t, failed).complains(t, "/dev/zero", "no end of the line")
-	cost.check(t)
+	for command, want := range map[string]string{"unwind": "no end of the line", "diff": "not JSON", "decode": "larger than 256 MiB"} {
+		args := []string{command, "/dev/zero"}
+		if command == "diff" {
+			args = append(args, "/dev/zero")
+		}
+		o, cost := measured(func() outcome { return clew(t, args...) })
+		o.want(t, failed).complains(t, "/dev/zero", want)
+		cost.check(t)
+	}
 }

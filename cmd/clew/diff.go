@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,13 +56,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 	}
 }
 
-// maxListing bounds a listing's file, in bytes. A user may name /dev/zero.
+// maxListing bounds a listing's file, in bytes.
 const maxListing = 1 << 30
 
 // readListing reads the stacks that clew stack has written as JSON, or that a snapshot
 // was made of.
 func readListing(f io.Reader, most int64) ([]stackjson.Stack, error) {
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	r := bufio.NewReader(f)
+	if begin, _ := r.Peek(1); bytes.Equal(begin, []byte{0}) {
+		return nil, errors.New("not JSON")
+	}
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, err
 	}

@@ -126,10 +126,11 @@ func (c *campaign) run(folder string, seed uint64, workers int) {
 	group.Wait()
 }
 
+// more says that there is time left, or a kind that has not run yet.
 func (c *campaign) more() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.spent < c.until
+	return c.spent < c.until || c.until > 0 && slices.ContainsFunc(c.results, func(r result) bool { return r.Runs == 0 })
 }
 
 // end ends the campaign early.

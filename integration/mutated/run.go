@@ -104,9 +104,11 @@ func (o outcome) judge(over, err error) string {
 	case o.processor > maxProcessor:
 		return fmt.Sprintf("%v of processor time", o.processor)
 	}
-	// The debugged program may panic too: it has no packages of others.
+	// The debugged program may panic too: it has no packages of others. A panic that Delve has recovered from is
+	// an answer.
+	output := strings.ReplaceAll(o.output, "recovered panic: ", "")
 	for _, sign := range []string{"panic: ", "fatal error: "} {
-		if strings.Contains(o.output, sign) && strings.Contains(o.output, "\ngithub.com/") {
+		if strings.Contains(output, sign) && strings.Contains(o.output, "\ngithub.com/") {
 			return "it panicked"
 		}
 	}

@@ -58,7 +58,10 @@ func openZstd(r io.Reader) (io.Reader, error) {
 // error is an [*Error].
 func Check(path string) error {
 	f, _, err := elffile.OpenRegular(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, elffile.ErrNotRegular): // Delve would wait for a pipe
+		return &Error{path, err}
+	case err != nil:
 		return nil // opening it says why
 	}
 	defer f.Close()

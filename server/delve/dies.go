@@ -305,8 +305,8 @@ const (
 // value reads a value. What it is matters only for references and constants.
 func (c *infoCheck) value(form uint64) (uint64, class) {
 	switch form {
-	case 0x13, 0x12, 0x11, 0x14: // ref4, ref2, ref1, ref8
-		return c.number(map[uint64]int{0x13: 4, 0x12: 2, 0x11: 1, 0x14: 8}[form]), reference
+	case 0x11, 0x12, 0x13, 0x14: // ref1, ref2, ref4, ref8
+		return c.number(1 << (form - 0x11)), reference
 	case 0x15: // ref_udata
 		return c.leb(), reference
 	case formRefAddr:
@@ -316,8 +316,10 @@ func (c *infoCheck) value(form uint64) (uint64, class) {
 		return c.number(c.unit.offset), reference
 	case 0x17: // sec_offset
 		return c.number(c.unit.offset), constant
-	case 0x06, 0x07, 0x05, 0x0b: // data4, data8, data2, data1
-		return c.number(map[uint64]int{0x06: 4, 0x07: 8, 0x05: 2, 0x0b: 1}[form]), constant
+	case 0x05, 0x06, 0x07: // data2, data4, data8
+		return c.number(2 << (form - 0x05)), constant
+	case 0x0b: // data1
+		return c.number(1), constant
 	case 0x0d, 0x0f: // sdata, udata
 		return c.leb(), constant
 	}
