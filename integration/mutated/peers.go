@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -25,7 +26,7 @@ type protocol struct {
 var (
 	rpc = protocol{lines, func(r *bufio.Reader) (bool, error) {
 		_, err := r.ReadSlice('\n')
-		for err == bufio.ErrBufferFull {
+		for errors.Is(err, bufio.ErrBufferFull) {
 			_, err = r.ReadSlice('\n')
 		}
 		return true, err
