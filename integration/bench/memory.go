@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // memoryOfServers measures the memory of a server and all processes that it starts,
@@ -17,7 +18,7 @@ import (
 func memoryOfServers(t *table, program string) error {
 	t.title = "Memory of a server, beside `dlv dap`"
 	t.notes = []string{"The proportional set size (PSS, proc_pid_smaps(5)) of the server and of every process below it but for the\n" +
-		"program: after `initialize`, and at a stop in C with the whole stack of 50 frames asked for."}
+		"program: after `initialize`, and a second after a stop in C with the whole stack of 50 frames asked for."}
 	t.header = []string{"server", "after initialize", "processes", "at a stop", "processes"}
 	servers, err := t.servers(filepath.Dir(program))
 	if err != nil {
@@ -36,6 +37,7 @@ func memoryOfServers(t *table, program string) error {
 		if err := errors.Join(e.launch(s.exe, program, inC, 50), e.stack(0, 0, 1)); err != nil {
 			return err
 		}
+		time.Sleep(time.Second) // a person looks at it longer
 		at, all, err := held(e.cmd.Process.Pid, program)
 		if err != nil {
 			return err

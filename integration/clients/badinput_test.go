@@ -286,3 +286,48 @@ func TestNeverReads(t *testing.T) {
 		})
 	}
 }
+
+// TestPauseAsItStops: pauses and halts come as the program stops by itself, at a breakpoint that it reaches at once. Each time
+// it stands then, and everyone can read it.
+func TestPauseAsItStops(t *testing.T) {
+	for _, kind := range everyKind {
+		t.Run(kind.name, func(t *testing.T) {
+			s := kind.start(t)
+			first, last := s.editors[0], s.editors[len(s.editors)-1]
+			_, err := last.must("setBreakpoints", breakpoints(s.path, s.at))
+			s.must(err)
+			for n := range 18 {
+				s.settle()
+				if n%2 == 0 {
+					s.terminals[1].start(api.Continue)
+					s.event(last, "continued")
+				} else {
+					_, err := first.must("continue", map[string]any{"threadId": first.threadID()})
+					s.must(err)
+				}
+				time.Sleep(time.Duration(n) * 200 * time.Microsecond)
+				if n%3 == 0 {
+					_, err := s.terminals[0].command(api.Halt)
+					s.must(err)
+				} else {
+					_, err := last.must("pause", map[string]any{"threadId": 1})
+					s.must(err)
+				}
+				for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+					running, err := s.terminals[0].running()
+					s.must(err)
+					if !running {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatalf("try %d: the program runs on", n+1)
+					}
+				}
+				for _, e := range s.editors {
+					_, err := e.must("stackTrace", map[string]any{"threadId": e.threadID()})
+					s.must(err)
+				}
+			}
+		})
+	}
+}

@@ -251,7 +251,7 @@ func TestReadAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
 			a, b := s.editors[0], s.editors[1]
-			for n := range 60 {
+			for n := range 24 {
 				s.settle()
 				_, err := a.must("continue", map[string]any{"threadId": a.threadID()})
 				s.must(err)

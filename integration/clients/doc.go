@@ -10,4 +10,8 @@
 // the answer comes only with the stop, that of the resume counts from the request. The table has a row for each action and each kind of actor
 // and observer. The exit status is 1 when fewer than 99 of 100 are within 100 ms, when a
 // client is told the wrong thing, or when one hangs.
+//
+// With the race detector in clew (the files race.* say what it has found):
+//
+//	GOFLAGS=-race GORACE=log_path=/tmp/race go run ./integration/clients -runs 3 -ends 9
 package main

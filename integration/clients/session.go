@@ -24,7 +24,7 @@ type work struct {
 	dlv                           string // "" until it is needed
 }
 
-// build builds the program, and clew unless a path is given.
+// build builds the program, and clew unless a path is given. GOFLAGS=-race is for clew alone: the program's threads race on purpose.
 func build(clew string) (*work, error) {
 	folder, err := os.MkdirTemp("", "clew-clients-")
 	if err != nil {
@@ -34,7 +34,7 @@ func build(clew string) (*work, error) {
 	if w.source, err = filepath.EvalSymlinks(sourceFolder()); err != nil {
 		return nil, err
 	}
-	if err := run(w.source, "go", "build", "-gcflags=all=-N -l", "-o", w.program, "main.go"); err != nil {
+	if err := run(w.source, "go", "build", "-race=false", "-gcflags=all=-N -l", "-o", w.program, "main.go"); err != nil {
 		return nil, err
 	}
 	if w.clew == "" {
@@ -126,7 +126,7 @@ func (w *work) through() (*server, error) {
 		list.Dir = w.source
 		module, err := list.Output()
 		if err == nil {
-			err = run(strings.TrimSpace(string(module)), "go", "build", "-o", path, "./cmd/dlv")
+			err = run(strings.TrimSpace(string(module)), "go", "build", "-race=false", "-o", path, "./cmd/dlv")
 		}
 		if err != nil {
 			return nil, err

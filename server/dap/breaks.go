@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/go-dap"
 
@@ -53,8 +54,9 @@ type breakpointList struct {
 	own      []session.Wanted
 }
 
-// listOf reads a request. An error says that it is malformed, for Delve to refuse.
-func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
+// listOf reads a request; a file gets the name that all clients have for it, if there are rules for that (else nil). An
+// error says that the request is malformed, for Delve to refuse.
+func listOf(m *dapwire.Message, names *debuggee.Config) (*breakpointList, error) {
 	form := breakpointLists[m.Command]
 	raw, _ := m.Get("arguments")
 	args, err := dapwire.ParseObject(raw)
@@ -85,8 +87,8 @@ func (s *sharing) listOf(m *dapwire.Message) (*breakpointList, error) {
 			return nil, err
 		}
 		path := args.Source.Path
-		if s.multi != "" {
-			path = nameAlike(s.config, l.args, path)
+		if names != nil {
+			path = nameAlike(names, l.args, path)
 		}
 		l.name += " " + path
 		l.path = path
@@ -145,7 +147,11 @@ func itemOf(w session.Wanted) []byte {
 
 // setBreakpoints sets this client's breakpoints, and leaves those of others.
 func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	list, err := s.listOf(m)
+	var names *debuggee.Config
+	if s.multi != "" {
+		names = s.config
+	}
+	list, err := listOf(m, names)
 	if err != nil {
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
@@ -162,18 +168,23 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	state, own := s.client.State()
 	switch {
 	case own && state != session.Changing:
-		return forward() // Delve's session halts its own run for that
+		return s.halting(ctx, m, forward, func() {}) // Delve's session halts its own run for that
 	case state == session.Running || state == session.Stepping:
 		return s.aside(ctx, m, forward)
 	}
 	return s.whileStopped(s.client.Change)(ctx, m, forward)
 }
 
+// asideSoon bounds the wait for a program to run on that is halted for work aside, maybe until this work is done.
+const asideSoon = 5 * time.Millisecond
+
 // aside sets breakpoints while the program runs by another client.
 func (s *sharing) aside(ctx context.Context, m *dapwire.Message, forward func() error) error {
 	err := s.client.Aside(ctx, m.Command, func() {
 		answered := make(chan struct{})
-		_ = s.until(m, forward, func(*dapwire.Message) { close(answered) })
+		soon, cancel := context.WithTimeout(ctx, asideSoon)
+		defer cancel()
+		_ = s.halting(soon, m, forward, func() { close(answered) })
 		<-answered
 	})
 	if err != nil {

@@ -217,6 +217,7 @@ func (p *Proxy) Event(m *dapwire.Message) {
 		p.frames.Threads.NameStopped(m)
 		p.sharing.stopped(m)
 		p.frames.Stacks.PrefetchStopped(m)
+		p.program.Settle()
 	case "continued":
 		p.state.Runs()
 		p.frames.Threads.NameContinued(m)

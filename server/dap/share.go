@@ -157,6 +157,7 @@ func (s *sharing) current() *session.Run {
 
 // halt is the door of this client's runs: Delve's session goes on after every other halt.
 func (s *sharing) halt(ctx context.Context) {
+	defer s.owner.Announce(ctx)()
 	_, _ = s.wire.Up.Inject(ctx, &dap.PauseRequest{Request: dap.Request{Command: "pause"}}) // whether it stops is seen at its stop
 }
 
@@ -201,7 +202,7 @@ func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() e
 	}
 	if own {
 		answered := s.current().Ask()
-		return s.until(m, handle, func(*dapwire.Message) { answered() })
+		return s.halting(ctx, m, handle, answered)
 	}
 	s.wire.Client.Respond(m, nil) // before the event
 	go func() {
@@ -210,6 +211,15 @@ func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() e
 		}
 	}()
 	return nil
+}
+
+// halting passes on a request for which Delve's session halts the program.
+func (s *sharing) halting(ctx context.Context, m *dapwire.Message, handle func() error, answered func()) error {
+	over := s.owner.Announce(ctx)
+	return s.until(m, handle, func(*dapwire.Message) {
+		over()
+		answered()
+	})
 }
 
 // attach joins a program, which Delve halts for that.
@@ -267,7 +277,7 @@ func (s *sharing) disconnect(ctx context.Context, m *dapwire.Message, handle fun
 				s.wire.Log("disconnect: %v", err)
 			}
 		}
-		return handle()
+		return s.halting(ctx, m, handle, func() {})
 	}
 	if done, err := s.client.Use(ctx, m.Command); err == nil {
 		return s.until(m, handle, func(*dapwire.Message) { done() })
@@ -310,6 +320,9 @@ func (s *sharing) stopped(m *dapwire.Message) {
 		return
 	}
 	s.last.Store(int64(body.ThreadId))
+	if body.Reason == "manual" { // Delve's own word, where a call that it evaluates was halted
+		body.Reason = "pause"
+	}
 	stop := session.Stop{
 		Reason: body.Reason, Description: body.Description, Text: body.Text, Thread: int64(body.ThreadId), Breakpoints: body.HitBreakpointIds,
 	}

@@ -95,6 +95,7 @@ func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
 // RequestManualStop halts the process by a signal. The end of another session may
 // call it while this one detaches.
 func (g *guard) RequestManualStop(cctx *proc.ContinueOnceContext) error {
+	defer inside.came(nil)
 	g.halting.Lock()
 	defer g.halting.Unlock()
 	if g.released {

@@ -2,7 +2,6 @@ package delve
 
 import (
 	"maps"
-	"sync"
 
 	"github.com/go-delve/delve/pkg/proc"
 
@@ -68,9 +67,10 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 	r.resumed = true
 	resumes.Add(1)
 	show := r.hideLibraries()
-	inside.enter(r.group)
+	recorded, _ := r.group.Recorded()
+	inside.enter(r.group, !recorded)
 	thread, reason, err := r.ProcessGroup.ContinueOnce(cctx)
-	inside.enter(nil)
+	inside.leave()
 	show()
 	resumes.Add(1)
 	if err == nil {
@@ -114,32 +114,6 @@ func (r *runner) passBrk() error {
 	}
 	r.brks = nil
 	return nil
-}
-
-// inside is the group that runs, nil while none does.
-var inside running
-
-// running guards a group against a halt that comes as it stops: Delve's halt reads which target
-// is selected, without a lock, and Delve selects one at each stop.
-type running struct {
-	mu    sync.Mutex
-	group *proc.TargetGroup
-}
-
-func (r *running) enter(group *proc.TargetGroup) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.group = group
-}
-
-// Nudge halts the program if it runs. That is no halt for the client that has resumed it: an editor's
-// session of Delve's goes on by itself, once those who wait for Delve's lock have had it.
-func Nudge() {
-	inside.mu.Lock()
-	defer inside.mu.Unlock()
-	if inside.group != nil {
-		_ = inside.group.RequestManualStop() // a program that has exited stops by itself
-	}
 }
 
 // StepInstruction has a thread execute one instruction.

@@ -245,6 +245,26 @@ func (s *Session) Nudge(context.Context) {
 	}
 }
 
+// Announce announces a halt of what runs, by [Options.Announce].
+func (s *Session) Announce(ctx context.Context) (over func()) {
+	s.mu.Lock()
+	r := s.run
+	s.mu.Unlock()
+	if r == nil || s.opts.Announce == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, announcePatience)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return s.opts.Announce(ctx)
+}
+
 // nudgeUntil lets work have Delve's lock while the program runs.
 func (s *Session) nudgeUntil(done <-chan struct{}) {
 	again := time.NewTicker(nudgeAgain)

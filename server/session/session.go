@@ -14,6 +14,10 @@ type Options struct {
 	// Nudge has Delve halt the running program for a moment, so that requests that wait for
 	// Delve's lock get it. It may come too late, and is repeated. Nil where the debugger is out of reach.
 	Nudge func()
+	// Announce is called before a client's protocol passes on a request for which Delve's session halts the running
+	// program. It waits until that can be done, or the context ends. Over is called with the answer. Nil
+	// where the debugger is out of reach.
+	Announce func(context.Context) (over func())
 }
 
 // Session is the state of a debug session. Its methods are safe for concurrent use.

@@ -154,6 +154,27 @@ func TestReadsWaitForHalts(t *testing.T) {
 	}
 }
 
+// TestAnnounce: a halt that is announced waits for the program to run no longer than the run lasts.
+func TestAnnounce(t *testing.T) {
+	announced := make(chan struct{})
+	s := New(Options{Announce: func(ctx context.Context) func() {
+		close(announced)
+		<-ctx.Done()
+		return func() {}
+	}})
+	s.Announce(t.Context())() // nothing runs
+	p, begin, over := join(t, s, "editor").resume(0), time.Now(), make(chan struct{})
+	go func() {
+		s.Announce(t.Context())()
+		close(over)
+	}()
+	<-announced
+	p.run.Stopped(Stop{Reason: "step"})
+	if <-over; time.Since(begin) > announcePatience/2 {
+		t.Error("it waits on after the stop")
+	}
+}
+
 // TestHaltGivesUp: a program that does not stop is an error.
 func TestHaltGivesUp(t *testing.T) {
 	s := New(Options{})

@@ -71,6 +71,8 @@ const (
 	nudgeAgain = 2 * time.Millisecond
 	// askPatience bounds the wait for the answer to a client's own halt, once the program has stopped.
 	askPatience = time.Second
+	// announcePatience bounds the wait of a halt for a program that was resumed to run.
+	announcePatience = time.Second
 	// asidePatience bounds how long a program is kept from running on.
 	asidePatience = time.Second
 )

@@ -7,7 +7,9 @@ import (
 	"io"
 	"math"
 	"sort"
+	"sync"
 
+	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -17,6 +19,7 @@ type elfFile struct {
 	*elf.File
 	place place     // no path for what is in memory
 	debug *elf.File // the separate debug file, nil if there is none
+	code  sync.Map  // of executable segments: *elf.Prog to *blocks.Blocks
 	moved uint64    // added by the loader to addresses in it; 0 for files
 
 	debugPlace place // of the separate debug file
@@ -92,26 +95,58 @@ func (f *elfFile) CodeRanges() []unwind.Range {
 	return out
 }
 
-// Code implements [object].
+// Code implements [object]. Code is read a page at a time: the same calls are looked at for one stack after another.
 func (f *elfFile) Code(vaddr uint64, n int) []byte {
-	return readSegment(f.File, elf.PF_X, vaddr, uint64(max(n, 0)))
+	p, left := segmentAt(f.File, elf.PF_X, vaddr)
+	if p == nil {
+		return nil
+	}
+	pages, ok := f.code.Load(p)
+	if !ok {
+		pages, _ = f.code.LoadOrStore(p, blocks.Over(segment{p}))
+	}
+	buf := make([]byte, min(uint64(max(n, 0)), left))
+	if pages.(*blocks.Blocks).ReadMemory(vaddr, buf) != nil {
+		return readSegment(f.File, elf.PF_X, vaddr, uint64(len(buf)))
+	}
+	return buf
+}
+
+// segment is what a file has of a loaded segment.
+type segment struct{ *elf.Prog }
+
+// ReadMemory implements [unwind.Memory].
+func (s segment) ReadMemory(vaddr uint64, p []byte) error {
+	if vaddr < s.Vaddr {
+		return &unwind.MemoryError{Addr: vaddr, Size: len(p), Err: io.ErrUnexpectedEOF}
+	}
+	_, err := s.ReadAt(p, int64(vaddr-s.Vaddr))
+	return err
+}
+
+// segmentAt returns the loaded segment with the flags that an address lies in, and how much the file has from there on.
+func segmentAt(f *elf.File, flags elf.ProgFlag, vaddr uint64) (p *elf.Prog, left uint64) {
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&flags == flags && vaddr >= p.Vaddr && vaddr-p.Vaddr < p.Filesz {
+			return p, p.Filesz - (vaddr - p.Vaddr)
+		}
+	}
+	return nil, 0
 }
 
 // readSegment reads from a loaded segment that has the flags: as much of n bytes as there
 // is in the file.
 func readSegment(f *elf.File, flags elf.ProgFlag, vaddr, n uint64) []byte {
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&flags != flags || vaddr < p.Vaddr || vaddr-p.Vaddr >= p.Filesz {
-			continue
-		}
-		buf := make([]byte, min(n, p.Filesz-(vaddr-p.Vaddr)))
-		got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil
-		}
-		return buf[:got]
+	p, left := segmentAt(f, flags, vaddr)
+	if p == nil {
+		return nil
 	}
-	return nil
+	buf := make([]byte, min(n, left))
+	got, err := p.ReadAt(buf, int64(vaddr-p.Vaddr))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return buf[:got]
 }
 
 func (f *elfFile) readGoTable() *gotab.Table { return readGoTable(f) }

@@ -85,7 +85,7 @@ func (p *port) start() error {
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
 	p.proxies = make(map[net.Conn]chan struct{})
-	p.owner = common.New(common.Options{Nudge: delve.Nudge})
+	p.owner = common.New(common.Options{Nudge: delve.Nudge, Announce: delve.AnnounceHalt})
 	config := p.config.Debugger
 	if config.CoreFile != "" {
 		if err := corefile.Check(config.CoreFile); err != nil {

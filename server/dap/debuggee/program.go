@@ -31,6 +31,8 @@ type Program struct {
 	Options
 	Stops *stop.Stops
 
+	settle sync.Once
+
 	mu     sync.Mutex
 	core   *corefile.File // nil for a process
 	closed bool

@@ -102,11 +102,27 @@ func (s *sessions) serve(m *Multi, conn net.Conn) error {
 	if first != '{' {
 		return s.start(m, file)
 	}
-	if p := s.newest(); p != nil {
+	if p := s.joinable(); p != nil {
 		return hand(p.joins, file)
 	}
 	refuse(conn)
 	return nil
+}
+
+// joinPatience is the time for a session's process to say that it has a program, which its editor may know already.
+const joinPatience = 500 * time.Millisecond
+
+// joinable is newest, and waits where a session may be about to get its program.
+func (s *sessions) joinable() *process {
+	for end := time.Now().Add(joinPatience); ; time.Sleep(time.Millisecond) {
+		p := s.newest()
+		s.mu.Lock()
+		none := len(s.running) == 0
+		s.mu.Unlock()
+		if p != nil || none || time.Now().After(end) {
+			return p
+		}
+	}
 }
 
 // newest returns the process that was the last to get a program, nil if none has one.

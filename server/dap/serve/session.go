@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
+	"github.com/clewdbg/clew/server/session"
 )
 
 // Config is what every session of a server has in common.
@@ -68,6 +69,8 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	}
 	if cfg.Joins != nil {
 		s.join(cfg.Join(d), cfg.Joins, &opts)
+	} else {
+		opts.Shared = session.New(session.Options{Announce: delve.AnnounceHalt})
 	}
 	s.proxy = dap.New(opts)
 	go func() {
