@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,31 @@ func TestRefusedEverywhere(t *testing.T) {
 	}
 }
 
+// TestDisassembleNothing: a program of which Delve knows no function is not disassembled, and the session ends when the editor does. Delve
+// would not answer again.
+func TestDisassembleNothing(t *testing.T) {
+	testneed.Platform(t, "linux/amd64", "linux/arm64")
+	testneed.Ptrace(t)
+	exe, err := os.ReadFile(clewPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "nosections")
+	clear(exe[0x28:0x30]) // e_shoff
+	clear(exe[0x3c:0x40]) // e_shnum, e_shstrndx
+	write(t, path, exe)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := launchOnly(t, map[string]any{"mode": "exec", "program": path, "stopOnEntry": true},
+		map[string]any{"command": "configurationDone"},
+		map[string]any{"command": "disassemble", "arguments": map[string]any{"memoryReference": "0x401000", "instructionCount": 20}},
+		map[string]any{"command": "threads"})
+	if !strings.Contains(out, "Delve knows no function") {
+		t.Error(out)
+	}
+}
+
 // badLines copies an executable, and makes the version of its first line table one that does not exist.
 func badLines(t *testing.T, good string) (path string) {
 	t.Helper()
@@ -106,15 +132,13 @@ func emptyCore(t *testing.T, executable string) []byte {
 }
 
 // launchOnly returns what an editor is answered to a launch on standard output.
-func launchOnly(t *testing.T, arguments map[string]string) string {
+func launchOnly(t *testing.T, arguments any, then ...map[string]any) string {
 	t.Helper()
 	var text strings.Builder
-	for i, m := range []any{
-		map[string]any{"command": "initialize", "arguments": map[string]string{"adapterID": "go"}},
-		map[string]any{"command": "launch", "arguments": arguments},
-		map[string]any{"command": "disconnect"},
-	} {
-		request := m.(map[string]any)
+	for i, request := range slices.Concat([]map[string]any{
+		{"command": "initialize", "arguments": map[string]string{"adapterID": "go"}},
+		{"command": "launch", "arguments": arguments},
+	}, then, []map[string]any{{"command": "disconnect"}}) {
 		request["seq"], request["type"] = i+1, "request"
 		body, err := json.Marshal(request)
 		if err != nil {

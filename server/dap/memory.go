@@ -142,10 +142,8 @@ var errNoFunctions = errors.New("cannot disassemble: Delve knows no function of 
 // onDisassemble refuses to disassemble a program of which Delve knows no function: Delve fails then while it holds
 // a lock, and never answers again (service/dap, getValidRange).
 func (r *memory) onDisassemble(_ context.Context, m *dapwire.Message) error {
-	if _, stopped := r.program.State.At(); stopped {
-		if s := r.program.Session(); s != nil && !s.KnowsFunctions() {
-			return errNoFunctions
-		}
+	if s := r.program.Session(); s != nil && !s.KnowsFunctions() {
+		return errNoFunctions
 	}
 	r.wire.Up.Forward(m, nil)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -34,6 +35,7 @@ type Session struct {
 	paged     *paged   // of the prefetched stack, nil for none
 	cgo       *cgo     // of the program; nil until it was searched for it
 	globals   []string // names of global variables; nil until they were asked for
+	functions atomic.Bool
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -147,6 +149,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	s.recorded, _ = group.Recorded()
+	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	if err := prepare(group); err != nil {
 		return nil, err
 	}
@@ -174,6 +177,7 @@ func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	s.layout, s.noLayout, s.variables, s.slots, s.cgo, s.globals = nil, 0, nil, slots{}, nil, nil
+	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	return prepare(group)
 }
 
@@ -190,8 +194,8 @@ func (p *program) target() *proc.Target {
 	return group.Selected
 }
 
-// KnowsFunctions says that Delve has found functions in some image.
-func (p *program) KnowsFunctions() bool { return len(p.target().BinInfo().Functions) > 0 }
+// KnowsFunctions says that Delve had found functions when it began the program.
+func (s *Session) KnowsFunctions() bool { return s.functions.Load() }
 
 // Pid is the process's ID.
 func (p *program) Pid() int { return p.dbg.ProcessPid() }
