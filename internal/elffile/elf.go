@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -27,6 +28,7 @@ func (e *HeaderError) Error() string { return "section headers: " + e.What }
 type File struct {
 	*elf.File
 	LeftOut *LeftOutError // nil if nothing is
+	Info    fs.FileInfo   // of the file that was opened
 	file    *os.File
 }
 
@@ -44,7 +46,7 @@ func Open(path string) (*File, error) {
 		_ = file.Close() // nothing was written
 		return nil, err
 	}
-	return &File{f, left, file}, nil
+	return &File{f, left, info, file}, nil
 }
 
 // New reads the headers of an ELF file of size bytes, of which stored are on disk.

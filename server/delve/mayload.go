@@ -56,7 +56,7 @@ func mayLoad(path string, folders []string) error {
 	if f.Class == elf.ELFCLASS32 { // Delve takes it for a 64-bit one of the machine's kind
 		return &RefusedError{path, fmt.Errorf("it is a 32-bit program, for %s", strings.ToLower(strings.TrimPrefix(f.Machine.String(), "EM_")))}
 	}
-	err = checkSections(f)
+	err = checkOnce(f)
 	if err != nil && !errors.Is(err, errUnknownForm) {
 		return &RefusedError{path, err}
 	}
@@ -88,7 +88,7 @@ func mayRead(path string) error {
 		return refused(path, err)
 	}
 	defer f.Close()
-	if err := checkSections(f); err != nil && !errors.Is(err, errUnknownForm) {
+	if err := checkOnce(f); err != nil && !errors.Is(err, errUnknownForm) {
 		return &RefusedError{path, err}
 	}
 	return nil
