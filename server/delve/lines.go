@@ -60,9 +60,13 @@ func (s *strippedLines) PlaceLines(found []api.Location) {
 	}
 }
 
-// LocateFunction finds a function by its symbol.
+// LocateFunction finds a function by the symbols of all images that are loaded. It needs to know what is mapped
+// ([Session.KnowMap]).
 func (s *strippedLines) LocateFunction(name string) (found []api.Location) {
-	if addrs := s.FunctionAddrs(name); len(addrs) > 0 {
+	if s.symbols == nil {
+		return nil
+	}
+	if addrs := s.symbols.Find(name); len(addrs) > 0 {
 		found = []api.Location{{PC: addrs[0], PCs: addrs, PCPids: s.pids(addrs)}}
 	}
 	return found
@@ -88,22 +92,15 @@ func (s *strippedLines) BreakAtLine(path, file string, line, column int) {
 	s.breakAt(internals.SourceBreakpoint(path, line, column), s.LineAddrs(file, line))
 }
 
-// FunctionAddrs returns the addresses of the functions with a name, by the symbols of all images that are loaded. It needs
-// to know what is mapped ([Session.KnowMap]).
-func (s *strippedLines) FunctionAddrs(name string) []uint64 {
-	if s.symbols == nil {
-		return nil
-	}
-	return s.symbols.Find(name)
-}
-
 // BreakAtFunction sets the breakpoint that an editor wants at a function, where Delve finds none with that name and
 // a symbol has it. Delve's DAP session then finds it by its name, and gives it its condition.
 func (s *strippedLines) BreakAtFunction(name string) {
 	if found, _, err := s.of.dbg.FindLocation(-1, 0, 0, name, false, nil); err == nil && len(found) > 0 {
 		return
 	}
-	s.breakAt(internals.FunctionBreakpoint(name), s.FunctionAddrs(name))
+	for _, l := range s.LocateFunction(name) {
+		s.breakAt(internals.FunctionBreakpoint(name), l.PCs)
+	}
 }
 
 // breakAt sets a breakpoint, unless it is there already.

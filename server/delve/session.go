@@ -35,15 +35,15 @@ type Session struct {
 	paged     *paged   // of the prefetched stack, nil for none
 	cgo       *cgo     // of the program; nil until it was searched for it
 	globals   []string // names of global variables; nil until they were asked for
-	functions atomic.Bool
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
 // stops, and has breakpoints and memory.
 type program struct {
-	dbg      *debugger.Debugger
-	launched bool
-	stood    bool // stopped by a signal when it was attached to
+	dbg       *debugger.Debugger
+	launched  bool
+	stood     bool        // stopped by a signal when it was attached to
+	functions atomic.Bool // Delve knows some
 }
 
 // LaunchConfig says what to launch.
@@ -195,7 +195,7 @@ func (p *program) target() *proc.Target {
 }
 
 // KnowsFunctions says that Delve had found functions when it began the program.
-func (s *Session) KnowsFunctions() bool { return s.functions.Load() }
+func (p *program) KnowsFunctions() bool { return p.functions.Load() }
 
 // Pid is the process's ID.
 func (p *program) Pid() int { return p.dbg.ProcessPid() }
