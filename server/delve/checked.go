@@ -60,10 +60,13 @@ func stateName(info fs.FileInfo) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// passedFile is the file in the user's cache that stands for a state, "" if there is no cache.
+// passedFile is the file in the user's cache that stands for a state, "" if there is no cache: clew does not make one.
 func passedFile(name string) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
+		return ""
+	}
+	if _, err := os.Stat(cache); err != nil {
 		return ""
 	}
 	return filepath.Join(cache, "clew", "checked", name)
