@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -98,10 +99,17 @@ func (p *prepared) stackLaunch(_ string, s scene) outcome {
 // stackPID lists the stacks of a process that waits in its library.
 func (p *prepared) stackPID(folder string, s scene) outcome {
 	record := filepath.Join(folder, "record")
-	program := exec.Command(s.exe, "plain", "syscall", record)
-	program.Env = s.env()
-	if err := program.Start(); err != nil {
-		return outcome{failure: err.Error()}
+	var program *exec.Cmd
+	for end := time.Now().Add(maxWall); ; time.Sleep(5 * time.Millisecond) {
+		program = exec.Command(s.exe, "plain", "syscall", record)
+		program.Env = s.env()
+		err := program.Start()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.ETXTBSY) || time.Now().After(end) { // another worker's fork may still hold the file
+			return outcome{failure: err.Error()}
+		}
 	}
 	defer func() {
 		_ = program.Process.Kill()
