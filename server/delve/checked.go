@@ -85,7 +85,7 @@ func keepPassed(path string) {
 		_ = os.RemoveAll(dir) // to begin anew
 		return
 	}
-	if file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+	if file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		_ = file.Close() // it is empty
 	}
 }

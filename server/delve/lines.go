@@ -63,7 +63,7 @@ func (s *strippedLines) PlaceLines(found []api.Location) {
 // LocateFunction finds a function by the symbols of all images that are loaded. It needs to know what is mapped
 // ([Session.KnowMap]).
 func (s *strippedLines) LocateFunction(name string) (found []api.Location) {
-	if s.symbols == nil {
+	if s.symbols == nil || name == "" { // Mach-O images have functions without a name
 		return nil
 	}
 	if addrs := s.symbols.Find(name); len(addrs) > 0 {

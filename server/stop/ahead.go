@@ -11,16 +11,17 @@ import (
 // them, nil if there is no new one.
 type aheadReader interface{ Ahead() *engine.Input }
 
-// Between two looks at a running program. A program maps its libraries right after its start.
+// Between two looks at a running program. A program maps its libraries right after its start: after five seconds, with a
+// second between two looks, there are no more.
 const (
 	aheadFirst = 2 * time.Millisecond
 	aheadLast  = time.Second
 )
 
-// ahead has strategies learn, up to the first stop, of what the running program maps. A stop that
+// ahead has strategies learn, up to the first stop or for some seconds, of what the running program maps. A stop that
 // comes meanwhile waits no longer than it would work itself.
 func (s *Stops) ahead(ctx context.Context, e *engine.Engine) {
-	for wait := aheadFirst; ; wait = min(wait*5/4, aheadLast) {
+	for wait := aheadFirst; wait < aheadLast; wait = wait * 5 / 4 {
 		select {
 		case <-ctx.Done():
 			return

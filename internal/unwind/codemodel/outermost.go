@@ -26,7 +26,7 @@ type threadStart struct {
 	call int // size of code up to the return address
 }
 
-// threadStarts are musl's (src/thread/x86_64/clone.s, src/thread/aarch64/clone.s; the same in Zig's standard library).
+// threadStarts are musl's (src/thread/x86_64/clone.s, src/thread/aarch64/clone.s).
 var threadStarts = map[unwind.Arch]threadStart{
 	// xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall
 	unwind.AMD64: {[]byte{0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05}, 6},
