@@ -44,8 +44,24 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	}
 }
 
+// keeper is a target whose debugger can remember a stack for more than one request.
+type keeper interface {
+	KeepStack()
+	ForgetStack()
+}
+
+// Changes is called before a request that may change the program, or what the debugger shows of it.
+func (s *Stacks) Changes() {
+	if k, ok := s.program.Target().(keeper); ok {
+		k.ForgetStack()
+	}
+}
+
 // PrefetchStopped begins with the stack that the client will ask for.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
+	if k, ok := s.program.Target().(keeper); ok && s.program.Share == nil { // other clients change it without asking here
+		k.KeepStack()
+	}
 	var body dap.StoppedEventBody
 	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
 		go s.find(s.wire.Context(), 0, Page{ThreadID: int64(body.ThreadId), Levels: 1})
