@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -44,23 +45,23 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	}
 }
 
-// keeper is a target whose debugger can remember a stack for more than one request.
-type keeper interface {
-	KeepStack()
-	ForgetStack()
+// own is the program's session where no other client can change the program: nil elsewhere.
+func (s *Stacks) own() *delve.Session {
+	own, _ := s.program.Target().(*delve.Session) // what is shared is another type
+	return own
 }
 
 // Changes is called before a request that may change the program, or what the debugger shows of it.
 func (s *Stacks) Changes() {
-	if k, ok := s.program.Target().(keeper); ok {
-		k.ForgetStack()
+	if own := s.own(); own != nil {
+		own.ForgetStack()
 	}
 }
 
 // PrefetchStopped begins with the stack that the client will ask for.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
-	if k, ok := s.program.Target().(keeper); ok && s.program.Share == nil { // other clients change it without asking here
-		k.KeepStack()
+	if own := s.own(); own != nil {
+		own.KeepStack()
 	}
 	var body dap.StoppedEventBody
 	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
