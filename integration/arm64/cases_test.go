@@ -47,3 +47,18 @@ func TestStage(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLimit: each case has its time; a slow machine has more, within bounds.
+func TestLimit(t *testing.T) {
+	const minutes = 8 * time.Minute
+	one := limit(minutes, 1)
+	if one < minutes || one > longest {
+		t.Errorf("one case has %v", one)
+	}
+	if three, none := limit(minutes, 3), limit(minutes, 0); three < 3*minutes || three > 3*longest || none > longest {
+		t.Errorf("three cases have %v, a script has %v", three, none)
+	}
+	if hour := limit(time.Hour, 1); hour != time.Hour {
+		t.Errorf("an hour has become %v", hour)
+	}
+}

@@ -18,7 +18,7 @@
 // The first run downloads a kernel and a C library (65 MB) with apt into clew's folder of
 // the user's cache, as any user may. The emulator and the cross compiler come from Debian
 // packages; root installs them by this command, others are told what is missing. It
-// downloads while it builds, and says how long each part took. Time limits grow on a slow machine.
+// downloads while it builds, and says how long each part took. The time limit is for each case, and grows on a slow machine.
 //
 // The exit status is 0 when every case has passed, 1 when one has failed, 2 for wrong
 // usage.
