@@ -91,9 +91,9 @@ const (
 	dapZones      = "^Test(ScopesAndVariablesRequests2|SetVariable|VariableValueTruncation|VariablesLoading|VariablesMetadata)$"
 	ciMatrix      = "eh-so,fp-so,pac-eh-so"
 	ciSteps       = "pac-linked-O2-omit-stripped"
-	steppedMore   = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp,pac-static-O2-g-omit"
+	steppedMore   = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp"
 	steppedOthers = "static-O1-g-fp,static-O2-fp,linked-O1-g-fp,linked-O2-omit,linked-O2-omit-stripped,static-O2-g-omit,opened-O2-fp-stripped"
-	steppedSigned = "pac-static-O0-g-fp,pac-static-O1-g-fp,pac-static-O2-fp,pac-linked-O1-g-fp,pac-linked-O2-fp-stripped,pac-opened-O1-g-fp,pac-static-O2-omit,pac-static-O2-omit-notables,pac-linked-O2-omit"
+	steppedSigned = "pac-static-O2-g-omit,pac-static-O0-g-fp,pac-static-O1-g-fp,pac-static-O2-fp,pac-linked-O1-g-fp,pac-linked-O2-fp-stripped,pac-opened-O1-g-fp,pac-static-O2-omit,pac-static-O2-omit-notables,pac-linked-O2-omit"
 	steppedIn     = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
 	sampledIn     = "c,crypto,sqlite3,go"
 )
