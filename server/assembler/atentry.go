@@ -21,7 +21,7 @@ const noteAtEntry = "the call before the return address enters this very instruc
 
 // leaveEntry leaves an innermost frame of unknown code whose program counter is the target of the
 // call that has led there.
-func (w *walker) leaveEntry(_ context.Context) outcome {
+func leaveEntry(w *walker, _ context.Context) outcome {
 	f, arch := w.last(), w.target.Arch
 	if f.PC.Kind() != unwind.KindInstruction || w.code.functionOf(f).known {
 		return nothing
