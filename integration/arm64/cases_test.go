@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +61,12 @@ func TestLimit(t *testing.T) {
 	}
 	if hour := limit(time.Hour, 1); hour != time.Hour {
 		t.Errorf("an hour has become %v", hour)
+	}
+}
+
+// TestKernelFile: a kernel of the user's own that is not there is an error before anything is downloaded.
+func TestKernelFile(t *testing.T) {
+	if m, err := prepare(t.Context(), t.TempDir()+"/Image"); !errors.Is(err, fs.ErrNotExist) || m != nil {
+		t.Errorf("%v, %v", m, err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
-	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package; linux-image-arm64-16k has pages of 16 KiB")
+	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package (linux-image-arm64-16k has pages of 16 KiB), or in this file")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time for each case, later on a slow machine")
