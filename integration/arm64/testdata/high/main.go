@@ -6,7 +6,6 @@
 package main
 
 /*
-#cgo CFLAGS: -O2 -g0 -mbranch-protection=standard -fomit-frame-pointer
 #cgo LDFLAGS: -pthread
 #include <stdlib.h>
 #include "high.h"
