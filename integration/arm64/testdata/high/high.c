@@ -12,7 +12,7 @@
 #define SIZE (1 << 20)
 
 // Code that is copied: generated(f) calls f(its own return address). It signs its return address and has a frame record.
-__asm__(".text\n.balign 16\ngenerated:\n"
+__asm__(".text\n.balign 16\n.globl generated, generated_end\n.hidden generated, generated_end\ngenerated:\n"
 	"mov x9, x0\n"
 	"mov x0, x30\n"
 	"paciasp\n"
@@ -23,7 +23,7 @@ __asm__(".text\n.balign 16\ngenerated:\n"
 	"autiasp\n"
 	"ret\n"
 	"generated_end:\n");
-extern char generated[], generated_end[];
+extern char generated[], generated_end[] __attribute__((visibility("hidden")));
 
 static int record;
 
