@@ -23,7 +23,7 @@ __asm__(".text\n.balign 16\n.globl generated, generated_end\n.hidden generated, 
 	"autiasp\n"
 	"ret\n"
 	"generated_end:\n");
-extern char generated[], generated_end[] __attribute__((visibility("hidden")));
+extern char generated[] __attribute__((visibility("hidden"))), generated_end[] __attribute__((visibility("hidden")));
 
 static int record;
 
