@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -201,6 +202,56 @@ func TestPerfMap(t *testing.T) {
 		if f.Function != fmt.Sprintf("hop %d", 2-i) {
 			t.Errorf("frame %d: %+v", i, f)
 		}
+	}
+}
+
+// TestLargePerfMap: a perf map of 500 MB, of short lines, of one line without an end, of names with control characters and of
+// lines that are none: the code that it names first is named, the stack says what is left out, and it costs no more than
+// 10 s and 2 GiB.
+func TestLargePerfMap(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	object := filepath.Join(t.TempDir(), "hop.o")
+	run(t, testneed.Tool(t, "gcc"), "-c", "-O2", "-fPIC", "-fno-omit-frame-pointer", "-fcf-protection=none", "-fno-stack-protector", "-o", object, "testdata/code/hop.c")
+	program := build(t, "dumps")
+	t.Setenv("DUMPS_MIB", "500")
+	for _, c := range []struct{ name, more, note string }{
+		{"lines", "7f0000001000 10 f\n", "more than 1048576 symbols"},
+		{"one line", "7f0000001000 10 f", "more than 256 MiB"},
+		{"control characters", "7f0000001000 10 \x1b]0;title\a\u202eevil\r\x1bc\n", "more than 1048576 symbols"},
+		{"no lines of a map", "\xff\xfe no address\n", "more than 256 MiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("DUMPS_MORE", c.more)
+			before, _ := filepath.Glob("/tmp/perf-*.map")
+			defer func() {
+				after, _ := filepath.Glob("/tmp/perf-*.map")
+				for _, path := range after {
+					if info, err := os.Stat(path); err == nil && info.Size() > 400<<20 && !slices.Contains(before, path) {
+						_ = os.Remove(path)
+					}
+				}
+			}()
+			begin := time.Now()
+			stack, record := stackOf(t, program, "perf", object)
+			took := time.Since(begin)
+			var use syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &use); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%v with the program's own, %d MiB", took.Round(10*time.Millisecond), use.Maxrss>>10)
+			if took > testneed.Patience(10*time.Second) || use.Maxrss > 2<<20 {
+				t.Errorf("%v, %d MiB", took, use.Maxrss>>10)
+			}
+			for i, f := range hops(t, &stack, record) {
+				if f.Function != fmt.Sprintf("hop %d", 2-i) {
+					t.Errorf("frame %d: %+v", i, f)
+				}
+			}
+			if notes := strings.Join(stack.Notes, "\n"); !strings.Contains(notes, c.note) {
+				t.Errorf("%q, want %q", notes, c.note)
+			}
+		})
 	}
 }
 

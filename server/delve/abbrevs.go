@@ -85,6 +85,7 @@ func (d *die) abbrev() abbrev {
 		}
 		one.fields = append(one.fields, f)
 		size, fixed := fixedSize(f)
+		fixed = fixed && !leading(one.tag, f.attr)
 		if one.size != varies && fixed {
 			one.size += size
 		} else {
@@ -103,19 +104,19 @@ func isUnknown(f field) bool {
 // fixedSize is how long a value is, where every one of its form is as long and need not be looked at.
 func fixedSize(f field) (uint64, bool) {
 	switch f.attr {
-	case attrSibling, attrStmtList, attrImport:
+	case attrSibling, attrStmtList, attrImport, attrRanges:
 		return 0, false
 	}
 	switch f.form {
 	case 0x19, formImplicitConst: // flag_present
 		return 0, true
-	case 0x0b, 0x0c, 0x25, 0x29, 0x11: // data1, flag, strx1, addrx1, ref1
+	case 0x0b, 0x0c, 0x29, 0x11: // data1, flag, addrx1, ref1
 		return 1, true
-	case 0x05, 0x26, 0x2a, 0x12: // data2, strx2, addrx2, ref2
+	case 0x05, 0x2a, 0x12: // data2, addrx2, ref2
 		return 2, true
-	case 0x27, 0x2b: // strx3, addrx3
+	case 0x2b: // addrx3
 		return 3, true
-	case 0x06, 0x28, 0x2c, 0x13, 0x1c: // data4, strx4, addrx4, ref4, ref_sup4
+	case 0x06, 0x2c, 0x13, 0x1c: // data4, addrx4, ref4, ref_sup4
 		return 4, true
 	case 0x07, 0x14, 0x20, 0x24: // data8, ref8, ref_sig8, ref_sup8
 		return 8, true

@@ -16,11 +16,11 @@ import (
 // checkInfo looks for debugging information that Delve does not survive. It reads it in a goroutine of its own
 // (pkg/proc/bininfo.go, loadDebugInfoMaps), where a panic ends the process: where the entries of the last function
 // have no end, where a unit's header is cut off, where a unit names a place between two line tables. It never comes
-// back from a number without an end, or from units that import each other. starts are where line tables begin, of
-// size bytes together.
+// back from a number without an end, or from units that import each other. tables are the line tables by
+// their offsets, of size bytes together.
 //
 // The entries are read as debug/dwarf does, but nothing is kept of them.
-func checkInfo(in infoSections, starts map[uint64]bool, size int) (err error) {
+func checkInfo(in infoSections, tables map[uint64]lineTable, size int) (err error) {
 	if in.info == nil || in.abbrev == nil {
 		return nil // Delve cannot read it either
 	}
@@ -31,11 +31,12 @@ func checkInfo(in infoSections, starts map[uint64]bool, size int) (err error) {
 	}()
 	pdwarf.ReadUnitVersions(in.info) // as Delve does first
 	c := infoCheck{
-		whole: in.info, starts: starts, lines: uint64(size), roots: map[uint64]root{},
+		whole: in.info, lineTables: tables, lines: uint64(size), roots: map[uint64]root{},
 		abbrevs:    abbrevs{text: in.abbrev, order: in.order, tables: map[uint64][]abbrev{}, others: map[uint64]map[uint64]abbrev{}},
 		attributes: 2*len(in.info) + 1<<20, kept: 1<<20 + in.stored/4,
 	}
 	c.die.order = in.order
+	c.circles, c.reads = newCircles(in.info), in.reads
 	for c.at = 0; c.at < uint64(len(in.info)); {
 		switch err := c.readUnit(); {
 		case c.unknown:
@@ -44,7 +45,10 @@ func checkInfo(in infoSections, starts map[uint64]bool, size int) (err error) {
 			return fmt.Errorf(".debug_info at offset %#x: %w", c.at, err)
 		}
 	}
-	return c.checkImports()
+	if err := c.checkImports(); err != nil {
+		return err
+	}
+	return c.checkCircles()
 }
 
 // infoSections are those with the entries.
@@ -52,12 +56,16 @@ type infoSections struct {
 	info, abbrev []byte // nil where they cannot be read
 	order        binary.ByteOrder
 	stored       int // bytes of the file that .debug_info takes
+	reads        reads
 }
 
-func readInfo(f *elf.File) infoSections {
+// readInfo reads them from a file of which so many bytes are stored.
+func readInfo(f *elf.File, stored int64) infoSections {
+	others := make(chan reads, 1)
+	go func() { others <- newReads(f, uint64(max(stored, 0))) }()
 	info, _ := godwarf.GetDebugSectionElf(f, "info")
 	abbrev, _ := godwarf.GetDebugSectionElf(f, "abbrev")
-	return infoSections{info, abbrev, f.ByteOrder, storedSize(f, "info")}
+	return infoSections{info, abbrev, f.ByteOrder, storedSize(f, "info"), <-others}
 }
 
 // storedSize is what a debug section takes of the file.
@@ -74,16 +82,26 @@ func storedSize(f *elf.File, name string) int {
 type infoCheck struct {
 	die
 	abbrevs
-	whole  []byte
-	at     uint64 // the offset of the unit, or where something is wrong
-	base   uint64 // what references of the unit count from
-	starts map[uint64]bool
-	lines  uint64 // size of .debug_line
-	open   []openEntry
-	roots  map[uint64]root // by the offset of a unit's first entry
-	owner  uint64          // the root that is being read
+	circles    circles
+	reads      reads
+	whole      []byte
+	at         uint64 // the offset of the unit, or where something is wrong
+	base       uint64 // what references of the unit count from
+	lineTables map[uint64]lineTable
+	lines      uint64     // size of .debug_line
+	table      *lineTable // of the entry
+	open       []openEntry
+	roots      map[uint64]root // by the offset of a unit's first entry
+	owner      uint64          // the root that is being read
+	units      []unitAt
 	// How many there may still be; kept are entries that Delve keeps.
 	attributes, kept int
+}
+
+// unitAt is where a unit's entries are, and what its references count from.
+type unitAt struct {
+	unit
+	base, first, end uint64
 }
 
 // openEntry is one whose children are being read.
@@ -92,7 +110,7 @@ type openEntry struct{ tag, sibling uint64 }
 // root is a unit's first entry.
 type root struct {
 	partial, ended bool
-	size           uint64   // of the unit
+	cost           uint64   // bytes that Delve reads or keeps of the unit
 	imports        []uint64 // offsets of entries
 }
 
@@ -106,13 +124,16 @@ var (
 	errTooMany   = errors.New("it claims too many entries or attributes")
 	errSibling   = errors.New("an entry does not end where it says")
 	errNoTable   = errors.New("a unit's line table does not begin where it says")
-	errBadImport = errors.New(".debug_info: a unit imports what is no unit, or itself, or too much")
+	errBadImport = errors.New(".debug_info: a unit imports what is no unit, or itself")
 )
 
 // The attributes, tags and forms that are looked at (DWARF 5, sections 7.5.4 to 7.5.6).
 const (
-	attrSibling, attrStmtList, attrImport = 0x01, 0x10, 0x18
-	formImplicitConst                     = 0x21
+	attrSibling, attrStmtList, attrImport, attrRanges = 0x01, 0x10, 0x18, 0x55
+	attrOrigin, attrSpecification, attrType           = 0x31, 0x47, 0x49
+	attrOffsetsBase, attrListsBase                    = 0x72, 0x74
+	formImplicitConst, formIndirect, formRefAddr      = 0x21, 0x16, 0x10
+	maxCode                                           = math.MaxUint32 // as debug/dwarf has it
 )
 
 // maxNested bounds how deep entries are nested: Delve reads them by recursion.
@@ -136,10 +157,15 @@ func (c *infoCheck) readUnit() error {
 			return errDamaged
 		}
 		c.owner = next - uint64(len(c.data))
-		c.roots[c.owner] = root{size: size}
+		c.roots[c.owner] = root{}
+		c.units = append(c.units, unitAt{c.unit, c.base, c.owner, next})
+		spent, kept := c.reads.spent, c.kept
 		if err := c.entries(next); err != nil {
 			return err
 		}
+		r := c.roots[c.owner]
+		r.cost = size + c.reads.spent - spent + keptSize*uint64(kept-c.kept)
+		c.roots[c.owner] = r
 		c.base = next
 	}
 	c.at = next
@@ -168,9 +194,13 @@ func (c *infoCheck) header(offset int) {
 	}
 }
 
+// keptSize is about what Delve keeps for a function or a variable, in bytes.
+const keptSize = 128
+
 // entries reads the entries of a unit that ends at an offset.
 func (c *infoCheck) entries(end uint64) error {
 	c.open = c.open[:0]
+	c.findBases()
 	for len(c.data) > 0 {
 		at := end - uint64(len(c.data))
 		if err := c.entry(at, end); err != nil {
@@ -191,7 +221,7 @@ func (c *infoCheck) entries(end uint64) error {
 
 // entry reads an entry, or the end of a list of children.
 func (c *infoCheck) entry(at, end uint64) error {
-	code := c.leb() & math.MaxUint32
+	code := c.leb() & maxCode
 	if code == 0 && !c.bad {
 		return c.close(end - uint64(len(c.data)))
 	}
@@ -205,12 +235,8 @@ func (c *infoCheck) entry(at, end uint64) error {
 	var sibling uint64
 	if a.size != varies {
 		c.skip(a.size)
-	} else {
-		for _, f := range a.fields {
-			if err := c.field(a, f, &sibling, end); err != nil {
-				return err
-			}
-		}
+	} else if err := c.fields(a, at, &sibling); err != nil {
+		return err
 	}
 	if c.bad {
 		return errDamaged
@@ -259,15 +285,37 @@ func (c *infoCheck) count(a *abbrev, at uint64) error {
 	return nil
 }
 
-// field reads the value of an attribute.
-func (c *infoCheck) field(a *abbrev, f field, sibling *uint64, end uint64) error {
-	if f.form == 0x16 { // indirect
+// fields reads the attributes of an entry.
+func (c *infoCheck) fields(a *abbrev, at uint64, sibling *uint64) error {
+	c.table, c.reads.longest = nil, 0
+	spent, left := c.reads.spent, len(c.data)
+	for _, f := range a.fields {
+		if err := c.field(a, f, at, sibling); err != nil {
+			return err
+		}
+	}
+	if at == c.owner {
+		c.reads.root = uint64(left-len(c.data)) + c.reads.spent - spent
+	}
+	if c.table != nil {
+		c.reads.spend(c.table.cost(c.reads.longest))
+	}
+	return c.reads.over()
+}
+
+// field reads the value of an attribute of the entry at an offset.
+func (c *infoCheck) field(a *abbrev, f field, at uint64, sibling *uint64) error {
+	if f.form == formIndirect {
 		f.form = c.leb()
 	}
 	v, class := c.value(f.form)
 	switch {
 	case class == unknownForm:
 		return errDamaged
+	case class == reference && leading(a.tag, f.attr):
+		c.circles.lead(at, c.target(f.form, v))
+	case f.attr == attrRanges && (class == constant || class == list):
+		c.reads.ranged(v, &c.unit, len(c.open))
 	case f.attr == attrSibling && class == reference:
 		*sibling = c.target(f.form, v)
 	case f.attr == attrImport && class == reference && dwarf.Tag(a.tag) == dwarf.TagImportedUnit:
@@ -275,11 +323,39 @@ func (c *infoCheck) field(a *abbrev, f field, sibling *uint64, end uint64) error
 		r.imports = append(r.imports, c.target(f.form, v))
 		c.roots[c.owner] = r
 	case f.attr == attrStmtList && class == constant && dwarf.Tag(a.tag) == dwarf.TagCompileUnit:
-		if v < c.lines && !c.starts[v] {
+		if table, ok := c.lineTables[v]; ok {
+			c.table = &table
+		} else if v < c.lines {
 			return errNoTable
 		}
 	}
 	return nil
+}
+
+// findBases looks in a unit's first entry for what offsets of the unit count from.
+func (c *infoCheck) findBases() {
+	before := c.die
+	defer func() { c.die = before }()
+	c.reads.base, c.reads.root = bases{}, 0
+	a, ok := c.lookup(c.unit.table, c.leb()&maxCode)
+	if !ok || c.unit.version < 5 {
+		return
+	}
+	spent := c.reads.spent
+	defer func() { c.reads.spent = spent }()
+	var found bases
+	for _, f := range a.fields {
+		if f.form == formIndirect {
+			f.form = c.leb()
+		}
+		switch v, class := c.value(f.form); {
+		case class == constant && f.attr == attrOffsetsBase:
+			found.offsets = v
+		case class == constant && f.attr == attrListsBase:
+			found.lists = v
+		}
+	}
+	c.reads.base = found
 }
 
 // target is the offset that a reference means.
@@ -290,8 +366,6 @@ func (c *infoCheck) target(form, v uint64) uint64 {
 	return v + c.base
 }
 
-const formRefAddr = 0x10
-
 // class is what a value is taken for.
 type class int
 
@@ -300,6 +374,7 @@ const (
 	otherClass
 	constant
 	reference
+	list // its offset
 )
 
 // value reads a value. What it is matters only for references and constants.
@@ -322,12 +397,42 @@ func (c *infoCheck) value(form uint64) (uint64, class) {
 		return c.number(1), constant
 	case 0x0d, 0x0f: // sdata, udata
 		return c.leb(), constant
+	case 0x23: // rnglistx
+		v, _ := c.reads.entry(c.reads.lists, c.reads.base.lists, c.leb(), c.unit.offset)
+		return c.reads.base.lists + v, list
 	}
 	return 0, c.skipValue(form)
 }
 
+// name counts the text that a value names, and says whether it names any.
+func (c *infoCheck) name(form uint64) bool {
+	switch form {
+	case 0x0e: // strp
+		c.reads.text(c.number(c.unit.offset))
+	case 0x1f: // line_strp
+		c.reads.count(c.reads.lineTexts.size(c.number(c.unit.offset)))
+	case 0x1a: // strx
+		c.reads.indexed(c.leb(), c.unit.offset)
+	case 0x25: // strx1
+		c.reads.indexed(c.number(1), c.unit.offset)
+	case 0x26: // strx2
+		c.reads.indexed(c.number(2), c.unit.offset)
+	case 0x28: // strx4
+		c.reads.indexed(c.number(4), c.unit.offset)
+	case 0x27: // strx3
+		low, high := c.number(2), c.number(1)
+		c.reads.indexed(low|high<<16, c.unit.offset)
+	default:
+		return false
+	}
+	return true
+}
+
 // skipValue skips a value of another form.
 func (c *infoCheck) skipValue(form uint64) class {
+	if c.name(form) {
+		return otherClass
+	}
 	switch form {
 	case 0x08: // string
 		n := bytes.IndexByte(c.data, 0)
@@ -338,7 +443,7 @@ func (c *infoCheck) skipValue(form uint64) class {
 		c.data = c.data[n+1:]
 	case 0x01: // addr
 		c.number(c.unit.addr)
-	case 0x0e, 0x1f, 0x1d, 0x1f20, 0x1f21: // strp, line_strp, strp_sup, GNU_ref_alt, GNU_strp_alt
+	case 0x1d, 0x1f20, 0x1f21: // strp_sup, GNU_ref_alt, GNU_strp_alt
 		c.number(c.unit.offset)
 	case 0x09, 0x18: // block, exprloc
 		c.skip(c.leb())
@@ -348,7 +453,7 @@ func (c *infoCheck) skipValue(form uint64) class {
 		c.skip(c.number(2))
 	case 0x04: // block4
 		c.skip(c.number(4))
-	case 0x1a, 0x1b, 0x22, 0x23: // strx, addrx, loclistx, rnglistx
+	case 0x1b, 0x22: // addrx, loclistx
 		c.leb()
 	default:
 		size, ok := fixedSize(field{form: form})
@@ -360,19 +465,20 @@ func (c *infoCheck) skipValue(form uint64) class {
 	return otherClass
 }
 
-// maxImported bounds what Delve reads of imported units, which it does again for each import, in bytes.
-const maxImported = 1 << 30
-
 // checkImports looks for units that import each other, or more than Delve ends with.
 func (c *infoCheck) checkImports() error {
-	costs, total := map[uint64]uint64{}, uint64(0)
+	costs := map[uint64]uint64{}
 	for at, r := range c.roots {
 		if len(r.imports) == 0 {
 			continue
 		}
 		cost, ok := c.cost(at, costs, 0)
-		if total += cost; !ok || total > maxImported {
+		if !ok {
 			return errBadImport
+		}
+		c.reads.spend(cost - r.cost)
+		if err := c.reads.over(); err != nil {
+			return fmt.Errorf(".debug_info: %w", err)
 		}
 	}
 	return nil
@@ -390,13 +496,13 @@ func (c *infoCheck) cost(at uint64, costs map[uint64]uint64, depth int) (uint64,
 	if !ok || depth > maxImports || len(r.imports) > 0 && !r.ended || depth > 0 && r.partial && !r.ended {
 		return 0, false
 	}
-	total := r.size
+	total := r.cost
 	for _, to := range r.imports {
 		if target, ok := c.roots[to]; ok && !target.partial {
 			continue // Delve does not read it
 		}
 		cost, ok := c.cost(to, costs, depth+1)
-		if total += cost; !ok || total > maxImported {
+		if total = min(total+cost, math.MaxUint64>>8); !ok {
 			return 0, false
 		}
 	}

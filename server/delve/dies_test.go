@@ -64,7 +64,7 @@ func TestCheckInfo(t *testing.T) {
 		{"too many functions", "too many entries", unitOf(join(begin, bytes.Repeat([]byte{6}, 3<<20))...)},
 		{"too many attributes", "too many entries or attributes", unitOf(join(begin, bytes.Repeat([]byte{8}, 1<<19))...)},
 	} {
-		err := checkInfo(infoSections{c.info, abbreviations, binary.LittleEndian, 100}, map[uint64]bool{0: true}, 200)
+		err := checkInfo(infoSections{c.info, abbreviations, binary.LittleEndian, 100, reads{allowed: 1 << 30}}, map[uint64]lineTable{0: {}}, 200)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -80,7 +80,7 @@ func TestCheckInfo(t *testing.T) {
 		units = append(units, unitOf(join(entries, imports(next), imports(next), []byte{0})...)...)
 	}
 	units = append(units, unitOf(3, 0)...)
-	if err := checkInfo(infoSections{units, abbreviations, binary.LittleEndian, 100}, map[uint64]bool{0: true}, 200); err == nil || !strings.Contains(err.Error(), "too much") {
+	if err := checkInfo(infoSections{units, abbreviations, binary.LittleEndian, 100, reads{allowed: 1 << 30}}, map[uint64]lineTable{0: {}}, 200); err == nil || !strings.Contains(err.Error(), "again and again") {
 		t.Errorf("2^40 imports: %v", err)
 	}
 }
@@ -120,12 +120,12 @@ func TestInfoThatPanics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := readInfo(f)
-		starts, size, err := checkLines(f)
+		in := readInfo(f, 0)
+		tables, size, err := checkLines(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkInfo(in, starts, size); err != nil || loads(t, f, in.info) {
+		if err := checkInfo(in, tables, size); err != nil || loads(t, f, in.info) {
 			t.Fatalf("%v: %v", flags, err)
 		}
 		rng, passed := rand.New(rand.NewPCG(1, 1)), 0
@@ -135,7 +135,7 @@ func TestInfoThatPanics(t *testing.T) {
 			for range 1 + rng.IntN(3) {
 				damaged.info[rng.IntN(len(damaged.info))] = byte(rng.Uint32())
 			}
-			if checkInfo(damaged, starts, size) != nil {
+			if checkInfo(damaged, tables, size) != nil {
 				continue
 			}
 			if passed++; loads(t, f, damaged.info) {

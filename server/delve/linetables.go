@@ -12,23 +12,50 @@ import (
 // checkLines looks for a line table whose header Delve does not survive: it reads the lists of folders and files
 // of each unit, allocates what their counts claim, and takes strings at the offsets that they name
 // (pkg/dwarf/line, parseIncludeDirs5 and parseFileEntries5; in older tables a number may break off). A panic there ends the process: it is in a
-// goroutine of Delve's own. starts are the offsets of the tables, of size bytes together.
-func checkLines(f *elf.File) (starts map[uint64]bool, size int, err error) {
+// goroutine of Delve's own. tables are by their offsets, of size bytes together.
+func checkLines(f *elf.File) (tables map[uint64]lineTable, size int, err error) {
 	data, err := godwarf.GetDebugSectionElf(f, "line")
 	if err != nil {
 		return nil, 0, nil // Delve cannot read it either
 	}
-	starts = map[uint64]bool{}
+	tables = map[uint64]lineTable{}
 	names, _ := godwarf.GetDebugSectionElf(f, "line_str") // versions before 5 have none
-	h := lineHeaders{data: data, strings: names, order: f.ByteOrder}
+	left := readsAnyFile + readsPerByte*len(data)
+	h := lineHeaders{data: data, strings: names, order: f.ByteOrder, left: &left}
 	for len(h.data) > 0 {
 		at := len(data) - len(h.data)
-		if !h.unit() {
+		h.table = lineTable{}
+		ok := h.unit()
+		if left < 0 {
+			return nil, 0, fmt.Errorf("the names in the line table at offset %#x of .debug_line are too long together", at)
+		}
+		if !ok {
 			return nil, 0, fmt.Errorf("the line table at offset %#x of .debug_line is damaged", at)
 		}
-		starts[uint64(at)] = true
+		tables[uint64(at)] = h.table
 	}
-	return starts, len(data), nil
+	return tables, len(data), nil
+}
+
+// lineTable is what a line table holds that Delve keeps for each unit that names it.
+type lineTable struct {
+	size, files uint64 // bytes of its texts, number of its files
+	longest     uint64 // text
+}
+
+// fileSize is about what Delve keeps for a file besides its folder's name, in bytes.
+const fileSize = 256
+
+// cost is what a unit with the table takes, in bytes, where its own folder's name is no longer than dir: Delve puts the folder's
+// name before each file's.
+func (t *lineTable) cost(dir uint64) uint64 {
+	return t.size + t.files*max(fileSize, t.longest, dir)
+}
+
+// text counts one.
+func (h *lineHeaders) text(size int) {
+	h.table.size, h.table.longest = h.table.size+uint64(size), max(h.table.longest, uint64(size))
+	*h.left -= size
 }
 
 // lineHeaders reads the headers of line tables (DWARF 5, section 6.2.4).
@@ -36,6 +63,8 @@ type lineHeaders struct {
 	data    []byte // what is left
 	strings []byte // .debug_line_str
 	order   binary.ByteOrder
+	table   lineTable
+	left    *int // bytes that the texts of all tables may still have
 }
 
 // unit reads the header of a unit, and skips its rows. Padding after the last one is a unit without contents.
@@ -48,9 +77,11 @@ func (h *lineHeaders) unit() bool {
 	if !ok || length > uint64(len(h.data)) {
 		return false
 	}
-	unit := lineHeaders{h.data[:length], h.strings, h.order}
+	unit := lineHeaders{h.data[:length], h.strings, h.order, lineTable{}, h.left}
 	h.data = h.data[length:]
-	return length == 0 || unit.header()
+	ok = length == 0 || unit.header()
+	h.table = unit.table
+	return ok
 }
 
 // header reads what comes before a unit's rows.
@@ -81,12 +112,7 @@ func (h *lineHeaders) header() bool {
 	if version < 5 {
 		return h.ended(0) && h.ended(3)
 	}
-	for range 2 { // folders, files
-		if !h.list() {
-			return false
-		}
-	}
-	return true
+	return h.list(nil) && h.list(&h.table.files) // folders, files
 }
 
 // ended reads a list that ends with an empty name, as versions before 5 have them: names with so many numbers each.
@@ -96,6 +122,10 @@ func (h *lineHeaders) ended(numbers int) bool {
 		if h.data = rest; !found || len(name) == 0 {
 			return found
 		}
+		h.text(len(name))
+		if numbers > 0 {
+			h.table.files++
+		}
 		for range numbers {
 			if _, ok := h.leb(); !ok {
 				return false
@@ -104,8 +134,9 @@ func (h *lineHeaders) ended(numbers int) bool {
 	}
 }
 
-// list reads a list of folders or of files: the forms of an entry, the count, and the entries.
-func (h *lineHeaders) list() bool {
+// list reads a list of folders or of files: the forms of an entry, the count, and the entries. number is set to the count
+// if it is not nil.
+func (h *lineHeaders) list(number *uint64) bool {
 	n, ok := h.number(1)
 	if !ok {
 		return false
@@ -124,6 +155,9 @@ func (h *lineHeaders) list() bool {
 	count, ok := h.leb()
 	if !ok || count > uint64(len(h.data)) || count > 0 && len(forms) == 0 { // an entry takes a byte or more
 		return false
+	}
+	if number != nil {
+		*number = count
 	}
 	for range count {
 		for _, form := range forms {
@@ -148,12 +182,17 @@ var formSizes = map[uint64]int{
 func (h *lineHeaders) value(form uint64) bool {
 	switch form {
 	case 0x08: // string
-		_, rest, found := bytes.Cut(h.data, []byte{0})
+		text, rest, found := bytes.Cut(h.data, []byte{0})
 		h.data = rest
+		h.text(len(text))
 		return found
 	case 0x1f: // line_strp
 		at, ok := h.number(4)
-		return ok && (h.strings == nil || at <= uint64(len(h.strings)))
+		if h.strings == nil || at > uint64(len(h.strings)) {
+			return ok && h.strings == nil
+		}
+		h.text(max(0, bytes.IndexByte(h.strings[at:], 0)))
+		return ok && *h.left >= 0
 	case 0x0d, 0x0f, 0x1a: // sdata, udata, strx
 		_, ok := h.leb()
 		return ok

@@ -35,7 +35,8 @@ func TestCheckLines(t *testing.T) {
 	for _, version := range []string{"-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5"} {
 		data, names := lineSections(t, version)
 		pass := func(data, names []byte) bool {
-			h := lineHeaders{data, names, binary.LittleEndian}
+			left := 1 << 30
+			h := lineHeaders{data: data, strings: names, order: binary.LittleEndian, left: &left}
 			for len(h.data) > 0 {
 				if !h.unit() {
 					return false

@@ -100,17 +100,17 @@ func checkSections(f *elffile.File) error {
 		return f.LeftOut
 	}
 	info := make(chan infoSections, 1)
-	go func() { info <- readInfo(f.File) }() // its decompression takes longest
+	go func() { info <- readInfo(f.File, elffile.Stored(f.Info)) }() // its decompression takes longest
 	for _, check := range []func(*elf.File) error{checkSizes, checkFrames} {
 		if err := check(f.File); err != nil {
 			return err
 		}
 	}
-	starts, size, err := checkLines(f.File)
-	if err != nil || starts == nil {
+	tables, size, err := checkLines(f.File)
+	if err != nil || tables == nil {
 		return err // without line tables Delve reads no debugging information
 	}
-	return checkInfo(<-info, starts, size)
+	return checkInfo(<-info, tables, size)
 }
 
 // maxFrameEntry bounds an entry of call-frame information, in bytes. Compilers write some

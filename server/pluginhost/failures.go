@@ -49,11 +49,21 @@ func (p *Plugin) countFailure(err error, permanent bool) {
 	case len(p.failures) >= maxFailures:
 		off = &DisabledError{Plugin: p.config.Name, Reason: fmt.Sprintf("it failed %d times within a minute", maxFailures), Err: err}
 	}
-	if off != nil {
-		p.disabled = off
-	}
 	p.mu.Unlock()
 	if off != nil {
+		p.switchOff(off)
+	}
+}
+
+// switchOff switches the plugin off, once, and tells the user.
+func (p *Plugin) switchOff(off *DisabledError) {
+	p.mu.Lock()
+	first := p.disabled == nil
+	if first {
+		p.disabled, p.lastErr = off, off.Err
+	}
+	p.mu.Unlock()
+	if first {
 		p.host.options.OnNotice(off.Error() + "; its frames fall to the next strategy")
 	}
 }

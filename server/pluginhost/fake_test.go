@@ -49,6 +49,8 @@ const (
 	pcHoard                                // allocate 8 GiB
 	pcStart                                // start a process that ends late, and report its ID
 	pcReport                               // report the images and ranges, as the reason
+	pcSpin                                 // answer, and be busy from then on
+	pcSpinApart                            // the same, in a process that it starts
 )
 
 // quickExit: a program with the race detector sleeps for a second as it exits.
@@ -122,6 +124,15 @@ func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwin
 			return nil, err
 		}
 		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: strconv.Itoa(cmd.Process.Pid)}}, nil
+	case pcSpin:
+		go func() {
+			for {
+			}
+		}()
+	case pcSpinApart:
+		if err := exec.Command("sh", "-c", "(while :; do :; done) &").Run(); err != nil {
+			return nil, err
+		}
 	case pcReport:
 		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: f.report()}}, nil
 	}

@@ -32,6 +32,7 @@ type Plugin struct {
 	// gate: walks lock it for reading, updates for writing.
 	gate  sync.RWMutex
 	known known
+	calls usage
 
 	// starting holds a token while somebody starts or takes away the process.
 	starting chan struct{}
@@ -197,6 +198,7 @@ func (p *Plugin) attempt(ctx context.Context, limit time.Duration, f func(contex
 	defer context.AfterFunc(p.host.ctx, func() { cancel(ErrClosed) })()
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errOverdue)
 	defer stop()
+	defer p.calls.begin()()
 	return f(ctx)
 }
 
@@ -323,6 +325,9 @@ func (p *Plugin) start() (*instance, error) {
 	}) {
 		p.forget()
 		return nil, ErrClosed
+	}
+	if !p.config.builtin() {
+		p.host.spawn(func() { p.watch(in) })
 	}
 	return in, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/go-delve/delve/service"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/bounded"
 	common "github.com/clewdbg/clew/server/session"
 )
 
@@ -39,11 +40,22 @@ type rpcConn struct {
 	codec   rpc.ServerCodec
 	sending sync.Mutex
 	calls   sync.WaitGroup // that are answered later
+	under   chan struct{}  // has an element for each of them
 }
+
+// Bounds on what a client may ask: the bytes of a request, and how many requests are under way that are answered later. Delve's
+// own clients wait for each answer, but for those to a run and to what halts it; one that never reads its answers waits here.
+const (
+	maxRequest = 16 << 20
+	maxUnder   = 1024
+)
+
+var errLongRequest = fmt.Errorf("a request is longer than %d MiB", maxRequest>>20)
 
 // newRPCConn returns a connection with these methods.
 func newRPCConn(conn io.ReadWriteCloser, table map[string]any) *rpcConn {
-	c := &rpcConn{events: newEventStream(), gone: make(chan struct{}), codec: jsonrpc.NewServerCodec(conn), methods: make(map[string]reflect.Value)}
+	requests := opened{bounded.NewReader(conn, maxRequest, errLongRequest), conn}
+	c := &rpcConn{events: newEventStream(), gone: make(chan struct{}), codec: jsonrpc.NewServerCodec(requests), methods: make(map[string]reflect.Value), under: make(chan struct{}, maxUnder)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.add(table)
 	return c
@@ -123,7 +135,11 @@ func (c *rpcConn) request(req rpc.Request) {
 	logRPC("<- %s(%T%s)", req.ServiceMethod, argument.Elem().Interface())
 	if method.Type().In(1) == reflect.TypeFor[service.RPCCallback]() {
 		answer := &rpcCall{conn: c, req: req, setup: make(chan struct{})}
+		if !c.take() {
+			return
+		}
 		c.calls.Go(func() {
+			defer c.give()
 			defer func() {
 				if p := recover(); p != nil {
 					answer.Return(nil, panicked(p))
@@ -137,6 +153,19 @@ func (c *rpcConn) request(req rpc.Request) {
 	reply := reflect.New(method.Type().In(1).Elem())
 	c.respond(&req, reply.Interface(), call(method, argument.Elem(), reply))
 }
+
+// take waits until one more request may be under way; false: the connection is gone.
+func (c *rpcConn) take() bool {
+	select {
+	case c.under <- struct{}{}:
+		return true
+	case <-c.gone:
+		return false
+	}
+}
+
+// give ends what take began.
+func (c *rpcConn) give() { <-c.under }
 
 // call calls a method that returns an error. A panic of Delve's is one.
 func call(method, argument, reply reflect.Value) (err error) {

@@ -96,9 +96,16 @@ func (c *rpcConn) relay(req rpc.Request) {
 			return
 		}
 	}
+	if !c.take() {
+		done()
+		return
+	}
 	call := c.up.start(req.ServiceMethod, arg)
 	c.calls.Go(func() {
-		defer done()
+		defer func() {
+			c.give()
+			done()
+		}()
 		out, err := c.up.result(call)
 		c.respond(&req, out, err)
 	})

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
 )
 
@@ -66,6 +67,14 @@ func (s *Server) runMulti(interrupted <-chan os.Signal) error {
 	}
 }
 
+// maxSessions bounds the sessions at a time: each is a process with a debugger, and any client may ask for one.
+var maxSessions = 64
+
+var errFull = fmt.Errorf("this server has %d sessions already; end one, or start another server", maxSessions)
+
+// refusePatience is the time that a client has to send the request by which it learns that.
+const refusePatience = 5 * time.Second
+
 // sessions are the processes that run.
 type sessions struct {
 	mu      sync.Mutex
@@ -100,7 +109,12 @@ func (s *sessions) serve(m *Multi, conn net.Conn) error {
 	}
 	defer func() { _ = file.Close() }()
 	if first != '{' {
-		return s.start(m, file)
+		err := s.start(m, file)
+		if errors.Is(err, errFull) {
+			_ = conn.SetDeadline(time.Now().Add(refusePatience))
+			wire.Refuse(conn, maxRefused, err)
+		}
+		return err
 	}
 	if p := s.joinable(); p != nil {
 		return hand(p.joins, file)
@@ -156,9 +170,13 @@ func (s *sessions) start(m *Multi, conn *os.File) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	switch {
+	case s.over:
 		_ = ours.Close()
 		return nil
+	case len(s.running) >= maxSessions:
+		_ = ours.Close()
+		return errFull
 	}
 	if err := cmd.Start(); err != nil {
 		_ = ours.Close()

@@ -301,6 +301,53 @@ func (s *fakeServer) dial(line string) *bufio.Reader {
 	return bufio.NewReader(conn)
 }
 
+// TestManySessions: a client above the limit gets an answer that says so, and those before it go on; when one of them has
+// ended, another is served.
+func TestManySessions(t *testing.T) {
+	defer func(before int) { maxSessions = before }(maxSessions)
+	maxSessions = 2
+	s := newFakeServer(t, nil)
+	open := func() (net.Conn, *bufio.Reader) {
+		conn, err := Dial(context.Background(), s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		return conn, bufio.NewReader(conn)
+	}
+	served := func() net.Conn {
+		conn, r := open()
+		fmt.Fprintln(conn, "hello")
+		if line, err := r.ReadString('\n'); err != nil || strings.HasPrefix(line, "Content-Length") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		return conn
+	}
+	first, _ := served(), served()
+	conn, r := open()
+	request := `{"seq":1,"type":"request","command":"initialize"}`
+	fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(request), request)
+	if all, err := io.ReadAll(r); err != nil || !strings.Contains(string(all), "sessions already") {
+		t.Errorf("%q, %v", all, err)
+	}
+	_ = first.Close()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		conn, r := open()
+		fmt.Fprintln(conn, "hello")
+		if line, err := r.ReadString('\n'); err == nil && !strings.HasPrefix(line, "Content-Length") {
+			break
+		}
+		_ = conn.Close()
+		if time.Now().After(end) {
+			t.Fatal("no session is served after one has ended")
+		}
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMulti: every client has a process of its own, which leads a process group and has
 // the log; they end when the server is interrupted.
 func TestMulti(t *testing.T) {

@@ -54,12 +54,10 @@ func ReadPerfMap(r io.Reader) ([]Symbol, error) {
 	limited := &io.LimitedReader{R: r, N: maxMapSize}
 	for in := bufio.NewReaderSize(limited, 1<<16); ; {
 		line, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) { // no name is that long
+			line, err = nil, skipLine(in)
+		}
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull): // no name is that long
-			if err := skipLine(in); err != nil {
-				return out, nil
-			}
-			continue
 		case errors.Is(err, io.EOF) && limited.N == 0:
 			return out, fmt.Errorf("perf map: more than %d MiB", maxMapSize>>20)
 		case errors.Is(err, io.EOF):

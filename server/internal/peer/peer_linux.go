@@ -113,7 +113,11 @@ const (
 )
 
 func find(table []byte, local, remote string) (e entry, ok bool) {
+	pair := []byte(" " + local + " " + remote + " ") // the columns are one space apart; most lines are of other connections
 	for line := range bytes.Lines(table) {
+		if !bytes.Contains(line, pair) {
+			continue
+		}
 		f := strings.Fields(string(line))
 		if len(f) <= columnInode || f[columnLocal] != local || f[columnRemote] != remote {
 			continue

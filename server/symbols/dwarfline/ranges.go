@@ -80,8 +80,9 @@ func (l *rangeList) read4(off uint64) error {
 	s := l.u.from.ranges
 	l.c = cursorAt(s, l.u.t.order, off, s.size())
 	newBase := ^uint64(0) >> (64 - 8*l.u.address)
-	for range maxRanges {
+	for range l.u.t.allowRanges() {
 		low, high := l.address(), l.address()
+		l.u.t.rangesRead++
 		switch {
 		case l.c.err != nil || low == 0 && high == 0:
 			return l.c.err
@@ -110,8 +111,9 @@ func (l *rangeList) read5(list value) error {
 		return errNoRef
 	}
 	l.c = cursorAt(s, u.t.order, off, s.size())
-	for range maxRanges {
+	for range u.t.allowRanges() {
 		kind := l.c.u8()
+		u.t.rangesRead++
 		if l.c.err != nil || kind == rleEndOfList {
 			return l.c.err
 		}
@@ -166,3 +168,6 @@ func (l *rangeList) indexed() uint64 {
 	}
 	return at
 }
+
+// allowRanges returns how many entries of the next list may be read: lists may overlap, and any number of entries have the same.
+func (t *Table) allowRanges() int { return max(0, min(maxRanges, maxRangesRead-t.rangesRead)) }

@@ -36,10 +36,12 @@ type Table struct {
 	aranges *spans // of .debug_aranges; nil: not read yet
 	spans   *spans // of the units' own ranges
 
-	abbrevs  map[abbrevKey]*abbrevs
-	lines    map[uint64]*lineTable
-	names    map[nameKey]names
-	prefixes map[nameKey]string // of what lies in a scope
+	abbrevs map[abbrevKey]*abbrevs
+	lines   map[uint64]*lineTable
+	names   map[nameKey]names
+	// rangesRead counts entries of lists of ranges, for what is read once.
+	rangesRead int
+	prefixes   map[nameKey]string // of what lies in a scope
 
 	types     map[uint64]*unit // by their signatures; nil: not listed yet
 	alternate *Table           // nil: not opened yet, or there is none

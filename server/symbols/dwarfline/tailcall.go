@@ -270,6 +270,8 @@ func beginOf(u *unit, e *entry) (addr uint64, ok bool) {
 		addr, err := u.addressOf(low)
 		return addr, err == nil
 	}
+	before := u.t.rangesRead
+	defer func() { u.t.rangesRead = before }() // this is asked for again and again
 	err := u.ranges(e, func(low, _ uint64) {
 		if !ok {
 			addr, ok = low, true

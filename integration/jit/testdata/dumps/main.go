@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -67,6 +68,7 @@ func main() {
 		if err := os.WriteFile(path, masked(perfMap(base, len(text))), 0o600); err != nil {
 			panic(err)
 		}
+		lengthen(path)
 	} else {
 		frames := must(object.Section(".eh_frame").Data())
 		path := fmt.Sprintf("%s/jit-%d.dump", os.Args[3], os.Getpid())
@@ -95,6 +97,22 @@ func masked(text []byte) []byte {
 		text[i] ^= mask[i]
 	}
 	return text
+}
+
+// lengthen writes $DUMPS_MORE behind a file until that has $DUMPS_MIB.
+func lengthen(path string) {
+	mib, _ := strconv.Atoi(os.Getenv("DUMPS_MIB"))
+	if mib == 0 {
+		return
+	}
+	f := must(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))
+	more := []byte(os.Getenv("DUMPS_MORE"))
+	for piece := bytes.Repeat(more, 1<<20/len(more)); mib > 0; mib-- {
+		must(f.Write(piece))
+	}
+	if err := f.Close(); err != nil {
+		panic(err)
+	}
 }
 
 // perfMap names the copies, whose code has replaced what the first lines name.

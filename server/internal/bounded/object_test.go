@@ -1,10 +1,9 @@
-package proxy
+package bounded
 
 import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -41,18 +40,19 @@ func TestObject(t *testing.T) {
 	}
 }
 
+var errTooLong = errors.New("too long")
+
 // TestTooLong: an answer is an error once it is longer than can be kept; many short ones are not.
 func TestTooLong(t *testing.T) {
 	for answers, want := range map[string]error{
 		strings.Repeat(`{"id":1}`, 10): io.EOF,
 		`{"id":1}{"id":2,"result":"`:   errTooLong,
+		`{"id":1}"text without an end`: errTooLong,
+		`12345 12345 "12345" 1`:        io.EOF,
+		`123456789`:                    errTooLong,
+		`]]]]]]]]]]{"id":1}`:           io.EOF,
 	} {
-		ours, theirs := net.Pipe()
-		go func() {
-			_, _ = io.WriteString(theirs, answers)
-			_ = theirs.Close()
-		}()
-		b := &bounded{Conn: ours, limit: 8}
+		b := NewReader(strings.NewReader(answers), 8, errTooLong)
 		var err error
 		for p := make([]byte, 5); err == nil; {
 			_, err = b.Read(p)
@@ -60,7 +60,6 @@ func TestTooLong(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", answers, err, want)
 		}
-		_ = ours.Close()
 	}
 }
 

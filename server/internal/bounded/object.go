@@ -1,0 +1,68 @@
+package bounded
+
+import "io"
+
+// Reader is a stream of JSON in which an object that is too long is an error.
+type Reader struct {
+	from    io.Reader
+	most    int
+	tooLong error
+	now     object
+}
+
+// NewReader returns a reader of a stream whose objects have at most so many bytes. tooLong is its error behind more.
+func NewReader(from io.Reader, most int, tooLong error) *Reader {
+	return &Reader{from: from, most: most, tooLong: tooLong}
+}
+
+// Read implements [io.Reader].
+func (r *Reader) Read(p []byte) (int, error) {
+	n, err := r.from.Read(p)
+	if r.now.feed(p[:n]); r.now.length > r.most {
+		return n, r.tooLong
+	}
+	return n, err
+}
+
+// object follows the JSON values in a stream that comes in pieces. It checks only brackets and
+// texts; in data that is not JSON it may find anything.
+type object struct {
+	length, depth   int // so far; 0 between values
+	inText, escaped bool
+}
+
+// feed takes the next piece.
+func (o *object) feed(p []byte) {
+	for _, b := range p {
+		o.length++
+		if o.scan(b); o.depth == 0 && !o.inText && ends(b) {
+			o.length = 0
+		}
+	}
+}
+
+// ends says whether a value outside of any other ends with a byte, or before it.
+func ends(b byte) bool {
+	switch b {
+	case '}', ']', '"', ' ', '\t', '\n', '\r':
+		return true
+	}
+	return false
+}
+
+// scan follows strings and brackets.
+func (o *object) scan(b byte) {
+	switch {
+	case o.escaped:
+		o.escaped = false
+	case o.inText:
+		o.escaped = b == '\\'
+		o.inText = b != '"'
+	case b == '"':
+		o.inText = true
+	case b == '{' || b == '[':
+		o.depth++
+	case b == '}' || b == ']':
+		o.depth = max(0, o.depth-1)
+	}
+}

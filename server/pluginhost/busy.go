@@ -1,0 +1,120 @@
+package pluginhost
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A third party's plugin may take processor time while nobody asks it: for a garbage collection, or to prepare what
+// it has been told. It may have idleAllowed of it at a time, with all that it has started, and idleShare of what passes.
+const idleShare = 0.1
+
+var (
+	idleAllowed = 10 * time.Second
+	idleTick    = 2 * time.Second // how often that is looked at
+)
+
+// BusyError says that a plugin took too much processor time between calls, and was killed.
+type BusyError struct {
+	Plugin string
+	Used   time.Duration
+	Over   time.Duration
+}
+
+// Error says how much it was.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("plugin %s took %v of processor time within %v while nothing asked it", e.Plugin, e.Used.Round(100*time.Millisecond), e.Over.Round(100*time.Millisecond))
+}
+
+// usage is how long calls have been under way. It is safe for concurrent use.
+type usage struct {
+	mu     sync.Mutex
+	active int
+	since  time.Time // if active
+	before time.Duration
+}
+
+// begin notes that a call begins; what it returns notes its end.
+func (u *usage) begin() (end func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.active++; u.active == 1 {
+		u.since = time.Now()
+	}
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.active--; u.active == 0 {
+			u.before += time.Since(u.since)
+		}
+	}
+}
+
+// total is how long at least one call has been under way.
+func (u *usage) total() time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.active > 0 {
+		return u.before + time.Since(u.since)
+	}
+	return u.before
+}
+
+// watch ends a third party's process that is busy while no call is under way. It returns when the process has ended.
+func (p *Plugin) watch(in *instance) {
+	tick := time.NewTicker(idleTick)
+	defer tick.Stop()
+	m := meter{group: in.process.pid()}
+	m.read() // to begin with
+	spare, idle := idleAllowed, idleTime{busy: p.calls.total(), at: time.Now()}
+	for {
+		select {
+		case <-in.process.gone:
+			return
+		case <-p.host.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if spare == idleAllowed {
+			idle.used, idle.over = 0, 0
+		}
+		used, over := idle.next(m.read(), p.calls.total())
+		spare = min(idleAllowed, spare+time.Duration(idleShare*float64(over))) - used
+		if spare < 0 {
+			p.tooBusy(in, &BusyError{p.config.Name, idle.used, idle.over})
+			return
+		}
+	}
+}
+
+// idleTime splits a process's time.
+type idleTime struct {
+	taken, busy time.Duration // of the processor, and of calls, so far
+	at          time.Time
+	used, over  time.Duration // since nothing was counted
+}
+
+// next returns how much processor time cannot be that of calls since the last time, and how long that is ago.
+func (t *idleTime) next(taken, busy time.Duration) (used, over time.Duration) {
+	now := time.Now()
+	used, over = max(0, taken-t.taken-time.Duration(runtime.NumCPU())*(busy-t.busy)), now.Sub(t.at)
+	t.taken, t.busy, t.at = taken, busy, now
+	t.used, t.over = t.used+used, t.over+over
+	return used, over
+}
+
+// tooBusy ends a process and switches the plugin off: it would do the same again.
+func (p *Plugin) tooBusy(in *instance, err *BusyError) {
+	p.mu.Lock()
+	mine := p.current == in
+	if mine {
+		p.current = nil
+	}
+	p.mu.Unlock()
+	if mine {
+		p.host.reap(in)
+		p.switchOff(&DisabledError{Plugin: p.config.Name, Reason: "it does not rest", Err: err})
+	}
+}
