@@ -5,9 +5,9 @@ var fromC = []string{"runtime.cgocall", "runtime.asmcgocall", "runtime.main", "r
 
 // ReadAhead has Delve read what its frames of these functions need: a millisecond or two the first time, which
 // is not noticed before the program runs.
-func (s *Session) ReadAhead() {
+func (p *program) ReadAhead() {
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	bi := group.Selected.BinInfo()
 	for _, name := range fromC {

@@ -28,7 +28,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 			return nil, gerr
 		}
 		frames, err = s.frames(t, g, depth, s.keeping.Load())
-		s.keep(t, g)
+		s.keeper.keep(t, g)
 	default:
 		thread, ok := t.FindThread(int(th.ID))
 		if !ok {

@@ -25,18 +25,16 @@ import (
 type Session struct {
 	program
 	strippedLines
+	keeper
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
 	maps     []imagemap.Mapping
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
-	slots     slots  // where libraries keep their threads' g
-	paged     *paged // of the stack that Delve remembers for a while, nil for none
-	keeping   atomic.Bool
-	kept      *stackSlots // that KeepStack is about, nil for none
-	cgo       *cgo        // of the program; nil until it was searched for it
-	globals   []string    // names of global variables; nil until they were asked for
+	slots     slots    // where libraries keep their threads' g
+	cgo       *cgo     // of the program; nil until it was searched for it
+	globals   []string // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -148,7 +146,7 @@ func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
 	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
-	s.strippedLines.of = &s.program
+	s.strippedLines.of, s.keeper.of = &s.program, &s.program
 	group, unlock := dbg.LockTargetGroup()
 	defer unlock()
 	s.recorded, _ = group.Recorded()

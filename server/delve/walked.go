@@ -81,38 +81,6 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 	return frames, err
 }
 
-// KeepStack has Delve remember the stack that clew asks it for last, until it is asked for another one, the target
-// runs, or ForgetStack is called. It is not for a target that others may change.
-func (s *Session) KeepStack() { s.keeping.Store(true) }
-
-// ForgetStack must be called before a request that may change registers or memory.
-func (s *Session) ForgetStack() {
-	if !s.keeping.Swap(false) {
-		return
-	}
-	_, unlock := s.dbg.LockTargetGroup()
-	defer unlock()
-	s.forgetKept()
-}
-
-// keep notes which stack Delve remembers, if it is to. Only one is.
-func (s *Session) keep(t *proc.Target, g *proc.G) {
-	if !s.keeping.Load() || s.kept != nil && s.kept.goroutine == g.ID {
-		return
-	}
-	if r, err := slotsOf(t, g); err == nil && r.known() {
-		s.forgetKept()
-		s.kept = &r
-	}
-}
-
-func (s *Session) forgetKept() {
-	if s.kept != nil {
-		s.kept.forget()
-		s.kept, s.paged = nil, nil
-	}
-}
-
 // PrefetchStack walks a goroutine's stack, to depth frames, so that Delve answers
 // from the result until release is called; the target must not run before. It does
 // nothing where that is not possible.
@@ -139,7 +107,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 	if _, err := s.frames(t, g, depth, true); err != nil { // a stack that is kept is walked on
 		return release
 	}
-	if s.keep(t, g); s.kept != nil {
+	if s.keeper.keep(t, g); s.kept != nil {
 		return release
 	}
 	return func() {
