@@ -1,0 +1,48 @@
+package delve
+
+import (
+	"sync/atomic"
+
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// keeper has Delve remember a stack for longer than a request: an editor asks for one stack several times, each
+// time from its beginning.
+type keeper struct {
+	of      *program
+	keeping atomic.Bool
+	kept    *stackSlots // nil for none
+	paged   *paged      // the memory of the stack that Delve remembers for a while, nil for none
+}
+
+// KeepStack has Delve remember the stack that clew asks it for last, until it is asked for another one, the target
+// runs, or ForgetStack is called. It is not for a target that others may change.
+func (k *keeper) KeepStack() { k.keeping.Store(true) }
+
+// ForgetStack must be called before a request that may change registers or memory.
+func (k *keeper) ForgetStack() {
+	if !k.keeping.Swap(false) {
+		return
+	}
+	_, unlock := k.of.dbg.LockTargetGroup()
+	defer unlock()
+	k.forgetKept()
+}
+
+// keep notes which stack Delve remembers, if it is to. Only one is.
+func (k *keeper) keep(t *proc.Target, g *proc.G) {
+	if !k.keeping.Load() || k.kept != nil && k.kept.goroutine == g.ID {
+		return
+	}
+	if r, err := slotsOf(t, g); err == nil && r.known() {
+		k.forgetKept()
+		k.kept = &r
+	}
+}
+
+func (k *keeper) forgetKept() {
+	if k.kept != nil {
+		k.kept.forget()
+		k.kept, k.paged = nil, nil
+	}
+}
