@@ -7,7 +7,7 @@ import (
 
 // buildHigh builds clew and the program.
 func buildHigh(ctx context.Context, folder string) error {
-	if _, err := buildProgram(ctx, folder, "high", "CGO_CFLAGS=-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer"); err != nil {
+	if _, err := buildProgram(ctx, folder, "high", "CGO_CFLAGS=-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer"); err != nil {
 		return err
 	}
 	return goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew")
