@@ -20,13 +20,19 @@ import (
 type job struct {
 	script string   // a file
 	files  []string // files and folders, which keep their absolute paths
+	parts  int      // how many times the limit it may take
 }
 
 // maxResults bounds the bytes of results.
 const maxResults = 1 << 30
 
-// longest bounds how much later a slow machine ends: CI has other work, too.
+// longest bounds how much later a slow machine ends one part: CI has other work, too.
 const longest = 20 * time.Minute
+
+// limit is the time for so many parts on this machine.
+func limit(timeout time.Duration, parts int) time.Duration {
+	return time.Duration(max(parts, 1)) * min(testneed.Patience(timeout), max(timeout, longest)).Round(time.Second)
+}
 
 // run boots the machine, runs the job, and fetches its results.
 func (m *machine) run(ctx context.Context, work string, o options, j job) error {
@@ -40,7 +46,7 @@ func (m *machine) run(ctx context.Context, work string, o options, j job) error 
 	if err := os.Truncate(out, maxResults); err != nil {
 		return err
 	}
-	limit := min(testneed.Patience(o.timeout), max(o.timeout, longest)).Round(time.Second)
+	limit := limit(o.timeout, j.parts)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done within %v", limit))
 	defer cancel()
 	fmt.Fprintf(os.Stderr, "arm64: booting; it may take %v\n", limit)

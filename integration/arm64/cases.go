@@ -45,8 +45,7 @@ var cases = []testCase{
 		"pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-sframe,pac-cxx-so,pac-none,pac-none-so"),
 	{"cores", "core files of crashes in C", gcc, buildMatrix("O2-g,fp-so,eh-so,pac-eh-so,none-so"),
 		`"$1"/measure -built "$1" -cores -build O2-g,fp-so,eh-so,pac-eh-so,none-so -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`},
-	{"steps", "where steps lead, as in docs/stepping.md", gcc, buildSteps(steppedIn), `"$1"/measure -built "$1" -only clew -build ` + steppedIn + ` -v`},
-	{"steps-2", "the same in builds without tables, without any hint, and with lines", gcc, buildSteps(steppedMore), `"$1"/measure -built "$1" -only clew -build ` + steppedMore + ` -v`},
+	stepsCase("steps", "where steps lead, as in docs/stepping.md", steppedIn),
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
 	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
@@ -55,6 +54,12 @@ var cases = []testCase{
 
 // longCases run only by name, with a longer -timeout.
 var longCases = []testCase{
+	{"high", "a stack and code above 48 bits; needs -kernel linux-image-arm64-16k, which has addresses of 52 bits", gcc, buildHigh, runHigh()},
+	matrixCase("rust", append(gcc[:2:2], "rustc"), "stacks of Rust; rustc ($RUSTC) needs the standard library of aarch64-unknown-linux-gnu", "rust,rust-so"),
+	stepsCase("steps-2", "where steps lead in builds without tables, without any hint, and with lines", steppedMore),
+	stepsCase("steps-3", "the same in the other builds without signed return addresses", steppedOthers),
+	stepsCase("steps-4", "the same in the other builds with them", steppedSigned),
+	{"dap-zones", "those of Delve's own tests of DAP whose program needs time zones", gcc, buildDAP(dapZones), runDAP(dapZones)},
 	{"dap-1", "Delve's own tests of DAP whose names begin with A to D", gcc, buildDAP("^Test[A-D]"), runDAP("^Test[A-D]")},
 	{"dap-2", "those whose names begin with E to L", gcc, buildDAP("^Test[E-L]"), runDAP("^Test[E-L]")},
 	{"dap-3", "those whose names begin with M to R", gcc, buildDAP("^Test[M-R]"), runDAP("^Test[M-R]")},
@@ -69,7 +74,7 @@ var ciCases = []testCase{
 	{"matrix", "stacks and core files of a few builds", gcc, buildMatrix(ciMatrix),
 		measureRight(`-here -build `+ciMatrix+` -scenario nested`) + " &&\n" + measureRight(`-here -build pac-eh-so -scenario "thread, signal"`) + " &&\n" +
 			measureRight(`-cores -build pac-eh-so -scenario nested`)},
-	{"steps", "steps in one build", gcc, buildSteps(ciSteps), `"$1"/measure -built "$1" -only clew -build ` + ciSteps + ` -v`},
+	stepsCase("steps", "steps in one build", ciSteps),
 }
 
 // sampled takes samples of a workload, one of so many instructions.
@@ -83,17 +88,25 @@ func measureRight(args string) string {
 }
 
 const (
-	ciMatrix    = "eh-so,fp-so,pac-eh-so"
-	ciSteps     = "pac-linked-O2-omit-stripped"
-	steppedMore = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp,pac-static-O2-g-omit"
-	steppedIn   = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
-	sampledIn   = "c,crypto,sqlite3,go"
+	dapZones      = "^Test(ScopesAndVariablesRequests2|SetVariable|VariableValueTruncation|VariablesLoading|VariablesMetadata)$"
+	ciMatrix      = "eh-so,fp-so,pac-eh-so"
+	ciSteps       = "pac-linked-O2-omit-stripped"
+	steppedMore   = "linked-O2-omit-notables-stripped,pac-linked-O2-omit-notables-stripped,static-O2-omit-notables,linked-g-called-by-notables,opened-O1-g-fp,pac-opened-O2-fp-stripped,static-O0-g-fp"
+	steppedOthers = "static-O1-g-fp,static-O2-fp,linked-O1-g-fp,linked-O2-omit,linked-O2-omit-stripped,static-O2-g-omit,opened-O2-fp-stripped"
+	steppedSigned = "pac-static-O2-g-omit,pac-static-O0-g-fp,pac-static-O1-g-fp,pac-static-O2-fp,pac-linked-O1-g-fp,pac-linked-O2-fp-stripped,pac-opened-O1-g-fp,pac-static-O2-omit,pac-static-O2-omit-notables,pac-linked-O2-omit"
+	steppedIn     = "static-O2-omit,linked-O2-fp-stripped,pac-linked-O2-omit-stripped"
+	sampledIn     = "c,crypto,sqlite3,go"
 )
 
 // matrixCase measures builds of integration/matrix. Only a wrong stack fails it.
 func matrixCase(name string, needs []string, about, builds string) testCase {
 	return testCase{name, about, needs, buildMatrix(builds),
 		`"$1"/measure -built "$1" -here -build ` + builds + ` -v -json >cells.json && ! grep -q '"kind": "wrong"' cells.json`}
+}
+
+// stepsCase tries every step in builds of integration/stepping. A step that is not right fails it.
+func stepsCase(name, about, builds string) testCase {
+	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure -built "$1" -only clew -build ` + builds + ` -v`}
 }
 
 // choose returns the cases that have the names, all of the list if there is no name.
@@ -115,7 +128,7 @@ func choose(list []testCase, names []string) (chosen []testCase, err error) {
 // build builds cases, and the script that runs them.
 func build(ctx context.Context, work string, chosen []testCase) (job, error) {
 	folder := filepath.Join(work, "arm64")
-	j := job{script: filepath.Join(work, "job"), files: []string{folder}}
+	j := job{script: filepath.Join(work, "job"), files: []string{folder}, parts: len(chosen)}
 	script := "failed=0\n"
 	for _, c := range chosen {
 		to := filepath.Join(folder, c.name)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -45,5 +46,27 @@ func TestStage(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "waiting, after") || !strings.Contains(err.Error(), "not done within") {
 		t.Error(err)
+	}
+}
+
+// TestLimit: each case has its time; a slow machine has more, within bounds.
+func TestLimit(t *testing.T) {
+	const minutes = 8 * time.Minute
+	one := limit(minutes, 1)
+	if one < minutes || one > longest {
+		t.Errorf("one case has %v", one)
+	}
+	if three, none := limit(minutes, 3), limit(minutes, 0); three < 3*minutes || three > 3*longest || none > longest {
+		t.Errorf("three cases have %v, a script has %v", three, none)
+	}
+	if hour := limit(time.Hour, 1); hour != time.Hour {
+		t.Errorf("an hour has become %v", hour)
+	}
+}
+
+// TestKernelFile: a kernel of the user's own that is not there is an error before anything is downloaded.
+func TestKernelFile(t *testing.T) {
+	if m, err := prepare(t.Context(), t.TempDir()+"/Image"); !errors.Is(err, fs.ErrNotExist) || m != nil {
+		t.Errorf("%v, %v", m, err)
 	}
 }

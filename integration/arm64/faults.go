@@ -16,7 +16,7 @@ func buildFaults(ctx context.Context, folder string) error {
 	return goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew")
 }
 
-// runFaults demands the whole stack of a call of no landing pad and of a write through a wrong tag, live and in the core
+// runFaults demands the whole stack of a call of no landing pad, in generated code too, and of a write through a wrong tag, live and in the core
 // file, where the goroutines that have not run yet must be whole, too. Where a return has
 // led to an address with a wrong signature, the stack must end as truncated. A 32-bit program is refused by name.
 func runFaults() string {
@@ -25,8 +25,8 @@ limit=` + minute() + `
 clew() { timeout $limit "$built"/clew stack "$@" </dev/null; }
 check() { if eval "$2"; then echo "$1: right"; else echo "$1: WRONG"; cat $3; bad=1; fi; }
 built=$1
-for kind in bti mte; do
-	case $kind in bti) inner="no_pad call_no_pad" ;; mte) inner="write_tagged" ;; esac
+for kind in bti generated mte; do
+	case $kind in bti) inner="no_pad call_no_pad" ;; generated) inner="call_generated" ;; mte) inner="write_tagged" ;; esac
 	clew --format json -- "$built"/faults $kind >$kind.json 2>$kind.err
 	rm -f core*; GOTRACEBACK=crash "$built"/faults $kind >$kind.crash 2>&1
 	clew --core core* "$built"/faults >$kind.core 2>>$kind.err

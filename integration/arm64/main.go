@@ -16,10 +16,10 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.cpu, "cpu", "max,pauth-impdef=on", "the processor to emulate, as qemu names it; pauth-impdef=on: signatures cost less time")
-	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package; linux-image-arm64-16k has pages of 16 KiB")
+	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package (linux-image-arm64-16k has pages of 16 KiB), or in this file")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
-	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time, later on a slow machine")
+	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time for each case, later on a slow machine")
 	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
 	flag.Parse()
@@ -69,6 +69,9 @@ func run(ctx context.Context, o options, args []string) error {
 	}
 	if o.results == "" {
 		o.results = filepath.Join(work, "results")
+	}
+	if o.ci {
+		j.parts = 1 // all are small
 	}
 	return m.run(ctx, work, o, j)
 }

@@ -28,8 +28,19 @@ type machine struct {
 // libraries to stop in.
 var packages = []string{"busybox-static", "libc6", "libgcc-s1", "libstdc++6", "libsqlite3-0", "zlib1g", "libssl3"}
 
-// prepare makes the machine, or finds what an earlier run has made.
+// prepare makes the machine, or finds what an earlier run has made. A kernel is a package, or a
+// file of the user's own, which needs no modules.
 func prepare(ctx context.Context, kernel string) (*machine, error) {
+	if strings.Contains(kernel, "/") {
+		if _, err := os.Stat(kernel); err != nil {
+			return nil, err
+		}
+		m, err := prepare(ctx, usualKernel)
+		if err == nil {
+			m.kernel = kernel
+		}
+		return m, err
+	}
 	qemu, err := testneed.Lookup("qemu-system-aarch64")
 	if err != nil {
 		return nil, err

@@ -76,11 +76,8 @@ func init() { rows = append(rows, armRows...) }
 
 // on is the architecture that a build is for, "" for both.
 func (r *row) on() string {
-	switch {
-	case slices.ContainsFunc(armRows, func(a row) bool { return a.Name == r.Name }):
+	if slices.ContainsFunc(armRows, func(a row) bool { return a.Name == r.Name }) {
 		return "arm64"
-	case r.Rust: // rustc has no library for another target
-		return "amd64"
 	}
 	return ""
 }

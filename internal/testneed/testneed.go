@@ -47,7 +47,7 @@ var Needs = []Need{
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
 	{Name: "g++", Programs: []string{"g++"}, Debian: []string{"g++"}},
 	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
-	{Name: "rustc", Programs: []string{"rustc"}, Debian: []string{"rustc"}},
+	{Name: "rustc", Programs: []string{"rustc"}, Env: "RUSTC", Debian: []string{"rustc"}},
 	{Name: "gdc", Programs: []string{"gdc"}, Debian: []string{"gdc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "clang-14", Programs: []string{"clang-14"}, Debian: []string{"clang-14"}},

@@ -91,7 +91,7 @@ func (w *walker) start() bool {
 
 // ways to leave a frame, in this order.
 var ways = []func(*walker, context.Context) outcome{
-	(*walker).leaveSignal, (*walker).stepWild, (*walker).leaveGo, (*walker).leaveEntered, (*walker).askStrategies, (*walker).takeWaiting, (*walker).takeClaim,
+	(*walker).leaveSignal, (*walker).stepWild, leaveEntry, (*walker).leaveGo, (*walker).leaveEntered, (*walker).askStrategies, (*walker).takeWaiting, (*walker).takeClaim,
 }
 
 // next leaves the last frame, possibly many; false when the stack has ended.

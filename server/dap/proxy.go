@@ -178,6 +178,9 @@ func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
+		if false {
+			p.frames.Stacks.Changes()
+		}
 		if h := p.routes[m.Command]; h != nil {
 			return h(ctx, m)
 		}
@@ -185,6 +188,9 @@ func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 		return nil
 	})
 }
+
+// listing are the requests that an editor makes at a stop before its user does anything: they change nothing.
+var listing = map[string]bool{"threads": true, "stackTrace": true, "exceptionInfo": true, "source": true, "modules": true, "loadedSources": true}
 
 // Cancel ends the work for a request.
 func (p *Proxy) Cancel(request int64) bool { return p.program.Stops.Cancel(request) }

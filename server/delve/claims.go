@@ -27,7 +27,8 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 		if gerr != nil {
 			return nil, gerr
 		}
-		frames, err = s.frames(t, g, depth, false)
+		frames, err = s.frames(t, g, depth, s.keeping.Load())
+		s.keep(t, g)
 	default:
 		thread, ok := t.FindThread(int(th.ID))
 		if !ok {

@@ -18,14 +18,19 @@ type memory struct{ p *program }
 var errShort = errors.New("short read")
 
 // ReadMemory implements [unwind.Memory].
-func (m memory) ReadMemory(addr uint64, p []byte) error {
+func (m memory) ReadMemory(addr uint64, p []byte) error { return m.read(addr, p, plain.ReadMemory) }
+
+// ReadPage implements [blocks.Pager].
+func (m memory) ReadPage(addr uint64, p []byte) error { return m.read(addr, p, plain.ReadPage) }
+
+func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) error) error {
 	if len(p) == 0 {
 		return nil
 	}
 	group, unlock := m.p.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
-	if err := (plain{t.Memory()}).ReadMemory(addr, p); err != nil {
+	if err := read(plain{t.Memory(), m.p.localPid(t)}, addr, p); err != nil {
 		return err
 	}
 	overlay(t, addr, p)

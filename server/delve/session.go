@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -28,13 +29,14 @@ type Session struct {
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
 	maps     []imagemap.Mapping
-	recorded bool // a core file or a recording
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
-	slots     slots    // where libraries keep their threads' g
-	paged     *paged   // of the prefetched stack, nil for none
-	cgo       *cgo     // of the program; nil until it was searched for it
-	globals   []string // names of global variables; nil until they were asked for
+	slots     slots  // where libraries keep their threads' g
+	paged     *paged // of the stack that Delve remembers for a while, nil for none
+	keeping   atomic.Bool
+	kept      *stackSlots // that KeepStack is about, nil for none
+	cgo       *cgo        // of the program; nil until it was searched for it
+	globals   []string    // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
@@ -42,6 +44,7 @@ type Session struct {
 type program struct {
 	dbg       *debugger.Debugger
 	launched  bool
+	recorded  bool        // a core file or a recording
 	stood     bool        // stopped by a signal when it was attached to
 	functions atomic.Bool // Delve knows some
 }
@@ -185,6 +188,15 @@ func (s *Session) Renew() error {
 func (p *program) Live() bool {
 	recorded, _ := p.dbg.Recorded()
 	return !recorded
+}
+
+// localPid is the ID of a process on this machine whose memory Linux lets another read, 0 for a
+// core file or a recording.
+func (p *program) localPid(t *proc.Target) int {
+	if p.recorded || runtime.GOOS != "linux" {
+		return 0
+	}
+	return t.Pid()
 }
 
 // target is the process that Delve has selected; a restart makes another.

@@ -133,7 +133,7 @@ func (s *Session) runtime(t *proc.Target) *goruntime.Runtime {
 }
 
 // memory is the program's memory, without Delve's breakpoints.
-func (s *Session) memory(t *proc.Target) unwind.Memory { return plain{t.Memory()} }
+func (s *Session) memory(t *proc.Target) unwind.Memory { return plain{t.Memory(), s.localPid(t)} }
 
 // loadLayout reads the layout, or tries again where a library may have brought Go.
 func (s *Session) loadLayout(t *proc.Target) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/blocks"
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -15,12 +16,14 @@ import (
 // Before a request, clew can have Delve's code walk a stack once, over memory that
 // is read a page at a time, and put the result into the cache entry that Delve
 // reads. Delve's answer is the same as without. The entry stays for one request
-// only: frames hold registers, which a client may change at a stop.
-// Test: integration/dap TestGoStacks.
+// only: frames hold registers, which a client may change at a stop. The walk for clew's own
+// stack stays for longer where it is known which requests change nothing: see KeepStack.
+// Tests: integration/dap TestGoStacks, TestRegistersSet.
 
 // stackSlots are a goroutine's entries in Delve's cache of stacks.
 type stackSlots struct {
 	internals.Stacks
+	goroutine           int64
 	storeKey, lookupKey internals.Key // Delve writes the stack under one, and reads under the other
 }
 
@@ -33,7 +36,7 @@ func slotsOf(t *proc.Target, g *proc.G) (stackSlots, error) {
 	if g.Thread != nil {
 		thread = g.Thread.ThreadID()
 	}
-	return stackSlots{stacks, internals.KeyOf(g.ID, 0), internals.KeyOf(g.ID, thread)}, nil
+	return stackSlots{stacks, g.ID, internals.KeyOf(g.ID, 0), internals.KeyOf(g.ID, thread)}, nil
 }
 
 func (r *stackSlots) known() bool { return r.Get(r.lookupKey).Known() }
@@ -55,7 +58,7 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 		defer s.paged.end()
 		return proc.GoroutineStacktrace(t, g, depth-1, 0)
 	}
-	memory := &paged{}
+	memory := &paged{pid: s.localPid(t)}
 	copied := internals.Over(g, func(m proc.MemoryReadWriter) proc.MemoryReadWriter {
 		memory.MemoryReadWriter = m
 		return memory
@@ -69,12 +72,45 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 	stored := r.Get(r.storeKey)
 	// Where a walk has failed, Delve adds the failure again each time it looks.
 	if keep && err == nil && len(frames) > 0 && frames[len(frames)-1].Err == nil && stored.Known() {
+		s.forgetKept()
 		r.Set(r.lookupKey, stored)
 		s.paged = memory
 	} else {
 		r.forget()
 	}
 	return frames, err
+}
+
+// KeepStack has Delve remember the stack that clew asks it for last, until it is asked for another one, the target
+// runs, or ForgetStack is called. It is not for a target that others may change.
+func (s *Session) KeepStack() { s.keeping.Store(true) }
+
+// ForgetStack must be called before a request that may change registers or memory.
+func (s *Session) ForgetStack() {
+	if !s.keeping.Swap(false) {
+		return
+	}
+	_, unlock := s.dbg.LockTargetGroup()
+	defer unlock()
+	s.forgetKept()
+}
+
+// keep notes which stack Delve remembers, if it is to. Only one is.
+func (s *Session) keep(t *proc.Target, g *proc.G) {
+	if !s.keeping.Load() || s.kept != nil && s.kept.goroutine == g.ID {
+		return
+	}
+	if r, err := slotsOf(t, g); err == nil && r.known() {
+		s.forgetKept()
+		s.kept = &r
+	}
+}
+
+func (s *Session) forgetKept() {
+	if s.kept != nil {
+		s.kept.forget()
+		s.kept, s.paged = nil, nil
+	}
 }
 
 // PrefetchStack walks a goroutine's stack, to depth frames, so that Delve answers
@@ -97,10 +133,13 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	r, err := slotsOf(t, g)
-	if err != nil || r.known() { // it remembers by itself
+	if err != nil || r.known() && s.kept == nil { // it remembers by itself
 		return release
 	}
-	if _, err := s.frames(t, g, depth, true); err != nil {
+	if _, err := s.frames(t, g, depth, true); err != nil { // a stack that is kept is walked on
+		return release
+	}
+	if s.keep(t, g); s.kept != nil {
 		return release
 	}
 	return func() {
@@ -114,12 +153,13 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 // paged reads memory a page at a time, and keeps the pages while a stack is walked.
 type paged struct {
 	proc.MemoryReadWriter
+	pid  int // see plain
 	held *blocks.Blocks
 }
 
 func (p *paged) begin() {
 	if p != nil {
-		p.held = blocks.Over(plain{p.MemoryReadWriter})
+		p.held = blocks.Over(plain{p.MemoryReadWriter, p.pid})
 	}
 }
 
@@ -141,7 +181,20 @@ func (p *paged) ReadMemory(to []byte, addr uint64) (int, error) {
 }
 
 // plain is memory as Delve reads it, for clew: breakpoints are in it.
-type plain struct{ memory proc.MemoryReader }
+type plain struct {
+	memory proc.MemoryReader
+	pid    int // of a process on this machine, else 0
+}
+
+// ReadPage implements [blocks.Pager]. What the process itself may not read, Delve reads word by
+// word, a system call each: half a millisecond for a page. Its walk from C to Go reads such memory,
+// where the runtime has reserved some for its heap.
+func (m plain) ReadPage(addr uint64, p []byte) error {
+	if m.pid == 0 {
+		return m.ReadMemory(addr, p)
+	}
+	return procfs.Memory(m.pid).ReadMemory(addr, p)
+}
 
 // ReadMemory implements [unwind.Memory].
 func (m plain) ReadMemory(addr uint64, p []byte) error {

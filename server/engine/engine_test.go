@@ -20,6 +20,7 @@ type recorded struct {
 	yields      unwind.RangeSet
 	problem     string
 	told        int // how often Yield was called
+	walks       []unwind.WalkRequest
 	err         error
 }
 
@@ -41,6 +42,7 @@ func (r *recorded) Yield(_ context.Context, ranges unwind.RangeSet) error {
 	return nil
 }
 func (r *recorded) Walk(_ context.Context, reqs []unwind.WalkRequest) ([]unwind.WalkResult, error) {
+	r.walks = append(r.walks, reqs...)
 	return make([]unwind.WalkResult, len(reqs)), nil
 }
 
@@ -199,5 +201,28 @@ func TestRecorder(t *testing.T) {
 	got := r.Windows()
 	if len(got) != 2 || got[0].Addr != 100 || string(got[0].Data) != "01" || got[1].Addr != 104 || string(got[1].Data) != "456789" {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestRehearse: only the strategy that would be asked first is, and the program's memory is not read.
+func TestRehearse(t *testing.T) {
+	covers := unwind.NewRangeSet(unwind.Range{Start: 0x1000, End: 0x1800})
+	of := func(name string, covers unwind.RangeSet) *recorded {
+		return &recorded{description: unwind.Description{Name: name, Arches: []unwind.Arch{unwind.AMD64}}, coverage: covers}
+	}
+	other, first, second := of("other", unwind.NewRangeSet(unwind.Range{Start: 0x2000, End: 0x2100})), of("first", covers), of("second", covers)
+	in := input()
+	in.Target.Memory = nil
+	p := New([]Named{{Name: "other", Unwinder: other}, {Name: "first", Unwinder: first}, {Name: "second", Unwinder: second}}).Prepare(context.Background(), in)
+	p.Rehearse(context.Background(), 0x1234)
+	if len(other.walks) != 0 || len(first.walks) != 1 || len(second.walks) != 0 {
+		t.Fatalf("asked: %d, %d, %d", len(other.walks), len(first.walks), len(second.walks))
+	}
+	if pc, _ := first.walks[0].Registers.PC(unwind.AMD64); pc != 0x1234 || first.walks[0].MaxFrames != 1 {
+		t.Errorf("%+v", first.walks[0])
+	}
+	p.Rehearse(context.Background(), 0x2900)
+	if len(first.walks) != 1 {
+		t.Error("asked about code that it does not cover")
 	}
 }

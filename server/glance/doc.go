@@ -18,5 +18,5 @@
 //   - program.go: the process as a source of stacks ([Program])
 //   - stop.go: what is copied while the process stands still
 //   - memory.go: the copies, and what never changes
-//   - trace_linux.go, vmread_linux.go, clock_linux.go: the system calls
+//   - trace_linux.go, ranges_linux.go, clock_linux.go: the system calls
 package glance

@@ -21,11 +21,6 @@ func whileStopped(int, func([]stopped) error) (time.Duration, error) {
 	return 0, ErrUnsupported
 }
 
-type processMemory int
-
-// ReadMemory implements [unwind.Memory].
-func (processMemory) ReadMemory(uint64, []byte) error { return ErrUnsupported }
-
 func readRanges(int, []unwind.Range, []byte) []unwind.Window { return nil }
 
 func clockOf(int) (func(int64) time.Time, bool) { return nil, false }

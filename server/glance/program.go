@@ -41,7 +41,7 @@ func Open(pid int) (*Program, error) {
 	if err != nil || !supported {
 		return nil, ErrUnsupported
 	}
-	p := &Program{pid: pid, arch: arch, memory: newMemory(processMemory(pid))}
+	p := &Program{pid: pid, arch: arch, memory: newMemory(procfs.Memory(pid))}
 	return p, nil
 }
 

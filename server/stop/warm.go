@@ -54,8 +54,14 @@ func (s *Stops) loaded() (View, error) {
 	return program.View(false)
 }
 
+// debuggerAhead is a [Debugger] that can read tables before it needs them.
+type debuggerAhead interface{ ReadAhead() }
+
 func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), read chan<- struct{}) (*engine.Engine, error) {
 	view, err := s.loaded()
+	if d, ok := s.Debugger().(debuggerAhead); ok {
+		d.ReadAhead()
+	}
 	close(read)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), r
 		return nil, err
 	}
 	in := view.EngineInput()
-	e.Prepare(ctx, in)
+	prepared := e.Prepare(ctx, in)
 	all, ok := in.Target.Code.(interface{ Find(string) []uint64 })
 	if !ok || in.Names == nil {
 		return e, nil
@@ -75,6 +81,9 @@ func (s *Stops) warm(ctx context.Context, open func() (*engine.Engine, error), r
 		stack.Frames = append(stack.Frames, unwind.Frame{PC: unwind.Code(pc, unwind.KindInstruction), DelveFrame: -1, Segment: -1})
 	}
 	in.Names.Name(&stack) // reads tables of lines
+	if len(stack.Frames) > 0 {
+		prepared.Rehearse(ctx, stack.Frames[0].PC.Raw())
+	}
 	return e, nil
 }
 

@@ -132,6 +132,9 @@ func (v Variant) CrossTools() (t Tools, err error) {
 		}
 	}
 	find(&t.CC, "aarch64-linux-gnu-gcc")
+	if v.Rust {
+		find(&t.Rust, "rustc")
+	}
 	if v.Compiler == "clang" {
 		find(&t.CC, "clang")
 	}
@@ -278,8 +281,12 @@ const rustLibrary = "libnative_rust.a"
 // buildRust builds the Rust part as a static library in dir.
 func buildRust(dir, source string, tools Tools) (string, error) {
 	library := filepath.Join(dir, rustLibrary)
-	return library, command(exec.Command(tools.Rust, "--edition", "2021", "--crate-type", "staticlib", "-C", "opt-level=2",
-		"-C", "force-frame-pointers=yes", "-o", library, filepath.Join(source, "native.rs")))
+	args := []string{"--edition", "2021", "--crate-type", "staticlib", "-C", "opt-level=2", "-C", "force-frame-pointers=yes",
+		"-o", library, filepath.Join(source, "native.rs")}
+	if tools.Arch == "arm64" {
+		args = append(args, "--target", "aarch64-unknown-linux-gnu")
+	}
+	return library, command(exec.Command(tools.Rust, args...))
 }
 
 // writeSources writes the program's sources as a module.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-dap"
 
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -44,8 +45,24 @@ func (s *Stacks) prefetch(ctx context.Context, request int64, want Page) (done f
 	}
 }
 
+// own is the program's session where no other client can change the program: nil elsewhere.
+func (s *Stacks) own() *delve.Session {
+	own, _ := s.program.Target().(*delve.Session) // what is shared is another type
+	return own
+}
+
+// Changes is called before a request that may change the program, or what the debugger shows of it.
+func (s *Stacks) Changes() {
+	if own := s.own(); own != nil {
+		own.ForgetStack()
+	}
+}
+
 // PrefetchStopped begins with the stack that the client will ask for.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
+	if own := s.own(); own != nil {
+		own.KeepStack()
+	}
 	var body dap.StoppedEventBody
 	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
 		go s.find(s.wire.Context(), 0, Page{ThreadID: int64(body.ThreadId), Levels: 1})

@@ -18,14 +18,27 @@ const (
 // for one stop. It is safe for concurrent use.
 type Blocks struct {
 	memory unwind.Memory
+	read   func(addr uint64, p []byte) error // a block
 
 	mu   sync.Mutex
 	held map[uint64][]byte // by address
 	last unwind.Window     // the block that was used last
 }
 
+// Pager is memory of which a page can be read at a known, small cost, or not at all. Of
+// other memory a page is read as any range is.
+type Pager interface {
+	ReadPage(addr uint64, p []byte) error
+}
+
 // Over returns memory that caches the blocks that are read of another.
-func Over(m unwind.Memory) *Blocks { return &Blocks{memory: m} }
+func Over(m unwind.Memory) *Blocks {
+	b := &Blocks{memory: m, read: m.ReadMemory}
+	if p, ok := m.(Pager); ok {
+		b.read = p.ReadPage
+	}
+	return b
+}
 
 // ReadMemory implements [unwind.Memory].
 func (b *Blocks) ReadMemory(addr uint64, p []byte) error {
@@ -39,7 +52,7 @@ func (b *Blocks) ReadMemory(addr uint64, p []byte) error {
 		data, ok := b.held[start]
 		if !ok {
 			data = make([]byte, blockSize)
-			if b.memory.ReadMemory(start, data) != nil {
+			if b.read(start, data) != nil {
 				return b.memory.ReadMemory(addr, p) // it says what cannot be read
 			}
 			if b.held == nil || len(b.held) >= maxBlocks {

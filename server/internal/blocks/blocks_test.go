@@ -40,3 +40,26 @@ func TestBlocks(t *testing.T) {
 		}
 	}
 }
+
+// pager is memory of which single words can be read, at a cost, and no page.
+type pager struct {
+	counted
+	pages int
+}
+
+func (p *pager) ReadPage(addr uint64, page []byte) error {
+	p.pages++
+	return errors.New("not as a page")
+}
+
+func TestPager(t *testing.T) {
+	under := &pager{}
+	b := Over(under)
+	var word [8]byte
+	if err := b.ReadMemory(0x1008, word[:]); err != nil || word[0] != 8 {
+		t.Fatalf("%x, %v", word, err)
+	}
+	if under.pages != 1 || under.reads != 1 {
+		t.Errorf("%d pages and %d ranges were read, want one each: the word alone", under.pages, under.reads)
+	}
+}

@@ -18,6 +18,15 @@ __attribute__((noinline)) static int call_no_pad(int n) {
 	return f(n) + 1;
 }
 
+__attribute__((noinline)) static int call_generated(int n) {
+	uint32_t *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC | PROT_BTI, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (code == MAP_FAILED) exit(9);
+	code[0] = 0x11000400; // add w0, w0, #1: no landing pad
+	code[1] = 0xd65f03c0; // ret
+	__builtin___clear_cache((char *)code, (char *)(code + 2));
+	return ((int (*)(int))code)(n) + 1;
+}
+
 __attribute__((noinline)) static int write_tagged(int n) {
 	// Addresses may have tags, a fault comes at once, and every tag but 0 is in use.
 	if (prctl(PR_SET_TAGGED_ADDR_CTRL, PR_TAGGED_ADDR_ENABLE | PR_MTE_TCF_SYNC | 0xfffeul << PR_MTE_TAG_SHIFT, 0, 0, 0)) exit(9);
@@ -38,6 +47,8 @@ int fault(int kind, int n) {
 	switch (kind) {
 	case 'b':
 		return call_no_pad(n) + 1;
+	case 'g':
+		return call_generated(n) + 1;
 	case 'm':
 		return write_tagged(n) + 1;
 	}

@@ -2,8 +2,8 @@
 //
 //	faults KIND
 //
-// KIND is bti (a call of what is no landing pad), mte (a write through a pointer with a wrong tag) or pac (a return to
-// an address whose signature was changed).
+// KIND is bti (a call of what is no landing pad), generated (the same in generated code), mte (a write through a pointer
+// with a wrong tag) or pac (a return to an address whose signature was changed).
 package main
 
 // #include "faults.h"

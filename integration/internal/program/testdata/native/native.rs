@@ -15,8 +15,13 @@ macro_rules! enter {
     ($function:expr) => {
         unsafe {
             let fp: *const usize;
+            #[cfg(target_arch = "x86_64")]
             asm!("mov {}, rbp", out(reg) fp, options(nomem, nostack, preserves_flags));
-            native_enter('F' as c_int, $function as usize, *fp.add(1), fp.add(2) as usize)
+            #[cfg(target_arch = "aarch64")]
+            asm!("mov {}, x29", out(reg) fp, options(nomem, nostack, preserves_flags));
+            // On arm64 the record may lie anywhere in the frame: it does not tell the CFA.
+            let cfa = if cfg!(target_arch = "x86_64") { fp.add(2) as usize } else { 0 };
+            native_enter('F' as c_int, $function as usize, *fp.add(1), cfa)
         }
     };
 }

@@ -5,35 +5,12 @@ package glance
 import (
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // maxPieces is how many ranges the kernel reads in one call (UIO_MAXIOV).
 const maxPieces = 1024
-
-// processMemory is the memory of a process.
-type processMemory int
-
-// ReadMemory implements [unwind.Memory].
-func (pid processMemory) ReadMemory(addr uint64, p []byte) error {
-	for at := 0; at < len(p); {
-		n, err := readInto(int(pid), []unix.RemoteIovec{{Base: uintptr(addr) + uintptr(at), Len: len(p) - at}}, p[at:])
-		if n <= 0 {
-			return &unwind.MemoryError{Addr: addr, Size: len(p), Err: err}
-		}
-		at += n
-	}
-	return nil
-}
-
-func readInto(pid int, pieces []unix.RemoteIovec, p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	local := unix.Iovec{Base: &p[0]}
-	local.SetLen(len(p))
-	return unix.ProcessVMReadv(pid, []unix.Iovec{local}, pieces, 0)
-}
 
 // readRanges copies ranges into buf, which has room for all. One that cannot be read is
 // left out.
@@ -48,7 +25,7 @@ func readRanges(pid int, ranges []unwind.Range, buf []byte) []unwind.Window {
 			pieces = append(pieces, unix.RemoteIovec{Base: uintptr(r.Start), Len: size})
 			want += size
 		}
-		got, _ := readInto(pid, pieces, buf[:want])
+		got, _ := procfs.ReadPieces(pid, pieces, buf[:want])
 		done := 0
 		for _, r := range ranges[:len(pieces)] {
 			size := int(r.End - r.Start)
