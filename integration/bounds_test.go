@@ -112,7 +112,7 @@ func measured[T any](run func() T) (T, cost) {
 func (c cost) check(t testing.TB) {
 	t.Helper()
 	t.Logf("%v, %d MiB", c.time.Round(10*time.Millisecond), c.memory>>20)
-	if c.time > mostTime || c.memory > mostMemory {
+	if c.time > testneed.Patience(mostTime) || c.memory > mostMemory {
 		t.Errorf("it took %v and %d MiB", c.time, c.memory>>20)
 	}
 }

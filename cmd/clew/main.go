@@ -38,6 +38,10 @@ func run(args []string) int {
 			return exitDone
 		}
 	}
+	if err := checkAddressSpace(); err != nil {
+		tell(os.Stderr, "%v", err)
+		return exitFailed
+	}
 	if err := debuginfod.StandIn(); err != nil {
 		tell(os.Stderr, "Delve may wait for debuginfod servers: %v", err)
 	}

@@ -109,12 +109,9 @@ func (t *idleTime) next(taken, busy time.Duration) (used, over time.Duration) {
 func (p *Plugin) tooBusy(in *instance, err *BusyError) {
 	p.mu.Lock()
 	mine := p.current == in
-	if mine {
-		p.current = nil
-	}
 	p.mu.Unlock()
 	if mine {
-		p.host.reap(in)
-		p.switchOff(&DisabledError{Plugin: p.config.Name, Reason: "it does not rest", Err: err})
+		p.switchOff(&DisabledError{Plugin: p.config.Name, Reason: "it does not rest", Err: err}) // first, or a call starts it again
+		p.forget()
 	}
 }

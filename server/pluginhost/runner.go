@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (p *process) Start(context.Context) error {
 	outR, outW, err1 := pipe()
 	errR, errW, err2 := pipe()
 	lifeR, lifeW, err3 := pipe()
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := cmp.Or(err1, err2, err3); err != nil { // the others' are the same
 		closeAll()
 		return err
 	}
