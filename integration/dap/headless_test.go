@@ -119,6 +119,28 @@ func TestHeadlessOtherWrites(t *testing.T) {
 	s := serving(t, binary("clew"), p.Library, []string{"--accept-multiclient"}, p.Path, sc.Name, sc.Stop, filepath.Join(t.TempDir(), "record"))
 	c := s.dial()
 	thread := threadOf(t, c.remote(nil))
+	other := s.dial()
+	other.remote(object{"stopOnEntry": true})
+	c.overwritten(thread, other)
+	other.ok("disconnect", nil)
+	c.disconnect()
+}
+
+// TestOwnWrites is the same with one editor, which asks for the rows again and again.
+func TestOwnWrites(t *testing.T) {
+	testneed.Ptrace(t)
+	p := native(t, "static-O2-omit")
+	c := start(t, binary("clew")).dial()
+	sc := program.Scenarios[1]
+	thread := threadOf(t, c.launch(object{"mode": "exec", "program": p.Path, "args": []string{sc.Name, sc.Stop, filepath.Join(t.TempDir(), "record")}}))
+	c.overwritten(thread, c)
+	c.disconnect()
+}
+
+// overwritten has a client, the other one, write to a return address, and put it back.
+func (c *client) overwritten(thread int64, other *client) {
+	t := c.t
+	t.Helper()
 	before := c.stack(thread, 0, 0)
 	var evidence struct{ Frames []struct{ CFA, PC string } }
 	decode(t, c.request("clew/stack", object{"threadId": thread}), &evidence)
@@ -130,8 +152,6 @@ func TestHeadlessOtherWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := s.dial()
-	other.remote(object{"stopOnEntry": true})
 	var slot struct{ VariablesReference int64 }
 	decode(t, other.request("evaluate", object{"expression": fmt.Sprintf("*(*[1]uint64)(%#x)", cfa-8)}), &slot)
 	write := func(value uint64) {
@@ -148,6 +168,4 @@ func TestHeadlessOtherWrites(t *testing.T) {
 	if len(after.StackFrames) != len(before.StackFrames) || after.StackFrames[1].PC != before.StackFrames[1].PC {
 		t.Errorf("with the return address back: %+v\nbefore: %+v", after.StackFrames, before.StackFrames)
 	}
-	other.ok("disconnect", nil)
-	c.disconnect()
 }

@@ -178,7 +178,7 @@ func (p *Proxy) Request(ctx context.Context, m *dapwire.Message) error {
 		admit = p.sharing.whileStopped(p.sharing.client.Use)
 	}
 	return admit(ctx, m, func() error {
-		if false {
+		if !listing[m.Command] {
 			p.frames.Stacks.Changes()
 		}
 		if h := p.routes[m.Command]; h != nil {

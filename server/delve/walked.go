@@ -18,7 +18,7 @@ import (
 // reads. Delve's answer is the same as without. The entry stays for one request
 // only: frames hold registers, which a client may change at a stop. The walk for clew's own
 // stack stays for longer where it is known which requests change nothing: see KeepStack.
-// Tests: integration/dap TestGoStacks, TestRegistersSet.
+// Tests: integration/dap TestGoStacks, TestOwnWrites.
 
 // stackSlots are a goroutine's entries in Delve's cache of stacks.
 type stackSlots struct {

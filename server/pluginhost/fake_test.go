@@ -126,7 +126,7 @@ func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwin
 		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: strconv.Itoa(cmd.Process.Pid)}}, nil
 	case pcSpin:
 		go func() {
-			for {
+			for { //nolint:staticcheck // it is there to take processor time
 			}
 		}()
 	case pcSpinApart:
