@@ -12,8 +12,8 @@ const leastAddressSpace = 2400 << 20
 // checkAddressSpace says that the address space is limited too much (ulimit -v).
 func checkAddressSpace() error {
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || uint64(limit.Cur) >= leastAddressSpace {
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil || limit.Cur >= leastAddressSpace {
 		return nil // what has no limit is fine
 	}
-	return fmt.Errorf("the address space is limited to %d MiB, and clew needs %d MiB of it: raise the limit (ulimit -v)", uint64(limit.Cur)>>20, leastAddressSpace>>20)
+	return fmt.Errorf("the address space is limited to %d MiB, and clew needs %d MiB of it: raise the limit (ulimit -v)", limit.Cur>>20, leastAddressSpace>>20)
 }
