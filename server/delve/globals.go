@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,8 +10,16 @@ import (
 
 // Globals returns the names of the program's global variables, as Delve's expressions have them after the
 // name of their package; those of C are in package C. Their values are not read.
-func (s *Session) Globals() ([]string, error) {
+func (s *Session) Globals() (names []string, err error) {
+	defer func() {
+		if r := recover(); r != nil { // Delve's code does not survive corrupt tables
+			names, err = nil, fmt.Errorf("the global variables are too much for Delve: %v", r)
+		}
+	}()
 	if s.globals == nil {
+		if valid, err := s.valid(); !valid { // Delve does not look, and does not survive a process that is gone
+			return nil, err
+		}
 		found, err := s.dbg.PackageVariables("", proc.LoadConfig{})
 		if err != nil {
 			return nil, err

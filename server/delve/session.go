@@ -197,6 +197,13 @@ func (p *program) localPid(t *proc.Target) int {
 	return t.Pid()
 }
 
+// valid says whether there is a process, and if not, why.
+func (p *program) valid() (bool, error) {
+	group, unlock := p.dbg.LockTargetGroup()
+	defer unlock()
+	return group.Selected.Valid()
+}
+
 // target is the process that Delve has selected; a restart makes another.
 func (p *program) target() *proc.Target {
 	group, unlock := p.dbg.LockTargetGroup()

@@ -1,0 +1,20 @@
+package delve
+
+import (
+	"context"
+	"testing"
+)
+
+// TestGlobalsAfterExit: an editor asks for completions when the program has ended. Found by
+// integration/mutated: Delve reads the registers of a process that is gone, and panics.
+func TestGlobalsAfterExit(t *testing.T) {
+	s := launch(t, "")
+	for range 100 {
+		if stop, err := s.Continue(context.Background()); err != nil || stop.Reason == StopExited {
+			break
+		}
+	}
+	if names, err := s.Globals(); err == nil {
+		t.Errorf("%d global variables of a program that has ended", len(names))
+	}
+}
