@@ -52,6 +52,7 @@ func measure(args []string) error {
 	}
 	defer os.RemoveAll(folder)
 	clewPath = filepath.Join(folder, "clew")
+	built := commit() // of the tree as it is now, not when the campaign ends
 	if out, err := exec.Command("go", "build", "-o", clewPath, "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
 		return fmt.Errorf("build clew: %w\n%s", err, out)
 	}
@@ -69,7 +70,7 @@ func measure(args []string) error {
 	if err != nil {
 		return err
 	}
-	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: *long, keep: *keep, before: before}
+	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: *long, keep: *keep, before: before, commit: built}
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -93,6 +94,7 @@ type campaign struct {
 	keep   string
 	until  time.Duration
 	before totals
+	commit string // of the clew that runs
 
 	mu      sync.Mutex
 	results []result

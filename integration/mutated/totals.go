@@ -76,11 +76,19 @@ func (c *campaign) totals() totals {
 		}
 		t.Kinds[k.name] = t.Kinds[k.name].plus(c.results[i])
 	}
-	commit, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
-	if name := strings.TrimSpace(string(commit)); err == nil && !slices.Contains(t.Commits, name) {
-		t.Commits = append(t.Commits, name)
+	if c.commit != "" && !slices.Contains(t.Commits, c.commit) {
+		t.Commits = append(t.Commits, c.commit)
 	}
 	return t
+}
+
+// commit names the tree that is built, "" where that is not known.
+func commit() string {
+	name, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude=*").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
 }
 
 // saveEvery is how much of a campaign may be lost.
