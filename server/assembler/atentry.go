@@ -23,8 +23,8 @@ const noteAtEntry = "the call before the return address enters this very instruc
 // call that has led there.
 func leaveEntry(w *walker, _ context.Context) outcome {
 	f, arch := w.last(), w.target.Arch
-	if f.PC.Kind() != unwind.KindInstruction || w.code.functionOf(f).known {
-		return nothing
+	if f.PC.Kind() != unwind.KindInstruction || w.code.wild(f) || w.code.functionOf(f).known {
+		return nothing // of a pointer to nowhere the registers say little: many are 0
 	}
 	entry := rule.Entry(arch)
 	var step unwind.Step

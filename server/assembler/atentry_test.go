@@ -90,3 +90,19 @@ func TestAtEntry(t *testing.T) {
 		})
 	}
 }
+
+// TestNotAtEntryOfNowhere: a call through a null pointer is not proven by a register that is 0.
+func TestNotAtEntryOfNowhere(t *testing.T) {
+	tg := target(unwind.Windows{{Addr: sp0, Data: binary.LittleEndian.AppendUint64(nil, midPC)}})
+	tg.Arch, tg.Code = unwind.AMD64, behind{synthetic, []byte{0xff, 0xd0}}
+	th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{cStack}}
+	th.Registers.Set(unwind.AMD64.PC(), 0)
+	th.Registers.Set(unwind.AMD64.SP(), sp0)
+	th.Registers.Set(0, 0)
+	s := with().Stack(context.Background(), tg, th, Options{})
+	for _, f := range s.Frames[1:] {
+		if f.Trust > unwind.TrustScan {
+			t.Errorf("the caller %#x has the trust %v", f.PC.Raw(), f.Trust)
+		}
+	}
+}
