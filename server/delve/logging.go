@@ -50,8 +50,11 @@ func LogDialError(addr string, err error) {
 	logflags.RPCLogger().Errorf("error dialing %s: %v", addr, err)
 }
 
-// LogDAPError logs an error of the DAP layer.
-func LogDAPError(format string, args ...any) { logflags.DAPLogger().Errorf(format, args...) }
+// LogDAPError logs an error of the DAP layer, perhaps before the first session has begun.
+func LogDAPError(format string, args ...any) {
+	installLogger()
+	logflags.DAPLogger().Errorf(format, args...)
+}
 
 // LogDAP logs details, with --log-output=dap.
 func LogDAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }

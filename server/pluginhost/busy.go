@@ -8,13 +8,13 @@ import (
 )
 
 // A third party's plugin may take processor time while nobody asks it: for a garbage collection, or to prepare what
-// it has been told. It may have idleAllowed of it at a time, with all that it has started, and idleShare of what passes.
+// it has been told. It may have rest.allowed of it at a time, with all that it has started, and idleShare of what passes.
 const idleShare = 0.1
 
-var (
-	idleAllowed = 10 * time.Second
-	idleTick    = 2 * time.Second // how often that is looked at
-)
+// rest says how a host looks after plugins that are to rest.
+type rest struct{ allowed, tick time.Duration }
+
+var usualRest = rest{allowed: 10 * time.Second, tick: 2 * time.Second}
 
 // BusyError says that a plugin took too much processor time between calls, and was killed.
 type BusyError struct {
@@ -64,11 +64,12 @@ func (u *usage) total() time.Duration {
 
 // watch ends a third party's process that is busy while no call is under way. It returns when the process has ended.
 func (p *Plugin) watch(in *instance) {
-	tick := time.NewTicker(idleTick)
+	allowed := p.host.rest.allowed
+	tick := time.NewTicker(p.host.rest.tick)
 	defer tick.Stop()
 	m := meter{group: in.process.pid()}
 	m.read() // to begin with
-	spare, idle := idleAllowed, idleTime{busy: p.calls.total(), at: time.Now()}
+	spare, idle := allowed, idleTime{busy: p.calls.total(), at: time.Now()}
 	for {
 		select {
 		case <-in.process.gone:
@@ -77,11 +78,11 @@ func (p *Plugin) watch(in *instance) {
 			return
 		case <-tick.C:
 		}
-		if spare == idleAllowed {
+		if spare == allowed {
 			idle.used, idle.over = 0, 0
 		}
 		used, over := idle.next(m.read(), p.calls.total())
-		spare = min(idleAllowed, spare+time.Duration(idleShare*float64(over))) - used
+		spare = min(allowed, spare+time.Duration(idleShare*float64(over))) - used
 		if spare < 0 {
 			p.tooBusy(in, &BusyError{p.config.Name, idle.used, idle.over})
 			return

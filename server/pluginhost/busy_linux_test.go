@@ -14,10 +14,10 @@ import (
 // TestBusyBetweenCalls: a third party's plugin that is busy while nothing asks it is ended and switched off, and so is one
 // that has started a process which is; one that rests, or works while it is asked, is not.
 func TestBusyBetweenCalls(t *testing.T) {
-	defer func(allowed, tick time.Duration) { idleAllowed, idleTick = allowed, tick }(idleAllowed, idleTick)
-	idleAllowed, idleTick = time.Second, 50*time.Millisecond
+	strict := rest{time.Second, 50 * time.Millisecond}
 	for name, pc := range map[string]uint64{"itself": pcSpin, "what it has started": pcSpinApart} {
 		h, p, sent := newHost(t, thirdPartyFake(t, 0))
+		h.rest = strict
 		if _, err := p.Walk(context.Background(), order(pc)); err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestBusyBetweenCalls(t *testing.T) {
 			}
 		}
 		var busy *BusyError
-		if _, err := p.Walk(context.Background(), order(pcReport)); !errors.As(err, &busy) || busy.Used < idleAllowed || busy.Over < busy.Used/8 {
+		if _, err := p.Walk(context.Background(), order(pcReport)); !errors.As(err, &busy) || busy.Used < strict.allowed || busy.Over < busy.Used/8 {
 			t.Errorf("%s: %v", name, err)
 		}
 		select {
@@ -50,11 +50,12 @@ func TestBusyBetweenCalls(t *testing.T) {
 			}
 		}
 	}
-	_, p, sent := newHost(t, thirdPartyFake(t, 0))
+	h, p, sent := newHost(t, thirdPartyFake(t, 0))
+	h.rest = strict
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
 		checkWalk(t, p, 100)
 	}
-	time.Sleep(10 * idleTick)
+	time.Sleep(10 * strict.tick)
 	checkWalk(t, p, 3)
 	if all := sent.take(); len(all) > 0 {
 		t.Errorf("one that was asked all the time: %q", all)

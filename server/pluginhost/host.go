@@ -11,6 +11,7 @@ import (
 // Host runs the plugins of one debug session.
 type Host struct {
 	options Options
+	rest    rest
 	plugins []*Plugin
 
 	ctx     context.Context // ends when Close begins: no more calls and starts
@@ -29,7 +30,7 @@ type Host struct {
 // New makes a host. It checks the configuration and starts nothing.
 func New(o Options) (*Host, error) {
 	o.setDefaults()
-	h := &Host{options: o}
+	h := &Host{options: o, rest: usualRest}
 	for _, c := range o.Plugins {
 		if err := c.check(); err != nil {
 			return nil, err
