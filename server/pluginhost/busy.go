@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A third party's plugin may take processor time while nobody asks it: for a garbage collection, or to prepare what
-// it has been told. It may have rest.allowed of it at a time, with all that it has started, and idleShare of what passes.
+// A third party's plugin may use processor time between calls, for garbage collection or to prepare tables. It and the processes
+// that it has started may use rest.allowed at a time, which fills up again by idleShare of the time that passes.
 const idleShare = 0.1
 
 // rest says how a host looks after plugins that are to rest.

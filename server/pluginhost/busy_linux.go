@@ -12,7 +12,7 @@ import (
 type meter struct {
 	group int
 	known map[int]member
-	lost  uint64 // of processes that nobody in the group has waited for
+	lost  uint64 // the time of processes that ended, and whose parent in the group did not wait for them
 }
 
 // member is a process of the group. The times are in clock ticks, with those of children that it has waited for.
