@@ -109,6 +109,21 @@ func stepsCase(name, about, builds string) testCase {
 	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure -built "$1" -only clew -build ` + builds + ` -v`}
 }
 
+// of is the case with other builds.
+func (c testCase) of(builds string) (testCase, error) {
+	switch c.name {
+	case "matrix":
+		needs := clangTo
+		if strings.Contains(builds, "rust") {
+			needs = append(needs[:len(needs):len(needs)], "rustc")
+		}
+		return matrixCase(c.name, needs, c.about, builds), nil
+	case "steps":
+		return stepsCase(c.name, c.about, builds), nil
+	}
+	return c, fmt.Errorf("-build is for matrix and steps, not for %s: %w", c.name, errUsage)
+}
+
 // choose returns the cases that have the names, all of the list if there is no name.
 func choose(list []testCase, names []string) (chosen []testCase, err error) {
 	if len(names) == 0 {
