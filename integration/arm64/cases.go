@@ -49,6 +49,7 @@ var cases = []testCase{
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
 	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"reports", "the reports for Delve that are about arm64 (docs/delve)", gcc, buildReports, runReports},
 	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", gcc, buildDAP(dapPart), runDAP(dapPart)},
 }
 
