@@ -92,15 +92,40 @@ func (s *stopped) delve(least int) error {
 	return err
 }
 
-// clew assembles the whole stack.
-func (s *stopped) clew(least int, claims bool) error {
-	th := s.thread
-	if claims {
-		if note := stop.Claim(s.view, &th, 0); note != "" {
-			return fmt.Errorf("%s", note)
-		}
+// assembled assembles the whole stack, without Delve's frames.
+func (s *stopped) assembled(least int) error {
+	if err := s.prepare(); err != nil {
+		return err
 	}
-	stack := s.ready.Stack(context.Background(), &th.Thread, assembler.Options{})
+	stack := s.ready.Stack(context.Background(), &s.thread.Thread, assembler.Options{})
+	return whole(&stack, least)
+}
+
+// shown does what `clew stack` does.
+func (s *stopped) shown(least int) error {
+	ctx := context.Background()
+	at, err := stop.At(ctx, s.process, nil, false)
+	if err != nil {
+		return err
+	}
+	th, err := at.Current()
+	if err != nil {
+		return err
+	}
+	prepared, err := at.Prepare(ctx, s.engine)
+	if err != nil {
+		return err
+	}
+	threads := []delve.Thread{th}
+	stacks := at.All(ctx, prepared, threads, stop.AllOptions{})
+	if len(threads[0].Claims) == 0 {
+		return fmt.Errorf("Delve has no frames: %v", stacks[0].Notes)
+	}
+	return whole(&stacks[0], least)
+}
+
+// whole is an error if a stack is not complete.
+func whole(stack *unwind.Stack, least int) error {
 	if len(stack.Frames) < least || stack.Stop != unwind.End {
 		return fmt.Errorf("clew finds %d frames of %d; %s: %v", len(stack.Frames), least, stack.Reason, stack.Notes)
 	}
@@ -145,19 +170,11 @@ func wholeStack(t *table, program string, in where, n int, strategy string) erro
 		return err
 	}
 	run := func() error { _, err := s.session.Continue(context.Background()); return err }
-	clew := func(claims bool) func() error {
-		return func() error {
-			if err := s.prepare(); err != nil {
-				return err
-			}
-			return s.clew(n, claims)
-		}
-	}
 	r, err := compare(t.rounds,
 		contender{name: "Delve", before: run, run: func() error { return s.delve(n) }},
 		contender{name: "once a stop", before: run, run: s.prepare},
-		contender{name: "assembled", before: run, run: clew(false)},
-		contender{name: "as shown", before: run, run: clew(true)},
+		contender{name: "assembled", before: run, run: func() error { return s.assembled(n) }},
+		contender{name: "as shown", before: run, run: func() error { return s.shown(n) }},
 	)
 	if cerr := s.close(); err == nil {
 		err = cerr

@@ -25,8 +25,8 @@ type builder struct {
 	stack  unwind.Stack
 	opts   Options
 	arch   unwind.Arch
-	claims func() []unwind.Frame // Delve's
-	passed int                   // frames that the sink has
+	claims func(frames int) []unwind.Frame // Delve's: see Options
+	passed int                             // frames that the sink has
 	turn   turn
 }
 
@@ -84,7 +84,7 @@ func (b *builder) drain() {
 // inserted.
 func (b *builder) pass(n int) {
 	part := unwind.Stack{Frames: b.stack.Frames[:n:n]}
-	stitch(b.arch, &part, b.claims())
+	stitch(b.arch, &part, b.claims(b.depth()))
 	b.opts.Sink(part.Frames)
 	rest := copy(b.stack.Frames, b.stack.Frames[n:])
 	clear(b.stack.Frames[rest:])

@@ -85,9 +85,9 @@ type Options struct {
 	AllRegisters bool
 	// Sink, if there is one, gets the frames instead of the caller.
 	Sink Sink
-	// Claims returns Delve's frames where the thread does not have them yet. It is called when they are needed
-	// first, at the latest when the walk has ended. nil: they are the thread's.
-	Claims func() []unwind.Frame
+	// Claims returns Delve's frames where the thread does not have them yet, for a stack with so many frames. It is called
+	// when they are needed, at the latest when the walk has ended. nil: they are the thread's.
+	Claims func(frames int) []unwind.Frame
 	// Asking is called each time before a strategy is asked, which may be another process; may be nil.
 	Asking func()
 }

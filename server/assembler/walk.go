@@ -17,7 +17,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opt
 		builder: builder{opts: opts, arch: t.Arch, stack: unwind.Stack{Thread: th.ID, Goroutine: th.Goroutine}},
 	}
 	if w.claims = opts.Claims; w.claims == nil {
-		w.claims = func() []unwind.Frame { return th.Claims }
+		w.claims = func(int) []unwind.Frame { return th.Claims }
 	}
 	if w.start() {
 		for w.next(ctx) {
@@ -27,7 +27,7 @@ func (a *Assembler) Stack(ctx context.Context, t *Target, th *unwind.Thread, opt
 	if opts.Sink != nil {
 		w.pass(len(w.stack.Frames))
 	}
-	stitch(t.Arch, &w.stack, w.claims())
+	stitch(t.Arch, &w.stack, w.claims(w.depth()))
 	return w.stack
 }
 
@@ -308,7 +308,7 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 func (w *walker) takeClaim(_ context.Context) outcome {
 	arch, f := w.target.Arch, w.last()
 	sp, _ := f.Registers.SP(arch)
-	callee, c := matchClaim(w.claims(), f.PC.Raw(), sp, arch)
+	callee, c := matchClaim(w.claims(w.depth()), f.PC.Raw(), sp, arch)
 	if c == nil {
 		return nothing
 	}

@@ -20,6 +20,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
+	defer s.beside.open(t)()
 	var frames []proc.Stackframe
 	switch {
 	case th.Goroutine != 0:

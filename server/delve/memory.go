@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -27,6 +28,9 @@ func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) err
 	if len(p) == 0 {
 		return nil
 	}
+	if m.p.beside.read(func(t *proc.Target) error { return m.p.readBeside(t, addr, p) }) {
+		return nil
+	}
 	group, unlock := m.p.dbg.LockTargetGroup()
 	defer unlock()
 	t := group.Selected
@@ -36,6 +40,21 @@ func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) err
 	overlay(t, addr, p)
 	return nil
 }
+
+// readBeside reads without ptrace, which only one may use at a time.
+func (p *program) readBeside(t *proc.Target, addr uint64, to []byte) error {
+	pid := p.localPid(t)
+	if pid == 0 {
+		return errNoCopy
+	}
+	if err := procfs.Memory(pid).ReadMemory(addr, to); err != nil {
+		return err
+	}
+	overlay(t, addr, to)
+	return nil
+}
+
+var errNoCopy = errors.New("no process of this machine")
 
 // overlay puts the original bytes back where software breakpoints are.
 func overlay(t *proc.Target, addr uint64, p []byte) {

@@ -32,15 +32,17 @@ type Session struct {
 	maps     []imagemap.Mapping
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
-	slots     slots    // where libraries keep their threads' g
-	cgo       *cgo     // of the program; nil until it was searched for it
-	globals   []string // names of global variables; nil until they were asked for
+	addressOf map[string]uint64 // variables, by DWARF, once they were asked for
+	slots     slots             // where libraries keep their threads' g
+	cgo       *cgo              // of the program; nil until it was searched for it
+	globals   []string          // names of global variables; nil until they were asked for
 }
 
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
 // stops, and has breakpoints and memory.
 type program struct {
 	dbg       *debugger.Debugger
+	beside    beside
 	launched  bool
 	recorded  bool        // a core file or a recording
 	stood     bool        // stopped by a signal when it was attached to
@@ -177,7 +179,7 @@ func prepare(group *proc.TargetGroup) error {
 func (s *Session) Renew() error {
 	group, unlock := s.dbg.LockTargetGroup()
 	defer unlock()
-	s.layout, s.noLayout, s.variables, s.slots, s.cgo, s.globals = nil, 0, nil, slots{}, nil, nil
+	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	return prepare(group)
 }
@@ -205,7 +207,10 @@ func (p *program) valid() (bool, error) {
 }
 
 // target is the process that Delve has selected; a restart makes another.
-func (p *program) target() *proc.Target {
+func (p *program) target() (t *proc.Target) {
+	if p.beside.read(func(walked *proc.Target) error { t = walked; return nil }) {
+		return t
+	}
 	group, unlock := p.dbg.LockTargetGroup()
 	defer unlock()
 	return group.Selected
@@ -215,7 +220,7 @@ func (p *program) target() *proc.Target {
 func (p *program) KnowsFunctions() bool { return p.functions.Load() }
 
 // Pid is the process's ID.
-func (p *program) Pid() int { return p.dbg.ProcessPid() }
+func (p *program) Pid() int { return p.target().Pid() }
 
 // Launched says whether we started the process.
 func (p *program) Launched() bool { return p.launched }

@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"sort"
@@ -109,10 +110,10 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 	return s.runtime(t).Goroutines(threads, s.addresses(t))
 }
 
-// addresses finds variables of the program's.
+// addresses finds variables of the program's, each once.
 func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 	return func(name string) (uint64, error) {
-		if at := s.variables[name]; at != 0 {
+		if at := cmp.Or(s.variables[name], s.addressOf[name]); at != 0 {
 			return at, nil
 		}
 		scope, err := proc.ThreadScope(t, t.CurrentThread())
@@ -123,6 +124,10 @@ func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
+		if s.addressOf == nil {
+			s.addressOf = make(map[string]uint64)
+		}
+		s.addressOf[name] = v.Addr
 		return v.Addr, nil
 	}
 }

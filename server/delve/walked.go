@@ -96,6 +96,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 	if valid, _ := t.Valid(); !valid {
 		return release
 	}
+	defer s.beside.open(t)()
 	g, err := proc.FindGoroutine(t, goroutine)
 	if err != nil || g == nil {
 		return release

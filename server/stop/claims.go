@@ -43,27 +43,51 @@ func Claim(v View, th *delve.Thread, depth int) (note string) {
 // apart is a [View] whose debugger can be asked while its memory is read.
 type apart interface{ Apart() bool }
 
-// claiming returns a function for what [Claim] fills in. begin has it found in the background, where that can be:
-// while a strategy's process is asked, this one has nothing else to do, and a stack through tables needs
-// Delve's frames at its end only. Both share Delve's lock: begun earlier, it would keep the first read of the stack waiting.
-func (s *Stopped) claiming(th delve.Thread, depth int) (found func() (claims []unwind.Frame, note string), begin func()) {
-	found = sync.OnceValues(func() ([]unwind.Frame, string) {
-		note := Claim(s.View, &th, depth)
-		return th.Claims, note
-	})
-	v, ok := s.View.(apart)
+// claims are Delve's frames of a stack, found when they are needed first.
+type claims struct {
+	view  View
+	over  func() error // says that nobody waits any more
+	depth int          // that Delve is asked to
+	grows bool         // the stack has no limit: see of
+
+	begun sync.Once
+	mu    sync.Mutex
+	th    delve.Thread
+	asked bool
+	note  string // why Delve failed
+}
+
+// of returns what Delve has of a stack with so many frames. Where no depth is wanted Delve is asked for more
+// frames only once the stack has as many: its own stack may have no end. Example: a thread of a static C program, whose
+// outermost frame Delve finds again and again. Test: TestEndlessClaims.
+func (c *claims) of(frames int) []unwind.Frame {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.asked {
+		c.note = Claim(c.view, &c.th, c.depth)
+		c.asked = true
+	}
+	for c.grows && c.note == "" && physical(c.th.Claims) >= c.depth && frames+leastDepth >= c.depth && c.depth <= MaxClaims && c.over() == nil {
+		c.depth = max(2*c.depth, frames+2*leastDepth)
+		c.note = Claim(c.view, &c.th, c.depth)
+	}
+	return c.th.Claims
+}
+
+// begin has them found in the background, where that can be: a stack through tables, or by Go's, needs
+// Delve's frames at its end only. While a strategy's process is asked, this one has nothing else to do; begun earlier, it takes
+// processor time from the work before.
+func (c *claims) begin() {
+	v, ok := c.view.(apart)
 	if !ok || !v.Apart() {
-		return found, nil
+		return
 	}
-	var once sync.Once
-	return found, func() {
-		once.Do(func() {
-			go func() {
-				defer func() { _ = recover() }() // the work that asks for them panics too, and says so
-				found()
-			}()
-		})
-	}
+	c.begun.Do(func() {
+		go func() {
+			defer func() { _ = recover() }() // the work that asks for them panics too, and says so
+			c.of(0)
+		}()
+	})
 }
 
 // claimSome fills in a bounded number of Delve's frames.

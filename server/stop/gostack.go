@@ -22,7 +22,7 @@ func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, 
 	if st, known := s.goStacks[key]; known && (st == nil || st.Holds(frames)) {
 		return st, nil
 	}
-	if !s.inGo(&th) {
+	if !s.InGo(&th) {
 		s.goStacks[key] = nil
 		return nil, nil
 	}
@@ -53,9 +53,9 @@ func (st *Stack) Same(start, end, n int, pc func(i int) uint64) bool {
 	return same
 }
 
-// inGo reports whether a thread of control is in Go code: else its stack need not be walked
+// InGo reports whether a thread of control is in Go code: else its stack need not be walked
 // to know that it is not Go's alone.
-func (s *Stopped) inGo(th *delve.Thread) bool {
+func (s *Stopped) InGo(th *delve.Thread) bool {
 	pc, ok := th.Registers.PC(s.Arch())
 	return ok && s.EngineInput().Hosted.Contains(uint64(unwind.Code(pc, th.FirstPC).Lookup(s.Arch())))
 }

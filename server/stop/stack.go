@@ -41,15 +41,15 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	if st := s.stacks[key]; st != nil && st.Holds(frames) {
 		return st, nil
 	}
-	claim, begin := s.claiming(th, max(frames+1, leastDepth))
-	st, err := s.assemble(ctx, prepared, th, assembler.Options{Asking: begin, Claims: func() []unwind.Frame { claims, _ := claim(); return claims }}, frames)
-	claims, note := claim() // also where the stack failed: nothing goes on behind it
+	c := claims{view: s.View, over: ctx.Err, depth: max(frames+1, leastDepth), th: th}
+	st, err := s.assemble(ctx, prepared, th, assembler.Options{Asking: c.begin, Claims: c.of}, frames)
+	found := c.of(0) // also where the stack failed: nothing goes on behind it
 	if err != nil {
 		return nil, err
 	}
-	st.claims = slices.Clone(claims[:min(len(claims), stepClaims)])
-	if st.Unclaimed = note; note != "" {
-		st.Notes = append(st.Notes, note)
+	st.claims = slices.Clone(found[:min(len(found), stepClaims)])
+	if st.Unclaimed = c.note; c.note != "" {
+		st.Notes = append(st.Notes, c.note)
 	}
 	s.stacks[key] = st
 	return st, nil
@@ -166,19 +166,14 @@ func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.
 	return stack
 }
 
-// claimed assembles a stack with all of Delve's frames that it needs. Where no depth
-// is wanted Delve is asked for more frames only once the stack has as many: its own
-// stack may have no end. Example: a thread of a static C program, whose outermost
-// frame Delve finds again and again. Test: TestEndlessClaims.
+// claimed assembles a stack with all of Delve's frames that it needs.
 func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
-	depth := cmp.Or(opts.MaxFrames, someClaims)
-	for {
-		note = Claim(s.View, th, depth)
-		stack = prepared.Stack(ctx, &th.Thread, opts)
-		found := physical(stack.Frames)
-		if note != "" || opts.MaxFrames > 0 || physical(th.Claims) < depth || found+leastDepth < depth || depth > MaxClaims || ctx.Err() != nil {
-			return stack, note
-		}
-		depth = max(2*depth, found+2*leastDepth)
+	c := claims{view: s.View, over: ctx.Err, depth: cmp.Or(opts.MaxFrames, someClaims), grows: opts.MaxFrames == 0, th: *th}
+	opts.Asking, opts.Claims = c.begin, c.of
+	if s.InGo(th) { // no strategy is asked
+		c.begin()
 	}
+	stack = prepared.Stack(ctx, &th.Thread, opts)
+	th.Claims = c.of(0)
+	return stack, c.note
 }

@@ -104,6 +104,24 @@ func (w *delveWalk) end() {
 	}
 }
 
+// walkBeside has Delve walk a stack in the background where it keeps it, for the answer to the client's request: clew's own
+// walk of Go's stack goes on beside it; of others it asks Delve itself. The function that it returns waits for the end.
+func (s *Stacks) walkBeside(thread int64, frames int) (wait func()) {
+	own := s.own()
+	if own == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		own.PrefetchStack(thread, max(frames, shownAtOnce))() // where it is not kept, it is forgotten
+	}()
+	return func() { <-done }
+}
+
+// shownAtOnce is the number of frames that an editor asks for at a stop, in VS Code in two requests.
+const shownAtOnce = 20
+
 // has reports whether so many frames of a thread were found at this stop already.
 func (v *view) has(thread int64, frames int) bool {
 	th, ok := v.Resolved(thread)
@@ -119,6 +137,9 @@ func (s *Stacks) find(ctx context.Context, request int64, want Page) {
 			return err
 		}
 		frames := s.framesOf(want)
+		if v.InGo(&th) {
+			defer s.walkBeside(want.ThreadID, frames)()
+		}
 		if st, err := v.Go(ctx, th, frames); err != nil || st != nil {
 			return err
 		}

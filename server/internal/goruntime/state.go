@@ -86,9 +86,12 @@ func (n *Notes) readCollections(stats uint64) {
 		return
 	}
 	n.unix, n.nano = int64(n.runtime.ReadPointer(stats, l.lastUnix)), int64(n.runtime.ReadPointer(stats, l.lastNano))
-	const kept = 256 // of the last collections
-	for i := range int64(kept) {
-		if end := int64(n.runtime.ReadPointer(stats, l.pauseEnd+8*i)); end > 0 {
+	var ends [256 * 8]byte // of the last collections
+	if n.runtime.Memory.ReadMemory(stats+uint64(l.pauseEnd), ends[:]) != nil {
+		return
+	}
+	for at := 0; at < len(ends); at += 8 {
+		if end := int64(n.runtime.Arch.ByteOrder().Uint64(ends[at:])); end > 0 {
 			n.collections = append(n.collections, end)
 		}
 	}

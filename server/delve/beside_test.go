@@ -1,0 +1,73 @@
+package delve
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/go-delve/delve/pkg/proc"
+)
+
+// TestBeside: while a stack is walked under Delve's lock, clew reads the same memory as without, without breakpoints;
+// what cannot be read that way waits for the lock. The walk's end waits for reads.
+func TestBeside(t *testing.T) {
+	s := launch(t, "")
+	addrs, err := s.Locate("main.main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.BreakAt(addrs...); err != nil {
+		t.Fatal(err)
+	}
+	alone, along := make([]byte, 64), make([]byte, 64)
+	if err := s.Memory().ReadMemory(addrs[0], alone); err != nil {
+		t.Fatal(err)
+	}
+	group, unlock := s.dbg.LockTargetGroup()
+	end := s.beside.open(group.Selected)
+	within(t, func() { err = s.Memory().ReadMemory(addrs[0], along) })
+	if err != nil || !bytes.Equal(along, alone) {
+		t.Errorf("%x, %v; without a walk %x", along, err, alone)
+	}
+	within(t, func() { _, _ = s.Pid(), s.Arch() })
+
+	failed := make(chan error)
+	go func() { failed <- s.Memory().ReadMemory(0, make([]byte, 1)) }()
+	select {
+	case <-failed:
+		t.Error("a failed read has not waited for the lock")
+	case <-time.After(50 * time.Millisecond):
+	}
+
+	reading, proceed := make(chan bool), make(chan bool)
+	go s.beside.read(func(*proc.Target) error { close(reading); <-proceed; return nil })
+	<-reading
+	ended := make(chan bool)
+	go func() { end(); close(ended) }()
+	select {
+	case <-ended:
+		t.Error("the walk's end has not waited for a read")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(proceed)
+	<-ended
+	if s.beside.read(func(*proc.Target) error { return nil }) {
+		t.Error("a read goes beside no walk")
+	}
+	unlock()
+	if <-failed == nil {
+		t.Error("address 0 was read")
+	}
+}
+
+// within fails the test if something takes as long as a lock that is never released.
+func within(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan bool)
+	go func() { do(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for Delve's lock")
+	}
+}
