@@ -49,6 +49,7 @@ var cases = []testCase{
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
 	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"reports", "the reports for Delve that are about arm64 (docs/delve)", gcc, buildReports, runReports},
 	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", gcc, buildDAP(dapPart), runDAP(dapPart)},
 }
 
@@ -107,6 +108,21 @@ func matrixCase(name string, needs []string, about, builds string) testCase {
 // stepsCase tries every step in builds of integration/stepping. A step that is not right fails it.
 func stepsCase(name, about, builds string) testCase {
 	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure -built "$1" -only clew -build ` + builds + ` -v`}
+}
+
+// of is the case with other builds.
+func (c testCase) of(builds string) (testCase, error) {
+	switch c.name {
+	case "matrix":
+		needs := clangTo
+		if strings.Contains(builds, "rust") {
+			needs = append(needs[:len(needs):len(needs)], "rustc")
+		}
+		return matrixCase(c.name, needs, c.about, builds), nil
+	case "steps":
+		return stepsCase(c.name, c.about, builds), nil
+	}
+	return c, fmt.Errorf("-build is for matrix and steps, not for %s: %w", c.name, errUsage)
 }
 
 // choose returns the cases that have the names, all of the list if there is no name.

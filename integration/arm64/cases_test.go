@@ -27,6 +27,26 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestBuilds: matrix and steps take builds that the user names, other cases none.
+func TestBuilds(t *testing.T) {
+	o := options{builds: "one,another"}
+	chosen, err := o.chosen([]string{"matrix", "steps"})
+	if err != nil || len(chosen) != 2 {
+		t.Fatalf("%d cases, %v", len(chosen), err)
+	}
+	for _, c := range chosen {
+		if !strings.Contains(c.script, "-build one,another ") {
+			t.Errorf("%s runs %s", c.name, c.script)
+		}
+	}
+	if strings.Contains(cases[3].script, "one,another") {
+		t.Errorf("the list has changed: %s", cases[3].script)
+	}
+	if chosen, err := o.chosen([]string{"brk"}); !errors.Is(err, errUsage) {
+		t.Errorf("%v, %v", chosen, err)
+	}
+}
+
 // TestNeeds: testneed knows every program that a case needs.
 func TestNeeds(t *testing.T) {
 	for _, c := range append(append(cases[:len(cases):len(cases)], longCases...), ciCases...) {

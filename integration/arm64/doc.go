@@ -1,12 +1,13 @@
 // Command arm64 runs clew live on linux/arm64, on any machine with Debian's packages:
 // it emulates a whole arm64 computer (qemu-system-aarch64) with Debian's own kernel.
 //
-//	go run ./integration/arm64 [-ci] [-cpu NAME] [-kernel KERNEL] [-o FOLDER] [-timeout 8m] [CASE...]
+//	go run ./integration/arm64 [-ci] [-cpu NAME] [-kernel KERNEL] [-o FOLDER] [-timeout 8m] [-build NAME,...] [CASE...]
 //	go run ./integration/arm64 [-cpu NAME] [-kernel KERNEL] [-o FOLDER] [-timeout 8m] -script FILE [PATH...]
 //
 // The first form builds and runs cases, all of them by default; -list names them. Cases
 // that run together share one boot. With -ci they are small ones, for some minutes in all. Those
-// that take longest run by name alone. The second form runs a shell script of yours: the
+// that take longest run by name alone. -build has matrix and steps take other builds of integration/matrix
+// and integration/stepping. The second form runs a shell script of yours: the
 // files and folders PATH are there under their own absolute paths.
 //
 // What the script prints is printed. It may write files to /results; -o says where they

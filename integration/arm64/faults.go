@@ -17,7 +17,8 @@ func buildFaults(ctx context.Context, folder string) error {
 }
 
 // runFaults demands the whole stack of a call of no landing pad, in generated code too, and of a write through a wrong tag, live and in the core
-// file, where the goroutines that have not run yet must be whole, too. Where a return has
+// file, where the goroutines that have not run yet must be whole, too. In a core file a goroutine whose thread is in C is found
+// with whatever C has put where Go keeps its g. Where a return has
 // led to an address with a wrong signature, the stack must end as truncated. A 32-bit program is refused by name.
 func runFaults() string {
 	return `bad=0
@@ -37,6 +38,9 @@ for kind in bti generated mte; do
 	check "$kind, live, the end" "grep -q '\"stop\": *\"end\"' $kind.json" "$kind.json $kind.err"
 	check "$kind, core file, all ends" "grep -q 'force gc' $kind.core && ! grep -q truncated $kind.core" "$kind.core $kind.err"
 done
+rm -f core*; "$built"/faults abort >abort.crash 2>&1
+clew --format json --core core* "$built"/faults >abort.core 2>abort.err
+check "abort, core file, goroutine 1 on its thread" "grep -q '\"thread\":[0-9]*,\"goroutine\":1,\"frames\":\[{' abort.core && ! grep -q '\"frames\":\[\]' abort.core" "abort.core abort.err"
 clew -- "$built"/faults pac >pac.txt 2>&1
 check "pac, live" "grep -q interrupted pac.txt && grep -q truncated: pac.txt" pac.txt
 clew -- "$built"/small >small.txt 2>&1

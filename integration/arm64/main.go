@@ -19,6 +19,7 @@ func main() {
 	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package (linux-image-arm64-16k has pages of 16 KiB), or in this file")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
+	flag.StringVar(&o.builds, "build", "", "matrix, steps: these builds instead of the usual ones, with commas between")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time for each case, later on a slow machine")
 	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
@@ -45,9 +46,9 @@ func main() {
 var errUsage = errors.New("wrong usage; see go doc ./integration/arm64")
 
 type options struct {
-	cpu, kernel, results, script string
-	timeout                      time.Duration
-	ci                           bool
+	cpu, kernel, results, script, builds string
+	timeout                              time.Duration
+	ci                                   bool
 }
 
 func (o *options) cases() []testCase {
@@ -55,6 +56,21 @@ func (o *options) cases() []testCase {
 		return ciCases
 	}
 	return cases
+}
+
+// chosen returns the cases that have the names, with the builds that the user wants.
+func (o *options) chosen(names []string) ([]testCase, error) {
+	chosen, err := choose(o.cases(), names)
+	if err != nil || o.builds == "" {
+		return chosen, err
+	}
+	chosen = slices.Clone(chosen)
+	for i := range chosen {
+		if chosen[i], err = chosen[i].of(o.builds); err != nil {
+			return nil, err
+		}
+	}
+	return chosen, nil
 }
 
 func run(ctx context.Context, o options, args []string) error {
@@ -82,7 +98,7 @@ func prepareAll(ctx context.Context, work string, o options, args []string) (job
 	var chosen []testCase
 	if o.script == "" {
 		var err error
-		if chosen, err = choose(o.cases(), args); err != nil {
+		if chosen, err = o.chosen(args); err != nil {
 			return j, nil, err
 		}
 	}

@@ -1,13 +1,14 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package delvereports
 
 import (
-	"fmt"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -15,55 +16,56 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// report is a document of docs/delve: files that it has the reader write, by name, and lines
-// that Delve then shows, in this order among others. An ellipsis stands for any text.
-type report struct {
-	files map[string]string
-	shown []string
-}
-
-var (
-	fileBlock  = regexp.MustCompile("(?s)\n`([^`\n]+)`\n\n```[a-z]*\n(.*?)```\n")
-	shownBlock = regexp.MustCompile("(?s)\n## What is seen\n.*?\n```\n(.*?)```\n")
-)
-
-func parse(text string) (report, error) {
-	r := report{files: make(map[string]string)}
-	for _, m := range fileBlock.FindAllStringSubmatch(text, -1) {
-		r.files[m[1]] = m[2]
-	}
-	m := shownBlock.FindStringSubmatch(text)
-	if m == nil || r.files["script"] == "" {
-		return r, fmt.Errorf("no script, or nothing that is seen")
-	}
-	r.shown = strings.Split(strings.TrimSpace(m[1]), "\n")
-	return r, nil
-}
-
-// missing returns the first line that is not shown, or not in its place; "" for none.
-func (r *report) missing(output string) string {
-	rest := strings.Split(output, "\n")
-	for _, want := range r.shown {
-		pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", ".*")
-		line := regexp.MustCompile("^" + strings.ReplaceAll(pattern, "  ", " +") + "$")
-		at := 0
-		for at < len(rest) && !line.MatchString(strings.TrimSpace(rest[at])) {
-			at++
-		}
-		if at == len(rest) {
-			return want
-		}
-		rest = rest[at+1:]
-	}
-	return ""
-}
+// prepared is for a machine without compilers: what [Prepare] has made elsewhere.
+var prepared = flag.String("prepared", "", "run the reports in this folder, with its tools")
 
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// TestReports runs each report's script.
+// TestReports runs the script of each report for this architecture.
 func TestReports(t *testing.T) {
-	cc := testneed.CC(t)
 	testneed.Ptrace(t)
+	env := prepare(t)
+	documents, err := filepath.Glob(filepath.Join(documentsIn(), "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, document := range documents {
+		name := strings.TrimSuffix(filepath.Base(document), ".md")
+		if name == "README" {
+			continue
+		}
+		r, err := Read(document)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if r.Arch != runtime.GOARCH {
+			continue // its script runs in the emulation of integration/arm64
+		}
+		ran++
+		t.Run(name, func(t *testing.T) { try(t, r, filepath.Join(*prepared, name), env) })
+	}
+	if ran == 0 {
+		t.Errorf("no report of %d is for %s", len(documents), runtime.GOARCH)
+	}
+}
+
+// documentsIn is the folder of reports.
+func documentsIn() string {
+	if *prepared != "" {
+		return *prepared
+	}
+	return "../../docs/delve"
+}
+
+// prepare finds or builds the tools, and returns the environment of scripts.
+func prepare(t *testing.T) []string {
+	env := append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=1", "XDG_CONFIG_HOME="+t.TempDir())
+	if *prepared != "" {
+		return append(env, "PATH="+filepath.Join(*prepared, Tools)+":"+os.Getenv("PATH"))
+	}
+	cc := testneed.CC(t)
 	tools := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(tools, "dlv"), "github.com/clewdbg/clew/integration/internal/dlv")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -75,52 +77,32 @@ func TestReports(t *testing.T) {
 	if path, err := exec.LookPath(cc); err == nil { // the scripts call it gcc
 		_ = os.Symlink(path, filepath.Join(tools, "gcc"))
 	}
-	documents, err := filepath.Glob("../../docs/delve/*.md")
-	if err != nil || len(documents) < 2 {
-		t.Fatalf("documents: %d, %v", len(documents), err)
-	}
-	for _, document := range documents {
-		name := strings.TrimSuffix(filepath.Base(document), ".md")
-		if name == "README" {
-			continue
+	return append(env, "PATH="+tools+":"+os.Getenv("PATH"), "CC="+cc)
+}
+
+// try runs a report's script.
+func try(t *testing.T, r *Report, folder string, env []string) {
+	if *prepared == "" {
+		folder = t.TempDir()
+		if err := r.Write(folder); err != nil {
+			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(document)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := parse(string(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			folder := t.TempDir()
-			for file, content := range r.files {
-				path := filepath.Join(folder, file)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			run := exec.Command("sh", "script")
-			run.Dir = folder
-			run.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"), "CC="+cc, "GOFLAGS=", "CGO_ENABLED=1", "XDG_CONFIG_HOME="+folder)
-			run.WaitDelay = 10 * time.Second
-			timer := time.AfterFunc(testneed.Patience(time.Minute), func() { _ = run.Process.Kill() })
-			defer timer.Stop()
-			out, _ := run.CombinedOutput() // the program's end is part of what is seen
-			output := colours.ReplaceAllString(string(out), "")
-			if want := r.missing(output); want != "" {
-				t.Errorf("Delve no longer shows %q; mend the report, and what clew does about it:\n%s", want, output)
-			}
-		})
+	}
+	run := exec.Command("sh", "script")
+	run.Dir, run.Env = folder, env
+	run.WaitDelay = 10 * time.Second
+	timer := time.AfterFunc(testneed.Patience(time.Minute), func() { _ = run.Process.Kill() })
+	defer timer.Stop()
+	out, _ := run.CombinedOutput() // the program's end is part of what is seen
+	output := colours.ReplaceAllString(string(out), "")
+	if want := r.missing(output); want != "" {
+		t.Errorf("Delve no longer shows %q; mend the report, and what clew does about it:\n%s", want, output)
 	}
 }
 
 // TestMissing: lines are looked for in their order.
 func TestMissing(t *testing.T) {
-	r := report{shown: []string{" 1  0x… in f", "2  0x… in g"}}
+	r := Report{Shown: []string{" 1  0x… in f", "2  0x… in g"}}
 	for output, want := range map[string]string{
 		"1  0x12 in f\n   at f.go:1\n2  0x34 in g":  "",
 		"2  0x34 in g\n1  0x12 in f":                "2  0x… in g",

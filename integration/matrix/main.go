@@ -57,6 +57,20 @@ func (o *options) wants(r *row) bool {
 	return o.build == "" || slices.Contains(strings.Split(o.build, ","), r.Name)
 }
 
+// known refuses a build that is not there.
+func (o *options) known() error {
+	found := 0
+	for i := range rows {
+		if o.wants(&rows[i]) {
+			found++
+		}
+	}
+	if o.build != "" && found < len(strings.Split(o.build, ",")) {
+		return fmt.Errorf("%d builds have the names %s", found, o.build)
+	}
+	return nil
+}
+
 // arch is that of the programs.
 func (o *options) arch() string {
 	if o.arm64 != "" {
@@ -105,6 +119,9 @@ func run(w io.Writer, o options) error {
 		return err
 	}
 	defer remove()
+	if err := o.known(); err != nil {
+		return err
+	}
 	b, err := newBench(folder, &o)
 	if err != nil {
 		return err
@@ -130,7 +147,7 @@ func run(w io.Writer, o options) error {
 		}
 	}
 	if len(jobs) == 0 {
-		return fmt.Errorf("there is no build %q with a scenario %q", o.build, o.scenario)
+		return fmt.Errorf("no build has a scenario %q", o.scenario)
 	}
 	if o.arm64 != "" {
 		return nil

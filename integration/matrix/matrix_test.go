@@ -172,3 +172,17 @@ func TestPublished(t *testing.T) {
 		}
 	}
 }
+
+// TestKnown: every build can be named, and a name that no build has is refused.
+func TestKnown(t *testing.T) {
+	for build, want := range map[string]bool{"": true, "eh-so,none": true, "eh-so,nothing": false, "nothing": false} {
+		o := options{build: build}
+		if err := o.known(); (err == nil) != want {
+			t.Errorf("%q: %v", build, err)
+		}
+	}
+	o := options{build: "eh-so,pac-g", arm64: "folder"}
+	if err := o.known(); err != nil {
+		t.Error(err)
+	}
+}

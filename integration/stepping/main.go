@@ -29,9 +29,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, "stepping: wrong usage; see go doc ./integration/stepping")
 		os.Exit(2)
 	}
-	chosen := choose(strings.Split(*build, ","), cmp.Or(*cross, *there) != "")
-	err := crossBuild(*cross, chosen)
-	if *cross == "" {
+	chosen, err := choose(*build, cmp.Or(*cross, *there) != "")
+	if err == nil {
+		err = crossBuild(*cross, chosen)
+	}
+	if err == nil && *cross == "" {
 		err = show(*only, *there, *into, chosen, *verbose)
 	}
 	if err != nil {
@@ -40,14 +42,18 @@ func main() {
 	}
 }
 
-// choose returns the variants of the names, all if the first name is empty.
-func choose(names []string, arm64 bool) (chosen []variant) {
+// choose returns the variants of the names, all if there is none. A name that no variant has is an error.
+func choose(builds string, arm64 bool) (chosen []variant, err error) {
+	names := strings.Split(builds, ",")
 	for _, v := range variants {
-		if (arm64 || !v.onARM64) && (names[0] == "" || slices.Contains(names, v.Name)) {
+		if (arm64 || !v.onARM64) && (builds == "" || slices.Contains(names, v.Name)) {
 			chosen = append(chosen, v)
 		}
 	}
-	return chosen
+	if builds != "" && len(chosen) < len(names) {
+		return nil, fmt.Errorf("%d builds have the names %s", len(chosen), builds)
+	}
+	return chosen, nil
 }
 
 // crossBuild builds variants for linux/arm64, if there is a folder for them.
@@ -103,9 +109,6 @@ func show(only, folder, into string, chosen []variant, verbose bool) error {
 			}
 		}
 		rows = append(rows, r)
-	}
-	if len(rows) == 0 {
-		return errors.New("there is no such build")
 	}
 	for _, n := range b.notes {
 		fmt.Fprintln(os.Stderr, n)

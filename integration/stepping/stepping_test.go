@@ -431,3 +431,18 @@ func TestGo(t *testing.T) {
 	}
 	h.finish()
 }
+
+// TestChoose: builds are found by name, those of arm64 alone only there, and a name that no build has is refused.
+func TestChoose(t *testing.T) {
+	for builds, want := range map[string]int{"static-O2-fp": 1, "linked-O2-omit,static-O2-g-omit": 2, "static-O2-fp,nothing": 0, "pac-static-O2-fp": 0} {
+		if chosen, err := choose(builds, false); len(chosen) != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %d builds, %v", builds, len(chosen), err)
+		}
+	}
+	if chosen, err := choose("pac-static-O2-fp", true); len(chosen) != 1 || err != nil {
+		t.Errorf("%d builds, %v", len(chosen), err)
+	}
+	if chosen, err := choose("", true); len(chosen) != len(variants) || err != nil {
+		t.Errorf("%d of %d builds, %v", len(chosen), len(variants), err)
+	}
+}

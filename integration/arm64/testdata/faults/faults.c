@@ -1,7 +1,10 @@
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "faults.h"
 
@@ -43,8 +46,25 @@ __attribute__((noinline)) static int return_forged(int n) {
 	return n;
 }
 
+static void *abort_main(void *unused) {
+	usleep(300 * 1000);
+	signal(SIGABRT, SIG_DFL); // not Go's handler: the other threads stay where they are
+	abort();
+}
+
+// Waits for ever (ppoll) with 1 in x28, where Go has the address of its runtime.g: C may do with it as it likes.
+__attribute__((noinline)) static int wait_for_abort(int n) {
+	pthread_t thread;
+	if (pthread_create(&thread, 0, abort_main, 0)) exit(9);
+	__asm__ volatile("mov x28, #1\n0:\tmov x0, #0\n\tmov x1, #0\n\tmov x2, #0\n\tmov x3, #0\n\tmov x4, #0\n\tmov x8, #73\n\tsvc #0\n\tb 0b"
+		::: "x0", "x1", "x2", "x3", "x4", "x8", "x28", "memory");
+	return n;
+}
+
 int fault(int kind, int n) {
 	switch (kind) {
+	case 'a':
+		return wait_for_abort(n) + 1;
 	case 'b':
 		return call_no_pad(n) + 1;
 	case 'g':

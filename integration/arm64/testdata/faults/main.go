@@ -3,10 +3,14 @@
 //	faults KIND
 //
 // KIND is bti (a call of what is no landing pad), generated (the same in generated code), mte (a write through a pointer
-// with a wrong tag) or pac (a return to an address whose signature was changed).
+// with a wrong tag) or pac (a return to an address whose signature was changed). With abort it breaks none: another thread
+// aborts while C uses the register in which Go has its g.
 package main
 
-// #include "faults.h"
+/*
+#cgo LDFLAGS: -pthread
+#include "faults.h"
+*/
 import "C"
 
 import (
