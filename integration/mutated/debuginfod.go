@@ -79,8 +79,11 @@ func endless(w io.Writer, r *http.Request, file []byte) {
 	}
 }
 
+// servers are the commands that ask debuginfod.
+type servers struct{ *prepared }
+
 // served are the files that servers have, one for each behaviour, and of another build.
-func (p *prepared) served() (list []input) {
+func (p servers) served() (list []input) {
 	file := p.debug[0]
 	for _, name := range slices.Sorted(maps.Keys(behaviours)) {
 		in := input{name: name, data: file.data, areas: file.areas}
@@ -97,8 +100,8 @@ func (p *prepared) served() (list []input) {
 	return append(list, tables, other)
 }
 
-// askServer runs a command that asks a server with the damaged file.
-func (p *prepared) askServer(command func(folder string, env []string) outcome, more ...string) func(string, input, []byte) outcome {
+// ask runs a command that asks a server with the damaged file.
+func (p servers) ask(command func(folder string, env []string) outcome, more ...string) func(string, input, []byte) outcome {
 	return func(folder string, in input, damaged []byte) outcome {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { behaviours[in.name](w, r, damaged) }))
 		defer s.Close()
@@ -109,28 +112,28 @@ func (p *prepared) askServer(command func(folder string, env []string) outcome, 
 	}
 }
 
-// decodeAsking asks for the debug files of all images of a document.
-func (p *prepared) decodeAsking(_ string, env []string) outcome {
+// decode asks for the debug files of all images of a document.
+func (p servers) decode(_ string, env []string) outcome {
 	return run(nil, env, "decode", "--symbols", "debuginfod", p.document)
 }
 
-// stackAsking starts the program with a library without debug sections: Delve asks too.
-func (p *prepared) stackAsking(folder string, env []string) outcome {
+// stack starts the program with a library without debug sections: Delve asks too.
+func (p servers) stack(folder string, env []string) outcome {
 	s := scene{p.path, "", filepath.Join(folder, "libnative.so"), "/"}
 	if err := os.WriteFile(s.library, p.stripped, 0o755); err != nil {
 		return outcome{failure: err.Error()}
 	}
-	return run(nil, append(env, "NATIVE_LIBRARY="+s.library), p.stackArguments(s, "--break", "main.inGo")...)
+	return run(nil, append(env, "NATIVE_LIBRARY="+s.library), s.stackArguments(p.stem, "--break", "main.inGo")...)
 }
 
-// serverKinds are kinds whose damaged input is a server's answer.
-func (p *prepared) serverKinds() []kind {
+// kinds are kinds whose damaged input is a server's answer.
+func (p servers) kinds() []kind {
 	list := []kind{
-		{"`decode`, debuginfod", p.served(), p.askServer(p.decodeAsking, "PATH=")},
-		{"`stack --break`, debuginfod", p.served(), p.askServer(p.stackAsking)},
+		{"`decode`, debuginfod", p.served(), p.ask(p.decode, "PATH=")},
+		{"`stack --break`, debuginfod", p.served(), p.ask(p.stack)},
 	}
 	if _, err := exec.LookPath("debuginfod-find"); err == nil {
-		list = append(list, kind{"`decode`, elfutils' debuginfod", p.served(), p.askServer(p.decodeAsking)})
+		list = append(list, kind{"`decode`, elfutils' debuginfod", p.served(), p.ask(p.decode)})
 	}
 	return list
 }

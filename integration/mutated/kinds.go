@@ -60,7 +60,7 @@ func (p *prepared) kinds() []kind {
 		p.staged("`stack --break`", (*prepared).stackBreak, "executable", "library", "debug file"),
 		p.staged("`stack --pid`", (*prepared).stackPID, "executable", "library", "debug file"),
 		p.staged("`stack`", (*prepared).stackLaunch, "Mach-O library"),
-		p.meaningKinds(), p.serverKinds(),
+		tables{p}.kinds(), servers{p}.kinds(),
 	)
 }
 

@@ -9,28 +9,31 @@ import (
 	"slices"
 )
 
-// meaningKinds are kinds whose input is damaged by what its numbers mean.
-func (p *prepared) meaningKinds() []kind {
-	tables := slices.Concat(p.binaries, p.packed, p.executable, p.packedProgram)
+// tables are the commands that read tables.
+type tables struct{ *prepared }
+
+// kinds are kinds whose input is damaged by what its numbers mean.
+func (p tables) kinds() []kind {
+	files := slices.Concat(p.binaries, p.packed, p.executable, p.packedProgram)
 	libraries, programs := slices.Concat(p.native, p.packed), slices.Concat(p.executable, p.packedProgram)
 	list := []kind{
-		file("`inspect`, tables", tables, "inspect"),
-		file("`inspect --table`, tables", tables, "inspect", "--table", "--format", "json"),
+		file("`inspect`, tables", files, "inspect"),
+		file("`inspect --table`, tables", files, "inspect", "--table", "--format", "json"),
 		{"`unwind`, library's tables", libraries, p.unwindImage},
 		{"`unwind`, SFrame tables", p.sframe.inputs, p.sframe.unwind},
 		{"`unwind`, compact unwind tables", p.compact.inputs, p.compact.unwind},
 		{"`stack --core`, library's tables", libraries, p.stackLibrary},
 		{"`stack --core`, SFrame tables", p.sframe.inputs, p.sframe.stackCore},
-		p.stagedOf("`stack --core`, executable's tables", (*prepared).stackCore, "executable", p.executable),
-		p.stagedOf("`core`, executable's tables", (*prepared).coreTerminal, "executable", p.executable),
-		p.stagedOf("`core`, core's tables", (*prepared).coreTerminal, "core", p.core),
+		stagedOf(p.prepared, "`stack --core`, executable's tables", (*prepared).stackCore, "executable", p.executable),
+		stagedOf(p.prepared, "`core`, executable's tables", (*prepared).coreTerminal, "executable", p.executable),
+		stagedOf(p.prepared, "`core`, core's tables", (*prepared).coreTerminal, "core", p.core),
 	}
 	live := []kind{{"`exec`, SFrame tables", p.sframe.inputs, p.execSFrame}}
 	for name, session := range map[string]func(p *prepared, folder string, s scene) outcome{
 		"`stack --break`": (*prepared).stackBreak, "`exec`": (*prepared).execTerminal, "`dap`": (*prepared).dapLaunch,
 	} {
 		for which, inputs := range map[string][]input{"library": libraries, "executable": programs, "debug file": p.debug} {
-			live = append(live, p.stagedOf(name+", "+which+"'s tables", session, which, inputs))
+			live = append(live, stagedOf(p.prepared, name+", "+which+"'s tables", session, which, inputs))
 		}
 	}
 	slices.SortFunc(live, func(a, b kind) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
@@ -51,7 +54,7 @@ func each(inputs []input, change func(input) input) (out []input) {
 }
 
 // pack makes copies whose debug sections are compressed.
-func (p *prepared) pack(folder string) error {
+func (p tables) pack(folder string) error {
 	for _, to := range []struct {
 		inputs         *[]input
 		from, name, by string
@@ -73,7 +76,7 @@ func (p *prepared) pack(folder string) error {
 }
 
 // stand lets programs with other tables stand still.
-func (p *prepared) stand(folder string) (err error) {
+func (p tables) stand(folder string) (err error) {
 	if p.sframe, err = standOf(folder, "opened-O2-sframe-v3-stripped"); err != nil {
 		return err
 	}
@@ -124,7 +127,7 @@ func (s *standing) stackCore(folder string, _ input, damaged []byte) outcome {
 }
 
 // execSFrame stops the program in its damaged library.
-func (p *prepared) execSFrame(folder string, in input, damaged []byte) outcome {
+func (p tables) execSFrame(folder string, in input, damaged []byte) outcome {
 	path := filepath.Join(folder, in.name)
 	if err := os.WriteFile(path, damaged, 0o755); err != nil {
 		return outcome{failure: err.Error()}

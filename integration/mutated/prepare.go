@@ -56,12 +56,12 @@ func prepare(folder string) (*prepared, error) {
 		return nil, err
 	}
 	p := &prepared{path: built.Path, library: built.Library, env: built.Env(), stem: filepath.Join(folder, "record")}
-	for _, step := range []func(folder string) error{p.readBinaries, p.split, p.buildMachO, p.buildDumps, p.dumpCore, p.write, p.record, p.pack, p.stand} {
+	for _, step := range []func(folder string) error{p.readBinaries, p.split, p.buildMachO, p.buildDumps, p.dumpCore, p.write, p.record, tables{p}.pack, tables{p}.stand} {
 		if err := step(folder); err != nil {
 			return nil, err
 		}
 	}
-	p.dap = []input{newInput("dap", []byte(strings.Join(dapSession("launch", p.launchArguments(p.path)), "")))}
+	p.dap = []input{newInput("dap", []byte(strings.Join(dapSession("launch", launchArguments(p.path, p.stem)), "")))}
 	p.rpc = []input{newInput("rpc", []byte(rpcSession))}
 	p.masks = []input{newInput("mask", make([]byte, 10<<10))}
 	return p, nil

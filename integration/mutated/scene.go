@@ -56,13 +56,13 @@ func (p *prepared) staged(name string, session func(p *prepared, folder string, 
 		if !strings.Contains(name, "core") { // the program runs
 			ins = []input{ins[0].notLoaded()}
 		}
-		list = append(list, p.stagedOf(name+", "+w, session, w, ins))
+		list = append(list, stagedOf(p, name+", "+w, session, w, ins))
 	}
 	return list
 }
 
 // stagedOf is a kind of sessions that find one file damaged.
-func (p *prepared) stagedOf(name string, session func(p *prepared, folder string, s scene) outcome, which string, inputs []input) kind {
+func stagedOf(p *prepared, name string, session func(p *prepared, folder string, s scene) outcome, which string, inputs []input) kind {
 	return kind{name, inputs, func(folder string, _ input, damaged []byte) outcome {
 		s, err := p.scene(folder, which, damaged)
 		if err != nil {
@@ -83,7 +83,7 @@ func (p *prepared) coreTerminal(_ string, s scene) outcome {
 }
 
 func (p *prepared) dapLaunch(folder string, s scene) outcome {
-	return p.dapServer(folder, s, dapSession("launch", p.launchArguments(s.exe)))
+	return p.dapServer(folder, s, dapSession("launch", launchArguments(s.exe, p.stem)))
 }
 
 func (p *prepared) dapCore(folder string, s scene) outcome {
@@ -95,16 +95,16 @@ func (p *prepared) dapServer(folder string, s scene, session []string) outcome {
 }
 
 func (p *prepared) stackBreak(_ string, s scene) outcome {
-	return run(nil, s.env(), p.stackArguments(s, "--break", "main.inGo")...)
+	return run(nil, s.env(), s.stackArguments(p.stem, "--break", "main.inGo")...)
 }
 
 func (p *prepared) stackLaunch(_ string, s scene) outcome {
-	return run(nil, s.env(), p.stackArguments(s)...)
+	return run(nil, s.env(), s.stackArguments(p.stem)...)
 }
 
 // stackArguments start the program, which stops in Go that its library has called.
-func (p *prepared) stackArguments(s scene, more ...string) []string {
-	return slices.Concat([]string{"stack", "--format", "json"}, more, []string{"--", s.exe, "callback", "int3", p.stem})
+func (s scene) stackArguments(stem string, more ...string) []string {
+	return slices.Concat([]string{"stack", "--format", "json"}, more, []string{"--", s.exe, "callback", "int3", stem})
 }
 
 // stackPID lists the stacks of a process that waits in its library.
