@@ -1,0 +1,54 @@
+package terminal
+
+import (
+	"fmt"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+)
+
+// A damaged program or core file may claim any number of goroutines: Delve goes over all of them, and keeps an error for each
+// (pkg/proc/variables.go, GoroutinesInfo). A terminal would print their stacks for years. Example: a core file with a damaged
+// segment, in which the runtime's number of goroutines is 2^60. Tests: TestDamagedList, TestDamagedListing.
+const (
+	listedAtOnce  = 1000 // goroutines that Delve is asked for
+	maxUnreadable = 100  // in a row that cannot be read, behind which a listing ends
+)
+
+// list lists goroutines as Delve does, to where only such follow that cannot be read.
+func (s *server) list(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
+	if arg.GroupBy != api.GoroutineFieldNone { // groups count the goroutines of one answer
+		return s.delve.ListGoroutines(arg, out)
+	}
+	for left := arg.Count; ; {
+		part := arg
+		if part.Count = listedAtOnce; left > 0 {
+			part.Count = min(left, listedAtOnce)
+		}
+		var some rpc2.ListGoroutinesOut
+		if err := s.delve.ListGoroutines(part, &some); err != nil {
+			return err
+		}
+		out.Goroutines, out.Nextg = append(out.Goroutines, some.Goroutines...), some.Nextg
+		left -= part.Count
+		if endDamaged(out); out.Nextg <= arg.Start || left == 0 {
+			return nil
+		}
+		arg.Start = out.Nextg
+	}
+}
+
+// endDamaged ends a listing that goes on with goroutines that cannot be read.
+func endDamaged(out *rpc2.ListGoroutinesOut) {
+	row := 0
+	for i, g := range out.Goroutines {
+		if row++; g.Unreadable == "" {
+			row = 0
+		}
+		if row > maxUnreadable {
+			why := fmt.Sprintf("and no more are listed: the %d before cannot be read either, so the runtime's list is damaged", maxUnreadable)
+			out.Goroutines, out.Nextg = append(out.Goroutines[:i:i], &api.Goroutine{Unreadable: why}), -1
+			return
+		}
+	}
+}
