@@ -112,6 +112,9 @@ const (
 
 const many = 300000 // entries
 
+// lined is a unit with children and a line table: Delve needs one for functions.
+var lined = []byte{tagUnit, 1, atLines, formOffset}
+
 // longNames has functions whose names are the ends of one name of a megabyte.
 func longNames() crafted {
 	var entries []byte
@@ -148,8 +151,8 @@ func indexedNames() crafted {
 func longLists() crafted {
 	const offsetPair = 4
 	return crafted{
-		"abbrev":   abbreviations([]byte{tagUnit, 1}, []byte{tagFunction, 0, atRanges, formOffset}),
-		"info":     unit(5, []byte{1}, bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
+		"abbrev":   abbreviations(lined, []byte{tagFunction, 0, atRanges, formOffset}),
+		"info":     unit(5, []byte{1}, le32(0), bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
 		"line":     lineTable(nil, nil),
 		"rnglists": append(bytes.Repeat([]byte{offsetPair, 1, 2}, 1<<20/3), 0),
 	}
@@ -157,8 +160,8 @@ func longLists() crafted {
 
 func longRanges() crafted {
 	return crafted{
-		"abbrev": abbreviations([]byte{tagUnit, 1}, []byte{tagFunction, 0, atRanges, formOffset}),
-		"info":   unit(4, []byte{1}, bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
+		"abbrev": abbreviations(lined, []byte{tagFunction, 0, atRanges, formOffset}),
+		"info":   unit(4, []byte{1}, le32(0), bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
 		"line":   lineTable(nil, nil),
 		"ranges": append(bytes.Repeat(slices.Concat(le64(1), le64(2)), 1<<16), make([]byte, 16)...),
 	}
@@ -168,8 +171,8 @@ func longRanges() crafted {
 func longRoot() crafted {
 	name := append(bytes.Repeat([]byte{'n'}, 1<<20), 0)
 	return crafted{
-		"abbrev": abbreviations([]byte{tagUnit, 1, atName, formString}, []byte{tagFunction, 0, atRanges, formOffset}),
-		"info":   unit(4, []byte{1}, name, bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
+		"abbrev": abbreviations(append(slices.Clone(lined), atName, formString), []byte{tagFunction, 0, atRanges, formOffset}),
+		"info":   unit(4, []byte{1}, le32(0), name, bytes.Repeat(append([]byte{2}, le32(0)...), many), []byte{0}),
 		"line":   lineTable(nil, nil),
 		"ranges": append(slices.Concat(le64(1), le64(2)), make([]byte, 16)...),
 	}
@@ -208,10 +211,10 @@ func manyImports() crafted {
 func circle(tag, attribute byte) crafted {
 	entry := func(to int) []byte { return append([]byte{3}, le32(to)...) }
 	function := slices.Concat([]byte{2}, le64(1), le64(1<<30))
-	at := 11 + 1 + len(function) // of the first entry in it
+	at := 11 + 5 + len(function) // of the first entry in it
 	return crafted{
-		"abbrev": abbreviations([]byte{tagUnit, 1}, []byte{tagFunction, 1, atLow, formAddr, atHigh, formAddr}, []byte{tag, 0, attribute, formRef}),
-		"info":   unit(4, []byte{1}, function, entry(at+5), entry(at+10), entry(at+5), []byte{0, 0}),
+		"abbrev": abbreviations(lined, []byte{tagFunction, 1, atLow, formAddr, atHigh, formAddr}, []byte{tag, 0, attribute, formRef}),
+		"info":   unit(4, []byte{1}, le32(0), function, entry(at+5), entry(at+10), entry(at+5), []byte{0, 0}),
 		"line":   lineTable(nil, nil),
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,7 @@ import (
 func waits(t *table, program string) error {
 	t.title = "An editor's waits, beside `dlv dap`"
 	t.notes = []string{"From the start of the server's process; then at the stops of one session. A stack is the two requests that\n" +
-		"VS Code makes (levels 1, then 19), of 20 frames and those below them."}
+		"VS Code makes (levels 1, then 19), of 20 frames and those below them. `next` is asked for when the stack has been shown, or at once."}
 	servers, err := t.servers(filepath.Dir(program))
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func stepWaits(t *table, program string, in where, servers []server) error {
 			return e.next()
 		}
 	}
-	for _, what := range []string{"`next`", "the stack after `next`", "the whole stack after `next`"} {
+	for _, what := range []string{"`next` at once", "`next`", "the stack after `next`", "the whole stack after `next`"} {
 		for _, s := range servers {
 			e, err := edit(s.exe, program, in, shallow)
 			if err != nil {
@@ -96,8 +97,10 @@ func stepWaits(t *table, program string, in where, servers []server) error {
 			defer e.close()
 			c := contender{name: what, before: stepped(e), run: e.asVSCode}
 			switch {
-			case what == "`next`":
+			case what == "`next` at once": // before the stack is asked for
 				c.before, c.run = e.again, e.next
+			case what == "`next`":
+				c.before, c.run = func() error { return errors.Join(e.again(), e.asVSCode()) }, e.next
 			case strings.Contains(what, "whole"):
 				c.run = func() error { return e.stack(0, 2*shallow+100, 1) }
 			}

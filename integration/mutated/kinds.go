@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,17 +17,19 @@ type kind struct {
 	run func(folder string, in input, damaged []byte) outcome
 }
 
+// file is a command that reads a damaged file.
+func file(name string, inputs []input, args ...string) kind {
+	return kind{name, inputs, func(folder string, in input, damaged []byte) outcome {
+		path := filepath.Join(folder, in.name)
+		if err := os.WriteFile(path, damaged, 0o755); err != nil {
+			return outcome{failure: err.Error()}
+		}
+		return run(nil, os.Environ(), append(args, path)...)
+	}}
+}
+
 // kinds lists them all.
 func (p *prepared) kinds() []kind {
-	file := func(name string, inputs []input, args ...string) kind {
-		return kind{name, inputs, func(folder string, in input, damaged []byte) outcome {
-			path := filepath.Join(folder, in.name)
-			if err := os.WriteFile(path, damaged, 0o755); err != nil {
-				return outcome{failure: err.Error()}
-			}
-			return run(nil, os.Environ(), append(args, path)...)
-		}}
-	}
 	return slices.Concat([]kind{
 		file("`inspect`", p.binaries, "inspect"),
 		file("`inspect --table`", p.binaries, "inspect", "--table", "--format", "json"),
@@ -57,6 +60,7 @@ func (p *prepared) kinds() []kind {
 		p.staged("`stack --break`", (*prepared).stackBreak, "executable", "library", "debug file"),
 		p.staged("`stack --pid`", (*prepared).stackPID, "executable", "library", "debug file"),
 		p.staged("`stack`", (*prepared).stackLaunch, "Mach-O library"),
+		tables{p}.kinds(), servers{p}.kinds(),
 	)
 }
 
@@ -70,7 +74,7 @@ func (p *prepared) unwindText(folder string, _ input, damaged []byte) outcome {
 
 // unwindImage unwinds a good snapshot through a damaged library.
 func (p *prepared) unwindImage(folder string, _ input, damaged []byte) outcome {
-	if err := below(folder, p.library, damaged); err != nil {
+	if err := beside(folder, p.path, p.library, damaged); err != nil {
 		return outcome{failure: err.Error()}
 	}
 	return run(bytes.NewReader(p.snapshots[0].data), os.Environ(), "unwind", "--root", folder, "-")
@@ -91,6 +95,15 @@ func below(root, path string, data []byte) error {
 		return err
 	}
 	return os.WriteFile(at, data, 0o755)
+}
+
+// beside writes a library to its path below a root, where the program is too.
+func beside(root, program, library string, data []byte) error {
+	at := filepath.Join(root, program)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.Link(program, at), below(root, library, data))
 }
 
 // stackCore shows the stacks of a core file.

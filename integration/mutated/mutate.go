@@ -20,6 +20,7 @@ type input struct {
 	data  []byte
 	areas []area // where damage is likely to be read
 	whole []byte // what stays as it is, before the data
+	parts []part // if there are any, the damage is theirs
 }
 
 func newInput(name string, data []byte) input {
@@ -84,6 +85,9 @@ var numbers = []uint64{0, 1, 0x7f, 0x80, 0xff, 1 << 15, 1<<16 - 1, 1<<31 - 1, 1 
 
 // damage returns a copy of the input with up to eight places damaged.
 func (in input) damage(rng *rand.Rand, other []byte) []byte {
+	if len(in.parts) > 0 {
+		return in.changeMeanings(rng)
+	}
 	data := slices.Clone(in.data)
 	for range 1 + rng.IntN(8) {
 		a := in.areas[rng.IntN(len(in.areas))]

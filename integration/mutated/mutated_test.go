@@ -80,8 +80,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCommands damages an input of each kind.
-func TestCommands(t *testing.T) {
+// readied is what commands run on, in a folder.
+func readied(t *testing.T) (string, *prepared) {
+	t.Helper()
 	testneed.Platform(t, "linux/amd64")
 	testneed.CC(t)
 	testneed.Ptrace(t)
@@ -94,6 +95,12 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		testneed.LeaveOut(t, "%v", err)
 	}
+	return folder, p
+}
+
+// TestCommands damages an input of each kind.
+func TestCommands(t *testing.T) {
+	folder, p := readied(t)
 	kinds := p.kinds()
 	c := &campaign{kinds: kinds, results: make([]result, len(kinds)), until: time.Second, keep: filepath.Join(folder, "kept")}
 	c.run(folder, 5, 6) // most of them wait

@@ -138,7 +138,7 @@ func (p *prepared) headless(folder string, _ input, damaged []byte) outcome {
 			}
 		}
 		sendDetach(ctx, at)
-	}, "exec", "--headless", "--accept-multiclient", p.path, "--", "plain", "int3")
+	}, "exec", "--headless", "--accept-multiclient", p.path, "--", "plain", "int3", p.stem)
 }
 
 // sendDetach ends a server by a client of its own, as the damaged one may not have done so.

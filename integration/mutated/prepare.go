@@ -23,13 +23,24 @@ type prepared struct {
 	env                     []string
 	machOLoader             string // a program whose library is in p.machO
 	dumps, object           string // a program that generates code, and the code
-	listing                 string // a file that clew stack has written
+	stem                    string // of the files in which the program records its stacks
+	listing, document       string // files that clew stack has written
 	stripped                []byte // the library, whose debug sections are in debugFile
 
-	binaries, native, executable, core, debug, machO []input // files that programs are made of
-	written, decoded, snapshots, listed              []input // what clew writes
-	dap, rpc, answers, rpcAnswers, dapAnswers        []input // what goes over connections
-	masks                                            []input // which bits of a description of generated code are changed
+	binaries, native, executable, core, debug, machO []input  // files that programs are made of
+	written, decoded, snapshots, listed              []input  // what clew writes
+	dap, rpc, answers, rpcAnswers, dapAnswers        []input  // what goes over connections
+	masks                                            []input  // which bits of a description of generated code are changed
+	packed, packedProgram                            []input  // with compressed debug sections
+	sframe, compact                                  standing // with tables of these kinds
+}
+
+// standing is a program with a library, which stood still.
+type standing struct {
+	built    program.Program
+	core     string // "" for none
+	snapshot []byte
+	inputs   []input // its library
 }
 
 // debugFile is the name in the library's .gnu_debuglink.
@@ -41,13 +52,16 @@ func prepare(folder string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{path: built.Path, library: built.Library, env: built.Env()}
-	for _, step := range []func(folder string) error{p.readBinaries, p.split, p.buildMachO, p.buildDumps, p.dumpCore, p.write, p.record} {
+	if err := command("objcopy", "--decompress-debug-sections", built.Path); err != nil { // damage is to be read
+		return nil, err
+	}
+	p := &prepared{path: built.Path, library: built.Library, env: built.Env(), stem: filepath.Join(folder, "record")}
+	for _, step := range []func(folder string) error{p.readBinaries, p.split, p.buildMachO, p.buildDumps, p.dumpCore, p.write, p.record, tables{p}.pack, tables{p}.stand} {
 		if err := step(folder); err != nil {
 			return nil, err
 		}
 	}
-	p.dap = []input{newInput("dap", []byte(strings.Join(dapSession("launch", launchArguments(p.path)), "")))}
+	p.dap = []input{newInput("dap", []byte(strings.Join(dapSession("launch", launchArguments(p.path, p.stem)), "")))}
 	p.rpc = []input{newInput("rpc", []byte(rpcSession))}
 	p.masks = []input{newInput("mask", make([]byte, 10<<10))}
 	return p, nil
@@ -151,21 +165,28 @@ func (p *prepared) readBinaries(folder string) error {
 }
 
 // dumpCore lets the program crash.
-func (p *prepared) dumpCore(folder string) error {
-	cmd := exec.Command("sh", "-c", `ulimit -c unlimited; exec "$0" plain core record`, p.path)
-	cmd.Dir, cmd.Env = folder, p.env
-	out, _ := cmd.CombinedOutput() // it crashes
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
-		return fmt.Errorf("no core file was written (%v): %s", cmd.ProcessState, out)
+func (p *prepared) dumpCore(folder string) (err error) {
+	if p.corePath, err = crash(folder, p.path, p.env); err != nil {
+		return err
 	}
-	cores, err := filepath.Glob(filepath.Join(folder, "core*"))
-	if err != nil || len(cores) != 1 {
-		return fmt.Errorf("core files: %q, %w; set kernel.core_pattern to core", cores, err)
-	}
-	p.corePath = cores[0]
 	data, err := os.ReadFile(p.corePath)
 	p.core = []input{newInput("core", data)}
 	return err
+}
+
+// crash lets a program crash, and returns its core file.
+func crash(folder, path string, env []string) (string, error) {
+	cmd := exec.Command("sh", "-c", `ulimit -c unlimited; exec "$0" plain core record`, path)
+	cmd.Dir, cmd.Env = folder, env
+	out, _ := cmd.CombinedOutput() // it crashes
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
+		return "", fmt.Errorf("no core file was written (%v): %s", cmd.ProcessState, out)
+	}
+	cores, err := filepath.Glob(filepath.Join(folder, "core*"))
+	if err != nil || len(cores) != 1 {
+		return "", fmt.Errorf("core files: %q, %w; set kernel.core_pattern to core", cores, err)
+	}
+	return cores[0], nil
 }
 
 // write lets clew write the core file's stacks in every format.
@@ -187,6 +208,8 @@ func (p *prepared) write(folder string) error {
 		}
 		p.written = append(p.written, newInput(name, data))
 		switch format {
+		case "swift":
+			p.document = path
 		case "snapshot":
 			p.snapshots = []input{newInput(name, data)}
 		case "json":
@@ -250,7 +273,7 @@ func (p *prepared) recordOf(folder, path string, client func(at string) error) (
 	defer cancel()
 	at, between := filepath.Join(folder, "r"), filepath.Join(folder, "b")
 	_ = os.Remove(at)
-	server := exec.CommandContext(ctx, path, "exec", "--headless", "--accept-multiclient", "-l", "unix:"+at, p.path, "--", "plain", "int3")
+	server := exec.CommandContext(ctx, path, "exec", "--headless", "--accept-multiclient", "-l", "unix:"+at, p.path, "--", "plain", "int3", p.stem)
 	server.Env = p.env
 	server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
 	server.WaitDelay = 10 * time.Second

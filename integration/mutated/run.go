@@ -108,7 +108,9 @@ func (o outcome) judge(over, err error) string {
 	// an answer.
 	output := strings.ReplaceAll(o.output, "recovered panic: ", "")
 	for _, sign := range []string{"panic: ", "fatal error: "} {
-		if strings.Contains(output, sign) && strings.Contains(o.output, "\ngithub.com/") {
+		_, trace, _ := strings.Cut(output, sign)
+		trace, _, _ = strings.Cut(trace, "\n20") // a line of the log begins with the year
+		if strings.Contains(trace, "\ngithub.com/") {
 			return "it panicked"
 		}
 	}

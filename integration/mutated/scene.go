@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -55,21 +56,26 @@ func (p *prepared) staged(name string, session func(p *prepared, folder string, 
 		if !strings.Contains(name, "core") { // the program runs
 			ins = []input{ins[0].notLoaded()}
 		}
-		list = append(list, kind{name + ", " + w, ins, func(folder string, _ input, damaged []byte) outcome {
-			s, err := p.scene(folder, w, damaged)
-			if err != nil {
-				return outcome{failure: err.Error()}
-			}
-			return session(p, folder, s)
-		}})
+		list = append(list, stagedOf(p, name+", "+w, session, w, ins))
 	}
 	return list
+}
+
+// stagedOf is a kind of sessions that find one file damaged.
+func stagedOf(p *prepared, name string, session func(p *prepared, folder string, s scene) outcome, which string, inputs []input) kind {
+	return kind{name, inputs, func(folder string, _ input, damaged []byte) outcome {
+		s, err := p.scene(folder, which, damaged)
+		if err != nil {
+			return outcome{failure: err.Error()}
+		}
+		return session(p, folder, s)
+	}}
 }
 
 const noTerminal = "--allow-non-terminal-interactive"
 
 func (p *prepared) execTerminal(_ string, s scene) outcome {
-	return run(strings.NewReader("break main.first\n"+terminalScript), s.env(), "exec", noTerminal, s.exe, "--", "plain", "int3")
+	return run(strings.NewReader("break main.first\n"+terminalScript), s.env(), "exec", noTerminal, s.exe, "--", "plain", "int3", p.stem)
 }
 
 func (p *prepared) coreTerminal(_ string, s scene) outcome {
@@ -77,7 +83,7 @@ func (p *prepared) coreTerminal(_ string, s scene) outcome {
 }
 
 func (p *prepared) dapLaunch(folder string, s scene) outcome {
-	return p.dapServer(folder, s, dapSession("launch", launchArguments(s.exe)))
+	return p.dapServer(folder, s, dapSession("launch", launchArguments(s.exe, p.stem)))
 }
 
 func (p *prepared) dapCore(folder string, s scene) outcome {
@@ -89,11 +95,16 @@ func (p *prepared) dapServer(folder string, s scene, session []string) outcome {
 }
 
 func (p *prepared) stackBreak(_ string, s scene) outcome {
-	return run(nil, s.env(), "stack", "--break", "main.second", "--format", "json", "--", s.exe, "plain", "int3")
+	return run(nil, s.env(), s.stackArguments(p.stem, "--break", "main.inGo")...)
 }
 
 func (p *prepared) stackLaunch(_ string, s scene) outcome {
-	return run(nil, s.env(), "stack", "--format", "json", "--", s.exe, "callback", "int3")
+	return run(nil, s.env(), s.stackArguments(p.stem)...)
+}
+
+// stackArguments start the program, which stops in Go that its library has called.
+func (s scene) stackArguments(stem string, more ...string) []string {
+	return slices.Concat([]string{"stack", "--format", "json"}, more, []string{"--", s.exe, "callback", "int3", stem})
 }
 
 // stackPID lists the stacks of a process that waits in its library.

@@ -42,8 +42,8 @@ func dapSession(request, arguments string) (texts []string) {
 }
 
 // launchArguments are those of a launch of the program.
-func launchArguments(program string) string {
-	return fmt.Sprintf(`{"mode":"exec","program":%q,"args":["plain","int3"],"stopOnEntry":true}`, program)
+func launchArguments(program, stem string) string {
+	return fmt.Sprintf(`{"mode":"exec","program":%q,"args":["plain","int3",%q],"stopOnEntry":true}`, program, stem)
 }
 
 // rpcSession is a session of JSON-RPC, a request a line.

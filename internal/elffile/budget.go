@@ -74,6 +74,9 @@ func free(size, stored int64) uint64 {
 	return max(limits().PerByte*min(uint64(max(stored, 0)), most), uint64(max(min(size, young), 0)))
 }
 
+// Most is what stored bytes may become at most, if the session has it left: what is unpacked need not go on behind that.
+func Most(stored uint64) uint64 { return max(limits().PerByte*min(stored, most), limits().Least) }
+
 // MayHold says whether stored bytes may become full bytes, and counts them: for what is
 // compressed in another way than an ELF section.
 func MayHold(stored, full uint64) bool {

@@ -85,7 +85,6 @@ func (d *die) abbrev() abbrev {
 		}
 		one.fields = append(one.fields, f)
 		size, fixed := fixedSize(f)
-		fixed = fixed && !leading(one.tag, f.attr)
 		if one.size != varies && fixed {
 			one.size += size
 		} else {
@@ -104,7 +103,10 @@ func isUnknown(f field) bool {
 // fixedSize is how long a value is, where every one of its form is as long and need not be looked at.
 func fixedSize(f field) (uint64, bool) {
 	switch f.attr {
-	case attrSibling, attrStmtList, attrImport, attrRanges:
+	case attrSibling, attrStmtList, attrImport, attrRanges, attrName:
+		return 0, false
+	}
+	if refers(f.attr) {
 		return 0, false
 	}
 	switch f.form {

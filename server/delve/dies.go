@@ -35,7 +35,7 @@ func checkInfo(in infoSections, tables map[uint64]lineTable, size int) (err erro
 		attributes: 2*len(in.info) + 1<<20, kept: 1<<20 + in.stored/4,
 	}
 	c.die.order = in.order
-	c.circles, c.reads = newCircles(in.info), in.reads
+	c.circles, c.reads, c.types = newCircles(in.info), in.reads, newTypeGraph(in.info)
 	for c.at = 0; c.at < uint64(len(in.info)); {
 		switch err := c.readUnit(); {
 		case c.unknown:
@@ -45,6 +45,12 @@ func checkInfo(in infoSections, tables map[uint64]lineTable, size int) (err erro
 		}
 	}
 	if err := c.checkImports(); err != nil {
+		return err
+	}
+	if err := c.checkTargets(); err != nil {
+		return err
+	}
+	if err := c.types.finish(); err != nil {
 		return err
 	}
 	return c.checkCircles()
@@ -82,6 +88,9 @@ type infoCheck struct {
 	die
 	abbrevs
 	circles    circles
+	types      typeGraph
+	unlined    unlined
+	part       int32 // the type that the entry is a part of
 	reads      reads
 	whole      []byte
 	at         uint64 // the offset of the unit, or where something is wrong
@@ -104,7 +113,10 @@ type unitAt struct {
 }
 
 // openEntry is one whose children are being read.
-type openEntry struct{ tag, sibling uint64 }
+type openEntry struct {
+	tag, sibling uint64
+	part         int32
+}
 
 // root is a unit's first entry.
 type root struct {
@@ -130,6 +142,7 @@ var (
 const (
 	attrSibling, attrStmtList, attrImport, attrRanges = 0x01, 0x10, 0x18, 0x55
 	attrOrigin, attrSpecification, attrType           = 0x31, 0x47, 0x49
+	attrName, attrLow                                 = 0x03, 0x11
 	attrOffsetsBase, attrListsBase                    = 0x72, 0x74
 	formImplicitConst, formIndirect, formRefAddr      = 0x21, 0x16, 0x10
 	maxCode                                           = math.MaxUint32 // as debug/dwarf has it
@@ -160,6 +173,9 @@ func (c *infoCheck) readUnit() error {
 		c.units = append(c.units, unitAt{c.unit, c.base, c.owner, next})
 		spent, kept := c.reads.spent, c.kept
 		if err := c.entries(next); err != nil {
+			return err
+		}
+		if err := errors.Join(c.types.leave(c.owner, next), c.unlined.leave()); err != nil {
 			return err
 		}
 		r := c.roots[c.owner]
@@ -220,6 +236,7 @@ func (c *infoCheck) entries(end uint64) error {
 
 // entry reads an entry, or the end of a list of children.
 func (c *infoCheck) entry(at, end uint64) error {
+	c.types.starts.set(at)
 	code := c.leb() & maxCode
 	if code == 0 && !c.bad {
 		return c.close(end - uint64(len(c.data)))
@@ -232,6 +249,11 @@ func (c *infoCheck) entry(at, end uint64) error {
 		return err
 	}
 	var sibling uint64
+	around := int32(noType)
+	if n := len(c.open); n > 0 {
+		around = c.open[n-1].part
+	}
+	c.part = c.types.enter(at, dwarf.Tag(a.tag), around)
 	if a.size != varies {
 		c.skip(a.size)
 	} else if err := c.fields(a, at, &sibling); err != nil {
@@ -247,7 +269,10 @@ func (c *infoCheck) entry(at, end uint64) error {
 		if sibling < end-uint64(len(c.data)) {
 			sibling = 0 // debug/dwarf does not go back
 		}
-		c.open = append(c.open, openEntry{a.tag, sibling})
+		if !consists(dwarf.Tag(a.tag)) {
+			c.part = noType
+		}
+		c.open = append(c.open, openEntry{a.tag, sibling, c.part})
 	}
 	return nil
 }
@@ -268,6 +293,7 @@ func (c *infoCheck) close(at uint64) error {
 // count counts what Delve takes memory for.
 func (c *infoCheck) count(a *abbrev, at uint64) error {
 	c.attributes -= len(a.fields)
+	c.unlined.note(a, at == c.owner)
 	tag := dwarf.Tag(a.tag)
 	switch tag {
 	case dwarf.TagPartialUnit:
@@ -293,6 +319,7 @@ func (c *infoCheck) fields(a *abbrev, at uint64, sibling *uint64) error {
 			return err
 		}
 	}
+	c.types.grow(c.part, uint64(left-len(c.data))+c.reads.spent-spent)
 	if at == c.owner {
 		c.reads.root = uint64(left-len(c.data)) + c.reads.spent - spent
 	}
@@ -307,10 +334,20 @@ func (c *infoCheck) field(a *abbrev, f field, at uint64, sibling *uint64) error 
 	if f.form == formIndirect {
 		f.form = c.leb()
 	}
+	c.reads.blank = true
 	v, class := c.value(f.form)
+	if class == reference && refers(f.attr) {
+		c.types.refer(c.part, f.attr, c.target(f.form, v))
+	}
+	if f.attr == attrStmtList && at == c.owner {
+		_, there := c.lineTables[v]
+		c.unlined.table(there && class == constant)
+	}
 	switch {
 	case class == unknownForm:
 		return errDamaged
+	case f.attr == attrName && consists(dwarf.Tag(a.tag)):
+		c.types.nodes[c.part].call(!c.reads.blank)
 	case class == reference && leading(a.tag, f.attr):
 		c.circles.lead(at, c.target(f.form, v))
 	case f.attr == attrRanges && (class == constant || class == list):

@@ -56,7 +56,7 @@ func (c *infoCheck) name(form uint64) bool {
 	case 0x0e: // strp
 		c.reads.text(c.number(c.unit.offset))
 	case 0x1f: // line_strp
-		c.reads.count(c.reads.lineTexts.size(c.number(c.unit.offset)))
+		c.reads.shown(&c.reads.lineTexts, c.number(c.unit.offset))
 	case 0x1a: // strx
 		c.reads.indexed(c.leb(), c.unit.offset)
 	case 0x25: // strx1
@@ -86,6 +86,7 @@ func (c *infoCheck) skipValue(form uint64) class {
 			c.fail()
 			break
 		}
+		c.reads.blank = n == 0
 		c.data = c.data[n+1:]
 	case 0x01: // addr
 		c.number(c.unit.addr)

@@ -146,10 +146,8 @@ func checkFrames(f *elf.File) error {
 const maxFramesLeftOut = 256 << 20
 
 // checkEntries looks for an entry that is too long: Delve keeps kilobytes for each state that one
-// remembers, which takes one byte of it. Then it has Delve's own code read the entries of .eh_frame:
-// where that panics, Delve would in a goroutine, and end with the whole process. Only there does it
-// skip what an entry claims without a look at where that ends; .debug_frame, which is large in Go
-// programs, is not read twice.
+// remembers, which takes one byte of it. Then it has Delve's own code read the entries: where that panics, Delve would in a
+// goroutine, and end with the whole process. Their instructions are looked at, see checkPrograms.
 func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error) {
 	for rest := data; len(rest) >= 4; {
 		const long = 0xffffffff // a length of 64 bits follows (DWARF 5, section 7.4)
@@ -165,15 +163,18 @@ func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error
 		}
 		rest = entry[size:]
 	}
-	if addr == 0 {
-		return nil
-	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s is damaged (%v)", name, r)
 		}
 	}()
-	_, _ = frame.Parse(data, f.ByteOrder, 0, 8, addr) // an error Delve takes itself
+	entries, err := frame.Parse(data, f.ByteOrder, 0, 8, addr)
+	if err != nil {
+		return nil // Delve takes it itself
+	}
+	if err := checkPrograms(entries); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	return nil
 }
 

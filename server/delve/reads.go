@@ -20,6 +20,7 @@ type reads struct {
 	base                   bases // of the unit
 	spent, allowed         uint64
 	longest                uint64 // text of the entry
+	blank                  bool   // the text that was read last, if any was, is empty
 	root                   uint64 // what the unit's first entry costs
 }
 
@@ -68,7 +69,13 @@ func (r *reads) over() error {
 }
 
 // text counts a text of .debug_str.
-func (r *reads) text(at uint64) { r.count(r.texts.size(at)) }
+func (r *reads) text(at uint64) { r.shown(&r.texts, at) }
+
+// shown counts a text.
+func (r *reads) shown(t *texts, at uint64) {
+	r.blank = at >= uint64(len(t.data)) || t.data[at] == 0
+	r.count(t.size(at))
+}
 
 func (r *reads) count(size uint64) {
 	r.longest = max(r.longest, size)

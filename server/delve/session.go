@@ -206,6 +206,17 @@ func (p *program) valid() (bool, error) {
 	return group.Selected.Valid()
 }
 
+// Gone says how the process has ended; it is nil while there is one.
+func (p *program) Gone() error {
+	if p.dbg.IsRunning() { // Delve's lock is held until it stops
+		return nil
+	}
+	if valid, err := p.valid(); !valid {
+		return err
+	}
+	return nil
+}
+
 // target is the process that Delve has selected; a restart makes another.
 func (p *program) target() (t *proc.Target) {
 	if p.beside.read(func(walked *proc.Target) error { t = walked; return nil }) {

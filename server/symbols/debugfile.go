@@ -82,6 +82,9 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 		if !hasDWARF(ef.File) { // it has no DWARF of its own
 			f.findDebug(ef, path, where)
 		}
+		if err := ef.checkMini(); err != nil && ef.debug == nil {
+			f.AddProblem(&Error{Path: cmp.Or(where.Known, path), Err: err})
+		}
 	}
 	f.findDSYM(path)
 	return f, nil

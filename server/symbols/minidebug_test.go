@@ -2,7 +2,12 @@ package symbols
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -79,5 +84,36 @@ func TestMiniDebugDamaged(t *testing.T) {
 	s.embed(t, bytes.Clone)
 	if got, ok := s.open(t).FunctionBounds(there.Start); ok && got.Name == "hidden" {
 		t.Errorf("of another program: %+v", got)
+	}
+}
+
+// TestMiniTooLarge: a file that becomes more than it may is left out, whether its index says so or not, and is not unpacked whole.
+func TestMiniTooLarge(t *testing.T) {
+	cmd := exec.Command(testneed.Tool(t, "xz"), "-0", "-c")
+	cmd.Stdin = bytes.NewReader(make([]byte, 100<<20))
+	packed, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if full, ok := xzSize(bytes.NewReader(packed), int64(len(packed))); !ok || full != 100<<20 {
+		t.Errorf("%d, %v", full, ok)
+	}
+	var memory, after runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	_, err = unxz(packed)
+	runtime.ReadMemStats(&after)
+	if !errors.As(err, new(*overfullError)) || after.TotalAlloc-memory.TotalAlloc > 600<<20 {
+		t.Errorf("%v, %d MiB", err, (after.TotalAlloc-memory.TotalAlloc)>>20)
+	}
+	s := newSplit(t)
+	s.embed(t, func([]byte) []byte { return packed })
+	if problems := fmt.Sprint(s.open(t).Problems()); strings.Count(problems, ".gnu_debugdata left out: more than 64 MiB") != 1 {
+		t.Errorf("%s", problems)
+	}
+	for n := range 40 { // cut off, or changed at its end
+		changed := bytes.Clone(packed)
+		changed[len(changed)-1-n] ^= 0xff
+		_, _ = xzSize(bytes.NewReader(changed), int64(len(changed)))
+		_, _ = xzSize(bytes.NewReader(packed[:n]), int64(n))
 	}
 }

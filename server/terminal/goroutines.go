@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"debug/buildinfo"
+	"fmt"
 
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
@@ -36,6 +37,28 @@ func (s *server) listOwn(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut,
 		out.Goroutines = append(out.Goroutines, ownGoroutine(s, stack))
 	}
 	return nil
+}
+
+// maxUnreadable is the number of goroutines in a row that cannot be read, behind which a listing ends.
+const maxUnreadable = 100
+
+// endDamaged ends a listing that goes on with goroutines that cannot be read. Delve lists as many as the runtime's number of them says.
+// Example: a core file with a damaged segment, in which that is 2^60: the listing had no end. Test: TestDamagedListing.
+func endDamaged(out *rpc2.ListGoroutinesOut) {
+	if len(out.Groups) > 0 { // these count the goroutines in the list
+		return
+	}
+	row := 0
+	for i, g := range out.Goroutines {
+		if row++; g.Unreadable == "" {
+			row = 0
+		}
+		if row > maxUnreadable {
+			why := fmt.Sprintf("and no more are listed: the %d before cannot be read either, so the runtime's list is damaged", maxUnreadable)
+			out.Goroutines, out.Nextg = append(out.Goroutines[:i:i], &api.Goroutine{Unreadable: why}), -1
+			return
+		}
+	}
 }
 
 // ownGoroutine is a goroutine as Delve's interface has it.

@@ -89,6 +89,7 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 		if err := s.delve.ListGoroutines(arg, out); err != nil {
 			return s.listOwn(arg, out, err)
 		}
+		endDamaged(out)
 		s.placeAll(out.Goroutines)
 		return nil
 	}

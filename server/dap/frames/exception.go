@@ -26,6 +26,11 @@ import (
 // and fatal errors of Go. Of a thread without a goroutine Delve knows nothing, and its refusal would name a goroutine that
 // does not exist.
 func (ts *Threads) OnExceptionInfo(ctx context.Context, m *dapwire.Message) error {
+	if t, ok := ts.program.Target().(interface{ Gone() error }); ok {
+		if err := t.Gone(); err != nil {
+			return err // Delve would read registers that are no more
+		}
+	}
 	id := debuggee.RequestedThread(m)
 	tid, alone := debuggee.ThreadOf(id)
 	var answer *dapwire.Message

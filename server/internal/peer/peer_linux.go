@@ -54,15 +54,27 @@ type entry struct {
 	inode string
 }
 
-// other looks the other end of a connection on this machine up in the kernel's
-// tables (proc_pid_net(5)). A connection between IPv4 addresses may be in the
-// table of IPv6, by mapped addresses.
+// other finds the other end of a connection on this machine: the kernel is asked, and where it does not tell, its tables are
+// read.
 func other(c *net.TCPConn) (e entry, err error) {
 	local, ok := c.LocalAddr().(*net.TCPAddr)
 	remote, ok2 := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || !ok2 {
 		return e, errNoConnection
 	}
+	e, err = ask(unmapped(remote), unmapped(local))
+	switch {
+	case err == nil:
+		return e, nil
+	case errors.Is(err, unix.ENOENT) && isOver(c):
+		return entry{}, errNoConnection
+	}
+	return lookUp(local, remote)
+}
+
+// lookUp looks the other end up in the kernel's tables (proc_pid_net(5)). A connection between
+// IPv4 addresses may be in the table of IPv6, by mapped addresses.
+func lookUp(local, remote *net.TCPAddr) (e entry, err error) {
 	for _, table := range []struct {
 		path string
 		size int
