@@ -15,11 +15,15 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // The reader agrees with the standard library's on real files: Go's own linker
 // leaves the note outside PT_NOTE, others' linkers do not.
 func TestReadBuildIDOfRealFiles(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		testneed.LeaveOut(t, "%v", err)
+	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {

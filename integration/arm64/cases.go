@@ -35,7 +35,7 @@ var (
 )
 
 var cases = []testCase{
-	{"tests", "unit tests of every package that builds without C, and those that need an arm64 kernel", nil, buildTests, runTests},
+	{"tests", "unit tests of packages that know of processors and processes", gcc, buildTests, runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
 	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
 	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),

@@ -95,7 +95,7 @@ func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error 
 	return nil
 }
 
-// copyModule copies a module, whose files are read-only.
+// copyModule copies a module, whose files may be read-only, without what is no source.
 func copyModule(to, module string) error {
 	return filepath.WalkDir(module, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -106,7 +106,7 @@ func copyModule(to, module string) error {
 			return err
 		}
 		if d.IsDir() {
-			if name == "Documentation" {
+			if slices.Contains([]string{"Documentation", ".git", "node_modules"}, d.Name()) {
 				return filepath.SkipDir
 			}
 			return os.MkdirAll(filepath.Join(to, name), 0o755)
