@@ -119,7 +119,7 @@ func (s *stopped) shown(least int) error {
 	threads := []delve.Thread{th}
 	stacks := at.All(ctx, prepared, threads, stop.AllOptions{})
 	if len(threads[0].Claims) == 0 {
-		return fmt.Errorf("Delve has no frames: %v", stacks[0].Notes)
+		return fmt.Errorf("no frames of Delve's: %v", stacks[0].Notes)
 	}
 	return whole(&stacks[0], least)
 }

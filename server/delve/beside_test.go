@@ -34,8 +34,8 @@ func TestBeside(t *testing.T) {
 	failed := make(chan error)
 	go func() { failed <- s.Memory().ReadMemory(0, make([]byte, 1)) }()
 	select {
-	case <-failed:
-		t.Error("a failed read has not waited for the lock")
+	case err := <-failed:
+		t.Errorf("%v: a failed read has not waited for the lock", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 
