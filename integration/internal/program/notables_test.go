@@ -18,6 +18,7 @@ func TestTableless(t *testing.T) {
 		for arch, find := range map[string]func(Variant) (Tools, error){"here": Variant.Tools, "arm64": Variant.CrossTools} {
 			t.Run(name+"-"+arch, func(t *testing.T) {
 				t.Parallel()
+				v := v
 				tools, err := find(v)
 				if err != nil {
 					testneed.LeaveOut(t, "%v", err)
