@@ -14,19 +14,21 @@ const (
 	shownUnreadable = 10
 )
 
-// list lists goroutines as Delve does, unless the first ones all cannot be read: then it shows some of these, and no more.
-func (s *server) list(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
+// listBounded lists goroutines as Delve does, unless the first ones all cannot be read: then it shows some of these, and no more.
+func listBounded(d interface {
+	ListGoroutines(rpc2.ListGoroutinesIn, *rpc2.ListGoroutinesOut) error
+}, arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	if arg.Count > 0 && arg.Count <= probed || arg.EvalScope != nil {
-		return s.delve.ListGoroutines(arg, out)
+		return d.ListGoroutines(arg, out)
 	}
 	first := rpc2.ListGoroutinesIn{Start: arg.Start, Count: probed}
 	var some rpc2.ListGoroutinesOut
-	if err := s.delve.ListGoroutines(first, &some); err != nil {
+	if err := d.ListGoroutines(first, &some); err != nil {
 		return err
 	}
 	readable := func(g *api.Goroutine) bool { return g.Unreadable == "" }
 	if len(some.Goroutines) < probed || slices.ContainsFunc(some.Goroutines, readable) {
-		return s.delve.ListGoroutines(arg, out)
+		return d.ListGoroutines(arg, out)
 	}
 	out.Goroutines, out.Nextg = some.Goroutines[:shownUnreadable], -1
 	last := *out.Goroutines[shownUnreadable-1]
