@@ -37,8 +37,8 @@ func main() {
 var builds = []program.Variant{
 	{Name: "static-O2-eh_frame", CFlags: "-O2 -g0 -fomit-frame-pointer"},
 	{Name: "linked-O2-eh_frame-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true},
-	{Name: "static-O2-fp-notables", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
-	{Name: "linked-O2-fp-notables-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true},
+	{Name: "static-O2-fp-notables", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables},
+	{Name: "linked-O2-fp-notables-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables, Linkage: program.Linked, Stripped: true},
 }
 
 func tools() (t program.Tools, err error) {

@@ -19,9 +19,9 @@ var rows = []row{
 	{"`-O1 -g`, static", program.Variant{Name: "O1-g", CFlags: "-O1 -g"}},
 	{"`-O2 -g`, static", program.Variant{Name: "O2-g", CFlags: "-O2 -g"}},
 	{"frame pointers, no CFI, static", program.Variant{Name: "fp",
-		CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables}},
 	{"frame pointers, no CFI, stripped `.so`", program.Variant{Name: "fp-so",
-		CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+		CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables, Linkage: program.Linked, Stripped: true}},
 	{"`.eh_frame` only, static", program.Variant{Name: "eh",
 		CFlags: "-O2 -g0 -fomit-frame-pointer"}},
 	{"`.eh_frame` only, stripped `.so`", program.Variant{Name: "eh-so",
@@ -40,24 +40,25 @@ var rows = []row{
 	{"Rust, stripped `.so`", program.Variant{Name: "rust-so", Rust: true,
 		CFlags: "-O2 -g0", Linkage: program.Linked, Stripped: true}},
 	{"neither, static", program.Variant{Name: "none", Undescribed: true,
-		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -fomit-frame-pointer " + program.NoTables}},
 	{"neither, stripped `.so`", program.Variant{Name: "none-so", Undescribed: true,
-		CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true}},
+		CFlags: "-O2 -g0 -fomit-frame-pointer " + program.NoTables, Linkage: program.Linked, Stripped: true}},
 }
 
 // armRows are further builds, for arm64: with signed return addresses, landing pads, calls
 // of helpers for atomics, and SFrame of the assembler at hand.
 var armRows = []row{
 	{"SFrame only, stripped `.so`", program.Variant{Name: "sframe-own", CFlags: "-O2 -g0 -fomit-frame-pointer", SFrame: program.OwnSFrame, Linkage: program.Linked, Stripped: true}},
+	// What it calls in the column PLT is the helper for atomics.
 	{"outlined atomics, `.eh_frame` only, stripped `.so`", program.Variant{Name: "atomics-so",
-		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics", Linkage: program.Linked, Stripped: true}},
+		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics -DNATIVE_ATOMIC", Linkage: program.Linked, Stripped: true}},
 	{"clang `-Oz`, outlined, stripped `.so`", program.Variant{Name: "oz-so", Compiler: "clang",
 		CFlags: "-Oz -g0 -mllvm -enable-machine-outliner=always", Linkage: program.Linked, Stripped: true}},
 	{"PAC and BTI, `-O2 -g`, static", program.Variant{Name: "pac-g", CFlags: "-O2 -g -mbranch-protection=standard"}},
 	{"PAC and BTI, frame pointers, no CFI, static", program.Variant{Name: "pac-fp",
-		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer " + program.NoTables}},
 	{"PAC and BTI, frame pointers, no CFI, stripped `.so`", program.Variant{Name: "pac-fp-so", Linkage: program.Linked, Stripped: true,
-		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fno-omit-frame-pointer " + program.NoTables}},
 	{"PAC and BTI, `.eh_frame` only, stripped `.so`", program.Variant{Name: "pac-eh-so", Linkage: program.Linked, Stripped: true,
 		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer"}},
 	{"PAC in leaves too, `.eh_frame` only, stripped `.so`", program.Variant{Name: "pac-leaf-so", Linkage: program.Linked, Stripped: true,
@@ -67,9 +68,9 @@ var armRows = []row{
 	{"PAC and BTI, C++ with exceptions, stripped `.so`", program.Variant{Name: "pac-cxx-so", Compiler: "g++", Linkage: program.Linked, Stripped: true,
 		CFlags: "-O2 -g0 -mbranch-protection=standard"}},
 	{"PAC and BTI, neither, static", program.Variant{Name: "pac-none", Undescribed: true,
-		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer " + program.NoTables}},
 	{"PAC and BTI, neither, stripped `.so`", program.Variant{Name: "pac-none-so", Undescribed: true, Linkage: program.Linked, Stripped: true,
-		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer -fno-asynchronous-unwind-tables"}},
+		CFlags: "-O2 -g0 -mbranch-protection=standard -fomit-frame-pointer " + program.NoTables}},
 }
 
 func init() { rows = append(rows, armRows...) }

@@ -79,7 +79,7 @@ func newBench(folder string, o *options) (*bench, error) {
 var debuggerNames = []string{"dlv", "clew"}
 
 func (b *bench) debuggers(o *options) []debugger {
-	clew := debugger{name: debuggerNames[1], stack: b.clewStack, strict: program.Strictness{CFA: true, Kind: true, MayLack: runtime.GOARCH == "arm64"}}
+	clew := debugger{name: debuggerNames[1], stack: b.clewStack, strict: program.Strictness{CFA: true, Kind: true}}
 	if o.here {
 		clew.stack = stackHere
 	}
@@ -94,6 +94,7 @@ func (b *bench) measure(r *row, p program.Program, c *column, d *debugger) (cell
 	result := cell{Build: r.Name, Scenario: c.Title, Debugger: d.name, Described: !r.Undescribed, Stops: len(c.Places)}
 	var forgiven program.Score
 	strict := d.strict
+	strict.MayLack = strict.CFA && r.Tableless() && runtime.GOARCH == "arm64"
 	if r.Compiler == "clang" && runtime.GOARCH == "arm64" {
 		strict.CFA = false // clang's __builtin_dwarf_cfa is x29 there, wherever that points to
 	}

@@ -24,7 +24,7 @@ import (
 var bare = func() (out []program.Variant) {
 	for name, flags := range map[string]string{"O0": "-O0", "O1": "-O1", "Os": "-Os", "O3": "-O3", "O2-noplt": "-O2 -fno-plt", "O2-now": "-O2 -Wl,-z,now"} {
 		out = append(out, program.Variant{Name: "linked-" + name + "-omit-notables-stripped", Linkage: program.Linked, Stripped: true, Undescribed: true,
-			CFlags: flags + " -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"})
+			CFlags: flags + " -g0 -fomit-frame-pointer " + program.NoTables})
 	}
 	slices.SortFunc(out, func(a, b program.Variant) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -38,7 +38,7 @@ var variants = func() (list []variant) {
 	list = append(list,
 		variant{Variant: program.Variant{Name: "static-O2-g-omit", CFlags: "-O2 -g -fomit-frame-pointer"}},
 		variant{leafflags: "-O1 -g", Variant: program.Variant{Name: "linked-g-called-by-notables", Linkage: program.Linked,
-			CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables"}})
+			CFlags: "-O2 -g0 -fomit-frame-pointer " + program.NoTables}})
 	for _, v := range list[:len(list):len(list)] {
 		if v.leafflags == "" {
 			v.Name, v.CFlags, v.onARM64 = "pac-"+v.Name, v.CFlags+" -mbranch-protection=standard", true
@@ -52,7 +52,7 @@ var variants = func() (list []variant) {
 // their callers. They have no frame pointers and no tables, or no tables and, in
 // local functions, no names by which to check that frame pointers are kept.
 func (v *variant) unsure() bool {
-	return v.Undescribed || v.Stripped && strings.Contains(v.CFlags, "-fno-asynchronous-unwind-tables")
+	return v.Undescribed || v.Stripped && v.Tableless()
 }
 
 // built is a built variant and the facts that a debugger cannot know of it.
@@ -92,8 +92,31 @@ func (p *built) learn() error {
 	return p.read(p.path)
 }
 
-// build builds a variant below folder.
+// build builds a variant below folder. What is to have no tables has none, or the build fails.
 func (v variant) build(folder string, tools program.Tools) (*built, error) {
+	p, err := v.make(folder, tools)
+	if err == nil && v.Tableless() {
+		err = p.checkTableless(tools)
+	}
+	return p, err
+}
+
+func (p *built) checkTableless(tools program.Tools) error {
+	source := filepath.Join(filepath.Dir(p.path), "checked")
+	if err := os.MkdirAll(source, 0o755); err != nil {
+		return err
+	}
+	if err := write(source, nativeFiles...); err != nil {
+		return err
+	}
+	images := []string{p.path}
+	if p.native != "" {
+		images = append(images, p.native, p.unstripped())
+	}
+	return program.CheckTableless(tools, p.variant.CFlags, filepath.Join(source, "steps.c"), images...)
+}
+
+func (v variant) make(folder string, tools program.Tools) (*built, error) {
 	p := v.program(folder)
 	dir := filepath.Dir(p.path)
 	source := filepath.Join(dir, "src")

@@ -83,10 +83,10 @@ var builds = []program.Variant{
 	{Name: "static-O1-g", CFlags: "-O1 -g"},
 	{Name: "linked-O2-eh_frame-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Linked, Stripped: true},
 	{Name: "opened-O2-eh_frame-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: program.Opened, Stripped: true},
-	{Name: "static-O2-fp-notables", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
-	{Name: "linked-O2-fp-notables-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true},
-	{Name: "static-O2-nothing", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Undescribed: true},
-	{Name: "linked-O2-nothing-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: program.Linked, Stripped: true, Undescribed: true},
+	{Name: "static-O2-fp-notables", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables},
+	{Name: "linked-O2-fp-notables-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + program.NoTables, Linkage: program.Linked, Stripped: true},
+	{Name: "static-O2-nothing", CFlags: "-O2 -g0 -fomit-frame-pointer " + program.NoTables, Undescribed: true},
+	{Name: "linked-O2-nothing-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer " + program.NoTables, Linkage: program.Linked, Stripped: true, Undescribed: true},
 }
 
 func tools() (t program.Tools, err error) {

@@ -64,7 +64,7 @@ func (s *Score) Add(o Score) {
 type Strictness struct {
 	CFA  bool // the canonical frame address of every frame whose program recorded it
 	Kind bool // whether the address is an instruction's or a return address
-	// MayLack says that a frame may have no CFA: on arm64 it may be unknown (R12).
+	// MayLack says that a frame may have no CFA: on arm64 it may be unknown without tables (R12).
 	MayLack bool
 }
 

@@ -56,17 +56,17 @@ type Variant struct {
 var Variants = []Variant{
 	{Name: "static-O0-g-fp", CFlags: "-O0 -g"},
 	{Name: "static-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer"},
-	{Name: "static-O2-fp", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables"},
+	{Name: "static-O2-fp", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + NoTables},
 	{Name: "linked-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer", Linkage: Linked},
-	{Name: "linked-O2-fp-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true},
+	{Name: "linked-O2-fp-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer " + NoTables, Linkage: Linked, Stripped: true},
 	{Name: "opened-O1-g-fp", CFlags: "-O1 -g -fno-omit-frame-pointer", Linkage: Opened},
 	{Name: "opened-O2-fp-stripped", CFlags: "-O2 -g0 -fno-omit-frame-pointer", Linkage: Opened, Stripped: true},
 
 	{Name: "static-O2-omit", CFlags: "-O2 -g0 -fomit-frame-pointer"},
-	{Name: "static-O2-omit-notables", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Undescribed: true},
+	{Name: "static-O2-omit-notables", CFlags: "-O2 -g0 -fomit-frame-pointer " + NoTables, Undescribed: true},
 	{Name: "linked-O2-omit", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked},
 	{Name: "linked-O2-omit-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer", Linkage: Linked, Stripped: true},
-	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables", Linkage: Linked, Stripped: true, Undescribed: true},
+	{Name: "linked-O2-omit-notables-stripped", CFlags: "-O2 -g0 -fomit-frame-pointer " + NoTables, Linkage: Linked, Stripped: true, Undescribed: true},
 }
 
 // MuslVariants run on a C library of another kind, musl. As distributed it has no tables, no frame pointers
@@ -185,8 +185,29 @@ func (v Variant) Program(folder string) Program {
 	return p
 }
 
-// Build builds the variant in a folder of its own below folder.
+// Build builds the variant in a folder of its own below folder. What is to have no tables
+// has none, or the build fails.
 func (v Variant) Build(folder string, tools Tools) (Program, error) {
+	p, err := v.build(folder, tools)
+	if err == nil && v.Tableless() {
+		err = v.check(p, tools)
+	}
+	return p, err
+}
+
+func (v Variant) check(p Program, tools Tools) error {
+	source := filepath.Join(filepath.Dir(p.Path), "checked")
+	if err := writeSources(source); err != nil {
+		return err
+	}
+	images := []string{p.Path}
+	if p.Library != "" {
+		images = append(images, p.Library)
+	}
+	return CheckTableless(tools, v.CFlags, filepath.Join(source, "native.c"), images...)
+}
+
+func (v Variant) build(folder string, tools Tools) (Program, error) {
 	p := v.Program(folder)
 	dir := filepath.Dir(p.Path)
 	source := filepath.Join(dir, "src")
