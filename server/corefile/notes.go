@@ -97,7 +97,8 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 		}
 		desc := words{data[start : start+size], f.ByteOrder, word}
 		name := data[12 : 12+nameSize]
-		switch core := bytes.HasPrefix(name, []byte("CORE")); {
+		// Delve's dumps have notes without a name.
+		switch core := bytes.HasPrefix(name, []byte("CORE")) || len(bytes.Trim(name, "\x00")) == 0; {
 		case core && kind == ntAuxv:
 			n.auxv(desc)
 		case core && kind == ntFile:

@@ -63,22 +63,32 @@ func markBrk(target *proc.Target, thread proc.Thread) {
 	stopAt(target, thread, loc.PC)
 }
 
-// atBrk says that there is an arm64 breakpoint instruction at pc, whatever its number.
+// atBrk says that there is an arm64 breakpoint instruction of the program's own at pc,
+// whatever its number, be it under one that Delve has written.
 func atBrk(target *proc.Target, thread proc.Thread, pc uint64) bool {
-	var code [4]byte
 	if arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
 		return false
 	}
-	n, err := thread.ProcessMemory().ReadMemory(code[:], pc)
-	return n == len(code) && err == nil && binary.LittleEndian.Uint32(code[:])&^(0xffff<<5) == 0xd4200000
+	code := make([]byte, 4)
+	if bp := target.Breakpoints().M[pc]; bp != nil && len(bp.OriginalData) == len(code) {
+		code = bp.OriginalData
+	} else if n, err := thread.ProcessMemory().ReadMemory(code, pc); n != len(code) || err != nil {
+		return false
+	}
+	return binary.LittleEndian.Uint32(code)&^(0xffff<<5) == 0xd4200000
 }
 
-// passBrk moves threads that were marked at an arm64 breakpoint instruction behind it,
-// before they go on. Those that Delve or a user has moved stay where they are. (Delve
-// takes the marks off before.)
+// passBrk moves threads behind the arm64 breakpoint instruction at which they have stopped,
+// before they go on: by their mark, or by a breakpoint of a user's that lies there. To pass
+// that one Delve executes the program's own, which the processor does not go beyond. Threads
+// that Delve or a user has moved stay where they are. (Delve takes the marks off before.)
+// Test: TestPassBrk.
 func passBrk(target *proc.Target, marked map[int]uint64) error {
 	for _, thread := range target.ThreadList() {
 		at, ok := marked[thread.ThreadID()]
+		if bp := thread.Breakpoint().Breakpoint; bp != nil && target.Breakpoints().M[bp.Addr] == bp {
+			at, ok = bp.Addr, true
+		}
 		if !ok {
 			continue
 		}
@@ -118,10 +128,14 @@ func skipBrk(target *proc.Target, thread proc.Thread) (skipped bool, err error) 
 		return false, err
 	}
 	pc := regs.PC()
-	if target.Breakpoints().M[pc] != nil || !atBrk(target, thread, pc) {
+	if !atBrk(target, thread, pc) {
 		return false, nil
 	}
-	return true, thread.SetReg(uint64(unwind.ARM64PC), op.DwarfRegisterFromUint64(pc+4))
+	if err := thread.SetReg(uint64(unwind.ARM64PC), op.DwarfRegisterFromUint64(pc+4)); err != nil {
+		return false, err
+	}
+	thread.Breakpoint().Clear() // or Delve would pass over one at the next instruction
+	return true, nil
 }
 
 // stopAt makes Delve stop as if the thread had executed a breakpoint instruction

@@ -137,12 +137,16 @@ var ErrNoLocation = errors.New("no such location")
 // Locate finds the addresses of a location in Delve's notation (a function,
 // FILE:LINE, *ADDRESS), in images that are loaded now and have DWARF. The error wraps
 // [ErrNoLocation].
-func (p *program) Locate(loc string) ([]uint64, error) {
+func (p *program) Locate(loc string) (addrs []uint64, err error) {
+	defer func() {
+		if r := recover(); r != nil { // Delve looks at the stack, and its reader of tables panics where they are damaged
+			addrs, err = nil, fmt.Errorf("%w: Delve's search: %v", ErrNoLocation, r)
+		}
+	}()
 	locs, _, err := p.dbg.FindLocation(-1, 0, 0, loc, false, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoLocation, oneLine(err))
 	}
-	var addrs []uint64
 	for _, l := range locs {
 		for _, pc := range append(l.PCs, l.PC) { // PC is the first of PCs, where there are any
 			if pc != 0 && !slices.Contains(addrs, pc) {

@@ -2,6 +2,7 @@ package delve
 
 import (
 	"maps"
+	"syscall"
 
 	"github.com/go-delve/delve/pkg/proc"
 
@@ -138,7 +139,18 @@ func (r *runner) Detach(pid int, kill bool) error {
 		release(r.group, pid)
 	}
 	resumes.Add(1)
-	return r.ProcessGroup.Detach(pid, kill)
+	err := r.ProcessGroup.Detach(pid, kill)
+	if err != nil && kill && endAnyway(pid) {
+		return nil
+	}
+	return err
+}
+
+// endAnyway kills a process that Delve does not: it looks up whether a thread stands still by the name that the process had
+// when it began (pkg/proc/native/proc_linux.go, status), and takes one that has changed its name for one that runs. The
+// kernel reaps the process when clew, its parent, ends. Test: integration TestRenamed.
+func endAnyway(pid int) bool {
+	return pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
 }
 
 // stopped checks every thread of a program that has just stopped. The reason is

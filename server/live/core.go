@@ -28,6 +28,9 @@ type Finder func(*imagemap.Image) (*symbols.File, error)
 
 // NewCore makes a Process of a session with a core file.
 func NewCore(s *delve.Session, core *corefile.File, files CoreFiles) *Process {
+	if path, err := filepath.Abs(files.Executable); err == nil {
+		core.NameExecutable(path)
+	}
 	d := &dumped{File: core, files: files}
 	core.Complete(d.path)
 	return &Process{session: s, source: s, place: d}

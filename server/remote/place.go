@@ -2,8 +2,10 @@ package remote
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/internal/codemap"
@@ -51,8 +53,29 @@ type distant struct{ *Program }
 func (d distant) Maps() ([]byte, error) { return d.mappings() }
 func (d distant) LocalPid() int         { return 0 }
 
-// PACMask is derived from where images lie: the server does not tell it.
-func (d distant) PACMask(maps []imagemap.Mapping) uint64 { return procfs.PACMask(maps) }
+// PACMask is derived: the server does not tell it. Images alone do not show how large the
+// address space is: a static program lies at its lower end, and addresses of the vDSO would be cut.
+// But the first thread's stack lies at the upper end. Its arguments do, for which Go has a
+// variable; before the runtime has started the stack pointer does. Test: TestR11MaskOfServer.
+func (d distant) PACMask(maps []imagemap.Mapping) uint64 {
+	known := slices.Clone(maps)
+	add := func(addr uint64) {
+		if addr != 0 && addr+1 != 0 {
+			known = append(known, imagemap.Mapping{Start: addr, End: addr + 1})
+		}
+	}
+	if regs, err := d.registersOf(d.seen.current); err == nil {
+		sp, _ := regs.SP(d.arch)
+		add(sp)
+	}
+	if at, err := d.address("runtime.argv"); err == nil {
+		var argv [8]byte
+		if d.Memory().ReadMemory(at, argv[:]) == nil {
+			add(binary.LittleEndian.Uint64(argv[:]))
+		}
+	}
+	return procfs.PACMask(known)
+}
 
 func (d distant) Name() string {
 	return fmt.Sprintf("process %d behind %v", d.pid, d.socket.RemoteAddr())

@@ -128,24 +128,18 @@ func (p *Program) Begin() error {
 		p.layout, p.noLayout = nil, false
 		p.mu.Unlock()
 	}
-	p.seen = seen{}
+	p.seen = seen{current: state.CurrentThread.ID, pages: make(map[uint64][]byte), registers: make(map[int]registers)}
 	p.checked.Store(false)
-	planted, err := p.breakpoints()
-	if err != nil {
-		return err
-	}
-	p.seen = seen{
-		current: state.CurrentThread.ID, planted: planted, pages: make(map[uint64][]byte), registers: make(map[int]registers),
-	}
 	regs, err := p.registersOf(state.CurrentThread.ID)
 	if err != nil {
 		return err
 	}
 	p.arch = regs.arch
-	if p.arch != unwind.AMD64 {
-		return fmt.Errorf("through a Delve server clew knows programs on amd64 only, and this one is for %s", p.arch)
+	if p.arch != unwind.AMD64 && p.arch != unwind.ARM64 {
+		return fmt.Errorf("through a Delve server clew knows programs on amd64 and arm64 only, and this one is for %s", p.arch)
 	}
-	return nil
+	p.seen.planted, err = p.breakpoints()
+	return err
 }
 
 // state returns the server's state, or an error if the program runs.
@@ -182,9 +176,9 @@ func (p *Program) Selected() (delve.Selection, error) {
 	p.mu.Lock()
 	l := p.layout
 	p.mu.Unlock()
-	if regs, err := p.readRegisters(state.CurrentThread.ID); err == nil && l != nil && l.TLS != 0 {
+	if regs, err := p.readRegisters(state.CurrentThread.ID); err == nil && l != nil {
 		rt := goruntime.Runtime{Layout: l, Arch: regs.arch, Memory: examined{p.client}}
-		sel.Runtime = rt.MadeByGo(rt.ReadPointer(regs.tls, l.TLS))
+		sel.Runtime = rt.MadeByGo(currentG(&rt, sel.Thread, regs.tls, func() map[uint64]uint64 { return p.machinesOf(&rt) }))
 	}
 	return sel, nil
 }

@@ -23,6 +23,7 @@ type seen struct {
 	pages     map[uint64][]byte // as they are in memory, breakpoints included
 	registers map[int]registers
 	threads   []*api.Thread
+	machines  map[uint64]uint64 // threads' g0, on arm64; nil until it was asked for
 }
 
 // Still reports whether the program is as it was read since [Program.Begin]: the same
@@ -199,15 +200,22 @@ func (p *Program) breakpoints() (map[uint64][]byte, error) {
 				out[addr] = original
 				continue
 			}
-			code, err := p.client.DisassembleRange(api.EvalScope{GoroutineID: -1}, addr, addr+breakpointSize, api.IntelFlavour)
-			if err != nil || len(code) == 0 || len(code[0].Bytes) < breakpointSize {
+			size := breakpointSize(p.arch)
+			code, err := p.client.DisassembleRange(api.EvalScope{GoroutineID: -1}, addr, addr+uint64(size), api.IntelFlavour)
+			if err != nil || len(code) == 0 || len(code[0].Bytes) < size {
 				return nil, fmt.Errorf("the code under the breakpoint at %#x: %w", addr, errors.Join(io.ErrUnexpectedEOF, err))
 			}
-			out[addr] = code[0].Bytes[:breakpointSize]
+			out[addr] = code[0].Bytes[:size]
 		}
 	}
 	return out, nil
 }
 
-// breakpointSize is the length of a breakpoint instruction on amd64.
-const breakpointSize = 1
+// breakpointSize is the length of a breakpoint instruction. (Delve's disassembler for arm64 takes
+// whole instructions only.)
+func breakpointSize(arch unwind.Arch) int {
+	if arch == unwind.ARM64 {
+		return 4
+	}
+	return 1
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/internal/goruntime"
+	"github.com/clewdbg/clew/unwind"
 )
 
 func (p *Program) registersOf(thread int) (registers, error) {
@@ -67,13 +68,47 @@ func (p *Program) thread(id int, maps []imagemap.Mapping) (delve.Thread, error) 
 		return delve.Thread{}, err
 	}
 	rt := p.runtime()
-	var g uint64
-	if rt.Layout != nil && rt.Layout.TLS != 0 {
-		g = rt.ReadPointer(regs.tls, rt.Layout.TLS)
-	}
+	g := currentG(rt, uint64(id), regs.tls, func() map[uint64]uint64 {
+		if p.seen.machines == nil {
+			p.seen.machines = p.machinesOf(rt)
+		}
+		return p.seen.machines
+	})
 	thread := rt.Thread(uint64(id), regs.Registers, g, maps)
 	thread.Current = id == p.seen.current
 	return thread, nil
+}
+
+// currentG is the address of a thread's runtime.g, 0 for a thread that runs no Go code.
+//
+// Situation: on arm64 Go has it in x28 and C its own values there, and a server does not tell the
+// thread pointer. So the runtime's list of threads says it. Test: TestCurrentG.
+func currentG(rt *goruntime.Runtime, thread, tls uint64, machines func() map[uint64]uint64) uint64 {
+	switch {
+	case rt.Layout == nil:
+		return 0
+	case rt.Layout.TLS != 0:
+		return rt.ReadPointer(tls, rt.Layout.TLS)
+	case rt.Arch != unwind.ARM64:
+		return 0
+	}
+	if g0 := machines()[thread]; g0 != 0 {
+		return rt.UserG(g0)
+	}
+	return 0
+}
+
+// machinesOf maps the runtime's threads to their g0. There are none before the runtime has started.
+func (s server) machinesOf(rt *goruntime.Runtime) map[uint64]uint64 {
+	allM, err := s.address("runtime.allm")
+	if err != nil {
+		return map[uint64]uint64{}
+	}
+	out, err := (&goruntime.Bulk{Runtime: rt, AllM: allM}).Machines()
+	if err != nil {
+		return map[uint64]uint64{}
+	}
+	return out
 }
 
 // Goroutines is as [delve.Session.Goroutines].
@@ -107,11 +142,11 @@ func (p *Program) runtime() *goruntime.Runtime {
 
 // readLayout reads the layout of the runtime's structures from variables of these
 // types, whose fields the server returns with their addresses; where it cannot, from
-// the runtime's code. The code also says where a thread's g is. Nil is where
+// the runtime's code. The code also says where a thread's g is, on amd64. Nil is where
 // neither is to be had: a program that is position-independent.
 func (p *Program) readLayout() *goruntime.Layout {
 	fromCode, err := goruntime.CodeLayout(p.arch, p.code)
-	if err != nil {
+	if err != nil && p.arch != unwind.ARM64 {
 		return nil
 	}
 	g, err := p.fields("runtime.g0")
@@ -126,7 +161,9 @@ func (p *Program) readLayout() *goruntime.Layout {
 	if err != nil {
 		return fromCode
 	}
-	l.TLS = fromCode.TLS
+	if fromCode != nil {
+		l.TLS = fromCode.TLS
+	}
 	return l
 }
 

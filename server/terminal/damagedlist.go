@@ -15,10 +15,15 @@ const (
 	maxUnreadable = 100  // in a row that cannot be read, behind which a listing ends
 )
 
-// list lists goroutines as Delve does, to where only such follow that cannot be read.
-func (s *server) list(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
+// goroutineLister is what has Delve list goroutines.
+type goroutineLister interface {
+	ListGoroutines(rpc2.ListGoroutinesIn, *rpc2.ListGoroutinesOut) error
+}
+
+// listBounded lists goroutines as Delve does, to where only such follow that cannot be read.
+func listBounded(d goroutineLister, arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	if arg.GroupBy != api.GoroutineFieldNone { // groups count the goroutines of one answer
-		return s.delve.ListGoroutines(arg, out)
+		return d.ListGoroutines(arg, out)
 	}
 	for left := arg.Count; ; {
 		part := arg
@@ -26,7 +31,7 @@ func (s *server) list(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) er
 			part.Count = min(left, listedAtOnce)
 		}
 		var some rpc2.ListGoroutinesOut
-		if err := s.delve.ListGoroutines(part, &some); err != nil {
+		if err := d.ListGoroutines(part, &some); err != nil {
 			return err
 		}
 		out.Goroutines, out.Nextg = append(out.Goroutines, some.Goroutines...), some.Nextg

@@ -51,7 +51,7 @@ func TestDamagedList(t *testing.T) {
 	} {
 		m := &manyGoroutines{claimed: c.claimed, readable: c.readable}
 		var out rpc2.ListGoroutinesOut
-		if err := (&server{delve: m}).list(rpc2.ListGoroutinesIn{Count: c.count}, &out); err != nil {
+		if err := listBounded(m, rpc2.ListGoroutinesIn{Count: c.count}, &out); err != nil {
 			t.Fatal(err)
 		}
 		last := out.Goroutines[len(out.Goroutines)-1].Unreadable

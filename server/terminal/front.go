@@ -88,11 +88,22 @@ func (f *Front) open() (Held, stop.Program, error) {
 	return f.Open()
 }
 
+// versionPatience is how long a server may take to say what it is. One that does not answer could be anybody's: a client
+// that has gone meanwhile must not be kept for it.
+const versionPatience = 10 * time.Second
+
 // isClew says whether the server is clew's. It is asked once.
 func (f *Front) isClew() bool {
 	f.once.Do(func() {
-		var version versionOut
-		f.clew = f.Upstream.call("GetVersion", api.GetVersionIn{}, &version) == nil && version.SupportsClew
+		clew := make(chan bool, 1)
+		go func() {
+			var version versionOut
+			clew <- f.Upstream.call("GetVersion", api.GetVersionIn{}, &version) == nil && version.SupportsClew
+		}()
+		select {
+		case f.clew = <-clew:
+		case <-time.After(versionPatience):
+		}
 	})
 	return f.clew
 }

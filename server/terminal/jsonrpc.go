@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/logflags"
 	"github.com/go-delve/delve/pkg/proc"
@@ -237,6 +238,7 @@ func (a *rpcCall) Return(out any, err error) {
 type eventStream struct {
 	own     chan *proc.Event
 	foreign chan *proc.Event
+	stopped atomic.Bool // the command that was begun last has told its stop
 }
 
 // eventBuffer is the number of events that are kept, as in Delve.
@@ -248,14 +250,26 @@ func newEventStream() *eventStream {
 
 // add adds an event of a command of this client's.
 func (s *eventStream) add(e *proc.Event) {
+	if e.Kind == proc.EventStopped {
+		s.stopped.Store(true)
+	}
 	select {
 	case s.own <- e:
 	default:
 	}
 }
 
+// end tells the stop of a command that was refused before Delve had it: a terminal reads events until there is one.
+// Test: TestRefusedStep.
+func (s *eventStream) end() {
+	if !s.stopped.Load() {
+		s.add(&proc.Event{Kind: proc.EventStopped})
+	}
+}
+
 // begin forgets what others have done.
 func (s *eventStream) begin() {
+	s.stopped.Store(false)
 	for {
 		select {
 		case <-s.foreign:

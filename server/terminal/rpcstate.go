@@ -70,6 +70,10 @@ func (c *rpcClient) state(arg rpc2.StateIn, cb service.RPCCallback) {
 
 // command carries out a command, once the session's owner lets it.
 func (c *rpcClient) command(command api.DebuggerCommand, cb service.RPCCallback) {
+	if command.WithEvents {
+		c.events.stopped.Store(false)
+		cb = after(cb, func(any, error) { c.events.end() })
+	}
 	switch command.Name {
 	case api.Halt:
 		c.halt(command, cb)

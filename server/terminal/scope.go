@@ -86,7 +86,7 @@ func (s scopes) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut
 // goroutines is about a frame only if a filter names a channel by an expression.
 func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOut) error {
 	list := func() error {
-		if err := s.list(arg, out); err != nil {
+		if err := listBounded(s.delve, arg, out); err != nil {
 			return s.listOwn(arg, out, err)
 		}
 		s.placeAll(out.Goroutines)
