@@ -43,7 +43,7 @@ var cases = []testCase{
 		"cxx,cxx-so,clang-so,opened-O2-sframe-v1-stripped,opened-O2-sframe-v2-stripped,opened-O2-sframe-v3-stripped,atomics-so,oz-so"),
 	matrixCase("pac", gpp, "the same with pointer authentication and landing pads",
 		"pac-g,pac-fp,pac-fp-so,pac-eh-so,pac-leaf-so,pac-sframe,pac-cxx-so,pac-none,pac-none-so"),
-	{"cores", "core files of crashes in C", gcc, buildMatrix(crashedIn), measureRight("-cores -build " + crashedIn)},
+	coresCase("cores", "core files of crashes in C", crashedIn),
 	stepsCase("steps", "where steps lead, as in docs/stepping.md", steppedIn),
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
@@ -105,6 +105,11 @@ func matrixCase(name string, needs []string, about, builds string) testCase {
 		measureRight("-here -build " + builds)}
 }
 
+// coresCase measures core files of builds of integration/matrix.
+func coresCase(name, about, builds string) testCase {
+	return testCase{name, about, gcc, buildMatrix(builds), measureRight("-cores -build " + builds)}
+}
+
 // stepsCase tries every step in builds of integration/stepping. A step that is not right fails it, but for
 // refusals in C code of builds without tables, where the caller may be unknown: the results count those.
 func stepsCase(name, about, builds string) testCase {
@@ -120,10 +125,12 @@ func (c testCase) of(builds string) (testCase, error) {
 			needs = append(needs[:len(needs):len(needs)], "rustc")
 		}
 		return matrixCase(c.name, needs, c.about, builds), nil
+	case "cores":
+		return coresCase(c.name, c.about, builds), nil
 	case "steps":
 		return stepsCase(c.name, c.about, builds), nil
 	}
-	return c, fmt.Errorf("-build is for matrix and steps, not for %s: %w", c.name, errUsage)
+	return c, fmt.Errorf("-build is for matrix, cores and steps, not for %s: %w", c.name, errUsage)
 }
 
 // choose returns the cases that have the names, all of the list if there is no name.

@@ -27,11 +27,11 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestBuilds: matrix and steps take builds that the user names, other cases none.
+// TestBuilds: matrix, cores and steps take builds that the user names, other cases none.
 func TestBuilds(t *testing.T) {
 	o := options{builds: "one,another"}
-	chosen, err := o.chosen([]string{"matrix", "steps"})
-	if err != nil || len(chosen) != 2 {
+	chosen, err := o.chosen([]string{"matrix", "cores", "steps"})
+	if err != nil || len(chosen) != 3 {
 		t.Fatalf("%d cases, %v", len(chosen), err)
 	}
 	for _, c := range chosen {

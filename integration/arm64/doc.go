@@ -6,7 +6,7 @@
 //
 // The first form builds and runs cases, all of them by default; -list names them. Cases
 // that run together share one boot. With -ci they are small ones, for some minutes in all. Those
-// that take longest run by name alone. -build has matrix and steps take other builds of integration/matrix
+// that take longest run by name alone. -build has matrix, cores and steps take other builds of integration/matrix
 // and integration/stepping. The second form runs a shell script of yours: the
 // files and folders PATH are there under their own absolute paths.
 //

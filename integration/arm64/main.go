@@ -19,7 +19,7 @@ func main() {
 	flag.StringVar(&o.kernel, "kernel", usualKernel, "the kernel of this Debian package (linux-image-arm64-16k has pages of 16 KiB), or in this file")
 	flag.StringVar(&o.results, "o", "", "put the results into this folder")
 	flag.StringVar(&o.script, "script", "", "run this shell script, with the files and folders that follow")
-	flag.StringVar(&o.builds, "build", "", "matrix, steps: these builds instead of the usual ones, with commas between")
+	flag.StringVar(&o.builds, "build", "", "matrix, cores, steps: these builds instead of the usual ones, with commas between")
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "end the emulation after this time for each case, later on a slow machine")
 	flag.BoolVar(&o.ci, "ci", false, "a small part of the cases, fit for CI")
 	list := flag.Bool("list", false, "list the cases")
