@@ -49,7 +49,7 @@ var rows = []row{
 // of helpers for atomics, and SFrame of the assembler at hand.
 var armRows = []row{
 	{"SFrame only, stripped `.so`", program.Variant{Name: "sframe-own", CFlags: "-O2 -g0 -fomit-frame-pointer", SFrame: program.OwnSFrame, Linkage: program.Linked, Stripped: true}},
-	// The program itself has no atomics: what is outlined are those of the libraries that it is linked with.
+	// The program itself has no atomics yet.
 	{"outlined atomics, `.eh_frame` only, stripped `.so`", program.Variant{Name: "atomics-so",
 		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics", Linkage: program.Linked, Stripped: true}},
 	{"clang `-Oz`, outlined, stripped `.so`", program.Variant{Name: "oz-so", Compiler: "clang",
