@@ -35,7 +35,7 @@ var (
 )
 
 var cases = []testCase{
-	{"tests", "unit tests of packages that know of processors and processes", gcc, buildTests, runTests},
+	{"tests", "unit tests of packages that know of processors and processes", gcc, buildTests(tested), runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
 	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
 	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
@@ -54,6 +54,7 @@ var cases = []testCase{
 
 // longCases run only by name, with a longer -timeout.
 var longCases = []testCase{
+	{"tests-2", "unit tests of other packages", gcc, buildTests(testedMore), runTests},
 	{"high", "a stack and code above 48 bits; needs -kernel linux-image-arm64-16k, which has addresses of 52 bits", gcc, buildHigh, runHigh()},
 	matrixCase("rust", append(gcc[:2:2], "rustc"), "stacks of Rust; rustc ($RUSTC) needs the standard library of aarch64-unknown-linux-gnu", "rust,rust-so"),
 	stepsCase("steps-2", "where steps lead in builds without tables, without any hint, and with lines", steppedMore),

@@ -49,9 +49,9 @@ var rows = []row{
 // of helpers for atomics, and SFrame of the assembler at hand.
 var armRows = []row{
 	{"SFrame only, stripped `.so`", program.Variant{Name: "sframe-own", CFlags: "-O2 -g0 -fomit-frame-pointer", SFrame: program.OwnSFrame, Linkage: program.Linked, Stripped: true}},
-	// What it calls in the column PLT is the helper for atomics.
+	// The program itself has no atomics yet.
 	{"outlined atomics, `.eh_frame` only, stripped `.so`", program.Variant{Name: "atomics-so",
-		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics -DNATIVE_ATOMIC", Linkage: program.Linked, Stripped: true}},
+		CFlags: "-O2 -g0 -fomit-frame-pointer -moutline-atomics", Linkage: program.Linked, Stripped: true}},
 	{"clang `-Oz`, outlined, stripped `.so`", program.Variant{Name: "oz-so", Compiler: "clang",
 		CFlags: "-Oz -g0 -mllvm -enable-machine-outliner=always", Linkage: program.Linked, Stripped: true}},
 	{"PAC and BTI, `-O2 -g`, static", program.Variant{Name: "pac-g", CFlags: "-O2 -g -mbranch-protection=standard"}},

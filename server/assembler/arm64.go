@@ -25,6 +25,54 @@ var arm64 = machine{
 	setFP:  [][]byte{{0xfd, 0x23, 0x00, 0xd1}}, // sub $8,sp,x29
 }
 
+// Layout of what says why a signal came (struct sigcontext, and asm/sigcontext.h): the fault's
+// address lies before the registers; behind them, from a multiple of 16 on, lie records of
+// registers, each with its magic number and its size, of which one has the exception's syndrome.
+const (
+	arm64Fault   = arm64Context - 8
+	arm64Records = arm64Fault + 288
+	arm64Room    = 4096 // of the records that lie there themselves
+	esrMagic     = 0x45535201
+	// The syndrome's class (Arm ARM, ESR_EL1.EC): no instruction could be fetched.
+	classShift   = 26
+	classAbort   = 0x20 // from there
+	classAligned = 0x22 // for the address is no multiple of 4
+)
+
+// fetchFailedARM64 reports whether the signal whose trampoline's frame is at sp came from fetching
+// an instruction at pc. What a thread's last fault was stays in the frames of later signals, so that
+// the address must be that of the fault.
+func (t *Target) fetchFailedARM64(sp, pc uint64) bool {
+	class, ok := t.faultClass(sp)
+	switch {
+	case !ok:
+		return false
+	case class == classAligned: // the kernel does not tell the address
+		return pc%4 != 0
+	case class != classAbort:
+		return false
+	}
+	fault, err := t.word(sp + arm64Fault)
+	return err == nil && fault == pc
+}
+
+// faultClass is the class of the exception that a signal came from.
+func (t *Target) faultClass(sp uint64) (class uint64, ok bool) {
+	for at := sp + arm64Records; at < sp+arm64Records+arm64Room; {
+		head, err := t.word(at) // little-endian, like the machine
+		magic, size := uint32(head), head>>32
+		if err != nil || magic == 0 || size < 16 || size%16 != 0 {
+			return 0, false
+		}
+		if magic == esrMagic {
+			esr, err := t.word(at + 8)
+			return esr >> classShift & 0x3f, err == nil
+		}
+		at += size
+	}
+	return 0, false
+}
+
 // pushedLR is where a signal handler that makes a function look called has pushed
 // x30; it puts the interrupted PC there (runtime/signal_arm64.go, pushCall and
 // preparePanic).

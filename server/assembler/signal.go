@@ -106,12 +106,20 @@ func (w *walker) hostStep(r *rule.Rule) *unwind.Step {
 	return step
 }
 
-const noteWild = "no code is there: taken as a call to it, whose return address lies where the stack pointer points"
+const (
+	noteWild      = "no code is there: taken as a call to it, whose return address lies where the stack pointer points"
+	noteWildARM64 = "no code is there: taken as a call to it, whose return address is in x30"
+)
 
 // fetchFailed reports whether the signal whose trampoline's frame is at sp came
 // from fetching an instruction at pc.
 func (t *Target) fetchFailed(sp, pc uint64) bool {
-	if t.Arch != unwind.AMD64 || t.OS != "linux" {
+	switch {
+	case t.OS != "linux":
+		return false
+	case t.Arch == unwind.ARM64:
+		return t.fetchFailedARM64(sp, pc)
+	case t.Arch != unwind.AMD64:
 		return false
 	}
 	trap, err := t.word(sp + amd64Trap)
@@ -124,10 +132,10 @@ func (t *Target) fetchFailed(sp, pc uint64) bool {
 
 // stepWild leaves the frame of a program that has called through an invalid pointer:
 // no code is there, nothing there has run, and the caller's address lies where the
-// call has left it. Below 4096 strategies do the same.
+// call has left it (R6). Below 4096 strategies do the same.
 func (w *walker) stepWild(_ context.Context) outcome {
 	f, arch := w.last(), w.target.Arch
-	if arch != unwind.AMD64 || f.PC.Raw() < unwind.LowestCode || !w.code.wild(f) {
+	if arch != unwind.AMD64 && arch != unwind.ARM64 || f.PC.Raw() < unwind.LowestCode || !w.code.wild(f) {
 		return nothing
 	}
 	entry := rule.Entry(arch)
@@ -136,6 +144,9 @@ func (w *walker) stepWild(_ context.Context) outcome {
 		return nothing
 	}
 	step.Trust, step.Note = unwind.TrustScan, noteWild
+	if arch == unwind.ARM64 {
+		step.Note = noteWildARM64
+	}
 	ra, _ := step.Caller.PC(arch)
 	if calls, known := w.code.callsBefore(ra); !known || len(calls) == 0 {
 		w.refuse(strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)

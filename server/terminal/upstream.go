@@ -6,11 +6,14 @@ import (
 	"net"
 	"net/rpc"
 	"net/rpc/jsonrpc"
+	"strings"
 	"sync"
 
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/internal/printable"
 )
 
 // Upstream is a connection to a Delve server's JSON-RPC. Several clients of this process's share it:
@@ -40,7 +43,17 @@ func (c *endingCodec) ReadResponseHeader(r *rpc.Response) error {
 	if err != nil {
 		c.end()
 	}
+	r.Error = printableError(r.Error)
 	return err
+}
+
+// printableError is a server's error, which Delve's terminal prints as it is. Its lines stay lines.
+func printableError(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = printable.Text(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // ReadResponseBody implements [rpc.ClientCodec].

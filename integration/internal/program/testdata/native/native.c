@@ -162,23 +162,12 @@ FRAME int leaf_plt(int n) {
 	enter('F', plt_call, plt_return, sp, 0);
 	write_record();
 	register long result __asm__("x0");
-#ifdef NATIVE_ATOMIC // calls gcc's helper for an atomic addition instead, which lies in the same image
-	static int word;
-	register int *to __asm__("x1") = &word;
-#define CALLED "__aarch64_ldadd4_acq_rel"
-#define OUTPUTS "=r"(result), "+r"(to)
-#define ARGUMENT
-#else
-#define CALLED "getppid"
-#define OUTPUTS "=r"(result)
-#define ARGUMENT "x1",
-#endif
 	__asm__ volatile(
 		".globl plt_call, plt_return\n.hidden plt_call, plt_return\n"
-		"plt_call: bl " CALLED "\nplt_return:"
-		: OUTPUTS
+		"plt_call: bl getppid\nplt_return:"
+		: "=r"(result)
 		:
-		: ARGUMENT "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x30", "memory", "cc");
+		: "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x30", "memory", "cc");
 #else
 	long result;
 	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
