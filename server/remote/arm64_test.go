@@ -194,6 +194,7 @@ func TestCurrentG(t *testing.T) {
 	if err := p.Begin(); err != nil {
 		t.Fatal(err)
 	}
+	p.pid = 7
 	of := func(arch unwind.Arch, thread uint64) uint64 {
 		rt := &goruntime.Runtime{Layout: layout, Arch: arch, Memory: p.Memory()}
 		return currentG(rt, thread, 0, func() map[uint64]uint64 { return p.machinesOf(rt) })
@@ -206,6 +207,10 @@ func TestCurrentG(t *testing.T) {
 	if got := of(unwind.ARM64, 7); got != g0 {
 		t.Errorf("on its system stack: %#x", got)
 	}
+	if p.pid = 5007; of(unwind.ARM64, 7) != 0 {
+		t.Error("the server has other numbers for threads, and one of them is the same")
+	}
+	p.pid = 7
 	delete(fake.variables, "runtime.allm")
 	if got := of(unwind.ARM64, 7); got != 0 {
 		t.Errorf("without the list: %#x", got)

@@ -98,14 +98,16 @@ func currentG(rt *goruntime.Runtime, thread, tls uint64, machines func() map[uin
 	return 0
 }
 
-// machinesOf maps the runtime's threads to their g0. There are none before the runtime has started.
-func (s server) machinesOf(rt *goruntime.Runtime) map[uint64]uint64 {
-	allM, err := s.address("runtime.allm")
+// machinesOf maps the runtime's threads to their g0. There are none before the runtime has started, and
+// where the server knows threads by other numbers than the program does, as in a container: then the
+// first one is not there.
+func (p *Program) machinesOf(rt *goruntime.Runtime) map[uint64]uint64 {
+	allM, err := p.address("runtime.allm")
 	if err != nil {
 		return map[uint64]uint64{}
 	}
 	out, err := (&goruntime.Bulk{Runtime: rt, AllM: allM}).Machines()
-	if err != nil {
+	if err != nil || out[uint64(p.pid)] == 0 {
 		return map[uint64]uint64{}
 	}
 	return out
