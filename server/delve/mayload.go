@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
@@ -145,6 +146,9 @@ func checkFrames(f *elf.File) error {
 // maxFramesLeftOut bounds a section without contents, in bytes. The largest programs have some ten million.
 const maxFramesLeftOut = 256 << 20
 
+// manyEntries of call-frame information take some hundred megabytes as Delve keeps them. Large programs have a tenth of that.
+const manyEntries = 1 << 20
+
 // checkEntries looks for an entry that is too long: Delve keeps kilobytes for each state that one
 // remembers, which takes one byte of it. Then it has Delve's own code read the entries: where that panics, Delve would in a
 // goroutine, and end with the whole process. Their instructions are looked at, see checkPrograms.
@@ -172,7 +176,12 @@ func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error
 	if err != nil {
 		return nil // Delve takes it itself
 	}
-	if err := checkPrograms(entries); err != nil {
+	err = checkPrograms(entries)
+	if len(entries) > manyEntries {
+		entries = nil
+		runtime.GC() // before Delve reads them once more
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -2,6 +2,7 @@ package delve
 
 import (
 	"maps"
+	"os"
 	"syscall"
 
 	"github.com/go-delve/delve/pkg/proc"
@@ -146,11 +147,16 @@ func (r *runner) Detach(pid int, kill bool) error {
 	return err
 }
 
-// endAnyway kills a process that Delve does not: it looks up whether a thread stands still by the name that the process had
+// endAnyway kills a process that this one traces and Delve does not kill: it looks up whether a thread stands still by the name that the process had
 // when it began (pkg/proc/native/proc_linux.go, status), and takes one that has changed its name for one that runs. The
 // kernel reaps the process when clew, its parent, ends. Test: integration TestRenamed.
 func endAnyway(pid int) bool {
-	return pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil
+	status, err := procfs.ReadStatus(pid)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat("/proc/self/task/" + status.Field("TracerPid")) // one of this process's threads
+	return err == nil && status.Field("TracerPid") != "" && syscall.Kill(pid, syscall.SIGKILL) == nil
 }
 
 // stopped checks every thread of a program that has just stopped. The reason is

@@ -148,7 +148,7 @@ func (g *typeGraph) leave(first, end uint64) error {
 			return nil
 		}
 	}
-	err := g.check(newTypeCheck(g.nodes[g.joined:], g.edges[g.links:], g.joined))
+	err := g.check(newTypeCheck(g.nodes[g.joined:], g.edges[g.links:], g.joined), 0)
 	g.nodes, g.edges = g.nodes[:g.joined], g.edges[:g.links]
 	return err
 }
@@ -157,16 +157,17 @@ func (g *typeGraph) leave(first, end uint64) error {
 func (g *typeGraph) finish() error {
 	c := newTypeCheck(g.nodes, g.edges, 0)
 	c.outside = g.longest
-	if err := g.check(c); err != nil {
+	if err := g.check(c, g.deepest); err != nil {
 		return fmt.Errorf(".debug_info: %w", err)
 	}
 	return nil
 }
 
-func (g *typeGraph) check(c *typeCheck) error {
-	deep := len(c.nodes) + g.deepest
+// check checks types, below each of which may be so many of other units.
+func (g *typeGraph) check(c *typeCheck, below int) error {
+	deep := len(c.nodes) + below
 	if deep > maxTypes {
-		deep = c.deepest() + g.deepest
+		deep = c.deepest() + below
 	}
 	if deep > maxTypes {
 		return errDeepTypes
