@@ -184,7 +184,8 @@ func TestLEB(t *testing.T) {
 	}
 }
 
-// TestUndamaged: the commands take what is not damaged, so that damage is what they refuse; the stacks reach the library.
+// TestUndamaged: the commands take what is not damaged, so that damage is what they refuse; the stacks reach the library. In a core
+// file another thread may be in the C library, which is not there: its stack is truncated.
 func TestUndamaged(t *testing.T) {
 	folder, p := readied(t)
 	for _, k := range p.kinds() {
@@ -197,7 +198,8 @@ func TestUndamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := k.run(own, in, append(bytes.Clone(in.whole), in.data...))
-			if o.failure != "" || o.code != 0 || strings.Contains(o.output, "stopped by itself") {
+			truncated := o.code == 3 && strings.HasPrefix(k.name, "`stack --core`")
+			if o.failure != "" || o.code != 0 && !truncated || strings.Contains(o.output, "stopped by itself") {
 				t.Errorf("%s, %s: exit code %d, %s %s", k.name, in.name, o.code, o.failure, o.output)
 			}
 			_ = os.RemoveAll(own)
