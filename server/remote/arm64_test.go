@@ -197,7 +197,7 @@ func TestCurrentG(t *testing.T) {
 	p.pid = 7
 	of := func(arch unwind.Arch, thread uint64) uint64 {
 		rt := &goruntime.Runtime{Layout: layout, Arch: arch, Memory: p.Memory()}
-		return currentG(rt, thread, 0, func() map[uint64]uint64 { return p.machinesOf(rt) })
+		return currentG(rt, thread, 0, func() map[uint64]uint64 { return machinesOf(p, rt) })
 	}
 	if a, b, c := of(unwind.ARM64, 7), of(unwind.ARM64, 8), of(unwind.AMD64, 7); a != curg || b != 0 || c != 0 {
 		t.Errorf("%#x, %#x, %#x", a, b, c)

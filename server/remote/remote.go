@@ -178,7 +178,7 @@ func (p *Program) Selected() (delve.Selection, error) {
 	p.mu.Unlock()
 	if regs, err := p.readRegisters(state.CurrentThread.ID); err == nil && l != nil {
 		rt := goruntime.Runtime{Layout: l, Arch: regs.arch, Memory: examined{p.client}}
-		sel.Runtime = rt.MadeByGo(currentG(&rt, sel.Thread, regs.tls, func() map[uint64]uint64 { return p.machinesOf(&rt) }))
+		sel.Runtime = rt.MadeByGo(currentG(&rt, sel.Thread, regs.tls, func() map[uint64]uint64 { return machinesOf(p, &rt) }))
 	}
 	return sel, nil
 }

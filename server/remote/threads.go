@@ -70,7 +70,7 @@ func (p *Program) thread(id int, maps []imagemap.Mapping) (delve.Thread, error) 
 	rt := p.runtime()
 	g := currentG(rt, uint64(id), regs.tls, func() map[uint64]uint64 {
 		if p.seen.machines == nil {
-			p.seen.machines = p.machinesOf(rt)
+			p.seen.machines = machinesOf(p, rt)
 		}
 		return p.seen.machines
 	})
@@ -101,7 +101,7 @@ func currentG(rt *goruntime.Runtime, thread, tls uint64, machines func() map[uin
 // machinesOf maps the runtime's threads to their g0. There are none before the runtime has started, and
 // where the server knows threads by other numbers than the program does, as in a container: then the
 // first one is not there.
-func (p *Program) machinesOf(rt *goruntime.Runtime) map[uint64]uint64 {
+func machinesOf(p *Program, rt *goruntime.Runtime) map[uint64]uint64 {
 	allM, err := p.address("runtime.allm")
 	if err != nil {
 		return map[uint64]uint64{}
