@@ -178,8 +178,7 @@ func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error
 	}
 	err = checkPrograms(entries)
 	if len(entries) > manyEntries {
-		entries = nil
-		runtime.GC() // before Delve reads them once more
+		runtime.GC() // before Delve reads them once more; nothing refers to them here any more
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
