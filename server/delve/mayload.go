@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
@@ -146,13 +145,10 @@ func checkFrames(f *elf.File) error {
 // maxFramesLeftOut bounds a section without contents, in bytes. The largest programs have some ten million.
 const maxFramesLeftOut = 256 << 20
 
-// manyEntries of call-frame information take some hundred megabytes as Delve keeps them. Large programs have a tenth of that.
-const manyEntries = 1 << 20
-
 // checkEntries looks for an entry that is too long: Delve keeps kilobytes for each state that one
 // remembers, which takes one byte of it. Then it has Delve's own code read the entries: where that panics, Delve would in a
 // goroutine, and end with the whole process. Their instructions are looked at, see checkPrograms.
-func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error) {
+func checkEntries(f *elf.File, name string, data []byte, addr uint64) error {
 	for rest := data; len(rest) >= 4; {
 		const long = 0xffffffff // a length of 64 bits follows (DWARF 5, section 7.4)
 		size, entry := uint64(f.ByteOrder.Uint32(rest)), rest[4:]
@@ -167,23 +163,24 @@ func checkEntries(f *elf.File, name string, data []byte, addr uint64) (err error
 		}
 		rest = entry[size:]
 	}
+	if err := executable(f, data, addr); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// executable reads entries as Delve does, and says whether Delve survives them.
+func executable(f *elf.File, data []byte, addr uint64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%s is damaged (%v)", name, r)
+			err = fmt.Errorf("damaged (%v)", r)
 		}
 	}()
 	entries, err := frame.Parse(data, f.ByteOrder, 0, 8, addr)
 	if err != nil {
 		return nil // Delve takes it itself
 	}
-	err = checkPrograms(entries)
-	if len(entries) > manyEntries {
-		runtime.GC() // before Delve reads them once more; nothing refers to them here any more
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return checkPrograms(entries)
 }
 
 // refused returns an error if the reason why a file was not opened is a bound, and not one that
