@@ -36,14 +36,14 @@ func TestDamagedTables(t *testing.T) {
 func TestFields(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, f := range []field{
-		{off: 1, size: 1, uleb: true, scale: 1}, {off: 1, size: 2, uleb: true, scale: 8, cfa: true}, {off: 1, size: 2, scale: 1},
-		{off: 1, size: 1, scale: 1, below: 3},
+		{Field: leb(1, 1), scale: 1}, {Field: leb(1, 2), scale: 8, cfa: true}, {Field: plain(1, 2), scale: 1},
+		{Field: plain(1, 1), scale: 1, below: 3},
 	} {
 		data := []byte{0xaa, 0x81, 0x02, 0x55}
 		for range 100 {
-			was := f.get(data)
+			was := f.Get(data)
 			v := f.wrong(rng, was, []uint64{64, 128})
-			if f.put(data, v); f.get(data) != v || v == was || data[0] != 0xaa || data[3] != 0x55 || f.below > 0 && v >= uint64(f.below) {
+			if f.Put(data, v); f.Get(data) != v || v == was || data[0] != 0xaa || data[3] != 0x55 || f.below > 0 && v >= uint64(f.below) {
 				t.Fatalf("%+v: %d, was %d: % x", f, v, was, data)
 			}
 		}
@@ -73,7 +73,7 @@ func TestCallFrames(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	if fields[1].get(section) != 16 || fields[2].get(section) != 2 {
+	if fields[1].Get(section) != 16 || fields[2].Get(section) != 2 {
 		t.Errorf("%+v", fields)
 	}
 }

@@ -44,7 +44,7 @@ func operandsOf(data []byte, at int) (out []field) {
 		want, known := operands[op]
 		switch op >> 6 {
 		case 1:
-			out = append(out, field{off: at - 1, size: 1, scale: 1, what: "advance"}) // also makes other instructions of it
+			out = append(out, field{Field: plain(at-1, 1), scale: 1, what: "advance"}) // also makes other instructions of it
 			continue
 		case 2:
 			want, known = "o", true
@@ -55,17 +55,17 @@ func operandsOf(data []byte, at int) (out []field) {
 			return out
 		}
 		for _, kind := range want {
-			f, ok := field{off: at, size: int(kind - '0'), scale: 1, what: "advance"}, true
+			f, ok := field{Field: plain(at, int(kind-'0')), scale: 1, what: "advance"}, true
 			if kind > '4' {
 				f, ok = uleb(data, at)
 			}
-			if !ok || f.off+f.size > len(data) {
+			if !ok || f.Off+f.Size > len(data) {
 				return out
 			}
-			at += f.size
+			at += f.Size
 			switch kind {
 			case 'b':
-				at += int(f.get(data))
+				at += int(f.Get(data))
 			case 'c':
 				f.cfa, f.what = true, "CFA's offset"
 			case 'o':

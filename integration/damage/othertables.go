@@ -9,7 +9,7 @@ func sframeRows(data []byte) (out []field) {
 	if len(data) < header {
 		return nil
 	}
-	out = append(out, field{off: 6, size: 1, scale: 1, what: "fixed place of the return address"})
+	out = append(out, field{Field: plain(6, 1), scale: 1, what: "fixed place of the return address"})
 	functions, rows := header+u32(data, 20)+int(data[7]), header+u32(data, 24)+int(data[7])
 	for i := range u32(data, 8) {
 		var at, n int
@@ -31,7 +31,7 @@ func sframeRows(data []byte) (out []field) {
 			at += start + 1
 			for k := range count {
 				if at+size <= len(data) {
-					out = append(out, field{off: at, size: size, scale: 1, cfa: k == 0, what: "row's offset"})
+					out = append(out, field{Field: plain(at, size), scale: 1, cfa: k == 0, what: "row's offset"})
 				}
 				at += size
 			}
@@ -46,8 +46,8 @@ func sframeRows(data []byte) (out []field) {
 func encodings(data []byte) (out []field) {
 	encoding := func(at int) {
 		if at+4 <= len(data) {
-			out = append(out, field{off: at + 2, size: 1, scale: 8, cfa: true, what: "frame's size"},
-				field{off: at, size: 2, scale: 1, what: "registers"})
+			out = append(out, field{Field: plain(at+2, 1), scale: 8, cfa: true, what: "frame's size"},
+				field{Field: plain(at, 2), scale: 1, what: "registers"})
 		}
 	}
 	list := func(at, n int) {
@@ -69,7 +69,7 @@ func encodings(data []byte) (out []field) {
 		case kind == 3:
 			list(page+u16(page+8), u16(page+10))
 			for k := range n {
-				out = append(out, field{off: entries + 4*k + 3, size: 1, scale: 1, below: u32(data, 8) + u16(page+10), what: "index of an encoding"})
+				out = append(out, field{Field: plain(entries+4*k+3, 1), scale: 1, below: u32(data, 8) + u16(page+10), what: "index of an encoding"})
 			}
 		}
 	}

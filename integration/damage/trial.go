@@ -66,7 +66,7 @@ func newSubject(s *inprocess.Stopped) *subject {
 // damaged is the stack with one field overwritten.
 func (u *subject) damaged(at *site, v uint64) unwind.Stack {
 	data := slices.Clone(at.data)
-	at.put(data, v)
+	at.Put(data, v)
 	u.n++
 	u.in.Keys = slices.Clone(u.Input.Keys)
 	u.in.Keys[at.image] = u.n
@@ -160,7 +160,7 @@ func (u *subject) run(rng *rand.Rand, section string, trials int, show func(stri
 			return nil, fmt.Errorf("only %d of %d trials touch the stack", res.trials(), tried)
 		}
 		at := &sites[rng.IntN(len(sites))]
-		was := at.get(at.data)
+		was := at.Get(at.data)
 		v := at.wrong(rng, was, further)
 		stack := u.damaged(at, v)
 		k := u.judge(&stack)
@@ -169,7 +169,7 @@ func (u *subject) run(rng *rand.Rand, section string, trials int, show func(stri
 		}
 		res[k]++
 		if k != byModel && k != byOther {
-			show(fmt.Sprintf("%s: image %d %s+%#x %s: %d, was %d: %s", k, at.image, section, at.off, at.what, v, was, u.difference(&stack)))
+			show(fmt.Sprintf("%s: image %d %s+%#x %s: %d, was %d: %s", k, at.image, section, at.Off, at.what, v, was, u.difference(&stack)))
 		}
 	}
 	return res, nil

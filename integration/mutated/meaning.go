@@ -3,13 +3,12 @@ package main
 import (
 	"math/rand/v2"
 	"slices"
+
+	"github.com/clewdbg/clew/integration/internal/tablefield"
 )
 
 // field is a number in a table of a file.
-type field struct {
-	off, size int
-	leb       bool // seven bits a byte, the highest says that more follow; else little-endian
-}
+type field = tablefield.Field
 
 // part is a table: its numbers by what they mean, and what of it can be repeated.
 type part struct {
@@ -29,30 +28,6 @@ func (p *part) add(meaning string, f field) {
 		p.meanings = append(p.meanings, meaning)
 	}
 	p.fields[meaning] = append(p.fields[meaning], f)
-}
-
-func (f field) get(data []byte) (v uint64) {
-	for i := f.size - 1; i >= 0; i-- {
-		if f.leb {
-			v = v<<7 | uint64(data[f.off+i]&0x7f)
-		} else {
-			v = v<<8 | uint64(data[f.off+i])
-		}
-	}
-	return v
-}
-
-func (f field) put(data []byte, v uint64) {
-	for i := range f.size {
-		switch {
-		case !f.leb:
-			data[f.off+i] = byte(v >> (8 * i))
-		case i < f.size-1:
-			data[f.off+i] = byte(v>>(7*i)) | 0x80
-		default:
-			data[f.off+i] = byte(v>>(7*i)) & 0x7f
-		}
-	}
 }
 
 // byMeaning is the input with tables that are damaged by what their numbers mean.
@@ -95,28 +70,28 @@ func (p *part) change(rng *rand.Rand, data []byte) {
 	f := same[rng.IntN(len(same))]
 	v := p.value(rng, data, f, same)
 	if rng.IntN(10) > 0 {
-		f.put(data, v)
+		f.Put(data, v)
 		return
 	}
 	for _, f := range same {
-		f.put(data, v)
+		f.Put(data, v)
 	}
 }
 
 // value is another value for a number: near it, that of another, a place of the table, a size, or one at which
 // arithmetic goes wrong.
 func (p *part) value(rng *rand.Rand, data []byte, f field, same []field) uint64 {
-	was := f.get(data)
+	was := f.Get(data)
 	switch rng.IntN(8) {
 	case 0, 1:
 		return was + 1 + rng.Uint64N(8)
 	case 2:
 		return was - 1 - rng.Uint64N(8)
 	case 3:
-		return same[rng.IntN(len(same))].get(data)
+		return same[rng.IntN(len(same))].Get(data)
 	case 4:
 		places := p.fields[p.meanings[rng.IntN(len(p.meanings))]]
-		return uint64(places[rng.IntN(len(places))].off - p.area.from)
+		return uint64(places[rng.IntN(len(places))].Off - p.area.from)
 	case 5:
 		return uint64(p.area.to-p.area.from) - rng.Uint64N(16)
 	case 6:
@@ -136,8 +111,8 @@ func (p *part) grow(rng *rand.Rand, data []byte) []byte {
 	e := p.entries[rng.IntN(len(p.entries))]
 	times := min([]int{2, 50, 3000, 200000}[rng.IntN(4)], maxGrown/max(1, e.to-e.from))
 	grown := slices.Concat(data[p.area.from:e.from], slices.Repeat(data[e.from:e.to], times), data[e.to:p.area.to])
-	field{off: p.header + shOffset, size: 8}.put(data, uint64(len(data)))
-	field{off: p.header + shSize, size: 8}.put(data, uint64(len(grown)))
+	field{Off: p.header + shOffset, Size: 8}.Put(data, uint64(len(data)))
+	field{Off: p.header + shSize, Size: 8}.Put(data, uint64(len(grown)))
 	return append(data, grown...)
 }
 
@@ -156,20 +131,20 @@ func (c *cursor) number(size int, meaning string) int {
 		c.at = c.end
 		return 0
 	}
-	f := field{off: c.at, size: size}
+	f := field{Off: c.at, Size: size}
 	c.part.add(meaning, f)
 	c.at += size
-	return int(f.get(c.data))
+	return int(f.Get(c.data))
 }
 
 // leb reads a number of seven bits a byte.
 func (c *cursor) leb(meaning string) int {
 	for n := 1; c.more(n) && n < 10; n++ {
 		if c.data[c.at+n-1]&0x80 == 0 {
-			f := field{off: c.at, size: n, leb: true}
+			f := field{Off: c.at, Size: n, LEB: true}
 			c.part.add(meaning, f)
 			c.at += n
-			return int(f.get(c.data))
+			return int(f.Get(c.data))
 		}
 	}
 	c.at = c.end

@@ -81,7 +81,7 @@ func TestMeanings(t *testing.T) {
 	for _, p := range in.parts {
 		for meaning, fields := range p.fields {
 			for _, f := range fields {
-				if f.off < p.area.from || f.off+f.size > p.area.to || f.size < 1 {
+				if f.Off < p.area.from || f.Off+f.Size > p.area.to || f.Size < 1 {
 					t.Fatalf("%s, %s: %+v is not in %+v", p.name, meaning, f, p.area)
 				}
 			}
@@ -105,7 +105,7 @@ func TestMeaningsOfPrebuilt(t *testing.T) {
 		in := read(t, path)
 		for _, p := range in.parts {
 			if p.name == ".sframe" {
-				functions, rows := p.fields["functions"][0].get(in.data), p.fields["rows"][0].get(in.data)
+				functions, rows := p.fields["functions"][0].Get(in.data), p.fields["rows"][0].Get(in.data)
 				if f, r := len(p.fields["first row"]), len(p.fields["row's info"]); uint64(f) != functions || uint64(r) != rows || f < 5 {
 					t.Errorf("%s: %d functions of %d, %d rows of %d", version, f, functions, r, rows)
 				}
@@ -178,8 +178,8 @@ func TestLEB(t *testing.T) {
 		t.Errorf("%d at %d", v, c.at)
 	}
 	f := c.part.fields["x"][0]
-	f.put(data, 1<<21-1)
-	if f.get(data) != 1<<21-1 || data[3] != 0x7f || data[2]&0x80 != 0 {
+	f.Put(data, 1<<21-1)
+	if f.Get(data) != 1<<21-1 || data[3] != 0x7f || data[2]&0x80 != 0 {
 		t.Errorf("% x", data)
 	}
 }
