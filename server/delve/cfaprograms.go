@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 	"github.com/go-delve/delve/pkg/dwarf/op"
@@ -36,21 +37,30 @@ var (
 	errMoves      = errors.New("a call-frame instruction of a common entry changes the address")
 	errBlock      = errors.New("a call-frame instruction's block has no such length")
 	errExpression = errors.New("a call-frame instruction's expression cannot be evaluated")
+	errMany       = errors.New("call-frame instructions have too many expressions")
+)
+
+// What is evaluated of one section: an expression costs an evaluation, and up to ten steps for each of its bytes. Compilers write
+// some ten bytes for each function that realigns its stack.
+const (
+	maxExpressions     = 1 << 20
+	maxExpressionBytes = 4 << 20
 )
 
 // checkPrograms says whether Delve survives the instructions of all entries.
 func checkPrograms(entries frame.FrameDescriptionEntries) error {
 	begun := make(map[*frame.CommonInformationEntry]int) // states that these remember
+	var left expressions
 	for _, fde := range entries {
 		states, known := begun[fde.CIE]
 		if !known {
-			p := cfaProgram{rest: fde.CIE.InitialInstructions, initial: true}
+			p := cfaProgram{rest: fde.CIE.InitialInstructions, initial: true, expressions: &left}
 			if err := p.check(); err != nil {
 				return err
 			}
 			states, begun[fde.CIE] = p.states, p.states
 		}
-		p := cfaProgram{rest: fde.Instructions, states: states}
+		p := cfaProgram{rest: fde.Instructions, states: states, expressions: &left}
 		if err := p.check(); err != nil {
 			return fmt.Errorf("at %#x: %w", fde.Begin(), err)
 		}
@@ -63,7 +73,11 @@ type cfaProgram struct {
 	rest    []byte
 	states  int  // that are remembered
 	initial bool // of a common entry: Delve does not know the byte order there
+	*expressions
 }
+
+// expressions are what was evaluated of a section so far.
+type expressions struct{ number, bytes int }
 
 func (p *cfaProgram) check() error {
 	for len(p.rest) > 0 {
@@ -114,17 +128,17 @@ func (p *cfaProgram) admit(code byte) error {
 func (p *cfaProgram) skip(kind rune) error {
 	switch kind {
 	case 'u', 's':
-		_, err := p.number()
+		_, err := p.leb()
 		return err
 	case 'b':
-		n, err := p.number()
+		n, err := p.leb()
 		if err != nil {
 			return err
 		}
 		if n > math.MaxInt64 {
 			return errBlock
 		}
-		return checkExpression(p.next(n))
+		return p.evaluate(p.next(n))
 	}
 	p.next(uint64(kind - '0'))
 	return nil
@@ -137,8 +151,8 @@ func (p *cfaProgram) next(n uint64) (out []byte) {
 	return out
 }
 
-// number reads a LEB128 number. It is 0 where nothing follows, for Delve.
-func (p *cfaProgram) number() (n uint64, err error) {
+// leb reads a LEB128 number. It is 0 where nothing follows, for Delve.
+func (p *cfaProgram) leb() (n uint64, err error) {
 	for i, b := range p.rest {
 		n |= uint64(b&0x7f) << (7 * i)
 		if b < 0x80 {
@@ -152,22 +166,28 @@ func (p *cfaProgram) number() (n uint64, err error) {
 	return 0, nil
 }
 
-// checkExpression evaluates an expression as Delve would, with other registers and no memory.
-func checkExpression(instructions []byte) (err error) {
+// evaluate evaluates an expression as Delve would, with other registers and no memory.
+func (x *expressions) evaluate(instructions []byte) (err error) {
+	x.number++
+	if x.bytes += len(instructions); x.number > maxExpressions || x.bytes > maxExpressionBytes {
+		return errMany
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w (%v)", errExpression, r)
 		}
 	}()
-	var regs op.DwarfRegisters
-	regs.CFA = 1
-	for reg := range uint64(maxExpressionRegister) {
-		regs.AddReg(reg, op.DwarfRegisterFromUint64(reg))
-	}
 	nothing := func(to []byte, _ uint64) (int, error) { return len(to), nil }
-	_, _, _ = op.ExecuteStackProgram(regs, instructions, 8, nothing) // an error Delve takes itself
+	_, _, _ = op.ExecuteStackProgram(anyRegisters(), instructions, 8, nothing) // an error Delve takes itself
 	return nil
 }
 
-// maxExpressionRegister is above the numbers of registers that can be read, on amd64 and arm64.
-const maxExpressionRegister = 128
+// anyRegisters are all registers that can be read, on amd64 and arm64.
+var anyRegisters = sync.OnceValue(func() (regs op.DwarfRegisters) {
+	const most = 128
+	regs.CFA = 1
+	for reg := range uint64(most) {
+		regs.AddReg(reg, op.DwarfRegisterFromUint64(reg))
+	}
+	return regs
+})

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 )
@@ -43,6 +44,22 @@ func TestCheckPrograms(t *testing.T) {
 		}
 		if panics := panicsAt(entries); panics != (c.want != nil) && !errors.Is(c.want, errExpression) {
 			t.Errorf("%s: Delve panics: %v", c.name, panics)
+		}
+	}
+}
+
+// TestManyExpressions: a section that is made of expressions costs no more than some of them.
+func TestManyExpressions(t *testing.T) {
+	one := append([]byte{0x0f, 0x80, 0x40}, bytes.Repeat([]byte{0x2f, 0xfd, 0xff}, 1<<13)[:1<<13]...) // jumps back
+	for name, code := range map[string][]byte{
+		"short": bytes.Repeat([]byte{0x0f, 1, 0x77}, maxExpressions+1), "long": bytes.Repeat(one, maxExpressionBytes/(1<<13)+1),
+	} {
+		begin := time.Now()
+		if err := checkPrograms(call(t, nil, code)); !errors.Is(err, errMany) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("%s: %v", name, took)
 		}
 	}
 }
