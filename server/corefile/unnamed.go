@@ -49,12 +49,13 @@ func (f *File) holds(e *elf.File, path string, bias uint64) bool {
 	return false
 }
 
-// segmentAt is the segment of a file that the page at an address is mapped from, nil for none.
-func segmentAt(e *elf.File, addr uint64) *elf.Prog {
+// segmentAt is the segment of a file that the page at an address is mapped from, nil for none. Of two that share a page, the
+// second is mapped over the first.
+func segmentAt(e *elf.File, addr uint64) (last *elf.Prog) {
 	for _, p := range e.Progs {
 		if p.Type == elf.PT_LOAD && addr >= p.Vaddr&^(pageSize-1) && addr < p.Vaddr+p.Filesz {
-			return p
+			last = p
 		}
 	}
-	return nil
+	return last
 }
