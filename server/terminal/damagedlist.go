@@ -32,6 +32,7 @@ func listBounded(d goroutineLister, arg rpc2.ListGoroutinesIn, out *rpc2.ListGor
 		}
 		var some rpc2.ListGoroutinesOut
 		if err := d.ListGoroutines(part, &some); err != nil {
+			*out = rpc2.ListGoroutinesOut{} // or who lists them in another way would add to these
 			return err
 		}
 		out.Goroutines, out.Nextg = append(out.Goroutines, some.Goroutines...), some.Nextg

@@ -269,7 +269,6 @@ func (s *eventStream) end() {
 
 // begin forgets what others have done.
 func (s *eventStream) begin() {
-	s.stopped.Store(false)
 	for {
 		select {
 		case <-s.foreign:
