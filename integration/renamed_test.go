@@ -56,7 +56,7 @@ func main() {
 	for end := time.Now().Add(testneed.Patience(10 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + string(number) + "/stat")
 		if err != nil || strings.HasPrefix(string(stat[strings.LastIndex(string(stat), ") ")+2:]), "Z") {
-			return // gone, or nobody has asked for its exit code yet
+			return // it is gone, or a zombie that waits to be reaped
 		}
 		if time.Now().After(end) {
 			t.Fatalf("the program lives on: %s", stat)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRefusedStep: the terminal goes on behind a step that is refused: at the loader's first instruction nobody has called.
+// TestRefusedStep: the terminal goes on after a refused step. Steps are refused at the loader's first instruction: it has no caller.
 func TestRefusedStep(t *testing.T) {
 	need(t)
 	p := native(t, "linked-O2-omit-stripped")

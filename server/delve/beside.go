@@ -7,8 +7,8 @@ import (
 )
 
 // beside lets clew's own reads of memory go on while Delve walks a stack, which holds Delve's lock for as long as it
-// takes: half of a shallow stack's time, and all of a deep one's. Such a walk only reads, and so does what goes beside it:
-// the process's memory without ptrace, and the list of breakpoints, which nobody changes without the lock. Test: TestBeside.
+// takes: half of a shallow stack's time, and all of a deep one's. Such a walk only reads. So do the reads beside it: they read
+// the process's memory without ptrace, and the list of breakpoints, which changes only under the lock. Test: TestBeside.
 type beside struct {
 	mu     sync.RWMutex
 	target *proc.Target // that is walked, nil while nothing is

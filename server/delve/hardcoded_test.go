@@ -68,7 +68,7 @@ func TestPassBrk(t *testing.T) {
 	for name, tc := range map[string]struct {
 		goarch string
 		code   uint32 // in memory
-		under  uint32 // a breakpoint of the user's, 0 where there is none
+		under  uint32 // the program's own word under the user's breakpoint; 0: no breakpoint
 		marked bool
 		halted bool // at the user's breakpoint
 		pc     uint64

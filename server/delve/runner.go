@@ -147,9 +147,9 @@ func (r *runner) Detach(pid int, kill bool) error {
 	return err
 }
 
-// endAnyway kills a process that this one traces and Delve does not kill: it looks up whether a thread stands still by the name that the process had
-// when it began (pkg/proc/native/proc_linux.go, status), and takes one that has changed its name for one that runs. The
-// kernel reaps the process when clew, its parent, ends. Test: integration TestRenamed.
+// endAnyway kills a process that Delve has refused to kill, if this process traces it. Delve asks the kernel whether a thread
+// has stopped, and searches the answer for the name that the process had at its start (pkg/proc/native/proc_linux.go, status): a
+// process that has changed its name seems to run. The kernel reaps it when clew, its parent, ends. Test: integration TestRenamed.
 func endAnyway(pid int) bool {
 	status, err := procfs.ReadStatus(pid)
 	if err != nil {

@@ -123,7 +123,7 @@ func (g *typeGraph) grow(part int32, size uint64) {
 	}
 }
 
-// checkTargets looks for what lies in the middle of an entry: there may be entries that nobody has looked at.
+// checkTargets looks for references into the middle of an entry: Delve would read an unchecked entry there.
 func (c *infoCheck) checkTargets() error {
 	for i, word := range c.types.targets {
 		for word &^= c.types.starts[i]; word != 0; word &= word - 1 {
@@ -187,7 +187,7 @@ func (g *typeGraph) check(c *typeCheck, below int) error {
 type typeCheck struct {
 	nodes   []typeNode
 	first   []int32 // of each type's parts
-	parts   []int32 // numbers of types, or of what is none
+	parts   []int32 // indices of types; elsewhere: a part that is not among them
 	direct  []int32 // for each type, what its size is asked of
 	names   []uint32
 	outside uint32 // the longest name of other units' types

@@ -46,7 +46,7 @@ type apart interface{ Apart() bool }
 // claims are Delve's frames of a stack, found when they are needed first.
 type claims struct {
 	view  View
-	over  func() error // says that nobody waits any more
+	over  func() error // not nil once the result is no longer wanted
 	depth int          // that Delve is asked to
 	grows bool         // the stack has no limit: see of
 
