@@ -253,11 +253,22 @@ func (c *scene) stop(d debugger, r *run) (state, truth, error) {
 	}
 	switch {
 	case c.atCall:
-		s, err = arrive(d, p.atCall...)
+		s, err = arriveIn(d, s.thread, p.atCall...)
 	case c.behindCall:
-		s, err = arrive(d, p.behindCall...)
+		s, err = arriveIn(d, s.thread, p.behindCall...)
 	}
 	return s, t, err
+}
+
+// arriveIn runs until a thread comes to one of the addresses. Others may come there before: a thread that starts another one
+// calls asmcgocall in runtime.newm1.
+func arriveIn(d debugger, thread uint64, addrs ...uint64) (s state, err error) {
+	for range 50 {
+		if s, err = arrive(d, addrs...); err != nil || s.thread == thread {
+			return s, err
+		}
+	}
+	return s, fmt.Errorf("thread %d does not come to %#x", thread, addrs)
 }
 
 // arrive runs to one of the addresses.

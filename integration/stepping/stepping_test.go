@@ -345,10 +345,11 @@ func TestStepIn(t *testing.T) {
 // the return address. None is written.
 func TestGuard(t *testing.T) {
 	h := start(t, "static-O1-g-fp", "plain")
-	if _, _, err := enterFunction(h.clew, h.run.program, h.run.program.functions[switchFunction].Value, switchFunction); err != nil {
+	entered, _, err := enterFunction(h.clew, h.run.program, h.run.program.functions[switchFunction].Value, switchFunction)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arrive(h.clew, h.run.program.atCall...); err != nil {
+	if _, err := arriveIn(h.clew, entered.thread, h.run.program.atCall...); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.breakAt(); err != nil {
