@@ -173,12 +173,16 @@ func (g *guard) undo(list map[uint64]*proc.Breakpoint) {
 }
 
 // guardGroup guards every target of a group. Recordings and core files have no
-// memory that could be harmed, and no mappings to ask the kernel for.
+// memory that could be harmed, and no mappings to ask the kernel for: only their list of goroutines is bounded.
 func guardGroup(group *proc.TargetGroup) error {
-	if recorded, _ := group.Recorded(); recorded {
-		return nil
-	}
+	recorded, _ := group.Recorded()
 	for _, t := range group.Targets() {
+		if err := boundGoroutines(t); err != nil {
+			return err
+		}
+		if recorded {
+			continue
+		}
 		if _, err := guardOf(t); err != nil {
 			return err
 		}

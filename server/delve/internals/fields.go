@@ -17,6 +17,7 @@ const (
 	EntryProcessGroup = "process-group"
 	EntryDownloads    = "downloads"
 	EntryDAPDebugger  = "dap-debugger"
+	EntryGoroutines   = "goroutine-list"
 )
 
 var fieldEntries = []Entry{
@@ -41,6 +42,11 @@ var fieldEntries = []Entry{
 		Name: EntryDAPDebugger, Where: "service/dap/server.go, Session.debugger",
 		Breaks: "editors get Delve's own stacks: the program of Delve's DAP session is out of reach",
 		Proof:  "Check", check: dapDebugger.check,
+	},
+	{
+		Name: EntryGoroutines, Where: "pkg/proc/target.go, Target.gcache; pkg/proc/goroutine_cache.go, goroutineCache.allglenAddr and allgentryAddr",
+		Breaks: "a damaged program or core file that claims any number of goroutines keeps the debugger busy for ever",
+		Proof:  "Check", check: func() error { return goroutinesErr },
 	},
 }
 
@@ -105,6 +111,33 @@ func (f *field[S, T]) get(s *S) (*T, error) {
 
 // Process returns where a target holds its process.
 func Process(t *proc.Target) (*proc.ProcessInternal, error) { return process.get(t) }
+
+// goroutineOffsets are where a target holds the addresses of the number of goroutines and of their list. Their type is private.
+type goroutineOffsets struct{ count, list uintptr }
+
+var goroutines, goroutinesErr = findGoroutines()
+
+func findGoroutines() (o goroutineOffsets, err error) {
+	held, err := lookUp(reflect.TypeFor[proc.Target](), "gcache", nil)
+	if err != nil {
+		return o, err
+	}
+	count, err := lookUp(held.Type, "allglenAddr", reflect.TypeFor[uint64]())
+	if err != nil {
+		return o, err
+	}
+	list, err := lookUp(held.Type, "allgentryAddr", reflect.TypeFor[uint64]())
+	return goroutineOffsets{held.Offset + count.Offset, held.Offset + list.Offset}, err
+}
+
+// GoroutineList returns the addresses of the runtime's number of goroutines and of their list, 0 where the program has no DWARF.
+func GoroutineList(t *proc.Target) (count, list uint64, err error) {
+	if err := Check(); err != nil {
+		return 0, 0, err
+	}
+	at := func(offset uintptr) uint64 { return *(*uint64)(unsafe.Add(unsafe.Pointer(t), offset)) }
+	return at(goroutines.count), at(goroutines.list), nil
+}
 
 // ProcessGroup returns where a group holds what runs its processes.
 func ProcessGroup(group *proc.TargetGroup) (*proc.ProcessGroup, error) {
