@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/inspect"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
@@ -252,7 +252,9 @@ func rowText(row *inspect.Row) string {
 
 // line writes a value as one line of JSON.
 func (i *inspected) line(v any) error {
-	enc := json.NewEncoder(i.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	text, err := stackjson.Marshal(v)
+	if err == nil {
+		_, err = i.out.Write(append(text, '\n'))
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -43,9 +44,10 @@ func runPlugins(c *cobra.Command, format, configPath string) error {
 	}
 	health := strats.host.Health()
 	if format == "json" {
-		enc := json.NewEncoder(c.OutOrStdout())
-		enc.SetIndent("", "  ")
-		err = enc.Encode(map[string]any{"plugins": health})
+		var text []byte
+		if text, err = json.MarshalIndent(map[string]any{"plugins": health}, "", "  "); err == nil {
+			_, err = c.OutOrStdout().Write(append(printable.JSON(text), '\n'))
+		}
 	} else {
 		err = pluginhost.WriteTable(c.OutOrStdout(), health)
 	}

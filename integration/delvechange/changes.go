@@ -55,6 +55,7 @@ var changes = []change{
 	{internals.EntryDownloads, "a field's type", []edit{{"", inProc + "/bininfo.go", `cancelDownloads   func\(\)`, "cancelDownloads context.CancelFunc"}}, byCheck, ""},
 	{internals.EntryDAPDebugger, "the field's name", []edit{{"", "service/dap", `(\bs\.)debugger\b|(?m)(^\t+)debugger( \*debugger\.Debugger$|:)`, "${1}${2}process$3"}}, byCheck, ""},
 	{internals.EntryGoroutines, "a field's name", []edit{{"", inProc + "/goroutine_cache.go", `\ballglenAddr\b`, "countAddr"}}, byCheck, ""},
+	{internals.EntryClient, "the field's name", []edit{{"", "service/rpc2/client.go", `\bc\.client\b`, "c.conn"}, {"", "service/rpc2/client.go", `\bclient( \*rpc\.Client\n|: client)`, "conn$1"}}, byCheck, ""},
 	{internals.EntryStackMemory, "a field's name", []edit{
 		{"", inProc, `\b(g|scope\.g|it\.g)\.variable\b`, "$1.held"}, {"", inProc + "/variables.go", `(?m)^\tvariable \*Variable\n(\n\tUnreadable)`, "\theld *Variable\n$1"},
 		{"", inProc + "/variables.go", `variable:   v,`, "held: v,"},

@@ -3,12 +3,24 @@ package printable
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // Text returns s with everything that is not printable, as [strconv.IsPrint] has it,
 // and every byte that is no UTF-8 written as Go escapes it: \x1b, \n, \u202e.
-func Text(s string) string {
+func Text(s string) string { return escape(s, hidden) }
+
+// Safe returns s with only that escaped which takes over a terminal, fakes a line or reorders text: control characters but
+// tabs, marks of direction, and bytes that are no UTF-8. Spaces of every kind stay, so that a path is still the path.
+func Safe(s string) string { return escape(s, bites) }
+
+// Lines returns s, which may have several lines, with each of them as [Safe] returns it.
+func Lines(s string) string {
+	return escape(s, func(r rune) bool { return r != '\n' && bites(r) })
+}
+
+func escape(s string, hidden func(rune) bool) string {
 	if strings.IndexFunc(s, hidden) < 0 && utf8.ValidString(s) {
 		return s
 	}
@@ -33,3 +45,7 @@ func Line(s string) string {
 }
 
 func hidden(r rune) bool { return !strconv.IsPrint(r) }
+
+func bites(r rune) bool {
+	return r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+}

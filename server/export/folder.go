@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -186,7 +187,7 @@ func (s *Set) fill(write func(File) error) error {
 	if err := write(File{ImagesFile, cif}); err != nil {
 		return err
 	}
-	return write(File{IndexFile, append(text, '\n')})
+	return write(File{IndexFile, append(printable.JSON(text), '\n')})
 }
 
 // pack gathers the files of a folder.

@@ -3,6 +3,7 @@ package terminal
 import (
 	"cmp"
 	"encoding/json"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/dap"
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
@@ -77,6 +79,7 @@ type Options struct {
 type command struct {
 	run   func(*session, *cobra.Command, []string) int
 	flags string // in addition to allFlags
+	far   bool   // another process debugs the program: the command only shows its answers
 }
 
 // allFlags are those of every command.
@@ -84,16 +87,17 @@ const allFlags = "log log-output log-dest listen init build-flags wd backend hea
 	"allow-non-terminal-interactive check-go-version only-same-user disable-aslr api-version redirect"
 
 var commands = map[string]command{
-	"debug":  {built(debugger.ExecutingGeneratedFile), "tty output continue rr-cleanup"},
-	"test":   {built(debugger.ExecutingGeneratedTest), "output"},
-	"exec":   {execute, "tty continue rr-cleanup"},
-	"attach": {attach, "continue waitfor waitfor-interval waitfor-duration"},
-	"core":   {core, ""},
+	"debug":   {built(debugger.ExecutingGeneratedFile), "tty output continue rr-cleanup", false},
+	"test":    {built(debugger.ExecutingGeneratedTest), "output", false},
+	"exec":    {execute, "tty continue rr-cleanup", false},
+	"attach":  {attach, "continue waitfor waitfor-interval waitfor-duration", false},
+	"core":    {core, "", false},
+	"connect": {connect, "", true},
 }
 
 // TakeOver makes Delve's commands that debug a program do so with clew's stacks.
 // Their flags, messages and exit codes stay. options is called when one of them
-// runs. It returns these commands. The error is an [*internals.Error] if Delve lacks one
+// runs. It returns the commands that show clew's own stacks. The error is an [*internals.Error] if Delve lacks one
 // of them or of their flags.
 func TakeOver(root *cobra.Command, options func() Options) (taken []*cobra.Command, err error) {
 	for name, does := range commands {
@@ -111,7 +115,9 @@ func TakeOver(root *cobra.Command, options func() Options) (taken []*cobra.Comma
 			s := &session{flags: readFlags(c), options: options()}
 			os.Exit(does.run(s, c, args))
 		}
-		taken = append(taken, c)
+		if !does.far {
+			taken = append(taken, c)
+		}
 	}
 	return taken, nil
 }
@@ -197,6 +203,26 @@ func attach(s *session, _ *cobra.Command, args []string) int {
 func core(s *session, _ *cobra.Command, args []string) int {
 	s.target = target{kind: debugger.ExecutingOther, process: []string{args[0]}, packages: args, core: args[1]}
 	return s.debug()
+}
+
+// connect shows the answers of a server.
+func connect(s *session, _ *cobra.Command, args []string) int {
+	f := &s.flags
+	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
+		return complain("%v\n", err)
+	}
+	defer delve.CloseLogs()
+	delve.LogConfigError()
+	if args[0] == "" {
+		return complain("An empty address was provided. You must provide an address as the first argument.\n")
+	}
+	protocol, addr := network(args[0])
+	conn, err := net.Dial(protocol, addr)
+	if err != nil {
+		delve.LogDialError(args[0], err)
+		return 1
+	}
+	return converse(conn, delveConfig(), f.initFile, false)
 }
 
 // debug runs the session.

@@ -11,7 +11,6 @@ import (
 	"github.com/go-delve/delve/pkg/config"
 	"github.com/go-delve/delve/pkg/logflags"
 	"github.com/go-delve/delve/pkg/proc"
-	delveterminal "github.com/go-delve/delve/pkg/terminal"
 	"github.com/go-delve/delve/service"
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/debugger"
@@ -260,17 +259,6 @@ func (s *session) notStarted(err error) int {
 		}
 	}
 	return complain("%v\n", err)
-}
-
-// converse runs Delve's terminal.
-func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
-	t := delveterminal.New(rpc2.NewClientFromConn(conn), conf, attach)
-	t.InitFile = initFile
-	code, err := t.Run()
-	if err != nil {
-		fmt.Println(err)
-	}
-	return code
 }
 
 // resumeOnce resumes the program, as a client that disconnects at once.

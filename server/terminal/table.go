@@ -74,7 +74,7 @@ func (c *rpcClient) table() map[string]any {
 		"ListCheckpoints":          reads(c, "checkpoints", d.ListCheckpoints),
 		"ListDynamicLibraries":     reads(c, "libraries", d.ListDynamicLibraries),
 		"ListFunctions":            reads(c, "functions", d.ListFunctions),
-		"ListPackageVars":          reads(c, "package variables", d.ListPackageVars),
+		"ListPackageVars":          reads(c, "package variables", c.packageVars),
 		"ListPackagesBuildInfo":    reads(c, "packages", d.ListPackagesBuildInfo),
 		"ListSources":              reads(c, "sources", d.ListSources),
 		"ListTargets":              reads(c, "targets", d.ListTargets),
@@ -121,6 +121,17 @@ func aside[In, Out any](c *rpcClient, name string, f method[In, Out]) method[In,
 		}
 		return err
 	}
+}
+
+// packageVars lists the program's global variables. Delve panics if the program has ended (docs/delve/ended.md).
+func (c *rpcClient) packageVars(arg rpc2.ListPackageVarsIn, out *rpc2.ListPackageVarsOut) error {
+	group, unlock := c.dbg.LockTargetGroup()
+	_, err := group.Valid()
+	unlock()
+	if err != nil {
+		return err
+	}
+	return c.rpc.ListPackageVars(arg, out)
 }
 
 // versionOut also says whether the server is clew's, as the answer to an editor's initialize does.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/rpc"
 	"net/rpc/jsonrpc"
-	"strings"
 	"sync"
 
 	"github.com/go-delve/delve/service"
@@ -43,17 +42,8 @@ func (c *endingCodec) ReadResponseHeader(r *rpc.Response) error {
 	if err != nil {
 		c.end()
 	}
-	r.Error = printableError(r.Error)
+	r.Error = printable.Lines(r.Error)
 	return err
-}
-
-// printableError is a server's error, which Delve's terminal prints as it is. Its lines stay lines.
-func printableError(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = printable.Text(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }
 
 // ReadResponseBody implements [rpc.ClientCodec].

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/unwind/jsonread"
 )
 
@@ -169,7 +170,8 @@ func Failure(err error) Answer { return Answer{Error: err.Error()} }
 
 // Marshal returns v as JSON on one line, without a line end. It is the output
 // of encoding/json, except that <, > and & stay as they are: they are frequent
-// in the names of C++ functions and harmless outside of HTML. Equal values have
+// in the names of C++ functions and harmless outside of HTML; and characters that could
+// take over a terminal are escaped ([printable.JSON]). Equal values have
 // equal bytes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -178,5 +180,5 @@ func Marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return printable.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }

@@ -2,13 +2,16 @@ package internals
 
 import (
 	"fmt"
+	"net/rpc"
 	"reflect"
 	"sync"
 	"unsafe"
 
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
+	"github.com/go-delve/delve/service/rpc2"
 )
 
 // Names of the entries that are private fields.
@@ -18,6 +21,7 @@ const (
 	EntryDownloads    = "downloads"
 	EntryDAPDebugger  = "dap-debugger"
 	EntryGoroutines   = "goroutine-list"
+	EntryClient       = "terminal-client"
 )
 
 var fieldEntries = []Entry{
@@ -47,6 +51,11 @@ var fieldEntries = []Entry{
 		Name: EntryGoroutines, Where: "pkg/proc/target.go, Target.gcache; pkg/proc/goroutine_cache.go, goroutineCache.allglenAddr and allgentryAddr",
 		Breaks: "a damaged program or core file that claims any number of goroutines keeps the debugger busy for ever",
 		Proof:  "Check", check: func() error { return goroutinesErr },
+	},
+	{
+		Name: EntryClient, Where: "service/rpc2/client.go, RPCClient.client",
+		Breaks: "a terminal prints control characters of names, and of a server's errors",
+		Proof:  "Check", check: clientOf.check,
 	},
 }
 
@@ -98,6 +107,7 @@ var (
 	processGroup = fieldOf[proc.TargetGroup, proc.ProcessGroup]("procgrp")
 	downloadsMu  = fieldOf[proc.BinaryInfo, sync.Mutex]("cancelDownloadsMu")
 	downloads    = fieldOf[proc.BinaryInfo, func()]("cancelDownloads")
+	clientOf     = fieldOf[rpc2.RPCClient, *rpc.Client]("client")
 	dapDebugger  = fieldOf[dap.Session, *debugger.Debugger]("debugger")
 )
 
@@ -174,6 +184,19 @@ func ForgetDownloads(bi *proc.BinaryInfo) error {
 	defer mu.Unlock()
 	*downloads.in(bi) = nil
 	return nil
+}
+
+// NewClient returns Delve's client over a connection that is set up already.
+func NewClient(conn *rpc.Client) (*rpc2.RPCClient, error) {
+	c := new(rpc2.RPCClient)
+	held, err := clientOf.get(c)
+	if err != nil {
+		return nil, err
+	}
+	*held = conn
+	// As rpc2.NewClientFromConn does. Another error comes again.
+	_ = conn.Call("RPCServer.SetApiVersion", api.SetAPIVersionIn{APIVersion: 2}, new(api.SetAPIVersionOut))
+	return c, nil
 }
 
 // DAPDebugger returns the debugger of a DAP session, nil before it has one. The
