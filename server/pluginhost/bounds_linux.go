@@ -7,13 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what a process may allocate (setrlimit(2), RLIMIT_DATA), in bytes; 0: no bound. Its
-// children inherit that.
-func limitMemory(pid int, most uint64) error {
-	if most == 0 {
+// maxFile is how long a file may be that a third party's plugin writes, in bytes.
+const maxFile = 256 << 20
+
+// limit bounds what a third party's process may allocate (setrlimit(2), RLIMIT_DATA), in bytes, and the files that it writes; 0: no
+// bounds. Its children inherit them.
+func limit(pid int, memory uint64) error {
+	if memory == 0 {
 		return nil
 	}
-	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most}, nil)
+	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: maxFile, Max: maxFile}, nil); err != nil {
+		return err
+	}
+	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: memory, Max: memory}, nil)
 }
 
 // endGroup waits for the end of a process that leads a group, and kills what is left of the group. The

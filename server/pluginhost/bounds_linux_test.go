@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // thirdPartyFake makes the fake a third party's plugin.
@@ -90,4 +93,58 @@ func ended(pid int) bool {
 		return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH)
 	}
 	return strings.Contains(string(status), ") Z ")
+}
+
+// TestMemoryOfAll: a plugin that has more memory than it may with what it has started is ended and switched off.
+func TestMemoryOfAll(t *testing.T) {
+	h, p, _ := newHost(t, thirdPartyFake(t, 512))
+	h.rest = rest{time.Hour, 50 * time.Millisecond}
+	checkWalk(t, p, 3)
+	if _, err := p.Walk(context.Background(), order(pcHoardApart)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); h.Health()[0].State == StateRunning; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is still running")
+		}
+	}
+	var much *MemoryError
+	if _, err := p.Walk(context.Background(), order(pcReport)); !errors.As(err, &much) || much.Have <= much.Most || much.Most != 512<<20 {
+		t.Error(err)
+	}
+}
+
+// TestNoHandshake: a program that is no plugin, and says nothing, is waited for once.
+func TestNoHandshake(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, p, _ := newHost(t, func(o *Options) {
+		c := &o.Plugins[0]
+		c.Path, c.SHA256, c.Args = sleep, checksum(t, sleep), []string{"600"}
+		o.StartTimeout = 3 * time.Second
+	})
+	begin := time.Now()
+	if _, err := p.Walk(context.Background(), order(pcReport)); err == nil || errors.As(err, new(*CrashError)) {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took < 3*time.Second || took >= 6*time.Second {
+		t.Errorf("%v", took)
+	}
+}
+
+// TestFIFOAsPlugin: a path that is no file is refused at once.
+func TestFIFOAsPlugin(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, p, _ := newHost(t, func(o *Options) {
+		c := &o.Plugins[0]
+		c.Path, c.SHA256 = fifo, strings.Repeat("0", 64)
+	})
+	if _, err := p.Walk(context.Background(), order(pcReport)); !errors.Is(err, elffile.ErrNotRegular) {
+		t.Error(err)
+	}
 }

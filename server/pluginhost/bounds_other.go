@@ -2,8 +2,8 @@
 
 package pluginhost
 
-// limitMemory does nothing: a process cannot bound another one here.
-func limitMemory(int, uint64) error { return nil }
+// limit does nothing: a process cannot bound another one here.
+func limit(int, uint64) error { return nil }
 
 // endGroup does nothing: what a plugin has started ends by itself here.
 func endGroup(int) {}

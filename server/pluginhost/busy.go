@@ -28,6 +28,17 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("plugin %s took %v of processor time within %v while nothing asked it", e.Plugin, e.Used.Round(100*time.Millisecond), e.Over.Round(100*time.Millisecond))
 }
 
+// MemoryError says that a plugin and the processes that it has started had too much memory, and were killed.
+type MemoryError struct {
+	Plugin     string
+	Have, Most uint64 // bytes
+}
+
+// Error says how much it was.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("plugin %s and what it has started have %d MiB of memory; memoryMiB allows %d", e.Plugin, e.Have>>20, e.Most>>20)
+}
+
 // usage is how long calls have been under way. It is safe for concurrent use.
 type usage struct {
 	mu     sync.Mutex
@@ -62,7 +73,8 @@ func (u *usage) total() time.Duration {
 	return u.before
 }
 
-// watch ends a third party's process that is busy while no call is under way. It returns when the process has ended.
+// watch ends a third party's process that is busy while no call is under way, or that has more memory than it may with all that it has
+// started. It returns when the process has ended.
 func (p *Plugin) watch(in *instance) {
 	allowed := p.host.rest.allowed
 	tick := time.NewTicker(p.host.rest.tick)
@@ -84,7 +96,11 @@ func (p *Plugin) watch(in *instance) {
 		used, over := idle.next(m.read(), p.calls.total())
 		spare = min(allowed, spare+time.Duration(idleShare*float64(over))) - used
 		if spare < 0 {
-			p.tooBusy(in, &BusyError{p.config.Name, idle.used, idle.over})
+			p.tooMuch(in, "it does not rest", &BusyError{p.config.Name, idle.used, idle.over})
+			return
+		}
+		if have := m.memory(in.process.command.memory); have > 0 {
+			p.tooMuch(in, "it allocates too much", &MemoryError{p.config.Name, have, in.process.command.memory})
 			return
 		}
 	}
@@ -106,13 +122,13 @@ func (t *idleTime) next(taken, busy time.Duration) (used, over time.Duration) {
 	return used, over
 }
 
-// tooBusy ends a process and switches the plugin off: it would do the same again.
-func (p *Plugin) tooBusy(in *instance, err *BusyError) {
+// tooMuch ends a process and switches the plugin off: it would do the same again.
+func (p *Plugin) tooMuch(in *instance, reason string, err error) {
 	p.mu.Lock()
 	mine := p.current == in
 	p.mu.Unlock()
 	if mine {
-		p.switchOff(&DisabledError{Plugin: p.config.Name, Reason: "it does not rest", Err: err}) // first, or a call starts it again
+		p.switchOff(&DisabledError{Plugin: p.config.Name, Reason: reason, Err: err}) // first, or a call starts it again
 		p.forget()
 	}
 }

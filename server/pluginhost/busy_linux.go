@@ -19,6 +19,7 @@ type meter struct {
 type member struct {
 	parent, group int
 	time          uint64
+	pages         uint64 // of memory, those that others share too
 }
 
 // tick is the unit of times in /proc/PID/stat (USER_HZ).
@@ -69,8 +70,8 @@ func (m *meter) members() map[int]member {
 func parseStat(data []byte) (p member, ok bool) {
 	end := bytes.LastIndexByte(data, ')') // of the name, which may hold anything
 	fields := strings.Fields(string(data[end+1:]))
-	const state, parent, group, times = 0, 1, 2, 11 // utime, stime, cutime, cstime
-	if len(fields) < times+4 || fields[state] == "" {
+	const state, parent, group, times, resident = 0, 1, 2, 11, 21 // times: utime, stime, cutime, cstime
+	if len(fields) <= resident || fields[state] == "" {
 		return p, false
 	}
 	p.parent, _ = strconv.Atoi(fields[parent])
@@ -79,5 +80,37 @@ func parseStat(data []byte) (p member, ok bool) {
 		n, _ := strconv.ParseUint(f, 10, 64)
 		p.time += n
 	}
+	p.pages, _ = strconv.ParseUint(fields[resident], 10, 64)
 	return p, true
+}
+
+// memory returns how many bytes the group had at the last read, if they were more than most; else, or without a bound, 0. What
+// several of its processes share counts once.
+func (m *meter) memory(most uint64) uint64 {
+	var pages uint64
+	for _, p := range m.known {
+		pages += p.pages
+	}
+	if most == 0 || pages*uint64(os.Getpagesize()) <= most { //nolint:gosec // a page has a size
+		return 0
+	}
+	var sum uint64
+	for pid := range m.known {
+		sum += share(pid)
+	}
+	if sum <= most {
+		return 0
+	}
+	return sum
+}
+
+// share is a process's part of the memory that it has, in bytes: of what N processes share, an Nth.
+func share(pid int) uint64 {
+	data, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup") // nothing if it has ended
+	_, rest, _ := strings.Cut(string(data), "\nPss:")
+	n := 0
+	if fields := strings.Fields(rest); len(fields) > 0 {
+		n, _ = strconv.Atoi(fields[0])
+	}
+	return uint64(max(n, 0)) << 10
 }

@@ -39,18 +39,19 @@ func TestMain(m *testing.M) {
 
 // A PC from here on is not an address but an order to the fake.
 const (
-	pcPanic     uint64 = 0xdead0000 + iota // end as a plugin with a bug does
-	pcPanicOnce                            // the same, but only in the first process
-	pcStall                                // never answer, whatever the context says
-	pcSlow                                 // answer, but take a while
-	pcLie                                  // answer with more steps than asked for
-	pcBoast                                // answer with more trust than described
-	pcRefuse                               // return an error
-	pcHoard                                // allocate 8 GiB
-	pcStart                                // start a process that ends late, and report its ID
-	pcReport                               // report the images and ranges, as the reason
-	pcSpin                                 // answer, and be busy from then on
-	pcSpinApart                            // the same, in a process that it starts
+	pcPanic      uint64 = 0xdead0000 + iota // end as a plugin with a bug does
+	pcPanicOnce                             // the same, but only in the first process
+	pcStall                                 // never answer, whatever the context says
+	pcSlow                                  // answer, but take a while
+	pcLie                                   // answer with more steps than asked for
+	pcBoast                                 // answer with more trust than described
+	pcRefuse                                // return an error
+	pcHoard                                 // allocate 8 GiB
+	pcStart                                 // start a process that ends late, and report its ID
+	pcReport                                // report the images and ranges, as the reason
+	pcSpin                                  // answer, and be busy from then on
+	pcSpinApart                             // the same, in a process that it starts
+	pcHoardApart                            // start six processes that keep 100 MB each
 )
 
 // quickExit: a program with the race detector sleeps for a second as it exits.
@@ -131,6 +132,11 @@ func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwin
 		}()
 	case pcSpinApart:
 		if err := exec.Command("sh", "-c", "(while :; do :; done) &").Run(); err != nil {
+			return nil, err
+		}
+	case pcHoardApart:
+		hoard := exec.Command("sh", "-c", `for i in 1 2 3 4 5 6; do (x=$(head -c 100000000 /dev/zero | tr '\0' a); sleep 600; echo "$x") & done`)
+		if err := hoard.Run(); err != nil {
 			return nil, err
 		}
 	case pcReport:

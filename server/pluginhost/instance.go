@@ -37,7 +37,7 @@ func launch(killCtx context.Context, sess *session, c *Config, cmd command, limi
 	overdue := time.AfterFunc(limit, kill)
 	defer overdue.Stop()
 	in := &instance{process: &process{killCtx: killCtx, unkill: kill, gone: make(chan struct{})}}
-	started := false
+	started, begin := false, time.Now()
 	in.manager = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  plugin.Handshake,
 		Plugins:          plugin.Set(),
@@ -69,7 +69,7 @@ func launch(killCtx context.Context, sess *session, c *Config, cmd command, limi
 		failure.permanent = errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOEXEC)
 		return nil, failure
 	}
-	if ended, status := in.ended(); ended {
+	if ended, status := in.ended(); ended && time.Since(begin) < limit { // later it was killed: another try would take as long
 		failure.Err = fmt.Errorf("%w: %w", &CrashError{Plugin: c.Name, Status: status}, err)
 	}
 	in.stop(0)

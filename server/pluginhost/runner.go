@@ -88,11 +88,11 @@ func (p *process) Start(context.Context) error {
 	p.stdout, p.stderr, p.lifeline = outR, errR, lifeW
 	p.os = cmd.Process
 	p.stopWatching = context.AfterFunc(p.killCtx, p.kill)
-	err = limitMemory(p.pid(), p.command.memory)
+	err = limit(p.pid(), p.command.memory)
 	go p.wait()
 	if err != nil && !errors.Is(err, syscall.ESRCH) { // of one that has ended the handshake says so
 		p.kill()
-		return fmt.Errorf("bound its memory: %w", err)
+		return fmt.Errorf("bound its memory and files: %w", err)
 	}
 	return nil
 }

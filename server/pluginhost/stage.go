@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/clewdbg/clew/internal/elffile"
 )
 
 // maxExecutable bounds the size of a copy, in bytes.
@@ -18,18 +20,11 @@ const maxExecutable = 1 << 30
 // computes its checksum. The bytes that were checked are the ones that run: the file at path may
 // change at any time (go-plugin's SecureConfig checks a path and then runs it).
 func stage(dir string, c *Config) (copied string, err error) {
-	in, err := os.Open(c.Path)
+	in, info, err := elffile.OpenRegular(c.Path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = in.Close() }()
-	info, err := in.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a regular file", c.Path)
-	}
 	if info.Size() > maxExecutable {
 		return "", fmt.Errorf("%s has %d bytes (at most %d)", c.Path, info.Size(), maxExecutable)
 	}
