@@ -37,6 +37,7 @@ var (
 var cases = []testCase{
 	{"tests", "unit tests of packages that know of processors and processes", gcc, buildTests(tested), runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
+	{"exclusive", "steps and breakpoints in sequences of LDXR and STXR", gcc, buildExclusive, runExclusive},
 	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
 	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
 	matrixCase("others", clangTo, "the same of other compilers, with SFrame, outlined code and outlined atomics",
@@ -76,6 +77,7 @@ var ciCases = []testCase{
 		measureRight(`-here -build `+ciMatrix+` -scenario nested`) + " &&\n" + measureRight(`-here -build pac-eh-so -scenario "thread, signal"`) + " &&\n" +
 			measureRight(`-cores -build pac-eh-so -scenario nested`)},
 	stepsCase("steps", "steps in one build", ciSteps),
+	{"exclusive", "steps and breakpoints in sequences of LDXR and STXR", gcc, buildExclusive, runExclusive},
 }
 
 // sampled takes samples of a workload, one of so many instructions.
