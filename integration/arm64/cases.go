@@ -37,6 +37,7 @@ var (
 var cases = []testCase{
 	{"tests", "unit tests of packages that know of processors and processes", gcc, buildTests(tested), runTests},
 	{"brk", "breakpoint instructions of all numbers in a program, a library, a stripped library and generated code", gcc, buildBrk, runBrk("0 1 77 1000 61440")},
+	{"exclusive", "steps and breakpoints in sequences of LDXR and STXR", gcc, buildExclusive, runExclusive},
 	{"faults", "code that breaks the rules of BTI, MTE and PAC; programs for 32 bits", gcc, buildFaults, runFaults()},
 	matrixCase("matrix", gcc, "the table of docs/accuracy.md: with tables, frame pointers or symbols", "O1-g,O2-g,fp,fp-so,eh,eh-so,none,none-so"),
 	matrixCase("others", clangTo, "the same of other compilers, with SFrame, outlined code and outlined atomics",
@@ -60,6 +61,7 @@ var longCases = []testCase{
 	stepsCase("steps-2", "where steps lead in builds without tables, without any hint, and with lines", steppedMore),
 	stepsCase("steps-3", "the same in the other builds without signed return addresses", steppedOthers),
 	stepsCase("steps-4", "the same in the other builds with them", steppedSigned),
+	{"scripts", "steps by their lines, as in docs/stepping-languages.md: into C and C++, through callbacks, exceptions, longjmp", gpp, buildScripts, `"$1"/stepscripts -built "$1"`},
 	{"dap-zones", "those of Delve's own tests of DAP whose program needs time zones", gcc, buildDAP(dapZones), runDAP(dapZones)},
 	{"dap-1", "Delve's own tests of DAP whose names begin with A to D", gcc, buildDAP("^Test[A-D]"), runDAP("^Test[A-D]")},
 	{"dap-2", "those whose names begin with E to L", gcc, buildDAP("^Test[E-L]"), runDAP("^Test[E-L]")},

@@ -102,5 +102,6 @@ var changes = []change{
 	{internals.EntryCommands, "a command's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"exec <path/to/binary>"`, `"run <path/to/binary>"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryCommands, "a flag's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"waitfor-interval"`, `"waitfor-every"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryLibraryList, "what says that there is none", []edit{{"", inProc + "/linutil/dynamic.go", `bi\.ElfDynamicSection\.Addr == 0 \{\n\t\t// no dynamic`, "bi.ElfDynamicSection.Size == 0 {\n\t\t// no dynamic"}}, byCheck, ""},
+	{internals.EntryTracer, "a channel's name", []edit{{"", inProc + "/native", `\bptraceDoneChan\b`, "done"}}, "TestTracer", delve},
 	{internals.EntryFrameOpcodes, "the table's name", []edit{{"", "pkg/dwarf/frame", `\bfnlookup\b`, "executed"}}, byCheck, ""},
 }

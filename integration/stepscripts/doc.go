@@ -2,10 +2,14 @@
 // clew:
 //
 //	go run ./integration/stepscripts [-only NAME] [-run REGEXP] [-o FILE]
+//	stepscripts -built FOLDER [-run REGEXP]
 //
 // Each script stops a program (testdata/program) at a named line, steps, and compares the line
 // where it stands with the one that a reader of the source expects. All debuggers are asked by the Debug
 // Adapter Protocol. Debian's lldb-dap is left out, and said to be, where it is not installed.
+//
+// The second form takes the program and clew from a folder, where integration/arm64 has built them for its machine, and runs the scripts
+// with clew alone.
 //
 // The exit status is 1 when clew lands elsewhere than expected.
 package main

@@ -11,13 +11,18 @@ import (
 func main() {
 	only := flag.String("only", "", "ask dlv, lldb or clew alone")
 	match := flag.String("run", "", "run the scripts alone whose text this matches")
+	built := flag.String("built", "", "take the program and clew from this folder, and ask clew alone")
 	into := flag.String("o", "", "write the table into this file, between the markers for it")
 	flag.Parse()
 	wanted, err := regexp.Compile(*match)
-	if err == nil {
+	if err == nil && *built == "" {
 		err = os.Chdir("integration/stepscripts")
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case *built != "":
+		err = showBuilt(*built, wanted)
+	default:
 		err = show(*only, *into, wanted)
 	}
 	if err != nil {
@@ -44,6 +49,20 @@ func show(only, into string, wanted *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
+	return compare(p, list, into, wanted)
+}
+
+// showBuilt runs the scripts with clew alone.
+func showBuilt(folder string, wanted *regexp.Regexp) error {
+	p, err := programIn(folder)
+	if err != nil {
+		return err
+	}
+	return compare(p, []debugger{goDebugger(folder, "clew")}, "", wanted)
+}
+
+// compare runs the scripts, and prints the table or writes it into a file.
+func compare(p *program, list []debugger, into string, wanted *regexp.Regexp) error {
 	t := newTable(list)
 	for i := range scripts {
 		if wanted.MatchString(scripts[i].does) {

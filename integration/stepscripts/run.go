@@ -28,11 +28,26 @@ var marked = regexp.MustCompile(`// @([a-z-]+)`)
 
 // buildProgram copies the program into a folder and builds it.
 func buildProgram(folder string) (*program, error) {
-	p := &program{folder: filepath.Join(folder, "program"), lines: make(map[string]mark)}
-	p.path = filepath.Join(p.folder, "program")
-	if err := os.CopyFS(p.folder, os.DirFS("testdata/program")); err != nil {
+	if err := os.CopyFS(filepath.Join(folder, "program"), os.DirFS("testdata/program")); err != nil {
 		return nil, err
 	}
+	p, err := programIn(folder)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "build", "-gcflags=all=-N -l", "-o", p.path, ".")
+	cmd.Dir = p.folder
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return p, nil
+}
+
+// programIn is the program whose source is in a folder.
+func programIn(folder string) (*program, error) {
+	p := &program{folder: filepath.Join(folder, "program"), lines: make(map[string]mark)}
+	p.path = filepath.Join(p.folder, "program")
 	for _, file := range []string{"main.go", "native.c", "plus.cc"} {
 		text, err := os.ReadFile(filepath.Join(p.folder, file))
 		if err != nil {
@@ -43,12 +58,6 @@ func buildProgram(folder string) (*program, error) {
 				p.lines[m[1]] = mark{file, i + 1}
 			}
 		}
-	}
-	cmd := exec.Command("go", "build", "-gcflags=all=-N -l", "-o", p.path, ".")
-	cmd.Dir = p.folder
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	return p, nil
 }
@@ -184,11 +193,11 @@ func buildDebuggers(folder string, only string) (list []debugger, err error) {
 		if only != "" && only != name {
 			continue
 		}
-		path := filepath.Join(folder, name)
-		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil {
+		d := goDebugger(folder, name)
+		if out, err := exec.Command("go", "build", "-o", d.path, pkg).CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", name, err, bytes.TrimSpace(out))
 		}
-		list = append(list, debugger{name: name, path: path, args: []string{"dap", "--listen=127.0.0.1:0"}, tcp: true})
+		list = append(list, d)
 	}
 	for _, name := range []string{"lldb-dap", "lldb-dap-19", "lldb-vscode-14"} {
 		if path, err := exec.LookPath(name); err == nil && (only == "" || only == "lldb") {
@@ -197,4 +206,9 @@ func buildDebuggers(folder string, only string) (list []debugger, err error) {
 		}
 	}
 	return list, nil
+}
+
+// goDebugger is dlv or clew, built in a folder.
+func goDebugger(folder, name string) debugger {
+	return debugger{name: name, path: filepath.Join(folder, name), args: []string{"dap", "--listen=127.0.0.1:0"}, tcp: true}
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/unwind"
@@ -57,9 +58,38 @@ func (w *walker) push(c *candidate) bool {
 		return w.missing()
 	}
 	step.Caller, step.Rule = caller.Registers, r.String()
+	bound := w.lowerBound(c)
+	if bound {
+		step.Caller.Forget(w.sp)
+		step.Rule = unknownCFA(&r, step.CFA-w.spValue)
+	}
 	*w.Push() = step
 	w.regs, w.spValue, w.pcAddr, w.function = step.Caller, step.CFA, unwind.Code(c.ra, unwind.KindReturn), nil
-	return w.GoesOn(w.pcAddr)
+	if more := w.GoesOn(w.pcAddr); !more || !bound {
+		return more
+	}
+	return w.Stop(unwind.StopNoRule, "the caller's stack pointer is not known (R12): there is no place from which to scan")
+}
+
+// lowerBound says that what lies above the return address in the frame is not known: the CFA is only a lower bound, and the
+// caller's stack pointer not known (R12).
+//
+// Situation: arm64's record may be at the bottom of its frame. Example: any function of gcc's with local
+// variables, called through a pointer. Test: TestR12LowerBound.
+func (w *walker) lowerBound(c *candidate) bool {
+	return w.Arch == unwind.ARM64 && w.config.os == "linux" && c.entry == nil
+}
+
+// unknownCFA is the text of a rule whose CFA is a lower bound, so many bytes above the stack pointer.
+func unknownCFA(r *rule.Rule, above uint64) string {
+	text := fmt.Sprintf("cfa=unknown; ra=[sp+%d]; fp=", above-uint64(-r.RA.Offset))
+	switch {
+	case r.FP.Deref:
+		return text + fmt.Sprintf("[sp+%d]", above-uint64(-r.FP.Offset))
+	case r.FP.From == rule.Same:
+		return text + "unchanged"
+	}
+	return text + "undefined"
 }
 
 // align returns the lowest stack pointer from addr on.

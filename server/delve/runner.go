@@ -19,7 +19,7 @@ import (
 //
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
 //     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
-//     be, nothing runs.
+//     be, nothing runs. No step stops between arm64's exclusive instructions (exclusive.go).
 //   - After a stop Delve learns of the libraries that it may read (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
 //     stand at a breakpoint instruction of the program's own (hardcoded.go), and
@@ -91,7 +91,10 @@ func (r *runner) prepare() error {
 			return err
 		}
 	}
-	return r.passBrk()
+	if err := r.passBrk(); err != nil {
+		return err
+	}
+	return r.freeSequences()
 }
 
 // stepBrk is a step over a breakpoint instruction of the program's own where that does
@@ -122,8 +125,10 @@ func (r *runner) passBrk() error {
 func (r *runner) StepInstruction(thread int) error {
 	resumes.Add(1)
 	defer resumes.Add(1)
-	if passed, err := r.stepBrk(thread); passed || err != nil {
-		return err
+	for _, step := range []func(int) (bool, error){r.stepBrk, r.stepSequence} {
+		if done, err := step(thread); done || err != nil {
+			return err
+		}
 	}
 	err := r.ProcessGroup.StepInstruction(thread)
 	if !r.resumed {

@@ -1,0 +1,17 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// buildExclusive builds the program, with a compiler that knows no other atomic instructions, and what steps in it.
+func buildExclusive(ctx context.Context, folder string) error {
+	_, err := buildProgram(ctx, folder, "exclusive", "CGO_CFLAGS=-O2 -g -march=armv8-a -mno-outline-atomics")
+	if err != nil {
+		return err
+	}
+	return goBuild(ctx, filepath.Join(folder, "step"), "./integration/arm64/exclusive")
+}
+
+const runExclusive = `timeout 600 "$1"/step "$1"/exclusive`

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// buildScripts builds the program of integration/stepscripts, clew, and what steps.
+func buildScripts(ctx context.Context, folder string) error {
+	const scripts = "integration/stepscripts"
+	to := filepath.Join(folder, "program")
+	if err := os.CopyFS(to, os.DirFS(filepath.Join(scripts, "testdata", "program"))); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-gcflags=all=-N -l", "-o", filepath.Join(to, "program"), ".")
+	cmd.Dir = to
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc", "CXX=aarch64-linux-gnu-g++", "GOFLAGS=", "GOWORK=off")
+	if err := command(cmd); err != nil {
+		return err
+	}
+	if err := goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew"); err != nil {
+		return err
+	}
+	return goBuild(ctx, filepath.Join(folder, "stepscripts"), "./"+scripts)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package delve
+
+import "errors"
+
+// runAlone is for the processes of Linux.
+func runAlone(func(func()), int, int) error { return errors.ErrUnsupported }
