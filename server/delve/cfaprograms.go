@@ -44,7 +44,7 @@ var (
 // some ten bytes for each function that realigns its stack.
 const (
 	maxExpressions     = 1 << 20
-	maxExpressionBytes = 4 << 20
+	maxExpressionBytes = 1 << 20
 )
 
 // checkPrograms says whether Delve survives the instructions of all entries.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // cfaCases are instructions, and why Delve does not survive them.
@@ -58,7 +60,7 @@ func TestManyExpressions(t *testing.T) {
 		if err := checkPrograms(call(t, nil, code)); !errors.Is(err, errMany) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if took := time.Since(begin); took > 10*time.Second {
+		if took := time.Since(begin); took > testneed.Patience(10*time.Second) {
 			t.Errorf("%s: %v", name, took)
 		}
 	}
