@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -25,7 +24,7 @@ func (s *server) serveRPC(ctx context.Context, c *opening) {
 		linger(c)
 		return
 	}
-	up := terminal.NewUpstream(answers{conn, bounded.NewReader(conn, maxAnswer, errTooLong)}, fmt.Errorf("clew proxy: the connection to the Delve server at %s has ended", s.Upstream))
+	up := terminal.NewUpstream(bounded.NewAnswers(conn), fmt.Errorf("clew proxy: the connection to the Delve server at %s has ended", s.Upstream))
 	front := terminal.Front{
 		Client: c, Upstream: up, Owner: s.owner, Several: func() bool { return s.several(ctx) },
 		Stacks: stop.StacksOptions{Strategies: s.strategies, Patience: s.Patience, Log: s.Log, Notify: func(text string) { s.Warn("%s", text) }},
@@ -50,20 +49,6 @@ func (s *server) strategies() ([]engine.Named, func(), error) {
 	}
 	return opened.Order, opened.Close, nil
 }
-
-// answers is a connection to a server on which an answer that is too long to be kept is an error.
-type answers struct {
-	net.Conn
-	from io.Reader
-}
-
-// Read implements [io.Reader].
-func (a answers) Read(p []byte) (int, error) { return a.from.Read(p) }
-
-// maxAnswer is far above the longest answer of Delve's: the types of a large program.
-const maxAnswer = 256 << 20
-
-var errTooLong = errors.New("the server's answer is too long")
 
 // socket returns the connection that the system knows.
 func socket(conn net.Conn) net.Conn {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/internal/bounded"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
@@ -63,7 +64,14 @@ const connectPatience = 10 * time.Second
 
 // Connect begins to speak with the server at the other end of a connection, and
 // closes it where that fails or ctx ends before. The program need not stand still.
-func Connect(ctx context.Context, conn net.Conn) (*Program, error) { return Over(ctx, conn, conn) }
+func Connect(ctx context.Context, conn net.Conn) (*Program, error) {
+	answers := bounded.NewAnswers(conn)
+	p, err := Over(ctx, answers, conn)
+	if why := answers.Why(); err != nil && why != nil {
+		err = why
+	}
+	return p, err
+}
 
 // Over is [Connect] for a connection that goes through a socket, which it leaves open.
 func Over(ctx context.Context, conn, socket net.Conn) (*Program, error) {

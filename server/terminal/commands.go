@@ -206,7 +206,7 @@ func core(s *session, _ *cobra.Command, args []string) int {
 }
 
 // connect shows the answers of a server.
-func connect(s *session, _ *cobra.Command, args []string) int {
+func connect(s *session, _ *cobra.Command, args []string) (code int) {
 	f := &s.flags
 	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
 		return complain("%v\n", err)
@@ -222,6 +222,11 @@ func connect(s *session, _ *cobra.Command, args []string) int {
 		delve.LogDialError(args[0], err)
 		return 1
 	}
+	defer func() {
+		if r := recover(); r != nil { // Delve's terminal takes what it is told for true
+			code = complain("the server at %s does not answer as a Delve server does: %v\n", args[0], r)
+		}
+	}()
 	return converse(conn, delveConfig(), f.initFile, false)
 }
 

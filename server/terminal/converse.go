@@ -14,12 +14,13 @@ import (
 
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/bounded"
 )
 
 // converse runs Delve's terminal. It prints what it is told as it is: names of files, variables and types that come from
 // debugging information, and a server's errors.
 func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
-	client, err := internals.NewClient(rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(conn)}))
+	client, err := internals.NewClient(rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(bounded.NewAnswers(conn))}))
 	if err != nil {
 		return complain("%v\n", err)
 	}

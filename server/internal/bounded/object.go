@@ -27,7 +27,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 // object follows the JSON values in a stream that comes in pieces. It checks only brackets and
 // texts; in data that is not JSON it may find anything.
 type object struct {
-	length, depth   int // so far; 0 between values
+	length, depth   int // so far, with the white space before it: encoding/json keeps that too
+	begun           bool
 	inText, escaped bool
 }
 
@@ -35,19 +36,22 @@ type object struct {
 func (o *object) feed(p []byte) {
 	for _, b := range p {
 		o.length++
-		if o.scan(b); o.depth == 0 && !o.inText && ends(b) {
-			o.length = 0
+		o.scan(b)
+		if o.depth > 0 || o.inText {
+			o.begun = true
+			continue
+		}
+		switch b {
+		case '}', ']', '"':
+			o.length, o.begun = 0, false
+		case ' ', '\t', '\n', '\r':
+			if o.begun { // the end of a number or word
+				o.length, o.begun = 0, false
+			}
+		default:
+			o.begun = true
 		}
 	}
-}
-
-// ends says whether a value outside of any other ends with a byte, or before it.
-func ends(b byte) bool {
-	switch b {
-	case '}', ']', '"', ' ', '\t', '\n', '\r':
-		return true
-	}
-	return false
 }
 
 // scan follows strings and brackets.

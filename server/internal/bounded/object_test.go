@@ -50,6 +50,8 @@ func TestTooLong(t *testing.T) {
 		`{"id":1}"text without an end`: errTooLong,
 		`12345 12345 "12345" 1`:        io.EOF,
 		`123456789`:                    errTooLong,
+		`{"id":1}         {"id":2}`:    errTooLong, // encoding/json keeps the white space
+		"1\n\n\n\n2 \t\t\t\t\t\t3":     io.EOF,
 		`]]]]]]]]]]{"id":1}`:           io.EOF,
 	} {
 		b := NewReader(strings.NewReader(answers), 8, errTooLong)

@@ -1,0 +1,77 @@
+package integration
+
+import (
+	"bufio"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHostileServer: a server whose answers have no end, or say nothing, costs a terminal and `clew stack` little, and a line says so.
+func TestHostileServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve func(net.Conn)
+		says  string
+	}{
+		"blanks":  {func(conn net.Conn) { flood(conn, "", " ") }, "too long"},
+		"a text":  {func(conn net.Conn) { flood(conn, `{"id":0,"result":null,"error":"`, "A") }, "too long"},
+		"nothing": {sayNothing, "answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			go func() {
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					go func() {
+						defer conn.Close()
+						c.serve(conn)
+					}()
+				}
+			}()
+			addr := listener.Addr().String()
+			for _, args := range [][]string{{"stack", "--connect", addr}, {"connect", addr, "--allow-non-terminal-interactive=true"}} {
+				begin := time.Now()
+				o := clew(t, args...)
+				if o.code != 1 || strings.Contains(o.stderr, "goroutine ") || time.Since(begin) > patience/2 {
+					t.Errorf("%v: %v", time.Since(begin), o)
+				}
+				if args[0] == "stack" && !strings.Contains(o.stderr, c.says) {
+					t.Errorf("it does not say %q: %v", c.says, o)
+				}
+			}
+		})
+	}
+}
+
+// flood writes something, and then the same again until nobody reads.
+func flood(conn net.Conn, first, again string) {
+	_, err := conn.Write([]byte(first))
+	for piece := []byte(strings.Repeat(again, 1<<20)); err == nil; {
+		_, err = conn.Write(piece)
+	}
+}
+
+// sayNothing answers each request with nothing.
+func sayNothing(conn net.Conn) {
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		var request struct {
+			ID int `json:"id"`
+		}
+		if json.Unmarshal(lines.Bytes(), &request) != nil {
+			return
+		}
+		answer, _ := json.Marshal(map[string]any{"id": request.ID, "result": struct{}{}, "error": nil})
+		if _, err := conn.Write(append(answer, '\n')); err != nil {
+			return
+		}
+	}
+}
