@@ -145,6 +145,9 @@ func itemOf(w session.Wanted) []byte {
 	return item.Bytes()
 }
 
+// maxBreakpoints bounds one request's: Delve takes a millisecond for each, and answers nothing else meanwhile.
+const maxBreakpoints = 4096
+
 // setBreakpoints sets this client's breakpoints, and leaves those of others.
 func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var names *debuggee.Config
@@ -154,6 +157,9 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	list, err := listOf(m, names)
 	if err != nil {
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
+	}
+	if len(list.own) > maxBreakpoints {
+		return &wire.Refusal{ID: 2002, Message: "Unable to set or clear breakpoints", Details: fmt.Sprintf("%d breakpoints at once, of at most %d", len(list.own), maxBreakpoints)}
 	}
 	forward := func() error {
 		union, refused := s.owner.Breakpoints.Union(s.client, list.name, list.own)
