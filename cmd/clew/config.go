@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,9 +136,43 @@ func configProblem(err error) error {
 		return fmt.Errorf("not JSON, at byte %d: %w", syntax.Offset, err)
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: want %s, not a %s", wrong.Field, wants(wrong.Type), wrong.Value)
+		value, itself, _ := strings.Cut(wrong.Value, " ") // "number -1"
+		return fmt.Errorf("%s: want %s, not %s", cmp.Or(wrong.Field, "all of it"), wants(wrong.Type), cmp.Or(itself, valueNames[value], value))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends before the end of the configuration; the shortest one is {}")
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// valueNames are encoding/json's words for values.
+var valueNames = map[string]string{"array": "a list", "object": "an object", "bool": "true or false", "string": "text", "number": "a number"}
+
+// twice looks for a field that an object has twice, as encoding/json compares names. Of such encoding/json takes the last.
+func twice(dec *json.Decoder) error {
+	token, err := dec.Token()
+	if err != nil || token != json.Delim('{') && token != json.Delim('[') {
+		return err
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		if token == json.Delim('{') {
+			field, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			name := strings.ToLower(fmt.Sprint(field))
+			if seen[name] {
+				return fmt.Errorf("field %q is there twice", field)
+			}
+			seen[name] = true
+		}
+		if err := twice(dec); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
 }
 
 // wants says in JSON's words what a value of that type is read from.
@@ -154,7 +189,7 @@ func wants(t reflect.Type) string {
 	case t.Kind() == reflect.Struct:
 		return "an object"
 	}
-	return "a number"
+	return "a whole number from 0 on"
 }
 
 func parseConfig(data []byte) (config, error) {
@@ -166,6 +201,9 @@ func parseConfig(data []byte) (config, error) {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return config{}, errors.New("there is something after the end of the configuration")
+	}
+	if err := twice(json.NewDecoder(bytes.NewReader(data))); err != nil {
+		return config{}, err
 	}
 	for i, folder := range c.DebugFolders {
 		if !filepath.IsAbs(folder) {
