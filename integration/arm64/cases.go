@@ -61,7 +61,7 @@ var longCases = []testCase{
 	stepsCase("steps-2", "where steps lead in builds without tables, without any hint, and with lines", steppedMore),
 	stepsCase("steps-3", "the same in the other builds without signed return addresses", steppedOthers),
 	stepsCase("steps-4", "the same in the other builds with them", steppedSigned),
-	{"scripts", "steps by their lines, as in docs/stepping-languages.md: into C and C++, through callbacks, exceptions, longjmp", gpp, buildScripts, `"$1"/stepscripts -built "$1"`},
+	{"scripts", "steps by their lines, as in docs/stepping-languages.md: into C and C++, through callbacks, exceptions, longjmp", gpp, buildScripts, runScripts},
 	{"dap-zones", "those of Delve's own tests of DAP whose program needs time zones", gcc, buildDAP(dapZones), runDAP(dapZones)},
 	{"dap-1", "Delve's own tests of DAP whose names begin with A to D", gcc, buildDAP("^Test[A-D]"), runDAP("^Test[A-D]")},
 	{"dap-2", "those whose names begin with E to L", gcc, buildDAP("^Test[E-L]"), runDAP("^Test[E-L]")},

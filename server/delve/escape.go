@@ -32,7 +32,7 @@ type escape struct {
 func (b *temporary) escapesOf(d *stepping.Decision) {
 	t := b.target
 	fn := t.BinInfo().PCToFunc(pcOfStep(t))
-	if !d.Through || d.Find == nil || b.left == 0 || fn == nil || !isNative(fn) || t.BinInfo().Arch.Name != "amd64" {
+	if !d.Through || d.Find == nil || b.left == 0 || fn == nil || !isNative(fn) || leavings[arch(t)] == nil {
 		return
 	}
 	add := func(name string, lands func(proc.Thread) (landing, bool)) {
@@ -87,26 +87,64 @@ func (l landing) reached(th proc.Thread, _ *proc.Target) (bool, error) {
 	return err == nil && regs.SP() == l.sp, nil
 }
 
+// leaving is what differs between processors.
+type leaving struct {
+	// called is where the function goes on that has just called one, and with which stack pointer.
+	called func(b *temporary, regs *unwind.Registers) (landing, bool)
+	// argument has a function's first one. Offsets are those of glibc's jmp_buf, which tell where it leads.
+	argument unwind.Register
+	sp, pc   uint64
+	// guard finds the number that both are mangled with, and rotated by so many bits before.
+	guard   func(b *temporary, tls uint64) (uint64, bool)
+	rotated int
+}
+
+var leavings = map[unwind.Arch]*leaving{
+	// sysdeps/x86_64/jmpbuf-offsets.h, pointer_guard.h; the argument's register has the number of figure 3.36 of the System V psABI
+	unwind.AMD64: {called: (*temporary).pushed, argument: 5, sp: 6 * 8, pc: 7 * 8, guard: (*temporary).threadsGuard, rotated: 17},
+	// sysdeps/aarch64/jmpbuf-offsets.h, setjmp.S, pointer_guard.h
+	unwind.ARM64: {called: (*temporary).linked, argument: 0, sp: 13 * 8, pc: 11 * 8, guard: (*temporary).kernelsGuard},
+}
+
 // caught is called at the start of __cxa_begin_catch: its caller is the handler.
 func (b *temporary) caught(th proc.Thread) (to landing, ok bool) {
-	regs, err := th.Registers()
+	regs, _, err := registers(th)
 	if err != nil {
 		return to, false
 	}
-	pc, ok := b.word(regs.SP())
-	return landing{pc, regs.SP() + 8}, ok
+	return leavings[arch(b.target)].called(b, &regs)
 }
 
-// What of glibc's jmp_buf tells where it leads, on amd64: both are mangled with the
-// thread's pointer guard (sysdeps/x86_64/jmpbuf-offsets.h, pointer_guard.h).
-const (
-	jumpSP, jumpPC = 6 * 8, 7 * 8
-	pointerGuard   = 0x30 // in the thread's control block
-	mangling       = 17
-)
+// pushed is where a call goes on that has pushed its return address.
+func (b *temporary) pushed(regs *unwind.Registers) (to landing, ok bool) {
+	sp, known := regs.SP(unwind.AMD64)
+	pc, ok := b.word(sp)
+	return landing{pc, sp + 8}, ok && known
+}
 
-// rdi has a function's first argument (System V psABI, figure 3.36 for its number).
-const rdi unwind.Register = 5
+// linked is where a call goes on that has its return address in x30.
+func (b *temporary) linked(regs *unwind.Registers) (to landing, ok bool) {
+	sp, known := regs.SP(unwind.ARM64)
+	pc, ok := regs.Get(unwind.ARM64LR)
+	return landing{pc, sp}, ok && known
+}
+
+// threadsGuard reads the guard in the thread's control block.
+func (b *temporary) threadsGuard(tls uint64) (uint64, bool) {
+	const pointerGuard = 0x30
+	return b.word(tls + pointerGuard)
+}
+
+// kernelsGuard reads what glibc has made the guard of: the second of the random words that the kernel has
+// put on the stack (sysdeps/unix/sysv/linux/dl-osinfo.h, _dl_setup_pointer_guard).
+func (b *temporary) kernelsGuard(uint64) (uint64, bool) {
+	const random = 25 // AT_RANDOM
+	addr, ok := procfs.Auxiliary(b.target.Pid(), random)
+	if !ok {
+		return 0, false
+	}
+	return b.word(addr + 8)
+}
 
 // jumped is called at the start of longjmp.
 func (b *temporary) jumped(th proc.Thread) (to landing, ok bool) {
@@ -114,11 +152,12 @@ func (b *temporary) jumped(th proc.Thread) (to landing, ok bool) {
 	if err != nil {
 		return to, false
 	}
-	buffer, _ := regs.Get(rdi)
-	guard, ok1 := b.word(tls + pointerGuard)
-	sp, ok2 := b.word(buffer + jumpSP)
-	pc, ok3 := b.word(buffer + jumpPC)
-	plain := func(v uint64) uint64 { return bits.RotateLeft64(v, -mangling) ^ guard }
+	by := leavings[arch(b.target)]
+	buffer, _ := regs.Get(by.argument)
+	guard, ok1 := by.guard(b, tls)
+	sp, ok2 := b.word(buffer + by.sp)
+	pc, ok3 := b.word(buffer + by.pc)
+	plain := func(v uint64) uint64 { return bits.RotateLeft64(v, -by.rotated) ^ guard }
 	return landing{plain(pc), plain(sp)}, ok1 && ok2 && ok3
 }
 

@@ -7,7 +7,8 @@ import (
 )
 
 // StepInstruction has the current thread execute one instruction, whatever that
-// is, and returns its registers afterwards. All other threads stay stopped: an
+// is, and returns its registers afterwards. On arm64 a whole sequence of exclusive
+// instructions is one (exclusive.go). All other threads stay stopped: an
 // instruction that waits for one of them (a futex) does not return.
 func (p *program) StepInstruction() (unwind.Registers, error) {
 	group, unlock := p.dbg.LockTargetGroup()
