@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -162,7 +163,7 @@ func (d *decoding) file(name string, data []byte, o document.Options) error {
 		d.problem(fmt.Sprintf("decode %s: clew writes profiles for OpenTelemetry (OTLP), and does not read them", name))
 		return nil
 	}
-	n := 0
+	n, left := 0, ""
 	for doc := range document.Read(data, o) {
 		n++
 		d.addCalls(name, doc)
@@ -176,7 +177,15 @@ func (d *decoding) file(name string, data []byte, o document.Options) error {
 			}
 			d.problem(fmt.Sprintf("decode %s: %s", name, complaint(doc, n, o.Format == document.Unknown)))
 		}
+		left = doc.NamesLeftOut()
 	}
+	if left == "" {
+		return nil
+	}
+	if err := d.out.Flush(); err != nil {
+		return err
+	}
+	d.problem(fmt.Sprintf("decode %s: %s", name, left))
 	return nil
 }
 
@@ -205,6 +214,8 @@ func complaint(doc *document.Document, n int, recognised bool) string {
 		where = fmt.Sprintf("envelope %d: ", n)
 	}
 	switch {
+	case errors.Is(doc.Err, document.ErrTooLarge):
+		return fmt.Sprintf("%s; make one of fewer samples, or in parts", doc.Err.Message())
 	case doc.WordSize == 0 && doc.Format != document.Swift && doc.Format != document.JSON && recognised:
 		return fmt.Sprintf("%v; this is no backtrace (CBF), image map (CIF) or Swift envelope", doc.Err)
 	case doc.WordSize == 0:

@@ -28,6 +28,9 @@ func checkInfo(in infoSections, tables map[uint64]lineTable, size int) (err erro
 			err = errors.New("a header of a unit in .debug_info is damaged")
 		}
 	}()
+	if n := countUnits(in.info, in.order); n > maxUnits {
+		return fmt.Errorf(".debug_info has more than %d units", maxUnits)
+	}
 	pdwarf.ReadUnitVersions(in.info) // as Delve does first
 	c := infoCheck{
 		whole: in.info, lineTables: tables, lines: uint64(size), roots: map[uint64]root{},
@@ -54,6 +57,22 @@ func checkInfo(in infoSections, tables map[uint64]lineTable, size int) (err erro
 		return err
 	}
 	return c.checkCircles()
+}
+
+// maxUnits bounds the units of a file: Delve and debug/dwarf keep about 200 bytes of each, the check as many while it
+// runs, and 13 bytes of a file make one. LLVM's libraries have a million, one for each type.
+const maxUnits = 1 << 20
+
+// countUnits counts the units by their lengths, up to one too many.
+func countUnits(info []byte, order binary.ByteOrder) (n int) {
+	for d := (die{data: info, order: order}); len(d.data) > 0 && n <= maxUnits; n++ {
+		size := d.number(4)
+		if size == math.MaxUint32 {
+			size = d.number(8)
+		}
+		d.skip(size)
+	}
+	return n
 }
 
 // infoSections are those with the entries.

@@ -22,9 +22,9 @@ type Call struct {
 	TailCall bool   // it jumped to the function of the frame before, and has no frame
 }
 
-// calls returns the functions of the frame with an index.
+// calls returns the functions of the frame with an index, none where no more names may be written.
 func (d *Document) calls(i int) []Call {
-	if i < len(d.Calls) {
+	if i < len(d.Calls) && (d.names == nil || d.names.left > 0) {
 		return d.Calls[i]
 	}
 	return nil

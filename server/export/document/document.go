@@ -36,6 +36,8 @@ type Document struct {
 	Trailing int
 	// Names says how WriteText shows names of functions.
 	Names names.Style
+
+	names *allowance // nil: without a limit
 }
 
 // Error is a fault of data, and its place.

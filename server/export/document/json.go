@@ -72,11 +72,11 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.Write(first[:len(first)-1])
 	b.WriteString(`,"frames":[`)
-	for i, f := range d.Frames {
+	for i := range d.Frames {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if err := writeFrame(b, f, d.calls(i)); err != nil {
+		if err := d.writeFrame(b, i); err != nil {
 			return err
 		}
 	}
@@ -86,8 +86,9 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	return b.Flush()
 }
 
-// writeFrame writes a frame, behind those of the functions inlined there.
-func writeFrame(b *bufio.Writer, f cbf.Frame, calls []Call) error {
+// writeFrame writes the frame with an index, behind those of the functions inlined there.
+func (d *Document) writeFrame(b *bufio.Writer, index int) error {
+	f, calls := d.Frames[index], d.calls(index)
 	if len(calls) == 0 {
 		b.Write(appendFrame(b.AvailableBuffer(), f))
 		return nil
@@ -96,7 +97,7 @@ func writeFrame(b *bufio.Writer, f cbf.Frame, calls []Call) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		words, err := stackjson.Marshal(callForm{c.Function, pathText(c.File), c.Line, c.Column, i+1 < len(calls), c.TailCall})
+		words, err := stackjson.Marshal(callForm{d.shown(c.Function), pathText(d.shown(c.File)), c.Line, c.Column, i+1 < len(calls), c.TailCall})
 		if err != nil {
 			return err
 		}
@@ -134,6 +135,7 @@ func (d *Document) tail() tail {
 		t.Platform = d.Images.Platform()
 		t.Images = make([]imageForm, 0, d.Images.Len())
 		for _, img := range d.Images.All() {
+			img.Path, img.Name = d.shown(img.Path), d.shown(img.Name)
 			t.Images = append(t.Images, formOf(img))
 		}
 	}

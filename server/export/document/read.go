@@ -45,7 +45,12 @@ func Read(data []byte, o Options) iter.Seq[*Document] {
 	if format == Unknown {
 		format = Recognise(data, o)
 	}
-	return func(yield func(*Document) bool) {
+	names := newAllowance(len(data))
+	return func(all func(*Document) bool) {
+		yield := func(d *Document) bool {
+			d.names = names
+			return all(d)
+		}
 		d := &Document{Format: format}
 		switch format {
 		case CBF:

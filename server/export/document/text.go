@@ -9,7 +9,6 @@ import (
 	"github.com/clewdbg/clew/cbf"
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/export"
-	"github.com/clewdbg/clew/server/names"
 )
 
 // WriteText writes the document for people to read. Frames that repeat take one
@@ -86,7 +85,7 @@ func (d *Document) writeInlined(b *bufio.Writer, width, i int) {
 		if c.TailCall {
 			how = "tail call"
 		}
-		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [%s]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), c.text(d.Names), how)
+		fmt.Fprintf(b, "%*s  %-5s  0x%0*x%s%s [%s]\n", width, "", "", d.digits(), d.Frames[i].Address, d.place(d.Frames[i]), d.text(c), how)
 	}
 }
 
@@ -96,18 +95,18 @@ func (d *Document) function(i int) string {
 	if len(calls) == 0 {
 		return ""
 	}
-	return calls[len(calls)-1].text(d.Names)
+	return d.text(calls[len(calls)-1])
 }
 
 // text is a function and its place, behind two spaces.
-func (c Call) text(style names.Style) string {
+func (d *Document) text(c Call) string {
 	name := "?"
 	if c.Function != "" {
-		name = printable.Text(style.Show(c.Function))
+		name = printable.Text(d.Names.Show(d.shown(c.Function)))
 	}
 	out := "  " + name
 	if c.File != "" {
-		out += fmt.Sprintf("  %s:%d", printable.Text(c.File), c.Line)
+		out += fmt.Sprintf("  %s:%d", printable.Text(d.shown(c.File)), c.Line)
 	}
 	return out
 }
@@ -126,7 +125,7 @@ func (d *Document) place(f cbf.Frame) string {
 	if !ok {
 		return "  ?"
 	}
-	name := cmp.Or(printable.Text(img.Name), fmt.Sprintf("image at %#x ", img.Base))
+	name := cmp.Or(printable.Text(d.shown(img.Name)), fmt.Sprintf("image at %#x ", img.Base))
 	return fmt.Sprintf("  %s+%#x", name, f.Address-img.Base)
 }
 
@@ -142,7 +141,7 @@ func (d *Document) writeImages(b *bufio.Writer) {
 		widest = max(widest, min(2*len(img.BuildID), 64))
 	}
 	for _, img := range m.All() {
-		path, id := cmp.Or(printable.Text(img.Path), "(no path)"), cmp.Or(fmt.Sprintf("%x", img.BuildID), "-")
+		path, id := cmp.Or(printable.Text(d.shown(img.Path)), "(no path)"), cmp.Or(fmt.Sprintf("%x", img.BuildID), "-")
 		fmt.Fprintf(b, "  0x%0*x-0x%0*x  %-*s  %s\n", d.digits(), img.Base, d.digits(), img.EndOfText, widest, id, path)
 	}
 	if d.Format == ImageMap && d.Err != nil {

@@ -45,7 +45,9 @@ func (e *SectionError) Error() string { return fmt.Sprintf("section %s: %v", e.N
 func (e *SectionError) Unwrap() error { return e.Err }
 
 var (
-	errAbsent  = errors.New("the file does not have it")
-	errTooBig  = fmt.Errorf("the sections have more than %d MiB", maxLoaded>>20)
+	errAbsent       = errors.New("the file does not have it")
+	errTooBig       = fmt.Errorf("the sections have more than %d MiB", maxLoaded>>20)
+	errTooManyUnits = fmt.Errorf("left out: more than %d units in the file, or %d in all files together", maxUnits, maxSession)
+
 	errPastEnd = errors.New("shorter than it should be")
 )

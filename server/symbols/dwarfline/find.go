@@ -59,7 +59,7 @@ func (t *Table) unitAt(off uint64) (*unit, error) {
 // ends the list.
 func (t *Table) listUnits(upTo uint64) {
 	info := t.section(".debug_info")
-	for t.listedTo <= upTo && t.listedTo < info.size() && len(t.listed) < maxUnits {
+	for t.listedTo <= upTo && t.listedTo < info.size() {
 		u, err := t.unitAt(t.listedTo)
 		if err != nil {
 			t.problem(nil, err)
@@ -145,8 +145,15 @@ func (t *Table) readUnits() *spans {
 	t.spans = &spans{}
 	t.listUnits(^uint64(0))
 	for _, listed := range t.listed {
+		if listed.kind == unitType {
+			continue
+		}
+		had := listed.opened
 		u := t.usable(listed.start)
 		if u == nil {
+			if !had { // else it may be in use
+				listed.forget()
+			}
 			continue
 		}
 		if err := u.addRanges(t.spans); err != nil {
@@ -159,7 +166,7 @@ func (t *Table) readUnits() *spans {
 // addRanges adds the unit's ranges.
 func (u *unit) addRanges(to *spans) error {
 	n := len(to.all)
-	err := u.ranges(&u.root, func(low, high uint64) { to.add(low, high, u.start) })
+	err := u.ranges(u.root, func(low, high uint64) { to.add(low, high, u.start) })
 	if err != nil || len(to.all) > n || !u.root.attrs[atRanges].absent() {
 		return err
 	}

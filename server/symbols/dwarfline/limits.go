@@ -2,8 +2,10 @@ package dwarfline
 
 // Limits on what a file can make the package do.
 const (
-	maxLoaded  = 2 << 30 // bytes of all sections together, decompressed
-	maxUnits   = 1 << 20 // units of a file
+	maxLoaded = 2 << 30 // bytes of all sections together, decompressed
+	// units of a file, and of all: each takes about 350 bytes. LLVM's libraries have a million, one for each type
+	maxUnits   = 1 << 20
+	maxSession = 2 << 20
 	maxClaims  = 1 << 10 // units that are tried for an address
 	maxEntries = 1 << 24 // entries that are read of a unit, or of a function
 	maxSpans   = 1 << 22 // ranges of a unit's functions, or of a file's units

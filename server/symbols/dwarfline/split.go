@@ -93,9 +93,9 @@ func (s *splitUnits) fromFile(name string) (*unit, error) {
 
 // sections are those of the split unit: its own, and the addresses and
 // lines of the file with the skeleton.
-func (s *splitUnits) sections(t *Table) sections {
+func (s *splitUnits) sections(t *Table) *sections {
 	k := s.skeleton.from
-	return sections{
+	return &sections{
 		info: t.section(".debug_info.dwo"), abbrev: t.section(".debug_abbrev.dwo"), str: t.section(".debug_str.dwo"),
 		strOffsets: t.section(".debug_str_offsets.dwo"), rnglists: t.section(".debug_rnglists.dwo"),
 		addr: k.addr, ranges: k.ranges, line: k.line, lineStr: k.lineStr,
@@ -103,9 +103,9 @@ func (s *splitUnits) sections(t *Table) sections {
 }
 
 // find returns the split unit with the skeleton's ID among those at begin, end.
-func (s *splitUnits) find(in sections, abbrevAt, begin, end uint64) (*unit, error) {
+func (s *splitUnits) find(in *sections, abbrevAt, begin, end uint64) (*unit, error) {
 	in.infoAt = begin
-	for n := 0; begin < min(end, in.info.size()) && n < maxUnits; n++ {
+	for begin < min(end, in.info.size()) {
 		split, err := s.skeleton.t.unitHeader(in, begin)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,9 @@ type Table struct {
 	budget *uint64 // bytes that sections may still take, of the files that belong to this one too
 
 	opened   map[string]*section
+	own      *sections        // nil: not opened yet
 	units    map[uint64]*unit // by the offset of their headers
+	made     int              // units, of split files too
 	listed   []*unit          // as far as they have been listed, by offset
 	listedTo uint64           // the offset up to which they have been
 

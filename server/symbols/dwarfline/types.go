@@ -24,10 +24,10 @@ func (t *Table) typeUnits() map[uint64]*unit {
 	t.types = make(map[uint64]*unit)
 	t.listUnits(^uint64(0))
 	addTypes(t.types, t.listed)
-	in := t.ownSections()
+	in := *t.ownSections()
 	in.info = t.section(debugTypes)
-	for at, n := uint64(0), 0; at < in.info.size() && n < maxUnits; n++ {
-		u, err := t.unitHeader(in, at)
+	for at := uint64(0); at < in.info.size(); {
+		u, err := t.unitHeader(&in, at)
 		if err != nil {
 			t.problem(nil, err)
 			break

@@ -3,6 +3,7 @@ package dwarfline
 import (
 	"debug/dwarf"
 	"fmt"
+	"sync/atomic"
 )
 
 // Unit types of DWARF 5, section 7.5.1.
@@ -26,12 +27,12 @@ type unit struct {
 	id                uint64 // that ties a skeleton to its split unit; of a type unit, its signature
 	typeAt            uint64 // of a type unit: the type's entry, counted from the unit
 	abbrevOffset      uint64
-	from              sections
+	from              *sections
 
 	opened  bool
 	err     error // why the unit is not used
 	abbrevs *abbrevs
-	root    entry
+	root    *entry // of a unit that has been opened
 	base    uint64 // the address that ranges count from
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
@@ -50,17 +51,31 @@ type sections struct {
 	infoAt, strOffsetsAt, rnglistsAt                                     uint64 // where the unit's part begins, in a package
 }
 
-func (t *Table) ownSections() sections {
-	return sections{
+// ownSections are those of the file, which its units share.
+func (t *Table) ownSections() *sections {
+	if t.own == nil {
+		t.own = t.readSections()
+	}
+	return t.own
+}
+
+func (t *Table) readSections() *sections {
+	return &sections{
 		info: t.section(".debug_info"), abbrev: t.section(".debug_abbrev"), str: t.section(".debug_str"),
 		strOffsets: t.section(".debug_str_offsets"), lineStr: t.section(".debug_line_str"), addr: t.section(".debug_addr"),
 		rnglists: t.section(".debug_rnglists"), ranges: t.section(".debug_ranges"), line: t.section(".debug_line"),
 	}
 }
 
+// allUnits counts units of all files.
+var allUnits atomic.Int64
+
 // unitHeader reads the header of the unit at off (DWARF 5, section 7.5.1). The error
-// is that of its length, without which the next unit is not found either.
-func (t *Table) unitHeader(from sections, off uint64) (*unit, error) {
+// is that of its length, without which the next unit is not found either, or says that there are too many.
+func (t *Table) unitHeader(from *sections, off uint64) (*unit, error) {
+	if t.made++; t.made > maxUnits || allUnits.Add(1) > maxSession {
+		return nil, &SectionError{from.info.name, errTooManyUnits}
+	}
 	info := from.info
 	c := cursorAt(info, t.order, off, info.size())
 	length, offsetSize := c.length()
@@ -134,7 +149,9 @@ func (u *unit) readRoot() (err error) {
 	if u.abbrevs, err = u.t.abbrevsAt(u.from.abbrev, u.abbrevOffset, u.sizes); err != nil {
 		return err
 	}
-	if u.root, _, err = u.entryAt(u.first); err != nil {
+	root, _, err := u.entryAt(u.first)
+	u.root = &root
+	if err != nil {
 		return err
 	}
 	base := func(s slot, fallback uint64) uint64 {
@@ -158,6 +175,13 @@ func (u *unit) readRoot() (err error) {
 		u.base, err = u.addressOf(low)
 	}
 	return err
+}
+
+// forget drops what open has read. Most units of a file may be types or parts that are asked for rarely, if ever.
+func (u *unit) forget() {
+	if u.err == nil {
+		u.opened, u.root = false, nil
+	}
 }
 
 // implicitBase is where a split unit's part of a section begins behind its header,
