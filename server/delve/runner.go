@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"syscall"
@@ -157,6 +158,9 @@ func (r *runner) Detach(pid int, kill bool) error {
 // process that has changed its name seems to run. The kernel reaps it when clew, its parent, ends. Test: integration TestRenamed.
 func endAnyway(pid int) bool {
 	status, err := procfs.ReadStatus(pid)
+	if errors.Is(err, syscall.EMFILE) { // Delve could not ask for the same reason: it has found the process before
+		return syscall.Kill(pid, syscall.SIGKILL) == nil
+	}
 	if err != nil {
 		return false
 	}
