@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
@@ -27,17 +28,20 @@ func TestBoundedEntries(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		sections crafted
+		note     string // that the stack has, "": whatever
 	}{
-		{"names", longNames()},
-		{"names by index", indexedNames()},
-		{"lists", longLists()},
-		{"lists of DWARF 4", longRanges()},
-		{"first entry", longRoot()},
-		{"one line table", oneLineTable()},
-		{"one folder", oneFolder()},
-		{"imports", manyImports()},
-		{"origins", circle(0x34, 0x31)}, // variable, abstract_origin
-		{"types", circle(0x16, 0x49)},   // typedef, type
+		{"names", longNames(), ""},
+		{"names by index", indexedNames(), ""},
+		{"lists", longLists(), ""},
+		{"lists of DWARF 4", longRanges(), ""},
+		{"first entry", longRoot(), ""},
+		{"one line table", oneLineTable(), ""},
+		{"one folder", oneFolder(), ""},
+		{"imports", manyImports(), ""},
+		{"origins", circle(0x34, 0x31), ""}, // variable, abstract_origin
+		{"types", circle(0x16, 0x49), ""},   // typedef, type
+		{"units", manyUnits(), ".debug_info: left out: more than 1048576 units"},
+		{"rows", manyRows(), "the line table is left out: it has more than 4194304 rows"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := os.Remove(p.Library); err != nil {
@@ -48,6 +52,9 @@ func TestBoundedEntries(t *testing.T) {
 			s, cost := measured(func() stopped { return launch(t, p, scenario.Name, scenario.Stop, "--format", "json") })
 			s.check(t, v, scenario.Groups)
 			cost.check(t)
+			if notes := strings.Join(s.stacks(t)[0].Notes, "\n"); c.note != "" && (strings.Count(notes, c.note) != 1 || !strings.Contains(notes, p.Library)) {
+				t.Errorf("the notes do not say once what is left out: %q", notes)
+			}
 			o, cost := measured(func() outcome { return clew(t, "inspect", p.Library) })
 			o.want(t, done)
 			cost.check(t)
@@ -97,9 +104,11 @@ func abbreviations(each ...[]byte) []byte {
 }
 
 // lineTable is one of DWARF 4 without rows, with folders and files.
-func lineTable(folders, files []byte) []byte {
+func lineTable(folders, files []byte) []byte { return lineProgram(folders, files, nil) }
+
+func lineProgram(folders, files, program []byte) []byte {
 	header := slices.Concat([]byte{1, 1, 1, 0xfb, 14, 13}, []byte{0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1}, folders, []byte{0}, files, []byte{0})
-	body := slices.Concat(le16(4), le32(len(header)), header)
+	body := slices.Concat(le16(4), le32(len(header)), header, program)
 	return slices.Concat(le32(len(body)), body)
 }
 
@@ -193,6 +202,25 @@ func oneFolder() crafted {
 		"abbrev": abbreviations([]byte{tagUnit, 0, atLines, formOffset}),
 		"info":   unit(4, []byte{1}, le32(0)),
 		"line":   lineTable(append(bytes.Repeat([]byte{'d'}, 1<<20), 0), bytes.Repeat([]byte{'f', 0, 1, 0, 0}, 1<<18)),
+	}
+}
+
+// manyUnits has millions of units without contents.
+func manyUnits() crafted {
+	return crafted{
+		"abbrev": abbreviations([]byte{tagPartial, 0}),
+		"info":   bytes.Repeat(unit(4, []byte{1}), 4<<20),
+		"line":   lineTable(nil, nil),
+	}
+}
+
+// manyRows has a unit of all the library's code, whose line table has more rows than are read.
+func manyRows() crafted {
+	const formData8, sameAgain = 0x07, 18
+	return crafted{
+		"abbrev": abbreviations([]byte{tagUnit, 0, atLines, formOffset, atLow, formAddr, atHigh, formData8}),
+		"info":   unit(4, []byte{1}, le32(0), le64(1), le64(1<<30)),
+		"line":   lineProgram(nil, []byte{'f', 0, 0, 0, 0}, append(bytes.Repeat([]byte{sameAgain}, 5<<20), 0, 1, 1)),
 	}
 }
 

@@ -71,14 +71,14 @@ func (l *imageLister) images(ctx context.Context, m *dapwire.Message) ([]imageBo
 			return err
 		}
 		served := served(v)
-		in := v.EngineInput()
+		about := v.EngineInput().About()
 		for i, img := range v.Images().All() {
 			out := imageBody{
 				Path: img.Path, BuildID: hex.EncodeToString(img.BuildID), Base: stackjson.Address(img.Base), End: stackjson.Address(img.EndOfText),
 				ExecutableBytes: v.Prepared.ExecutableBytes(i), Unwind: []coveredBody{},
 			}
-			if i < len(in.About) {
-				out.Notes = in.About[i]
+			if i < len(about) {
+				out.Notes = about[i]
 			}
 			for _, c := range v.Prepared.Covered(i) {
 				out.add(&c, served[i][c.Strategy])

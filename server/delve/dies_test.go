@@ -62,6 +62,8 @@ func TestCheckInfo(t *testing.T) {
 		{"import of itself", "imports what is no unit, or itself", join(unitOf(join(begin, imports(33), []byte{0})...), unitOf(join([]byte{3}, imports(33), []byte{0})...))},
 		{"too deep", "nested too deep", unitOf(join(begin, bytes.Repeat([]byte{5}, 5000), make([]byte, 5001))...)},
 		{"too many functions", "too many entries", unitOf(join(begin, bytes.Repeat([]byte{6}, 3<<20))...)},
+		{"units", "", bytes.Repeat(unitOf(), maxUnits)},
+		{"too many units", ".debug_info has more than 1048576 units", bytes.Repeat(unitOf(), maxUnits+1)},
 		{"too many attributes", "too many entries or attributes", unitOf(join(begin, bytes.Repeat([]byte{8}, 1<<19))...)},
 	} {
 		err := checkInfo(infoSections{c.info, abbreviations, binary.LittleEndian, 100, reads{allowed: 1 << 30}}, map[uint64]lineTable{0: {}}, 200)

@@ -44,9 +44,10 @@ type Input struct {
 	Names  Namer
 	// Notes go onto every stack: images that could not be used, and why.
 	Notes []string
-	// About are notes about each image, in the order of Images, for the stacks that
-	// have a frame there; nil for none.
-	About [][]string
+	// About returns notes about each image, in the order of Images, for the stacks that
+	// have a frame there; nil for none. It is asked when a stack has its names: what is wrong with
+	// debugging information is found as it is read. It is safe for concurrent use.
+	About func() [][]string
 }
 
 // Engine assembles stacks with a set of strategies, from stop to stop. It is not
@@ -68,12 +69,13 @@ func New(strategies []Named) *Engine {
 
 // Prepared is an engine that knows one stop's images.
 type Prepared struct {
-	asm    assembler.Assembler
-	in     *Input
-	notes  []string
-	about  []about
-	usable []*strategy // strategies that could be told of the images
-	keys   []any       // the images'
+	asm   assembler.Assembler
+	in    *Input
+	notes []string
+	// problems are what strategies could not use of each image.
+	problems [][]string
+	usable   []*strategy // strategies that could be told of the images
+	keys     []any       // the images'
 }
 
 // Prepare tells every strategy what is new of the target's images. A strategy
@@ -98,7 +100,7 @@ func (e *Engine) Prepare(ctx context.Context, in *Input) *Prepared {
 		usable = append(usable, t)
 	}
 	p.usable, p.keys = usable, keys
-	p.about = in.about(keys, usable)
+	p.problems = in.problems(keys, usable)
 	if !e.ranking.holds(in) {
 		e.ranking = &ranking{arch: in.Target.Arch, executable: in.Target.Executable, hosted: in.Hosted}
 		r, higher := e.ranking, in.Hosted

@@ -176,7 +176,7 @@ func TestNotesAboutImages(t *testing.T) {
 		{Base: 0x1000, Path: "here", Executable: []unwind.Range{{Start: 0x1000, End: 0x1800}}},
 		{Base: 0x2000, Path: "elsewhere", Executable: []unwind.Range{{Start: 0x2000, End: 0x2800}}},
 	}
-	in.About = [][]string{{"its debug file is another's"}, {"never mind"}}
+	in.About = func() [][]string { return [][]string{{"its debug file is another's"}, {"never mind"}} }
 	p := New([]Named{{Name: "lame", Unwinder: lame}}).Prepare(context.Background(), in)
 	var th unwind.Thread
 	th.Registers.Set(unwind.AMD64RIP, 0x1000)

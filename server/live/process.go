@@ -142,7 +142,7 @@ func (p *Process) Read(record bool) (*View, error) {
 func (l *loaded) describe(in *engine.Input) {
 	in.Target.Executable, in.Target.Writable, in.Target.Code = l.executable, l.writable, l.code
 	in.Images, in.Keys, in.Section = l.code.Images(), l.code.Keys(), l.code.Section
-	in.Hosted, in.Names, in.Notes, in.About = l.code.GoRanges(), l.code, l.notes(), l.code.About()
+	in.Hosted, in.Names, in.Notes, in.About = l.code.GoRanges(), l.code, l.notes(), l.code.About
 }
 
 // notes lists what could not be used.

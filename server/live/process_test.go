@@ -192,8 +192,9 @@ func TestFileReplacedWhileLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(v.Input.Images, func(img unwind.Image) bool { return img.Path == l.library })
-	if i < 0 || len(v.Input.About[i]) != 1 || !strings.Contains(v.Input.About[i][0], l.library+" was replaced") {
-		t.Fatalf("image %d, notes %q", i, v.Input.About)
+	about := v.Input.About()
+	if i < 0 || len(about[i]) != 1 || !strings.Contains(about[i][0], l.library+" was replaced") {
+		t.Fatalf("image %d, notes %q", i, about)
 	}
 	if found := v.Code().Find("through"); len(found) != 1 || !slices.Equal(found, through) {
 		t.Errorf("through is found at %#x, and was at %#x", found, through)

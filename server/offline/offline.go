@@ -66,7 +66,7 @@ func (o *Opener) Open(s *snapshot.Snapshot, dir string) (*engine.Input, []unwind
 			Arch: s.Arch, OS: s.OS, Order: s.Order(), Memory: memory,
 			Executable: executable, Writable: writable(s), Code: code, PACMask: s.PACMask,
 		},
-		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: notes, About: code.About(),
+		Images: code.Images(), Keys: code.Keys(), Section: code.Section, Hosted: code.GoRanges(), Names: code, Notes: notes, About: code.About,
 	}
 	return in, append([]unwind.Thread{}, s.Threads...), nil
 }

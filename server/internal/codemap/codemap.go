@@ -373,7 +373,7 @@ func (m *Map) Notes() []string {
 }
 
 // About lists for each image, in the order of [Map.Images], the faults of the files that
-// describe it and are used all the same.
+// describe it and are used all the same, as far as they have been read.
 func (m *Map) About() [][]string {
 	out := make([][]string, len(m.images))
 	for i, img := range m.images {
@@ -381,7 +381,11 @@ func (m *Map) About() [][]string {
 			continue
 		}
 		for _, err := range img.file.Problems() {
-			out[i] = append(out[i], err.Error())
+			text := err.Error()
+			if !strings.Contains(text, img.Path) {
+				text = img.Path + ": " + text
+			}
+			out[i] = append(out[i], text)
 		}
 	}
 	return out

@@ -171,7 +171,7 @@ func (t *lineTable) sort() {
 // add adds a row.
 func (t *lineTable) add(c *cursor, m *machine) {
 	if len(t.rows) == maxRows {
-		c.fail("too many rows")
+		c.fail(fmt.Sprintf("the line table is left out: it has more than %d rows", maxRows))
 		return
 	}
 	t.rows = append(t.rows, row{m.addr, clip(m.file), clip(m.line), clip(m.column)})
