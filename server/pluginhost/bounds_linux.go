@@ -1,7 +1,10 @@
 package pluginhost
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -36,4 +39,42 @@ func endGroup(pid int) {
 		}
 		return // without a kill where Delve, which waits for any child, has reaped it
 	}
+}
+
+// strayTries is how often strays are looked for: they may start others meanwhile.
+const strayTries = 3
+
+// endStrays kills processes that have left a plugin's group. They are found by a variable of their environment, which
+// no other plugin's process has; one that has cleared that is not found.
+func endStrays(variable string) {
+	for range strayTries {
+		if killStrays([]byte("\x00"+variable+"\x00")) == 0 {
+			return
+		}
+	}
+}
+
+func killStrays(variable []byte) (killed int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return 0
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what can be read
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		process, err := unix.PidfdOpen(pid, 0) // first: the ID may become another's
+		if err != nil {
+			continue
+		}
+		environ, err := os.ReadFile("/proc/" + name + "/environ")
+		if err == nil && bytes.Contains(append([]byte{0}, environ...), variable) && unix.PidfdSendSignal(process, unix.SIGKILL, nil, 0) == nil {
+			killed++
+		}
+		_ = unix.Close(process)
+	}
+	return killed
 }

@@ -86,6 +86,35 @@ func TestGroupEnds(t *testing.T) {
 	}
 }
 
+// TestStrayEnds: what a third party's plugin has started ends with it in a session of its own, too.
+func TestStrayEnds(t *testing.T) {
+	h, p, _ := newHost(t, thirdPartyFake(t, 0))
+	results, err := p.Walk(context.Background(), order(pcStray))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stray, err := strconv.Atoi(results[0].Reason)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if group, err := syscall.Getpgid(stray); err == nil && group == stray {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("process %d: %v", stray, err)
+		}
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); !ended(stray); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			_ = syscall.Kill(stray, syscall.SIGKILL)
+			t.Fatalf("process %d lives on", stray)
+		}
+	}
+}
+
 // ended says whether a process has ended, also if nothing reaps it.
 func ended(pid int) bool {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))

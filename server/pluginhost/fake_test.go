@@ -51,6 +51,7 @@ const (
 	pcReport                                // report the images and ranges, as the reason
 	pcSpin                                  // answer, and be busy from then on
 	pcSpinApart                             // the same, in a process that it starts
+	pcStray                                 // start a process in a session of its own, and report its ID
 	pcHoardApart                            // start six processes that keep 100 MB each
 )
 
@@ -134,6 +135,12 @@ func (f *fake) Walk(ctx context.Context, requests []unwind.WalkRequest) ([]unwin
 		if err := exec.Command("sh", "-c", "(while :; do :; done) &").Run(); err != nil {
 			return nil, err
 		}
+	case pcStray:
+		out, err := exec.Command("sh", "-c", `setsid sleep 600 >/dev/null 2>&1 & echo $!`).Output()
+		if err != nil {
+			return nil, err
+		}
+		return []unwind.WalkResult{{Stop: unwind.StopNoRule, Reason: strings.TrimSpace(string(out))}}, nil
 	case pcHoardApart:
 		hoard := exec.Command("sh", "-c", `for i in 1 2 3 4 5 6; do (x=$(head -c 100000000 /dev/zero | tr '\0' a); sleep 600; echo "$x") & done`)
 		if err := hoard.Run(); err != nil {

@@ -33,6 +33,7 @@ type command struct {
 	args   []string // with the name of the program
 	env    []string
 	memory uint64 // most bytes that it may allocate, 0 for no bound
+	mark   string // a variable of its environment that no other plugin's has; "" for one that starts no processes
 }
 
 // process is a plugin's operating system process, as go-plugin's Runner. It
@@ -120,6 +121,9 @@ func (c *command) run(stdout, stderr, lifeline *os.File) (*exec.Cmd, error) {
 
 func (p *process) wait() {
 	endGroup(p.os.Pid)
+	if p.command.mark != "" {
+		endStrays(p.command.mark)
+	}
 	state, err := p.os.Wait()
 	switch {
 	case err == nil:
