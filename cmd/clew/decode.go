@@ -93,7 +93,8 @@ func runDecode(c *cobra.Command, f *decodeFlags, files []string) error {
 	if err != nil {
 		return failf("--symbols: %w", err)
 	}
-	d := &decoding{ctx: c.Context(), symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), err: c.ErrOrStderr()}
+	d := &decoding{ctx: c.Context(), symbols: store, json: f.format == "json", titles: len(files) > 1, names: f.names.On(export.Terminal(c.OutOrStdout())), out: bufio.NewWriter(c.OutOrStdout()), errors: complaints{w: c.ErrOrStderr()}}
+	defer d.errors.end("")
 	if f.images != "" {
 		o.Images = d.images(f.images, c.InOrStdin(), o)
 	}
@@ -125,14 +126,14 @@ type decoding struct {
 	titles  bool
 	names   names.Style
 	out     *bufio.Writer
-	err     io.Writer
+	errors  complaints
 	blocks  int
 	code    int
 }
 
 // problem reports a fault of a file. The other files are read nevertheless.
 func (d *decoding) problem(text string) {
-	tell(d.err, "%s", text)
+	d.errors.say(text)
 	d.code = exitFailed
 }
 

@@ -72,6 +72,6 @@ func (d *decoding) addCalls(name string, doc *document.Document) {
 		return // every image lacks its symbols, and it was the user's will
 	}
 	for _, note := range d.symbols.Notes() {
-		tell(d.err, "decode %s: note: %s", name, note)
+		d.errors.say(fmt.Sprintf("decode %s: note: %s", name, note))
 	}
 }

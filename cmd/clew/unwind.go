@@ -69,7 +69,8 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	}
 	// Nearly all that is allocated is garbage when the snapshot's answer is written, and little is kept.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	notify := func(s string) { tell(c.ErrOrStderr(), "%s", s) }
+	errors := complaints{w: c.ErrOrStderr()}
+	notify := errors.say
 	ready := make(chan *unwinding, 1)
 	work := func() (*unwinding, error) {
 		select {
@@ -97,6 +98,7 @@ func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 		results.code = exitFailed
 	}
 	results.meter.done()
+	errors.end("; each is in its line of the output")
 	return exitWith(results.code)
 }
 

@@ -71,7 +71,7 @@ func (l *imageLister) images(ctx context.Context, m *dapwire.Message) ([]imageBo
 			return err
 		}
 		served := served(v)
-		about := v.EngineInput().About()
+		about := v.EngineInput().ImageNotes()
 		for i, img := range v.Images().All() {
 			out := imageBody{
 				Path: img.Path, BuildID: hex.EncodeToString(img.BuildID), Base: stackjson.Address(img.Base), End: stackjson.Address(img.EndOfText),

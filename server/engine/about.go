@@ -7,6 +7,14 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+// ImageNotes returns what About does, nil where there is none.
+func (in *Input) ImageNotes() [][]string {
+	if in.About == nil {
+		return nil
+	}
+	return in.About()
+}
+
 // problems lists for each image what strategies could not use.
 func (in *Input) problems(keys []any, strategies []*strategy) [][]string {
 	out := make([][]string, len(in.Images))
@@ -23,10 +31,7 @@ func (in *Input) problems(keys []any, strategies []*strategy) [][]string {
 // aboutImages returns the notes about the images that a stack goes through: the input's own, and what
 // strategies could not use.
 func (p *Prepared) aboutImages(s *unwind.Stack) (notes []string) {
-	var about [][]string
-	if p.in.About != nil {
-		about = p.in.About()
-	}
+	about := p.in.ImageNotes()
 	for i := range p.in.Images {
 		own := p.problems[i]
 		if i < len(about) {
