@@ -42,6 +42,7 @@ func (b *temporary) escapesOf(d *stepping.Decision) {
 			}
 		}
 	}
+	b.setjmps = d.Find("__sigsetjmp") // which all others are
 	add(catching, b.caught)
 	for _, name := range jumping {
 		add(name, b.jumped)
@@ -103,7 +104,7 @@ var leavings = map[unwind.Arch]*leaving{
 	// sysdeps/x86_64/jmpbuf-offsets.h, pointer_guard.h; the argument's register has the number of figure 3.36 of the System V psABI
 	unwind.AMD64: {called: (*temporary).pushed, argument: 5, sp: 6 * 8, pc: 7 * 8, guard: (*temporary).threadsGuard, rotated: 17},
 	// sysdeps/aarch64/jmpbuf-offsets.h, setjmp.S, pointer_guard.h
-	unwind.ARM64: {called: (*temporary).linked, argument: 0, sp: 13 * 8, pc: 11 * 8, guard: (*temporary).kernelsGuard},
+	unwind.ARM64: {called: (*temporary).linked, argument: 0, sp: 13 * 8, pc: 11 * 8, guard: (*temporary).codesGuard},
 }
 
 // caught is called at the start of __cxa_begin_catch: its caller is the handler.
@@ -135,15 +136,19 @@ func (b *temporary) threadsGuard(tls uint64) (uint64, bool) {
 	return b.word(tls + pointerGuard)
 }
 
-// kernelsGuard reads what glibc has made the guard of: the second of the random words that the kernel has
-// put on the stack (sysdeps/unix/sysv/linux/dl-osinfo.h, _dl_setup_pointer_guard).
-func (b *temporary) kernelsGuard(uint64) (uint64, bool) {
-	const random = 25 // AT_RANDOM
-	addr, ok := procfs.Auxiliary(b.target.Pid(), random)
-	if !ok {
-		return 0, false
+// codesGuard reads it where glibc's setjmp does.
+func (b *temporary) codesGuard(uint64) (uint64, bool) {
+	for _, pc := range b.setjmps {
+		code := make([]byte, 32*4)
+		n, err := b.target.Memory().ReadMemory(code, pc)
+		if err != nil {
+			continue
+		}
+		if guard, ok := mangledWith(code[:n], pc, b.word); ok {
+			return guard, true
+		}
 	}
-	return b.word(addr + 8)
+	return 0, false
 }
 
 // jumped is called at the start of longjmp.

@@ -127,6 +127,7 @@ type temporary struct {
 	left    uint64             // the stack pointer of the frame that is stepped in
 	into    *into              // the call that it goes into, nil for none
 	escapes []escape           // how it may be left without a return
+	setjmps []uint64           // where glibc's setjmp is
 	since   uint64             // when it was armed (timeOf)
 	// thread and goroutine are what steps, 0 for none.
 	thread, goroutine uint64

@@ -41,17 +41,11 @@ const smallestSpace = 39
 // read.
 func Signs(pid int) bool {
 	const hwcap = 16 // AT_HWCAP
-	word, ok := Auxiliary(pid, hwcap)
-	return !ok || word&HasPAC != 0
-}
-
-// Auxiliary is a word of the auxiliary vector that the kernel has given a process of 64 bits (getauxval(3)).
-func Auxiliary(pid int, kind uint64) (word uint64, ok bool) {
 	auxv, err := os.ReadFile(Path(pid, "auxv"))
 	for ; err == nil && len(auxv) >= 16; auxv = auxv[16:] {
-		if binary.LittleEndian.Uint64(auxv) == kind {
-			return binary.LittleEndian.Uint64(auxv[8:]), true
+		if binary.LittleEndian.Uint64(auxv) == hwcap {
+			return binary.LittleEndian.Uint64(auxv[8:])&HasPAC != 0
 		}
 	}
-	return 0, false
+	return true
 }
