@@ -40,18 +40,32 @@ func Once(stacks iter.Seq[unwind.Stack]) iter.Seq2[unwind.Stack, int] {
 // Profiled is a stack for a profile, with the images of its own process.
 type Profiled struct {
 	Stack  unwind.Stack
+	Arch   unwind.Arch
 	Images *imagemap.ImageMap // may be nil
 }
 
-// PprofOf is [Pprof] for stacks that need not be of one process. Frames without a
-// trust have no such label.
-func PprofOf(w io.Writer, arch unwind.Arch, stacks iter.Seq[Profiled]) error {
-	b := newProfile(arch)
-	for s := range stacks {
-		b.stack(&s.Stack, 1, s.Images)
+// PprofOf is [Pprof] for stacks that need not be of one process, of one architecture. Frames without a
+// trust have no such label. It keeps none of the stacks; an error among them ends it.
+func PprofOf(w io.Writer, stacks iter.Seq2[Profiled, error]) error {
+	b := newProfile(unwind.ArchUnknown)
+	for s, err := range stacks {
+		if err != nil {
+			return err
+		}
+		b.arch = s.Arch
+		if b.stack(&s.Stack, 1, s.Images); len(b.locations) > maxLocations {
+			return ErrLocations
+		}
 	}
 	return b.write(w)
 }
+
+// maxLocations bounds the different frames of a profile: each takes some 700 bytes until it is written. Programs have a
+// few ten thousand.
+const maxLocations = 1 << 19
+
+// ErrLocations: stacks have too many different frames for a profile.
+var ErrLocations = fmt.Errorf("more than %d different frames, too many for one profile; write it in parts", maxLocations)
 
 func newProfile(arch unwind.Arch) *profileBuilder {
 	return &profileBuilder{

@@ -2,6 +2,7 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -100,24 +101,45 @@ func (d *Document) arch() unwind.Arch { return architectures[d.Architecture] }
 // errArchitectures: one profile's addresses have one meaning.
 var errArchitectures = errors.New("the documents are of several architectures; write a profile of each")
 
+// maxCalls bounds the frames of a sample, with those of inlined calls: each takes some 1.2 KB until the sample is made.
+const maxCalls = 1 << 19
+
+// ErrDeep: a backtrace is too long for a sample.
+var ErrDeep = fmt.Errorf("a backtrace has more than %d frames, too many for a sample of a profile", maxCalls)
+
 // WritePprof writes the backtraces of documents as one profile, gzip-compressed, with
 // what is known of their functions.
 func WritePprof(w io.Writer, documents iter.Seq2[*Document, error]) error {
-	var arch unwind.Arch
-	var stacks []export.Profiled
-	for d, err := range documents {
-		switch {
-		case err != nil:
-			return err
-		case d.imagesOnly():
-			return ErrNoBacktrace
-		case len(stacks) > 0 && d.arch() != arch:
-			return errArchitectures
+	return export.PprofOf(w, func(yield func(export.Profiled, error) bool) {
+		var arch unwind.Arch
+		first := true
+		for d, err := range documents {
+			var s export.Profiled
+			switch {
+			case err != nil:
+			case d.imagesOnly():
+				err = ErrNoBacktrace
+			case !first && d.arch() != arch:
+				err = errArchitectures
+			case d.countCalls() > maxCalls:
+				err = ErrDeep
+			default:
+				s = export.Profiled{Stack: d.stack(), Arch: d.arch(), Images: d.Images}
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+			first, arch = false, s.Arch
 		}
-		arch = d.arch()
-		stacks = append(stacks, export.Profiled{Stack: d.stack(), Images: d.Images})
+	})
+}
+
+// countCalls is how many frames the stack has, with those of inlined calls.
+func (d *Document) countCalls() (n int) {
+	for i := range d.Frames {
+		n += max(1, len(d.calls(i)))
 	}
-	return export.PprofOf(w, arch, slices.Values(stacks))
+	return n
 }
 
 // stack is the document as an assembled stack.

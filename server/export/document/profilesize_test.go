@@ -3,11 +3,16 @@ package document
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"io"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/server/export"
 )
 
 // things are fields that cost least in a file, and a few more: what each becomes is counted.
@@ -175,4 +180,38 @@ func only(t *testing.T, plain string, samples int) (out []*Document) {
 		t.Fatalf("%d documents, expected %d: %v", len(out), samples, out[0].Err)
 	}
 	return out
+}
+
+// TestDeepSample: a backtrace with too many frames is an error, however they came about.
+func TestDeepSample(t *testing.T) {
+	d := &Document{WordSize: cbf.Word64, Frames: make([]cbf.Frame, maxCalls/2), Calls: [][]Call{{{Function: "a"}, {Function: "b"}}}}
+	documents := func(yield func(*Document, error) bool) { yield(d, nil) }
+	var out counter
+	if err := WritePprof(&out, documents); err != nil || out.written == 0 {
+		t.Errorf("%d bytes, %v", out.written, err)
+	}
+	d.Frames = make([]cbf.Frame, maxCalls)
+	if err := WritePprof(&out, documents); !errors.Is(err, ErrDeep) {
+		t.Error(err)
+	}
+}
+
+// TestManyLocations: a profile of too many different frames is an error.
+func TestManyLocations(t *testing.T) {
+	next := uint64(1 << 20)
+	documents := func(yield func(*Document, error) bool) {
+		for range 3 {
+			d := &Document{WordSize: cbf.Word64, Frames: make([]cbf.Frame, maxCalls/2)}
+			for i := range d.Frames {
+				d.Frames[i] = cbf.Frame{Kind: cbf.PC, Address: next}
+				next++
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+	if err := WritePprof(io.Discard, documents); !errors.Is(err, export.ErrLocations) {
+		t.Error(err)
+	}
 }
