@@ -51,6 +51,7 @@ type core struct {
 	kind  elf.Type
 	noted elf.ProgType
 	notes []byte
+	more  uint64 // bytes that the segment of notes claims besides
 	loads []load
 }
 
@@ -84,7 +85,7 @@ func (c *core) write(t *testing.T) string {
 	copy(header.Ident[:], elf.ELFMAG)
 	header.Ident[elf.EI_CLASS], header.Ident[elf.EI_DATA], header.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1
 	at := uint64(64 + 56*(1+len(c.loads)))
-	progs := []elf.Prog64{{Type: uint32(c.noted), Off: at, Filesz: uint64(len(c.notes))}}
+	progs := []elf.Prog64{{Type: uint32(c.noted), Off: at, Filesz: uint64(len(c.notes)) + c.more}}
 	body := bytes.Clone(c.notes)
 	for _, l := range c.loads {
 		progs = append(progs, elf.Prog64{

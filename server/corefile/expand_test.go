@@ -76,11 +76,16 @@ func TestCheck(t *testing.T) {
 	if err := Check(whole.write(t)); err != nil {
 		t.Error(err)
 	}
-	for want, change := range map[error]func(*core){
-		errNoNotes:  func(c *core) { c.noted = elf.PT_NULL },
-		errLongNote: func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) },
-		nil:         func(c *core) { c.notes = note(ntFile, nil) },
+	for _, tt := range []struct {
+		want   error
+		change func(*core)
+	}{
+		{errNoNotes, func(c *core) { c.noted = elf.PT_NULL }},
+		{errLongNote, func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) }},
+		{errLongNote, func(c *core) { c.more = 1 << 40 }}, // found by integration/mutated
+		{nil, func(c *core) { c.notes = note(ntFile, nil) }},
 	} {
+		want, change := tt.want, tt.change
 		for _, otherFault := range []bool{false, true} {
 			c := processCore()
 			if change(c); otherFault {

@@ -26,7 +26,7 @@ const (
 	pageSize = 4096
 	// maxNotes bounds the bytes that are read of one segment of notes. A thread
 	// takes some kilobytes.
-	maxNotes = 1 << 30
+	maxNotes = 512 << 20
 	// maxNote bounds one of them, for which Delve allocates what it claims. The longest is
 	// NT_FILE: some hundred bytes for each mapping.
 	maxNote = 64 << 20
@@ -58,7 +58,7 @@ func readNotes(f *elf.File) (*notes, error) {
 		}
 		noted = true
 		switch err := n.read(p, f); {
-		case errors.Is(err, errLongNote):
+		case errors.Is(err, errLongNote): // behind the notes Delve takes anything for more
 			return nil, err
 		case failed == nil:
 			failed = err
@@ -74,10 +74,11 @@ func readNotes(f *elf.File) (*notes, error) {
 // contents, the latter two padded to 4 bytes.
 func (n *notes) read(p *elf.Prog, f *elf.File) error {
 	if p.Filesz > maxNotes {
-		return fmt.Errorf("%d bytes of notes", p.Filesz)
+		return fmt.Errorf("%w: %d bytes of notes", errLongNote, p.Filesz)
 	}
-	data, err := io.ReadAll(io.NewSectionReader(p.ReaderAt, 0, int64(p.Filesz)))
-	if err != nil {
+	data := make([]byte, p.Filesz)
+	read, err := p.ReadAt(data, 0)
+	if data = data[:read]; err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("notes: %w", err)
 	}
 	var failed error

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/debuginfod"
 )
 
 // RefusedError says why Delve does not get a file to read.
@@ -212,6 +213,9 @@ func debugFiles(path string, f *elf.File, folders []string) (out []string) {
 			out = append(out, filepath.Join(folder, ".build-id", id[:2], id[2:]+".debug"), filepath.Join(folder, id[:2], id[2:]+".debug"))
 		}
 		out = append(out, filepath.Join(folder, filepath.Base(real)+".debug"))
+	}
+	if config, err := debuginfod.FromEnvironment(os.Getenv); err == nil && id != "" { // Delve asks elfutils' client, which has the same cache
+		out = append(out, filepath.Join(config.Cache, id, "debuginfo"))
 	}
 	return out
 }

@@ -55,6 +55,15 @@ func TestMayLoad(t *testing.T) {
 	if err := mayLoad(plain, []string{folder}); !errors.As(err, &refused) || refused.Path != byID || !errors.Is(err, elffile.ErrNotRegular) {
 		t.Errorf("%v", err)
 	}
+	cached := filepath.Join(folder, "0123456789", "debuginfo")
+	t.Setenv("DEBUGINFOD_URLS", "http://localhost:1")
+	t.Setenv("DEBUGINFOD_CACHE_PATH", folder)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(cached), 0o700), os.Symlink("/dev/zero", cached)); err != nil {
+		t.Fatal(err)
+	}
+	if err := mayLoad(plain, nil); !errors.As(err, &refused) || refused.Path != cached {
+		t.Errorf("%v", err)
+	}
 	link := filepath.Join(filepath.Dir(plain), "link.debug")
 	if err := os.WriteFile(link, []byte(function), 0o600); err != nil {
 		t.Fatal(err)
