@@ -1,7 +1,6 @@
 package delve
 
 import (
-	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,10 +208,6 @@ func (c *crossings) add(functions ...*proc.Function) {
 	}
 }
 
-// framePrologue is how a function of C's begins that sets up a frame pointer, on amd64: it
-// does so in unoptimized code, which stores its arguments next.
-var framePrologue = []byte{0x55, 0x48, 0x89, 0xe5} // push rbp; mov rbp, rsp
-
 // body returns where a C function's second line begins, as other debuggers do. Delve
 // knows Go's prologues only. Optimized code has its arguments in place at once.
 func (c *crossings) body(fn *proc.Function) uint64 {
@@ -221,11 +216,11 @@ func (c *crossings) body(fn *proc.Function) uint64 {
 	if err != nil || len(text) < 2 {
 		return fn.Entry
 	}
-	code := slices.Concat(text[0].Bytes, text[1].Bytes)
-	if len(text) > 2 {
-		code = append(code, text[2].Bytes...)
+	var code []byte
+	for i := range min(len(text), 4) {
+		code = append(code, text[i].Bytes...)
 	}
-	if code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}); !bytes.HasPrefix(code, framePrologue) { // behind endbr64
+	if !storesArguments(c.target.BinInfo().Arch.Name, code) {
 		return fn.Entry
 	}
 	for i := range text {
