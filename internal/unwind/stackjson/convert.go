@@ -3,6 +3,7 @@ package stackjson
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -34,11 +35,28 @@ func FromStack(arch unwind.Arch, s *unwind.Stack, registers bool) Stack {
 		ThreadName: s.ThreadName,
 		State:      fromState(s.State),
 	}
+	left := maxLong
 	for i := range s.Frames {
-		out.Frames = append(out.Frames, FromFrame(arch, i, &s.Frames[i], registers))
+		f := FromFrame(arch, i, &s.Frames[i], registers)
+		if left -= long(f.Function) + long(f.File); left < 0 {
+			f.Function, f.File = "", ""
+		}
+		out.Frames = append(out.Frames, f)
+	}
+	if left < 0 {
+		out.Notes = append(slices.Clip(out.Notes), fmt.Sprintf("names of functions and files are left out behind the first %d MiB of long ones", maxLong>>20))
 	}
 	return out
 }
+
+// Frames share names, and a stack may have a million of one function. maxLong bounds what is written of names beyond
+// usual of each, in bytes.
+const (
+	maxLong = 128 << 20
+	usual   = 256
+)
+
+func long(name string) int { return max(0, len(name)-usual) }
 
 // FromFrame returns the form of the frame that has that index in its stack.
 func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Frame {
