@@ -14,7 +14,7 @@ import (
 
 // checks is the number of the set of checks: a file that has passed another one is checked again. It changes with each
 // check that is added ([checkSections]).
-const checks = 6
+const checks = 7
 
 // passed are the files that have passed the checks, by their state: it takes a tenth of a second for the C library's debug
 // file. In the user's cache an empty file stands for each.

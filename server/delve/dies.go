@@ -264,6 +264,9 @@ func (c *infoCheck) entry(at, end uint64) error {
 	if c.bad || !ok {
 		return errDamaged
 	}
+	if tag := dwarf.Tag(a.tag); len(c.open) > 0 && (tag == dwarf.TagCompileUnit || tag == dwarf.TagPartialUnit) {
+		return errDamaged // from a unit's entry debug/dwarf goes on to the next unit, past the ends of what is around it
+	}
 	if err := c.count(a, at); err != nil {
 		return err
 	}

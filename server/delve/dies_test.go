@@ -50,6 +50,7 @@ func TestCheckInfo(t *testing.T) {
 		{"function without an end", "a function has no end", unitOf(join(begin, []byte{2, 5, 0})...)},
 		{"number without an end", "an entry is damaged", unitOf(join(begin, []byte{0, 0x80})...)},
 		{"unknown entry", "an entry is damaged", unitOf(join(begin, []byte{99})...)},
+		{"unit in a function", "an entry is damaged", join(unitOf(join(begin, []byte{2, 3, 0, 0, 0})...), unitOf())}, // found by integration/mutated
 		{"unit too long", "a header of a unit in .debug_info is damaged", unitOf(1, 0, 0, 0, 0, 0)[:10]},
 		{"padding", "a header of a unit in .debug_info is damaged", append(unitOf(), 0, 0, 0, 0)},
 		{"line table", "line table does not begin", unitOf(1, 1, 0, 0, 0, 0)},
@@ -58,7 +59,7 @@ func TestCheckInfo(t *testing.T) {
 		{"wrong sibling", "does not end where it says", unitOf(join(begin, []byte{7, 19, 6, 0, 0})...)},
 		{"sibling before", "", unitOf(join(begin, []byte{7, 3, 6, 0, 0})...)},
 		{"import", "", join(unitOf(join(begin, imports(33), []byte{0})...), unitOf(3, 6, 0))},
-		{"import of a place in a unit", "imports what is no unit", join(unitOf(join(begin, imports(34), []byte{0})...), unitOf(3, 3, 0, 0))},
+		{"import of a place in a unit", "imports what is no unit", join(unitOf(join(begin, imports(34), []byte{0})...), unitOf(3, 5, 0, 0))},
 		{"import of itself", "imports what is no unit, or itself", join(unitOf(join(begin, imports(33), []byte{0})...), unitOf(join([]byte{3}, imports(33), []byte{0})...))},
 		{"too deep", "nested too deep", unitOf(join(begin, bytes.Repeat([]byte{5}, 5000), make([]byte, 5001))...)},
 		{"too many functions", "too many entries", unitOf(join(begin, bytes.Repeat([]byte{6}, 3<<20))...)},
