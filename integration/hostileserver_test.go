@@ -52,7 +52,7 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// flood writes something, and then the same again until nobody reads.
+// flood writes first once, and then again without an end, until the connection is closed.
 func flood(conn net.Conn, first, again string) {
 	_, err := conn.Write([]byte(first))
 	for piece := []byte(strings.Repeat(again, 1<<20)); err == nil; {

@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ func TestLargeRequests(t *testing.T) {
 	}{
 		{"disassemble", "at most 65536", object{"memoryReference": at, "instructionCount": 10_000_000}},
 		{"disassemble", "at most 65536", object{"memoryReference": at, "instructionCount": 10, "instructionOffset": -10_000_000}},
+		{"disassemble", "at most 65536", object{"memoryReference": at, "instructionCount": 10, "instructionOffset": math.MinInt64}},
 		{"setBreakpoints", "at most 4096", object{"source": object{"path": source + "/main.go"}, "breakpoints": lines}},
 	} {
 		m := c.request(r.command, r.arguments)

@@ -24,7 +24,7 @@ const (
 
 const (
 	pageSize = 4096
-	// maxNotes bounds the bytes that are read of one segment of notes. A thread
+	// maxNotes bounds the bytes that are read of all segments of notes. A thread
 	// takes some kilobytes.
 	maxNotes = 512 << 20
 	// maxNote bounds one of them, for which Delve allocates what it claims. The longest is
@@ -37,6 +37,7 @@ type notes struct {
 	entry, vdso uint64
 	hwcap       uint64
 	hasHwcap    bool
+	size        uint64 // of all segments so far, in bytes
 	pacMask     uint64 // of code's addresses, 0 where there is no note
 	files       []mappedFile
 }
@@ -73,12 +74,11 @@ func readNotes(f *elf.File) (*notes, error) {
 // read takes in a segment of notes: {name size, size, type}, the name, the
 // contents, the latter two padded to 4 bytes.
 func (n *notes) read(p *elf.Prog, f *elf.File) error {
-	if p.Filesz > maxNotes {
-		return fmt.Errorf("%w: %d bytes of notes", errLongNote, p.Filesz)
+	if n.size += min(p.Filesz, maxNotes+1); n.size > maxNotes {
+		return fmt.Errorf("%w: %d bytes of notes", errLongNote, n.size)
 	}
-	data := make([]byte, p.Filesz)
-	read, err := p.ReadAt(data, 0)
-	if data = data[:read]; err != nil && !errors.Is(err, io.EOF) {
+	data, err := io.ReadAll(io.NewSectionReader(p.ReaderAt, 0, int64(p.Filesz)))
+	if err != nil {
 		return fmt.Errorf("notes: %w", err)
 	}
 	var failed error

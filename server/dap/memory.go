@@ -139,14 +139,15 @@ func (r *memory) onReadMemory(ctx context.Context, m *dapwire.Message) error {
 
 var errNoFunctions = errors.New("cannot disassemble: Delve knows no function of the program")
 
-// maxInstructions bounds what is disassembled for one request, and how far from its address. Delve writes 470 bytes for each.
+// maxInstructions bounds what is disassembled for one request, and how far from its address. Each takes some 470 bytes of memory while
+// Delve answers.
 const maxInstructions = 1 << 16
 
 // onDisassemble refuses to disassemble a program of which Delve knows no function: Delve fails then while it holds
 // a lock, and never answers again (service/dap, getValidRange).
 func (r *memory) onDisassemble(_ context.Context, m *dapwire.Message) error {
 	var args dap.DisassembleArguments
-	if err := m.Decode("arguments", &args); err == nil && max(args.InstructionCount, args.InstructionOffset, -args.InstructionOffset) > maxInstructions {
+	if err := m.Decode("arguments", &args); err == nil && (max(args.InstructionCount, args.InstructionOffset) > maxInstructions || args.InstructionOffset < -maxInstructions) {
 		return fmt.Errorf("at most %d instructions are disassembled at once, and as far from an address", maxInstructions)
 	}
 	if s := r.program.Session(); s != nil && !s.KnowsFunctions() {

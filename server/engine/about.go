@@ -7,7 +7,7 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// ImageNotes returns what About does, nil where there is none.
+// ImageNotes returns the notes about each image, in the order of Images. It is nil for an input without About.
 func (in *Input) ImageNotes() [][]string {
 	if in.About == nil {
 		return nil

@@ -51,7 +51,7 @@ func launch(killCtx context.Context, sess *session, c *Config, cmd command, limi
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: sess.dir},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, socketDir string) (runner.Runner, error) {
 			cmd.env = append(append(baseEnv(sess.dir, socketDir), spec.Env...), c.Env...)
-			if !c.builtin() {
+			if !c.builtin() && socketDir != "" {
 				cmd.mark = "TMPDIR=" + socketDir
 			}
 			in.process.command = cmd

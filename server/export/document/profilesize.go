@@ -106,8 +106,8 @@ func readField(data []byte) (f field, n int, ok bool) {
 	return f, n + int(length), true
 }
 
-// varint reads a number of n bytes; n is 0 where there is none. Like google/pprof, and unlike
-// encoding/binary, it takes ten bytes whose number has more than 64 bits.
+// varint reads the number at the beginning of data, and returns how many bytes it has; 0 if there is no number. Like google/pprof,
+// and unlike encoding/binary, it reads a number of ten bytes that does not fit into 64 bits.
 func varint(data []byte) (x uint64, n int) {
 	for i, b := range data[:min(len(data), 10)] {
 		x |= uint64(b&0x7f) << (7 * i)

@@ -77,14 +77,16 @@ func Around(read func(addr uint64, n int) []byte, pc uint64) (s Sequence, ok boo
 		from = pc &^ 0xfff
 		code = read(from, 2*window)
 	}
-	for at := pc; at >= from; at -= Size {
+	for at := pc; ; at -= Size {
 		if i := at - from; i < uint64(len(code)) {
 			if s, ok = At(code[i:], at); ok && (pc == s.Load || s.Inside(pc)) {
 				return s, true
 			}
 		}
+		if at == from { // which may be 0
+			return Sequence{}, false
+		}
 	}
-	return Sequence{}, false
 }
 
 func word(code []byte, n int) uint32 { return binary.LittleEndian.Uint32(code[n*Size:]) }

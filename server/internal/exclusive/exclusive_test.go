@@ -131,3 +131,16 @@ func TestAround(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstPage: the search for a load ends where code begins at address 0.
+func TestFirstPage(t *testing.T) {
+	read := func(addr uint64, n int) []byte {
+		if addr > 0 {
+			return nil
+		}
+		return make([]byte, n)
+	}
+	if s, ok := Around(read, 0x60); ok {
+		t.Errorf("%+v", s)
+	}
+}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+	"time"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // TestManyUnits: of millions of units those count that a file may have, the fault is named once, and units that describe
 // no code take little memory.
 func TestManyUnits(t *testing.T) {
-	defer allUnits.Store(allUnits.Swap(0))
 	p, outer, _ := twoUnits(t, "-gdwarf-5")
 	delete(p, ".debug_aranges") // all units are read for an address
 	abbrevs := len(p[".debug_abbrev"])
@@ -33,13 +35,23 @@ func TestManyUnits(t *testing.T) {
 	} else {
 		t.Logf("%d bytes for each unit", each)
 	}
-	runtime.KeepAlive(table)
-	if calls, err := New(p.source()).Calls(outer); err != nil || len(calls) != 3 {
+	second := New(p.source())
+	if calls, err := second.Calls(outer); err != nil || len(calls) != 3 {
 		t.Errorf("the second file: %+v, %v", calls, err)
 	}
 	third := New(p.source())
 	if _, err := third.Calls(outer); !errors.Is(err, ErrUnknown) || len(third.Problems()) != 1 {
 		t.Errorf("the third file, behind two million units: %v, problems %v", err, third.Problems())
+	}
+	runtime.KeepAlive(table)
+	runtime.KeepAlive(second)
+	for end := time.Now().Add(testneed.Patience(10 * time.Second)); allUnits.Load() >= maxUnits; time.Sleep(time.Millisecond) {
+		if runtime.GC(); time.Now().After(end) {
+			t.Fatalf("%d units are counted when no file is in use", allUnits.Load())
+		}
+	}
+	if calls, err := New(p.source()).Calls(outer); err != nil || len(calls) != 3 {
+		t.Errorf("the next file: %+v, %v", calls, err)
 	}
 }
 

@@ -3,8 +3,10 @@ package dwarfline
 import (
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Call is a function that an instruction belongs to, and the place in it.
@@ -31,7 +33,7 @@ type Table struct {
 	opened   map[string]*section
 	own      *sections        // nil: not opened yet
 	units    map[uint64]*unit // by the offset of their headers
-	made     int              // units, of split files too
+	made     *atomic.Int64    // units, of split files too
 	listed   []*unit          // as far as they have been listed, by offset
 	listedTo uint64           // the offset up to which they have been
 
@@ -73,12 +75,16 @@ func newTable(src *Source, budget *uint64) *Table {
 	if order == nil {
 		order = binary.LittleEndian
 	}
-	return &Table{
-		src: src, order: order, budget: budget,
+	t := &Table{
+		made: new(atomic.Int64),
+		src:  src, order: order, budget: budget,
 		opened: make(map[string]*section), units: make(map[uint64]*unit),
 		abbrevs: make(map[abbrevKey]*abbrevs), lines: make(map[uint64]*lineTable), names: make(map[nameKey]names), prefixes: make(map[nameKey]string),
 		named: make(map[string]bool),
 	}
+	// A session that goes from program to program has room for each.
+	runtime.AddCleanup(t, func(made *atomic.Int64) { allUnits.Add(-made.Load()) }, t.made)
+	return t
 }
 
 // Calls returns the functions that the instruction at addr belongs to, the innermost

@@ -67,13 +67,26 @@ func (t *Table) readSections() *sections {
 	}
 }
 
-// allUnits counts units of all files.
+// allUnits counts units of all files that are in use.
 var allUnits atomic.Int64
+
+// makeUnit counts a unit. It returns false where there are too many.
+func (t *Table) makeUnit() bool {
+	if t.made.Load() >= maxUnits {
+		return false
+	}
+	if allUnits.Add(1) > maxSession {
+		allUnits.Add(-1)
+		return false
+	}
+	t.made.Add(1)
+	return true
+}
 
 // unitHeader reads the header of the unit at off (DWARF 5, section 7.5.1). The error
 // is that of its length, without which the next unit is not found either, or says that there are too many.
 func (t *Table) unitHeader(from *sections, off uint64) (*unit, error) {
-	if t.made++; t.made > maxUnits || allUnits.Add(1) > maxSession {
+	if !t.makeUnit() {
 		return nil, &SectionError{from.info.name, errTooManyUnits}
 	}
 	info := from.info
