@@ -203,10 +203,10 @@ func (s *played) page(thread int64, start, levels int) (rows []shownFrame, total
 // TestPagesOfGo: pages of a Go stack are Delve's own, each by one request to
 // Delve, and the total is exact at the end.
 func TestPagesOfGo(t *testing.T) {
-	const frames = 60
+	const frames = 100
 	s := playProgram(t, stoptest.New(frames), unwind.TrustCFI)
 	start := 0
-	for i, levels := range []int{1, 19, 40} {
+	for i, levels := range []int{1, 19, 80} {
 		got, total := s.page(stoptest.Goroutine, start, levels)
 		if len(got) != levels || got[0].ID != int64(1000+start) || (total == frames) != (i == 2) {
 			t.Errorf("page %d: %d frames, total %d: %+v", i, len(got), total, got)

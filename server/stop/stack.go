@@ -31,8 +31,8 @@ type Stack struct {
 func (st *Stack) Holds(frames int) bool { return !st.DepthLimited || len(st.Frames) > frames }
 
 // leastDepth is assembled even where less is asked for: a client that asks for a
-// frame soon asks for the next one.
-const leastDepth = 32
+// frame soon asks for the next one. Most stacks are found whole that way, at once.
+const leastDepth = 64
 
 // Whole returns the stack of a thread of control, through any code, with at least
 // so many frames if it has them. prepared is this stop's.

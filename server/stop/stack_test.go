@@ -159,8 +159,8 @@ func TestEndlessClaims(t *testing.T) {
 		asked           []int
 	}{
 		{10, 1 << 30, []int{3 << 9}},
-		{5000, 0, []int{3 << 9, 7596}},
-		{5000, 1 << 30, []int{3 << 9, 7596}},
+		{5000, 0, []int{3 << 9, 7692}},
+		{5000, 1 << 30, []int{3 << 9, 7692}},
 	} {
 		p := stoptest.New(c.frames)
 		p.Endless = c.endless

@@ -145,7 +145,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // TestPacedWork: only the time from step to step is bounded.
 func TestPacedWork(t *testing.T) {
-	const patience = 200 * time.Millisecond
+	const patience = 500 * time.Millisecond
 	s, _ := newStops(patience)
 	p := stoptest.New(3)
 	s.Watch(p, p)
