@@ -106,6 +106,9 @@ func (f *File) read() error {
 			f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 		}
 	}
+	if err := tooMany("mappings", len(f.segments)+len(notes.files), maxRegions); err != nil {
+		return err
+	}
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
 	f.name(notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })

@@ -54,7 +54,7 @@ func openZstd(r io.Reader) (io.Reader, error) {
 }
 
 // Check refuses a core file that Delve cannot be given: one that is compressed, and then it says how to
-// expand it, and one whose notes Delve does not survive. Other faults are for Delve to say. The
+// expand it, and one whose notes Delve does not survive or end with. Other faults are for Delve to say. The
 // error is an [*Error].
 func Check(path string) error {
 	f, _, err := elffile.OpenRegular(path)
@@ -72,7 +72,7 @@ func Check(path string) error {
 	if err == nil {
 		_ = core.Close()
 	}
-	if errors.Is(err, errNoNotes) || errors.Is(err, errLongNote) {
+	if errors.Is(err, errNoNotes) || errors.Is(err, errLongNote) || errors.Is(err, errMany) {
 		return err
 	}
 	return nil

@@ -13,9 +13,10 @@ import (
 
 // The notes that matter here (elf.h of the GNU C library and Linux).
 const (
-	ntAuxv = 6
-	ntFile = 0x46494c45 // "FILE"
-	ntPAC  = 0x406      // NT_ARM_PAC_MASK, by the name "LINUX"
+	ntPrstatus = 1 // one for each thread
+	ntAuxv     = 6
+	ntFile     = 0x46494c45 // "FILE"
+	ntPAC      = 0x406      // NT_ARM_PAC_MASK, by the name "LINUX"
 
 	atHwcap       = 16
 	atEntry       = 9  // the executable's entry point
@@ -30,7 +31,26 @@ const (
 	// maxNote bounds one of them, for which Delve allocates what it claims. The longest is
 	// NT_FILE: some hundred bytes for each mapping.
 	maxNote = 64 << 20
+	// maxThreads bounds notes of one kind, of which a thread has one: Delve looks at all threads for each request of a
+	// client, and keeps what it has read of every note.
+	maxThreads = 32768
+	// maxKinds bounds the notes that a thread has. It has 4 to 15.
+	maxKinds = 16
+	// maxRegions bounds the mappings of files and of memory that was written out. Delve copies its list of them for each
+	// that it adds: 10,000 take 3 s, 20,000 take 10.
+	maxRegions = 16384
 )
+
+// errMany says that a core file holds more than Delve can read in time: it reads all of it before it answers anything.
+var errMany = errors.New("more than can be read in time")
+
+// tooMany is nil unless there are more than the limit.
+func tooMany(what string, number, limit int) error {
+	if number <= limit {
+		return nil
+	}
+	return fmt.Errorf("it has more than %d %s: %w", limit, what, errMany)
+}
 
 // notes is what they tell.
 type notes struct {
@@ -40,6 +60,19 @@ type notes struct {
 	size        uint64 // of all segments so far, in bytes
 	pacMask     uint64 // of code's addresses, 0 where there is no note
 	files       []mappedFile
+	kinds       map[uint32]int // how many notes there are of each kind
+	number      int            // of all notes
+}
+
+// count counts a note.
+func (n *notes) count(kind uint32) error {
+	n.number++
+	n.kinds[kind]++
+	what := fmt.Sprintf("notes of type %#x", kind)
+	if kind == ntPrstatus {
+		what = "threads"
+	}
+	return errors.Join(tooMany(what, n.kinds[kind], maxThreads), tooMany("notes", n.number, maxKinds*maxThreads))
 }
 
 // mappedFile is a mapping of a file.
@@ -51,7 +84,7 @@ type mappedFile struct {
 
 // readNotes reads all segments of notes. That Delve would not survive them is the first error.
 func readNotes(f *elf.File) (*notes, error) {
-	n, noted := new(notes), false
+	n, noted := &notes{kinds: make(map[uint32]int)}, false
 	var failed error
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_NOTE {
@@ -59,7 +92,7 @@ func readNotes(f *elf.File) (*notes, error) {
 		}
 		noted = true
 		switch err := n.read(p, f); {
-		case errors.Is(err, errLongNote): // behind the notes Delve takes anything for more
+		case errors.Is(err, errLongNote), errors.Is(err, errMany): // behind the notes Delve takes anything for more
 			return nil, err
 		case failed == nil:
 			failed = err
@@ -85,6 +118,9 @@ func (n *notes) read(p *elf.Prog, f *elf.File) error {
 	for whole := uint64(len(data)); len(data) >= 12; {
 		nameSize, size := uint64(f.ByteOrder.Uint32(data)), uint64(f.ByteOrder.Uint32(data[4:]))
 		kind := f.ByteOrder.Uint32(data[8:])
+		if err := n.count(kind); err != nil {
+			return err
+		}
 		start := 12 + padded(nameSize)
 		if start+size > maxNote {
 			return fmt.Errorf("%w: at offset %#x it claims %d bytes", errLongNote, p.Off+whole-uint64(len(data)), start+size)

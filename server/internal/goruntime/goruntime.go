@@ -169,7 +169,8 @@ func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, er
 
 // Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked. One that cannot be read has
-// its error and nothing else.
+// its error and nothing else. One that a damaged list has again is left out: a core file of 8 MiB would have a million
+// stacks to unwind.
 func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64, error)) ([]Thread, error) {
 	if r.Layout == nil || r.Layout.gGoid < 0 {
 		return nil, errNoGoroutines
@@ -180,14 +181,26 @@ func (r *Runtime) Goroutines(threads []Thread, address func(name string) (uint64
 		return nil, fmt.Errorf("list goroutines: %w", err)
 	}
 	var out []Thread
+	seen, numbers, again := make(map[uint64]bool, len(addrs)), make(map[uint64]bool), 0
 	for _, addr := range addrs {
+		if seen[addr] {
+			again++
+			continue
+		}
+		seen[addr] = true
 		g, err := r.readG(addr)
 		switch {
 		case err != nil:
 			out = append(out, Thread{Corrupt: fmt.Errorf("runtime.g at %#x: %w", addr, err)})
+		case g.hasStack() && numbers[g.id]:
+			again++
 		case g.hasStack():
+			numbers[g.id] = true
 			out = append(out, r.control(g, running, byM))
 		}
+	}
+	if again > 0 {
+		out = append(out, Thread{Corrupt: fmt.Errorf("the runtime's list of goroutines repeats %d of its %d entries", again, len(addrs))})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Goroutine < out[j].Goroutine })
 	return out, nil

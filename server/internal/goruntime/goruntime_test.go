@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/imagemap"
@@ -159,6 +160,25 @@ func TestGoroutines(t *testing.T) {
 	r.Layout.gGoid = -1
 	if _, err := r.Goroutines(nil, address); !errors.Is(err, errNoGoroutines) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRepeated: a list that is damaged has each goroutine once, by its address and by its number, and says so.
+func TestRepeated(t *testing.T) {
+	const otherG = 0x3_0000
+	w := stopped()
+	w.put(otherG, 0xa000, 0xb000, 0, 6, statusWaiting) // with the number of waitingG
+	for i := range uint64(400) {
+		w[list+8*i] = []uint64{aG, waitingG, deadG, otherG}[i%4]
+	}
+	w[variables] = 400
+	r := fakeRuntime(w)
+	got, err := r.Goroutines(nil, address)
+	if err != nil || len(got) != 3 || got[0].Corrupt == nil || got[1].Goroutine != 5 || got[2].Goroutine != 6 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if want := "repeats 397 of its 400 entries"; !strings.Contains(got[0].Corrupt.Error(), want) {
+		t.Errorf("%v, want %q", got[0].Corrupt, want)
 	}
 }
 
