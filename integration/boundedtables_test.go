@@ -66,14 +66,16 @@ func universal(number, at int) []byte {
 // withUnwind is an image with so many bytes of code and a section __unwind_info.
 func withUnwind(code int, unwind []byte) []byte {
 	const text, headers = 0x1000, 32 + 72 + 2*80
-	section := func(name string, at, size, offset, flags int) []byte {
-		out := append([]byte(name), make([]byte, 16-len(name))...)
-		out = append(append(out, "__TEXT"...), make([]byte, 10)...)
-		return slices.Concat(out, le64(at), le64(size), le32(offset), le32(0), le32(0), le32(0), le32(flags), make([]byte, 12))
-	}
-	sections := slices.Concat(section("__text", text, code, headers, 0x80000400), section("__unwind_info", text+code, len(unwind), headers, 0))
+	sections := slices.Concat(section("__text", "__TEXT", text, code, 0, 0x80000400), section("__unwind_info", "__TEXT", text+code, len(unwind), headers, 0))
 	command := segment(2, headers+len(unwind), sections)
 	return append(machO(1, len(command), command), unwind...)
+}
+
+// section is a section's header in a segment command.
+func section(name, segment string, at, size, offset, flags int) []byte {
+	out := append([]byte(name), make([]byte, 16-len(name))...)
+	out = append(append(out, segment...), make([]byte, 16-len(segment))...)
+	return slices.Concat(out, le64(at), le64(size), le32(offset), le32(0), le32(0), le32(0), le32(flags), make([]byte, 12))
 }
 
 // manyPages is a section whose first level names one page so many times, each for other code.

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// maxContents bounds one read, in bytes.
-const maxContents = 1 << 30
+// MaxContents bounds one read, of a section too, in bytes: a file with holes claims any size.
+const MaxContents = 256 << 20
 
 // Data reads the contents of a section. A section without contents in the file
 // (zero-filled memory) has none. The error is an [*Error] or the reader's.
 func (f *File) Data(s *Section) ([]byte, error) {
-	if s.empty() || s.Offset == 0 {
+	if s.Held() == 0 {
 		return nil, nil
 	}
 	return f.read(extent{s.Offset, s.Size}, s.Name)
@@ -33,7 +33,7 @@ func (f *File) Contents(addr uint64, n int) []byte {
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if at := addr - s.Addr; addr >= s.Addr && at < min(s.Data, s.Size) && n > 0 {
-			buf := make([]byte, min(uint64(n), min(s.Data, s.Size)-at, maxContents))
+			buf := make([]byte, min(uint64(n), min(s.Data, s.Size)-at, MaxContents))
 			got, err := f.r.ReadAt(buf, int64(s.Offset+at))
 			if err != nil && !errors.Is(err, io.EOF) {
 				return nil
@@ -44,25 +44,29 @@ func (f *File) Contents(addr uint64, n int) []byte {
 	return nil
 }
 
-// read reads a piece, all of it or an error. Where the size is nonsense the data
-// ends before much is read of it.
+// Held is how many bytes the file has, or claims to have, for a section.
+func (s *Section) Held() uint64 {
+	if s.empty() || s.Offset == 0 {
+		return 0
+	}
+	return s.Size
+}
+
+// read reads a piece, all of it or an error. Where the size is nonsense its last byte
+// is not there, and nothing is allocated.
 func (f *File) read(e extent, what string) ([]byte, error) {
-	if e.offset > maxOffset || e.size > maxContents {
+	if e.offset > maxOffset || e.size > MaxContents {
 		return nil, errorf(e.offset, "%s: %d bytes at offset %#x", what, e.size, e.offset)
 	}
-	const piece = 1 << 20
-	var out []byte
-	for uint64(len(out)) < e.size {
-		n := min(e.size-uint64(len(out)), piece)
-		buf := make([]byte, n)
-		got, err := f.r.ReadAt(buf, int64(e.offset)+int64(len(out)))
-		if uint64(got) < n {
-			return nil, cutOff(e.offset, what, err)
-		}
-		if out == nil && n == e.size {
-			return buf, nil
-		}
-		out = append(out, buf...)
+	if e.size == 0 {
+		return nil, nil
+	}
+	if n, err := f.r.ReadAt(make([]byte, 1), int64(e.offset+e.size-1)); n == 0 {
+		return nil, cutOff(e.offset, what, err)
+	}
+	out := make([]byte, e.size)
+	if n, err := f.r.ReadAt(out, int64(e.offset)); n < len(out) {
+		return nil, cutOff(e.offset, what, err)
 	}
 	return out, nil
 }

@@ -36,6 +36,9 @@ func (f *File) Symbols() ([]Symbol, error) {
 		if e.kind&nlistStab != 0 || e.kind&nlistType != nlistSection || e.section == 0 || int(e.section) > len(f.Sections) {
 			continue
 		}
+		if len(out) == maxNamed {
+			return nil, errorf(f.symtab.symbols, "more than %d symbols", maxNamed)
+		}
 		out = append(out, Symbol{Name: names.at(e.name), Addr: e.value, Section: &f.Sections[e.section-1], External: e.kind&nlistExternal != 0})
 	}
 	return out, nil
@@ -54,6 +57,7 @@ type Stub struct {
 // error is an [*Error] or the reader's.
 func (f *File) Stubs() ([]Stub, error) {
 	var out []Stub
+	var from *indirect
 	for i := range f.Sections {
 		s := &f.Sections[i]
 		size := uint64(s.Reserved2)
@@ -66,32 +70,43 @@ func (f *File) Stubs() ([]Stub, error) {
 		for n := uint64(0); n < s.Size/size; n++ {
 			out = append(out, Stub{Addr: s.Addr + n*size, Size: size})
 		}
-		if err := f.nameStubs(s, out[uint64(len(out))-s.Size/size:]); err != nil {
-			return out, err
+		if from == nil {
+			var err error
+			if from, err = f.readIndirect(); err != nil {
+				return out, err
+			}
 		}
+		from.name(s, out[uint64(len(out))-s.Size/size:])
 	}
 	return out, nil
 }
 
-func (f *File) nameStubs(s *Section, stubs []Stub) error {
-	indirect, err := f.read(f.indirect, "the indirect symbols")
+// indirect are the names of imported functions, by the numbers that sections of stubs begin with.
+type indirect struct {
+	numbers []byte
+	entries []nlist
+	names   names
+}
+
+func (f *File) readIndirect() (*indirect, error) {
+	numbers, err := f.read(f.indirect, "the indirect symbols")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries, names, err := f.named()
-	if err != nil {
-		return err
-	}
+	return &indirect{numbers, entries, names}, err
+}
+
+func (n *indirect) name(s *Section, stubs []Stub) {
 	for i := range stubs {
 		at := 4 * (uint64(s.Reserved1) + uint64(i))
-		if at+4 > uint64(len(indirect)) {
+		if at+4 > uint64(len(n.numbers)) {
 			break
 		}
-		if k := binary.LittleEndian.Uint32(indirect[at:]); uint64(k) < uint64(len(entries)) {
-			stubs[i].Name = names.at(entries[k].name)
+		if k := binary.LittleEndian.Uint32(n.numbers[at:]); uint64(k) < uint64(len(n.entries)) {
+			stubs[i].Name = n.names.at(n.entries[k].name)
 		}
 	}
-	return nil
 }
 
 // nlist is an entry of the symbol table.
@@ -101,12 +116,28 @@ type nlist struct {
 	value         uint64
 }
 
-// named returns the symbols with their names.
+// More than any image has: entries of the symbol table, and those that are not for debuggers. These are sorted and kept.
+const (
+	maxSymbols = 8 << 20
+	maxNamed   = 3 << 20
+)
+
+// named returns the symbols with their names. Names that overlap may be much longer together than what
+// the file has of them: that is an error.
 func (f *File) named() (entries []nlist, text names, err error) {
-	if entries, err = f.nlist(); err == nil {
-		text, err = f.names(entries)
+	if entries, err = f.nlist(); err != nil {
+		return nil, text, err
 	}
-	return entries, text, err
+	if text, err = f.names(entries); err != nil {
+		return entries, text, err
+	}
+	left := 4*len(text.text) + 16<<20
+	for _, e := range entries {
+		if left -= len(text.at(e.name)); left < 0 {
+			return nil, names{}, errorf(f.symtab.strings.offset, "the symbols' names overlap: they are too long together")
+		}
+	}
+	return entries, text, nil
 }
 
 // nlistSize is the size of an entry, in bytes.
@@ -119,6 +150,9 @@ func (f *File) nlistSize() uint64 {
 
 func (f *File) nlist() ([]nlist, error) {
 	size := f.nlistSize()
+	if f.symtab.count > maxSymbols {
+		return nil, errorf(f.symtab.symbols, "%d symbols", f.symtab.count)
+	}
 	raw, err := f.read(extent{f.symtab.symbols, uint64(f.symtab.count) * size}, "the symbols")
 	if err != nil {
 		return nil, err

@@ -98,9 +98,44 @@ func openSlice(r io.ReaderAt, s macho.Slice) (*File, error) {
 }
 
 func newMachOFile(m *macho.File) *File {
-	f := newFile(&machoFile{File: m})
+	held := &machoFile{File: m}
+	f := newFile(held)
 	f.buildID = m.UUID
+	if left := held.leaveOut(); left != nil {
+		f.problems = append(f.problems, left)
+	}
 	return f
+}
+
+// maxMachODebug bounds the sections of debugging information of one image together, in bytes: they are read as a whole.
+const maxMachODebug = 1 << 30
+
+// leaveOut says which sections are not read, nil if all are: those that are too long, and debugging information that is too
+// much together. A file with holes claims any size.
+func (f *machoFile) leaveOut() *elffile.LeftOutError {
+	left := &elffile.LeftOutError{Budget: macho.MaxContents}
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Held() > macho.MaxContents {
+			left.Sections, left.Bytes = append(left.Sections, s.Name), left.Bytes+min(s.Held(), 1<<46)
+		}
+	}
+	if debug := f.debugHeld(); debug > maxMachODebug {
+		return &elffile.LeftOutError{Sections: append(left.Sections, dwarfSegment), Bytes: left.Bytes + debug, Budget: maxMachODebug}
+	}
+	if left.Sections == nil {
+		return nil
+	}
+	return left
+}
+
+// debugHeld is how many bytes the sections of debugging information that may be read have together.
+func (f *machoFile) debugHeld() (bytes uint64) {
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Segment == dwarfSegment && s.Held() <= macho.MaxContents {
+			bytes += s.Held()
+		}
+	}
+	return bytes
 }
 
 // machoFile is an image in Mach-O.

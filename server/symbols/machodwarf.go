@@ -40,7 +40,7 @@ func (f *File) findDSYM(path string) {
 		case len(f.buildID) == 0 || !bytes.Equal(debug.buildID, f.buildID):
 			err = &OtherBuildError{What: "UUID", Want: hex.EncodeToString(f.buildID), Found: hex.EncodeToString(debug.buildID)}
 		default:
-			m.dsym = d.File
+			m.dsym, f.problems = d.File, append(f.problems, debug.problems...)
 			return
 		}
 	}
@@ -79,11 +79,11 @@ func (f *machoFile) ownDWARF() *dwarfline.Table {
 	}})
 }
 
-// hasDWARF says whether the image has debugging information of its own.
+// hasDWARF says whether the image has debugging information of its own, and not too much.
 func (f *machoFile) hasDWARF() bool {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Segment == dwarfSegment && strings.HasSuffix(s.Name, "debug_info") {
-			return true
+			return f.debugHeld() <= maxMachODebug
 		}
 	}
 	return false
