@@ -3,6 +3,7 @@ package integration
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -20,24 +21,7 @@ func TestHostileServer(t *testing.T) {
 		"nothing": {sayNothing, "answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer listener.Close()
-			go func() {
-				for {
-					conn, err := listener.Accept()
-					if err != nil {
-						return
-					}
-					go func() {
-						defer conn.Close()
-						c.serve(conn)
-					}()
-				}
-			}()
-			addr := listener.Addr().String()
+			addr := served(t, c.serve)
 			for _, args := range [][]string{{"stack", "--connect", addr}, {"connect", addr, "--allow-non-terminal-interactive=true"}} {
 				begin := time.Now()
 				o := clew(t, args...)
@@ -74,4 +58,50 @@ func sayNothing(conn net.Conn) {
 			return
 		}
 	}
+}
+
+// TestSilentServer: a server that says nothing is waited for ten seconds, and one whose answer is nested too deep is named as that.
+func TestSilentServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		serve func(net.Conn)
+		says  map[string]string
+	}{
+		"silent": {func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, map[string]string{"connect": "has not answered for 10s", "stack": "no headless Delve server answers there"}},
+		"deep":   {func(conn net.Conn) { flood(conn, `{"id":0,"error":null,"result":`, "[") }, map[string]string{"stack": "nested more than 10,000 deep"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := served(t, c.serve)
+			for _, args := range [][]string{{"stack", "--connect", addr}, {"connect", addr, "--allow-non-terminal-interactive=true"}} {
+				begin := time.Now()
+				o := clew(t, args...)
+				if o.code != 1 || !strings.Contains(o.stderr, c.says[args[0]]) || time.Since(begin) > 2*patience/3 {
+					t.Errorf("%v, want %q: %v", time.Since(begin), c.says[args[0]], o)
+				}
+			}
+		})
+	}
+}
+
+// served serves each connection to an address.
+func served(t *testing.T, serve func(net.Conn)) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
+		}
+	}()
+	return listener.Addr().String()
 }

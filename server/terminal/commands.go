@@ -227,7 +227,7 @@ func connect(s *session, _ *cobra.Command, args []string) (code int) {
 			code = complain("the server at %s does not answer as a Delve server does: %v\n", args[0], r)
 		}
 	}()
-	return converse(conn, delveConfig(), f.initFile, false)
+	return converse(waitForFirst(conn), delveConfig(), f.initFile, false)
 }
 
 // debug runs the session.

@@ -1,11 +1,16 @@
 package terminal
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/rpc"
 	"net/rpc/jsonrpc"
+	"os"
 	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/go-delve/delve/pkg/config"
 	delveterminal "github.com/go-delve/delve/pkg/terminal"
@@ -24,6 +29,9 @@ func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) 
 	if err != nil {
 		return complain("%v\n", err)
 	}
+	if first, ok := conn.(*firstAnswer); ok && first.silent.Load() {
+		return complain("the server at %s has not answered for %v. Without --accept-multiclient a Delve server answers one client only\n", conn.RemoteAddr(), firstPatience)
+	}
 	if !halt(client) {
 		return 1
 	}
@@ -34,6 +42,33 @@ func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) 
 		fmt.Println(err)
 	}
 	return code
+}
+
+// firstPatience is the time that a server has to answer first. It does so at once, whatever its program does, or never.
+const firstPatience = 10 * time.Second
+
+// firstAnswer is a connection to a server that may never answer. Test: in integration, TestSilentServer.
+type firstAnswer struct {
+	net.Conn
+	once   sync.Once
+	silent atomic.Bool
+}
+
+func waitForFirst(conn net.Conn) *firstAnswer {
+	_ = conn.SetReadDeadline(time.Now().Add(firstPatience))
+	return &firstAnswer{Conn: conn}
+}
+
+// Read implements [net.Conn].
+func (c *firstAnswer) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.once.Do(func() { _ = c.SetReadDeadline(time.Time{}) })
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.silent.Store(true)
+	}
+	return n, err
 }
 
 // halt halts a program that runs for other clients: a terminal begins at a stop.

@@ -2,6 +2,7 @@ package bounded
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 )
@@ -10,13 +11,13 @@ import (
 const maxAnswer = 256 << 20
 
 // ErrAnswer says that a server's answer is longer than can be kept.
-var ErrAnswer = errors.New("the server's answer is too long")
+var ErrAnswer = errors.New("its answer is too long")
 
-// Answers is a connection to a Delve server, on which an answer that is too long is an error.
+// Answers is a connection to a Delve server, on which an answer that is too long or too deep is an error.
 type Answers struct {
 	net.Conn
 	from *Reader
-	long atomic.Bool
+	why  atomic.Pointer[error]
 }
 
 // NewAnswers returns a connection over another one.
@@ -27,16 +28,16 @@ func NewAnswers(conn net.Conn) *Answers {
 // Read implements [net.Conn].
 func (a *Answers) Read(p []byte) (int, error) {
 	n, err := a.from.Read(p)
-	if errors.Is(err, ErrAnswer) {
-		a.long.Store(true)
+	if errors.Is(err, ErrAnswer) || errors.Is(err, ErrDeep) {
+		a.why.CompareAndSwap(nil, &err)
 	}
 	return n, err
 }
 
-// Why returns [ErrAnswer] where that has ended the connection: net/rpc tells it the call that was under way alone.
+// Why returns [ErrAnswer] or [ErrDeep] where that has ended the connection: net/rpc tells it the call that was under way alone.
 func (a *Answers) Why() error {
-	if a.long.Load() {
-		return ErrAnswer
+	if why := a.why.Load(); why != nil {
+		return fmt.Errorf("the Delve server: %w", *why)
 	}
 	return nil
 }

@@ -1,6 +1,15 @@
 package bounded
 
-import "io"
+import (
+	"errors"
+	"io"
+)
+
+// maxDepth is how deep encoding/json reads. It does not name the fault to who waits for an answer.
+const maxDepth = 10_000
+
+// ErrDeep says that a JSON object holds others too deep.
+var ErrDeep = errors.New("its JSON is nested more than 10,000 deep")
 
 // Reader is a stream of JSON in which an object that is too long is an error.
 type Reader struct {
@@ -18,8 +27,11 @@ func NewReader(from io.Reader, most int, tooLong error) *Reader {
 // Read implements [io.Reader].
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	if r.now.feed(p[:n]); r.now.length > r.most {
+	switch r.now.feed(p[:n]); {
+	case r.now.length > r.most:
 		return n, r.tooLong
+	case r.now.deepest > maxDepth:
+		return n, ErrDeep
 	}
 	return n, err
 }
@@ -28,6 +40,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 // texts; in data that is not JSON it may find anything.
 type object struct {
 	length, depth   int // so far, with the white space before it: encoding/json keeps that too
+	deepest         int // of all values so far
 	begun           bool
 	inText, escaped bool
 }
@@ -66,6 +79,7 @@ func (o *object) scan(b byte) {
 		o.inText = true
 	case b == '{' || b == '[':
 		o.depth++
+		o.deepest = max(o.deepest, o.depth)
 	case b == '}' || b == ']':
 		o.depth = max(0, o.depth-1)
 	}
