@@ -4,11 +4,12 @@ import * as vscode from 'vscode';
 import { messageOf, UserError } from './errors';
 import type { Requests } from './protocol';
 import type { ClewSession } from './sessions';
+import { allVisible } from './visible';
 
 /** Frames of a stack that are asked for at once. */
 export const pageSize = 50;
 
-/** Sends one of clew's own requests. What fails is an error in words for the user. */
+/** Sends one of clew's own requests; texts in the answer can be shown. What fails is an error in words for the user. */
 export async function request<C extends keyof Requests>(
 	clew: ClewSession,
 	command: C,
@@ -22,7 +23,7 @@ export async function request<C extends keyof Requests>(
 		throw clew.ended ? sessionEnded() : explain(command, messageOf(err));
 	}
 	if (answer === undefined || answer === null) throw new UserError(`The debugger's answer to ${command} is empty.`);
-	return answer;
+	return allVisible(answer);
 }
 
 function sessionEnded(): Error {

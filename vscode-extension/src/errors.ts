@@ -1,6 +1,7 @@
 // Errors that say what to do, and how they are shown.
 
 import * as vscode from 'vscode';
+import { messageText } from './visible';
 
 /** Something that mends an error: a button in its message. */
 export interface Action {
@@ -34,6 +35,6 @@ export async function showError(err: unknown, what?: string): Promise<void> {
 	if (err instanceof vscode.CancellationError) return;
 	const actions = err instanceof UserError ? err.actions : [];
 	const text = what ? `${what}: ${messageOf(err)}` : messageOf(err);
-	const chosen = await vscode.window.showErrorMessage(text, ...actions.map((a) => a.title));
+	const chosen = await vscode.window.showErrorMessage(messageText(text), ...actions.map((a) => a.title));
 	await actions.find((a) => a.title === chosen)?.run();
 }

@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { UserError } from '../errors';
 import { run } from '../run';
+import { choice, visible } from '../visible';
 
 export interface Process {
 	pid: number;
@@ -50,7 +51,7 @@ async function fromPS(): Promise<Process[]> {
 /** Has the user choose. The answer is a string, as variables of launch.json are; undefined ends the launch. */
 export async function pickProcess(): Promise<string | undefined> {
 	const items = processes().then((all) =>
-		all.map((p) => ({ label: p.name, description: String(p.pid), detail: p.commandLine })),
+		all.map((p) => ({ label: choice(p.name), description: String(p.pid), detail: choice(p.commandLine) })),
 	);
 	const chosen = await vscode.window.showQuickPick(items, {
 		title: 'Attach to Process',
@@ -66,8 +67,8 @@ export async function processNamed(name: string): Promise<number> {
 	const all = (await processes()).filter((p) => p.name === name);
 	if (all.length > 1) {
 		const chosen = await vscode.window.showQuickPick(
-			all.map((p) => ({ label: String(p.pid), description: p.name, detail: p.commandLine })),
-			{ title: `Several processes are called ${name}` },
+			all.map((p) => ({ label: String(p.pid), description: choice(p.name), detail: choice(p.commandLine) })),
+			{ title: `Several processes are called ${visible(name)}` },
 		);
 		if (!chosen) throw new vscode.CancellationError();
 		return Number(chosen.label);
