@@ -39,7 +39,10 @@ async function texts<N>(
 	for (const n of (await view.getChildren(node)) as N[]) {
 		const item = view.getTreeItem(n) as Record<string, unknown>;
 		for (const part of [item.label, item.description, item.tooltip, item.accessibilityInformation])
-			JSON.stringify(part ?? '', (_, v) => (typeof v === 'string' && out.push(v), v));
+			JSON.stringify(part ?? '', (_, v) => {
+				if (typeof v === 'string') out.push(v);
+				return v;
+			});
 		if (item.collapsibleState) out.push(...(await texts(view, n)));
 	}
 	return out;
