@@ -289,8 +289,18 @@ func (e *OtherBuildError) Error() string {
 	return fmt.Sprintf("core file %s is of another build than %s (it was run as %s); name the executable of that build", e.Core, e.Executable, e.RunAs)
 }
 
-// CheckExecutable is an [OtherBuildError] where the core file at path is of another
-// build than the executable, as far as it tells: stacks that are unwound and named
+// An OtherMachineError says that a core file and an executable are for different machines.
+type OtherMachineError struct {
+	Core, Executable string
+	Has, Wants       elf.Machine // of the core file, of the executable
+}
+
+func (e *OtherMachineError) Error() string {
+	return fmt.Sprintf("core file %s is of a process on %v, and %s is for %v; name the executable of that process", e.Core, e.Has, e.Executable, e.Wants)
+}
+
+// CheckExecutable is an [OtherMachineError] or [OtherBuildError] where the core file at path is of another
+// machine or build than the executable, as far as it tells: stacks that are unwound and named
 // by the wrong file look right and are not.
 func CheckExecutable(path, executable string) error {
 	f, err := Open(path)
@@ -303,6 +313,9 @@ func CheckExecutable(path, executable string) error {
 
 // CheckExecutable is the function of that name for a file that is open.
 func (f *File) CheckExecutable(executable string) error {
+	if machine, ok := f.machineOf(executable); ok && machine != f.elf.Machine {
+		return &OtherMachineError{f.path, executable, f.elf.Machine, machine}
+	}
 	mapped := f.Executable()
 	if mapped == "" {
 		return nil
@@ -311,6 +324,21 @@ func (f *File) CheckExecutable(executable string) error {
 		return &OtherBuildError{f.path, executable, mapped}
 	}
 	return nil
+}
+
+// machineOf is the machine that a file is for, if it is an ELF file.
+func (f *File) machineOf(path string) (elf.Machine, bool) {
+	file, _, err := elffile.OpenRegular(path)
+	if err != nil {
+		return 0, false
+	}
+	defer file.Close()
+	const at = 18 // of e_machine, in both classes
+	var head [at + 2]byte
+	if _, err := io.ReadFull(file, head[:]); err != nil || string(head[:4]) != elf.ELFMAG || elf.Data(head[elf.EI_DATA]) != f.elf.Data {
+		return 0, false
+	}
+	return elf.Machine(f.elf.ByteOrder.Uint16(head[at:])), true
 }
 
 // Built says whether the file at path is what the process had mapped, as far as

@@ -200,6 +200,22 @@ func TestCheckExecutable(t *testing.T) {
 	}
 }
 
+// TestOtherMachine: an executable for another machine is named as that; Delve would say "unexpected EOF".
+func TestOtherMachine(t *testing.T) {
+	f := processCore().open(t)
+	program := filepath.Join(t.TempDir(), "program")
+	head := make([]byte, 64)
+	copy(head, elf.ELFMAG)
+	head[elf.EI_CLASS], head[elf.EI_DATA], head[18] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EM_AARCH64)
+	if err := os.WriteFile(program, head, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var other *OtherMachineError
+	if err := f.CheckExecutable(program); !errors.As(err, &other) || other.Has != elf.EM_X86_64 || other.Wants != elf.EM_AARCH64 {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestWrongFiles: a file that is no core file, or contradicts itself, is an error that names it.
 func TestWrongFiles(t *testing.T) {
 	for name, change := range map[string]func(*core){
