@@ -12,7 +12,7 @@ import (
 // segment, in which the runtime's number of goroutines is 2^60. Tests: TestDamagedList, TestDamagedListing.
 const (
 	listedAtOnce  = 1000 // goroutines that Delve is asked for
-	maxUnreadable = 100  // in a row that cannot be read, behind which a listing ends
+	maxUnreadable = 100  // in a row that cannot be read, or that are repeated, behind which a listing ends
 )
 
 // goroutineLister is what has Delve list goroutines.
@@ -44,17 +44,29 @@ func listBounded(d goroutineLister, arg rpc2.ListGoroutinesIn, out *rpc2.ListGor
 	}
 }
 
-// endDamaged ends a listing that goes on with goroutines that cannot be read.
+// endDamaged ends a listing that goes on with goroutines that cannot be read, or that it has already. Example of the latter: a
+// core file whose list has one goroutine a million times.
 func endDamaged(out *rpc2.ListGoroutinesOut) {
-	row := 0
+	row, again, seen := 0, 0, make(map[int64]bool, len(out.Goroutines))
 	for i, g := range out.Goroutines {
-		if row++; g.Unreadable == "" {
-			row = 0
+		switch {
+		case g.Unreadable != "":
+			row++
+		case seen[g.ID]:
+			row, again = 0, again+1
+		default:
+			row, seen[g.ID] = 0, true
 		}
-		if row > maxUnreadable {
-			why := fmt.Sprintf("and no more are listed: the %d before cannot be read either, so the runtime's list is damaged", maxUnreadable)
-			out.Goroutines, out.Nextg = append(out.Goroutines[:i:i], &api.Goroutine{Unreadable: why}), -1
-			return
+		why := ""
+		switch {
+		case row > maxUnreadable:
+			why = fmt.Sprintf("and no more are listed: the %d before cannot be read either, so the runtime's list is damaged", maxUnreadable)
+		case again > maxUnreadable:
+			why = fmt.Sprintf("and no more are listed: %d before were listed already, so the runtime's list is damaged", maxUnreadable)
+		default:
+			continue
 		}
+		out.Goroutines, out.Nextg = append(out.Goroutines[:i:i], &api.Goroutine{Unreadable: why}), -1
+		return
 	}
 }

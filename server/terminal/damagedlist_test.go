@@ -13,6 +13,7 @@ import (
 type manyGoroutines struct {
 	fakeMethods
 	claimed, readable int
+	different         int // of those that can be read, 0 for all
 	listed            int // goroutines that were answered with
 }
 
@@ -24,6 +25,9 @@ func (m *manyGoroutines) ListGoroutines(arg rpc2.ListGoroutinesIn, out *rpc2.Lis
 			break
 		}
 		g := &api.Goroutine{ID: int64(i + 1)}
+		if m.different > 0 {
+			g.ID = int64(i%m.different + 1)
+		}
 		if i >= m.readable {
 			g = &api.Goroutine{Unreadable: "EOF"}
 		}
@@ -31,6 +35,19 @@ func (m *manyGoroutines) ListGoroutines(arg rpc2.ListGoroutinesIn, out *rpc2.Lis
 		m.listed++
 	}
 	return nil
+}
+
+// TestRepeatedList: a list ends where goroutines follow that it has already.
+func TestRepeatedList(t *testing.T) {
+	m := &manyGoroutines{claimed: 1 << 20, readable: 1 << 20, different: 3}
+	var out rpc2.ListGoroutinesOut
+	if err := listBounded(m, rpc2.ListGoroutinesIn{Count: 10000}, &out); err != nil {
+		t.Fatal(err)
+	}
+	last := out.Goroutines[len(out.Goroutines)-1].Unreadable
+	if len(out.Goroutines) != 3+maxUnreadable+1 || !strings.Contains(last, "is damaged") || out.Nextg != -1 || m.listed > listedAtOnce {
+		t.Errorf("%d goroutines, next %d, %d listed, the last %q", len(out.Goroutines), out.Nextg, m.listed, last)
+	}
 }
 
 // TestDamagedList: a list ends where only goroutines follow that cannot be read; other lists are as Delve has them.
