@@ -17,6 +17,7 @@ var (
 type Error struct {
 	Offset uint64 // from the image's header, in bytes
 	Reason string
+	Bound  bool // there is more than is read
 }
 
 // Error returns both.
@@ -24,4 +25,8 @@ func (e *Error) Error() string { return fmt.Sprintf("Mach-O: offset %#x: %s", e.
 
 func errorf(offset uint64, format string, args ...any) error {
 	return &Error{Offset: offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+func boundf(offset uint64, format string, args ...any) error {
+	return &Error{Offset: offset, Reason: fmt.Sprintf(format, args...), Bound: true}
 }

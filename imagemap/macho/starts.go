@@ -28,7 +28,7 @@ func (f *File) Functions() ([]uint64, error) {
 			return out, errorf(f.data[FunctionStarts].offset+uint64(i), "a function beyond the end of the address space")
 		}
 		if len(out) == maxFunctions {
-			return out, errorf(f.data[FunctionStarts].offset, "more than %d functions", maxFunctions)
+			return out, boundf(f.data[FunctionStarts].offset, "more than %d functions", maxFunctions)
 		}
 		at += delta
 		out = append(out, at)

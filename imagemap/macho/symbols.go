@@ -37,7 +37,7 @@ func (f *File) Symbols() ([]Symbol, error) {
 			continue
 		}
 		if len(out) == maxNamed {
-			return nil, errorf(f.symtab.symbols, "more than %d symbols", maxNamed)
+			return nil, boundf(f.symtab.symbols, "more than %d symbols", maxNamed)
 		}
 		out = append(out, Symbol{Name: names.at(e.name), Addr: e.value, Section: &f.Sections[e.section-1], External: e.kind&nlistExternal != 0})
 	}
@@ -134,7 +134,7 @@ func (f *File) named() (entries []nlist, text names, err error) {
 	left := 4*len(text.text) + 16<<20
 	for _, e := range entries {
 		if left -= len(text.at(e.name)); left < 0 {
-			return nil, names{}, errorf(f.symtab.strings.offset, "the symbols' names overlap: they are too long together")
+			return nil, names{}, boundf(f.symtab.strings.offset, "the symbols' names overlap: they are too long together")
 		}
 	}
 	return entries, text, nil
@@ -151,7 +151,7 @@ func (f *File) nlistSize() uint64 {
 func (f *File) nlist() ([]nlist, error) {
 	size := f.nlistSize()
 	if f.symtab.count > maxSymbols {
-		return nil, errorf(f.symtab.symbols, "%d symbols", f.symtab.count)
+		return nil, boundf(f.symtab.symbols, "%d symbols", f.symtab.count)
 	}
 	raw, err := f.read(extent{f.symtab.symbols, uint64(f.symtab.count) * size}, "the symbols")
 	if err != nil {

@@ -91,12 +91,16 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 }
 
 // Problems says what the user should know of the file: what was found of it and
-// cannot be used. Of its DWARF that is known as far as it has been read.
+// cannot be used. Of its DWARF and its functions that is known as far as they have been read.
 func (f *File) Problems() []error {
-	if t := f.dwarf(); t != nil {
-		return append(slices.Clip(f.problems), t.Problems()...)
+	out := slices.Clip(f.problems)
+	if m, ok := f.object.(*machoFile); ok {
+		out = append(out, m.leftOut()...)
 	}
-	return f.problems
+	if t := f.dwarf(); t != nil {
+		out = append(out, t.Problems()...)
+	}
+	return out
 }
 
 // AddProblem adds one. It is for the code that opens the file.

@@ -3,10 +3,12 @@ package symbols
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/internal/elffile"
@@ -141,7 +143,27 @@ func (f *machoFile) debugHeld() (bytes uint64) {
 // machoFile is an image in Mach-O.
 type machoFile struct {
 	*macho.File
-	dsym *macho.File // the separate debug file, nil if there is none
+	dsym   *macho.File // the separate debug file, nil if there is none
+	unread atomic.Pointer[[]error]
+}
+
+// leftOut says which of the functions' names and starts are not read: there are too many.
+func (f *machoFile) leftOut() []error {
+	if unread := f.unread.Load(); unread != nil {
+		return *unread
+	}
+	return nil
+}
+
+// keep keeps errors that say that there is more than is read.
+func (f *machoFile) keep(all ...error) {
+	var unread []error
+	for _, err := range all {
+		if e, ok := errors.AsType[*macho.Error](err); ok && e.Bound {
+			unread = append(unread, err)
+		}
+	}
+	f.unread.Store(&unread)
 }
 
 // EntryPoint implements [object]. dyld calls main and goes on after it.

@@ -13,8 +13,9 @@ import (
 // that are not listed; and the stubs of imported functions. Symbols have no sizes:
 // a function ends where the next one begins, or its section ends.
 func (f *machoFile) readFunctions() functions {
-	starts, _ := f.Functions()
-	out := f.symbolFunctions()
+	starts, startsErr := f.Functions()
+	out, symbolsErr := f.symbolFunctions()
+	f.keep(startsErr, symbolsErr)
 	for _, start := range starts {
 		out = append(out, function{start: start, sized: true})
 	}
@@ -34,14 +35,15 @@ func (f *machoFile) readFunctions() functions {
 	return table
 }
 
-// symbolFunctions returns the symbols of code.
-func (f *machoFile) symbolFunctions() (out []function) {
+// symbolFunctions returns the symbols of code, those that can be read.
+func (f *machoFile) symbolFunctions() (out []function, failed error) {
 	for _, from := range []*macho.File{f.File, f.dsym} {
 		if from == nil {
 			continue
 		}
 		symbols, err := from.Symbols()
 		if err != nil {
+			failed = err
 			continue
 		}
 		for _, s := range symbols {
@@ -59,7 +61,7 @@ func (f *machoFile) symbolFunctions() (out []function) {
 			out = append(out, fn)
 		}
 	}
-	return out
+	return out, failed
 }
 
 // bound sets the ends of functions, which are sorted.
