@@ -10,18 +10,23 @@ import (
 	"sync/atomic"
 )
 
-// Limits say what the sections of files may hold, decompressed, in bytes.
+// Limits say what the sections of files may hold, decompressed, in bytes, and how many mappings a
+// core file may have.
 type Limits struct {
-	PerByte uint64 `json:"perByte"` // for each byte that is stored of a file
-	Least   uint64 `json:"least"`   // that any file may hold
-	Session uint64 `json:"session"` // that all files of a process may hold beyond PerByte
+	PerByte  uint64 `json:"perByte"`  // for each byte that is stored of a file
+	Least    uint64 `json:"least"`    // that any file may hold
+	Session  uint64 `json:"session"`  // that all files of a process may hold beyond PerByte
+	Mappings uint64 `json:"mappings"` // of files and of memory that was written out
 }
 
 // chosen are the limits that differ from standard.
 var (
 	chosen   atomic.Pointer[Limits]
-	standard = Limits{PerByte: 32, Least: 64 << 20, Session: 512 << 20}
+	standard = Limits{PerByte: 32, Least: 64 << 20, Session: 512 << 20, Mappings: 1 << 14}
 )
+
+// MostMappings is how many mappings a core file may have.
+func MostMappings() uint64 { return limits().Mappings }
 
 // limits are the process's.
 func limits() Limits {
@@ -40,6 +45,7 @@ func SetLimits(to Limits) {
 	chosen.Store(&Limits{
 		PerByte: min(cmp.Or(to.PerByte, standard.PerByte), 1<<16), // times most is no overflow
 		Least:   cmp.Or(to.Least, standard.Least), Session: cmp.Or(to.Session, standard.Session),
+		Mappings: cmp.Or(to.Mappings, standard.Mappings),
 	})
 }
 

@@ -106,7 +106,7 @@ func (f *File) read() error {
 			f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 		}
 	}
-	if err := tooMany("mappings", len(f.segments)+len(notes.files), maxRegions); err != nil {
+	if err := mapped(len(f.segments) + len(notes.files)); err != nil {
 		return err
 	}
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })

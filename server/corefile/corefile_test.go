@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -151,6 +152,20 @@ func TestMemory(t *testing.T) {
 	}
 	if err := f.ReadMemory(0, nil); err != nil {
 		t.Errorf("nothing: %v", err)
+	}
+}
+
+// TestMostMappings: who has a core file with more mappings can raise the limit.
+func TestMostMappings(t *testing.T) {
+	defer elffile.SetLimits(elffile.Limits{})
+	const number = 6 // three were written out, the note has three
+	path := processCore().write(t)
+	for limit, fits := range map[uint64]bool{number: true, number - 1: false} {
+		elffile.SetLimits(elffile.Limits{Mappings: limit})
+		err := Check(path)
+		if (err == nil) != fits || !fits && !strings.Contains(err.Error(), "fileLimits.mappings in clew.json") {
+			t.Errorf("limit %d: %v", limit, err)
+		}
 	}
 }
 

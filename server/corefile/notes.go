@@ -36,20 +36,17 @@ const (
 	maxThreads = 32768
 	// maxKinds bounds the notes that a thread has. It has 4 to 15.
 	maxKinds = 16
-	// maxRegions bounds the mappings of files and of memory that was written out. Delve copies its list of them for each
-	// that it adds: 10,000 take 3 s, 20,000 take 10.
-	maxRegions = 16384
 )
 
 // errMany says that a core file holds more than Delve can read in time: it reads all of it before it answers anything.
-var errMany = errors.New("more than can be read in time")
+var errMany = errors.New("take too long to read")
 
 // tooMany is nil unless there are more than the limit.
 func tooMany(what string, number, limit int) error {
 	if number <= limit {
 		return nil
 	}
-	return fmt.Errorf("it has more than %d %s: %w", limit, what, errMany)
+	return fmt.Errorf("it has more than %d %s, which %w", limit, what, errMany)
 }
 
 // notes is what they tell.
@@ -62,6 +59,16 @@ type notes struct {
 	files       []mappedFile
 	kinds       map[uint32]int // how many notes there are of each kind
 	number      int            // of all notes
+}
+
+// mapped is an error where a core file has more mappings than it may. Delve copies its list of them for each that it adds:
+// 10,000 take 3 s, 20,000 take 10. Who has such a program can raise the limit.
+func mapped(number int) error {
+	most := elffile.MostMappings()
+	if uint64(number) <= most {
+		return nil
+	}
+	return fmt.Errorf("it has %d mappings, more than %d, which %w (fileLimits.mappings in clew.json raises the limit)", number, most, errMany)
 }
 
 // count counts a note.
