@@ -36,6 +36,8 @@ type turn struct {
 	bound   *candidate // of scans (scansFirst)
 	waits   int        // its index among the refused plus one, if it is taken where they find no nearer caller
 	end     *ending    // that tables claim, and other tables may contradict
+	// modelAsked: the model of the code does not leave the frame.
+	modelAsked bool
 }
 
 func (t *turn) why() string { return strings.Join(t.reasons, "; ") }

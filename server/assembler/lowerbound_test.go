@@ -55,6 +55,53 @@ func TestR12UnknownStackPointer(t *testing.T) {
 	}
 }
 
+// nameless is a library without symbols.
+type nameless struct{ *library }
+
+func (u nameless) Function(at unwind.LookupAddr) (Function, bool) { return u.library.code.Function(at) }
+
+// TestR12CodeTellsStackPointer: where a chain of records leaves the caller's stack pointer open, the
+// model of the code has it, with the same caller. Code without a model leaves it unknown.
+func TestR12CodeTellsStackPointer(t *testing.T) {
+	const start = 0x40b000
+	arch := unwind.ARM64
+	l := &library{code: synthetic, addr: start, pieces: []uint64{start}, bytes: []byte{
+		0xfd, 0x7b, 0xbd, 0xa9, 0xfd, 0x03, 0x00, 0x91, // stp x29, x30, [sp, #-48]!; mov x29, sp
+		0x1f, 0x20, 0x03, 0xd5, 0xfd, 0x7b, 0xc3, 0xa8, 0xc0, 0x03, 0x5f, 0xd6, // nop; ldp x29, x30, [sp], #48; ret
+	}}
+	l.model = codemodel.New(arch, l)
+	m, err := stackasm.New(arch, 0x7fff_0000).Mark("sp").Ref("mid").Word(midPC).Pad(32).Mark("caller").Pad(32).Mark("mid").Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := unwind.Step{CFA: m.Addr("sp") + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustScan, Rule: "cfa=unknown; ra=[x29+8]; fp=[x29]"}
+	chain.Caller.Set(arch.PC(), midPC)
+	chain.Caller.Set(arch.FP(), m.Addr("mid"))
+	a := &Assembler{Strategies: []Strategy{{
+		Unwinder:    &fake{name: "records", steps: map[uint64][]unwind.Step{start + 8: {chain}}},
+		Description: unwind.Description{Name: "records", Arches: []unwind.Arch{arch}, Anywhere: true, Trust: unwind.TrustFramePointer},
+	}}}
+	th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{m.Segment(unwind.SegmentThread)}}
+	th.Registers.Set(arch.PC(), start+8)
+	th.Registers.Set(arch.SP(), m.Addr("sp"))
+	th.Registers.Set(arch.FP(), m.Addr("sp"))
+	for _, modelled := range []bool{true, false} {
+		tg := target(memories(m))
+		tg.Arch, tg.Code = arch, nameless{l}
+		if !modelled {
+			tg.Code = plain{tg.Code}
+		}
+		s := a.Stack(context.Background(), tg, th, Options{})
+		equal(t, "PCs", pcs(s), []uint64{start + 8, midPC})
+		caller := &s.Frames[1]
+		sp, known := caller.Registers.SP(arch)
+		fp, _ := caller.Registers.FP(arch)
+		if known != modelled || fp != m.Addr("mid") || modelled && (sp != m.Addr("caller") || s.Frames[0].CFA != sp || caller.Strategy != unwind.StrategyCode) {
+			t.Errorf("with a model %v: by %s, SP %#x (%v), FP %#x, CFA of the first %#x", modelled, caller.Strategy, sp, known, fp, s.Frames[0].CFA)
+		}
+	}
+}
+
 // armSignal is the synthetic code with arm64's trampoline: mov x8, #139; svc #0.
 type armSignal struct{ code }
 

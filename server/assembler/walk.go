@@ -142,7 +142,6 @@ func (w *walker) endAs(claim *ending) outcome {
 func (w *walker) askByRank(ctx context.Context) outcome {
 	at := w.last().PC.Lookup(w.target.Arch)
 	fn := w.code.function(at)
-	modelAsked := false
 	for i := range w.asm.Strategies {
 		s := &w.asm.Strategies[i]
 		if w.down[s.Description.Name] || !s.serves(w.target.Arch, at) {
@@ -151,8 +150,7 @@ func (w *walker) askByRank(ctx context.Context) outcome {
 		if w.turn.end != nil && s.Description.Trust <= unwind.TrustFramePointer {
 			break
 		}
-		if s.scans() && !modelAsked {
-			modelAsked = true
+		if s.scans() {
 			if result := w.stepByModel(); result != nothing {
 				return result
 			}
@@ -162,9 +160,6 @@ func (w *walker) askByRank(ctx context.Context) outcome {
 		} else if result := w.run(ctx, s, fn); result != nothing {
 			return result
 		}
-	}
-	if modelAsked {
-		return nothing
 	}
 	return w.stepByModel()
 }
@@ -206,6 +201,11 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 		return nothing
 	}
 	if len(result.Steps) > 0 {
+		if _, told := result.Steps[0].Caller.SP(w.target.Arch); !told { // R12: the code may tell it
+			if left := w.stepByModel(); left != nothing {
+				return left
+			}
+		}
 		return w.takeRun(ctx, s, &req, &result)
 	}
 	switch result.Stop {

@@ -47,6 +47,7 @@ type Insn struct {
 type Decoder struct {
 	p     program
 	pages [32]uint64 // that arm64's registers hold, as far as code was decoded in order
+	paged uint32     // the registers that hold one: a library's first page has the address 0
 	near  near
 }
 
@@ -77,9 +78,10 @@ func (d *Decoder) ARM64(src []byte, addr uint64) Insn {
 	switch rd, rn := w&31, w>>5&31; {
 	case w&0x9f000000 == 0x90000000: // adrp
 		d.pages[rd] = addr&^0xfff + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21)<<12)
+		d.paged |= 1 << rd &^ (1 << 31) // not the zero register
 	case w&0x9f000000 == 0x10000000: // adr
 		out.Refers = addr + uint64(sext(w>>5&0x7ffff<<2|w>>29&3, 21))
-	case w&0xffc00000 == 0x91000000 && d.pages[rn] != 0: // add
+	case w&0xffc00000 == 0x91000000 && d.paged>>rn&1 != 0: // add
 		out.Refers = d.pages[rn] + uint64(w>>10&0xfff)
 	case w&0x7c000000 == 0x14000000: // b, bl
 		if out.Flow == FlowCallIndirect {

@@ -44,3 +44,36 @@ func TestVeneers(t *testing.T) {
 		}
 	}
 }
+
+// TestRefersByPage: the address that adrp and add compute, the first page of a library among
+// them, whose address is 0. Without an adrp before it an add computes none.
+func TestRefersByPage(t *testing.T) {
+	const (
+		start = 0x1200
+		first = 0xf0ffffe0 // adrp x0, 0
+		third = 0xb0000000 // adrp x0, 0x2000, at start
+		add   = 0x913b0000 // add x0, x0, #0xec0
+		other = 0x913b0021 // add x1, x1, #0xec0
+		none  = 0xf0ffffff // adrp xzr, 0
+		stack = 0x910043ff // add sp, sp, #16
+	)
+	for name, c := range map[string]struct {
+		code []uint32
+		want uint64
+	}{
+		"first page":       {[]uint32{first, add}, 0xec0},
+		"another page":     {[]uint32{third, add}, 0x2ec0},
+		"another register": {[]uint32{first, other}, 0},
+		"no page":          {[]uint32{add}, 0},
+		"stack pointer":    {[]uint32{none, stack}, 0},
+	} {
+		var d prologue.Decoder
+		var got prologue.Insn
+		for i, w := range c.code {
+			got = d.ARM64(binary.LittleEndian.AppendUint32(nil, w), start+4*uint64(i))
+		}
+		if got.Refers != c.want {
+			t.Errorf("%s: refers to %#x, want %#x", name, got.Refers, c.want)
+		}
+	}
+}
