@@ -61,6 +61,7 @@ var longCases = []testCase{
 	stepsCase("steps-2", "where steps lead in builds without tables, without any hint, and with lines", steppedMore),
 	stepsCase("steps-3", "the same in the other builds without signed return addresses", steppedOthers),
 	stepsCase("steps-4", "the same in the other builds with them", steppedSigned),
+	{"fatal", "what editors are told of fatal signals in C: TestFaults of integration/dap", gcc, buildFatal, runFatal},
 	{"scripts", "steps by their lines, as in docs/stepping-languages.md: into C and C++, through callbacks, exceptions, longjmp", gpp, buildScripts, runScripts},
 	{"dap-zones", "those of Delve's own tests of DAP whose program needs time zones", gcc, buildDAP(dapZones), runDAP(dapZones)},
 	{"dap-1", "Delve's own tests of DAP whose names begin with A to D", gcc, buildDAP("^Test[A-D]"), runDAP("^Test[A-D]")},
@@ -113,8 +114,7 @@ func coresCase(name, about, builds string) testCase {
 	return testCase{name, about, gcc, buildMatrix(builds), measureRight("-cores -build " + builds)}
 }
 
-// stepsCase tries every step in builds of integration/stepping. A step that is not right fails it, but for
-// refusals in C code of builds without tables, where the caller may be unknown: the results count those.
+// stepsCase tries every step in builds of integration/stepping. A step that is not right fails it, a refused one too.
 func stepsCase(name, about, builds string) testCase {
 	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure -built "$1" -only clew -build ` + builds + ` -v`}
 }

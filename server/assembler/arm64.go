@@ -29,6 +29,7 @@ var arm64 = machine{
 // address lies before the registers; behind them, from a multiple of 16 on, lie records of
 // registers, each with its magic number and its size, of which one has the exception's syndrome.
 const (
+	arm64Siginfo = 128 // comes before the struct ucontext
 	arm64Fault   = arm64Context - 8
 	arm64Records = arm64Fault + 288
 	arm64Room    = 4096 // of the records that lie there themselves
@@ -58,6 +59,24 @@ func (t *Target) fetchFailedARM64(sp, pc uint64) bool {
 
 // faultClass is the class of the exception that a signal came from.
 func (t *Target) faultClass(sp uint64) (class uint64, ok bool) {
+	esr, ok := t.syndrome(sp)
+	return esr >> classShift & 0x3f, ok
+}
+
+// FaultARM64 returns what the kernel has noted of a thread's last exception in a signal's context, whose
+// address the handler was passed: the address of the fault, without a tag, and the syndrome. Those
+// of an earlier exception stay there.
+func (t *Target) FaultARM64(context uint64) (address, syndrome uint64, ok bool) {
+	sp := context - arm64Siginfo
+	if syndrome, ok = t.syndrome(sp); !ok {
+		return 0, 0, false
+	}
+	address, err := t.word(sp + arm64Fault)
+	return address, syndrome, err == nil
+}
+
+// syndrome is that of the exception that a signal came from, whose trampoline's frame is at sp.
+func (t *Target) syndrome(sp uint64) (esr uint64, ok bool) {
 	for at := sp + arm64Records; at < sp+arm64Records+arm64Room; {
 		head, err := t.word(at) // little-endian, like the machine
 		magic, size := uint32(head), head>>32
@@ -65,8 +84,8 @@ func (t *Target) faultClass(sp uint64) (class uint64, ok bool) {
 			return 0, false
 		}
 		if magic == esrMagic {
-			esr, err := t.word(at + 8)
-			return esr >> classShift & 0x3f, err == nil
+			esr, err = t.word(at + 8)
+			return esr, err == nil
 		}
 		at += size
 	}

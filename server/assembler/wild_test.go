@@ -68,6 +68,10 @@ func TestCallToNowhereARM64(t *testing.T) {
 		tg := target(memories(sm, stack))
 		tg.Arch, tg.PACMask = arch, 0x7f<<48
 		tg.Code = wildCode{behind: behind{synthetic, binary.LittleEndian.AppendUint32(nil, c.word)}}
+		fault, syndrome, ok := tg.FaultARM64(sm.Addr("frame") + 128)
+		if behind := len(c.records) > 2; !behind && (ok != (c.records[0] == esrRecord) || ok && (fault != c.fault || syndrome != c.esr)) {
+			t.Errorf("%s: fault %#x, syndrome %#x, %v", name, fault, syndrome, ok)
+		}
 		th := &unwind.Thread{ID: 7, Segments: []unwind.Segment{sm.Segment(unwind.SegmentSignal), cStack}}
 		th.Registers.Set(arch.PC(), sigPC)
 		th.Registers.Set(arch.SP(), sm.Addr("frame"))

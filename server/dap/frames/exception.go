@@ -3,7 +3,6 @@ package frames
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -86,7 +85,7 @@ func (ts *Threads) signalled(ctx context.Context, request, id int64) (*dap.Excep
 	}
 	var out *dap.ExceptionInfoResponseBody
 	err = ts.program.AtStop(ctx, request, func(ctx context.Context, v *debuggee.View) (err error) {
-		f.access = accessOf(v, saved)
+		f.access = accessOf(v, f.address, saved)
 		out, err = ts.describeFault(ctx, v, id, f)
 		return err
 	})
@@ -141,28 +140,6 @@ func (ts *Threads) ask(ctx context.Context, request dap.RequestMessage, body any
 		return fmt.Errorf("%s: %s", request.GetRequest().Command, answer.Bytes())
 	}
 	return answer.Decode("body", body)
-}
-
-// Where the kernel saves the processor's error code of a page fault, from the context on (amd64), and its bits.
-const (
-	errorCode  = 40 + 19*8 // uc_mcontext.gregs[REG_ERR]
-	bitWrite   = 1 << 1
-	bitExecute = 1 << 4
-)
-
-// accessOf says what was tried, as far as the processor has said so.
-func accessOf(v *debuggee.View, saved uint64) string {
-	var code [8]byte
-	if v.Arch() != unwind.AMD64 || v.EngineInput().Target.Memory.ReadMemory(saved+errorCode, code[:]) != nil {
-		return "an access"
-	}
-	switch bits := binary.LittleEndian.Uint64(code[:]); {
-	case bits&bitExecute != 0:
-		return "a jump"
-	case bits&bitWrite != 0:
-		return "a write"
-	}
-	return "a read"
 }
 
 // signalFrames is the number of frames in which the interrupted function is searched: those of the handler come before it.

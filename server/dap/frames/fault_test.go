@@ -64,6 +64,35 @@ func TestFaultWords(t *testing.T) {
 	}
 }
 
+// TestAccess: what was tried, by the processor's own word. On arm64 it counts only for the address that was noted with it.
+func TestAccess(t *testing.T) {
+	for bits, want := range map[uint64]string{0x4: aRead, 0x6: aWrite, 0x14: aJump, 0x15: aJump} {
+		if got := accessAMD64(bits); got != want {
+			t.Errorf("error code %#x: %s, want %s", bits, got, want)
+		}
+	}
+	const fetch, misaligned, data, trap = 0x20 << 26, 0x22 << 26, 0x24 << 26, 0x3c << 26
+	for _, c := range []struct {
+		syndrome, noted, address uint64
+		want                     string
+	}{
+		{data | 0x06, 0x10, 0x10, aRead},
+		{data | 0x46, 0x10, 0x10, aWrite},
+		{data | 0x146, 0x10, 0x10, aRead}, // an instruction for the cache
+		{data | 0x46, 0x10, 0x3<<56 | 0x10, aWrite},
+		{fetch | 0x06, 0, 0, aJump},
+		{misaligned, 0, 0x1002, aJump},
+		{misaligned, 0, 0x1000, anAccess},
+		{data | 0x46, 0x18, 0x10, anAccess}, // an earlier one
+		{fetch | 0x06, 0x18, 0x10, anAccess},
+		{trap, 0x10, 0x10, anAccess},
+	} {
+		if got := accessARM64(c.syndrome, c.noted, c.address); got != c.want {
+			t.Errorf("syndrome %#x, noted %#x, address %#x: %s, want %s", c.syndrome, c.noted, c.address, got, c.want)
+		}
+	}
+}
+
 // TestParseNumber: numbers are read as Delve writes them.
 func TestParseNumber(t *testing.T) {
 	for text, want := range map[string]uint64{
