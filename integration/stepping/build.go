@@ -48,13 +48,6 @@ var variants = func() (list []variant) {
 	return list
 }()
 
-// unsure says that steps out of C functions may be refused: no debugger can be sure of
-// their callers. They have no frame pointers and no tables, or no tables and, in
-// local functions, no names by which to check that frame pointers are kept.
-func (v *variant) unsure() bool {
-	return v.Undescribed || v.Stripped && v.Tableless()
-}
-
 // built is a built variant and the facts that a debugger cannot know of it.
 type built struct {
 	variant   variant

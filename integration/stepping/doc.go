@@ -18,8 +18,6 @@
 // has built: see integration/arm64.
 //
 // dlv is Delve's own command at the version that clew is built with, in a
-// process of its own. The exit status is 0 when clew was never wrong and refused
-// only steps that no debugger can be sure of, 1 otherwise, or when something failed, 2 for
-// wrong usage. Where clew refuses and dlv comes out right, by a frame pointer that
-// could not be checked, a line on standard error says so.
+// process of its own. The exit status is 0 when each of clew's steps was right, 1 when one was
+// not, a refused one too, or when something failed, 2 for wrong usage.
 package main

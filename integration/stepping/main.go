@@ -92,7 +92,7 @@ func show(only, folder, into string, chosen []variant, verbose bool) error {
 		b.contenders = append(b.contenders, contender{"dlv", func(r *run) (debugger, error) { return startDlv(dlv, r) }})
 	}
 	if only != "dlv" {
-		b.contenders = append(b.contenders, contender{"clew", startClew})
+		b.contenders = append(b.contenders, contender{clewName, startClew})
 	}
 	if verbose {
 		b.log = func(s string) { fmt.Fprintln(os.Stderr, s) }
@@ -109,9 +109,6 @@ func show(only, folder, into string, chosen []variant, verbose bool) error {
 			}
 		}
 		rows = append(rows, r)
-	}
-	for _, n := range b.notes {
-		fmt.Fprintln(os.Stderr, n)
 	}
 	table := new(bytes.Buffer)
 	b.print(table, rows)

@@ -32,7 +32,7 @@ func TestServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.judge(p.variant, &scenes[i], stepOut, map[string]result{"clew": res})
+		b.judge(p.variant, &scenes[i], stepOut, res)
 	}
 	if err := b.findings(); err != nil {
 		t.Error(err)

@@ -77,7 +77,7 @@ func TestSteps(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					b.judge(p.variant, &scenes[i], command, map[string]result{"clew": res})
+					b.judge(p.variant, &scenes[i], command, res)
 				}
 			}
 			if err := b.findings(); err != nil {
