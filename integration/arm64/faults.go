@@ -19,7 +19,7 @@ func buildFaults(ctx context.Context, folder string) error {
 // runFaults demands the whole stack of a call of no landing pad, in generated code too, and of a write through a wrong tag, live and in the core
 // file, where the goroutines that have not run yet must be whole, too. In a core file a goroutine whose thread is in C is found
 // with whatever C has put where Go keeps its g. Where a return has
-// led to an address with a wrong signature, the stack must end as truncated. A 32-bit program is refused by name.
+// led to an address with a wrong signature, the stack must end as truncated. That of a context ends where makecontext has it begin. A 32-bit program is refused by name.
 func runFaults() string {
 	return `bad=0
 limit=` + minute() + `
@@ -43,6 +43,8 @@ clew --format json --core core* "$built"/faults >abort.core 2>abort.err
 check "abort, core file, goroutine 1 on its thread" "grep -q '\"thread\":[0-9]*,\"goroutine\":1,\"frames\":\[{' abort.core && ! grep -q '\"frames\":\[\]' abort.core" "abort.core abort.err"
 clew -- "$built"/faults pac >pac.txt 2>&1
 check "pac, live" "grep -q interrupted pac.txt && grep -q truncated: pac.txt" pac.txt
+clew --format json -- "$built"/faults context >context.json 2>context.err
+check "context, live" "grep -q '\"function\": *\"in_context\"' context.json && grep -q '\"stop\": *\"end\"' context.json && grep -q '\"reason\": *\"__start_context' context.json" "context.json context.err"
 clew -- "$built"/small >small.txt 2>&1
 check "32 bits, launched" "grep -q '32-bit program, for arm' small.txt" small.txt
 "$built"/small & pid=$!

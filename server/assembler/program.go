@@ -101,7 +101,7 @@ func (p *program) word(addr uint64) (uint64, bool) {
 // startsContext reports whether code is that to which a context's first function returns
 // (makecontext): no call leads there, and the context's stack begins there.
 func (p *program) startsContext(at uint64) bool {
-	if p.target.Arch == unwind.AMD64 && codemodel.StartsContext(p.code(at, codemodel.ContextStartSize)) {
+	if codemodel.StartsContext(p.target.Arch, at, p.code) {
 		return true
 	}
 	fn := p.function(unwind.LookupAddr(at))

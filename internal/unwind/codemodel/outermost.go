@@ -2,22 +2,39 @@ package codemodel
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/clewdbg/clew/unwind"
 )
 
 // Code of C libraries that has no caller, known by its bytes where it has neither a name nor tables.
 
-// contextStart begins glibc's __start_context: mov %rbx,%rsp; mov (%rsp),%rdi; test
+// contextStart begins glibc's __start_context on amd64: mov %rbx,%rsp; mov (%rsp),%rdi; test
 // %rdi,%rdi; je.
 var contextStart = []byte{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74}
 
-// StartsContext reports whether code is that to which the first function of a context
-// returns that makecontext has made (glibc, amd64).
-func StartsContext(code []byte) bool { return bytes.HasPrefix(code, contextStart) }
+// StartsContext reports whether an address is that to which the first function of a context
+// returns that makecontext has made (glibc). The function code returns bytes at an address, fewer than
+// asked for where there are none.
+func StartsContext(arch unwind.Arch, at uint64, code func(addr uint64, n int) []byte) bool {
+	switch arch {
+	case unwind.AMD64:
+		return bytes.HasPrefix(code(at, len(contextStart)), contextStart)
+	case unwind.ARM64:
+		return at >= 4 && startsContextARM64(code(at-4, 16))
+	}
+	return false
+}
 
-// ContextStartSize is the number of bytes that [StartsContext] needs.
-const ContextStartSize = 11
+// startsContextARM64 recognises glibc's __startcontext, with the filler before it, to which no call leads: nop; mov
+// x0, x19; cbnz x0, setcontext, which lies before it; b exit.
+func startsContextARM64(code []byte) bool {
+	if len(code) < 16 {
+		return false
+	}
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(code[4*i:]) }
+	return word(0) == 0xd503201f && word(1) == 0xaa1303e0 && word(2)&0xff80001f == 0xb5800000 && word(3)>>26 == 5
+}
 
 // threadStart is what a new thread does first in musl's clone: it takes its first function and the argument from its
 // stack, calls the function, and exits. It has no caller: the stack begins there.

@@ -9,11 +9,36 @@ import (
 )
 
 // TestStartsContext compares the known bytes with the C library's, whose makecontext
-// refers to them.
+// refers to them: glibc 2.36, as objdump shows it.
 func TestStartsContext(t *testing.T) {
-	code := []byte{0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08}
-	if !codemodel.StartsContext(code) || codemodel.StartsContext(code[1:]) || codemodel.StartsContext(nil) {
-		t.Error("not recognised")
+	const base = 0x3f000
+	for arch, c := range map[unwind.Arch]struct {
+		code  []byte
+		at    int
+		fixed []int // bytes that no other distance of a jump changes
+	}{
+		unwind.AMD64: {[]byte{0x90, 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85, 0xff, 0x74, 0x08}, 1, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		unwind.ARM64: {[]byte{
+			0x1f, 0x20, 0x03, 0xd5, 0xe0, 0x03, 0x13, 0xaa, // nop; mov x0, x19
+			0xc0, 0xf9, 0xff, 0xb5, 0x79, 0xf5, 0xff, 0x17, // cbnz x0, setcontext; b exit
+		}, 4, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15}},
+	} {
+		for at := range c.code {
+			image := flat{base, c.code, nil}
+			if got, want := codemodel.StartsContext(arch, base+uint64(at), image.Code), at == c.at; got != want {
+				t.Errorf("%v: at +%d: %v", arch, at, got)
+			}
+		}
+		for _, at := range c.fixed {
+			image := flat{base, slices.Clone(c.code), nil}
+			image.code[at] ^= 0x81
+			if codemodel.StartsContext(arch, base+uint64(c.at), image.Code) {
+				t.Errorf("%v: other code at +%d", arch, at)
+			}
+		}
+	}
+	if codemodel.StartsContext(unwind.ARM64, 2, (&flat{}).Code) || codemodel.StartsContext(unwind.S390X, base, (&flat{}).Code) {
+		t.Error("code that is not known starts a context")
 	}
 }
 

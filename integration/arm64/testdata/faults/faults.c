@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -46,6 +47,23 @@ __attribute__((noinline)) static int return_forged(int n) {
 	return n;
 }
 
+static ucontext_t own, back;
+static char room[64 << 10];
+
+static volatile int *volatile nowhere = (int *)8;
+
+__attribute__((noinline)) static void in_context(void) { *nowhere = 1; }
+
+__attribute__((noinline)) static int call_in_context(int n) {
+	if (getcontext(&own)) exit(9);
+	own.uc_stack.ss_sp = room;
+	own.uc_stack.ss_size = sizeof room;
+	own.uc_link = &back;
+	makecontext(&own, in_context, 0);
+	swapcontext(&back, &own);
+	return n + 1;
+}
+
 static void *abort_main(void *unused) {
 	usleep(300 * 1000);
 	signal(SIGABRT, SIG_DFL); // not Go's handler: the other threads stay where they are
@@ -67,6 +85,8 @@ int fault(int kind, int n) {
 		return wait_for_abort(n) + 1;
 	case 'b':
 		return call_no_pad(n) + 1;
+	case 'c':
+		return call_in_context(n) + 1;
 	case 'g':
 		return call_generated(n) + 1;
 	case 'm':

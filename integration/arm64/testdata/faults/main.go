@@ -3,8 +3,8 @@
 //	faults KIND
 //
 // KIND is bti (a call of what is no landing pad), generated (the same in generated code), mte (a write through a pointer
-// with a wrong tag) or pac (a return to an address whose signature was changed). With abort it breaks none: another thread
-// aborts while C uses the register in which Go has its g.
+// with a wrong tag) or pac (a return to an address whose signature was changed). With abort and context it breaks none: another thread
+// aborts while C uses the register in which Go has its g, or C writes to nowhere on a context's stack.
 package main
 
 /*
