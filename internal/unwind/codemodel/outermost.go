@@ -21,19 +21,19 @@ func StartsContext(arch unwind.Arch, at uint64, code func(addr uint64, n int) []
 	case unwind.AMD64:
 		return bytes.HasPrefix(code(at, len(contextStart)), contextStart)
 	case unwind.ARM64:
-		return at >= 4 && startsContextARM64(code(at-4, 16))
+		return startsContextARM64(code(at, 16))
 	}
 	return false
 }
 
-// startsContextARM64 recognises glibc's __startcontext, with the filler before it, to which no call leads: nop; mov
+// startsContextARM64 recognises glibc's __startcontext: nop, or bti c where glibc is built with landing pads; mov
 // x0, x19; cbnz x0, setcontext, which lies before it; b exit.
 func startsContextARM64(code []byte) bool {
 	if len(code) < 16 {
 		return false
 	}
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(code[4*i:]) }
-	return word(0) == 0xd503201f && word(1) == 0xaa1303e0 && word(2)&0xff80001f == 0xb5800000 && word(3)>>26 == 5
+	return (word(0) == 0xd503201f || word(0) == 0xd503245f) && word(1) == 0xaa1303e0 && word(2)&0xff80001f == 0xb5800000 && word(3)>>26 == 5
 }
 
 // threadStart is what a new thread does first in musl's clone: it takes its first function and the argument from its

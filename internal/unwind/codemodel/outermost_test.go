@@ -21,7 +21,7 @@ func TestStartsContext(t *testing.T) {
 		unwind.ARM64: {[]byte{
 			0x1f, 0x20, 0x03, 0xd5, 0xe0, 0x03, 0x13, 0xaa, // nop; mov x0, x19
 			0xc0, 0xf9, 0xff, 0xb5, 0x79, 0xf5, 0xff, 0x17, // cbnz x0, setcontext; b exit
-		}, 4, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15}},
+		}, 0, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 15}},
 	} {
 		for at := range c.code {
 			image := flat{base, c.code, nil}
