@@ -227,7 +227,9 @@ func (f *finder) path(v visit) {
 			return
 		}
 		if in.Flow == prologue.FlowCall || in.Flow == prologue.FlowCallIndirect {
-			f.falls(next)
+			if f.falls(next); f.another(next) {
+				return
+			}
 		}
 		before, at = at, next
 	}
@@ -243,6 +245,24 @@ func (f *finder) falls(at uint64) {
 		}
 		n = prologue.Padding(f.image.arch, f.text[at:])
 	}
+}
+
+// another reports whether another function begins behind a call, or behind the fillers there: the call
+// does not come back. Only at a function's beginning does the link register have an address to save.
+func (f *finder) another(at uint64) bool {
+	end := uint64(len(f.text))
+	for at < end && f.image.arch == unwind.ARM64 {
+		if prologue.Enters(f.text[at:]) {
+			f.add(Start{Addr: f.base + at, Source: Behind, Grade: prologue.Some})
+			return true
+		}
+		n := prologue.Padding(f.image.arch, f.text[at:])
+		if n == 0 {
+			break
+		}
+		at += uint64(n)
+	}
+	return false
 }
 
 // passes notes where an instruction leads, and reports whether the next one is reached.

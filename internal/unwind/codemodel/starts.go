@@ -21,12 +21,13 @@ const (
 	Swept                  // a direct call in code that nothing is known to lead to
 	Pointer                // the address in data or code, and nothing leads there as an inside
 	TailCall               // a jump with all as at the entry, beyond the function
+	Behind                 // a prologue right behind a call, which has its frame already
 	Moved                  // a jump with a frame: a part of a function that was moved away
 	Gap                    // code between functions that nothing leads to
 )
 
 func (s Source) String() string {
-	return [...]string{"symbol", "FDE", "entry", "call", "swept call", "pointer", "tail call", "part", "gap"}[s]
+	return [...]string{"symbol", "FDE", "entry", "call", "swept call", "pointer", "tail call", "behind a call", "part", "gap"}[s]
 }
 
 // Start is where a function begins, or a part of one that was moved away.

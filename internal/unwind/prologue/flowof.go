@@ -175,3 +175,19 @@ func TakesDown(arch unwind.Arch, code []byte) bool {
 	}
 	return len(code) == 1 && code[0]&0xf8 == 0x58 // pop
 }
+
+// Enters reports whether arm64 code begins as a function does: with a landing pad for calls, or by signing or saving
+// the return address with the frame pointer in a new frame.
+func Enters(code []byte) bool {
+	if len(code) < 8 {
+		return false
+	}
+	first, second := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])
+	switch {
+	case first == 0xd503245f, first == 0xd503233f, first == 0xd503237f: // bti c; paciasp; pacibsp
+		return true
+	case first&0xffe07fff == 0xa9a07bfd: // stp x29, x30, [sp, #-n]!
+		return true
+	}
+	return first&0xff8003ff == 0xd10003ff && second&0xffe07fff == 0xa9007bfd // sub sp, sp, #n; stp x29, x30, [sp, #m]
+}
