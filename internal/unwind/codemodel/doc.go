@@ -25,7 +25,8 @@
 // Symbols and call-frame information say it. Code that neither knows is read as a whole,
 // once (find.go): descent from what the loader calls, direct calls in all code, pointers
 // to code that descent has not reached as an inside (labels of computed gotos look the
-// same), jumps with all as at an entry. Jumps with a frame lead to parts that were moved
+// same), jumps with all as at an entry, on arm64 what begins as a function does right behind a call.
+// Jumps with a frame lead to parts that were moved
 // away, which are simulated from the state at the jump. Code in gaps is a guess (gap.go).
 // No rule is better than its start's grade. endbr64 is not used: landing pads have it too.
 package codemodel
