@@ -227,7 +227,9 @@ func (f *finder) path(v visit) {
 			return
 		}
 		if in.Flow == prologue.FlowCall || in.Flow == prologue.FlowCallIndirect {
-			if f.falls(next); f.another(next) {
+			f.falls(next)
+			if begins, ok := another(f.image.arch, f.text, next); ok {
+				f.add(Start{Addr: f.base + begins, Source: Behind, Grade: prologue.Some})
 				return
 			}
 		}
@@ -247,22 +249,20 @@ func (f *finder) falls(at uint64) {
 	}
 }
 
-// another reports whether another function begins behind a call, or behind the fillers there: the call
+// another returns where another function begins behind a call, or behind the fillers there: then the call
 // does not come back. Only at a function's beginning does the link register have an address to save.
-func (f *finder) another(at uint64) bool {
-	end := uint64(len(f.text))
-	for at < end && f.image.arch == unwind.ARM64 {
-		if prologue.Enters(f.text[at:]) {
-			f.add(Start{Addr: f.base + at, Source: Behind, Grade: prologue.Some})
-			return true
+func another(arch unwind.Arch, text []byte, at uint64) (begins uint64, ok bool) {
+	for arch == unwind.ARM64 && at < uint64(len(text)) {
+		if prologue.Enters(text[at:]) {
+			return at, true
 		}
-		n := prologue.Padding(f.image.arch, f.text[at:])
+		n := prologue.Padding(arch, text[at:])
 		if n == 0 {
 			break
 		}
 		at += uint64(n)
 	}
-	return false
+	return 0, false
 }
 
 // passes notes where an instruction leads, and reports whether the next one is reached.
