@@ -148,3 +148,34 @@ func TestBadCore(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongEntry: where a core file says that the program begins elsewhere, the runtime's variables are not there: which goroutines
+// there are is not known. The threads have their stacks all the same.
+func TestWrongEntry(t *testing.T) {
+	p := build(t, variantNamed(t, "static-O2-omit"))
+	core, _ := dump(t, p, "plain")
+	exe, err := elf.Open(p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer exe.Close()
+	data, err := os.ReadFile(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const atEntry, elsewhere = 9, 1 << 30 // AT_ENTRY (elf.h)
+	entry := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, atEntry), exe.Entry)
+	at := bytes.Index(data, entry)
+	if at < 0 {
+		t.Fatal("the core file has no entry point")
+	}
+	binary.LittleEndian.PutUint64(data[at+8:], exe.Entry+elsewhere)
+	write(t, core, data)
+	const unknown = "runtime.allglen: cannot read 8 bytes"
+	clew(t, "stack", "--core", core, "--goroutine", "all", p.Path).oneLine(t, failed, unknown)
+	o := clew(t, "stack", "--core", core, p.Path)
+	if o.want(t, truncated); !strings.Contains(o.stdout, "\nthread ") || !strings.Contains(o.stderr, "which goroutines there are is not known, and all threads are shown: ") ||
+		!strings.Contains(o.stderr, unknown) {
+		t.Errorf("%v", o)
+	}
+}

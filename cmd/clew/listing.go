@@ -190,14 +190,17 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 		return failf("%v", err)
 	}
 	l.tellCorrupt(c)
-	if l.truncated || len(l.corrupt) > 0 {
+	if l.truncated || l.unlisted != nil || len(l.corrupt) > 0 {
 		return exitWith(exitTruncated)
 	}
 	return nil
 }
 
-// tellCorrupt names goroutines that could not be read.
+// tellCorrupt says what of the goroutines could not be read.
 func (l *listed) tellCorrupt(c *cobra.Command) {
+	if l.unlisted != nil {
+		tell(c.ErrOrStderr(), "which goroutines there are is not known, and all threads are shown: %v", l.unlisted)
+	}
 	for i, err := range l.corrupt {
 		if i == corruptShown {
 			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
@@ -220,11 +223,11 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 	if err != nil {
 		return nil, err
 	}
-	threads, err := f.listed(at)
+	threads, unlisted, err := f.listed(at)
 	if err != nil {
 		return nil, err
 	}
-	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads}
+	l := &listed{flags: f, ctx: ctx, at: at, prepared: prepared, threads: threads, unlisted: unlisted}
 	if glanced != nil {
 		l.paused = glanced.Paused()
 	}
@@ -235,29 +238,27 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 }
 
 // listed returns the threads and goroutines that the flags name: goroutines, then
-// threads without one.
-func (f *stackFlags) listed(at *stop.Stopped) ([]delve.Thread, error) {
+// threads without one. Where the goroutines are not known these are all threads, and unlisted says why.
+func (f *stackFlags) listed(at *stop.Stopped) (out []delve.Thread, unlisted, err error) {
 	if f.thread == "all" && f.goroutine != "all" {
-		return at.Threads()
+		out, err = at.Threads()
+		return out, nil, err
 	}
-	out, err := at.Goroutines()
-	if err != nil && f.goroutine == "all" && f.thread == "" {
-		return nil, err
-	}
+	out, unlisted = at.Goroutines()
 	if f.goroutine == "all" && f.thread == "" {
-		return out, nil
+		return out, nil, unlisted
 	}
-	threads, terr := at.Threads()
-	if terr != nil {
-		return nil, terr
+	threads, err := at.Threads()
+	if err != nil {
+		return nil, nil, err
 	}
 	out = slices.Clone(out)
 	for i := range threads {
-		if err != nil || threads[i].Goroutine == 0 { // where goroutines are not known, all threads
+		if unlisted != nil || threads[i].Goroutine == 0 {
 			out = append(out, threads[i])
 		}
 	}
-	return out, nil
+	return out, unlisted, nil
 }
 
 // listed is the stacks of a listing.
@@ -270,6 +271,7 @@ type listed struct {
 	held      []unwind.Stack // nil where they are assembled when they are written
 	truncated bool           // a stack is
 	corrupt   []error        // goroutines that could not be read
+	unlisted  error          // why the goroutines are not known, nil if they are
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 

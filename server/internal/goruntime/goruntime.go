@@ -137,10 +137,14 @@ func (r *Runtime) ReadPointer(base uint64, off int64) uint64 {
 func (r *Runtime) allGs(address func(name string) (uint64, error)) ([]uint64, error) {
 	read := func(name string) (uint64, error) {
 		addr, err := address(name)
+		var b [8]byte
+		if err == nil {
+			err = r.Memory.ReadMemory(addr, b[:])
+		}
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", name, err)
 		}
-		return r.ReadPointer(addr, 0), nil
+		return order.Uint64(b[:]), nil
 	}
 	n, err := read("runtime.allglen")
 	if err != nil {
