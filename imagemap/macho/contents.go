@@ -5,8 +5,22 @@ import (
 	"io"
 )
 
-// MaxContents bounds one read, of a section too, in bytes: a file with holes claims any size.
-const MaxContents = 256 << 20
+// DWARFSegment holds DWARF. It is in separate debug files, and in Go's programs.
+const DWARFSegment = "__DWARF"
+
+// Bounds of one read, in bytes: a file with holes claims any size.
+const (
+	maxContents = 256 << 20
+	MaxDebug    = 1 << 30 // of a section of debugging information: those of large programs have hundreds of MiB
+)
+
+// Most is how many bytes of a section are read; one that has more is not read at all.
+func (s *Section) Most() uint64 {
+	if s.Segment == DWARFSegment {
+		return MaxDebug
+	}
+	return maxContents
+}
 
 // Data reads the contents of a section. A section without contents in the file
 // (zero-filled memory) has none. The error is an [*Error] or the reader's.
@@ -14,7 +28,7 @@ func (f *File) Data(s *Section) ([]byte, error) {
 	if s.Held() == 0 {
 		return nil, nil
 	}
-	return f.read(extent{s.Offset, s.Size}, s.Name)
+	return f.readMost(extent{s.Offset, s.Size}, s.Name, s.Most())
 }
 
 // Command reads the data that a load command names, nil where there is no such
@@ -33,7 +47,7 @@ func (f *File) Contents(addr uint64, n int) []byte {
 	for i := range f.Segments {
 		s := &f.Segments[i]
 		if at := addr - s.Addr; addr >= s.Addr && at < min(s.Data, s.Size) && n > 0 {
-			buf := make([]byte, min(uint64(n), min(s.Data, s.Size)-at, MaxContents))
+			buf := make([]byte, min(uint64(n), min(s.Data, s.Size)-at, maxContents))
 			got, err := f.r.ReadAt(buf, int64(s.Offset+at))
 			if err != nil && !errors.Is(err, io.EOF) {
 				return nil
@@ -55,7 +69,11 @@ func (s *Section) Held() uint64 {
 // read reads a piece, all of it or an error. Where the size is nonsense its last byte
 // is not there, and nothing is allocated.
 func (f *File) read(e extent, what string) ([]byte, error) {
-	if e.offset > maxOffset || e.size > MaxContents {
+	return f.readMost(e, what, maxContents)
+}
+
+func (f *File) readMost(e extent, what string, most uint64) ([]byte, error) {
+	if e.offset > maxOffset || e.size > most {
 		return nil, errorf(e.offset, "%s: %d bytes at offset %#x", what, e.size, e.offset)
 	}
 	if e.size == 0 {

@@ -109,20 +109,17 @@ func newMachOFile(m *macho.File) *File {
 	return f
 }
 
-// maxMachODebug bounds the sections of debugging information of one image together, in bytes: they are read as a whole.
-const maxMachODebug = 1 << 30
-
 // leaveOut says which sections are not read, nil if all are: those that are too long, and debugging information that is too
 // much together. A file with holes claims any size.
 func (f *machoFile) leaveOut() *elffile.LeftOutError {
-	left := &elffile.LeftOutError{Budget: macho.MaxContents}
+	left := new(elffile.LeftOutError)
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Held() > macho.MaxContents {
-			left.Sections, left.Bytes = append(left.Sections, s.Name), left.Bytes+min(s.Held(), 1<<46)
+		if s := &f.Sections[i]; s.Held() > s.Most() {
+			left.Sections, left.Bytes, left.Budget = append(left.Sections, s.Name), left.Bytes+min(s.Held(), 1<<46), s.Most()
 		}
 	}
-	if debug := f.debugHeld(); debug > maxMachODebug {
-		return &elffile.LeftOutError{Sections: append(left.Sections, dwarfSegment), Bytes: left.Bytes + debug, Budget: maxMachODebug}
+	if debug := f.debugHeld(); debug > macho.MaxDebug {
+		return &elffile.LeftOutError{Sections: append(left.Sections, macho.DWARFSegment), Bytes: left.Bytes + debug, Budget: macho.MaxDebug}
 	}
 	if left.Sections == nil {
 		return nil
@@ -130,10 +127,10 @@ func (f *machoFile) leaveOut() *elffile.LeftOutError {
 	return left
 }
 
-// debugHeld is how many bytes the sections of debugging information that may be read have together.
+// debugHeld is how many bytes the sections of debugging information that may be read have together: they are read as a whole.
 func (f *machoFile) debugHeld() (bytes uint64) {
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Segment == dwarfSegment && s.Held() <= macho.MaxContents {
+		if s := &f.Sections[i]; s.Segment == macho.DWARFSegment && s.Held() <= s.Most() {
 			bytes += s.Held()
 		}
 	}
@@ -244,7 +241,7 @@ func (f *machoFile) Section(name string) (Contents, bool) {
 		return Contents{Data: data}, err == nil && len(data) > 0
 	}
 	s, ok := f.File.Section(name)
-	if !ok || s.Segment == dwarfSegment {
+	if !ok || s.Segment == macho.DWARFSegment {
 		return Contents{}, false
 	}
 	data, err := f.Data(s)

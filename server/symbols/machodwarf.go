@@ -12,13 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/clewdbg/clew/imagemap/macho"
 	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/symbols/gotab"
 )
-
-// dwarfSegment holds DWARF. It is in separate debug files, and in Go's programs.
-const dwarfSegment = "__DWARF"
 
 // findDSYM looks for the separate debug file that dsymutil writes beside the file:
 // PATH.dSYM/Contents/Resources/DWARF/NAME. It counts if it has the same UUID.
@@ -82,8 +80,8 @@ func (f *machoFile) ownDWARF() *dwarfline.Table {
 // hasDWARF says whether the image has debugging information of its own, and not too much.
 func (f *machoFile) hasDWARF() bool {
 	for i := range f.Sections {
-		if s := &f.Sections[i]; s.Segment == dwarfSegment && strings.HasSuffix(s.Name, "debug_info") {
-			return f.debugHeld() <= maxMachODebug
+		if s := &f.Sections[i]; s.Segment == macho.DWARFSegment && strings.HasSuffix(s.Name, "debug_info") {
+			return f.debugHeld() <= macho.MaxDebug
 		}
 	}
 	return false
@@ -97,7 +95,7 @@ func (f *machoFile) debugSection(name string) []byte {
 		s := &f.Sections[i]
 		plain, packed := "__debug_"+name, "__zdebug_"+name
 		switch {
-		case s.Segment != dwarfSegment:
+		case s.Segment != macho.DWARFSegment:
 		case s.Name == plain[:min(len(plain), longest)]:
 			data, _ := f.Data(s)
 			return data
