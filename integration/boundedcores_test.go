@@ -27,9 +27,9 @@ func TestBoundedCores(t *testing.T) {
 		"a million threads":    {bytes.Repeat(coreNote(1, make([]byte, 336)), million), 0, "it has more than 32768 threads"},
 		"30 million notes":     {make([]byte, 12*30*million), 0, "notes of type 0x0"},
 		"notes of many types":  {manyTypes(), 0, "it has more than 524288 notes"},
-		"a million files":      {coreNote(ntFile, manyFiles(million)), 0, "mappings, more than 16384, which take too long to read (fileLimits.mappings"},
-		"60,000 mappings":      {coreNote(1, make([]byte, 336)), 60_000, "mappings, more than 16384, which take too long to read (fileLimits.mappings"},
-		"files and mappings":   {coreNote(ntFile, manyFiles(10_000)), 10_000, "mappings, more than 16384, which take too long to read (fileLimits.mappings"},
+		"a million files":      {coreNote(ntFile, manyFiles(million)), 0, "mappings of memory and files, more than 16384, which take too long to read (fileLimits.mappings"},
+		"60,000 mappings":      {coreNote(1, make([]byte, 336)), 60_000, "mappings of memory and files, more than 16384, which take too long to read (fileLimits.mappings"},
+		"files and mappings":   {coreNote(ntFile, manyFiles(10_000)), 10_000, "mappings of memory and files, more than 16384, which take too long to read (fileLimits.mappings"},
 		"a note of 4 GiB":      {slices.Concat(le32(5), le32(1<<32-1), le32(1), []byte("CORE\x00\x00\x00\x00")), 0, "it claims 4294967315 bytes"},
 		"2^32 files in a note": {coreNote(ntFile, slices.Concat(le64(1<<32), le64(4096))), 0, "4294967296 files do not fit"},
 	} {

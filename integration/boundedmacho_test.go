@@ -33,7 +33,7 @@ func TestBoundedMachO(t *testing.T) {
 		{"call-frame information", "__eh_frame left out: 1024 MiB", [][]byte{section("__eh_frame", "__TEXT", at, gigabyte, at, 0)}, nil, nil, 2 * gigabyte},
 		{"compact unwind", "__unwind_info left out: 1024 MiB", [][]byte{section("__unwind_info", "__TEXT", at, gigabyte, at, 0)}, nil, nil, 2 * gigabyte},
 		{"code", "__text left out: 1024 MiB", [][]byte{section("__text", "__TEXT", at, gigabyte, at, 0x80000400)}, nil, nil, 2 * gigabyte},
-		{"debugging information", "__DWARF left out: 1600 MiB", manySections("__DWARF", 8, at, 200<<20), nil, nil, gigabyte},
+		{"debugging information", "__DWARF left out: 4800 MiB", manySections("__DWARF", 8, at, 600<<20), nil, nil, gigabyte},
 		{"67 million symbols", "67000000 symbols", nil, symbols(67*million, 3*gigabyte, 100), nil, 3*gigabyte + 100},
 		{"names that overlap", "the symbols' names overlap", nil, symbols(2*million, at+16*2*million, 2*million+1), slices.Concat(overlapping, []byte{0}, bytes.Repeat([]byte("A"), 2*million)), 64 << 20},
 		{"200 million functions", "more than 4194304 functions", nil, slices.Concat(le32(0x26), le32(16), le32(at), le32(200*million)), bytes.Repeat([]byte{1}, 200*million), 256 << 20},

@@ -3,23 +3,33 @@ package macho
 import (
 	"errors"
 	"io"
+	"strings"
 )
 
 // DWARFSegment holds DWARF. It is in separate debug files, and in Go's programs.
 const DWARFSegment = "__DWARF"
 
-// Bounds of one read, in bytes: a file with holes claims any size.
+// Bounds of a section, in bytes: a file with holes claims any size.
 const (
-	maxContents = 256 << 20
-	MaxDebug    = 1 << 30 // of a section of debugging information: those of large programs have hundreds of MiB
+	maxContents = 256 << 20 // that is read as a whole
+	MaxDebug    = 4 << 30   // of debugging information, which [File.Reader] reads where it is needed
 )
 
 // Most is how many bytes of a section are read; one that has more is not read at all.
 func (s *Section) Most() uint64 {
-	if s.Segment == DWARFSegment {
+	if s.Segment == DWARFSegment && !strings.HasPrefix(s.Name, "__z") { // compressed
 		return MaxDebug
 	}
 	return maxContents
+}
+
+// Reader reads a section's contents where they are needed. The error is an [*Error] or the reader's: the file
+// may not have as many bytes.
+func (f *File) Reader(s *Section) (io.ReaderAt, error) {
+	if err := f.has(extent{s.Offset, s.Held()}, s.Name, s.Most()); err != nil {
+		return nil, err
+	}
+	return io.NewSectionReader(f.r, int64(s.Offset), int64(s.Held())), nil
 }
 
 // Data reads the contents of a section. A section without contents in the file
@@ -28,7 +38,7 @@ func (f *File) Data(s *Section) ([]byte, error) {
 	if s.Held() == 0 {
 		return nil, nil
 	}
-	return f.readMost(extent{s.Offset, s.Size}, s.Name, s.Most())
+	return f.read(extent{s.Offset, s.Size}, s.Name)
 }
 
 // Command reads the data that a load command names, nil where there is no such
@@ -66,21 +76,25 @@ func (s *Section) Held() uint64 {
 	return s.Size
 }
 
+// has is an error if the file does not have all of a piece, or may not.
+func (f *File) has(e extent, what string, most uint64) error {
+	if e.offset > maxOffset || e.size > most {
+		return errorf(e.offset, "%s: %d bytes at offset %#x", what, e.size, e.offset)
+	}
+	if e.size == 0 {
+		return nil
+	}
+	if n, err := f.r.ReadAt(make([]byte, 1), int64(e.offset+e.size-1)); n == 0 {
+		return cutOff(e.offset, what, err)
+	}
+	return nil
+}
+
 // read reads a piece, all of it or an error. Where the size is nonsense its last byte
 // is not there, and nothing is allocated.
 func (f *File) read(e extent, what string) ([]byte, error) {
-	return f.readMost(e, what, maxContents)
-}
-
-func (f *File) readMost(e extent, what string, most uint64) ([]byte, error) {
-	if e.offset > maxOffset || e.size > most {
-		return nil, errorf(e.offset, "%s: %d bytes at offset %#x", what, e.size, e.offset)
-	}
-	if e.size == 0 {
-		return nil, nil
-	}
-	if n, err := f.r.ReadAt(make([]byte, 1), int64(e.offset+e.size-1)); n == 0 {
-		return nil, cutOff(e.offset, what, err)
+	if err := f.has(e, what, maxContents); err != nil || e.size == 0 {
+		return nil, err
 	}
 	out := make([]byte, e.size)
 	if n, err := f.r.ReadAt(out, int64(e.offset)); n < len(out) {

@@ -87,6 +87,11 @@ func (f *File) read() error {
 		return errNoCore
 	}
 	notes, err := readNotes(f.elf.File)
+	if notes != nil { // before all other faults: Delve does not see them
+		if many := mapped(written(f.elf.Progs) + len(notes.files)); many != nil {
+			return many
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -106,15 +111,22 @@ func (f *File) read() error {
 			f.segments = append(f.segments, segment{unwind.Range{Start: p.Vaddr, End: p.Vaddr + p.Filesz}, p.ReaderAt})
 		}
 	}
-	if err := mapped(len(f.segments) + len(notes.files)); err != nil {
-		return err
-	}
 	sort.Slice(f.segments, func(i, j int) bool { return f.segments[i].Start < f.segments[j].Start })
 	f.name(notes)
 	sort.SliceStable(f.maps, func(i, j int) bool { return f.maps[i].Start < f.maps[j].Start })
 	f.entry = notes.entry
 	f.signs, f.pacMask = !notes.hasHwcap || notes.hwcap&procfs.HasPAC != 0, notes.pacMask
 	return nil
+}
+
+// written counts the mappings of which memory was written out.
+func written(progs []*elf.Prog) (n int) {
+	for _, p := range progs {
+		if p.Type == elf.PT_LOAD && p.Filesz > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // name returns the mappings their files. Files have no inode numbers here: they are

@@ -160,11 +160,19 @@ func TestMostMappings(t *testing.T) {
 	defer elffile.SetLimits(elffile.Limits{})
 	const number = 6 // three were written out, the note has three
 	path := processCore().write(t)
-	for limit, fits := range map[uint64]bool{number: true, number - 1: false} {
-		elffile.SetLimits(elffile.Limits{Mappings: limit})
-		err := Check(path)
-		if (err == nil) != fits || !fits && !strings.Contains(err.Error(), "fileLimits.mappings in clew.json") {
-			t.Errorf("limit %d: %v", limit, err)
+	damaged := processCore()
+	damaged.loads = append(damaged.loads, load{libEnd, libEnd + 1, elf.PF_R, []byte("longer than its memory")})
+	for _, c := range []struct {
+		path  string
+		limit uint64
+		fits  bool
+	}{
+		{path, number, true}, {path, number - 1, false}, {damaged.write(t), number, false}, // Delve does not see the damage
+	} {
+		elffile.SetLimits(elffile.Limits{Mappings: c.limit})
+		err := Check(c.path)
+		if (err == nil) != c.fits || !c.fits && !strings.Contains(err.Error(), "fileLimits.mappings in clew.json") {
+			t.Errorf("limit %d: %v", c.limit, err)
 		}
 	}
 }

@@ -41,11 +41,7 @@ const (
 // errMany says that a core file holds more than Delve can read in time: it reads all of it before it answers anything.
 var errMany = errors.New("take too long to read")
 
-// tooMany is nil unless there are more than the limit.
-func tooMany(what string, number, limit int) error {
-	if number <= limit {
-		return nil
-	}
+func tooMany(what string, limit int) error {
 	return fmt.Errorf("it has more than %d %s, which %w", limit, what, errMany)
 }
 
@@ -68,18 +64,22 @@ func mapped(number int) error {
 	if uint64(number) <= most {
 		return nil
 	}
-	return fmt.Errorf("it has %d mappings, more than %d, which %w (fileLimits.mappings in clew.json raises the limit)", number, most, errMany)
+	return fmt.Errorf("it has %d mappings of memory and files, more than %d, which %w (fileLimits.mappings in clew.json raises the limit)", number, most, errMany)
 }
 
 // count counts a note.
 func (n *notes) count(kind uint32) error {
 	n.number++
 	n.kinds[kind]++
-	what := fmt.Sprintf("notes of type %#x", kind)
-	if kind == ntPrstatus {
-		what = "threads"
+	switch {
+	case n.number > maxKinds*maxThreads:
+		return tooMany("notes", maxKinds*maxThreads)
+	case n.kinds[kind] <= maxThreads:
+		return nil
+	case kind == ntPrstatus:
+		return tooMany("threads", maxThreads)
 	}
-	return errors.Join(tooMany(what, n.kinds[kind], maxThreads), tooMany("notes", n.number, maxKinds*maxThreads))
+	return tooMany(fmt.Sprintf("notes of type %#x", kind), maxThreads)
 }
 
 // mappedFile is a mapping of a file.

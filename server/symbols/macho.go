@@ -127,7 +127,7 @@ func (f *machoFile) leaveOut() *elffile.LeftOutError {
 	return left
 }
 
-// debugHeld is how many bytes the sections of debugging information that may be read have together: they are read as a whole.
+// debugHeld is how many bytes the sections of debugging information that may be read have together. Room for them is reserved when they are read.
 func (f *machoFile) debugHeld() (bytes uint64) {
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Segment == macho.DWARFSegment && s.Held() <= s.Most() {

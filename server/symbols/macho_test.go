@@ -12,7 +12,7 @@ func TestMachOLeavesOut(t *testing.T) {
 	section := func(name, segment string, mib uint64) macho.Section {
 		return macho.Section{Name: name, Segment: segment, Size: mib << 20, Offset: 4096}
 	}
-	info, line := section("__debug_info", macho.DWARFSegment, 700), section("__debug_line", macho.DWARFSegment, 300)
+	info, line := section("__debug_info", macho.DWARFSegment, 3000), section("__debug_line", macho.DWARFSegment, 1000)
 	for name, c := range map[string]struct {
 		sections []macho.Section
 		want     []string // that are left out

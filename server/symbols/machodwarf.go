@@ -72,8 +72,7 @@ func (f *machoFile) ownDWARF() *dwarfline.Table {
 	}
 	return dwarfline.New(&dwarfline.Source{Order: binary.LittleEndian, Unlinked: f.Relocatable(), Section: func(name string) (dwarfline.Section, bool) {
 		name, _ = strings.CutPrefix(name, ".debug_")
-		data := f.debugSection(name)
-		return dwarfline.Section{Size: uint64(len(data)), At: bytes.NewReader(data)}, len(data) > 0
+		return f.debugSection(name)
 	}})
 }
 
@@ -87,9 +86,8 @@ func (f *machoFile) hasDWARF() bool {
 	return false
 }
 
-// debugSection returns a section of DWARF, decompressed. Names of sections have 16
-// bytes at most.
-func (f *machoFile) debugSection(name string) []byte {
+// debugSection opens a section of DWARF. Names of sections have 16 bytes at most.
+func (f *machoFile) debugSection(name string) (dwarfline.Section, bool) {
 	const longest = 16
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -97,14 +95,15 @@ func (f *machoFile) debugSection(name string) []byte {
 		switch {
 		case s.Segment != macho.DWARFSegment:
 		case s.Name == plain[:min(len(plain), longest)]:
-			data, _ := f.Data(s)
-			return data
+			at, err := f.Reader(s)
+			return dwarfline.Section{Size: s.Held(), At: at}, err == nil && s.Held() > 0
 		case s.Name == packed[:min(len(packed), longest)]:
 			data, _ := f.Data(s)
-			return unpack(data)
+			data = unpack(data)
+			return dwarfline.Section{Size: uint64(len(data)), At: bytes.NewReader(data)}, len(data) > 0
 		}
 	}
-	return nil
+	return dwarfline.Section{}, false
 }
 
 // unpack decompresses a section as Go's linker writes it: "ZLIB", the size in

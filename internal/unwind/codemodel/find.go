@@ -229,7 +229,7 @@ func (f *finder) path(v visit) {
 		if in.Flow == prologue.FlowCall || in.Flow == prologue.FlowCallIndirect {
 			f.falls(next)
 			if begins, ok := another(f.image.arch, f.text, next); ok {
-				f.add(Start{Addr: f.base + begins, Source: Behind, Grade: prologue.Some})
+				f.add(Start{Addr: f.base + begins, Source: Behind, Grade: min(prologue.Some, f.known[f.base+v.owner].Grade)})
 				return
 			}
 		}
