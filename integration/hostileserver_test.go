@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -60,26 +62,40 @@ func sayNothing(conn net.Conn) {
 	}
 }
 
-// TestSilentServer: a server that says nothing is waited for ten seconds, and one whose answer is nested too deep is named as that.
+// TestSilentServer: a server that says nothing is named after ten seconds; `clew connect` goes on to wait, until it is interrupted.
 func TestSilentServer(t *testing.T) {
-	for name, c := range map[string]struct {
-		serve func(net.Conn)
-		says  map[string]string
-	}{
-		"silent": {func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, map[string]string{"connect": "has not answered for 10s", "stack": "no headless Delve server answers there"}},
-		"deep":   {func(conn net.Conn) { flood(conn, `{"id":0,"error":null,"result":`, "[") }, map[string]string{"stack": "nested more than 10,000 deep"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			addr := served(t, c.serve)
-			for _, args := range [][]string{{"stack", "--connect", addr}, {"connect", addr, "--allow-non-terminal-interactive=true"}} {
-				begin := time.Now()
-				o := clew(t, args...)
-				if o.code != 1 || !strings.Contains(o.stderr, c.says[args[0]]) || time.Since(begin) > 2*patience/3 {
-					t.Errorf("%v, want %q: %v", time.Since(begin), c.says[args[0]], o)
-				}
-			}
-		})
+	addr := served(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	begin := time.Now()
+	if o := clew(t, "stack", "--connect", addr); o.code != 1 || !strings.Contains(o.stderr, "no headless Delve server answers there") || time.Since(begin) > 2*patience/3 {
+		t.Errorf("%v: %v", time.Since(begin), o)
+	}
+	cmd := exec.Command(clewPath(), "connect", addr, "--allow-non-terminal-interactive=true")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	line, _ := bufio.NewReader(stderr).ReadString('\n')
+	if !timer.Stop() || !strings.Contains(line, addr+" has not answered for 10s. ") {
+		t.Errorf("%q", line)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	if _ = cmd.Wait(); !kill.Stop() {
+		t.Error("an interrupt does not end it")
+	}
+}
+
+// TestDeepAnswer: an answer that is nested too deep is named as that.
+func TestDeepAnswer(t *testing.T) {
+	addr := served(t, func(conn net.Conn) { flood(conn, `{"id":0,"error":null,"result":`, "[") })
+	for _, args := range [][]string{{"stack", "--connect", addr}, {"connect", addr, "--allow-non-terminal-interactive=true"}} {
+		if o := clew(t, args...); o.code != 1 || !strings.Contains(o.stderr, "nested more than 10,000 deep") {
+			t.Errorf("%v", o)
+		}
 	}
 }
 

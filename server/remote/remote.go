@@ -58,8 +58,8 @@ type server struct{ client *rpc2.RPCClient }
 // elsewhere has the answers that are the same for every program of another process's Delve.
 type elsewhere struct{}
 
-// connectPatience is the time that a server has to answer first. It does so at
-// once, whatever its program does, or never.
+// connectPatience is the time that a server has to answer first. Once it has read its program it does so at
+// once, whatever the program does.
 const connectPatience = 10 * time.Second
 
 // Connect begins to speak with the server at the other end of a connection, and

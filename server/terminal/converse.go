@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,7 +9,6 @@ import (
 	"net/rpc/jsonrpc"
 	"os"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,12 +25,13 @@ import (
 // converse runs Delve's terminal. It prints what it is told as it is: names of files, variables and types that come from
 // debugging information, and a server's errors.
 func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
-	client, err := internals.NewClient(rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(bounded.NewAnswers(conn))}))
-	if err != nil {
+	answers := bounded.NewAnswers(conn)
+	client, err := internals.NewClient(rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(answers)}))
+	if err = cmp.Or(answers.Why(), err); err != nil { // NewClient is silent about a first answer that did not come
 		return complain("%v\n", err)
 	}
-	if first, ok := conn.(*firstAnswer); ok && first.silent.Load() {
-		return complain("the server at %s has not answered for %v. Without --accept-multiclient a Delve server answers one client only\n", conn.RemoteAddr(), firstPatience)
+	if first, ok := conn.(*firstAnswer); ok && first.over() {
+		return complain("the server at %s has not answered for %v\n", conn.RemoteAddr(), firstPatience)
 	}
 	if !halt(client) {
 		return 1
@@ -44,31 +45,42 @@ func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) 
 	return code
 }
 
-// firstPatience is the time that a server has to answer first. It does so at once, whatever its program does, or never.
-const firstPatience = 10 * time.Second
+// How long a server is waited for that does not answer: a Delve server takes connections before it has read the program or fetched its debug files, and serves
+// one client after another.
+const (
+	firstNotice   = 10 * time.Second // then the user is told
+	firstPatience = 10 * time.Minute
+)
 
 // firstAnswer is a connection to a server that may never answer. Test: in integration, TestSilentServer.
 type firstAnswer struct {
 	net.Conn
-	once   sync.Once
+	notice *time.Timer
 	silent atomic.Bool
 }
 
 func waitForFirst(conn net.Conn) *firstAnswer {
 	_ = conn.SetReadDeadline(time.Now().Add(firstPatience))
-	return &firstAnswer{Conn: conn}
+	return &firstAnswer{Conn: conn, notice: time.AfterFunc(firstNotice, func() {
+		complain("the server at %s has not answered for %v. It may still read its program, or serve another client: without --accept-multiclient it serves one. Waiting for it; Ctrl-C ends this\n",
+			conn.RemoteAddr(), firstNotice)
+	})}
 }
 
 // Read implements [net.Conn].
 func (c *firstAnswer) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.once.Do(func() { _ = c.SetReadDeadline(time.Time{}) })
-	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.silent.Store(true)
 	}
 	return n, err
+}
+
+// over ends the wait, and reports whether the first answer has not come.
+func (c *firstAnswer) over() (silent bool) {
+	c.notice.Stop()
+	_ = c.SetReadDeadline(time.Time{})
+	return c.silent.Load()
 }
 
 // halt halts a program that runs for other clients: a terminal begins at a stop.
