@@ -10,6 +10,7 @@ import type { Exported, ExportFormat } from '../protocol';
 import type { Selection, Sessions } from '../sessions';
 import type { Stacks } from '../stacks';
 import { frameLine } from '../text';
+import { visible } from '../visible';
 import { frameOf, selectionOf } from './context';
 
 interface Format {
@@ -29,12 +30,12 @@ export const formats: Format[] = [
 	{ format: 'text', label: 'Text', description: 'as clew stack prints it', ending: '.txt' },
 ];
 
-/** Names that a server may give files: nothing that leaves the folder. */
+/** Names that a server may give files: nothing that leaves the folder, or that cannot be seen. */
 function checkedName(name: string): string {
 	if (name === '' || name === '.' || name === '..' || name !== basename(name)) {
 		throw new UserError(`The debugger names a file "${name}", which is not inside the chosen folder.`);
 	}
-	return name;
+	return visible(name);
 }
 
 /** Writes a file whole or not at all. */

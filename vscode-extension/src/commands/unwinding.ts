@@ -7,6 +7,7 @@ import type { Sessions } from '../sessions';
 import type { Stacks } from '../stacks';
 import { frameName, frameReport } from '../text';
 import { otherStack, type StackView } from '../views/stackView';
+import { choice } from '../visible';
 import { frameOf, selectionOf } from './context';
 
 /** Texts that are shown as read-only documents. */
@@ -54,8 +55,9 @@ export async function reunwind(sessions: Sessions, view: StackView, args: unknow
 	const at = selectionOf(sessions, args);
 	const { plugins } = await request(at.clew, 'clew/plugins', {});
 	const items = plugins.map((p) => ({
-		label: p.name,
-		description: p.lastError ?? (p.builtin ? `rank ${p.rank}` : `rank ${p.rank}, ${p.path}`),
+		label: choice(p.name),
+		description: choice(p.lastError ?? (p.builtin ? `rank ${p.rank}` : `rank ${p.rank}, ${p.path}`)),
+		name: p.name,
 		picked: false,
 	}));
 	const chosen = await vscode.window.showQuickPick(items, {
@@ -68,7 +70,7 @@ export async function reunwind(sessions: Sessions, view: StackView, args: unknow
 		otherStack(
 			at.clew,
 			at.threadId,
-			chosen.map((c) => c.label),
+			chosen.map((c) => c.name),
 		),
 	);
 	await vscode.commands.executeCommand('clew.stack.focus');

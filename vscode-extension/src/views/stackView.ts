@@ -7,7 +7,8 @@ import { messageOf, showError } from '../errors';
 import type { Frame, Rejected, Trust } from '../protocol';
 import type { ClewSession, Sessions } from '../sessions';
 import { PagedStack, type Stacks } from '../stacks';
-import { endOf, equations, frameName, framePlace, kindMeaning, strategyText, trustMeaning } from '../text';
+import { endOf, equations, fileLine, frameName, framePlace, kindMeaning, strategyText, trustMeaning } from '../text';
+import { visible } from '../visible';
 
 export type Node =
 	| { kind: 'frame'; stack: PagedStack; index: number }
@@ -122,7 +123,7 @@ export class StackView implements vscode.TreeDataProvider<Node>, vscode.Disposab
 		if (stack === this.other) {
 			out.push({
 				kind: 'text',
-				label: `Unwound with ${stack.strategies?.join(', ')}`,
+				label: visible(`Unwound with ${stack.strategies?.join(', ')}`),
 				description: 'select for the usual stack',
 				icon: 'discard',
 				command: { command: 'clew.showOwn', title: 'Show the Usual Stack' },
@@ -221,7 +222,7 @@ function tooltip(f: Frame): vscode.MarkdownString {
 	md.appendText(`\nTrust: ${trustMeaning[f.trust] ?? f.trust}\n`);
 	md.appendText(`\nFound by ${strategyText(f.strategy)}\n`);
 	if (f.rule) md.appendCodeblock(equations(f.rule).join('\n'), 'text');
-	if (f.file) md.appendText(`\n${f.file}${f.line ? `:${f.line}` : ''}`);
+	if (f.file) md.appendText(`\n${fileLine(f)}`);
 	return md;
 }
 
@@ -242,7 +243,7 @@ function details(stack: PagedStack, index: number): Node[] {
 	say('sp', f.sp);
 	say('fp', f.fp);
 	say('image', f.image ? `${f.image}${f.offset ? ` + ${f.offset}` : ''}` : undefined);
-	say('where', f.file ? `${f.file}${f.line ? `:${f.line}` : ''}` : undefined);
+	say('where', fileLine(f));
 	if (f.rejected?.length) out.push({ kind: 'rejected', all: f.rejected });
 	for (const note of f.notes ?? []) out.push({ kind: 'text', label: note, icon: 'info' });
 	return out;

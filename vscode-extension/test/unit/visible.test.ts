@@ -1,11 +1,15 @@
 import { beforeEach, expect, test } from 'vitest';
+import { copyFrame } from '../../src/commands/export';
+import { focusFrame } from '../../src/commands/focus';
+import { reunwind } from '../../src/commands/unwinding';
 import { showError } from '../../src/errors';
 import { render } from '../../src/map/render';
-import type { Stack } from '../../src/protocol';
+import type { Frame, Stack } from '../../src/protocol';
 import { Stacks } from '../../src/stacks';
+import { fileLine, frameReport } from '../../src/text';
 import { ImagesView } from '../../src/views/imagesView';
 import { StackView } from '../../src/views/stackView';
-import { choice } from '../../src/visible';
+import { choice, visible } from '../../src/visible';
 import { reset, seen } from './vscode';
 import { stack, stopped } from './world';
 
@@ -68,6 +72,33 @@ test('the Stack and Images views, and the map, show no control characters and no
 	expect(all.filter((t) => raw.test(t.replace(/\n/g, '')) || /\nFAKE/.test(t))).toEqual([]);
 	const page = render(JSON.parse(JSON.stringify(hostile)), false);
 	expect(page).not.toContain('<img');
+});
+
+test('a file and a name of a strategy are used as they are, and shown with escapes', async () => {
+	const { sessions, session } = stopped(hostile);
+	const stacks = new Stacks();
+	const view = new StackView(sessions, stacks);
+	const own = stacks.of(sessions.active() as never, 1);
+	await own.ensure(1);
+	const [frame] = own.frames;
+	expect(frame?.file).toBe(`/src/${evil}`);
+	for (const text of [fileLine(frame as Frame) ?? '', frameReport(frame as Frame).replace(/\n/g, '')])
+		expect(raw.test(text)).toBe(false);
+	await focusFrame(own, 0);
+	expect(seen.shown[0]?.uri.path).toBe(`/src/${evil}`);
+	await copyFrame(sessions, stacks, [{ kind: 'frame', stack: own, index: 0 }]);
+	expect(seen.clipboard).toContain('FAKE');
+	expect(raw.test(seen.clipboard)).toBe(false);
+	session.answers['clew/plugins'] = { plugins: [{ name: evil, rank: 1, builtin: false, path: evil }] };
+	seen.pick = (items) => items;
+	await reunwind(sessions, view, []);
+	expect(raw.test(seen.picks[0]?.[0]?.label ?? '\n')).toBe(false);
+	expect((await texts(view as never)).filter((t) => raw.test(t.replace(/\n/g, '')) || /\nFAKE/.test(t))).toEqual([]);
+	expect(session.asked.at(-1)).toMatchObject({ command: 'clew/reunwind', args: { strategies: [evil] } });
+});
+
+test('tabs stay', () => {
+	expect(visible('a\tb\x1b')).toBe('a\tb\\u001b');
 });
 
 test('an error has no links that run commands, and its lines stay', async () => {
