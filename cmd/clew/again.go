@@ -95,7 +95,7 @@ func (f *stackFlags) listAgain(c *cobra.Command, strats *strategies, notify func
 	if err != nil {
 		return failf("%v", err)
 	}
-	r := &repeated{flags: f, program: program, process: process, engine: engine.New(strats.order)}
+	r := &repeated{flags: f, program: program, process: process, engine: engine.New(strats.order), errors: c.ErrOrStderr()}
 	if f.again.watch != 0 {
 		w := &watch{out: c.OutOrStdout(), limit: f.listing.limit}
 		if err := r.each(c.Context(), w.look); !errors.Is(err, errInterrupted) {
@@ -112,6 +112,7 @@ type repeated struct {
 	program *glance.Program
 	process *live.Process
 	engine  *engine.Engine
+	errors  io.Writer
 	done    int // listings
 }
 
@@ -129,6 +130,9 @@ func (r *repeated) each(ctx context.Context, look func(*live.Process, *listed) e
 		}
 		if err != nil {
 			return failf("%w", err)
+		}
+		if r.done == 0 {
+			l.tellCorrupt(r.errors)
 		}
 		r.program.Again()
 		next = next.Add(a.gap())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 	if err != nil {
 		return failf("%v", err)
 	}
-	l.tellCorrupt(c)
+	l.tellCorrupt(c.ErrOrStderr())
 	if l.truncated || l.unlisted != nil || len(l.corrupt) > 0 {
 		return exitWith(exitTruncated)
 	}
@@ -197,16 +198,16 @@ func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Eng
 }
 
 // tellCorrupt says what of the goroutines could not be read.
-func (l *listed) tellCorrupt(c *cobra.Command) {
+func (l *listed) tellCorrupt(to io.Writer) {
 	if l.unlisted != nil {
-		tell(c.ErrOrStderr(), "which goroutines there are is not known, and all threads are shown: %v", l.unlisted)
+		tell(to, "which goroutines there are is not known, and all threads are shown: %v", l.unlisted)
 	}
 	for i, err := range l.corrupt {
 		if i == corruptShown {
-			tell(c.ErrOrStderr(), "%d more goroutines could not be read", len(l.corrupt)-i)
+			tell(to, "%d more goroutines could not be read", len(l.corrupt)-i)
 			break
 		}
-		tell(c.ErrOrStderr(), "a goroutine could not be read: %v", err)
+		tell(to, "a goroutine could not be read: %v", err)
 	}
 }
 

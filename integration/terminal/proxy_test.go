@@ -92,8 +92,8 @@ func TestConnectNative(t *testing.T) {
 // otherThread is a line about a thread that the session is not about: the runtime's own threads go on meanwhile.
 var otherThread = regexp.MustCompile(`(?m)^  Thread ID at .*\n`)
 
-// runtimes is a line about a goroutine of the runtime's own, which may not have begun its wait yet.
-var runtimes = regexp.MustCompile(`(?m)^(  Goroutine \d+ - User: )\S*/src/runtime/.*`)
+// runtimes are the lines about a goroutine of the runtime's own, which may not have begun its wait yet: where it is, and its stack.
+var runtimes = regexp.MustCompile(`(?m)^(  Goroutine \d+ - User: )\S*/src/runtime/.*(?:\n\t.*)*`)
 
 func settled(out string) string {
 	return runtimes.ReplaceAllString(otherThread.ReplaceAllString(masked(out), ""), "$1the runtime's own")

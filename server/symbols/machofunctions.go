@@ -14,8 +14,8 @@ import (
 // a function ends where the next one begins, or its section ends.
 func (f *machoFile) readFunctions() functions {
 	starts, startsErr := f.Functions()
-	out, symbolsErr := f.symbolFunctions()
-	f.keep(startsErr, symbolsErr)
+	out, errs := f.symbolFunctions()
+	f.keep(append(errs, startsErr)...)
 	for _, start := range starts {
 		out = append(out, function{start: start, sized: true})
 	}
@@ -36,14 +36,14 @@ func (f *machoFile) readFunctions() functions {
 }
 
 // symbolFunctions returns the symbols of code, those that can be read.
-func (f *machoFile) symbolFunctions() (out []function, failed error) {
+func (f *machoFile) symbolFunctions() (out []function, errs []error) {
 	for _, from := range []*macho.File{f.File, f.dsym} {
 		if from == nil {
 			continue
 		}
 		symbols, err := from.Symbols()
 		if err != nil {
-			failed = err
+			errs = append(errs, err)
 			continue
 		}
 		for _, s := range symbols {
@@ -61,7 +61,7 @@ func (f *machoFile) symbolFunctions() (out []function, failed error) {
 			out = append(out, fn)
 		}
 	}
-	return out, failed
+	return out, errs
 }
 
 // bound sets the ends of functions, which are sorted.

@@ -25,6 +25,7 @@ func listBounded(d goroutineLister, arg rpc2.ListGoroutinesIn, out *rpc2.ListGor
 	if arg.GroupBy != api.GoroutineFieldNone { // groups count the goroutines of one answer
 		return d.ListGoroutines(arg, out)
 	}
+	found := damage{seen: make(map[int64]bool)}
 	for left := arg.Count; ; {
 		part := arg
 		if part.Count = listedAtOnce; left > 0 {
@@ -37,36 +38,42 @@ func listBounded(d goroutineLister, arg rpc2.ListGoroutinesIn, out *rpc2.ListGor
 		}
 		out.Goroutines, out.Nextg = append(out.Goroutines, some.Goroutines...), some.Nextg
 		left -= part.Count
-		if endDamaged(out); out.Nextg <= arg.Start || left == 0 {
+		if found.end(out); out.Nextg <= arg.Start || left == 0 {
 			return nil
 		}
 		arg.Start = out.Nextg
 	}
 }
 
-// endDamaged ends a listing that goes on with goroutines that cannot be read, or that it has already. Example of the latter: a
+// damage finds out where a listing goes on with goroutines that cannot be read, or that it has already. Example of the latter: a
 // core file whose list has one goroutine a million times.
-func endDamaged(out *rpc2.ListGoroutinesOut) {
-	row, again, seen := 0, 0, make(map[int64]bool, len(out.Goroutines))
-	for i, g := range out.Goroutines {
-		switch {
+type damage struct {
+	looked     int // at so many goroutines
+	row, again int
+	seen       map[int64]bool
+}
+
+// end looks at the goroutines that are new in a listing, and ends it where only such follow.
+func (d *damage) end(out *rpc2.ListGoroutinesOut) {
+	for ; d.looked < len(out.Goroutines); d.looked++ {
+		switch g := out.Goroutines[d.looked]; {
 		case g.Unreadable != "":
-			row++
-		case seen[g.ID]:
-			row, again = 0, again+1
+			d.row++
+		case d.seen[g.ID]:
+			d.row, d.again = 0, d.again+1
 		default:
-			row, seen[g.ID] = 0, true
+			d.row, d.seen[g.ID] = 0, true
 		}
 		why := ""
 		switch {
-		case row > maxUnreadable:
+		case d.row > maxUnreadable:
 			why = fmt.Sprintf("and no more are listed: the %d before cannot be read either, so the runtime's list is damaged", maxUnreadable)
-		case again > maxUnreadable:
+		case d.again > maxUnreadable:
 			why = fmt.Sprintf("and no more are listed: %d before were listed already, so the runtime's list is damaged", maxUnreadable)
 		default:
 			continue
 		}
-		out.Goroutines, out.Nextg = append(out.Goroutines[:i:i], &api.Goroutine{Unreadable: why}), -1
+		out.Goroutines, out.Nextg = append(out.Goroutines[:d.looked:d.looked], &api.Goroutine{Unreadable: why}), -1
 		return
 	}
 }

@@ -92,7 +92,7 @@ func TestDamagedListing(t *testing.T) {
 		{"damaged", append(slices.Clone(whole), broken, fine), len(whole) + 1, -1},
 	} {
 		out := &rpc2.ListGoroutinesOut{Goroutines: c.list, Nextg: 7}
-		endDamaged(out)
+		(&damage{seen: make(map[int64]bool)}).end(out)
 		if len(out.Goroutines) != c.want || out.Nextg != c.next {
 			t.Errorf("%s: %d goroutines, next %d; want %d, %d", c.name, len(out.Goroutines), out.Nextg, c.want, c.next)
 		}
