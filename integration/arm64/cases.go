@@ -83,7 +83,7 @@ var ciCases = []testCase{
 
 // sampled takes samples of a workload, one of so many instructions.
 func sampled(workload string, every, often int) string {
-	return fmt.Sprintf(`"$1"/measure -built -o "$1" -libraries %s -n 550 -every %d -often %d`, workload, every, often)
+	return fmt.Sprintf(`"$1"/measure -built -o "$1" -libraries %s -n 550 -every %d -often %d -least 99.9`, workload, every, often)
 }
 
 // measureRight measures cells of integration/matrix, all of which are to be right.

@@ -54,6 +54,9 @@ func (t *tally) add(c class, why string, line int) {
 // right says whether no stack is wrong above scan or falsely complete.
 func (t *tally) right() bool { return t.n > 0 && t.of[wrong] == 0 && t.of[falseEnd] == 0 }
 
+// exactly is how many stacks of a hundred are exact.
+func (t *tally) exactly() float64 { return 100 * float64(t.of[exact]) / float64(max(t.n, 1)) }
+
 func (t *tally) sum(o *tally) {
 	t.n += o.n
 	for c := range o.of {
@@ -62,7 +65,7 @@ func (t *tally) sum(o *tally) {
 }
 
 func (t *tally) print(name string) {
-	fmt.Printf("| %s | %d | %.3f %% | %d | %d | %d | %d |\n", name, t.n, 100*float64(t.of[exact])/float64(max(t.n, 1)),
+	fmt.Printf("| %s | %d | %.3f %% | %d | %d | %d | %d |\n", name, t.n, t.exactly(),
 		t.of[truncated], t.of[falseScan], t.of[wrong], t.of[falseEnd])
 }
 

@@ -4,7 +4,7 @@
 // callbacks into Go, and compares whole stacks with the truth at instructions taken at
 // random:
 //
-//	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped | -variants | -musl] [-o DIR]
+//	go run ./integration/sampled [-libraries z,xml2] [-n 500] [-stripped | -variants | -musl] [-least 99.9] [-o DIR]
 //	go run ./integration/sampled [-libraries z,xml2] {-arm64 | -built} -o DIR
 //	go run ./integration/sampled [-show 5] [-cost 9] [-root DIR] FILE...
 //

@@ -31,6 +31,7 @@ func main() {
 	flag.BoolVar(&r.built, "built", false, "measure what -arm64 has built in the folder of -o")
 	flag.StringVar(&r.root, "root", "", "with FILEs: the folder that paths of images lie below, for samples of another machine")
 	strategies := flag.String("strategies", "", "only these, with commas between")
+	least := flag.Float64("least", 0, "of a hundred stacks so many must be exact, or the exit status is 1")
 	flag.Parse()
 	if o.every < 1 || o.live < 1 || o.often < 1 {
 		flag.Usage()
@@ -55,7 +56,7 @@ func main() {
 	}
 	r.all.print("all")
 	fails(err)
-	if !r.all.right() || r.failures > 0 {
+	if !r.all.right() || r.failures > 0 || r.all.exactly() < *least {
 		os.Exit(1)
 	}
 }
