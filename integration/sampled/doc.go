@@ -31,5 +31,5 @@
 // see integration/arm64. The workload "go" has no library: it is Go's own assembly.
 //
 // The exit status is 0 when no stack is wrong with more trust than a scan has, and none
-// says that it is complete though frames are missing; 1 when not; 2 for wrong usage.
+// says that it is complete though frames are missing, and as many are exact as -least says; 1 when not; 2 for wrong usage.
 package main
