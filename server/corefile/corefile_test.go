@@ -155,7 +155,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMostMappings: who has a core file with more mappings can raise the limit.
+// TestMostMappings: users can raise the limit on mappings; damage elsewhere does not hide that there are too many.
 func TestMostMappings(t *testing.T) {
 	defer elffile.SetLimits(elffile.Limits{})
 	const number = 6 // three were written out, the note has three

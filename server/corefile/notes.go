@@ -58,7 +58,7 @@ type notes struct {
 }
 
 // mapped is an error where a core file has more mappings than it may. Delve copies its list of them for each that it adds:
-// 10,000 take 3 s, 20,000 take 10. Who has such a program can raise the limit.
+// 10,000 take 3 s, 20,000 take 10. Users can raise the limit.
 func mapped(number int) error {
 	most := elffile.MostMappings()
 	if uint64(number) <= most {

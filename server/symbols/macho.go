@@ -140,7 +140,7 @@ func (f *machoFile) debugHeld() (bytes uint64) {
 // machoFile is an image in Mach-O.
 type machoFile struct {
 	*macho.File
-	dsym   *macho.File // the separate debug file, nil if there is none
+	dsym   *macho.File // the separate debug file, or nil
 	unread atomic.Pointer[[]error]
 }
 

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// maxDepth is how deep encoding/json reads. It does not name the fault to who waits for an answer.
+// maxDepth is the nesting that encoding/json accepts. Beyond it a caller that waits for an answer is not told the reason.
 const maxDepth = 10_000
 
 // ErrDeep says that a JSON object holds others too deep.
