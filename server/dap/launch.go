@@ -79,7 +79,7 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		}
 	}
 	if (args.Mode == "exec" || args.Mode == "core") && !l.remote {
-		if err := delve.MayOpen(args.Executable(), 0, nil); err != nil {
+		if err := delve.MayOpen(args.Executable()); err != nil {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
@@ -94,11 +94,6 @@ func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) error {
 	args, err := l.read(m)
 	if err != nil {
 		return err
-	}
-	if !l.remote {
-		if err := delve.MayOpen("", args.ProcessID, nil); err != nil {
-			return &wire.Refusal{ID: wire.AttachFailed, Message: "Failed to attach", Details: err.Error()}
-		}
 	}
 	l.guard.attaching(args.ProcessID)
 	l.wire.Up.Forward(m, nil)

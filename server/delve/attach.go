@@ -39,9 +39,6 @@ func CheckAttachable(pid int) error {
 		}
 		return cannotAttach(pid, errNotGo.Error())
 	}
-	if err := checkLoaded(pid, nil); err != nil {
-		return cannotAttach(pid, err.Error())
-	}
 	if state := status.Field("State"); strings.HasPrefix(state, "Z") {
 		return cannotAttach(pid, "it has exited (zombie)")
 	}

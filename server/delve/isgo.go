@@ -41,11 +41,40 @@ func hasGo(pid int) bool {
 	return false
 }
 
+// RefusedError says why Delve does not get an executable to read.
+type RefusedError struct {
+	Path string
+	Err  error
+}
+
+// Error names the file and the reason.
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s is not read: %v", e.Path, e.Err) }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// MayOpen says why Delve must not open an executable: it is no file, which Delve would wait for, its header is damaged, or
+// it is a 32-bit program, which Delve takes for a 64-bit one. What else is wrong is for Delve to say.
+func MayOpen(executable string) error {
+	f, err := elffile.Open(executable)
+	if errors.Is(err, elffile.ErrNotRegular) || errors.As(err, new(*elffile.HeaderError)) {
+		return &RefusedError{executable, err}
+	}
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if f.Class == elf.ELFCLASS32 {
+		return &RefusedError{executable, fmt.Errorf("it is a 32-bit program, for %s", strings.ToLower(strings.TrimPrefix(f.Machine.String(), "EM_")))}
+	}
+	return nil
+}
+
 // checkLaunch refuses what can never have Go code before it is started: Delve would
 // find out late, and say more than a line. A program that links libraries at run time
 // may get Go with one.
 func checkLaunch(path string) error {
-	if err := mayLoad(path, nil); err != nil {
+	if err := MayOpen(path); err != nil {
 		return err
 	}
 	err := checkGo(path)

@@ -9,13 +9,11 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 )
 
-// Delve reads every library of the program, and its debug file, whole and without a
-// limit: one library whose sections are decompressed to many gigabytes, or that names a
-// pipe as its debug file, ends or stops the debugger. While the program runs and stops,
+// Delve gets the libraries that hold Go code, and no others: native code is clew's, and Delve would read
+// every library and its debug file whole, without a limit. While the program runs and stops,
 // the runner hides from Delve where the dynamic loader's list is, and then adds the
-// libraries of the list in Delve's place: those that [mayLoad] lets pass. Delve never
-// sees the others; clew's own readers say what is wrong with them. A library
-// that is there when Delve attaches is checked before ([checkLoaded]).
+// libraries of the list that hold Go in Delve's place. So it is after Delve has attached (hiddenlist.go).
+// Core files need nothing: Delve reads the executable alone.
 
 // hideLibraries keeps Delve from reading the loader's list. show ends that.
 func (r *runner) hideLibraries() (show func()) {
@@ -33,7 +31,7 @@ func (r *runner) hideLibraries() (show func()) {
 	}
 }
 
-// addLibraries adds the libraries that have been loaded.
+// addLibraries adds the libraries with Go code that have been loaded.
 func (r *runner) addLibraries() error {
 	for _, t := range r.group.Targets() {
 		bi := t.BinInfo()
@@ -45,7 +43,7 @@ func (r *runner) addLibraries() error {
 			return err
 		}
 		for _, l := range list {
-			if r.mayLoad(l.path, bi.DebugInfoDirectories) {
+			if r.holdsGo(l.path) {
 				addImage(bi, l)
 			}
 		}
@@ -63,17 +61,21 @@ func addImage(bi *proc.BinaryInfo, l library) {
 	_ = bi.AddImage(l.path, l.bias)
 }
 
-// mayLoad remembers the answers of [mayLoad].
-func (r *runner) mayLoad(path string, folders []string) bool {
-	may, known := r.loadable[path]
-	if !known {
-		if r.loadable == nil {
-			r.loadable = make(map[string]bool)
-		}
-		may = mayLoad(path, folders) == nil
-		r.loadable[path] = may
+// holdsGo says whether a library has a table of Go functions. The answer is remembered; not so for a file that cannot be
+// read now.
+func (r *runner) holdsGo(path string) bool {
+	holds, known := r.goLibraries[path]
+	if known {
+		return holds
 	}
-	return may
+	holds, err := goTable(path)
+	if err == nil {
+		if r.goLibraries == nil {
+			r.goLibraries = make(map[string]bool)
+		}
+		r.goLibraries[path] = holds
+	}
+	return holds
 }
 
 // library is an entry of the dynamic loader's list.

@@ -171,15 +171,26 @@ func (l *textLogger) write(at slog.Level, format string, args []any) {
 }
 
 func (l *textLogger) Infof(format string, args ...any) {
-	if format == internals.LaunchLog && len(args) == 1 {
+	switch {
+	case format == internals.LaunchLog && len(args) == 1:
 		if command, ok := args[0].([]string); ok && len(command) > 0 {
 			launching.Load().starts(command[0])
 		}
+	case format == internals.AttachLog:
+		attaches()
 	}
 	l.write(slog.LevelInfo, format, args)
 }
 
-func (l *textLogger) Debugf(format string, args ...any) { l.write(slog.LevelDebug, format, args) }
+func (l *textLogger) Debugf(format string, args ...any) {
+	if format == internals.TargetLog && len(args) == 2 {
+		if pid, ok := args[0].(int); ok {
+			hideList(pid)
+		}
+	}
+	l.write(slog.LevelDebug, format, args)
+}
+
 func (l *textLogger) Warnf(format string, args ...any)  { l.write(slog.LevelWarn, format, args) }
 func (l *textLogger) Errorf(format string, args ...any) { l.write(slog.LevelError, format, args) }
 func (l *textLogger) Debug(args ...any)                 { l.write(slog.LevelDebug, "", args) }

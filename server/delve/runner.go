@@ -21,7 +21,7 @@ import (
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
 //     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
 //     be, nothing runs. No step stops between arm64's exclusive instructions (exclusive.go).
-//   - After a stop Delve learns of the libraries that it may read (libraries.go).
+//   - After a stop Delve learns of the libraries that hold Go code (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
 //     stand at a breakpoint instruction of the program's own (hardcoded.go), and
 //     processes that are new get their guard.
@@ -36,8 +36,8 @@ type runner struct {
 	// here; until then, first is the program's own time when it last stopped.
 	resumed bool
 	first   uint64
-	// loadable has the libraries that were checked, and whether Delve may read them.
-	loadable map[string]bool
+	// goLibraries has the libraries that were looked at, and whether they hold Go code.
+	goLibraries map[string]bool
 	// brks are the threads at arm64 breakpoint instructions of the program's own, and where
 	// those are.
 	brks map[int]uint64

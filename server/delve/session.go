@@ -123,12 +123,10 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 
 // NewDebugger has Delve open a program for its own server or terminal: not one whose files [MayOpen] refuses.
 func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) {
-	executable := ""
 	if len(args) > 0 {
-		executable = args[0]
-	}
-	if err := MayOpen(executable, c.AttachPid, c.DebugInfoDirectories); err != nil {
-		return nil, err
+		if err := MayOpen(args[0]); err != nil {
+			return nil, err
+		}
 	}
 	return newDebugger(c, args)
 }
@@ -153,6 +151,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	defer unlock()
 	s.recorded, _ = group.Recorded()
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
+	showList()
 	if err := prepare(group); err != nil {
 		return nil, err
 	}
@@ -169,9 +168,12 @@ func prepare(group *proc.TargetGroup) error {
 	if err := guardGroup(group); err != nil {
 		return err
 	}
-	_, err := runnerOf(group)
+	r, err := runnerOf(group)
 	resumes.Add(1)
-	return err
+	if recorded, _ := group.Recorded(); err != nil || recorded {
+		return err
+	}
+	return r.addLibraries() // Delve has attached without any
 }
 
 // Renew forgets all facts about one process: Delve has started the program

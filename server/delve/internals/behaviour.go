@@ -13,6 +13,7 @@ import (
 // Names of the entries that only a live program shows.
 const (
 	EntryLaunchLog     = "launch-log"
+	EntryAttachLog     = "attach-log"
 	EntryHardcodedID   = "hardcoded-id"
 	EntryStepCondition = "step-condition"
 	EntryDAPDummy      = "dap-dummy"
@@ -30,6 +31,11 @@ var behaviourEntries = []Entry{
 		Name: EntryLaunchLog, Where: "service/debugger/debugger.go, New: the line of its log before a program is started",
 		Breaks: "a program that an editor launches stays behind, stopped, if clew is killed while Delve starts it",
 		Proof:  "DAP.Session, when the program was started: an error where the line did not come",
+	},
+	{
+		Name: EntryAttachLog, Where: "service/debugger/debugger.go, New, and pkg/proc/target_group.go, addTarget: the lines of the log before Delve attaches, and between its reading of the executable and of the libraries",
+		Breaks: "Delve reads every native library of a process that it attaches to",
+		Proof:  "TestAttachNative",
 	},
 	{
 		Name: EntryHardcodedID, Where: "pkg/proc/breakpoints.go, hardcodedBreakpointID",
@@ -86,6 +92,13 @@ var behaviourEntries = []Entry{
 // LaunchLog is the format of the line that Delve logs before it starts a program;
 // its argument is the command line, a []string.
 const LaunchLog = "launching process with args: %v"
+
+// AttachLog is the format of the line before Delve attaches, and TargetLog that of the one when it has read the executable of
+// a process, and nothing of its libraries; its first argument is the process's ID.
+const (
+	AttachLog = "attaching to pid %d"
+	TargetLog = "Adding target %d %q"
+)
 
 // HardcodedID is the logical ID that Delve has for a breakpoint instruction of the
 // program's own. Delve tells such a stop by it.
