@@ -30,10 +30,13 @@ const shortestInterval = time.Millisecond
 
 func (f *againFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.IntVar(&f.count, "count", 0, "list this many times; with --format pprof or otlp: make one wall-clock profile of all listings")
+	fl.IntVar(&f.count, "count", 0, "list this many times; with --format "+export.FormatsThat(wallClock)+": make one wall-clock profile of all listings")
 	fl.DurationVar(&f.interval, "interval", 100*time.Millisecond, "with --count: the mean `time` from one listing to the next")
 	fl.DurationVar(&f.watch, "watch", 0, "list again each time this `time` has passed, and print what has changed, until interrupted or --count")
 }
+
+// wallClock says whether a format holds many listings as one profile.
+func wallClock(f *export.Format) bool { return f.WallClock != nil }
 
 func (f *againFlags) wanted() bool { return f.count != 0 || f.watch != 0 }
 
@@ -55,8 +58,8 @@ func (f *stackFlags) checkAgain(c *cobra.Command) error {
 		{a.count < 0, fmt.Sprintf("--count %d is negative", a.count)},
 		{a.watch != 0 && c.Flags().Changed("interval"), "--watch takes the time itself; --interval is for --count without it"},
 		{a.watch != 0 && (f.format != "text" || f.output != ""), "--watch prints text; leave out --format and -o"},
-		{a.watch != 0 && f.listing.by(f.format) != listing.Stack, "--watch compares stacks; leave out --group"},
-		{a.watch == 0 && !binary(f.format), "--count needs --format pprof or otlp, or --watch"},
+		{a.watch != 0 && f.listing.by(f.form) != listing.Stack, "--watch compares stacks; leave out --group"},
+		{a.watch == 0 && f.form.WallClock == nil, "--count needs --format " + export.FormatsThat(wallClock) + ", or --watch"},
 		{a.every() < shortestInterval, fmt.Sprintf("the time between listings is at least %v", shortestInterval)},
 	} {
 		if r.when {
@@ -169,10 +172,7 @@ func (r *repeated) profile(c *cobra.Command, notify func(string)) error {
 	if err != nil {
 		notify(fmt.Sprintf("%v; the profile is of %d of %d listings", err, r.done, f.again.count))
 	}
-	write := profile.Write
-	if f.format == "otlp" {
-		write = func(w io.Writer) error { return profile.WriteOTLP(w, f.pid) }
-	}
+	write := func(w io.Writer) error { return f.form.WallClock(profile, w, f.pid) }
 	if f.output != "" {
 		err = export.WriteFile(f.output, write)
 	} else {

@@ -202,7 +202,7 @@ func (d *demo) compare(r *stackResult) {
 func (d *demo) export(dir string, r *stackResult) error {
 	files := []struct{ format, name string }{{"cbf", "demo.cbf"}, {"swift", "demo.swift.json"}}
 	for _, f := range files {
-		if err := r.write(io.Discard, f.format, filepath.Join(dir, f.name)); err != nil {
+		if err := r.set().WritePath(filepath.Join(dir, f.name), f.format); err != nil {
 			return failf("%v", err)
 		}
 	}

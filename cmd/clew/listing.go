@@ -35,7 +35,7 @@ type listingFlags struct {
 
 func (f *listingFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.group, "group", "", "group stacks by `what`: "+ways()+" (default stack for text, pprof and otlp, none for other formats)")
+	fl.StringVar(&f.group, "group", "", "group stacks by `what`: "+ways()+" (default stack for "+export.FormatsThat(func(f *export.Format) bool { return f.Grouped })+", none for other formats)")
 	fl.StringArrayVar(&f.with, "with", nil, "list only stacks that match this `filter`: user, running, waiting, native, userloc|curloc|goloc|startloc TEXT, label NAME[=VALUE]; may be given more than once")
 	fl.StringArrayVar(&f.without, "without", nil, "leave out stacks that match this `filter`")
 	fl.StringVar(&f.sort, "sort", "", "`order` of groups and stacks: "+strings.Join(listing.Orders, ", ")+" (default suspicion for grouped text)")
@@ -87,11 +87,11 @@ func (f *listingFlags) checkFilters(c *cobra.Command) error {
 }
 
 // by is how stacks are put together in a format.
-func (f *listingFlags) by(format string) listing.By {
+func (f *listingFlags) by(format *export.Format) listing.By {
 	switch {
 	case f.group != "":
 		return listing.By(f.group)
-	case format == "text" || binary(format):
+	case format.Grouped:
 		return listing.Stack
 	}
 	return listing.None
@@ -127,7 +127,7 @@ func (f *stackFlags) named(c *cobra.Command) bool {
 // listRunning lists a running process in one short stop. done is false where that is
 // not asked for or cannot be had: then a debugger has to hold it.
 func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify func(string)) (done bool, err error) {
-	if f.pid == 0 || !f.many(c) || f.format == "snapshot" {
+	if f.pid == 0 || !f.many(c) || f.form.Memory {
 		return false, nil
 	}
 	if err := delve.CheckAttachable(f.pid); err != nil {
@@ -216,7 +216,7 @@ const corruptShown = 3
 
 // look stops the process, and returns what stands still to be listed.
 func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine, glanced *glance.Program) (*listed, error) {
-	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	at, err := stop.At(ctx, process, nil, f.form.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -306,16 +306,16 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 // shares says whether stacks that are alike may share their frames: what is written has
 // no more of them than addresses of code and names.
 func (l *listed) shares() bool {
-	f := l.flags.format
-	return f == "cbf" || f == "swift" || binary(f) || f == "text" && l.flags.listing.by(f) != listing.None
+	form := l.flags.form
+	return form.Bare || form.BareInGroups && l.flags.listing.by(form) != listing.None
 }
 
 // set is the stacks with everything to write them.
 func (l *listed) set(process *live.Process) (*export.Set, error) {
 	f, set := l.flags, l.empty()
 	set.Stacks = l.each()
-	by, order := f.listing.by(f.format), f.listing.sort
-	if by == listing.None && order == "" && f.format != "snapshot" {
+	by, order := f.listing.by(f.form), f.listing.sort
+	if by == listing.None && order == "" && !f.form.Memory {
 		if f.listing.limit > 0 {
 			set.Stacks = atMost(l.each(), f.listing.limit)
 		}

@@ -33,15 +33,15 @@ func (r *stackResult) exitCode() int {
 }
 
 // write puts the stacks into the file at path, or onto out where path is empty.
-func (r *stackResult) write(out io.Writer, format, path string) error {
+func (r *stackResult) write(out io.Writer, form *export.Format, path string) error {
 	set := r.set()
 	switch {
-	case format == "cbf" && r.addresses != nil:
-		return export.WriteAddresses(path, set.Arch, &r.stacks[0], r.addresses, set.Images)
+	case r.addresses != nil:
+		return form.Addresses(path, set.Arch, &r.stacks[0], r.addresses, set.Images)
 	case path != "":
-		return set.WritePath(path, format)
+		return set.WritePath(path, form.Name)
 	}
-	return set.Write(out, format)
+	return set.Write(out, form.Name)
 }
 
 func (r *stackResult) set() *export.Set {

@@ -35,6 +35,7 @@ type stackFlags struct {
 	depth      int
 	strategies []string
 	format     string
+	form       *export.Format // the format's; see check
 	names      names.Style
 	output     string
 	listing    listingFlags
@@ -65,12 +66,8 @@ Targets:
                    location (--break FUNCTION, FILE:LINE or *ADDRESS; also in a library
                    that is loaded later). Its output goes to stderr
 
-Formats: text, json, cbf (needs -o: x.cbf and its image map x.cif, or a folder
-for several stacks), swift (one JSON envelope a line), pprof (one profile, for
-go tool pprof), otlp (one profile, for OpenTelemetry), snapshot (for clew unwind,
-and to report a wrong stack; it
-holds the stack memory that was read).
-
+Formats:
+` + export.FormatHelp() + `
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
   clew stack --break my_c_function --format json -- ./server
@@ -99,12 +96,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVar(&f.thread, "thread", "", "all, or a thread's ID (instead of goroutines)")
 	fl.IntVar(&f.depth, "depth", 0, "most frames a stack may have (0: no limit)")
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
-	fl.StringVar(&f.format, "format", "text", "text, json, cbf, swift, pprof, otlp or snapshot")
+	fl.StringVar(&f.format, "format", "text", export.FormatsThat(func(*export.Format) bool { return true }))
 	namesFlag(c, &f.names)
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	f.listing.add(c)
 	f.again.add(c)
-	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
 	_ = c.RegisterFlagCompletionFunc("core", completeCore)
@@ -124,13 +121,15 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 	if err := f.listing.checkFilters(c); err != nil { // a text without quotes looks like a program
 		return err
 	}
+	form, err := export.FormatNamed(f.format)
+	if err != nil {
+		return unknown("format", f.format, export.FormatNames())
+	}
+	f.form = form
 	for _, r := range slices.Concat(f.targets(c, args), f.outputs(c)) {
 		if r.when {
 			return usageErrorf("%s", r.why)
 		}
-	}
-	if !slices.Contains(export.Formats, f.format) {
-		return unknown("format", f.format, export.Formats)
 	}
 	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c)); err != nil {
 		return err
@@ -162,13 +161,10 @@ func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 	return []refusal{
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
 		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
-		{f.format == "cbf" && f.output == "", "--format cbf needs -o PATH: it writes PATH and its image map beside it"},
-		{binary(f.format) && f.output == "" && export.Terminal(c.OutOrStdout()), "--format " + f.format + " is binary: write it to a file with -o FILE, or into a pipe"},
+		{f.form.Several() && f.output == "", "--format " + f.format + " needs -o PATH: it writes PATH and its image map beside it"},
+		{f.form.Binary && f.output == "" && export.Terminal(c.OutOrStdout()), "--format " + f.format + " is binary: write it to a file with -o FILE, or into a pipe"},
 	}
 }
-
-// binary says whether a format is one profile, which is no text.
-func binary(format string) bool { return format == "pprof" || format == "otlp" }
 
 func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 	if err := f.check(c, args); err != nil {
@@ -203,7 +199,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result.names = f.names
-	if err := result.write(c.OutOrStdout(), f.format, f.output); err != nil {
+	if err := result.write(c.OutOrStdout(), f.form, f.output); err != nil {
 		return failf("%v", err)
 	}
 	return exitWith(result.exitCode())
@@ -232,7 +228,7 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 }
 
 func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
-	at, err := stop.At(ctx, process, nil, f.format == "snapshot")
+	at, err := stop.At(ctx, process, nil, f.form.Memory)
 	if err != nil {
 		return nil, failf("%v", err)
 	}
@@ -240,7 +236,7 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 	if err != nil {
 		return nil, err
 	}
-	result := assemble(ctx, e, at, threads, f.depth, f.format == "cbf" && len(threads) == 1)
+	result := assemble(ctx, e, at, threads, f.depth, f.form.Addresses != nil && len(threads) == 1)
 	if err := context.Cause(ctx); err != nil {
 		return nil, failf("%v", err)
 	}

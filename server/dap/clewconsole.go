@@ -163,7 +163,7 @@ func (c *console) export(ctx context.Context, call *consoleCall) (string, error)
 	}
 	if want.Format == "" {
 		if want.Format = export.FormatOf(path); want.Format == "" {
-			return "", fmt.Errorf("the ending of %s says no format: give --format, one of %v", filepath.Base(path), export.Formats)
+			return "", fmt.Errorf("the ending of %s says no format: give --format, one of %v", filepath.Base(path), export.FormatNames())
 		}
 	}
 	written := ""

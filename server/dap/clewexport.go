@@ -56,10 +56,9 @@ func (a *exportArguments) check() error {
 		return errors.New("give threadId or all, not both")
 	case a.Depth < 0:
 		return fmt.Errorf("depth %d is negative", a.Depth)
-	case !slices.Contains(export.Formats, a.Format):
-		return &export.FormatError{Format: a.Format}
 	}
-	return nil
+	_, err := export.FormatNamed(a.Format)
+	return err
 }
 
 // exported is the answer to clew/export.
@@ -169,7 +168,7 @@ func (e *exporter) exportView(ctx context.Context, v *debuggee.View, format stri
 	if err := e.program.Prepare(ctx, v); err != nil {
 		return nil, nil, err
 	}
-	if format != "snapshot" {
+	if f, err := export.FormatNamed(format); err == nil && !f.Memory {
 		return v.Stopped, v.Prepared, nil
 	}
 	seen, err := v.Record(ctx)

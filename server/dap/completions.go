@@ -83,7 +83,7 @@ func nextWords(before []string, last string) (out []string) {
 			out = append(out, h.name)
 		}
 	case before[1] == "export" && before[len(before)-1] == "--format":
-		return export.Formats
+		return export.FormatNames()
 	case before[1] == "export":
 		return []string{"all", "threads", "--format", "--depth"}
 	case before[1] == "stack":

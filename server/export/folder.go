@@ -4,15 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/clewdbg/clew/cbf"
-	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/internal/version"
 	"github.com/clewdbg/clew/unwind"
@@ -24,69 +21,9 @@ const (
 	ImagesFile = "images.cif"
 )
 
-// imagesEnding is what image maps are called by.
-const imagesEnding = ".cif"
-
 // ErrForeignFolder: the folder that stacks are to be written to holds something
 // else, which is not going to be removed.
 var ErrForeignFolder = errors.New("the folder holds other files than exported stacks")
-
-// WriteStack writes one stack to a file, and its images beside it: x.cbf and
-// x.cif, for any other name NAME and NAME.cif.
-func WriteStack(path string, arch unwind.Arch, s *unwind.Stack, images *imagemap.ImageMap) error {
-	var a Addresses
-	a.Add(s.Frames)
-	return WriteAddresses(path, arch, s, &a, images)
-}
-
-// WriteAddresses is [WriteStack] for a stack whose frames were taken as they were
-// found.
-func WriteAddresses(path string, arch unwind.Arch, s *unwind.Stack, a *Addresses, images *imagemap.ImageMap) error {
-	data, err := encode(s, a.of(s), WordSize(arch), cbf.EncodeOptions{})
-	if err != nil {
-		return err
-	}
-	if strings.HasSuffix(path, imagesEnding) {
-		return fmt.Errorf("write %s: .cif is the name of the image map that comes with it; name the stack .cbf", path)
-	}
-	cif, err := imagesData(arch, images)
-	if err != nil {
-		return err
-	}
-	backtrace, err := stage(path, writes(data))
-	if err != nil {
-		return err
-	}
-	maps, err := stage(strings.TrimSuffix(path, endings["cbf"])+imagesEnding, writes(cif))
-	if err != nil {
-		backtrace.discard()
-		return err
-	}
-	// The images first: who finds the stack finds its images.
-	if err := maps.commit(); err != nil {
-		backtrace.discard()
-		return err
-	}
-	return backtrace.commit()
-}
-
-func writes(data []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	}
-}
-
-// imagesData is the image map as CIF; without one it is a map without images.
-func imagesData(arch unwind.Arch, m *imagemap.ImageMap) ([]byte, error) {
-	if m == nil {
-		var err error
-		if m, err = imagemap.New(imagemap.WordSize(WordSize(arch)), "", nil); err != nil {
-			return nil, err
-		}
-	}
-	return m.AppendCIF(nil, imagemap.EncodeOptions{}), nil
-}
 
 // Index is the contents of index.json: the list of a folder's stacks.
 type Index struct {

@@ -20,6 +20,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+func (s *Set) otlp(w io.Writer) error { return OTLP(w, s.Arch, s.Pid, s.counted(), s.Images) }
+
 // OTLP writes the stacks as OpenTelemetry's ProfilesData (package
 // opentelemetry.proto.profiles.v1development, which is in development: the module's
 // version in go.mod is the protocol's). It has what [Pprof] has, with labels as attributes by
@@ -33,8 +35,7 @@ func OTLP(w io.Writer, arch unwind.Arch, pid int, stacks iter.Seq2[unwind.Stack,
 	return writeOTLP(w, arch, pid, b.out)
 }
 
-// WriteOTLP writes the profile for OpenTelemetry.
-func (w *WallClock) WriteOTLP(out io.Writer, pid int) error {
+func (w *WallClock) otlp(out io.Writer, pid int) error {
 	return writeOTLP(out, w.builder.arch, pid, w.finished())
 }
 

@@ -118,18 +118,12 @@ func TestOTLPWallClock(t *testing.T) {
 		w.Next(time.Unix(100, int64(i)*30e6))
 		w.Add(&s, nil)
 	}
-	var plain, b bytes.Buffer
-	if err := w.Write(&plain); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.WriteOTLP(&b, 1); err != nil {
-		t.Fatal(err)
-	}
-	want, err := profile.ParseData(plain.Bytes())
+	plain, b := written(t, w, "pprof"), written(t, w, "otlp")
+	want, err := profile.ParseData(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := readOTLP(t, b.Bytes())
+	p := readOTLP(t, b)
 	profiles := p.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
 	if profiles.Len() != 2 {
 		t.Fatalf("%d profiles", profiles.Len())

@@ -14,6 +14,8 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+func (s *Set) pprof(w io.Writer) error { return Pprof(w, s.Arch, s.counted(), s.Images) }
+
 // Pprof writes the stacks as one profile, gzip-compressed
 // (https://github.com/google/pprof/blob/main/proto/profile.proto): a sample for
 // each, whose value is how many stacks it stands for, with labels for goroutine and thread, for how the stack ends,
@@ -28,6 +30,20 @@ func Pprof(w io.Writer, arch unwind.Arch, stacks iter.Seq2[unwind.Stack, int], i
 		b.stack(&s, n, images)
 	}
 	return b.write(w)
+}
+
+// counted are the stacks, or one of each group, with the number of those that it stands for.
+func (s *Set) counted() iter.Seq2[unwind.Stack, int] {
+	if s.Groups != nil {
+		return s.Groups.counted()
+	}
+	return Once(s.Stacks)
+}
+
+// pprof writes the profile, gzip-compressed.
+func (w *WallClock) pprof(out io.Writer, _ int) error {
+	w.finished()
+	return w.builder.write(out)
 }
 
 // Once is each stack for itself.

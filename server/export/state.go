@@ -81,3 +81,16 @@ func Duration(d time.Duration) string {
 	}
 	return ""
 }
+
+// title names a stack: "goroutine 1, thread 4711".
+func title(s *unwind.Stack) string {
+	switch {
+	case s.Goroutine != 0 && s.Thread != 0:
+		return fmt.Sprintf("goroutine %d, thread %d", s.Goroutine, s.Thread)
+	case s.Goroutine != 0:
+		return fmt.Sprintf("goroutine %d", s.Goroutine)
+	case s.Thread != 0:
+		return fmt.Sprintf("thread %d", s.Thread)
+	}
+	return "stack"
+}

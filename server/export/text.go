@@ -48,6 +48,19 @@ func Terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+func (s *Set) text(w io.Writer) error {
+	o := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName}
+	if s.Groups != nil {
+		return s.Groups.Text(w, o)
+	}
+	if s.Head != "" {
+		if _, err := fmt.Fprintf(w, "%s\n\n", s.Head); err != nil {
+			return err
+		}
+	}
+	return Text(w, s.Stacks, o)
+}
+
 // Text writes a table for every stack, one line a frame: how it was found and
 // how far to trust it, its place and its name. Notes and candidates
 // that were not believed stand below their frame. A line marks where the stack

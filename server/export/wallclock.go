@@ -2,7 +2,6 @@ package export
 
 import (
 	"encoding/binary"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -87,12 +86,6 @@ func sampleKey(s *profile.Sample) string {
 		key = append(append(append(append(key, 0), name...), 0), s.Label[name][0]...)
 	}
 	return string(key)
-}
-
-// Write writes the profile for pprof, gzip-compressed.
-func (w *WallClock) Write(out io.Writer) error {
-	w.finished()
-	return w.builder.write(out)
 }
 
 // finished is the profile with its times.

@@ -30,11 +30,7 @@ func TestWallClock(t *testing.T) {
 			w.Add(&look.stacks[i], nil)
 		}
 	}
-	var b bytes.Buffer
-	if err := w.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.ParseData(b.Bytes())
+	p, err := profile.ParseData(written(t, w, "pprof"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,4 +50,18 @@ func TestWallClock(t *testing.T) {
 	if len(p.Sample) != len(want) || p.Period != 10e6 || p.DurationNanos != 40e6 || p.TimeNanos != start.UnixNano() {
 		t.Errorf("%d samples, %v", len(p.Sample), p)
 	}
+}
+
+// written is a wall-clock profile in a format, of process 1.
+func written(t *testing.T, w *export.WallClock, format string) []byte {
+	t.Helper()
+	f, err := export.FormatNamed(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := f.WallClock(w, &b, 1); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

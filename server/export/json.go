@@ -1,0 +1,99 @@
+package export
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+	"github.com/clewdbg/clew/internal/version"
+	"github.com/clewdbg/clew/unwind"
+)
+
+func (s *Set) json(w io.Writer) error {
+	if s.Groups != nil {
+		return s.Groups.json(w, s.Arch, s.Images)
+	}
+	return JSON(w, s.Arch, s.Stacks, s.Images, false)
+}
+
+type imageForm struct {
+	Base      stackjson.Address `json:"base"`
+	EndOfText stackjson.Address `json:"endOfText"`
+	BuildID   string            `json:"buildID,omitempty"`
+	Name      string            `json:"name,omitempty"`
+	Path      string            `json:"path,omitempty"`
+}
+
+// JSON writes {"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
+// frames lie in, which a reader elsewhere needs for names. With registers, each
+// frame says every register that was recovered. images may be nil.
+func JSON(w io.Writer, arch unwind.Arch, stacks iter.Seq[unwind.Stack], images *imagemap.ImageMap, registers bool) error {
+	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+		for s := range stacks {
+			if !yield(stackjson.FromStack(arch, &s, registers), &s) {
+				return
+			}
+		}
+	}, images)
+}
+
+// writeJSON writes forms of stacks, each as it comes.
+func writeJSON(w io.Writer, arch unwind.Arch, stacks iter.Seq2[stackjson.Stack, *unwind.Stack], images *imagemap.ImageMap) error {
+	used := make(map[uint64]bool) // by the images' bases
+	before := `{"stacks":[`
+	for form, s := range stacks {
+		line, err := stackjson.Marshal(form)
+		if err != nil {
+			return fmt.Errorf("stacks as JSON: %w", err)
+		}
+		if _, err := io.WriteString(w, before); err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+		before = ","
+		for j := range s.Frames {
+			if images == nil {
+				break
+			}
+			if img, ok := images.Lookup(uint64(s.Frames[j].PC.Lookup(arch))); ok {
+				used[img.Base] = true
+			}
+		}
+	}
+	if before != "," {
+		if _, err := io.WriteString(w, before); err != nil {
+			return err
+		}
+	}
+	producer, err := stackjson.Marshal(version.Get().String())
+	if err != nil {
+		return err
+	}
+	end := `],"producer":` + string(producer) + "}\n"
+	if len(used) > 0 {
+		list, err := stackjson.Marshal(imagesOf(used, images))
+		if err != nil {
+			return fmt.Errorf("images as JSON: %w", err)
+		}
+		end = `],"images":` + string(list) + end[1:]
+	}
+	_, err = io.WriteString(w, end)
+	return err
+}
+
+// imagesOf lists the images with these bases, in the order of their addresses.
+func imagesOf(used map[uint64]bool, images *imagemap.ImageMap) (out []imageForm) {
+	for _, img := range images.All() {
+		if used[img.Base] {
+			out = append(out, imageForm{
+				stackjson.Address(img.Base), stackjson.Address(img.EndOfText), hex.EncodeToString(img.BuildID), img.Name, img.Path,
+			})
+		}
+	}
+	return out
+}
