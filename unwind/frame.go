@@ -5,8 +5,20 @@ package unwind
 type Rejection struct {
 	Strategy string
 	Reason   string
-	PC       uint64
-	CFA      uint64
+	// Check is the host's check that refused it, and Rule the rules that the check applies:
+	// "order" and "R3, R10". Both are empty where that was not noted.
+	Check string
+	Rule  string
+	PC    uint64
+	CFA   uint64
+}
+
+// By names the check and its rules, "order, R3, R10"; it is empty where they are not known.
+func (r *Rejection) By() string {
+	if r.Check == "" || r.Rule == "" {
+		return r.Check + r.Rule
+	}
+	return r.Check + ", " + r.Rule
 }
 
 // Frame is one physical or inlined frame of an assembled stack. Optional values

@@ -34,18 +34,18 @@ func TestR2RejectedCandidateFallsThrough(t *testing.T) {
 // R3: what every step is checked for, whoever made it.
 func TestR3Checks(t *testing.T) {
 	for name, c := range map[string]struct {
-		step unwind.Step
-		want string
+		step     unwind.Step
+		want, by string
 	}{
-		"misaligned":       {step(sp0+20, midPC, 0), "not aligned"},
-		"below":            {step(sp0-16, midPC, 0), "not above"},
-		"equal":            {step(sp0, midPC, 0), "not above"},
-		"outside":          {step(0x7100_0000, midPC, 0), "outside the thread's stacks"},
-		"not canonical":    {step(sp0+16, 0x8000_0000_0000, 0), "not canonical"},
-		"null":             {step(sp0+16, 0, 0), "below 4096"},
-		"not executable":   {step(sp0+16, 0x600000, 0), "executable"},
-		"another segment":  {step(0x6000_0100, midPC, 0), "another stack"},
-		"no stack pointer": {unwind.Step{Caller: onlyPC(midPC)}, "no stack pointer"},
+		"misaligned":       {step(sp0+20, midPC, 0), "not aligned", "alignment, R3"},
+		"below":            {step(sp0-16, midPC, 0), "not above", "order, R3, R10"},
+		"equal":            {step(sp0, midPC, 0), "not above", "order, R3, R10"},
+		"outside":          {step(0x7100_0000, midPC, 0), "outside the thread's stacks", "stack, R3, R14"},
+		"not canonical":    {step(sp0+16, 0x8000_0000_0000, 0), "not canonical", "code address, R3, R17"},
+		"null":             {step(sp0+16, 0, 0), "below 4096", "code address, R3, R17"},
+		"not executable":   {step(sp0+16, 0x600000, 0), "executable", "code address, R3, R17"},
+		"another segment":  {step(0x6000_0100, midPC, 0), "another stack", "stack, R3, R14"},
+		"no stack pointer": {unwind.Step{Caller: onlyPC(midPC)}, "no stack pointer", "registers, R3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			other := unwind.Segment{Low: 0x6000_0000, High: 0x6000_1000, Kind: unwind.SegmentGoroutine}
@@ -53,6 +53,9 @@ func TestR3Checks(t *testing.T) {
 			s := with(f).Stack(context.Background(), target(unwind.Windows{}), thread(leafPC, sp0, 0, cStack, other), Options{})
 			if len(s.Frames) != 1 || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, c.want) {
 				t.Errorf("frames %#x, %v: %q; want a refusal with %q", pcs(s), s.Stop, s.Reason, c.want)
+			}
+			if r := s.Frames[0].Rejected; len(r) == 0 || r[0].By() != c.by {
+				t.Errorf("refused %+v, want one by %s", r, c.by)
 			}
 		})
 	}

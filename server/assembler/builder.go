@@ -43,9 +43,9 @@ type turn struct {
 func (t *turn) why() string { return strings.Join(t.reasons, "; ") }
 
 // refuse keeps a rejected candidate.
-func (b *builder) refuse(strategy, reason string, pc, cfa uint64) {
+func (b *builder) refuse(by ruled, strategy, reason string, pc, cfa uint64) {
 	f := b.last()
-	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, PC: pc, CFA: cfa})
+	f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: strategy, Reason: reason, Check: by.name, Rule: by.rule, PC: pc, CFA: cfa})
 	b.note(strategy, reason)
 }
 

@@ -20,34 +20,48 @@ var (
 // checks are the tests that every step must pass, whoever made it, in this order.
 // Each reads the evidence only. The first refusal wins; every doubt counts.
 var checks = []check{
-	{"own code", "R4, R16", every, agreesWithOwnCode},
-	{"goexit", "R8", every, goexitAtTheTop},
-	{"call", "R3", every, returnsBehindACall},
-	{"known function", "R7", finds, liesInAFunction},
-	{"scan first", "R2, R4", chains, scansFirst},
-	{"nearest", "R2", finds, isNearest},
-	{"registers", "R3", every, isComplete},
-	{"code address", "R3, R17", every, returnsToCode},
-	{"alignment", "R3", every, isAligned},
-	{"stack", "R3, R14", every, staysOnItsStack},
-	{"order", "R3, R10", every, goesUp},
-	{"unchecked frame pointer", "R5", chains, keepsFramePointer},
-	{"uncertain call", "R16", sure, isCalledFromThere},
-	{"after a refusal", "R2", sure, followsNoRefusal},
-	{"guess", "R16", finds, isNoGuess},
-	{"rests on a guess", "R1", sure, restsOnNoGuess},
+	{ruled{"own code", "R4, R16"}, every, agreesWithOwnCode},
+	{ruled{"goexit", "R8"}, every, goexitAtTheTop},
+	{ruled{"call", "R3"}, every, returnsBehindACall},
+	{ruled{"known function", "R7"}, finds, liesInAFunction},
+	{ruled{"scan first", "R2, R4"}, chains, scansFirst},
+	{ruled{"nearest", "R2"}, finds, isNearest},
+	{ruled{"registers", "R3"}, every, isComplete},
+	{ruled{"code address", "R3, R17"}, every, returnsToCode},
+	{ruled{"alignment", "R3"}, every, isAligned},
+	{ruled{"stack", "R3, R14"}, every, staysOnItsStack},
+	{ruled{"order", "R3, R10"}, every, goesUp},
+	{ruled{"unchecked frame pointer", "R5"}, chains, keepsFramePointer},
+	{ruled{"uncertain call", "R16"}, sure, isCalledFromThere},
+	{ruled{"after a refusal", "R2"}, sure, followsNoRefusal},
+	{ruled{"guess", "R16"}, finds, isNoGuess},
+	{ruled{"rests on a guess", "R1"}, sure, restsOnNoGuess},
 }
 
+// ruled is a check's name, and the rules that it applies (docs/rules.md). A refused candidate carries both.
+type ruled struct{ name, rule string }
+
 type check struct {
-	name, rule string
-	steps      steps
-	judge      func(*evidence) verdict
+	ruled
+	steps steps
+	judge func(*evidence) verdict
 }
+
+// What refuses candidates without one of the checks.
+var (
+	byStrategy = ruled{"strategy", "R3"} // has found its own candidate wrong
+	byMemory   = ruled{"memory", "R2"}   // the strategy asks for memory that cannot be read
+	byHost     = ruled{"step", "R3"}     // the host's own rule cannot be applied
+	bySwitch   = ruled{"switch", "R14"}  // of stacks
+	byCall     = ruled{"call", "R3"}     // as the check of that name
+	byCaller   = ruled{"end: a caller is known", "R16"}
+)
 
 // verdict is the result of a check. The zero verdict accepts it.
 type verdict struct {
 	answer answer
 	why    string       // of a refusal; the note of a doubt
+	by     ruled        // the check that refuses, or has the step wait
 	trust  unwind.Trust // the most that a doubt leaves
 	// guess: no code confirms an accepted step.
 	guess bool
@@ -77,10 +91,11 @@ func judge(ev *evidence) (all verdict) {
 		switch v.answer {
 		case accept:
 		case refuse:
+			v.by = checks[i].ruled
 			v.bounds = scansFirst(ev).answer == wait
 			return v
 		case wait:
-			v.bounds = true
+			v.by, v.bounds = checks[i].ruled, true
 			return v
 		case doubt:
 			ev.step.Trust = min(ev.step.Trust, v.trust)

@@ -260,8 +260,9 @@ func TestEnds(t *testing.T) {
 	} {
 		e := &ending{reason: "the end", depth: 2, function: &place{}, stack: cStack, sp: cStack.High - 64}
 		c.change(e)
-		if got, why := e.judge(); got != c.want || (got != isEnd) != (why != "") {
-			t.Errorf("%s: %v %q, want %v", what, got, why, c.want)
+		got, why, by := e.judge()
+		if got != c.want || (got != isEnd) != (why != "") || c.name != "" && (by.name != "end: "+c.name || by.rule == "") {
+			t.Errorf("%s: %v %q by %v, want %v", what, got, why, by, c.want)
 		}
 		tested[c.name] = true
 	}

@@ -16,29 +16,29 @@ import (
 // tables or the frame's own code know a caller ([walker.askStrategies]). A frame pointer of 0 (R4) and a return address below 4096 (R8) are words that may be there
 // for other reasons.
 var ends = []endCheck{
-	{"a guess below an outermost function", "R16", uncertain, "", func(e *ending) bool { return e.outermost && e.guessed != "" }},
-	{"outermost function", "R8", isEnd, "", func(e *ending) bool { return e.outermost }},
-	{"scan", "R8", noEnd, "a scan knows no end", func(e *ending) bool { return e.scans }},
-	{"Go", "R8", noEnd, "Go's own tables know where Go's stacks end", func(e *ending) bool { return e.function.known && e.function.Go }},
-	{"below the stack", "R8", noEnd, "the stack pointer lies below the stack, where nothing was pushed", func(e *ending) bool { return e.below }},
-	{"a guess below tables", "R16", uncertain, "", func(e *ending) bool { return e.byTables && e.guessed != "" }},
-	{"tables", "R8", isEnd, "", func(e *ending) bool { return e.byTables }},
-	{"guess", "R16", noEnd, "", func(e *ending) bool { return e.guessed != "" }},
-	{"innermost", "R4", noEnd, "nothing shows that the innermost frame uses it", func(e *ending) bool { return e.byFP && e.depth == 1 }},
-	{"not marked", "R4", noEnd, "nothing shows that this function is an outermost one: code without frame pointers keeps the 0 of a thread's start", func(e *ending) bool { return e.byFP && !e.marked }},
-	{"unknown stack", "R14", isEnd, "", func(e *ending) bool { return e.stack.High == 0 }},
-	{"signal", "R14", noEnd, "a signal's handler must lead back to what was interrupted", func(e *ending) bool { return e.stack.Kind == unwind.SegmentSignal }},
-	{"called by Go", "R14", noEnd, "C code called by Go must lead back to Go", func(e *ending) bool { return e.stack.Kind == unwind.SegmentG0 && e.goroutine }},
-	{"far from the top", "R8", noEnd, "the stack goes on far above", func(e *ending) bool { return e.stack.High-e.sp > nearTop }},
+	{ruled{"a guess below an outermost function", "R16"}, uncertain, "", func(e *ending) bool { return e.outermost && e.guessed != "" }},
+	{ruled{"outermost function", "R8"}, isEnd, "", func(e *ending) bool { return e.outermost }},
+	{ruled{"scan", "R8"}, noEnd, "a scan knows no end", func(e *ending) bool { return e.scans }},
+	{ruled{"Go", "R8"}, noEnd, "Go's own tables know where Go's stacks end", func(e *ending) bool { return e.function.known && e.function.Go }},
+	{ruled{"below the stack", "R8"}, noEnd, "the stack pointer lies below the stack, where nothing was pushed", func(e *ending) bool { return e.below }},
+	{ruled{"a guess below tables", "R16"}, uncertain, "", func(e *ending) bool { return e.byTables && e.guessed != "" }},
+	{ruled{"tables", "R8"}, isEnd, "", func(e *ending) bool { return e.byTables }},
+	{ruled{"guess", "R16"}, noEnd, "", func(e *ending) bool { return e.guessed != "" }},
+	{ruled{"innermost", "R4"}, noEnd, "nothing shows that the innermost frame uses it", func(e *ending) bool { return e.byFP && e.depth == 1 }},
+	{ruled{"not marked", "R4"}, noEnd, "nothing shows that this function is an outermost one: code without frame pointers keeps the 0 of a thread's start", func(e *ending) bool { return e.byFP && !e.marked }},
+	{ruled{"unknown stack", "R14"}, isEnd, "", func(e *ending) bool { return e.stack.High == 0 }},
+	{ruled{"signal", "R14"}, noEnd, "a signal's handler must lead back to what was interrupted", func(e *ending) bool { return e.stack.Kind == unwind.SegmentSignal }},
+	{ruled{"called by Go", "R14"}, noEnd, "C code called by Go must lead back to Go", func(e *ending) bool { return e.stack.Kind == unwind.SegmentG0 && e.goroutine }},
+	{ruled{"far from the top", "R8"}, noEnd, "the stack goes on far above", func(e *ending) bool { return e.stack.High-e.sp > nearTop }},
 }
 
 // endCheck decides if it applies; why is the reason against an end; where it is
 // "", the reason is the guess that the stack rests on.
 type endCheck struct {
-	name, rule string
-	answer     endAnswer
-	why        string
-	holds      func(*ending) bool
+	ruled
+	answer endAnswer
+	why    string
+	holds  func(*ending) bool
 }
 
 type endAnswer uint8
@@ -72,13 +72,13 @@ type ending struct {
 	guessed   string // why the walk is not certain to be in this stack at all
 }
 
-func (e *ending) judge() (answer endAnswer, why string) {
+func (e *ending) judge() (answer endAnswer, why string, by ruled) {
 	for i := range ends {
 		if c := &ends[i]; c.holds(e) {
-			return c.answer, cmp.Or(c.why, e.guessed)
+			return c.answer, cmp.Or(c.why, e.guessed), ruled{"end: " + c.name, c.rule}
 		}
 	}
-	return isEnd, ""
+	return isEnd, "", ruled{}
 }
 
 // ended ends the stack where the last frame is a known outermost one (R8). A frame that stopped
@@ -98,7 +98,7 @@ func (w *walker) ended() bool {
 	case !fn.known || !fn.Outermost || f.PC.Kind() != unwind.KindReturn || notOutermost[fn.Name]:
 		return false
 	}
-	result, _ := w.conclude(&ending{reason: why, outermost: true, guessed: w.carried.guessed()})
+	result, _, _ := w.conclude(&ending{reason: why, outermost: true, guessed: w.carried.guessed()})
 	return result == reachedEnd
 }
 
@@ -122,15 +122,15 @@ func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 func marksEnd(row *simulate.Row) bool { return row != nil && row.FP.From == rule.Lost }
 
 // conclude ends the stack as claimed, unless a check objects.
-func (w *walker) conclude(e *ending) (result outcome, why string) {
-	switch answer, why := e.judge(); answer {
+func (w *walker) conclude(e *ending) (result outcome, why string, by ruled) {
+	switch answer, why, by := e.judge(); answer {
 	case noEnd:
-		return nothing, why
+		return nothing, why, by
 	case uncertain:
 		if e.outermost {
 			e.reason += " would be the end"
 		}
-		return w.truncate(e.reason + ", but " + why), ""
+		return w.truncate(e.reason + ", but " + why), "", by
 	}
-	return w.end(unwind.End, e.reason), ""
+	return w.end(unwind.End, e.reason), "", ruled{}
 }

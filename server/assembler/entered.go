@@ -90,7 +90,7 @@ func (w *walker) leaveEntered(_ context.Context) outcome {
 	}
 	calls := w.entered(&out)
 	if len(calls) != 1 {
-		w.refuse(strategySignal, fmt.Sprintf("it returns to the goroutine's stack, and %d calls there may have led here", len(calls)), 0, 0)
+		w.refuse(bySwitch, strategySignal, fmt.Sprintf("it returns to the goroutine's stack, and %d calls there may have led here", len(calls)), 0, 0)
 		return nothing
 	}
 	c := calls[0]

@@ -26,8 +26,12 @@ func TestRulesOfChecks(t *testing.T) {
 			code[rule] = names
 		}
 	}
+	links, linked := regexp.MustCompile(`R[0-9]+`), func(rule string) string { return "[" + rule + "](#" + strings.ToLower(rule) + ")" }
 	of := map[string][]string{} // the rules, by check
 	for _, c := range checks {
+		if row := "| `" + c.name + "` | " + links.ReplaceAllStringFunc(c.rule, linked) + " |"; !strings.Contains(string(text), row) {
+			t.Errorf("docs/rules.md, which check refused: no row %q", row)
+		}
 		name := runtime.FuncForPC(reflect.ValueOf(c.judge).Pointer()).Name()
 		of["`"+name[strings.LastIndex(name, ".")+1:]+"`"] = strings.Split(c.rule, ", ")
 	}

@@ -100,7 +100,7 @@ func (p *program) contextByRecord(f *unwind.Frame) (sp uint64, ok bool) {
 func (w *walker) hostStep(r *rule.Rule) *unwind.Step {
 	f, step := w.last(), &w.room.step
 	if err := w.code.stepBy(r, &f.Registers, f.PC.Kind(), step); err != nil {
-		w.refuse(strategySignal, err.Error(), 0, 0)
+		w.refuse(byHost, strategySignal, err.Error(), 0, 0)
 		return nil
 	}
 	return step
@@ -149,7 +149,7 @@ func (w *walker) stepWild(_ context.Context) outcome {
 	}
 	ra, _ := step.Caller.PC(arch)
 	if calls, known := w.code.callsBefore(ra); !known || len(calls) == 0 {
-		w.refuse(strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)
+		w.refuse(byCall, strategySignal, fmt.Sprintf("no call ends at return address %#x", ra), ra, step.CFA)
 		return nothing
 	}
 	return w.take(candidate{step: step, strategy: strategySignal, trust: unwind.TrustCFI})

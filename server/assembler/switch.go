@@ -119,7 +119,7 @@ func (w *walker) follow(way goWay) outcome {
 	case way.reason != "":
 		return w.end(way.stop, way.reason)
 	case way.err != nil:
-		w.refuse(way.strategy, way.err.Error(), 0, way.step.CFA)
+		w.refuse(bySwitch, way.strategy, way.err.Error(), 0, way.step.CFA)
 	case way.step == nil:
 	case w.take(way.candidate) == progressed:
 		return progressed

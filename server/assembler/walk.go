@@ -123,7 +123,7 @@ func (w *walker) askStrategies(ctx context.Context) outcome {
 	case claim == nil:
 	case result == progressed:
 		f := &w.stack.Frames[left]
-		f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: claim.strategy, Reason: claim.reason + ", but a caller is known"})
+		f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: claim.strategy, Reason: claim.reason + ", but a caller is known", Check: byCaller.name, Rule: byCaller.rule})
 	default:
 		return w.endAs(claim)
 	}
@@ -132,9 +132,9 @@ func (w *walker) askStrategies(ctx context.Context) outcome {
 
 // endAs ends the stack as claimed, or keeps the claim as refused.
 func (w *walker) endAs(claim *ending) outcome {
-	result, why := w.conclude(claim)
+	result, why, by := w.conclude(claim)
 	if result == nothing {
-		w.refuse(claim.strategy, claim.reason+", but "+why, 0, 0)
+		w.refuse(by, claim.strategy, claim.reason+", but "+why, 0, 0)
 	}
 	return result
 }
@@ -218,9 +218,9 @@ func (w *walker) run(ctx context.Context, s *Strategy, fn *place) outcome {
 			w.turn.end = e
 		}
 	case unwind.StopBroken:
-		w.refuse(name, result.Reason, result.PC, result.CFA)
+		w.refuse(byStrategy, name, result.Reason, result.PC, result.CFA)
 	case unwind.StopMemory:
-		w.refuse(name, fmt.Sprintf("memory at %#x cannot be read", result.Need.Start), 0, 0)
+		w.refuse(byMemory, name, fmt.Sprintf("memory at %#x cannot be read", result.Need.Start), 0, 0)
 	default:
 		w.note(name, cmp.Or(result.Reason, result.Stop.String()))
 	}
@@ -264,7 +264,7 @@ func (w *walker) afterRun(s *Strategy, result *unwind.WalkResult) outcome {
 		return progressed
 	}
 	if e := w.claim(s, result); !e.byTables { // the next turn asks all tables
-		if ended, _ := w.conclude(e); ended != nothing {
+		if ended, _, _ := w.conclude(e); ended != nothing {
 			return ended
 		}
 	}
@@ -346,7 +346,7 @@ func (w *walker) take(c candidate) outcome {
 		w.carried.waits()
 	}
 	if v.answer != accept {
-		w.refuse(c.strategy, v.why, ev.pc, c.step.CFA)
+		w.refuse(v.by, c.strategy, v.why, ev.pc, c.step.CFA)
 		if v.answer == wait {
 			w.turn.waits = len(ev.frame.Rejected)
 		}

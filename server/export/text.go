@@ -296,7 +296,11 @@ func (t *table) remarks(f *unwind.Frame) {
 		if r.CFA != 0 {
 			where += fmt.Sprintf(" cfa=%#x", r.CFA)
 		}
-		t.line(dim, "        rejected: %s%s: %s", printable.Text(r.Strategy), where, printable.Text(r.Reason))
+		by := ""
+		if of := r.By(); of != "" {
+			by = " (" + of + ")"
+		}
+		t.line(dim, "        rejected: %s%s: %s", printable.Text(r.Strategy), where, printable.Text(r.Reason+by))
 	}
 }
 

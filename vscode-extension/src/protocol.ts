@@ -6,6 +6,9 @@ export type Trust = 'context' | 'cfi' | 'frame-pointer' | 'scan';
 export interface Rejected {
 	strategy: string;
 	reason: string;
+	/** The check that refused it, and the rules that the check applies: "R3, R10". */
+	check?: string;
+	rule?: string;
 	pc?: string;
 	cfa?: string;
 }

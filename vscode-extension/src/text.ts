@@ -1,6 +1,6 @@
 // Frames in words, as the views, the clipboard and documents show them.
 
-import type { Frame, Stack, Trust } from './protocol';
+import type { Frame, Rejected, Stack, Trust } from './protocol';
 import { visible } from './visible';
 
 /** The last part of a path. */
@@ -115,9 +115,21 @@ export function frameReport(f: Frame, callee?: Frame): string {
 		lines.push('', 'Candidates for its caller that were not believed:');
 		for (const r of f.rejected) {
 			const at = [r.pc && `pc ${r.pc}`, r.cfa && `cfa ${r.cfa}`].filter(Boolean).join(', ');
-			lines.push(`  ${r.strategy}${at ? ` (${at})` : ''}: ${r.reason}`);
+			lines.push(`  ${r.strategy}${at ? ` (${at})` : ''}: ${refusal(r)}`);
 		}
 	}
 	if (f.notes?.length) lines.push('', 'Notes:', ...f.notes.map((n) => `  ${n}`));
 	return `${lines.join('\n')}\n`;
+}
+
+/** Why a candidate was refused, and by which check and rules: "... (order, R3)". */
+export function refusal(r: Rejected): string {
+	const by = [r.check, r.rule].filter(Boolean).join(', ');
+	return by ? `${r.reason} (${by})` : r.reason;
+}
+
+/** Where the first of the rules is explained that a candidate was refused by. */
+export function ruleLink(r: Rejected): string | undefined {
+	const first = /^R[0-9]+/.exec(r.rule ?? '')?.[0];
+	return first && `https://github.com/clewdbg/clew/blob/HEAD/docs/rules.md#${first.toLowerCase()}`;
 }

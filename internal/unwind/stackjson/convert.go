@@ -101,7 +101,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 		out.Registers = RegistersByName(arch, &f.Registers)
 	}
 	for _, c := range f.Rejected {
-		out.Rejected = append(out.Rejected, Rejected{Strategy: c.Strategy, Reason: c.Reason, PC: Address(c.PC), CFA: Address(c.CFA)})
+		out.Rejected = append(out.Rejected, Rejected{Strategy: c.Strategy, Reason: c.Reason, Check: c.Check, Rule: c.Rule, PC: Address(c.PC), CFA: Address(c.CFA)})
 	}
 	return out
 }
@@ -195,7 +195,7 @@ func (f *Frame) Domain(arch unwind.Arch) (unwind.Frame, error) {
 		out.DelveFrame = *f.DelveFrame
 	}
 	for _, c := range f.Rejected {
-		out.Rejected = append(out.Rejected, unwind.Rejection{Strategy: c.Strategy, Reason: c.Reason, PC: uint64(c.PC), CFA: uint64(c.CFA)})
+		out.Rejected = append(out.Rejected, unwind.Rejection{Strategy: c.Strategy, Reason: c.Reason, Check: c.Check, Rule: c.Rule, PC: uint64(c.PC), CFA: uint64(c.CFA)})
 	}
 	return out, nil
 }

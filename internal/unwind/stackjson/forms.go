@@ -77,8 +77,10 @@ var parseStop = oneOf("stop", StopEnd, StopTruncated)
 type Rejected struct {
 	Strategy string  `json:"strategy"`
 	Reason   string  `json:"reason"`
-	PC       Address `json:"pc,omitzero"`  // 0 is unknown
-	CFA      Address `json:"cfa,omitzero"` // 0 is unknown
+	Check    string  `json:"check,omitempty"` // "order"
+	Rule     string  `json:"rule,omitempty"`  // "R3, R10", as docs/rules.md numbers them
+	PC       Address `json:"pc,omitzero"`     // 0 is unknown
+	CFA      Address `json:"cfa,omitzero"`    // 0 is unknown
 }
 
 // Frame is a frame. Pointers are nil, and strings, lists and CFA empty, where

@@ -114,7 +114,8 @@ func (f *Frame) fields(r *jsonread.Reader, as form) []jsonread.Field {
 func (c *Rejected) fields(as form) []jsonread.Field {
 	all := as != formExpected
 	return []jsonread.Field{
-		field(all, "strategy", &c.Strategy), field(all, "reason", &c.Reason), jsonread.May("pc", &c.PC), jsonread.May("cfa", &c.CFA),
+		field(all, "strategy", &c.Strategy), field(all, "reason", &c.Reason), jsonread.May("check", &c.Check), jsonread.May("rule", &c.Rule),
+		jsonread.May("pc", &c.PC), jsonread.May("cfa", &c.CFA),
 	}
 }
 

@@ -84,7 +84,7 @@ func drawFrame(t *rapid.T, arch unwind.Arch) unwind.Frame {
 		f.Offset = rapid.Uint64().Draw(t, "offset")
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "rejected") {
-		f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: nonEmpty(t, "s"), Reason: nonEmpty(t, "r"),
+		f.Rejected = append(f.Rejected, unwind.Rejection{Strategy: nonEmpty(t, "s"), Reason: nonEmpty(t, "r"), Check: names.Draw(t, "check"), Rule: names.Draw(t, "rrule"),
 			PC: rapid.Uint64().Draw(t, "rpc"), CFA: rapid.Uint64().Draw(t, "rcfa")})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "notes") {

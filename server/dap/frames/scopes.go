@@ -178,6 +178,9 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 
 func rejection(r *unwind.Rejection) string {
 	s := r.Strategy + ": " + r.Reason
+	if by := r.By(); by != "" {
+		s += " (" + by + ")"
+	}
 	if r.PC != 0 {
 		s += fmt.Sprintf(" (pc=%#x, cfa=%#x)", r.PC, r.CFA)
 	}

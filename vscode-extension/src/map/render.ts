@@ -2,7 +2,7 @@
 
 import type { Frame, Stack, Trust } from '../protocol';
 import { hex } from '../rule';
-import { endOf, equations, frameName, framePlace, trustMeaning } from '../text';
+import { endOf, equations, frameName, framePlace, refusal, trustMeaning } from '../text';
 import { layOut, type MapColumn, type MapFrame, type StackMap } from './model';
 
 const columnWidth = 250;
@@ -62,7 +62,7 @@ function details(m: MapFrame): string {
 		['memory', `${hex(m.low)} .. ${hex(m.high)}, ${size(m.high - m.low)}`],
 	];
 	if (f.cfa) rows.push(['CFA', f.cfa]);
-	for (const r of f.rejected ?? []) rows.push(['not believed', `${r.strategy}: ${r.reason}`]);
+	for (const r of f.rejected ?? []) rows.push(['not believed', `${r.strategy}: ${refusal(r)}`]);
 	for (const n of f.notes ?? []) rows.push(['note', n]);
 	return JSON.stringify({ title: `#${f.index} ${f.function ?? frameName(f)}`, rows });
 }

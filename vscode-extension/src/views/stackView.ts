@@ -7,7 +7,18 @@ import { messageOf, showError } from '../errors';
 import type { Frame, Rejected, Trust } from '../protocol';
 import type { ClewSession, Sessions } from '../sessions';
 import { PagedStack, type Stacks } from '../stacks';
-import { endOf, equations, fileLine, frameName, framePlace, kindMeaning, strategyText, trustMeaning } from '../text';
+import {
+	endOf,
+	equations,
+	fileLine,
+	frameName,
+	framePlace,
+	kindMeaning,
+	refusal,
+	ruleLink,
+	strategyText,
+	trustMeaning,
+} from '../text';
 import { visible } from '../visible';
 
 export type Node =
@@ -251,7 +262,15 @@ function details(stack: PagedStack, index: number): Node[] {
 
 function rejectedNode(r: Rejected): Node {
 	const at = [r.pc && `pc ${r.pc}`, r.cfa && `cfa ${r.cfa}`].filter(Boolean).join(', ');
-	return { kind: 'text', label: r.strategy, description: `${r.reason}${at ? ` (${at})` : ''}`, icon: 'circle-slash' };
+	const link = ruleLink(r);
+	return {
+		kind: 'text',
+		label: r.strategy,
+		description: `${refusal(r)}${at ? ` (${at})` : ''}`,
+		icon: 'circle-slash',
+		tooltip: link && `Click to read ${r.rule?.split(',')[0]}`,
+		command: link ? { command: 'vscode.open', title: 'Read the Rule', arguments: [vscode.Uri.parse(link)] } : undefined,
+	};
 }
 
 /** Makes a stack of other strategies. */

@@ -31,7 +31,11 @@ test('the Stack view shows frames with their evidence, and where stacks change',
 	expect(details).toContainEqual(expect.objectContaining({ label: '1 candidate not believed' }));
 	const rejected = (await view.getChildren(native)).find((n) => n.kind === 'rejected') as Node;
 	expect(items(view, await view.getChildren(rejected))).toContainEqual(
-		expect.objectContaining({ label: 'dwarfcfi', description: 'SP is below the callee (cfa 0x7ffb0000)' }),
+		expect.objectContaining({
+			label: 'dwarfcfi',
+			description: 'SP is below the callee (order, R3, R10) (cfa 0x7ffb0000)',
+			command: expect.objectContaining({ command: 'vscode.open' }),
+		}),
 	);
 });
 

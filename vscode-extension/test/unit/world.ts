@@ -38,7 +38,9 @@ export const stack: Stack = {
 			strategy: 'fpwalk',
 			trust: 'frame-pointer',
 			rule: 'cfa=rbp+16; ra=[cfa-8]; fp=[cfa-16]',
-			rejected: [{ strategy: 'dwarfcfi', reason: 'SP is below the callee', cfa: '0x7ffb0000' }],
+			rejected: [
+				{ strategy: 'dwarfcfi', reason: 'SP is below the callee', check: 'order', rule: 'R3, R10', cfa: '0x7ffb0000' },
+			],
 		},
 		{
 			index: 2,
