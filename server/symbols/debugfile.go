@@ -78,7 +78,7 @@ func OpenWithDebug(path string, where DebugSearch) (*File, error) {
 	}
 	if ef, ok := f.object.(*elfFile); ok {
 		f.checkSections(ef.File, cmp.Or(where.Known, path))
-		ef.place = place{path, where.Folders}
+		ef.place.path, ef.place.folders = path, where.Folders
 		if !hasDWARF(ef.File) { // it has no DWARF of its own
 			f.findDebug(ef, path, where)
 		}
@@ -123,7 +123,7 @@ func (f *File) findDebug(ef *elfFile, path string, where DebugSearch) {
 		}
 		debug, err := f.openDebug(ef, &c)
 		if err == nil {
-			ef.debug, ef.debugPlace = debug, place{c.path, where.Folders}
+			ef.debug, ef.debugPlace = debug.File, place{c.path, where.Folders, debug.place.info}
 			return
 		}
 		if e, ok := errors.AsType[*Error](err); ok {
@@ -177,7 +177,7 @@ func (f *elfFile) debugLink() (name string, crc uint32, ok bool) {
 }
 
 // openDebug opens a debug file if it is of the same build.
-func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
+func (f *File) openDebug(ef *elfFile, c *candidate) (*elfFile, error) {
 	file, err := Open(c.path)
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func (f *File) openDebug(ef *elfFile, c *candidate) (*elf.File, error) {
 			f.AddProblem(err)
 		}
 	}
-	return debug.File, nil
+	return debug, nil
 }
 
 // sameBuild compares build IDs, or, where one is missing, the debug file with the

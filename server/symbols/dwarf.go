@@ -7,13 +7,16 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/internal/unpacked"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/unwind"
@@ -25,7 +28,24 @@ const maxDebug = 2 << 30
 // place is where a file lies, and where what belongs to it is looked for.
 type place struct {
 	path    string
-	folders []string // of debug files
+	folders []string    // of debug files
+	info    fs.FileInfo // of the file that was opened; nil where there is none
+}
+
+// userCache is where decompressed sections are kept.
+var userCache = sync.OnceValue(unpacked.User)
+
+// unpackOnce has a file's sections decompressed into the user's cache.
+func unpackOnce(src *dwarfline.Source, file fs.FileInfo) *dwarfline.Source {
+	open := src.Section
+	src.Section = func(name string) (dwarfline.Section, bool) {
+		s, ok := open(name)
+		if ok && s.At == nil {
+			s.At = userCache().Section(file, name, s.Size, s.Open)
+		}
+		return s, ok
+	}
+	return src
 }
 
 // hasDWARF says whether a file has debugging information of its own.
@@ -46,7 +66,7 @@ func (f *elfFile) openDWARF() described {
 	if !hasDWARF(from) || from.Type == elf.ET_REL && !isPlaced(from) {
 		return nil
 	}
-	src := dwarfline.FromELF(from)
+	src := unpackOnce(dwarfline.FromELF(from), at.info)
 	src.Split = at.splitUnit
 	src.Package = func() (*dwarfline.Source, error) { return f.splitPackage(at) }
 	src.Alternate = func() (*dwarfline.Source, error) { return alternateOf(from, at) }

@@ -17,7 +17,7 @@ import (
 // elfFile is a file in ELF.
 type elfFile struct {
 	*elf.File
-	place place     // no path for what is in memory
+	place place     // without path and info for what is in memory
 	debug *elf.File // the separate debug file, nil if there is none
 	code  sync.Map  // of executable segments: *elf.Prog to *blocks.Blocks
 	moved uint64    // added by the loader to addresses in it; 0 for files

@@ -99,6 +99,9 @@ func openChosen(path, known string, which Choice) (*File, error) {
 	for i, err := range out.problems {
 		out.problems[i] = &Error{Path: known, Err: err}
 	}
+	if ef, ok := out.object.(*elfFile); ok {
+		ef.place.info = info
+	}
 	return out, nil
 }
 
