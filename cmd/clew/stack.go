@@ -291,7 +291,11 @@ func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := guard.Continue(pid, s.Planted()); err != nil {
+	planted, err := s.Planted()
+	if err == nil {
+		err = guard.Continue(pid, planted)
+	}
+	if err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("guard the process: %w", err)
 	}

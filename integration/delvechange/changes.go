@@ -54,6 +54,7 @@ var changes = []change{
 	{internals.EntryDownloads, "a field's name", []edit{{"", inProc, `\bcancelDownloadsMu\b`, "downloadsLock"}}, byCheck, ""},
 	{internals.EntryDownloads, "a field's type", []edit{{"", inProc + "/bininfo.go", `cancelDownloads   func\(\)`, "cancelDownloads context.CancelFunc"}}, byCheck, ""},
 	{internals.EntryDAPDebugger, "the field's name", []edit{{"", "service/dap", `(\bs\.)debugger\b|(?m)(^\t+)debugger( \*debugger\.Debugger$|:)`, "${1}${2}process$3"}}, byCheck, ""},
+	{internals.EntryTargetLock, "a field's name", []edit{{"", "service/debugger", `\btargetMutex\b`, "targetLock"}}, byCheck, ""},
 	{internals.EntryGoroutines, "a field's name", []edit{{"", inProc + "/goroutine_cache.go", `\ballglenAddr\b`, "countAddr"}}, byCheck, ""},
 	{internals.EntryClient, "the field's name", []edit{{"", "service/rpc2/client.go", `\bc\.client\b`, "c.conn"}, {"", "service/rpc2/client.go", `\bclient( \*rpc\.Client\n|: client)`, "conn$1"}}, byCheck, ""},
 	{internals.EntryStackMemory, "a field's name", []edit{

@@ -59,7 +59,11 @@ func (g *programGuard) resumes() {
 		return
 	}
 	if _, stopped := g.state.At(); stopped && s.Live() && !s.Launched() {
-		g.note(g.guard.Continue(s.Pid(), s.Planted()))
+		planted, err := s.Planted()
+		if err == nil {
+			err = g.guard.Continue(s.Pid(), planted)
+		}
+		g.note(err)
 	}
 }
 

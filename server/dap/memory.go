@@ -150,7 +150,7 @@ func (r *memory) onDisassemble(_ context.Context, m *dapwire.Message) error {
 	if err := m.Decode("arguments", &args); err == nil && (max(args.InstructionCount, args.InstructionOffset) > maxInstructions || args.InstructionOffset < -maxInstructions) {
 		return fmt.Errorf("at most %d instructions are disassembled at once, and as far from an address", maxInstructions)
 	}
-	if s := r.program.Session(); s != nil && !s.KnowsFunctions() {
+	if t, ok := r.program.Target().(interface{ KnowsFunctions() bool }); ok && !t.KnowsFunctions() {
 		return errNoFunctions
 	}
 	r.wire.Up.Forward(m, nil)

@@ -85,10 +85,12 @@ type fakeTarget struct {
 	selected       uint64
 }
 
-func (f *fakeTarget) Live() bool                         { return f.live }
-func (f *fakeTarget) Launched() bool                     { return f.launched }
-func (f *fakeTarget) Pid() int                           { return 4711 }
-func (f *fakeTarget) Planted() []lifeline.Patch          { return []lifeline.Patch{{Addr: 0x1000}} }
+func (f *fakeTarget) Live() bool     { return f.live }
+func (f *fakeTarget) Launched() bool { return f.launched }
+func (f *fakeTarget) Pid() int       { return 4711 }
+func (f *fakeTarget) Planted() ([]lifeline.Patch, error) {
+	return []lifeline.Patch{{Addr: 0x1000}}, nil
+}
 func (f *fakeTarget) Wrote()                             { f.wrote++ }
 func (f *fakeTarget) EndStep() error                     { f.ended++; return nil }
 func (f *fakeTarget) Selected() (delve.Selection, error) { return delve.Selection{Thread: 7}, nil }

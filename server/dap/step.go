@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -147,10 +149,12 @@ func (s *stepper) end() {
 	go func() { done <- (*t).EndStep() }()
 	select {
 	case err := <-done:
-		if err != nil {
+		if errors.Is(err, door.ErrRunning) {
+			s.armed.CompareAndSwap(nil, t) // the client has resumed it before it knew of the stop: at the next one
+		} else if err != nil {
 			s.wire.Client.Warn(err.Error())
 		}
 	case <-time.After(endPatience):
-		s.wire.Log("a step's breakpoint is not cleared: the program runs")
+		s.wire.Log("a step's breakpoint is not cleared")
 	}
 }

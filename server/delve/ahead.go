@@ -7,7 +7,10 @@ var fromC = []string{"runtime.cgocall", "runtime.asmcgocall", "runtime.main", "r
 // is not noticed before the program runs.
 func (p *program) ReadAhead() {
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock := p.dbg.LockTargetGroup()
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return
+	}
 	defer unlock()
 	bi := group.Selected.BinInfo()
 	for _, name := range fromC {

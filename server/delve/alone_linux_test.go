@@ -14,7 +14,7 @@ import (
 // tracerOf returns what runs functions on the thread that traces the session's process.
 func tracerOf(t *testing.T, s *Session) func(func()) {
 	t.Helper()
-	held, err := internals.Process(s.target())
+	held, err := internals.Process(selected(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}

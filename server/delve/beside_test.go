@@ -23,7 +23,7 @@ func TestBeside(t *testing.T) {
 	if err := s.Memory().ReadMemory(addrs[0], alone); err != nil {
 		t.Fatal(err)
 	}
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock := held(t, s)
 	end := s.beside.open(group.Selected)
 	within(t, func() { err = s.Memory().ReadMemory(addrs[0], along) })
 	if err != nil || !bytes.Equal(along, alone) {

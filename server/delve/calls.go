@@ -20,7 +20,10 @@ type Call struct {
 // Calls lists the calls of the line that the code at pc belongs to, from there on: those that
 // lead to a function with lines. callee is as in [stepping.Decision].
 func (s *Session) Calls(pc uint64, callee func(pc uint64) string) (out []Call) {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil
+	}
 	defer unlock()
 	t := group.Selected
 	fn := t.BinInfo().PCToFunc(pc)

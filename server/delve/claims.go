@@ -17,7 +17,10 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 			claims, err = nil, fmt.Errorf("this stack is too much for Delve: %v", r)
 		}
 	}()
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
 	t := group.Selected
 	defer s.beside.open(t)()

@@ -181,7 +181,7 @@ func TestSourceBreakpoint(t *testing.T) {
 		{internals.SourceBreakpoint(file, line, 0), "setBreakpoints", map[string]any{"source": source}, map[string]any{"line": line}, map[string]any{"line": line + 1}},
 		{internals.FunctionBreakpoint(function), "setFunctionBreakpoints", map[string]any{}, map[string]any{"name": function}, map[string]any{"name": "another"}},
 	} {
-		if _, err := s.dbg.CreateBreakpoint(&api.Breakpoint{Name: c.name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}, "", nil, false); err != nil {
+		if _, err := s.door.CreateBreakpoint(&api.Breakpoint{Name: c.name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}); err != nil {
 			t.Fatal(err)
 		}
 		set := func(b map[string]any) []dap.Breakpoint {
@@ -195,11 +195,11 @@ func TestSourceBreakpoint(t *testing.T) {
 		if got := set(c.wanted); len(got) != 1 || !got[0].Verified {
 			t.Error(internals.Changed(internals.EntryDAPLine, "%+v", got))
 		}
-		if bp := s.dbg.FindBreakpointByName(c.name); bp == nil {
+		if bp := e.d.Debugger().FindBreakpointByName(c.name); bp == nil {
 			t.Errorf("there is no breakpoint %q", c.name)
 		}
 		set(c.another)
-		if bp := s.dbg.FindBreakpointByName(c.name); bp != nil {
+		if bp := e.d.Debugger().FindBreakpointByName(c.name); bp != nil {
 			t.Errorf("it is still there: %+v", bp)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/go-delve/delve/pkg/proc"
 )
 
 // Globals returns the names of the program's global variables, as Delve's expressions have them after the
@@ -17,10 +15,10 @@ func (s *Session) Globals() (names []string, err error) {
 		}
 	}()
 	if s.globals == nil {
-		if valid, err := s.valid(); !valid { // Delve does not look, and does not survive a process that is gone
+		if err := s.Gone(); err != nil { // Delve does not look, and does not survive a process that is gone
 			return nil, err
 		}
-		found, err := s.dbg.PackageVariables("", proc.LoadConfig{})
+		found, err := s.door.PackageVariables()
 		if err != nil {
 			return nil, err
 		}

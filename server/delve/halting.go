@@ -49,6 +49,13 @@ func (r *running) leave() {
 	r.announced, r.group = nil, nil
 }
 
+// runs says that the group runs.
+func (r *running) runs() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.group != nil
+}
+
 // wake has those look again who wait. The lock is held.
 func (r *running) wake() {
 	if r.changed != nil {

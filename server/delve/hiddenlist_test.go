@@ -52,13 +52,13 @@ func TestAttachNative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bi := s.target().BinInfo()
+	bi := selected(t, s).BinInfo()
 	for _, image := range bi.Images {
 		if strings.Contains(filepath.Base(image.Path), ".so") {
 			t.Errorf("Delve has %s", image.Path)
 		}
 	}
-	list, err := loadedLibraries(s.target().Memory(), bi)
+	list, err := loadedLibraries(selected(t, s).Memory(), bi)
 	if err != nil || !slices.ContainsFunc(list, func(l library) bool { return strings.Contains(l.path, "libc.so") || strings.Contains(l.path, "musl") }) {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -77,7 +77,10 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 			err = fmt.Errorf("%w: %v", errNotInserted, r)
 		}
 	}()
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return inserted, err
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
@@ -100,9 +103,10 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 		return inserted, err
 	}
 	release := func() {
-		_, unlock := s.dbg.LockTargetGroup()
-		defer unlock()
-		remove()
+		if _, unlock, err := s.stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+			defer unlock()
+			remove()
+		}
 	}
 	return InsertedFrame{Thread: int64(f.Goroutine), Index: index, Release: release}, nil
 }
@@ -110,7 +114,11 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 // Described says whether there is DWARF for the function at an address: without it
 // a frame has no variables.
 func (s *Session) Described(addr uint64) bool {
-	bi := s.target().BinInfo()
+	t, err := s.target()
+	if err != nil {
+		return false
+	}
+	bi := t.BinInfo()
 	image := bi.PCToImage(addr)
 	return bi.PCToFunc(addr) != nil && image != nil && !image.Stripped()
 }

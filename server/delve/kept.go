@@ -11,6 +11,7 @@ import (
 type keeper struct {
 	of      *program
 	keeping atomic.Bool
+	passed  atomic.Bool // what was kept is forgotten by Delve
 	kept    *stackSlots // nil for none
 	paged   *paged      // the memory of the stack that Delve remembers for a while, nil for none
 }
@@ -24,13 +25,20 @@ func (k *keeper) ForgetStack() {
 	if !k.keeping.Swap(false) {
 		return
 	}
-	_, unlock := k.of.dbg.LockTargetGroup()
+	_, unlock, err := k.of.stopped()
+	if err != nil {
+		k.passed.Store(true) // the program was resumed, for which Delve forgets all stacks
+		return
+	}
 	defer unlock()
 	k.forgetKept()
 }
 
 // keep notes which stack Delve remembers, if it is to. Only one is.
 func (k *keeper) keep(t *proc.Target, g *proc.G) {
+	if k.passed.Swap(false) {
+		k.kept, k.paged = nil, nil
+	}
 	if !k.keeping.Load() || k.kept != nil && k.kept.goroutine == g.ID {
 		return
 	}

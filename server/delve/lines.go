@@ -18,7 +18,10 @@ type strippedLines struct {
 
 // WithoutLines says that an image has Go code and no DWARF: Delve finds no lines in it.
 func (s *strippedLines) WithoutLines() bool {
-	group, unlock := s.of.dbg.LockTargetGroup()
+	group, unlock, err := s.of.stopped()
+	if err != nil {
+		return false
+	}
 	defer unlock()
 	return slices.ContainsFunc(group.Selected.BinInfo().Images, func(img *proc.Image) bool { return img.IsGo && img.Stripped() })
 }
@@ -29,7 +32,10 @@ func (s *strippedLines) LineAddrs(file string, line int) (out []uint64) {
 	if s.symbols == nil {
 		return nil
 	}
-	group, unlock := s.of.dbg.LockTargetGroup()
+	group, unlock, err := s.of.stopped()
+	if err != nil {
+		return nil
+	}
 	defer unlock()
 	t := group.Selected
 	bi := t.BinInfo()
@@ -74,7 +80,7 @@ func (s *strippedLines) LocateFunction(name string) (found []api.Location) {
 
 // LocateLine finds the addresses of a FILE:LINE in images without DWARF.
 func (s *strippedLines) LocateLine(loc string) (addrs []uint64) {
-	found, _, err := s.of.dbg.FindLocation(-1, 0, 0, loc, true, nil)
+	found, err := s.of.door.FindLocation(loc, true)
 	if err != nil {
 		return nil
 	}
@@ -95,7 +101,7 @@ func (s *strippedLines) BreakAtLine(path, file string, line, column int) {
 // BreakAtFunction sets the breakpoint that an editor wants at a function, where Delve finds none with that name and
 // a symbol has it. Delve's DAP session then finds it by its name, and gives it its condition.
 func (s *strippedLines) BreakAtFunction(name string) {
-	if found, _, err := s.of.dbg.FindLocation(-1, 0, 0, name, false, nil); err == nil && len(found) > 0 {
+	if found, err := s.of.door.FindLocation(name, false); err == nil && len(found) > 0 {
 		return
 	}
 	for _, l := range s.LocateFunction(name) {
@@ -106,7 +112,7 @@ func (s *strippedLines) BreakAtFunction(name string) {
 // breakAt sets a breakpoint, unless it is there already.
 func (s *strippedLines) breakAt(name string, addrs []uint64) {
 	if len(addrs) > 0 {
-		_, _ = s.of.dbg.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: addrs, AddrPid: s.pids(addrs)}, "", nil, false)
+		_, _ = s.of.door.CreateBreakpoint(&api.Breakpoint{Name: name, Addrs: addrs, AddrPid: s.pids(addrs)})
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-delve/delve/pkg/proc"
+
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stepping"
@@ -107,6 +109,26 @@ func caller(t *testing.T, s *Session) (Thread, stepping.Temporary) {
 	return th, at
 }
 
+// held returns the processes with Delve's lock held.
+func held(t *testing.T, s *Session) (*proc.TargetGroup, func()) {
+	t.Helper()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return group, unlock
+}
+
+// selected is the process that Delve has selected.
+func selected(t *testing.T, s *Session) *proc.Target {
+	t.Helper()
+	target, err := s.target()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
 func pc(t *testing.T, s *Session) uint64 {
 	t.Helper()
 	th, err := s.CurrentThread(nil)
@@ -163,7 +185,7 @@ func TestNotPlaced(t *testing.T) {
 
 func guardHere(t *testing.T, s *Session) *guard {
 	t.Helper()
-	g, err := guardOf(s.target())
+	g, err := guardOf(selected(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +199,7 @@ func TestAnotherRoute(t *testing.T) {
 	var changed *internals.Error
 	s := launch(t, "main.inner")
 	_, at := caller(t, s)
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock := held(t, s)
 	r, err := runnerOf(group)
 	unlock()
 	if err != nil {
@@ -206,7 +228,7 @@ func TestAnotherRoute(t *testing.T) {
 // ID that clew has for it.
 func TestHardcodedID(t *testing.T) {
 	s := launch(t, "")
-	for _, th := range s.target().ThreadList() {
+	for _, th := range selected(t, s).ThreadList() {
 		if bp := th.Breakpoint().Breakpoint; bp != nil && bp.LogicalID() == internals.HardcodedID {
 			return
 		}
@@ -264,20 +286,19 @@ func TestInsertFrame(t *testing.T) {
 // TestReplacedGroup: a group has one runner, however often it is asked for.
 func TestReplacedGroup(t *testing.T) {
 	s := launch(t, "")
-	if _, err := Over(s.dbg); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := s.Renew(); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := s.Renew(); err != nil {
-		t.Fatal(err)
-	}
-	group, unlock := s.dbg.LockTargetGroup()
-	held, err := internals.ProcessGroup(group)
+	group, unlock := held(t, s)
+	runs, err := internals.ProcessGroup(group)
 	unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := (*held).(*runner); !ok {
-		t.Errorf("%T", *held)
+	if r, ok := (*runs).(*runner); !ok {
+		t.Errorf("%T", *runs)
 	} else if _, twice := r.ProcessGroup.(*runner); twice {
 		t.Error("a runner before a runner")
 	}

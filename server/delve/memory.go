@@ -31,7 +31,10 @@ func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) err
 	if m.p.beside.read(func(t *proc.Target) error { return m.p.readBeside(t, addr, p) }) {
 		return nil
 	}
-	group, unlock := m.p.dbg.LockTargetGroup()
+	group, unlock, err := m.p.stopped()
+	if err != nil {
+		return err
+	}
 	defer unlock()
 	t := group.Selected
 	if err := read(plain{t.Memory(), m.p.localPid(t)}, addr, p); err != nil {
@@ -70,14 +73,16 @@ func overlay(t *proc.Target, addr uint64, p []byte) {
 
 // Planted lists where Delve has written breakpoints into the target's code, with the
 // original bytes.
-func (p *program) Planted() []lifeline.Patch {
-	group, unlock := p.dbg.LockTargetGroup()
+func (p *program) Planted() (out []lifeline.Patch, err error) {
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
-	var out []lifeline.Patch
 	for _, bp := range group.Selected.Breakpoints().M {
 		if len(bp.OriginalData) > 0 && bp.WatchType == 0 {
 			out = append(out, lifeline.Patch{Addr: bp.Addr, Original: bp.OriginalData})
 		}
 	}
-	return out
+	return out, nil
 }

@@ -69,9 +69,9 @@ func (p *program) run(ctx context.Context, command string) (Stop, error) {
 				return
 			}
 		}
-		_, _ = p.dbg.Command(&api.DebuggerCommand{Name: api.Halt}, nil, nil, nil)
+		_, _ = p.door.Command(&api.DebuggerCommand{Name: api.Halt}, nil)
 	}()
-	state, err := p.dbg.Command(&api.DebuggerCommand{Name: command}, resumed, nil, nil)
+	state, err := p.door.Command(&api.DebuggerCommand{Name: command}, resumed)
 	close(done)
 	<-watcher
 	if err != nil {
@@ -92,7 +92,11 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 	if state.Exited {
 		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
 	}
-	if p.target().StopReason == proc.StopNextFinished {
+	t, err := p.target()
+	if err != nil {
+		return Stop{Reason: StopOther} // another has resumed it
+	}
+	if t.StopReason == proc.StopNextFinished {
 		return Stop{Reason: StopStepped}
 	}
 	if th := state.CurrentThread; th != nil && th.Breakpoint != nil {
@@ -101,7 +105,7 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 		}
 		return Stop{Reason: StopBreakpoint, Breakpoint: th.Breakpoint.ID}
 	}
-	switch p.target().StopReason {
+	switch t.StopReason {
 	case proc.StopHardcodedBreakpoint:
 		return Stop{Reason: StopHardcoded}
 	case proc.StopManual:
@@ -114,7 +118,7 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 
 // BreakAt sets a breakpoint at addresses and returns its ID.
 func (p *program) BreakAt(addrs ...uint64) (int, error) {
-	bp, err := p.dbg.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: slices.Repeat([]int{p.Pid()}, len(addrs))}, "", nil, false)
+	bp, err := p.door.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: slices.Repeat([]int{p.Pid()}, len(addrs))})
 	if err != nil {
 		return 0, oneLine(err)
 	}
@@ -123,12 +127,17 @@ func (p *program) BreakAt(addrs ...uint64) (int, error) {
 
 // EntryPoint is the address where the program itself begins, when the libraries that
 // it is linked with are loaded.
-func (p *program) EntryPoint() (uint64, error) { return p.target().EntryPoint() }
+func (p *program) EntryPoint() (uint64, error) {
+	t, err := p.target()
+	if err != nil {
+		return 0, err
+	}
+	return t.EntryPoint()
+}
 
 // ClearBreak removes a breakpoint.
 func (p *program) ClearBreak(id int) error {
-	_, err := p.dbg.ClearBreakpoint(&api.Breakpoint{ID: id})
-	return err
+	return p.door.ClearBreakpoint(id)
 }
 
 // ErrNoLocation says that Delve finds no code at a location.
@@ -143,7 +152,7 @@ func (p *program) Locate(loc string) (addrs []uint64, err error) {
 			addrs, err = nil, fmt.Errorf("%w: Delve's search: %v", ErrNoLocation, r)
 		}
 	}()
-	locs, _, err := p.dbg.FindLocation(-1, 0, 0, loc, false, nil)
+	locs, err := p.door.FindLocation(loc, false)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoLocation, oneLine(err))
 	}

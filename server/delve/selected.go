@@ -21,19 +21,25 @@ type Selection struct {
 // InLibrary says that Delve lists no goroutines: the executable has no Go code, it comes with a
 // library; or the program has no DWARF.
 func (p *program) InLibrary() bool {
-	group, unlock := p.dbg.LockTargetGroup()
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return false // whoever asks at a stop fails otherwise, too
+	}
 	defer unlock()
 	bi := group.Selected.BinInfo()
 	if inLibrary(bi) {
 		return true
 	}
-	_, err := bi.FindType("runtime.g")
+	_, err = bi.FindType("runtime.g")
 	return err != nil
 }
 
 // NotGo says that the executable has no Go code.
 func (p *program) NotGo() bool {
-	group, unlock := p.dbg.LockTargetGroup()
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return false // whoever asks at a stop fails otherwise, too
+	}
 	defer unlock()
 	return inLibrary(group.Selected.BinInfo())
 }
@@ -42,7 +48,10 @@ func inLibrary(bi *proc.BinaryInfo) bool { return len(bi.Images) > 0 && !bi.Imag
 
 // Selected returns what Delve's commands are about.
 func (s *Session) Selected() (Selection, error) {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return Selection{}, err
+	}
 	defer unlock()
 	t := group.Selected
 	var sel Selection
@@ -68,7 +77,10 @@ func (s *Session) Selected() (Selection, error) {
 
 // SelectThread makes a thread the one that Delve's commands are about.
 func (s *Session) SelectThread(tid uint64) error {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return err
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {

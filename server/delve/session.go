@@ -14,13 +14,15 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
+	"github.com/clewdbg/clew/unwind"
 )
 
-// Session is a local process under Delve's control. Its methods must not be
-// called while the target runs, [Session.Halt] apart; they are not safe for
+// Session is a local process under Delve's control. Its methods do not
+// wait for a target that runs: they fail with [door.ErrRunning], or return nothing. They are not safe for
 // concurrent use.
 type Session struct {
 	program
@@ -41,8 +43,13 @@ type Session struct {
 // program is a process, or what a core file has of one, as Delve holds it: it runs,
 // stops, and has breakpoints and memory.
 type program struct {
-	dbg       *debugger.Debugger
-	beside    beside
+	door   *door.Door
+	beside beside
+	pid    atomic.Int64 // of the process at its last stop
+
+	// These never change.
+	arch      unwind.Arch
+	os        string
 	launched  bool
 	recorded  bool        // a core file or a recording
 	stood     bool        // stopped by a signal when it was attached to
@@ -145,11 +152,19 @@ func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 // another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
-	s := &Session{program: program{dbg: dbg, launched: dbg.AttachPid() == 0}}
+	d, err := door.Of(dbg, inside.runs)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{program: program{door: d, launched: dbg.AttachPid() == 0}}
 	s.strippedLines.of, s.keeper.of = &s.program, &s.program
-	group, unlock := dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
 	s.recorded, _ = group.Recorded()
+	s.arch, s.os = arch(group.Selected), group.Selected.BinInfo().GOOS
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	showList()
 	if err := prepare(group); err != nil {
@@ -179,18 +194,18 @@ func prepare(group *proc.TargetGroup) error {
 // Renew forgets all facts about one process: Delve has started the program
 // anew, or has followed it into another.
 func (s *Session) Renew() error {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return err
+	}
 	defer unlock()
 	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	return prepare(group)
 }
 
-// Live says whether this is a process, and not a core file or a recording.
-func (p *program) Live() bool {
-	recorded, _ := p.dbg.Recorded()
-	return !recorded
-}
+// Live says whether this is a process, and not a core file or a recording. It may be called while the target runs.
+func (p *program) Live() bool { return !p.recorded }
 
 // localPid is the ID of a process on this machine whose memory Linux lets another read, 0 for a
 // core file or a recording.
@@ -201,39 +216,51 @@ func (p *program) localPid(t *proc.Target) int {
 	return t.Pid()
 }
 
-// valid says whether there is a process, and if not, why.
-func (p *program) valid() (bool, error) {
-	group, unlock := p.dbg.LockTargetGroup()
-	defer unlock()
-	return group.Selected.Valid()
+// stopped returns the processes at their stop, until unlock is called; see [door.Door.Stopped].
+func (p *program) stopped() (group *proc.TargetGroup, unlock func(), err error) {
+	group, unlock, err = p.door.Stopped()
+	if err == nil {
+		p.pid.Store(int64(group.Selected.Pid()))
+	}
+	return group, unlock, err
 }
 
 // Gone says how the process has ended; it is nil while there is one.
 func (p *program) Gone() error {
-	if p.dbg.IsRunning() { // Delve's lock is held until it stops
-		return nil
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return nil // it runs
 	}
-	if valid, err := p.valid(); !valid {
+	defer unlock()
+	if valid, err := group.Selected.Valid(); !valid {
 		return err
 	}
 	return nil
 }
 
 // target is the process that Delve has selected; a restart makes another.
-func (p *program) target() (t *proc.Target) {
+func (p *program) target() (t *proc.Target, err error) {
 	if p.beside.read(func(walked *proc.Target) error { t = walked; return nil }) {
-		return t
+		return t, nil
 	}
-	group, unlock := p.dbg.LockTargetGroup()
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
-	return group.Selected
+	return group.Selected, nil
 }
 
 // KnowsFunctions says that Delve had found functions when it began the program.
 func (p *program) KnowsFunctions() bool { return p.functions.Load() }
 
-// Pid is the process's ID.
-func (p *program) Pid() int { return p.target().Pid() }
+// Pid is the process's ID; while it runs, that of its last stop.
+func (p *program) Pid() int {
+	if t, err := p.target(); err == nil {
+		return t.Pid()
+	}
+	return int(p.pid.Load())
+}
 
 // Launched says whether we started the process.
 func (p *program) Launched() bool { return p.launched }
@@ -248,7 +275,7 @@ func (p *program) Close() error {
 		}
 	}
 	stop()
-	err := p.dbg.Detach(p.launched)
+	err := p.door.Detach(p.launched)
 	stop()
 	if errors.As(err, new(proc.ErrProcessExited)) {
 		return nil

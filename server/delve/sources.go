@@ -8,14 +8,20 @@ import (
 // Sources are the source files that the program was built from, as its line tables name
 // them.
 func (s *program) Sources() []string {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil
+	}
 	defer unlock()
 	return slices.Clone(group.Selected.BinInfo().Sources)
 }
 
 // CodeLines returns those lines of a file, from first to last, that have code.
 func (s *program) CodeLines(file string, first, last int) []int {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil
+	}
 	defer unlock()
 	var ask []int
 	for line := first; line <= last; line++ {

@@ -11,7 +11,10 @@ import (
 // instructions is one (exclusive.go). All other threads stay stopped: an
 // instruction that waits for one of them (a futex) does not return.
 func (p *program) StepInstruction() (unwind.Registers, error) {
-	group, unlock := p.dbg.LockTargetGroup()
+	group, unlock, err := p.stopped()
+	if err != nil {
+		return unwind.Registers{}, err
+	}
 	defer unlock()
 	if err := group.StepInstruction(false); err != nil {
 		return unwind.Registers{}, fmt.Errorf("step an instruction: %w", oneLine(err))

@@ -28,7 +28,10 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if !d.Armed() {
 		return false, nil
 	}
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return false, err
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
@@ -82,7 +85,10 @@ func (b *temporary) try() error {
 
 // Stepping says that a step was interrupted and can be finished.
 func (s *Session) Stepping() bool {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return false
+	}
 	defer unlock()
 	return group.HasSteppingBreakpoints()
 }
@@ -93,7 +99,10 @@ func (s *Session) Stepping() bool {
 // says why the armed breakpoint had no effect: it could not be placed, or the program
 // has replaced the code under it.
 func (s *Session) EndStep() error {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return err
+	}
 	defer unlock()
 	r, err := runnerOf(group)
 	if err != nil {

@@ -23,7 +23,10 @@ type Thread = goruntime.Thread
 // Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
 func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
@@ -46,7 +49,10 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 // CurrentThread returns the thread that stopped the program, as [Session.Threads]
 // does, without reading the others.
 func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return Thread{}, err
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
@@ -103,7 +109,10 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 // Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
 func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil, err
+	}
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
@@ -135,7 +144,10 @@ func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 // Notes reads what goroutines' states refer to, at this stop; nil where the layout of
 // the runtime's structures is not known.
 func (s *Session) Notes() *goruntime.Notes {
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil
+	}
 	defer unlock()
 	t := group.Selected
 	s.loadLayout(t)
@@ -220,10 +232,10 @@ func arch(t *proc.Target) unwind.Arch {
 }
 
 // Arch is the target's architecture, and OS its operating system (GOOS).
-func (p *program) Arch() unwind.Arch { return arch(p.target()) }
+func (p *program) Arch() unwind.Arch { return p.arch }
 
 // OS is the target's operating system (GOOS).
-func (p *program) OS() string { return p.target().BinInfo().GOOS }
+func (p *program) OS() string { return p.os }
 
 // RegisterList lists registers, of amd64 or arm64, as Delve's interface has them.
 func RegisterList(a unwind.Arch, regs unwind.Registers, floatingPoint bool) api.Registers {

@@ -90,7 +90,10 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock := s.dbg.LockTargetGroup()
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return release
+	}
 	defer unlock()
 	t := group.Selected
 	if valid, _ := t.Valid(); !valid {
@@ -112,10 +115,11 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	return func() {
-		_, unlock := s.dbg.LockTargetGroup()
-		defer unlock()
-		s.paged = nil
-		r.forget()
+		if _, unlock, err := s.stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+			defer unlock()
+			s.paged = nil
+			r.forget()
+		}
 	}
 }
 

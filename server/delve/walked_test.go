@@ -14,7 +14,7 @@ func TestKeepStack(t *testing.T) {
 	th, _ := caller(t, s)
 	known := func() bool {
 		t.Helper()
-		group, unlock := s.dbg.LockTargetGroup()
+		group, unlock := held(t, s)
 		defer unlock()
 		r, err := slotsOf(group.Selected, group.Selected.SelectedGoroutine())
 		if err != nil {

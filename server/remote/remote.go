@@ -107,7 +107,7 @@ func (elsewhere) Live() bool { return true }
 func (elsewhere) Launched() bool { return false }
 
 // Planted lists nothing: the server sees to its breakpoints.
-func (elsewhere) Planted() []lifeline.Patch { return nil }
+func (elsewhere) Planted() ([]lifeline.Patch, error) { return nil, nil }
 
 // PrefetchStack does nothing: the server walks stacks by itself.
 func (elsewhere) PrefetchStack(int64, int) (release func()) { return func() {} }

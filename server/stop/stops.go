@@ -111,6 +111,9 @@ func (s *Stops) Debugger() Debugger {
 // that it failed, took too long, or panicked, or that its results belong to no stop.
 // Request is the client's number for [Stops.Cancel], 0 for none.
 func (s *Stops) Do(ctx context.Context, request int64, work func(context.Context, *Stopped) error) error {
+	if _, err := s.opts.Now(); err != nil {
+		return err // at once, and not when its turn comes
+	}
 	var at presence
 	ready := func(ctx context.Context) (err error) {
 		at, err = s.present(ctx)

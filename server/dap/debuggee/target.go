@@ -18,7 +18,7 @@ type Target interface {
 	Live() bool
 	Launched() bool
 	// Planted lists Delve's breakpoints.
-	Planted() []lifeline.Patch
+	Planted() ([]lifeline.Patch, error)
 	// SelectThread changes what Delve's commands are about.
 	SelectThread(tid uint64) error
 	// PrefetchStack has Delve walk a stack before a request for it, until release.

@@ -20,6 +20,7 @@ const (
 	EntryProcessGroup = "process-group"
 	EntryDownloads    = "downloads"
 	EntryDAPDebugger  = "dap-debugger"
+	EntryTargetLock   = "target-lock"
 	EntryGoroutines   = "goroutine-list"
 	EntryClient       = "terminal-client"
 )
@@ -46,6 +47,11 @@ var fieldEntries = []Entry{
 		Name: EntryDAPDebugger, Where: "service/dap/server.go, Session.debugger",
 		Breaks: "editors get Delve's own stacks: the program of Delve's DAP session is out of reach",
 		Proof:  "Check", check: dapDebugger.check,
+	},
+	{
+		Name: EntryTargetLock, Where: "service/debugger/debugger.go, Debugger.targetMutex and target",
+		Breaks: "a request that comes while the program runs waits for its next stop, and those that would stop it wait behind",
+		Proof:  "Check", check: func() error { return firstError(targetLock.check, targetGroup.check) },
 	},
 	{
 		Name: EntryGoroutines, Where: "pkg/proc/target.go, Target.gcache; pkg/proc/goroutine_cache.go, goroutineCache.allglenAddr and allgentryAddr",
@@ -109,6 +115,8 @@ var (
 	downloads    = fieldOf[proc.BinaryInfo, func()]("cancelDownloads")
 	clientOf     = fieldOf[rpc2.RPCClient, *rpc.Client]("client")
 	dapDebugger  = fieldOf[dap.Session, *debugger.Debugger]("debugger")
+	targetLock   = fieldOf[debugger.Debugger, sync.Mutex]("targetMutex")
+	targetGroup  = fieldOf[debugger.Debugger, *proc.TargetGroup]("target")
 )
 
 // get returns the field's address, or the error of [Check].
@@ -206,4 +214,12 @@ func DAPDebugger(s *dap.Session) *debugger.Debugger {
 		return nil
 	}
 	return *dapDebugger.in(s)
+}
+
+// TargetLock returns the lock that a debugger holds while its program runs, and what that protects.
+func TargetLock(d *debugger.Debugger) (*sync.Mutex, **proc.TargetGroup, error) {
+	if err := Check(); err != nil {
+		return nil, nil, err
+	}
+	return targetLock.in(d), targetGroup.in(d), nil
 }

@@ -348,7 +348,7 @@ func (p *Program) Live() bool { return true }
 func (p *Program) Launched() bool { return false }
 
 // Planted lists no breakpoints.
-func (p *Program) Planted() []lifeline.Patch { return nil }
+func (p *Program) Planted() ([]lifeline.Patch, error) { return nil, nil }
 
 // SelectThread refuses.
 func (p *Program) SelectThread(tid uint64) error {
