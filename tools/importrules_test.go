@@ -134,6 +134,7 @@ func TestImportRules(t *testing.T) {
 			[]string{clew + "unwind", clew + "server/delve", clew + "server/dap", clew + "server/live"}},
 		{"server/dapwire/x.go", []string{"github.com/google/go-dap"}, []string{clew + "unwind", clew + "server/dap/wire"}},
 		{"server/delver/x.go", nil, []string{"github.com/go-delve/delve/pkg/proc"}},
+		{"server/native/x.go", []string{clew + "server/internal/codemap", clew + "server/symbols", "golang.org/x/arch/x86/x86asm"}, []string{clew + "server/delve", clew + "server/dap", clew + "server/stop"}},
 		{"server/assembler/x.go", []string{clew + "unwind", "context"}, []string{"os", "net", "net/http", "os/exec", "syscall", clew + "server/delve"}},
 
 		{"cmd/clew/x.go", []string{clew + "plugins/fpwalk", clew + "server/delve", "github.com/spf13/cobra"},

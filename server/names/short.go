@@ -12,16 +12,19 @@ import (
 //
 // std::sort is left. Names of C and Go, and those that it does not understand, come
 // back as they are.
-func Short(name string) string {
+func Short(name string) string { return shorten(name, shortener{}) }
+
+// shorten is Short that may keep some.
+func shorten(name string, s shortener) string {
 	if len(name) > longest || !strings.ContainsAny(name, "<({!") || isGo(name) {
 		return name
 	}
 	for _, prefix := range special {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
-			return prefix + Short(rest)
+			return prefix + shorten(rest, s)
 		}
 	}
-	s := shortener{in: name}
+	s.in = name
 	if !s.run() || len(s.out) == 0 {
 		return name
 	}
@@ -55,6 +58,8 @@ type shortener struct {
 	in  string
 	at  int
 	out []byte
+
+	keepArgs, keepParams bool // of templates, of functions
 }
 
 // run reports whether the name was understood.
@@ -169,6 +174,10 @@ func (s *shortener) braces() bool {
 		return false
 	}
 	inner := s.in[s.at:end]
+	if s.keepParams {
+		s.out, s.at = append(s.out, inner...), end
+		return true
+	}
 	open, last := strings.IndexByte(inner, '('), strings.LastIndexByte(inner, ')')
 	if open >= 0 && last > open {
 		inner = inner[:open+1] + inner[last:]
@@ -198,6 +207,11 @@ func (s *shortener) angles() bool {
 		s.out = append(append(s.out, inside.out...), '>')
 	case path: // f::<T>
 		s.out = s.out[:len(s.out)-len("::")]
+		fallthrough
+	default:
+		if s.keepArgs {
+			s.out = append(append(append(s.out, '<'), inner...), '>')
+		}
 	}
 	return true
 }
@@ -251,12 +265,17 @@ func (s *shortener) parentheses() (ok, more bool) {
 	if !ok || len(s.out) == 0 {
 		return false, false
 	}
+	params := s.in[s.at:end]
 	s.at = end
 	if string(s.out) == "decltype" {
 		return true, true
 	}
 	s.qualifiers()
-	return true, s.next("::") || s.next(".") && !s.isClone()
+	more = s.next("::") || s.next(".") && !s.isClone()
+	if s.keepParams && !more {
+		s.out = append(s.out, params...)
+	}
+	return true, more
 }
 
 // qualifiers skips what stands between the parameters of a function and a name

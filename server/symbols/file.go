@@ -30,6 +30,7 @@ type File struct {
 	calls     cache[uint64, []Call]
 	jumps     cache[jump, []Call]
 	named     cache[string, []uint64]
+	natives   cache[string, nativeFound]
 }
 
 // object is a file in one format. Addresses are the linker's.

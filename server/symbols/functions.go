@@ -289,12 +289,16 @@ func (f *File) uniqueAddress(name string) (start uint64) {
 // isCalled reports whether a mangled name is that of a function that users call by name.
 func isCalled(mangled, name string) bool {
 	last := name[strings.LastIndexByte(name, ':')+1:]
-	isWord := strings.IndexFunc(last, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) < 0
-	if !strings.HasPrefix(mangled, "_") || isWord && !strings.Contains(mangled, last) { // to demangle all takes long
+	if !strings.HasPrefix(mangled, "_") || isWord(last) && !strings.Contains(mangled, last) { // to demangle all takes long
 		return false
 	}
 	demangled := names.Demangle(mangled)
 	return demangled == name || demangled != mangled && names.Short(demangled) == name
+}
+
+// isWord says whether a name has letters, digits and underscores alone.
+func isWord(name string) bool {
+	return strings.IndexFunc(name, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) < 0
 }
 
 // Complete says whether the file, or its separate debug file, has a full table of

@@ -33,6 +33,7 @@ const (
 	atCallOrigin
 	atCallTailCall
 	atAllCalls // or all tail calls
+	atEntryPC
 	slots
 )
 
@@ -78,6 +79,7 @@ var slotOf = map[dwarf.Attr]slot{
 	dwarf.AttrCallTailCall:     atCallTailCall,
 	attrGNUTailCall:            atCallTailCall,
 	dwarf.AttrCallAllCalls:     atAllCalls,
+	dwarf.AttrEntrypc:          atEntryPC,
 	dwarf.AttrCallAllTailCalls: atAllCalls,
 	attrGNUAllCallSites:        atAllCalls,
 	attrGNUAllTailCallSites:    atAllCalls,
@@ -88,7 +90,8 @@ type abbrev struct {
 	tag      dwarf.Tag
 	children bool
 	fields   []field
-	size     int // of an entry's values in bytes, -1 if entries differ
+	size     int  // of an entry's values in bytes, -1 if entries differ
+	listed   bool // it has a location list, so that values are known from the first instruction on
 }
 
 type field struct {
@@ -102,6 +105,7 @@ type field struct {
 type abbrevs struct {
 	dense  []abbrev
 	sparse map[uint64]abbrev // codes out of order
+	listed bool              // of one of them
 }
 
 func (t *abbrevs) find(code uint64) *abbrev {
@@ -114,8 +118,8 @@ func (t *abbrevs) find(code uint64) *abbrev {
 	return nil
 }
 
-// readAbbrevs reads abbreviations up to their end (DWARF 5, section 7.5.3).
-func readAbbrevs(c cursor, z sizes) (*abbrevs, error) {
+// readAbbrevs reads abbreviations up to their end (DWARF 5, section 7.5.3), or to that with the code last.
+func readAbbrevs(c cursor, z sizes, last uint64) (*abbrevs, error) {
 	t := &abbrevs{}
 	for n := 0; ; n++ {
 		code := c.uleb()
@@ -141,6 +145,10 @@ func readAbbrevs(c cursor, z sizes) (*abbrevs, error) {
 			}
 			t.sparse[code] = a
 		}
+		t.listed = t.listed || a.listed
+		if code == last {
+			return t, nil
+		}
 	}
 }
 
@@ -156,6 +164,7 @@ func readAbbrev(c *cursor, z sizes) abbrev {
 			return a
 		}
 		one := field{slot: slotOf[dwarf.Attr(min(attr, 1<<31))], form: f, layout: z.layoutOf(f)}
+		a.listed = a.listed || dwarf.Attr(attr) == dwarf.AttrLocation && isList(f)
 		if f == formImplicitConst {
 			one.implicit = c.sleb()
 		}

@@ -58,6 +58,9 @@ func (c *cursor) more(n uint64) bool {
 		return false
 	}
 	want := min(c.off+max(n, cursorStep), c.end)
+	if limit := c.s.limit(); limit >= c.off+n {
+		want = min(want, limit)
+	}
 	if err := c.s.need(c.off, want); err != nil {
 		c.err = err
 		c.end, c.loaded = c.off, c.off
@@ -83,7 +86,7 @@ func (c *cursor) u8() uint64 {
 	if !c.have(1) {
 		return 0
 	}
-	v := c.s.data[c.off]
+	v := c.s.data[c.off-c.s.start]
 	c.off++
 	return uint64(v)
 }
@@ -93,7 +96,7 @@ func (c *cursor) uint(size int) uint64 {
 	if !c.have(uint64(size)) {
 		return 0
 	}
-	b := c.s.data[c.off:][:size]
+	b := c.s.data[c.off-c.s.start:][:size]
 	c.off += uint64(size)
 	switch size {
 	case 1:

@@ -120,6 +120,12 @@ func (z sizes) layoutOf(f form) layout {
 	return l
 }
 
+// isList says whether a location in that form is a list of them. DWARF 2 and 3 wrote such offsets as
+// numbers.
+func isList(f form) bool {
+	return f == formSecOffset || f == formLoclistx || f == formData4 || f == formData8
+}
+
 // value is an attribute's value: a number, an offset, an index, or for strings and
 // blocks where they begin in the section. The form is 0 if there is none.
 type value struct {

@@ -22,6 +22,9 @@ type lineTable struct {
 
 	rows      []row
 	sequences []sequence // by start
+	// each is called for every sequence, with its rows and where the last of them ends, where
+	// the table is searched and not kept. It is nil otherwise.
+	each func(rows []row, end uint64)
 }
 
 type lineFile struct {
@@ -35,7 +38,14 @@ type row struct {
 	file   uint32
 	line   uint32
 	column uint32
+	flags  uint8
 }
+
+// What is known of a row.
+const (
+	isStatement  = 1 << iota // a good place for a breakpoint
+	endsPrologue             // arguments are stored here
+)
 
 // sequence is rows whose code lies together.
 type sequence struct {
@@ -110,8 +120,7 @@ func (t *lineTable) find(addr uint64) (at Call, ok bool) {
 	if t == nil {
 		return at, false
 	}
-	i := sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].low > addr })
-	for i--; i >= 0 && t.sequences[i].reach > addr; i-- {
+	for i := t.before(addr); i >= 0 && t.sequences[i].reach > addr; i-- {
 		s := &t.sequences[i]
 		if addr >= s.high {
 			continue
@@ -122,6 +131,11 @@ func (t *lineTable) find(addr uint64) (at Call, ok bool) {
 		return Call{File: t.file(uint64(r.file)), Line: int(r.line), Column: int(r.column)}, true
 	}
 	return at, false
+}
+
+// before returns the index of the last sequence that begins at or before an address, -1 for none.
+func (t *lineTable) before(addr uint64) int {
+	return sort.Search(len(t.sequences), func(i int) bool { return t.sequences[i].low > addr }) - 1
 }
 
 // prolog is the file that cgo names in its code before C functions.
@@ -153,6 +167,11 @@ func (t *lineTable) close(begin int, end uint64, dropped func(uint64) bool) {
 		t.rows = t.rows[:begin]
 		return
 	}
+	if t.each != nil {
+		t.each(rows, end)
+		t.rows = t.rows[:begin]
+		return
+	}
 	t.sequences = append(t.sequences, sequence{low: rows[0].addr, high: end, begin: begin, end: len(t.rows)})
 }
 
@@ -174,7 +193,8 @@ func (t *lineTable) add(c *cursor, m *machine) {
 		c.fail(fmt.Sprintf("the line table is left out: it has more than %d rows", maxRows))
 		return
 	}
-	t.rows = append(t.rows, row{m.addr, clip(m.file), clip(m.line), clip(m.column)})
+	t.rows = append(t.rows, row{m.addr, clip(m.file), clip(m.line), clip(m.column), m.flags})
+	m.flags &^= endsPrologue
 }
 
 // clip returns a number that a row has room for; one that no source has is 0.
@@ -188,6 +208,26 @@ func clip(n uint64) uint32 {
 // readLines reads the line table at off (DWARF 5, section 6.2.4). One that breaks off
 // tells nothing for certain: no rows of it count.
 func (u *unit) readLines(off uint64) (*lineTable, error) {
+	t, m, c, err := u.openLinesAt(off)
+	if err != nil {
+		return nil, err
+	}
+	m.run(c, t)
+	if c.err != nil {
+		return nil, c.err
+	}
+	t.sort()
+	return t, nil
+}
+
+// openLines opens the unit's line table.
+func (u *unit) openLines() (*lineTable, *machine, *cursor, error) {
+	off, _ := u.root.attrs[atStmtList].offset()
+	return u.openLinesAt(off)
+}
+
+// openLinesAt reads the header of the line table at off. The machine reads the rest from the cursor.
+func (u *unit) openLinesAt(off uint64) (*lineTable, *machine, *cursor, error) {
 	s := u.from.line
 	c := cursorAt(s, u.t.order, off, s.size())
 	length, offsetSize := c.length()
@@ -195,25 +235,14 @@ func (u *unit) readLines(off uint64) (*lineTable, error) {
 		c.fail("a line table that is longer than the section")
 	}
 	if c.err != nil {
-		return nil, c.err
+		return nil, nil, nil, c.err
 	}
 	c.end = c.off + length
 	c.loaded = min(c.loaded, c.end)
-	t := &lineTable{u: u, s: s, paths: make(map[uint64]string)}
-	if v := u.root.attrs[atCompDir]; !v.absent() {
-		t.compDir, _ = u.text(v) // without it paths are relative, as the file has them
-	}
+	t := &lineTable{u: u, s: s, compDir: u.compDir(), paths: make(map[uint64]string)}
 	m := t.readHeader(&c, offsetSize)
-	if c.err != nil {
-		return nil, c.err
-	}
 	m.dropped = u.dropped
-	m.run(&c, t)
-	if c.err != nil {
-		return nil, c.err
-	}
-	t.sort()
-	return t, nil
+	return t, m, &c, c.err
 }
 
 // readHeader reads what comes behind the length, up to the program.

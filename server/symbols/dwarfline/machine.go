@@ -7,8 +7,10 @@ const (
 	lnsAdvanceLine    = 0x03
 	lnsSetFile        = 0x04
 	lnsSetColumn      = 0x05
+	lnsNegateStmt     = 0x06
 	lnsConstAddPC     = 0x08
 	lnsFixedAdvancePC = 0x09
+	lnsSetPrologueEnd = 0x0a
 
 	lneEndSequence = 0x01
 	lneSetAddress  = 0x02
@@ -25,6 +27,8 @@ type machine struct {
 
 	addr, opIndex      uint64
 	file, line, column uint64
+	statement          bool // at first
+	flags              uint8
 	begin              int // where the sequence begins in the rows
 	dropped            func(uint64) bool
 }
@@ -35,7 +39,7 @@ func newMachine(c *cursor, version int) *machine {
 	if version >= 4 {
 		m.maxOps = c.u8()
 	}
-	c.u8() // whether rows are statements by default: all rows count
+	m.statement = c.u8() != 0
 	m.lineBase, m.lineRange = int64(int8(c.u8())), int64(c.u8())
 	m.opcodeBase = c.u8()
 	if c.err == nil && (m.maxOps == 0 || m.lineRange == 0 || m.opcodeBase == 0) {
@@ -51,6 +55,9 @@ func newMachine(c *cursor, version int) *machine {
 
 func (m *machine) reset() {
 	m.addr, m.opIndex, m.file, m.line, m.column = 0, 0, 1, 1, 0
+	if m.flags = 0; m.statement {
+		m.flags = isStatement
+	}
 }
 
 // run executes the program. The last sequence must have an end.
@@ -96,6 +103,10 @@ func (m *machine) standard(c *cursor, t *lineTable, op uint64) {
 		m.file = c.uleb()
 	case lnsSetColumn:
 		m.column = c.uleb()
+	case lnsNegateStmt:
+		m.flags ^= isStatement
+	case lnsSetPrologueEnd:
+		m.flags |= endsPrologue
 	case lnsConstAddPC:
 		m.advance((255 - m.opcodeBase) / uint64(m.lineRange))
 	case lnsFixedAdvancePC:

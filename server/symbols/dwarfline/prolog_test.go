@@ -16,10 +16,10 @@ func TestPrologRow(t *testing.T) {
 		rows  []row
 		lines map[uint64]int
 	}{
-		{"glue last", []row{{0x10, glue, 94, 0}, {0x20, own, 13, 0}, {0x20, glue, 96, 0}, {0x30, own, 14, 0}}, map[uint64]int{0x10: 94, 0x20: 13, 0x2f: 13, 0x30: 14}},
-		{"glue first", []row{{0x10, glue, 94, 0}, {0x10, own, 13, 0}}, map[uint64]int{0x10: 13}},
-		{"two of one's own", []row{{0x10, own, 13, 0}, {0x10, own, 14, 0}, {0x10, glue, 96, 0}}, map[uint64]int{0x10: 14}},
-		{"glue alone", []row{{0x10, glue, 94, 0}, {0x10, glue, 96, 0}}, map[uint64]int{0x10: 96}},
+		{"glue last", []row{{addr: 0x10, file: glue, line: 94}, {addr: 0x20, file: own, line: 13}, {addr: 0x20, file: glue, line: 96}, {addr: 0x30, file: own, line: 14}}, map[uint64]int{0x10: 94, 0x20: 13, 0x2f: 13, 0x30: 14}},
+		{"glue first", []row{{addr: 0x10, file: glue, line: 94}, {addr: 0x10, file: own, line: 13}}, map[uint64]int{0x10: 13}},
+		{"two of one's own", []row{{addr: 0x10, file: own, line: 13}, {addr: 0x10, file: own, line: 14}, {addr: 0x10, file: glue, line: 96}}, map[uint64]int{0x10: 14}},
+		{"glue alone", []row{{addr: 0x10, file: glue, line: 94}, {addr: 0x10, file: glue, line: 96}}, map[uint64]int{0x10: 96}},
 	} {
 		for addr, want := range tt.lines {
 			if got, ok := table(tt.rows...).find(addr); !ok || got.Line != want {

@@ -57,6 +57,11 @@ type section struct {
 	stream io.Reader // without
 	filled uint64    // bytes of the stream
 	err    error
+
+	again func() (io.Reader, error) // opens the stream once more, for a [reader]
+	// start is where data lies in the section, and whole its size: of a window. Else data is
+	// all of it, and whole is 0.
+	start, whole uint64
 }
 
 // open opens a section, nil if the file does not have it.
@@ -74,6 +79,7 @@ func (s *Source) open(name string, budget *uint64) *section {
 		return out
 	}
 	if found.At == nil {
+		out.again = found.Open
 		if out.stream, out.err = found.Open(); out.err != nil {
 			out.err = &SectionError{name, out.err}
 			return out
@@ -89,10 +95,21 @@ func (s *Source) open(name string, budget *uint64) *section {
 
 // size returns the section's size, 0 if there is none.
 func (s *section) size() uint64 {
+	switch {
+	case s == nil:
+		return 0
+	case s.whole > 0:
+		return s.whole
+	}
+	return uint64(len(s.data))
+}
+
+// limit is up to where the section can be read: to its end, or to that of the window.
+func (s *section) limit() uint64 {
 	if s == nil {
 		return 0
 	}
-	return uint64(len(s.data))
+	return s.start + uint64(len(s.data))
 }
 
 // need reads the bytes from, to (without to) unless they are there already.
@@ -102,8 +119,10 @@ func (s *section) need(from, to uint64) error {
 		return errAbsent
 	case s.err != nil:
 		return s.err
-	case to > uint64(len(s.data)) || from > to:
+	case to > s.limit() || from > to || from < s.start:
 		return &FormatError{s.name, from, "outside the section"}
+	case s.whole > 0: // it is there
+		return nil
 	case s.at != nil:
 		return s.readBlocks(from, to)
 	}
@@ -154,8 +173,8 @@ func (s *section) fail(err error) error {
 func (s *section) text(off uint64) (string, error) {
 	const step = 256
 	for n := uint64(step); ; n *= 4 {
-		end := min(off+n, s.size())
-		if off >= end {
+		end := min(off+n, s.limit())
+		if off >= end || off < s.start {
 			if s == nil {
 				return "", errAbsent
 			}
@@ -164,11 +183,11 @@ func (s *section) text(off uint64) (string, error) {
 		if err := s.need(off, end); err != nil {
 			return "", err
 		}
-		text, whole := cutText(s.data[off:end])
+		text, whole := cutText(s.data[off-s.start : end-s.start])
 		if whole || n > maxName {
 			return text, nil
 		}
-		if end == s.size() {
+		if end == s.limit() {
 			return "", &FormatError{s.name, off, "a string without end"}
 		}
 	}

@@ -77,11 +77,7 @@ func (s *splitUnits) fromFile(name string) (*unit, error) {
 	if u.t.src.Split == nil {
 		return nil, errNoSplit
 	}
-	dir := ""
-	if v := u.root.attrs[atCompDir]; !v.absent() {
-		dir, _ = u.text(v) // without it the name counts from where the program is
-	}
-	src, err := u.t.src.Split(dir, name)
+	src, err := u.t.src.Split(u.compDir(), name) // without a folder the name counts from where the program is
 	if err != nil {
 		return nil, err
 	}

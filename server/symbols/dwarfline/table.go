@@ -47,6 +47,9 @@ type Table struct {
 	rangesRead int
 	prefixes   map[nameKey]string // of what lies in a scope
 
+	heads     []head // see readHeads
+	headsRead bool
+
 	types     map[uint64]*unit // by their signatures; nil: not listed yet
 	alternate *Table           // nil: not opened yet, or there is none
 	altErr    error
@@ -150,7 +153,7 @@ func (t *Table) abbrevsAt(s *section, off uint64, z sizes) (*abbrevs, error) {
 	if a, ok := t.abbrevs[key]; ok {
 		return a, nil
 	}
-	a, err := readAbbrevs(cursorAt(s, t.order, off, s.size()), z)
+	a, err := readAbbrevs(cursorAt(s, t.order, off, s.size()), z, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -30,10 +30,12 @@ type unit struct {
 	from              *sections
 
 	opened  bool
+	brief   bool  // no more abbreviations are read than the first entry needs
 	err     error // why the unit is not used
 	abbrevs *abbrevs
 	root    *entry // of a unit that has been opened
 	base    uint64 // the address that ranges count from
+	dir     string // where there is no root: the folder that paths count from
 
 	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
 
@@ -89,6 +91,11 @@ func (t *Table) unitHeader(from *sections, off uint64) (*unit, error) {
 	if !t.makeUnit() {
 		return nil, &SectionError{from.info.name, errTooManyUnits}
 	}
+	return t.readUnit(from, off)
+}
+
+// readUnit is unitHeader for a unit that is not kept.
+func (t *Table) readUnit(from *sections, off uint64) (*unit, error) {
 	info := from.info
 	c := cursorAt(info, t.order, off, info.size())
 	length, offsetSize := c.length()
@@ -159,7 +166,13 @@ func (u *unit) open() error {
 }
 
 func (u *unit) readRoot() (err error) {
-	if u.abbrevs, err = u.t.abbrevsAt(u.from.abbrev, u.abbrevOffset, u.sizes); err != nil {
+	if u.brief {
+		c := u.cursor(u.first)
+		u.abbrevs, err = readAbbrevs(cursorAt(u.from.abbrev, u.t.order, u.abbrevOffset, u.from.abbrev.size()), u.sizes, c.uleb())
+	} else {
+		u.abbrevs, err = u.t.abbrevsAt(u.from.abbrev, u.abbrevOffset, u.sizes)
+	}
+	if err != nil {
 		return err
 	}
 	root, _, err := u.entryAt(u.first)
@@ -208,6 +221,16 @@ func (u *unit) implicitBase(split bool, short, long uint64) uint64 {
 		return long
 	}
 	return short
+}
+
+// compDir is the folder that paths count from. Without it they are relative, as the file has them.
+func (u *unit) compDir() string {
+	v := u.root.attrs[atCompDir]
+	if v.absent() {
+		return u.dir
+	}
+	dir, _ := u.text(v)
+	return dir
 }
 
 func (u *unit) isSplit() bool { return u.from.info.size() > 0 && u.from.info.name == ".debug_info.dwo" }

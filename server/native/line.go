@@ -1,0 +1,197 @@
+package native
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/server/internal/codemap"
+	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Place is where a breakpoint can be set.
+type Place struct {
+	Addr     uint64
+	File     string
+	Line     int // the one that has the code, which may come after the one that was asked for
+	Function string
+	Inlined  bool // the code is a copy of Function in another function
+}
+
+// maxPlaces bounds the places of one line.
+const maxPlaces = 1 << 12
+
+// Line returns where the code of a source line begins, by address: one place for each function and inlined copy. The file is
+// named as an editor does, by its whole path, or by the last elements of it. A line without code stands for the next that
+// has some: the places say which.
+func (c *Code) Line(file string, line int) []Place {
+	found, _ := c.line(file, line)
+	return found
+}
+
+// lineIn is what an image has of a line.
+type lineIn struct {
+	image codemap.Bound
+	line  int
+	found []dwarfline.LineAddr
+}
+
+func (c *Code) line(file string, line int) (found []Place, more bool) {
+	file = strings.ReplaceAll(file, `\`, "/")
+	if path.Clean(file) == "." || line <= 0 {
+		return nil, false
+	}
+	named := func(path string) bool { return endsIn(path, file) }
+	var all []lineIn
+	best := 0
+	for img := range c.images.Files {
+		at, rows := img.File.NativeLine(path.Base(file), named, line)
+		if len(rows) == 0 {
+			continue
+		}
+		all = append(all, lineIn{img, at, rows})
+		if best == 0 || at < best {
+			best = at
+		}
+	}
+	for _, in := range all {
+		if in.line != best {
+			continue
+		}
+		places := c.places(&in)
+		if len(found)+len(places) > maxPlaces {
+			return append(found, places[:maxPlaces-len(found)]...), true
+		}
+		found = append(found, places...)
+	}
+	slices.SortStableFunc(found, func(a, b Place) int { return cmp.Compare(a.Addr, b.Addr) })
+	return found, false
+}
+
+// endsIn says whether a path is the one that is asked for, or ends in it by whole elements.
+func endsIn(have, want string) bool {
+	have, want = path.Clean(have), path.Clean(want)
+	if have == want {
+		return true
+	}
+	rest, ok := strings.CutSuffix(have, want)
+	return ok && !strings.HasPrefix(want, "/") && strings.HasSuffix(rest, "/")
+}
+
+// places returns the first address of each function and inlined copy.
+func (c *Code) places(in *lineIn) (found []Place) {
+	type copyOf struct {
+		id    dwarfline.ID
+		entry uint64
+	}
+	seen := make(map[copyOf]bool)
+	for _, row := range in.found {
+		if len(found) > maxPlaces {
+			break
+		}
+		if in.image.File.IsGo(row.Addr) {
+			continue
+		}
+		p := Place{Addr: row.Addr, File: row.File, Line: in.line}
+		key := copyOf{entry: row.Addr}
+		if all := in.image.File.NativeAt(row.Addr); len(all) > 0 {
+			fn := &all[0]
+			key = copyOf{fn.ID, fn.Entry}
+			p.Function, p.Inlined = names.Short(fn.Name), fn.Inlined
+			if body := c.body(in.image, fn); !fn.Inlined && p.Addr >= fn.Entry && p.Addr < body {
+				p.Addr = body
+			}
+		}
+		if !seen[key] {
+			seen[key] = true
+			p.Addr += in.image.Bias
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Row is a row of a line table.
+type Row struct {
+	File         string
+	Line, Column int
+	Statement    bool // a good place for a breakpoint
+	Start, End   uint64
+}
+
+// Row returns the row that the instruction at addr belongs to.
+func (c *Code) Row(addr uint64) (Row, bool) {
+	img, ok := c.images.FileAt(addr)
+	if !ok || img.File == nil {
+		return Row{}, false
+	}
+	rows := img.File.NativeRows(addr-img.Bias, addr-img.Bias+1)
+	if len(rows) == 0 {
+		return Row{}, false
+	}
+	last := rows[len(rows)-1]
+	return Row{last.File, last.Line, last.Column, last.Statement, last.Addr + img.Bias, last.End + img.Bias}, true
+}
+
+// LineRanges returns the code of the line that the instruction at addr belongs to, sorted: in its function, or in its
+// inlined copy, without what is inlined there. It is empty where no line is known.
+func (c *Code) LineRanges(addr uint64) (out []unwind.Range) {
+	img, ok := c.images.FileAt(addr)
+	if !ok || img.File == nil {
+		return nil
+	}
+	vaddr := addr - img.Bias
+	at, ok := c.Row(addr)
+	in := img.File.NativeAt(vaddr)
+	if !ok || len(in) == 0 {
+		return nil
+	}
+	own := in[0]
+	for _, r := range own.Ranges {
+		for _, row := range img.File.NativeRows(r.Start, r.End) {
+			start, end := max(row.Addr, r.Start), min(row.End, r.End)
+			if row.Line != at.Line || row.File != at.File || start >= end {
+				continue
+			}
+			out = append(out, without(unwind.Range{Start: start, End: end}, own.Inner)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b unwind.Range) int { return cmp.Compare(a.Start, b.Start) })
+	out = join(out)
+	for i := range out {
+		out[i].Start, out[i].End = out[i].Start+img.Bias, out[i].End+img.Bias
+	}
+	return out
+}
+
+// without returns a range without those of inner, which are sorted.
+func without(r unwind.Range, inner []unwind.Range) (out []unwind.Range) {
+	for _, in := range inner {
+		if in.End <= r.Start || in.Start >= r.End {
+			continue
+		}
+		if in.Start > r.Start {
+			out = append(out, unwind.Range{Start: r.Start, End: in.Start})
+		}
+		r.Start = min(in.End, r.End)
+	}
+	if r.Start < r.End {
+		out = append(out, r)
+	}
+	return out
+}
+
+// join makes one of ranges that touch.
+func join(all []unwind.Range) (out []unwind.Range) {
+	for _, r := range all {
+		if n := len(out); n > 0 && r.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, r.End)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
