@@ -176,7 +176,7 @@ func (d *demo) stop(ctx context.Context, program ...string) (*stackResult, error
 		return nil, err
 	}
 	defer func() { _ = done() }()
-	return (&stackFlags{goroutine: "current"}).assembleStill(ctx, process, engine.New(strats.order))
+	return (&stackFlags{goroutine: "current", form: new(export.Format)}).assembleStill(ctx, process, engine.New(strats.order))
 }
 
 // compare lists the frames of Delve's own stack of this stop that do not exist.

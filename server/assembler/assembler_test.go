@@ -390,14 +390,27 @@ func TestR15StitchesClaims(t *testing.T) {
 	}
 }
 
-// What Delve believes is tried last, and judged.
+// goCode is code whose functions are Go's.
+type goCode struct{ CodeMap }
+
+func (c goCode) Function(at unwind.LookupAddr) (Function, bool) {
+	fn, ok := c.CodeMap.Function(at)
+	fn.Go = true
+	return fn, ok
+}
+
+// What Delve believes of Go code is tried last, and judged. Of other code it does not count.
 func TestClaimIsTheLastCandidate(t *testing.T) {
 	th := thread(leafPC, sp0, 0, cStack)
 	first := unwind.Frame{PC: unwind.Code(leafPC, unwind.KindInstruction), CFA: sp0 + 16}
 	first.Registers.Set(unwind.AMD64RSP, sp0)
 	second := unwind.Frame{PC: unwind.Code(midPC, unwind.KindReturn)}
 	th.Claims = []unwind.Frame{first, second}
-	s := with(&fake{name: "f"}).Stack(context.Background(), target(unwind.Windows{}), th, Options{})
+	tg := target(unwind.Windows{})
+	native := with(&fake{name: "f"}).Stack(context.Background(), tg, th, Options{})
+	equal(t, "PCs of native code", pcs(native), []uint64{leafPC})
+	tg.Code = goCode{tg.Code}
+	s := with(&fake{name: "f"}).Stack(context.Background(), tg, th, Options{})
 	equal(t, "PCs", pcs(s), []uint64{leafPC, midPC})
 	if s.Frames[1].Strategy != unwind.StrategyDelve {
 		t.Errorf("found by %q", s.Frames[1].Strategy)

@@ -30,7 +30,12 @@ func matchClaim(claims []unwind.Frame, pc, sp uint64, arch unwind.Arch) (callee,
 // delvePrefix is what Delve puts before names of functions that are not Go's.
 const delvePrefix = "C."
 
-// stitch sets the index in Delve's stack of every frame that Delve knows too, and
+// claimsGo says whether a frame of Delve's is of Go code. What Delve says of other code does not count.
+func claimsGo(claim *unwind.Frame) bool {
+	return claim.Function != "" && !strings.HasPrefix(claim.Function, delvePrefix)
+}
+
+// stitch sets the index in Delve's stack of every frame of Go code that Delve knows too, and
 // puts the inlined frames, which only Delve sees, where they belong. A frame of
 // Delve's and one of ours are the same activation when PC and CFA agree, or PC
 // and SP (R15: at a stack switch the two define the CFA differently). Delve's
@@ -43,7 +48,7 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 	out := make([]unwind.Frame, 0, len(stack.Frames)+len(claims)/4)
 	for _, f := range stack.Frames {
 		i, ok := index.find(arch, &f)
-		if !ok {
+		if !ok || !claimsGo(&claims[i]) {
 			out = append(out, f)
 			continue
 		}
@@ -53,15 +58,12 @@ func stitch(arch unwind.Arch, stack *unwind.Stack, claims []unwind.Frame) {
 		}
 		for j := first; j < i; j++ {
 			in := claims[j]
-			in.Function = strings.TrimPrefix(in.Function, delvePrefix)
 			in.PC, in.Registers, in.CFA, in.Segment = f.PC, f.Registers, f.CFA, f.Segment
 			in.Strategy, in.Trust, in.DelveFrame = f.Strategy, f.Trust, j // R1: the trust of the frame it lies in
 			out = append(out, in)
 		}
 		f.DelveFrame = i
-		if c := &claims[i]; c.Function != "" {
-			f.Function, f.File, f.Line = strings.TrimPrefix(c.Function, delvePrefix), c.File, c.Line
-		}
+		f.Function, f.File, f.Line = claims[i].Function, claims[i].File, claims[i].Line
 		out = append(out, f)
 	}
 	stack.Frames = out

@@ -303,10 +303,13 @@ func (w *walker) takeWaiting(_ context.Context) outcome {
 }
 
 // takeClaim leaves the last frame by Delve's own stack, judged like any other
-// candidate. Where there is no FDE Delve follows the frame pointer unchecked, so
-// in C code its claims come last and have the least trust.
+// candidate, if that is a frame of Go code.
 func (w *walker) takeClaim(_ context.Context) outcome {
 	arch, f := w.target.Arch, w.last()
+	fn := w.code.functionOf(f)
+	if !fn.known || !fn.Go {
+		return nothing
+	}
 	sp, _ := f.Registers.SP(arch)
 	callee, c := matchClaim(w.claims(w.depth()), f.PC.Raw(), sp, arch)
 	if c == nil {
@@ -314,16 +317,12 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 	}
 	step := &w.room.step
 	*step = unwind.Step{CFA: callee.CFA, Caller: c.Registers, CallerKind: unwind.KindReturn,
-		Trust: unwind.TrustScan, Note: "by Delve, which follows frame pointers unchecked: callers may be missing"}
-	fn := w.code.functionOf(f)
-	if fn.Go {
-		step.Trust, step.Note = unwind.TrustCFI, ""
-	}
+		Trust: unwind.TrustCFI}
 	step.Caller.Set(arch.PC(), c.PC.Raw())
 	if _, ok := step.Caller.SP(arch); !ok {
 		step.Caller.Set(arch.SP(), step.CFA)
 	}
-	return w.take(candidate{step: step, strategy: unwind.StrategyDelve, trust: unwind.TrustScan, switches: fn.switchKind() != notSwitch})
+	return w.take(candidate{step: step, strategy: unwind.StrategyDelve, trust: unwind.TrustCFI, switches: fn.switchKind() != notSwitch})
 }
 
 // position is where the last frame lies: its stack pointer, or a lower bound of it.
