@@ -182,13 +182,13 @@ func (d *demo) stop(ctx context.Context, program ...string) (*stackResult, error
 // compare lists the frames of Delve's own stack of this stop that do not exist.
 func (d *demo) compare(r *stackResult) {
 	claims := r.threads[0].Claims
-	known := make(map[int]bool)
+	known := make(map[uint64]bool)
 	for _, f := range r.stacks[0].Frames {
-		known[f.DelveFrame] = true
+		known[f.PC.Raw()] = true
 	}
 	var bogus []string
 	for i, c := range claims {
-		if !known[i] {
+		if !known[c.PC.Raw()] {
 			bogus = append(bogus, strings.TrimSpace(fmt.Sprintf("#%d %#x %s", i, c.PC.Raw(), c.Function)))
 		}
 	}
