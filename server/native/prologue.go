@@ -6,6 +6,7 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
@@ -69,8 +70,8 @@ func instructionKind(arch unwind.Arch, code []byte) (n int, leaves bool) {
 	switch arch {
 	case unwind.AMD64:
 		inst, err := x86asm.Decode(code, 64)
-		if err != nil {
-			return 0, false
+		if err != nil { // one that it does not know, which does not jump
+			return max(0, prologue.LengthAMD64(code)), false
 		}
 		switch inst.Op {
 		case x86asm.CALL, x86asm.LCALL, x86asm.RET, x86asm.LRET, x86asm.JMP, x86asm.LJMP, x86asm.SYSCALL, x86asm.HLT, x86asm.UD2:

@@ -42,6 +42,10 @@ const (
 		"mmBmBBBm........" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm"
 )
 
+// LengthAMD64 is the length of the instruction that code begins with, 0 or less if there is none. It knows more than x86asm, which
+// names instructions.
+func LengthAMD64(code []byte) int { return int(layoutAMD64(code).len) }
+
 // layoutAMD64 takes the instruction that src begins with apart.
 func layoutAMD64(src []byte) (l layout) {
 	l.vvvv = regNone
