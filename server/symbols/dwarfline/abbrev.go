@@ -34,6 +34,7 @@ const (
 	atCallTailCall
 	atAllCalls // or all tail calls
 	atEntryPC
+	atLoclistsBase
 	slots
 )
 
@@ -83,6 +84,7 @@ var slotOf = map[dwarf.Attr]slot{
 	dwarf.AttrCallAllTailCalls: atAllCalls,
 	attrGNUAllCallSites:        atAllCalls,
 	attrGNUAllTailCallSites:    atAllCalls,
+	dwarf.AttrLoclistsBase:     atLoclistsBase,
 }
 
 // abbrev is an abbreviation: the tag and attributes of entries.
@@ -95,6 +97,7 @@ type abbrev struct {
 }
 
 type field struct {
+	attr     dwarf.Attr
 	slot     slot
 	form     form
 	layout   layout
@@ -163,8 +166,9 @@ func readAbbrev(c *cursor, z sizes) abbrev {
 			c.fail("too many attributes")
 			return a
 		}
-		one := field{slot: slotOf[dwarf.Attr(min(attr, 1<<31))], form: f, layout: z.layoutOf(f)}
-		a.listed = a.listed || dwarf.Attr(attr) == dwarf.AttrLocation && isList(f)
+		name := dwarf.Attr(min(attr, 1<<31))
+		one := field{attr: name, slot: slotOf[name], form: f, layout: z.layoutOf(f)}
+		a.listed = a.listed || name == dwarf.AttrLocation && isList(f)
 		if f == formImplicitConst {
 			one.implicit = c.sleb()
 		}

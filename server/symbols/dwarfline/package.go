@@ -7,6 +7,7 @@ import "encoding/binary"
 const (
 	packInfo       = 1
 	packAbbrev     = 3
+	packLoclists   = 5 // in version 2, .debug_loc
 	packStrOffsets = 6
 	packRnglists   = 8
 )
@@ -37,7 +38,7 @@ func (s *splitUnits) fromPackage() (*unit, error) {
 		return nil, nil
 	}
 	in := s.sections(p.t)
-	in.strOffsetsAt, in.rnglistsAt = row.at[packStrOffsets], row.at[packRnglists]
+	in.strOffsetsAt, in.rnglistsAt, in.loclistsAt = row.at[packStrOffsets], row.at[packRnglists], row.at[packLoclists]
 	begin := row.at[packInfo]
 	return s.find(in, row.at[packAbbrev], begin, begin+row.size[packInfo])
 }

@@ -94,6 +94,7 @@ func (s *splitUnits) sections(t *Table) *sections {
 	return &sections{
 		info: t.section(".debug_info.dwo"), abbrev: t.section(".debug_abbrev.dwo"), str: t.section(".debug_str.dwo"),
 		strOffsets: t.section(".debug_str_offsets.dwo"), rnglists: t.section(".debug_rnglists.dwo"),
+		loc: t.section(".debug_loc.dwo"), loclists: t.section(".debug_loclists.dwo"),
 		addr: k.addr, ranges: k.ranges, line: k.line, lineStr: k.lineStr,
 	}
 }

@@ -57,6 +57,8 @@ type Table struct {
 	pack      *dwpFile
 	packRead  bool
 
+	kept any // a reader's: see [Table.Keep]
+
 	problems []error
 	named    map[string]bool
 }

@@ -37,7 +37,7 @@ type unit struct {
 	base    uint64 // the address that ranges count from
 	dir     string // where there is no root: the folder that paths count from
 
-	strOffsetsBase, addrBase, rnglistsBase, rangesBase uint64
+	strOffsetsBase, addrBase, rnglistsBase, rangesBase, loclistsBase uint64
 
 	split     splitUnits // of a skeleton
 	skeleton  *unit      // of a split unit
@@ -49,8 +49,8 @@ type unit struct {
 
 // sections are those that a unit's values lie in. A split unit has some of its own.
 type sections struct {
-	info, abbrev, str, strOffsets, lineStr, addr, rnglists, ranges, line *section
-	infoAt, strOffsetsAt, rnglistsAt                                     uint64 // where the unit's part begins, in a package
+	info, abbrev, str, strOffsets, lineStr, addr, rnglists, ranges, line, loc, loclists *section
+	infoAt, strOffsetsAt, rnglistsAt, loclistsAt                                        uint64 // where the unit's part begins, in a package
 }
 
 // ownSections are those of the file, which its units share.
@@ -66,6 +66,7 @@ func (t *Table) readSections() *sections {
 		info: t.section(".debug_info"), abbrev: t.section(".debug_abbrev"), str: t.section(".debug_str"),
 		strOffsets: t.section(".debug_str_offsets"), lineStr: t.section(".debug_line_str"), addr: t.section(".debug_addr"),
 		rnglists: t.section(".debug_rnglists"), ranges: t.section(".debug_ranges"), line: t.section(".debug_line"),
+		loc: t.section(".debug_loc"), loclists: t.section(".debug_loclists"),
 	}
 }
 
@@ -189,6 +190,7 @@ func (u *unit) readRoot() (err error) {
 	split := u.isSplit()
 	u.strOffsetsBase = base(atStrOffsetsBase, u.from.strOffsetsAt+u.implicitBase(split, 8, 16))
 	u.rnglistsBase = base(atRnglistsBase, u.from.rnglistsAt+u.implicitBase(split, 12, 20))
+	u.loclistsBase = base(atLoclistsBase, u.from.loclistsAt+u.implicitBase(split, 12, 20))
 	u.addrBase = base(atAddrBase, u.implicitBase(true, 8, 16))
 	u.rangesBase = base(atGNURangesBase, 0)
 	if u.version < 5 && u.kind != unitType {

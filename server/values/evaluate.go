@@ -1,0 +1,452 @@
+package values
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
+	"github.com/clewdbg/clew/server/values/expr"
+	"github.com/clewdbg/clew/server/values/types"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Evaluate evaluates an expression in the frame. The error is one of the expression: what has no value because of
+// the program is a value that says so.
+func (f *Frame) Evaluate(text string) (*Value, error) {
+	e := evaluator{frame: f, known: make(map[string]*types.Type)}
+	n, err := expr.Parse(text, e.isType)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.eval(n)
+	if err != nil {
+		return nil, err
+	}
+	if v.Name == "" || v.Path != v.Name {
+		v.Name = text
+	}
+	if v.Path == "" {
+		v.Path = text
+	}
+	return v, nil
+}
+
+type evaluator struct {
+	frame *Frame
+	known map[string]*types.Type // types that were asked for
+}
+
+func (e *evaluator) eval(n expr.Node) (*Value, error) {
+	switch n := n.(type) {
+	case expr.Name:
+		return e.name(n)
+	case expr.Register:
+		return e.register(n.Name)
+	case expr.Number:
+		return e.number(n), nil
+	case expr.Member:
+		return e.member(n)
+	case expr.Index:
+		return e.index(n)
+	case expr.Unary:
+		return e.unary(n)
+	case expr.Binary:
+		return e.binary(n)
+	case expr.Cast:
+		return e.cast(n)
+	case expr.Sizeof:
+		return e.sizeof(n)
+	case expr.Call:
+		return e.call(n)
+	}
+	return nil, errors.New("this expression is not supported")
+}
+
+// name finds a variable: of the innermost block, of the object that this points to, of the file, of others.
+func (e *evaluator) name(n expr.Name) (*Value, error) {
+	if n.File != "" {
+		return e.ofFile(n)
+	}
+	if v, err := e.frame.local(n.Name); v != nil || err != nil {
+		return v, err
+	}
+	if this, err := e.frame.local("this"); err == nil && this != nil {
+		object := this.Follow()
+		if object.err == nil {
+			if v := object.Find(n.Name); v != nil {
+				v.Path = n.Name
+				return v, nil
+			}
+		}
+	}
+	v, err := e.frame.Global(n.Name)
+	if err != nil {
+		return nil, err
+	}
+	if v != nil {
+		return v, nil
+	}
+	if v := e.enumerator(n.Name); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("there is no variable %s here", n.Name)
+}
+
+// local returns the variable or argument with that name that counts in the frame.
+func (f *Frame) local(name string) (*Value, error) {
+	all, _, err := f.variables()
+	if err != nil {
+		return nil, err
+	}
+	best := -1
+	for i := range all {
+		if nameOf(all[i].entry) == name && (best < 0 || all[i].depth >= all[best].depth && !all[i].missing) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	return f.variable(&all[best]), nil
+}
+
+// ofFile finds a variable of a file: 'file.c'::name.
+func (e *evaluator) ofFile(n expr.Name) (*Value, error) {
+	f := e.frame
+	for d := range f.stack.Code.AllDescribed() {
+		units, _ := d.Table.Units(maxUnits)
+		for _, u := range units {
+			if file := u.Text(dwarf.AttrName); file != n.File && filepath.Base(file) != n.File && !strings.HasSuffix(file, "/"+n.File) {
+				continue
+			}
+			s := search{budget: maxSearched, tags: variableTags, match: isVariable(n.Name)}
+			found, err := s.in(u, maxNamespace)
+			if err != nil {
+				return nil, err
+			}
+			if found != nil {
+				in := *f
+				in.at, in.types = d, typesOf(d.Table)
+				v := &Value{Name: n.Name, frame: &in}
+				if v.typ, v.err = in.typeOf(found); v.err != nil {
+					v.typ = types.VoidType
+				} else {
+					in.place(v, found)
+				}
+				return v, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("there is no variable %s in a file %s", n.Name, n.File)
+}
+
+// register returns a register of the frame.
+func (e *evaluator) register(name string) (*Value, error) {
+	s := e.frame.stack
+	reg, ok := s.Arch.ParseRegister(name)
+	if !ok {
+		role := map[string]int{"pc": int(s.Arch.PC()), "sp": int(s.Arch.SP()), "fp": int(s.Arch.FP())}
+		n, known := role[name]
+		if !known {
+			return nil, fmt.Errorf("there is no register %s", name)
+		}
+		reg = unwind.Register(n)
+	}
+	data, err := e.frame.Register(uint64(reg))
+	if err != nil {
+		return e.frame.unknown("$"+name, err), nil
+	}
+	return e.frame.valueOf(data, types.Number("unsigned long", 8, types.EncodingUnsigned)), nil
+}
+
+func (e *evaluator) number(n expr.Number) *Value {
+	f := e.frame
+	switch {
+	case n.IsFloat:
+		return f.valueOf(wordOf(math.Float64bits(n.Float)), types.Number("double", 8, types.EncodingFloat))
+	case n.Type == "char":
+		return f.valueOf(wordOf(n.Integer)[:1], types.Number("char", 1, types.EncodingSignedChar))
+	case n.Type == "bool":
+		return f.valueOf(wordOf(n.Integer)[:1], types.Number("bool", 1, types.EncodingBoolean))
+	case n.Type == "nullptr":
+		return f.valueOf(wordOf(0), types.PointerTo(types.VoidType, 8))
+	case n.Integer <= math.MaxInt32 && !n.Unsigned:
+		return f.valueOf(wordOf(n.Integer)[:4], types.Number("int", 4, types.EncodingSigned))
+	case n.Integer <= math.MaxInt64 && !n.Unsigned:
+		return f.valueOf(wordOf(n.Integer), types.Number("long", 8, types.EncodingSigned))
+	}
+	return f.valueOf(wordOf(n.Integer), types.Number("unsigned long", 8, types.EncodingUnsigned))
+}
+
+// plain follows references.
+func plain(v *Value) *Value {
+	for range 4 {
+		u, err := v.under()
+		if err != nil || u.Kind != types.Reference {
+			return v
+		}
+		v = v.Follow()
+	}
+	return v
+}
+
+func (e *evaluator) member(n expr.Member) (*Value, error) {
+	of, err := e.eval(n.Of)
+	if err != nil {
+		return nil, err
+	}
+	of = plain(of)
+	for range 4 { // Rust and people leave arrows out
+		u, err := of.under()
+		if err != nil {
+			return of, nil
+		}
+		if u.Kind != types.Pointer {
+			break
+		}
+		of = plain(of.Follow())
+	}
+	if of.err != nil {
+		return of, nil
+	}
+	v := of.Find(n.Name)
+	if v == nil && n.Name >= "0" && n.Name <= "9999" {
+		v = of.Find("__" + n.Name) // as Rust names the members of tuples
+	}
+	if v == nil {
+		return nil, fmt.Errorf("%s has no member %s", of.Type(), n.Name)
+	}
+	return v, nil
+}
+
+// Find returns a member by its name: the value's own, else one of a base or of a member without a name.
+func (v *Value) Find(name string) *Value { return v.find(name, maxNamespace) }
+
+func (v *Value) find(name string, deeper int) *Value {
+	u, err := v.under()
+	if err != nil || deeper == 0 || u.Kind != types.Struct && u.Kind != types.Union {
+		return nil
+	}
+	all := v.fields(u)
+	for _, f := range all {
+		if f.Name == name {
+			return f
+		}
+	}
+	members, _, err := u.Members()
+	if err != nil {
+		return nil
+	}
+	for i := range members {
+		if m := &members[i]; (m.Base || m.Name == "") && i < len(all) {
+			if found := all[i].find(name, deeper-1); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func (e *evaluator) integer(n expr.Node) (int64, *Value, error) {
+	v, err := e.eval(n)
+	if err != nil {
+		return 0, nil, err
+	}
+	v = plain(v)
+	if v.err != nil {
+		return 0, v, nil
+	}
+	u, err := v.under()
+	if err != nil {
+		return 0, v, nil
+	}
+	if !u.IsInteger() && u.Kind != types.Enum {
+		return 0, nil, fmt.Errorf("an index of type %s", v.Type())
+	}
+	word, err := v.word()
+	if err != nil {
+		v.err = err
+		return 0, v, nil
+	}
+	return int64(word), nil, nil
+}
+
+func (e *evaluator) index(n expr.Index) (*Value, error) {
+	of, err := e.eval(n.Of)
+	if err != nil {
+		return nil, err
+	}
+	of = plain(of)
+	i, failed, err := e.integer(n.At)
+	if failed != nil || err != nil {
+		return failed, err
+	}
+	if n.Upto != nil {
+		return e.slice(of, i, n.Upto)
+	}
+	if c := of.container(); c != nil {
+		if count := c.counts().Indexed; count > 0 {
+			if i < 0 || i >= int64(count) {
+				return nil, fmt.Errorf("index %d of %d elements", i, count)
+			}
+			return c.indexed(int(i), 1)[0], nil
+		}
+	}
+	u, err := of.under()
+	if err != nil {
+		return of, nil
+	}
+	switch u.Kind {
+	case types.Array:
+		count, err := of.length(u)
+		low := u.Dimension().Lower
+		if err == nil && (u.Dimension().Count != types.Unknown || u.Dimension().Bound != nil) && (i < low || i-low >= count) {
+			return nil, fmt.Errorf("index %d of %d elements", i, count)
+		}
+		return of.element(u, i-low), nil
+	case types.Pointer:
+		return of.pointed(u, i)
+	}
+	return nil, fmt.Errorf("%s has no elements", of.Type())
+}
+
+// pointed returns what lies i values behind what a pointer points to.
+func (v *Value) pointed(u *types.Type, i int64) (*Value, error) {
+	to, err := u.Target()
+	if err != nil {
+		return nil, err
+	}
+	size, err := to.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	addr, err := v.word()
+	if err != nil {
+		return v.frame.unknown("", err), nil
+	}
+	out := v.frame.inMemory("", addr+uint64(i*size), to)
+	if v.Path != "" {
+		out.Path = fmt.Sprintf("%s[%d]", wrap(v.Path), i)
+	}
+	return out, nil
+}
+
+// slice returns elements as an array.
+func (e *evaluator) slice(of *Value, from int64, upto expr.Node) (*Value, error) {
+	to, failed, err := e.integer(upto)
+	if failed != nil || err != nil {
+		return failed, err
+	}
+	if to < from || to-from > 1<<20 {
+		return nil, fmt.Errorf("elements from %d up to %d", from, to)
+	}
+	u, err := of.under()
+	if err != nil {
+		return of, nil
+	}
+	var first *Value
+	var element *types.Type
+	switch u.Kind {
+	case types.Pointer:
+		if first, err = of.pointed(u, from); err == nil {
+			element, err = u.Target()
+		}
+	case types.Array:
+		if element, err = u.Element(); err == nil {
+			count, failed := of.length(u)
+			if failed == nil && u.Dimension().Count != types.Unknown && (from < 0 || to > count) {
+				return nil, fmt.Errorf("elements from %d up to %d, of %d", from, to, count)
+			}
+			first = of.element(u, from)
+		}
+	default:
+		return nil, fmt.Errorf("%s has no elements", of.Type())
+	}
+	if err != nil {
+		return nil, err
+	}
+	first.typ, first.Path = types.ArrayOf(element, to-from), ""
+	return first, nil
+}
+
+func (e *evaluator) sizeof(n expr.Sizeof) (*Value, error) {
+	of := (*types.Type)(nil)
+	if n.Of == nil {
+		t, err := e.typeNamed(n.To)
+		if err != nil {
+			return nil, err
+		}
+		of = t
+	} else {
+		v, err := e.eval(n.Of)
+		if err != nil {
+			return nil, err
+		}
+		of = plain(v).typ
+	}
+	size, err := of.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	return e.frame.valueOf(wordOf(uint64(size)), types.Number("unsigned long", 8, types.EncodingUnsigned)), nil
+}
+
+// call answers what a container knows of itself; nothing is run.
+func (e *evaluator) call(n expr.Call) (*Value, error) {
+	if _, isName := n.Of.(expr.Name); !isName || n.Name == "size" || n.Name == "len" || n.Name == "length" || n.Name == "get" || n.Name == "c_str" || n.Name == "data" {
+		of, err := e.eval(n.Of)
+		if err == nil {
+			if v := plain(of).method(n.Name); v != nil {
+				return v, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s is not called: a call would run code of the program", n.Name)
+}
+
+// method is what a container says of itself, nil for other names.
+func (v *Value) method(name string) *Value {
+	c, ok := v.container().(interface{ method(string) *Value })
+	if !ok {
+		return nil
+	}
+	return c.method(name)
+}
+
+// enumerator finds a name of an enumeration's value in the frame's file.
+func (e *evaluator) enumerator(name string) *Value {
+	unit, err := e.frame.function.Unit()
+	if err != nil {
+		return nil
+	}
+	var found *Value
+	s := search{budget: maxSearched, tags: []dwarf.Tag{dwarf.TagEnumerationType}, match: func(entry *dwarfline.Entry) bool {
+		t, err := e.frame.types.At(entry)
+		if err != nil {
+			return false
+		}
+		list, err := t.Enumerators()
+		if err != nil {
+			return false
+		}
+		i := slices.IndexFunc(list, func(one types.Enumerator) bool {
+			return one.Name == name || t.Own+"::"+one.Name == name || t.String()+"::"+one.Name == name
+		})
+		if i < 0 {
+			return false
+		}
+		size, err := t.Bytes()
+		if err != nil || size > 8 {
+			return false
+		}
+		found = e.frame.valueOf(wordOf(list[i].Value)[:size], t)
+		return true
+	}}
+	_, _ = s.in(unit, maxNamespace)
+	return found
+}

@@ -1,0 +1,547 @@
+package values
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clewdbg/clew/internal/printable"
+	"github.com/clewdbg/clew/server/values/types"
+	"github.com/clewdbg/clew/unwind"
+)
+
+// Words for what is no value.
+const optimizedOut = "<optimized out>"
+
+// Unknown is the text of a value that is not known.
+func Unknown(err error) string {
+	if OptimizedOut(err) {
+		return optimizedOut
+	}
+	return "<unknown: " + printable.Text(err.Error()) + ">"
+}
+
+// Limits of a value's text.
+const (
+	maxText     = 1 << 10 // bytes
+	maxElements = 64
+	maxDepth    = 3
+	maxString   = 256 // characters of a string
+)
+
+// Text is the value in one line, cut where it is long.
+func (v *Value) Text() string {
+	w := writer{}
+	w.value(v, maxDepth)
+	return w.String()
+}
+
+// Err says why the value is not known, nil if it is: of a structure, or an array, its parts may be unknown all the same.
+func (v *Value) Err() error {
+	u, err := v.under()
+	if err != nil {
+		return err
+	}
+	switch u.Kind {
+	case types.Struct, types.Union:
+		if u.Incomplete {
+			_, err := u.Bytes()
+			return err
+		}
+		if v.nothing() {
+			return v.firstErr()
+		}
+		return nil
+	case types.Array:
+		_, err := v.length(u)
+		return err
+	}
+	_, err = v.simple(u)
+	return err
+}
+
+// nothing says that no byte of a structure can be read.
+func (v *Value) nothing() bool { return v.firstErr() != nil && len(v.place.Pieces) == 1 }
+
+func (v *Value) firstErr() error {
+	_, err := v.read(1)
+	if n, failed := v.typ.Bytes(); failed == nil && n == 0 {
+		return nil
+	}
+	return err
+}
+
+// writer writes values.
+type writer struct{ strings.Builder }
+
+func (w *writer) full() bool { return w.Len() > maxText }
+
+func (w *writer) value(v *Value, deeper int) {
+	u, err := v.under()
+	if err != nil {
+		w.WriteString(Unknown(err))
+		return
+	}
+	if c := v.container(); c != nil {
+		c.write(w, deeper)
+		return
+	}
+	switch u.Kind {
+	case types.Struct, types.Union:
+		w.fields(v, u, deeper)
+	case types.Array:
+		w.array(v, u, deeper)
+	case types.Reference:
+		w.reference(v, u, deeper)
+	default:
+		text, err := v.simple(u)
+		if err != nil {
+			text = Unknown(err)
+		}
+		w.WriteString(text)
+	}
+}
+
+// fields writes {a = 1, b = 2}.
+func (w *writer) fields(v *Value, u *types.Type, deeper int) {
+	if err := v.Err(); err != nil {
+		w.WriteString(Unknown(err))
+		return
+	}
+	if deeper == 0 {
+		w.WriteString("{…}")
+		return
+	}
+	w.WriteString("{")
+	for i, f := range v.fields(u) {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		if w.full() || i == maxElements {
+			w.WriteString("…")
+			break
+		}
+		if f.Name != "" {
+			w.WriteString(printable.Text(f.Name) + " = ")
+		}
+		w.value(f, deeper-1)
+	}
+	w.WriteString("}")
+}
+
+// array writes a string, or {1, 2, 3}.
+func (w *writer) array(v *Value, u *types.Type, deeper int) {
+	n, err := v.length(u)
+	if err != nil {
+		w.WriteString(Unknown(err))
+		return
+	}
+	if of, err := u.Element(); err == nil {
+		if c, err := of.Under(); err == nil && c.IsCharacter() && c.Size == 1 {
+			if data, err := v.read(min(n, maxString)); err == nil {
+				w.WriteString(quote(data, n > maxString))
+				return
+			}
+		}
+	}
+	if deeper == 0 {
+		w.WriteString("{…}")
+		return
+	}
+	w.elements(v, int(min(n, maxIndexed)), deeper)
+}
+
+func (w *writer) elements(v *Value, n, deeper int) {
+	w.WriteString("{")
+	for i, e := range v.Indexed(0, min(n, maxElements)) {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		if w.full() {
+			w.WriteString("…}")
+			return
+		}
+		w.value(e, deeper-1)
+	}
+	if n > maxElements {
+		fmt.Fprintf(w, ", … %d more", n-maxElements)
+	}
+	w.WriteString("}")
+}
+
+// reference writes where a reference leads, and what is there.
+func (w *writer) reference(v *Value, u *types.Type, deeper int) {
+	addr, err := v.word()
+	if err == nil {
+		fmt.Fprintf(w, "@%#x", addr)
+	} else if !errors.Is(err, errImplied) {
+		w.WriteString(Unknown(err))
+		return
+	}
+	if deeper > 0 {
+		w.WriteString(": ")
+		w.value(v.Follow(), deeper-1)
+	}
+}
+
+// quote writes bytes as a string, up to the zeros at its end.
+func quote(data []byte, cut bool) string {
+	if !cut {
+		data = []byte(strings.TrimRight(string(data), "\x00"))
+	}
+	out := strconv.Quote(string(data))
+	if cut {
+		out += "…"
+	}
+	return out
+}
+
+// simple writes what is no structure and no array.
+func (v *Value) simple(u *types.Type) (string, error) {
+	switch u.Kind {
+	case types.Void:
+		return "void", nil
+	case types.Base:
+		return v.base(u)
+	case types.Enum:
+		return v.enum(u)
+	case types.Pointer:
+		return v.pointer(u)
+	case types.Function:
+		addr, ok := v.Address()
+		if !ok {
+			return "", errors.New("the function has no address")
+		}
+		return v.frame.code(addr), nil
+	case types.MemberPointer:
+		return v.memberPointer(u)
+	}
+	return "", fmt.Errorf("values of %s (%s) are not supported", u, u.Tag)
+}
+
+func (v *Value) base(u *types.Type) (string, error) {
+	size := u.Size
+	if v.bits > 0 {
+		size = 8
+	}
+	switch {
+	case u.Encoding == types.EncodingFloat:
+		data, err := v.read(u.Size)
+		if err != nil {
+			return "", err
+		}
+		return v.frame.float(u, data)
+	case u.Encoding == types.EncodingComplex:
+		data, err := v.read(u.Size)
+		if err != nil {
+			return "", err
+		}
+		re, err := v.frame.float(u, data[:u.Size/2])
+		if err != nil {
+			return "", err
+		}
+		im, err := v.frame.float(u, data[u.Size/2:])
+		return re + " + " + im + "i", err
+	case !u.IsInteger() && u.Encoding != types.EncodingAddress:
+		return "", fmt.Errorf("values of %s, with encoding %#x, are not supported", u, u.Encoding)
+	case size > 8:
+		return v.wide(u)
+	}
+	n, err := v.word()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case u.Encoding == types.EncodingAddress:
+		return fmt.Sprintf("%#x", n), nil
+	case u.Encoding == types.EncodingBoolean && n <= 1:
+		return strconv.FormatBool(n == 1), nil
+	case u.IsCharacter():
+		return character(u, n), nil
+	case u.IsSigned():
+		return strconv.FormatInt(int64(n), 10), nil
+	}
+	return strconv.FormatUint(n, 10), nil
+}
+
+// wide writes a number of more than 8 bytes.
+func (v *Value) wide(u *types.Type) (string, error) {
+	if u.Size > 64 {
+		return "", fmt.Errorf("a number of %d bytes", u.Size)
+	}
+	data, err := v.read(u.Size)
+	if err != nil {
+		return "", err
+	}
+	n := bigOf(data)
+	if u.IsSigned() && data[len(data)-1]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(data))))
+	}
+	return n.String(), nil
+}
+
+// bigOf is a little-endian number.
+func bigOf(data []byte) *big.Int {
+	big1 := make([]byte, len(data))
+	for i, b := range data {
+		big1[len(data)-1-i] = b
+	}
+	return new(big.Int).SetBytes(big1)
+}
+
+// character writes a character's number and, where it can be shown, itself.
+func character(u *types.Type, n uint64) string {
+	number := strconv.FormatUint(n, 10)
+	if u.IsSigned() {
+		number = strconv.FormatInt(int64(n), 10)
+	}
+	switch {
+	case u.Size == 1 && (n&0xff < 0x80):
+		return number + " " + strconv.QuoteRune(rune(n&0xff))
+	case u.Size == 1:
+		return fmt.Sprintf(`%s '\x%02x'`, number, n&0xff)
+	case utf8.ValidRune(rune(n)) && n <= utf8.MaxRune:
+		return number + " " + strconv.QuoteRune(rune(n))
+	}
+	return number
+}
+
+// float writes a number of floating point: as few digits as name it alone.
+func (f *Frame) float(u *types.Type, data []byte) (string, error) {
+	switch len(data) {
+	case 2:
+		bits := binary.LittleEndian.Uint16(data)
+		if strings.Contains(strings.ToLower(u.Own), "bf16") || strings.Contains(u.Own, "bfloat") {
+			return formatFloat(float64(math.Float32frombits(uint32(bits)<<16)), 32), nil
+		}
+		return formatFloat(half(bits), 32), nil
+	case 4:
+		return formatFloat(float64(math.Float32frombits(binary.LittleEndian.Uint32(data))), 32), nil
+	case 8:
+		return formatFloat(math.Float64frombits(binary.LittleEndian.Uint64(data)), 64), nil
+	case 16:
+		if f.stack.Arch == unwind.AMD64 && !strings.Contains(u.Own, "128") && !strings.Contains(u.Own, "quad") {
+			return extended(data[:10]), nil
+		}
+		return quad(data), nil
+	case 10, 12:
+		return extended(data[:10]), nil
+	}
+	return "", fmt.Errorf("floating point of %d bytes is not supported", len(data))
+}
+
+func formatFloat(f float64, bits int) string {
+	switch {
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	case math.IsNaN(f):
+		return "nan"
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
+}
+
+// half is a number of IEEE 754's binary16.
+func half(b uint16) float64 {
+	sign, exp, frac := 1.0, int(b>>10)&31, float64(b&0x3ff)
+	if b&0x8000 != 0 {
+		sign = -1
+	}
+	switch exp {
+	case 0:
+		return sign * math.Ldexp(frac, -24)
+	case 31:
+		if frac != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+frac, exp-25)
+}
+
+// extended writes a number of x87's 80 bits: sign and exponent are the last two bytes.
+func extended(data []byte) string {
+	mantissa, top := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint16(data[8:])
+	return bigFloat(top&0x8000 != 0, int(top&0x7fff), new(big.Int).SetUint64(mantissa), 16383, 63, mantissa<<1 == 0, 64)
+}
+
+// quad writes a number of IEEE 754's binary128.
+func quad(data []byte) string {
+	top := binary.LittleEndian.Uint16(data[14:])
+	frac := bigOf(data[:14])
+	zero := frac.Sign() == 0
+	if top&0x7fff != 0 && top&0x7fff != 0x7fff {
+		frac.SetBit(frac, 112, 1)
+	}
+	return bigFloat(top&0x8000 != 0, int(top&0x7fff), frac, 16383, 112, zero, 113)
+}
+
+// bigFloat writes mantissa * 2^(exponent-bias-shift).
+func bigFloat(negative bool, exponent int, mantissa *big.Int, bias, shift int, noFraction bool, precision uint) string {
+	sign := ""
+	if negative {
+		sign = "-"
+	}
+	switch {
+	case exponent == 0x7fff && noFraction:
+		return sign + "inf"
+	case exponent == 0x7fff:
+		return "nan"
+	case mantissa.Sign() == 0:
+		return sign + "0"
+	case exponent == 0:
+		exponent = 1
+	}
+	f := new(big.Float).SetPrec(precision).SetInt(mantissa)
+	f.SetMantExp(f, exponent-bias-shift)
+	return sign + f.Text('g', -1)
+}
+
+// enum writes the name of a value, names of flags, or the number.
+func (v *Value) enum(u *types.Type) (string, error) {
+	n, err := v.word()
+	if err != nil {
+		return "", err
+	}
+	list, err := u.Enumerators()
+	if err != nil {
+		return "", err
+	}
+	size, err := u.Bytes()
+	if err != nil {
+		return "", err
+	}
+	bits := 8 * size
+	if v.bits > 0 {
+		bits = v.bits
+	}
+	n = narrow(n, bits, false)
+	left, names := n, []string(nil)
+	flags := n != 0
+	for _, e := range list {
+		value := narrow(e.Value, bits, false)
+		if value == n {
+			return printable.Text(e.Name), nil
+		}
+		if value != 0 && value&(value-1) != 0 {
+			flags = false
+		} else if value != 0 && left&value != 0 {
+			left &^= value
+			names = append(names, printable.Text(e.Name))
+		}
+	}
+	if flags && left == 0 && len(names) > 0 {
+		return strings.Join(names, " | "), nil
+	}
+	if u.IsSigned() {
+		return strconv.FormatInt(int64(narrow(n, bits, true)), 10), nil
+	}
+	return strconv.FormatUint(n, 10), nil
+}
+
+// pointer writes an address, and the string or function there.
+func (v *Value) pointer(u *types.Type) (string, error) {
+	to, err := u.Target()
+	if err != nil {
+		return "", err
+	}
+	t, err := to.Under()
+	if err != nil {
+		return "", err
+	}
+	if u.Size > 8 {
+		return "", fmt.Errorf("a pointer of %d bytes", u.Size)
+	}
+	addr, err := v.word()
+	if errors.Is(err, errImplied) {
+		if out := v.implied(to); out != nil && out.err == nil {
+			return "→ " + out.Text(), nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%#x", addr)
+	switch {
+	case t.Kind == types.Function:
+		return v.frame.code(addr), nil
+	case t.IsCharacter() && t.Size == 1 && addr != 0 && !rust[u.Language]:
+		if s, ok := v.frame.cString(addr); ok {
+			text += " " + s
+		}
+	}
+	return text, nil
+}
+
+// rust has the languages whose pointers to characters are no strings.
+var rust = map[uint64]bool{0x1c: true}
+
+// cString reads a string that ends with a zero.
+func (f *Frame) cString(addr uint64) (string, bool) {
+	var data []byte
+	for len(data) < maxString {
+		step := min(32-(addr+uint64(len(data)))%32, uint64(maxString-len(data)))
+		buf := make([]byte, step)
+		if f.ReadMemory(addr+uint64(len(data)), buf) != nil {
+			if len(data) == 0 {
+				return "", false
+			}
+			return quote(data, true) + " and memory that cannot be read", true
+		}
+		for i, b := range buf {
+			if b == 0 {
+				return strconv.Quote(string(append(data, buf[:i]...))), true
+			}
+		}
+		data = append(data, buf...)
+	}
+	return quote(data, true), true
+}
+
+// code writes an address of code with its function.
+func (f *Frame) code(addr uint64) string {
+	fn, ok := f.stack.Code.Function(unwind.InstructionAddr(addr).Lookup(f.stack.Arch))
+	switch {
+	case !ok || fn.Name == "":
+		return fmt.Sprintf("%#x", addr)
+	case fn.Start == addr:
+		return fmt.Sprintf("%#x <%s>", addr, printable.Text(demangle(fn.Name)))
+	}
+	return fmt.Sprintf("%#x <%s+%d>", addr, printable.Text(demangle(fn.Name)), addr-fn.Start)
+}
+
+// memberPointer writes a pointer to a member: an offset, or a function and what is added to the object's address.
+func (v *Value) memberPointer(u *types.Type) (string, error) {
+	data, err := v.read(u.Size)
+	if err != nil {
+		return "", err
+	}
+	n := int64(v.frame.Order().Uint64(data))
+	if u.Size == 8 {
+		if n == -1 {
+			return "null", nil
+		}
+		return fmt.Sprintf("offset %d", n), nil
+	}
+	adjust := int64(v.frame.Order().Uint64(data[8:]))
+	if v.frame.stack.Arch == unwind.ARM64 {
+		return "", errors.New("pointers to member functions are not supported on arm64")
+	}
+	text := v.frame.code(uint64(n))
+	switch {
+	case n == 0:
+		return "null", nil
+	case n&1 != 0:
+		text = fmt.Sprintf("virtual function at %d in its table", n-1)
+	}
+	if adjust != 0 {
+		text += fmt.Sprintf(", object + %d", adjust)
+	}
+	return text, nil
+}
