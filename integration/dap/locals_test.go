@@ -2,6 +2,7 @@ package dap
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,13 +92,17 @@ type value struct {
 // locals returns a frame's variables, and their reference.
 func (c *client) locals(f frame) (vars map[string]value, ref int64) {
 	c.t.Helper()
-	for _, s := range c.scopes(f.ID) {
-		if strings.HasPrefix(s.Name, "Locals") {
-			return c.values(s.VariablesReference), s.VariablesReference
+	vars = map[string]value{}
+	for _, s := range c.scopes(f.ID) { // frames of native code have two
+		if strings.HasPrefix(s.Name, "Locals") || s.Name == "Arguments" {
+			maps.Copy(vars, c.values(s.VariablesReference))
+			ref = s.VariablesReference
 		}
 	}
-	c.t.Fatalf("%s has no scope of locals", f.Name)
-	return nil, 0
+	if ref == 0 {
+		c.t.Fatalf("%s has no scope of locals", f.Name)
+	}
+	return vars, ref
 }
 
 func (c *client) values(ref int64) map[string]value {
@@ -163,7 +168,7 @@ func TestLocals(t *testing.T) {
 	vars, ref := c.locals(enter)
 	c.wantValues(vars, map[string]string{"depth": "3", "doubled": "6"})
 	c.wantValues(c.values(vars["corner"].VariablesReference), map[string]string{"x": "11", "y": "22"})
-	c.wantValues(c.values(vars["table"].VariablesReference), map[string]string{"[0]": "5"}) // of the others Delve says the same
+	c.wantValues(c.values(vars["table"].VariablesReference), map[string]string{"[0]": "5", "[1]": "6", "[3]": "8"})
 	goVars, goRef := c.locals(outer)
 	c.wantValues(goVars, map[string]string{"depth": "3", "total": "43"})
 	c.wantValues(c.values(goVars["names"].VariablesReference), map[string]string{"[0]": `"ball"`, "[2]": `"thread"`})
@@ -206,7 +211,7 @@ func TestLocals(t *testing.T) {
 	c.ok("setVariable", object{"variablesReference": goVars["p"].VariablesReference, "name": "Count", "value": "20000"})
 	c.ok("setExpression", object{"expression": "corner.x", "value": "12", "frameId": enter.ID})
 	c.ok("setExpression", object{"expression": "inner", "value": "71", "frameId": back.ID}) // a frame of Delve's
-	c.refused("setExpression", object{"expression": "doubled+1", "value": "12", "frameId": enter.ID}, "address")
+	c.refused("setExpression", object{"expression": "doubled+1", "value": "12", "frameId": enter.ID}, "lies nowhere")
 	c.refused("setExpression", object{"expression": "p.Name", "value": `"x"`, "frameId": outer.ID}, "the program would have to run")
 	if got := c.ok("evaluate", object{"expression": "inner", "frameId": back.ID, "context": "watch"})["result"]; got != "71" {
 		t.Errorf("inner is %v, want 71", got)

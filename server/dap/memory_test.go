@@ -23,11 +23,11 @@ func TestMemoryReferences(t *testing.T) {
 	s := playProgram(t, stoptest.New(10), unwind.TrustCFI)
 	rows, _ := s.page(debuggee.FirstID+stoptest.CThread, 0, 10)
 	var scopes struct{ Scopes []dap.Scope }
-	if m := s.request("scopes", map[string]int64{"frameId": rows[0].ID}); m.Decode("body", &scopes) != nil || len(scopes.Scopes) != 2 {
+	if m := s.request("scopes", map[string]int64{"frameId": rows[0].ID}); m.Decode("body", &scopes) != nil || len(scopes.Scopes) != 3 {
 		t.Fatalf("%s", m.Bytes())
 	}
 	var body struct{ Variables []dap.Variable }
-	registers := s.request("variables", map[string]int{"variablesReference": scopes.Scopes[0].VariablesReference})
+	registers := s.request("variables", map[string]int{"variablesReference": scopes.Scopes[1].VariablesReference})
 	if err := registers.Decode("body", &body); err != nil {
 		t.Fatal(err)
 	}

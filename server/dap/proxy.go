@@ -115,7 +115,8 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}
 	vars := &variables{wire: p.wire, state: &p.state, frames: p.frames.IDs, config: &p.config, inserter: p.frames.Inserter, run: run, memory: read,
-		globals: func() []string { return globalsFrom(p.program) }}
+		globals: func() []string { return globalsFrom(p.program) },
+		native:  &natives{wire: p.wire, program: p.program, ids: p.frames.IDs, inserter: p.frames.Inserter, wrote: run.wrote}}
 	exports := &exporter{wire: p.wire, program: p.program, caps: &start.caps, maxMessage: opts.MaxMessage}
 	images := &imageLister{wire: p.wire, program: p.program}
 	plugins := &pluginLister{wire: p.wire, program: p.program}

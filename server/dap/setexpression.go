@@ -20,6 +20,9 @@ func (v *variables) onSetExpression(ctx context.Context, m *dapwire.Message) err
 		v.wire.Up.Forward(m, nil)
 		return nil
 	}
+	if native, err := v.native.onSetExpression(ctx, m, &args); native || err != nil {
+		return err
+	}
 	answer, err := v.askAbout(ctx, args.FrameId, &dap.EvaluateRequest{
 		Request: dap.Request{Command: "evaluate"}, Arguments: dap.EvaluateArguments{Expression: "&(" + args.Expression + ")", FrameId: args.FrameId, Context: "watch"},
 	}, true)

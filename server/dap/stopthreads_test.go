@@ -63,15 +63,15 @@ func TestStoppedThread(t *testing.T) {
 }
 
 // TestScopesOfClewsFrame: a frame that only clew knows has its registers, and how
-// it was found.
+// it was found; one without DWARF says so.
 func TestScopesOfClewsFrame(t *testing.T) {
 	s := playProgram(t, stoptest.New(10), unwind.TrustCFI)
 	frames, _ := s.page(debuggee.FirstID+stoptest.CThread, 0, 10)
 	var scopes struct{ Scopes []dap.Scope }
-	if m := s.request("scopes", map[string]int64{"frameId": frames[3].ID}); m.Decode("body", &scopes) != nil || len(scopes.Scopes) != 2 {
+	if m := s.request("scopes", map[string]int64{"frameId": frames[3].ID}); m.Decode("body", &scopes) != nil || len(scopes.Scopes) != 3 {
 		t.Fatalf("%s", m.Bytes())
 	}
-	for i, want := range map[int]string{0: "rsp", 1: "strategy"} {
+	for i, want := range map[int]string{0: "…", 1: "rsp", 2: "strategy"} {
 		m := s.request("variables", map[string]int{"variablesReference": scopes.Scopes[i].VariablesReference})
 		var vars struct{ Variables []dap.Variable }
 		if m.Decode("body", &vars) != nil || !slices.ContainsFunc(vars.Variables, func(v dap.Variable) bool { return v.Name == want }) {

@@ -25,6 +25,7 @@ type variables struct {
 	run      *running
 	memory   *memory
 	globals  func() []string // names of the program's global variables
+	native   *natives        // of frames of native code
 }
 
 // inserter has Delve answer about frames that only clew knows.
@@ -48,6 +49,9 @@ func (v *variables) onVariables(ctx context.Context, m *dapwire.Message) error {
 	at, h, err := v.heldBy(args.VariablesReference)
 	if err != nil {
 		return err
+	}
+	if h.Values != nil {
+		return v.native.onVariables(ctx, m, at, h.Values, &args)
 	}
 	if h.Delve != 0 { // Delve has loaded them, or knows their addresses
 		wire.SetArgument(m, "variablesReference", h.Delve)
@@ -118,6 +122,8 @@ func (v *variables) onSetVariable(ctx context.Context, m *dapwire.Message) error
 	switch {
 	case err != nil:
 		return err
+	case h.Values != nil:
+		return v.native.onSetVariable(ctx, m, at, h.Values, &args)
 	case h.Delve == 0:
 		return errRecovered
 	case v.isString(ctx, h.Delve, args.Name):
@@ -165,7 +171,13 @@ func (v *variables) isString(ctx context.Context, reference int64, name string) 
 // commands are about no frame.
 func (v *variables) onEvaluate(ctx context.Context, m *dapwire.Message) error {
 	var args dap.EvaluateArguments
-	if m.Decode("arguments", &args) == nil && args.FrameId >= debuggee.FirstID {
+	decoded := m.Decode("arguments", &args) == nil
+	if decoded && !internals.ConsoleCommand.MatchString(args.Expression) {
+		if native, err := v.native.onEvaluate(ctx, m, &args); native || err != nil {
+			return err
+		}
+	}
+	if decoded && args.FrameId >= debuggee.FirstID {
 		if !internals.ConsoleCommand.MatchString(args.Expression) {
 			return v.evaluateInserted(ctx, m, args.Expression)
 		}
@@ -207,6 +219,8 @@ func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) 
 		switch {
 		case err != nil:
 			return err
+		case h.Values != nil:
+			return errNativeWatch
 		case h.Delve == 0:
 			return errNoMemory
 		}

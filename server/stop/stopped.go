@@ -5,6 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -22,6 +23,7 @@ type Stopped struct {
 	goroutines map[uint64]delve.Thread
 	goStacks   map[Key]*Stack // nil: holds other code than Go's
 	stacks     map[stackKey]*Stack
+	values     map[*Stack]*values.Stack
 }
 
 // stackKey names a stack by the strategies that it was made with.

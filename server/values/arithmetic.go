@@ -453,11 +453,15 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 	s := search{budget: maxSearched, tags: typeTags, match: func(entry *dwarfline.Entry) bool {
 		return !entry.Flag(dwarf.AttrDeclaration) && named(entry, name)
 	}}
-	unit, err := f.function.Unit()
-	if err != nil {
-		return nil, err
+	var found *dwarfline.Entry
+	var err error
+	if f.function != nil {
+		unit, failed := f.function.Unit()
+		if failed != nil {
+			return nil, failed
+		}
+		found, err = s.in(unit, maxNamespace)
 	}
-	found, err := s.in(unit, maxNamespace)
 	set := f.types
 	if err == nil && found == nil {
 		at := f.at

@@ -180,7 +180,10 @@ func (f *Frame) findSite() (site *dwarfline.Entry, caller *Frame, err error) {
 	case s.frames[row].PC.Kind() != unwind.KindReturn:
 		return nil, nil, errors.New("no call led here")
 	}
-	if caller, err = s.Frame(row); err != nil {
+	if caller, err = s.Frame(row); err == nil {
+		err = caller.lack
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	budget := maxSearchedForSites

@@ -94,11 +94,17 @@ func (e *evaluator) name(n expr.Name) (*Value, error) {
 	if v := e.enumerator(n.Name); v != nil {
 		return v, nil
 	}
+	if e.frame.lack != nil {
+		return nil, fmt.Errorf("there is no variable %s that is known here: this frame has no variables: %w", n.Name, e.frame.lack)
+	}
 	return nil, fmt.Errorf("there is no variable %s here", n.Name)
 }
 
 // local returns the variable or argument with that name that counts in the frame.
 func (f *Frame) local(name string) (*Value, error) {
+	if f.lack != nil {
+		return nil, nil
+	}
 	all, _, err := f.variables()
 	if err != nil {
 		return nil, err
@@ -420,6 +426,9 @@ func (v *Value) method(name string) *Value {
 
 // enumerator finds a name of an enumeration's value in the frame's file.
 func (e *evaluator) enumerator(name string) *Value {
+	if e.frame.function == nil {
+		return nil
+	}
 	unit, err := e.frame.function.Unit()
 	if err != nil {
 		return nil

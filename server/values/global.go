@@ -111,12 +111,14 @@ func (f *Frame) definition(of *dwarfline.Entry, name string) (found *dwarfline.E
 		return named(e, name)
 	}
 	s := search{budget: maxSearched, match: isIt, tags: variableTags}
-	unit, err := f.function.Unit()
-	if err != nil {
-		return nil, at, err
-	}
-	if found, err = s.in(unit, maxNamespace); found != nil || err != nil {
-		return found, f.at, err
+	if f.function != nil {
+		unit, err := f.function.Unit()
+		if err != nil {
+			return nil, at, err
+		}
+		if found, err = s.in(unit, maxNamespace); found != nil || err != nil {
+			return found, f.at, err
+		}
 	}
 	s.match = func(e *dwarfline.Entry) bool { return isIt(e) && isExternal(e) }
 	return f.inOthers(&s)
@@ -128,7 +130,10 @@ func isExternal(e *dwarfline.Entry) bool {
 
 // inOthers searches the units of this image, and then of others.
 func (f *Frame) inOthers(s *search) (*dwarfline.Entry, codemap.Described, error) {
-	images := []codemap.Described{f.at}
+	var images []codemap.Described
+	if f.at.Table != nil {
+		images = append(images, f.at)
+	}
 	for d := range f.stack.Code.AllDescribed() {
 		if d.Table != f.at.Table {
 			images = append(images, d)
@@ -181,6 +186,9 @@ func (f *Frame) Global(name string) (*Value, error) {
 
 // Statics are the variables of the frame's file, at most a few thousand.
 func (f *Frame) Statics() (out []*Value, err error) {
+	if f.lack != nil {
+		return nil, f.lack
+	}
 	unit, err := f.function.Unit()
 	if err != nil {
 		return nil, err

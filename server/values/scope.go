@@ -64,6 +64,9 @@ type declared struct {
 
 // variables lists the entries of the variables in scope, those of outer blocks first.
 func (f *Frame) variables() (out []declared, more bool, err error) {
+	if f.lack != nil {
+		return nil, false, f.lack
+	}
 	seen := make(map[dwarfline.Key]bool)
 	err = f.block(f.scope, 0, &out, seen)
 	// What the compiler has left out of this instance is in the function's abstract entry alone.

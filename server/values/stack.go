@@ -39,7 +39,6 @@ func New(from Source, frames []unwind.Frame) *Stack { return &Stack{Source: from
 
 // Reasons for which a frame has no variables.
 var (
-	ErrScanned   = errors.New("it was found by scanning the stack: where its variables are would be a guess")
 	ErrTailCall  = errors.New("its function has jumped to the one before: its frame is gone, and its variables with it")
 	ErrNoDWARF   = errors.New("there is no DWARF for its code")
 	ErrOtherCall = errors.New("DWARF has other inlined calls there than the stack")
@@ -58,28 +57,31 @@ type Frame struct {
 	types           *types.Set
 	inBase          bool    // its frame base is being evaluated
 	object          *uint64 // for expressions of members' places
+	lack            error   // why the frame has no variables
 }
 
-// Frame returns a frame by its row in the stack.
+// Frame returns a frame by its row in the stack. One without variables, which [Frame.Lack] says, can evaluate what names none.
 func (s *Stack) Frame(row int) (*Frame, error) {
 	if row < 0 || row >= len(s.frames) {
 		return nil, fmt.Errorf("there is no frame %d", row)
 	}
-	if s.frames[row].TailCall {
-		return nil, ErrTailCall
-	}
 	if s.Arch.ByteOrder() != binary.LittleEndian {
 		return nil, errBigEndian
 	}
-	f := &Frame{stack: s, index: row, in: s.physical(row)}
-	if f.in < 0 {
+	f := &Frame{stack: s, index: row, in: s.physical(row), types: types.NewSet()}
+	switch {
+	case s.frames[row].TailCall:
+		f.lack = ErrTailCall
+	case f.in < 0:
 		return nil, ErrOtherCall
-	}
-	if err := f.find(f.in - row); err != nil {
-		return nil, err
+	default:
+		f.lack = f.find(f.in - row)
 	}
 	return f, nil
 }
+
+// Lack says why the frame has no variables, nil if it may have some.
+func (f *Frame) Lack() error { return f.lack }
 
 // physical returns the row of the physical frame that a row lies in.
 func (s *Stack) physical(row int) int {

@@ -62,11 +62,12 @@ type IDs struct {
 }
 
 // Held is what a variable reference of clew's stands for: variables, or those that
-// Delve has by a reference of its own, of a frame that was inserted into its stack.
+// Delve has by a reference of its own, of a frame that was inserted into its stack, or values of a native frame.
 type Held struct {
-	Vars  []dap.Variable
-	Delve int64
-	Frame Ref
+	Vars   []dap.Variable
+	Values *Values
+	Delve  int64
+	Frame  Ref
 }
 
 // StaleError says that an ID is of an earlier stop, or unknown.
@@ -111,7 +112,7 @@ func (f *IDs) MintVars(epoch uint64, vars Held) int {
 	defer f.mu.Unlock()
 	f.turn(epoch)
 	// Number 0 is not used: in epoch 0 it would be the ID 0, which means none.
-	if len(vars.Vars) == 0 && vars.Delve == 0 || len(f.vars)+1 == maxNumber {
+	if len(vars.Vars) == 0 && vars.Delve == 0 && vars.Values == nil || len(f.vars)+1 == maxNumber {
 		return 0
 	}
 	f.vars = append(f.vars, vars)

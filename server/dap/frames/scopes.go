@@ -38,6 +38,7 @@ func (c *Scopes) OnScopes(ctx context.Context, m *dapwire.Message) error {
 		c.wire.Up.Forward(m, nil)
 	case ref.frame < 0:
 		c.respond(m, []json.RawMessage{}, nil)
+	case c.scopesOfNative(ctx, m, at, ref):
 	case ref.isClews():
 		c.scopesOfClew(ctx, m, at, ref)
 	default:
@@ -119,7 +120,7 @@ func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []d
 	arch := ref.stack.found.Arch
 	var out []dap.Variable
 	for reg, value := range regs.All() {
-		one := dap.Variable{Name: arch.RegisterName(reg), Value: fmt.Sprintf("%#x", value)}
+		one := dap.Variable{Name: arch.RegisterName(reg), Value: hexOf(value)}
 		if addresses[value] {
 			one.MemoryReference = one.Value
 		}
@@ -144,9 +145,9 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 		if v == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%#x", v)
+		return hexOf(v)
 	}
-	add("pc", fmt.Sprintf("%#x", f.PC.Raw()))
+	add("pc", hexOf(f.PC.Raw()))
 	add("cfa", hex(f.CFA))
 	for i := range vars {
 		if name := vars[i].Name; name == "pc" || name == "cfa" {
@@ -156,7 +157,7 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 	add("rule", f.Rule)
 	if f.Image != "" {
 		add("image", f.Image)
-		add("offset", fmt.Sprintf("%#x", f.Offset))
+		add("offset", hexOf(f.Offset))
 	}
 	switch {
 	case f.TailCall:
@@ -175,6 +176,8 @@ func (c *Scopes) unwindScope(at stop.Moment, ref Ref) dap.Scope {
 	}
 	return dap.Scope{Name: "Unwind", VariablesReference: c.ids.MintVars(at.Epoch, Held{Vars: vars}), Expensive: true}
 }
+
+func hexOf(v uint64) string { return fmt.Sprintf("%#x", v) }
 
 func rejection(r *unwind.Rejection) string {
 	s := r.Strategy + ": " + r.Reason

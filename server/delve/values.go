@@ -1,0 +1,98 @@
+package delve
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/go-delve/delve/pkg/dwarf/op"
+	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/unwind"
+)
+
+var (
+	errPlanted  = errors.New("a breakpoint's instruction is there")
+	errNoThread = errors.New("the thread is not there any more")
+)
+
+// WriteMemory writes the stopped target's memory, all or nothing.
+func (s *Session) WriteMemory(addr uint64, data []byte) error {
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	t := group.Selected
+	for at := range t.Breakpoints().M {
+		if at+16 > addr && at < addr+uint64(len(data)) { // with room for its instruction
+			return errPlanted
+		}
+	}
+	defer s.forgetKept()
+	n, err := t.Memory().WriteMemory(addr, data)
+	if err == nil && n < len(data) {
+		err = errShort
+	}
+	return err
+}
+
+// SetRegister sets a register of a thread by DWARF's number.
+func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	th, ok := group.Selected.FindThread(int(thread))
+	if !ok {
+		return errNoThread
+	}
+	defer s.forgetKept()
+	value := op.DwarfRegisterFromBytes(data)
+	if unwind.Register(min(reg, 0xffff)).Held() && len(data) == 8 {
+		value = op.DwarfRegisterFromUint64(binary.LittleEndian.Uint64(data))
+	}
+	if err := th.SetReg(reg, value); err != nil {
+		return fmt.Errorf("register %d: %w", reg, err)
+	}
+	group.Selected.ClearCaches()
+	return nil
+}
+
+// Vector returns a register of a thread that stacks are not found by, by DWARF's number.
+func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return nil, false
+	}
+	defer unlock()
+	defer func() {
+		if recover() != nil { // Delve's code for registers of other processors
+			data, ok = nil, false
+		}
+	}()
+	t := group.Selected
+	th, found := t.FindThread(int(thread))
+	if !found {
+		return nil, false
+	}
+	return vectorOf(t, th, reg)
+}
+
+func vectorOf(t *proc.Target, th proc.Thread, reg uint64) ([]byte, bool) {
+	const most = 128 // registers that DWARF numbers
+	if reg >= most {
+		return nil, false
+	}
+	regs, err := th.Registers()
+	if err != nil {
+		return nil, false
+	}
+	r := t.BinInfo().Arch.RegistersToDwarfRegisters(0, regs).Reg(reg)
+	if r == nil {
+		return nil, false
+	}
+	r.FillBytes()
+	return r.Bytes, len(r.Bytes) > 0
+}
