@@ -144,8 +144,12 @@ func edit(exe, program string, in where, n int) (*editor, error) {
 }
 
 // connect starts a server and initializes a session.
-func connect(exe string) (*editor, error) {
+func connect(exe string) (*editor, error) { return connectIn(nil, exe) }
+
+// connectIn is connect with another environment than this process's.
+func connectIn(env []string, exe string) (*editor, error) {
 	e := &editor{cmd: exec.Command(exe, "dap", "--listen=127.0.0.1:0")}
+	e.cmd.Env = env
 	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	e.cmd.Stderr = os.Stderr
 	out, err := e.cmd.StdoutPipe()

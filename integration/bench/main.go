@@ -41,7 +41,7 @@ func main() {
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
-	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, waits, memory, unwind, goroutines or large")
+	only := flag.String("only", "", "measure this part alone: codec, walks, rules, compact, stacks, dap, start, waits, memory, unwind, goroutines or lookups")
 	beside := flag.String("beside", "", "measure this build of clew as a server of editors too")
 	profile := flag.String("cpuprofile", "", "write a profile of this process, for go tool pprof")
 	flag.Parse()
@@ -68,11 +68,12 @@ var parts = []part{
 	{"compact", func(t *table, _ string) error { return compact(t) }},
 	{"stacks", wholeStacks},
 	{"dap", stackRequests},
+	{"start", starts},
 	{"waits", waits},
 	{"memory", memoryOfServers},
 	{"unwind", streamed},
 	{"goroutines", goroutines},
-	{"large", largeDWARF},
+	{"lookups", lookups},
 }
 
 func run(empty table, only, profile string) error {

@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
-// waits measures what a person waits for in an editor: the first stop, the first stack, a
-// step, and the stack after it.
+// waits measures what a person waits for in an editor: a step, and the stack after it.
 func waits(t *table, program string) error {
 	t.title = "An editor's waits, beside `dlv dap`"
-	t.notes = []string{"From the start of the server's process; then at the stops of one session. A stack is the two requests that\n" +
+	t.notes = []string{"At the stops of one session. A stack is the two requests that\n" +
 		"VS Code makes (levels 1, then 19), of 20 frames and those below them. `next` is asked for when the stack has been shown, or at once."}
 	servers, err := t.servers(filepath.Dir(program))
 	if err != nil {
@@ -21,9 +19,6 @@ func waits(t *table, program string) error {
 	}
 	t.header = slices.Concat([]string{"wait", "in"}, columns(servers, ""))
 	for _, in := range []where{inGo, inC} {
-		if err := firstWaits(t, program, in, servers); err != nil {
-			return err
-		}
 		if err := stepWaits(t, program, in, servers); err != nil {
 			return err
 		}
@@ -33,49 +28,6 @@ func waits(t *table, program string) error {
 
 // shallow is the depth of the recursion that is waited for.
 const shallow = 20
-
-// firstWaits measures sessions from their start to their first stack.
-func firstWaits(t *table, program string, in where, servers []server) error {
-	rows := []string{"start to the first stop", "the first stack", "start to the first stack"}
-	times := make([][][]time.Duration, len(rows)) // of each row, by server
-	for i := range times {
-		times[i] = make([][]time.Duration, len(servers))
-	}
-	for round := range t.rounds {
-		for i := range servers {
-			at := (i + round) % len(servers)
-			stop, stack, err := firstWait(servers[at], program, in)
-			if err != nil {
-				return err
-			}
-			for row, d := range []time.Duration{stop, stack - stop, stack} {
-				times[row][at] = append(times[row][at], d)
-			}
-		}
-	}
-	for row, name := range rows {
-		results := make([]result, len(servers))
-		for i := range results {
-			results[i].time = median(times[row][i])
-		}
-		t.row(slices.Concat([]string{name, in.name}, cells(results))...)
-	}
-	return nil
-}
-
-// firstWait returns the times from a server's start to its program's first stop, and to the
-// stack there.
-func firstWait(s server, program string, in where) (stop, stack time.Duration, err error) {
-	begun := time.Now()
-	e, err := edit(s.exe, program, in, shallow)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer e.close()
-	stop = time.Since(begun)
-	err = e.asVSCode()
-	return stop, time.Since(begun), err
-}
 
 // stepWaits measures a step, and the stack after it.
 func stepWaits(t *table, program string, in where, servers []server) error {
