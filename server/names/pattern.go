@@ -38,9 +38,9 @@ func (p *Pattern) Own() string {
 		return ""
 	}
 	switch last := all[len(all)-1]; {
-	case strings.HasPrefix(last, "{lambda"):
+	case isLambda(last):
 		return operatorWord + "()"
-	case strings.HasPrefix(last, "<"), strings.HasPrefix(last, "{{"), strings.HasPrefix(last, "{closure"):
+	case strings.HasPrefix(last, "<"), strings.HasPrefix(last, "{{"):
 		return ""
 	default:
 		return last
@@ -57,7 +57,7 @@ func (p *Pattern) Matches(name string) bool {
 		return false
 	}
 	of := p.split(name)
-	if n := len(of); n > 1 && strings.HasPrefix(of[n-2], "{lambda") && strings.HasPrefix(of[n-1], operatorWord+"()") && p.endsIn(of[:n-1]) {
+	if n := len(of); n > 1 && isLambda(of[n-2]) && strings.HasPrefix(of[n-1], operatorWord+"()") && p.endsIn(of[:n-1]) {
 		return true
 	}
 	if i := slices.IndexFunc(of, func(part string) bool { return strings.HasPrefix(part, "<") }); i >= 0 && p.endsIn(append(typeParts(of[i]), of[i+1:]...)) {
@@ -73,7 +73,7 @@ func (p *Pattern) endsIn(of []string) bool {
 		for at >= 0 && i < len(p.parts)-1 && of[at] != want && of[at] == anonymous {
 			at--
 		}
-		if at < 0 || of[at] != want && untagged(of[at]) != want {
+		if at < 0 || of[at] != want && untagged(of[at]) != want && unnumbered(of[at]) != want {
 			return false
 		}
 		at--
@@ -95,6 +95,19 @@ func untagged(part string) string {
 	}
 	_, after, _ := strings.Cut(rest, "]")
 	return before + after
+}
+
+// isLambda says whether a part of a name is a lambda's type, as GCC's names have it or as Clang's.
+func isLambda(part string) bool {
+	return strings.HasPrefix(part, "{lambda") || strings.HasPrefix(part, "$_")
+}
+
+// unnumbered is a part of a name without the number of a lambda, {lambda()#2}.
+func unnumbered(part string) string {
+	if i := strings.LastIndexByte(part, '#'); i > 0 && strings.HasPrefix(part, "{lambda") {
+		return part[:i] + "}"
+	}
+	return part
 }
 
 // typeParts returns the parts of the type in Rust's <T as Trait> and <impl Trait for T>.

@@ -22,6 +22,8 @@ func TestPattern(t *testing.T) {
 		{"ns::operator()", "operator()", nil, []string{"A::operator()()"}},
 		{"{lambda()#1}", "operator()", []string{"main::{lambda(int)#1}::operator()(int) const"}, []string{"main::{lambda(int)#2}::operator()(int) const"}},
 		{"main::{lambda(int)#1}", "operator()", []string{"main::{lambda(int)#1}::operator()(int) const"}, []string{"main::{lambda(float)#1}::operator()(float) const"}},
+		{"{lambda()}", "operator()", []string{"main::{lambda(int)#2}::operator()(int) const", "f::{lambda()}::operator()() const"}, nil},
+		{"many::$_0", "operator()", []string{"many(int)::$_0::operator()(int) const"}, []string{"many(int)::$_1::operator()(int) const"}},
 		{"operator<", "operator<", []string{"bool operator< <int>(A<int>, A<int>)", "operator<(A, A)"}, []string{"operator<<(A, A)"}},
 		{"operator<<", "operator<<", []string{"ns::operator<<(A, A)"}, []string{"operator<(A, A)"}},
 		{"operator->", "operator->", []string{"A::operator->() const"}, nil},
@@ -34,7 +36,8 @@ func TestPattern(t *testing.T) {
 		{"func::<u8>", "func", []string{"crate::module::func::<u8>", "crate::module::func<u8>"}, []string{"crate::module::func::<u16>"}},
 		{"Foo::method", "method", []string{"<crate::Foo as crate::Trait>::method", "<crate::Foo>::method", "crate::<impl crate::Trait for crate::Foo>::method"}, []string{"<crate::Bar as crate::Foo>::method"}},
 		{"<crate::Foo as crate::Trait>::method", "method", []string{"<crate::Foo as crate::Trait>::method"}, []string{"<crate::Foo>::method"}},
-		{"main::{closure#0}", "", []string{"krate::main::{closure#0}"}, nil},
+		{"main::{closure#0}", "{closure#0}", []string{"krate::main::{closure#0}"}, nil},
+		{"main::{{closure}}", "", []string{"krate::main::{{closure}}"}, nil},
 		{"", "", nil, []string{"f", "f(int)"}},
 	} {
 		p := NewPattern(c.name)

@@ -99,14 +99,25 @@ func (s *nativeSearch) described(own string) {
 	if t == nil {
 		return
 	}
-	all, more := t.Named(own, func(c *dwarfline.Call) bool { return s.accept(nameOf(c, "")) || c.Linkage == "" })
+	takes := func(name string, c *dwarfline.Call) bool {
+		return s.accept(name) || strings.ContainsAny(c.Name, "<{") && s.accept(ownName(name, c.Name))
+	}
+	all, more := t.Named(own, func(c *dwarfline.Call) bool { return c.Linkage == "" || takes(nameOf(c, ""), c) })
 	for i := range all {
-		n := s.f.native(&all[i])
-		if s.accept(n.Name) {
+		if n := s.f.native(&all[i]); takes(n.Name, &all[i].Call) {
 			s.add(n)
 		}
 	}
 	s.more = s.more || more
+}
+
+// ownName returns a function's name with what DWARF has for the last part: Rust's mangled names, as they were for long, have neither
+// arguments of generic functions nor the numbers of closures.
+func ownName(name, own string) string {
+	if i := strings.LastIndex(name, "::"); i >= 0 && !strings.ContainsAny(name, "<(") {
+		return name[:i+2] + own
+	}
+	return name
 }
 
 // native returns a function that DWARF describes.

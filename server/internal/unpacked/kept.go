@@ -19,6 +19,7 @@ type kept struct {
 	mu      sync.Mutex
 	sums    []byte
 	checked []bool // blocks whose checksum was right
+	buffer  []byte // for one block
 }
 
 // openKept opens a section in the cache, nil if it is not there.
@@ -59,7 +60,10 @@ func (k *kept) ReadAt(p []byte, off int64) (int, error) {
 		if k.checked[i] {
 			continue
 		}
-		data := make([]byte, min(block, k.size-i*block))
+		if k.buffer == nil {
+			k.buffer = make([]byte, block)
+		}
+		data := k.buffer[:min(block, k.size-i*block)]
 		if _, err := k.file.ReadAt(data, int64(i*block)); err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
