@@ -114,8 +114,8 @@ func TestConnectSteps(t *testing.T) {
 	}
 }
 
-// TestConnectVariables: through clew proxy, the variables of a frame that Delve has are those that
-// clew's own port shows under the same number; those of another frame are refused by its number.
+// TestConnectVariables: through clew proxy, the variables of a frame are those that clew's own port shows under the same
+// number, also where Delve has no such frame.
 func TestConnectVariables(t *testing.T) {
 	need(t)
 	exe := through(t)
@@ -131,15 +131,9 @@ func TestConnectVariables(t *testing.T) {
 	if len(got) != len(script)/2+1 || len(own) != len(got) {
 		t.Fatalf("%d and %d answers to %d questions", len(got), len(own), len(script)/2)
 	}
-	refused := 0
 	for i := range got {
-		if frame := i / 5; strings.Contains(got[i], fmt.Sprintf("frame %d is not in Delve's own stack, and has no variables here", frame)) {
-			refused++
-		} else if got[i] != own[i] {
+		if got[i] != own[i] {
 			t.Errorf("%s: %s\nclew's own port: %s", script[2*i+1], got[i], own[i])
 		}
-	}
-	if refused < 3 || refused > 3*5 {
-		t.Errorf("%d answers are refused", refused)
 	}
 }

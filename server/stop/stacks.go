@@ -10,6 +10,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -134,6 +135,30 @@ func (s *Stacks) Registers(st *Stack, frame int) (regs unwind.Registers, err err
 		return nil
 	})
 	return regs, err
+}
+
+// InNative does work in a frame of native code; native is false for Go's frames, in which it is not done.
+func (s *Stacks) InNative(st *Stack, frame int, work func(*values.Frame) error) (native bool, err error) {
+	err = s.do(func(ctx context.Context, at *Stopped) error {
+		if at.IsGo(&st.Frames[frame]) {
+			return nil
+		}
+		native = true
+		prepared, err := s.prepare(ctx, at)
+		if err != nil {
+			return err
+		}
+		stack, err := at.Values(ctx, prepared, st)
+		if err != nil {
+			return err
+		}
+		f, err := stack.Frame(frame)
+		if err != nil {
+			return err
+		}
+		return work(f)
+	})
+	return native, err
 }
 
 // Read reads what the program has loaded, as far as that is not known.

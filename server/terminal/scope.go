@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/values"
 )
 
 // scopes answers the requests that are about a frame.
@@ -50,20 +51,39 @@ func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(
 }
 
 func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, nil)
+	return s.inValues(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *values.Frame) error {
+		v, err := f.Evaluate(arg.Expr)
+		if err == nil {
+			one := loaderOf(arg.Cfg).variable(v)
+			out.Variable = &one
+		}
+		return err
+	})
 }
 
 func (s scopes) set(arg rpc2.SetIn, out *rpc2.SetOut) error {
 	defer s.changed()
-	return s.inFrame(&arg.Scope, func() error { return s.delve.Set(arg, out) }, nil)
+	return s.inValues(&arg.Scope, func() error { return s.delve.Set(arg, out) }, func(f *values.Frame) error {
+		v, err := f.Evaluate(arg.Symbol)
+		if err == nil {
+			err = f.Set(v, arg.Value)
+		}
+		return err
+	})
 }
 
 func (s scopes) locals(arg rpc2.ListLocalVarsIn, out *rpc2.ListLocalVarsOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, nil)
+	return s.inValues(&arg.Scope, func() error { return s.delve.ListLocalVars(arg, out) }, func(f *values.Frame) (err error) {
+		out.Variables, err = listed(f, (*values.Frame).Locals, &arg.Cfg)
+		return err
+	})
 }
 
 func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArgsOut) error {
-	return s.inFrame(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, nil)
+	return s.inValues(&arg.Scope, func() error { return s.delve.ListFunctionArgs(arg, out) }, func(f *values.Frame) (err error) {
+		out.Args, err = listed(f, (*values.Frame).Arguments, &arg.Cfg)
+		return err
+	})
 }
 
 func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {

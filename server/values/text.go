@@ -60,6 +60,11 @@ func (v *Value) Err() error {
 	case types.Array:
 		_, err := v.length(u)
 		return err
+	case types.Reference:
+		if _, err := v.word(); !errors.Is(err, errImplied) {
+			return err
+		}
+		return v.Follow().err
 	}
 	_, err = v.simple(u)
 	return err
@@ -141,12 +146,10 @@ func (w *writer) array(v *Value, u *types.Type, deeper int) {
 		w.WriteString(Unknown(err))
 		return
 	}
-	if of, err := u.Element(); err == nil {
-		if c, err := of.Under(); err == nil && c.IsCharacter() && c.Size == 1 {
-			if data, err := v.read(min(n, maxString)); err == nil {
-				w.WriteString(quote(data, n > maxString))
-				return
-			}
+	if isText(u) {
+		if data, err := v.read(min(n, maxString)); err == nil {
+			w.WriteString(quote(data, n > maxString))
+			return
 		}
 	}
 	if deeper == 0 {
@@ -482,26 +485,31 @@ func (v *Value) pointer(u *types.Type) (string, error) {
 // rust has the languages whose pointers to characters are no strings.
 var rust = map[uint64]bool{0x1c: true}
 
-// cString reads a string that ends with a zero.
+// cString writes the string at an address.
 func (f *Frame) cString(addr uint64) (string, bool) {
-	var data []byte
+	data, whole, ok := f.bytesAt(addr)
+	if whole {
+		return strconv.Quote(string(data)), ok
+	}
+	return quote(data, true), ok
+}
+
+// bytesAt reads a string that ends with a zero; whole is false where it is long, or memory ends before.
+func (f *Frame) bytesAt(addr uint64) (data []byte, whole, ok bool) {
 	for len(data) < maxString {
 		step := min(32-(addr+uint64(len(data)))%32, uint64(maxString-len(data)))
 		buf := make([]byte, step)
 		if f.ReadMemory(addr+uint64(len(data)), buf) != nil {
-			if len(data) == 0 {
-				return "", false
-			}
-			return quote(data, true) + " and memory that cannot be read", true
+			return data, false, len(data) > 0
 		}
 		for i, b := range buf {
 			if b == 0 {
-				return strconv.Quote(string(append(data, buf[:i]...))), true
+				return append(data, buf[:i]...), true, true
 			}
 		}
 		data = append(data, buf...)
 	}
-	return quote(data, true), true
+	return data, false, true
 }
 
 // code writes an address of code with its function.
