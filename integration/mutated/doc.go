@@ -17,5 +17,5 @@
 // -time is processor time of the commands, over all kinds. -add keeps totals over several runs in a file. An
 // interrupt ends the runs, and prints the table.
 //
-// It prints docs/limits.md's table. The exit status is 0 when no run failed, 1 when one did, 2 for wrong usage.
+// It prints a table of what each kind of input has cost. The exit status is 0 when no run failed, 1 when one did, 2 for wrong usage.
 package main
