@@ -97,18 +97,18 @@ func TestDisassemble(t *testing.T) {
 	}
 }
 
-// run is code without a gap.
-type run struct {
+// stretch is code without a gap.
+type stretch struct {
 	size uint64
 	at   map[uint64]string
 }
 
-func runs(all map[uint64]string) map[uint64]run {
+func runs(all map[uint64]string) map[uint64]stretch {
 	low, high := ^uint64(0), uint64(0)
 	for addr := range all {
 		low, high = min(low, addr), max(high, addr)
 	}
-	out := make(map[uint64]run)
+	out := make(map[uint64]stretch)
 	for ; low < high; low += maxCode {
 		for all[low] == "" {
 			low--
@@ -117,7 +117,7 @@ func runs(all map[uint64]string) map[uint64]run {
 		for all[end] == "" {
 			end--
 		}
-		out[low] = run{end - low, all}
+		out[low] = stretch{end - low, all}
 		low = end - maxCode
 	}
 	return out

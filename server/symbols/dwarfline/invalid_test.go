@@ -313,10 +313,39 @@ func FuzzCalls(f *testing.F) {
 				}
 			}
 		}
+		searchAll(t, table, a)
 		if len(table.Problems()) > maxProblems {
 			t.Error("too many problems")
 		}
 	})
+}
+
+// searchAll looks for functions and lines in every way.
+func searchAll(t *testing.T, table *Table, addr uint64) {
+	for _, name := range []string{"", "outer", "innermost", "f"} {
+		found, _ := table.Named(name, func(c *Call) bool { return true })
+		for i := range found {
+			if f := &found[i]; len(f.Ranges) == 0 || !f.Contains(f.Entry) || name != "" && !strings.HasPrefix(f.Name, name) && f.Name != "" {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	for i, f := range table.FunctionsAt(addr) {
+		if f.Inlined == (len(table.FunctionsAt(addr)) == i+1) {
+			t.Errorf("%#x: %+v", addr, f)
+		}
+	}
+	for _, r := range table.RowsIn(addr, addr+100) {
+		if r.End < r.Addr || r.End <= addr && r.Addr != r.End {
+			t.Errorf("%#x: %+v", addr, r)
+		}
+	}
+	if at, found := table.Line("chain.c", func(string) bool { return true }, 6); len(found) > 0 && at < 6 {
+		t.Errorf("line %d: %+v", at, found)
+	}
+	for range table.Files {
+		continue
+	}
 }
 
 // FuzzIndex reads indexes of packages.

@@ -332,11 +332,11 @@ func (s *sieve) visit(c *cursor, at uint64, a *abbrev, _ int) (into bool, err er
 	} else if v := origin(&e); !v.absent() {
 		n.origin, n.named = s.follow(v)
 	}
+	if s.f.name == "" {
+		n.named = n.code
+	}
 	if n.named || n.origin != 0 {
 		s.index[at] = int32(len(s.nodes))
-		s.nodes = append(s.nodes, n)
-	} else if s.f.name == "" && n.code {
-		n.named = true
 		s.nodes = append(s.nodes, n)
 	}
 	return true, nil
