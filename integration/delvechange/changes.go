@@ -99,7 +99,6 @@ var changes = []change{
 		{"", "service/dap/config.go", `(ClientToServer, \[2\]string)\{argv\[0\], argv\[1\]\}`, "$1{argv[1], argv[0]}"},
 		{"", "service/dap/config.go", `(ServerToClient, \[2\]string)\{argv\[1\], argv\[0\]\}`, "$1{argv[0], argv[1]}"},
 	}, "TestConsole", delve},
-	{internals.EntryCNames, "the prefix", []edit{{"", inProc + "/bininfo.go", `"C\." \+ `, `"c." + `}}, "TestCNames", delve},
 	{internals.EntryCommands, "a command's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"exec <path/to/binary>"`, `"run <path/to/binary>"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryCommands, "a flag's name", []edit{{"", "cmd/dlv/cmds/commands.go", `"waitfor-interval"`, `"waitfor-every"`}}, "TestTakeOver", "./server/terminal"},
 	{internals.EntryLibraryList, "what says that there is none", []edit{{"", inProc + "/linutil/dynamic.go", `bi\.ElfDynamicSection\.Addr == 0 \{\n\t\t// no dynamic`, "bi.ElfDynamicSection.Size == 0 {\n\t\t// no dynamic"}}, byCheck, ""},

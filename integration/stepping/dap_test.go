@@ -183,7 +183,7 @@ func TestDAP(t *testing.T) {
 		s.sp, _ = th.Registers.SP(unwind.AMD64)
 		return s, d.Action
 	}
-	assisted := 0
+	returned := 0
 	want, err := r.recorded("leaf")
 	if err != nil {
 		t.Fatal(err)
@@ -191,15 +191,15 @@ func TestDAP(t *testing.T) {
 	var s state
 	for range most {
 		var action stepping.Action
-		if s, action = step(stepping.Next); action == stepping.Assist {
-			assisted++
+		if s, action = step(stepping.Next); action == stepping.Return {
+			returned++
 		}
 		if want.reached(&s, false) {
 			break
 		}
 	}
-	if !want.reached(&s, false) || assisted == 0 {
-		t.Errorf("next came to %#x, sp %#x, not to %+v; %d steps with clew's breakpoint", s.pc, s.sp, want, assisted)
+	if !want.reached(&s, false) || returned == 0 {
+		t.Errorf("next came to %#x, sp %#x, not to %+v; %d steps with clew's breakpoint", s.pc, s.sp, want, returned)
 	}
 	if want, err = r.recorded("middle"); err != nil {
 		t.Fatal(err)

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// What stands before and behind the table in a file.
-const begin, end = "<!-- go run ./integration/stepscripts -->\n", "<!-- end of its output -->\n"
+// end is what stands behind the table in a file.
+const end = "<!-- end of its output -->\n"
 
 // insert puts the table between the markers.
-func (t *table) insert(name string) error {
+func (t *table) insert(name, begin string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err

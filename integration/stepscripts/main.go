@@ -12,18 +12,23 @@ func main() {
 	only := flag.String("only", "", "ask dlv, lldb or clew alone")
 	match := flag.String("run", "", "run the scripts alone whose text this matches")
 	built := flag.String("built", "", "take the program and clew from this folder, and ask clew alone")
+	name := flag.String("suite", "crossing", "the scripts to run: crossing or native")
 	into := flag.String("o", "", "write the table into this file, between the markers for it")
 	flag.Parse()
 	wanted, err := regexp.Compile(*match)
+	of := suites[*name]
+	if err == nil && of == nil {
+		err = fmt.Errorf("no scripts %q", *name)
+	}
 	if err == nil && *built == "" {
 		err = os.Chdir("integration/stepscripts")
 	}
 	switch {
 	case err != nil:
 	case *built != "":
-		err = showBuilt(*built, wanted)
+		err = showBuilt(*built, of, wanted)
 	default:
-		err = show(*only, *into, wanted)
+		err = show(*only, *into, of, wanted)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stepscripts:", err)
@@ -35,13 +40,13 @@ func main() {
 var columns = []string{"dlv", "lldb", "clew"}
 
 // show runs the scripts and prints the table.
-func show(only, into string, wanted *regexp.Regexp) error {
+func show(only, into string, of *suite, wanted *regexp.Regexp) error {
 	folder, err := os.MkdirTemp("", "stepscripts")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	p, err := buildProgram(folder)
+	p, err := buildProgram(folder, of)
 	if err != nil {
 		return err
 	}
@@ -49,31 +54,31 @@ func show(only, into string, wanted *regexp.Regexp) error {
 	if err != nil {
 		return err
 	}
-	return compare(p, list, into, wanted)
+	return compare(p, list, into, of, wanted)
 }
 
 // showBuilt runs the scripts with clew alone.
-func showBuilt(folder string, wanted *regexp.Regexp) error {
-	p, err := programIn(folder)
+func showBuilt(folder string, of *suite, wanted *regexp.Regexp) error {
+	p, err := programIn(folder, of)
 	if err != nil {
 		return err
 	}
-	return compare(p, []debugger{goDebugger(folder, "clew")}, "", wanted)
+	return compare(p, []debugger{goDebugger(folder, "clew")}, "", of, wanted)
 }
 
 // compare runs the scripts, and prints the table or writes it into a file.
-func compare(p *program, list []debugger, into string, wanted *regexp.Regexp) error {
+func compare(p *program, list []debugger, into string, of *suite, wanted *regexp.Regexp) error {
 	t := newTable(list)
-	for i := range scripts {
-		if wanted.MatchString(scripts[i].does) {
-			if err := t.run(p, list, &scripts[i]); err != nil {
+	for i := range of.scripts {
+		if wanted.MatchString(of.scripts[i].does) {
+			if err := t.run(p, list, &of.scripts[i]); err != nil {
 				return err
 			}
 		}
 	}
 	if into == "" {
 		t.print(os.Stdout)
-	} else if err := t.insert("../../" + into); err != nil {
+	} else if err := t.insert("../../"+into, of.begin); err != nil {
 		return err
 	}
 	if t.wrong > 0 {

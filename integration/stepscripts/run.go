@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// program is testdata/program, built.
+// program is a folder of testdata, built.
 type program struct {
 	folder, path string
 	lines        map[string]mark // by name
@@ -20,52 +22,58 @@ type program struct {
 
 // mark is a line with a name.
 type mark struct {
-	file string
+	file string // below the program's folder
 	line int
 }
 
 var marked = regexp.MustCompile(`// @([a-z-]+)`)
 
-// buildProgram copies the program into a folder and builds it.
-func buildProgram(folder string) (*program, error) {
-	if err := os.CopyFS(filepath.Join(folder, "program"), os.DirFS("testdata/program")); err != nil {
+// buildProgram copies the program of a suite into a folder and builds it, after its libraries.
+func buildProgram(folder string, of *suite) (*program, error) {
+	if err := os.CopyFS(filepath.Join(folder, of.program), os.DirFS(filepath.Join("testdata", of.program))); err != nil {
 		return nil, err
 	}
-	p, err := programIn(folder)
+	p, err := programIn(folder, of)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("go", "build", "-gcflags=all=-N -l", "-o", p.path, ".")
-	cmd.Dir = p.folder
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the program: %w\n%s", err, out)
+	for _, command := range append(of.libraries, []string{"go", "build", "-gcflags=all=-N -l", "-o", p.path, "."}) {
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Dir = p.folder
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the program: %s: %w\n%s", command[0], err, out)
+		}
 	}
 	return p, nil
 }
 
-// programIn is the program whose source is in a folder.
-func programIn(folder string) (*program, error) {
-	p := &program{folder: filepath.Join(folder, "program"), lines: make(map[string]mark)}
+// programIn is the program of a suite whose source is in a folder.
+func programIn(folder string, of *suite) (*program, error) {
+	p := &program{folder: filepath.Join(folder, of.program), lines: make(map[string]mark)}
 	p.path = filepath.Join(p.folder, "program")
-	for _, file := range []string{"main.go", "native.c", "plus.cc"} {
-		text, err := os.ReadFile(filepath.Join(p.folder, file))
-		if err != nil {
-			return nil, err
+	return p, filepath.WalkDir(p.folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".go", ".c", ".cc", ".rs"}, filepath.Ext(path)) {
+			return err
 		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, _ := filepath.Rel(p.folder, path)
 		for i, line := range strings.Split(string(text), "\n") {
 			if m := marked.FindStringSubmatch(line); m != nil {
 				p.lines[m[1]] = mark{file, i + 1}
 			}
 		}
-	}
-	return p, nil
+		return nil
+	})
 }
 
 // name is what the table calls a line.
 func (p *program) name(file string, line int) string {
 	for name, m := range p.lines {
-		if m.file == file && m.line == line {
+		if filepath.Base(m.file) == file && m.line == line {
 			return name
 		}
 	}

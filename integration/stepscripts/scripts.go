@@ -14,7 +14,22 @@ type script struct {
 
 func (s *script) commands() []string { return strings.Fields(s.steps) }
 
-// scripts are all that is shown. One line each.
+// suite is scripts through one program.
+type suite struct {
+	program   string     // its folder below testdata
+	libraries [][]string // the commands that build them, in the program's folder
+	scripts   []script
+	short     map[string]bool // of the test that runs by default, by what they do
+	begin     string          // what stands before the table in a file
+}
+
+// suites are all that is shown.
+var suites = map[string]*suite{
+	"crossing": {program: "program", scripts: scripts, short: short, begin: "<!-- go run ./integration/stepscripts -->\n"},
+	"native":   {program: "native", scripts: native, short: shortNative, libraries: libraries, begin: "<!-- go run ./integration/stepscripts -suite native -->\n"},
+}
+
+// scripts go through Go and C. One line each.
 var scripts = []script{
 	{"Go: over a line", "calls", "call-go", "next", "call-parent"},
 	{"Go: into a Go function", "calls", "call-go", "step", "double"},
@@ -67,7 +82,7 @@ var scripts = []script{
 	{"target: in a recursion, of this activation", "targets", "rec-call", "into:rec:2 out out", "call-rec"},
 }
 
-// short are the scripts of the test that runs by default: one of each kind.
+// short are one of each kind.
 var short = map[string]bool{
 	"Go to C: into a static function with a pointer": true, "Go to C: into an inlined function": true, "C to Go: out": true,
 	"C to Go: over the last lines": true, "callback: into Go by a pointer": true, "callback: over its last line": true, "threads: out of that callback": true,

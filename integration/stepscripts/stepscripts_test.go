@@ -14,8 +14,14 @@ func TestScripts(t *testing.T) {
 	testneed.CC(t)
 	testneed.Tool(t, "g++")
 	testneed.Ptrace(t)
+	for name, of := range suites {
+		t.Run(name, func(t *testing.T) { of.try(t) })
+	}
+}
+
+func (of *suite) try(t *testing.T) {
 	folder := t.TempDir()
-	p, err := buildProgram(folder)
+	p, err := buildProgram(folder, of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +33,9 @@ func TestScripts(t *testing.T) {
 	defer wait.Wait()
 	tried := 0
 	slots := make(chan struct{}, 4)
-	for i := range scripts {
-		sc := &scripts[i]
-		if !short[sc.does] {
+	for i := range of.scripts {
+		sc := &of.scripts[i]
+		if !of.short[sc.does] {
 			continue
 		}
 		tried++
@@ -41,7 +47,7 @@ func TestScripts(t *testing.T) {
 			}
 		})
 	}
-	if tried != len(short) {
-		t.Errorf("%d of %d short scripts are there", tried, len(short))
+	if tried != len(of.short) {
+		t.Errorf("%d of %d short scripts are there", tried, len(of.short))
 	}
 }

@@ -89,8 +89,8 @@ func (s *stepper) plan(ctx context.Context, v *debuggee.View, thread int64, step
 	if err != nil {
 		return d, err
 	}
-	_, here := v.Target.(debuggee.Inserter) // else no breakpoint can be placed beyond the glue
-	step.Through = here && !s.program.Config.Get().PlainSteps
+	_, step.Here = v.Target.(debuggee.Inserter) // else no breakpoint of clew's can be placed
+	step.Through = step.Here && !s.program.Config.Get().PlainSteps
 	return v.Plan(ctx, th, step, func(ctx context.Context) (*engine.Prepared, error) {
 		err := s.program.Prepare(ctx, v)
 		return v.Prepared, err

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -28,7 +29,7 @@ type targets struct {
 
 // caller is a target whose code is known.
 type caller interface {
-	Calls(pc uint64, callee func(pc uint64) string) []delve.Call
+	Calls(pc, thread uint64, code stepping.Code) []delve.Call
 }
 
 // onStepInTargets lists the calls of the line that the innermost frame is at. Other frames have
@@ -48,7 +49,7 @@ func (t *targets) onStepInTargets(ctx context.Context, m *dapwire.Message) error
 			return err
 		}
 		if code, ok := v.Target.(caller); ok && ref.Innermost() {
-			body.Targets = t.list(v.At, code.Calls(ref.PC(), v.Callee))
+			body.Targets = t.list(v.At, code.Calls(ref.PC(), ref.Thread().ID, stop.NativeOf(v, true)))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stepping/lines"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -17,28 +18,54 @@ type Call struct {
 	Name string // of the function that it leads to
 }
 
-// Calls lists the calls of the line that the code at pc belongs to, from there on: those that
-// lead to a function with lines. callee is as in [stepping.Decision].
-func (s *Session) Calls(pc uint64, callee func(pc uint64) string) (out []Call) {
+// Calls lists the calls that the code at pc can make until it leaves its line: those that
+// lead to a function with lines. thread stands there, or the goroutine of none.
+func (s *Session) Calls(pc, thread uint64, code stepping.Code) (out []Call) {
 	group, unlock, err := s.stopped()
 	if err != nil {
 		return nil
 	}
 	defer unlock()
 	t := group.Selected
+	if valid, _ := t.Valid(); !valid || code == nil {
+		return nil
+	}
+	if _, native := code.Function(pc); native {
+		return nativeCalls(t, thread, code)
+	}
 	fn := t.BinInfo().PCToFunc(pc)
-	if valid, _ := t.Valid(); !valid || fn == nil {
+	if fn == nil {
 		return nil
 	}
 	for _, instr := range callsFrom(t, fn, pc) {
-		if name, entries := s.crossingsFrom(t, callee).leadsTo(fn, instr); name != "" && len(entries) > 0 {
+		if name, entries := s.crossingsFrom(t, code).leadsTo(fn, instr); name != "" && len(entries) > 0 {
 			out = append(out, Call{instr.Loc.PC, name})
 		}
 	}
 	return out
 }
 
-// callsFrom returns the direct calls of the line that the code at pc belongs to, from there on.
+// nativeCalls lists those of a line of native code.
+func nativeCalls(t *proc.Target, thread uint64, code stepping.Code) (out []Call) {
+	th, ok := t.FindThread(int(thread))
+	if !ok {
+		return nil
+	}
+	regs, _, err := registers(th)
+	if err != nil {
+		return nil
+	}
+	targets, err := lines.Targets(arch(t), code, &standing{t, regs})
+	if err != nil {
+		return nil // what cannot be followed offers nothing
+	}
+	for i := range targets {
+		out = append(out, Call{targets[i].PC, targets[i].Name})
+	}
+	return out
+}
+
+// callsFrom returns the direct calls of the Go line that the code at pc belongs to, from there on.
 func callsFrom(t *proc.Target, fn *proc.Function, pc uint64) (out []*proc.AsmInstruction) {
 	file, line, _ := t.BinInfo().PCToLine(pc)
 	text, err := proc.Disassemble(t.Memory(), nil, t.Breakpoints(), t.BinInfo(), fn.Entry, fn.End)
@@ -53,41 +80,22 @@ func callsFrom(t *proc.Target, fn *proc.Function, pc uint64) (out []*proc.AsmIns
 	return out
 }
 
-// leadsTo returns the name of the function that a call leads to, through glue and linkage
-// tables, and where a step into it ends: as crossings.entries, without what no step ends in.
+// leadsTo returns the name of the function that a call of Go code leads to, through glue, and where a step into it ends: as
+// crossings.entries.
 func (c *crossings) leadsTo(from *proc.Function, call *proc.AsmInstruction) (name string, entries map[uint64]uint64) {
 	to := call.DestLoc.PC
 	fn := c.target.BinInfo().PCToFunc(to)
-	native := isNative(from)
-	switch {
-	case fn == nil:
-		if name = c.imported(to); !native || name == "" {
-			return "", nil
-		}
-		c.add(c.named(name)...)
-	case !native && c.viaStub(from, fn) != "":
-		name = c.viaStub(from, fn)
-		c.enterC(name)
-	case native || to == fn.Entry && !ofRuntime(from, fn):
-		name = strings.TrimPrefix(fn.Name, stepping.DelvesC)
-		if c.add(fn); native && c.glue {
-			c.exported()
-		}
+	if fn == nil {
+		return "", nil
+	}
+	if stub := c.stubOf(from, fn); stub != nil {
+		name = stepping.Callee(stub.Name)
+		c.enterC(stub)
+	} else if to == fn.Entry && !ofRuntime(from, fn) {
+		name = fn.Name
+		c.add(fn)
 	}
 	return name, c.entries
-}
-
-// viaStub returns the name of the C function that a call of Go code's is for, "" for other calls.
-func (c *crossings) viaStub(from, fn *proc.Function) string {
-	if stepping.IsStub(fn.Name) || !strings.HasPrefix(fn.Name, from.Name+".func") {
-		return stepping.Callee(fn.Name)
-	}
-	for _, call := range c.calls(fn, every) { // cgo's check of pointers, see follow
-		if stub := c.target.BinInfo().PCToFunc(call); stub != nil && stepping.IsStub(stub.Name) {
-			return stepping.Callee(stub.Name)
-		}
-	}
-	return ""
 }
 
 // ofRuntime says whether a function is what the compiler calls for the user's code. Delve steps
@@ -106,7 +114,7 @@ type into struct {
 	entered     bool
 }
 
-// intoOf finds the call that a step was decided to go into. The target's lock is held.
+// intoOf finds the call of a Go line that a step was decided to go into. The target's lock is held.
 func intoOf(c *crossings, d *stepping.Decision) *into {
 	if d.Into == nil {
 		return nil

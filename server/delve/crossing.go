@@ -1,27 +1,26 @@
 package delve
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stepping/lines"
 )
 
 // crossings finds where code of the other language begins that a line calls: a C function
 // that a line of Go calls through cgo, and the Go functions that C code can call back.
-// Delve's own step sees neither: between them lies cgo's glue.
+// Neither is seen by a step of Delve's, nor by the lines of C: between them lies cgo's glue.
 type crossings struct {
 	target *proc.Target
 	cgo    *cgo
-	callee func(pc uint64) string // see stepping.Decision
+	code   stepping.Code
 	line   func(instr *proc.AsmInstruction) bool
 
-	// entries are the first instructions behind prologues, by the addresses where the
-	// functions begin, and 0 for linkage tables, in which no step ends; glue says that the line
-	// calls glue, found or not.
+	// entries are the first instructions behind prologues, by the addresses where Go's functions begin, and for C's by
+	// themselves; glue says that the line calls glue, found or not.
 	entries map[uint64]uint64
 	glue    bool
 }
@@ -31,10 +30,9 @@ type cgo struct {
 	images  int              // that were searched
 	stubs   bool             // it calls C
 	exports []*proc.Function // the glue before each Go function that C may call
-	wrapped []*proc.Function // the glue before each C function
 }
 
-// cgoOf searches a program's functions once.
+// cgoOf searches a program's Go functions once.
 func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
 	if s.cgo != nil && s.cgo.images == len(bi.Images) {
 		return s.cgo
@@ -44,8 +42,6 @@ func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
 		switch fn := &bi.Functions[i]; {
 		case strings.HasPrefix(fn.Name, "_cgoexp_"):
 			found.exports = append(found.exports, fn)
-		case strings.HasPrefix(fn.Name, stepping.DelvesC+"_cgo_") && stepping.IsStub(fn.Name):
-			found.wrapped = append(found.wrapped, fn)
 		case !found.stubs && stepping.IsStub(fn.Name):
 			found.stubs = true
 		}
@@ -55,14 +51,18 @@ func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
 }
 
 // crossingsFrom returns none yet: calls add where they lead.
-func (s *Session) crossingsFrom(t *proc.Target, callee func(uint64) string) *crossings {
-	return &crossings{target: t, cgo: s.cgoOf(t.BinInfo()), callee: callee, entries: make(map[uint64]uint64)}
+func (s *Session) crossingsFrom(t *proc.Target, code stepping.Code) *crossings {
+	return &crossings{target: t, cgo: s.cgoOf(t.BinInfo()), code: code, entries: make(map[uint64]uint64)}
 }
 
-// crossingsOf finds them for the line that is about to step. The target's lock is held.
-func (s *Session) crossingsOf(t *proc.Target, callee func(uint64) string) *crossings {
-	bi, c := t.BinInfo(), s.crossingsFrom(t, callee)
+// crossingsOf finds them for the line that is about to step: of C, if native says so. The target's lock is held.
+func (s *Session) crossingsOf(t *proc.Target, code stepping.Code, native bool) *crossings {
+	bi, c := t.BinInfo(), s.crossingsFrom(t, code)
 	if !c.cgo.stubs && len(c.cgo.exports) == 0 {
+		return c
+	}
+	if native {
+		c.exported()
 		return c
 	}
 	file, line, fn := bi.PCToLine(pcOfStep(t))
@@ -70,11 +70,10 @@ func (s *Session) crossingsOf(t *proc.Target, callee func(uint64) string) *cross
 		return c
 	}
 	c.line = func(instr *proc.AsmInstruction) bool { return instr.Loc.File == file && instr.Loc.Line == line }
-	native := isNative(fn)
 	for _, call := range c.calls(fn, c.line) {
-		c.follow(fn, call, native)
+		c.follow(fn, call)
 	}
-	if native || c.glue {
+	if c.glue {
 		c.exported()
 	}
 	return c
@@ -92,11 +91,7 @@ func pcOfStep(t *proc.Target) uint64 {
 	return regs.PC()
 }
 
-// isNative says whether a function is not Go's. Its file may be one of Go's: cgo's
-// preambles are.
-func isNative(fn *proc.Function) bool { return strings.HasPrefix(fn.Name, stepping.DelvesC) }
-
-// calls lists where the direct calls in a function go to.
+// calls lists where the direct calls in a function of Go's go to.
 func (c *crossings) calls(fn *proc.Function, counts func(*proc.AsmInstruction) bool) (to []uint64) {
 	text, err := proc.Disassemble(c.target.Memory(), nil, c.target.Breakpoints(), c.target.BinInfo(), fn.Entry, fn.End)
 	if err != nil {
@@ -112,54 +107,71 @@ func (c *crossings) calls(fn *proc.Function, counts func(*proc.AsmInstruction) b
 
 func every(*proc.AsmInstruction) bool { return true }
 
-// follow finds what a call of the line leads to.
-func (c *crossings) follow(from *proc.Function, pc uint64, native bool) {
+// follow finds what a call of a Go line leads to.
+func (c *crossings) follow(from *proc.Function, pc uint64) {
 	fn := c.target.BinInfo().PCToFunc(pc)
-	switch {
-	case native:
-		if fn == nil { // of a library
-			c.entries[pc] = 0
-			c.add(c.named(c.imported(pc))...)
-		} else {
-			c.add(fn) // Delve stops before the prologue
-		}
-	case fn == nil:
-	case stepping.IsStub(fn.Name):
-		c.enterC(stepping.Callee(fn.Name))
-	case strings.HasPrefix(fn.Name, from.Name+".func"):
-		for _, call := range c.calls(fn, every) { // cgo's check of pointers, see passesPointers of server/stepping
-			if stub := c.target.BinInfo().PCToFunc(call); stub != nil && stepping.IsStub(stub.Name) {
-				c.enterC(stepping.Callee(stub.Name))
-			}
-		}
+	if fn == nil {
+		return
+	}
+	if stub := c.stubOf(from, fn); stub != nil {
+		c.enterC(stub)
 	}
 }
 
-// enterC adds a C function, wherever it is: code of an export's preamble is compiled twice.
-func (c *crossings) enterC(name string) {
-	c.glue = true
-	functions := c.named(name)
-	for _, wrapper := range c.cgo.wrapped {
-		if stepping.Callee(wrapper.Name) != name {
-			continue
-		}
-		for _, fn := range functions {
-			for _, inlined := range fn.InlinedCalls {
-				if inlined.LowPC >= wrapper.Entry && inlined.LowPC < wrapper.End {
-					c.entries[inlined.LowPC] = inlined.LowPC
-				}
-			}
-		}
-		for _, call := range c.calls(wrapper, every) {
-			if fn := c.target.BinInfo().PCToFunc(call); fn != nil {
-				functions = append(functions, fn)
-			} else {
-				functions = append(functions, c.named(c.imported(call))...)
-			}
+// stubOf returns cgo's function for the call of C that a call of Go code leads to, nil for other calls.
+func (c *crossings) stubOf(from, fn *proc.Function) *proc.Function {
+	if stepping.IsStub(fn.Name) {
+		return fn
+	}
+	if !strings.HasPrefix(fn.Name, from.Name+".func") {
+		return nil
+	}
+	for _, call := range c.calls(fn, every) { // cgo's check of pointers, see passesPointers of server/stepping
+		if stub := c.target.BinInfo().PCToFunc(call); stub != nil && stepping.IsStub(stub.Name) {
+			return stub
 		}
 	}
-	c.add(functions...)
+	return nil
 }
+
+// enterC adds what the wrapper calls that a stub of cgo's leads to: the C function, wherever it is, or what of it the
+// compiler has put into the wrapper.
+func (c *crossings) enterC(stub *proc.Function) {
+	c.glue = true
+	wrapper := c.wrapper(stub)
+	if wrapper == 0 {
+		for _, fn := range c.code.Named(stepping.Callee(stub.Name)) {
+			c.native(fn.Body)
+		}
+		return
+	}
+	for _, pc := range lines.Entries(arch(c.target), c.code, wrapper, func(addr uint64) (uint64, bool) { return word(c.target, addr) }) {
+		c.native(pc)
+	}
+}
+
+// wrapper returns the C function that a stub has runtime.cgocall call. The stub loads its address from a variable, which the
+// linker may have put behind a table.
+func (c *crossings) wrapper(stub *proc.Function) uint64 {
+	code := make([]byte, min(stub.End-stub.Entry, maxStub))
+	n, err := c.target.Memory().ReadMemory(code, stub.Entry)
+	if err != nil {
+		return 0
+	}
+	for _, at := range lines.Loads(arch(c.target), code[:n], stub.Entry) {
+		for range 2 {
+			pc, ok := word(c.target, at)
+			if fn, known := c.code.Function(pc); ok && known && fn.Entry == pc && stepping.Callee(fn.Name) == stepping.Callee(stub.Name) {
+				return pc
+			}
+			at = pc
+		}
+	}
+	return 0
+}
+
+// maxStub is far more than cgo's stubs have, in bytes.
+const maxStub = 4 << 10
 
 // exported adds the Go functions that C may call.
 func (c *crossings) exported() {
@@ -172,79 +184,28 @@ func (c *crossings) exported() {
 	}
 }
 
-// named returns the functions of a name.
-func (c *crossings) named(name string) []*proc.Function {
-	if name == "" {
-		return nil
-	}
-	return c.target.BinInfo().LookupFunc()[stepping.DelvesC+name]
-}
-
 // maxEntries bounds the breakpoints of one step.
 const maxEntries = 512
 
-// add adds functions, at the first instruction behind the prologue. Glue is left out.
-func (c *crossings) add(functions ...*proc.Function) {
-	for _, fn := range functions {
-		if fn.Entry == 0 || len(c.entries) >= maxEntries {
-			continue
-		}
-		file, _ := c.target.BinInfo().EntryLineForFunc(fn)
-		if isNative(fn) && !filepath.IsAbs(file) {
-			continue // a distribution's library, whose source is not on this machine
-		}
-		if stepping.IsGlue(fn.Name, file) {
-			c.glue = true
-			continue
-		}
-		pc, err := proc.FirstPCAfterPrologue(c.target, fn, false)
-		if err != nil {
-			continue
-		}
-		if pc == fn.Entry && isNative(fn) {
-			pc = c.body(fn)
-		}
+// native adds an instruction of C code.
+func (c *crossings) native(pc uint64) {
+	if pc != 0 && len(c.entries) < maxEntries {
+		c.entries[pc] = pc
+	}
+}
+
+// add adds a function of Go's, at the first instruction behind the prologue. Glue is left out.
+func (c *crossings) add(fn *proc.Function) {
+	if fn.Entry == 0 || len(c.entries) >= maxEntries {
+		return
+	}
+	if file, _ := c.target.BinInfo().EntryLineForFunc(fn); stepping.IsGlue(fn.Name, file) {
+		c.glue = true
+		return
+	}
+	if pc, err := proc.FirstPCAfterPrologue(c.target, fn, false); err == nil {
 		c.entries[fn.Entry] = pc
 	}
-}
-
-// body returns where a C function's second line begins, as other debuggers do. Delve
-// knows Go's prologues only. Optimized code has its arguments in place at once.
-func (c *crossings) body(fn *proc.Function) uint64 {
-	const most = 128 // bytes of a prologue
-	text, err := proc.Disassemble(c.target.Memory(), nil, c.target.Breakpoints(), c.target.BinInfo(), fn.Entry, min(fn.End, fn.Entry+most))
-	if err != nil || len(text) < 2 {
-		return fn.Entry
-	}
-	var code []byte
-	for i := range min(len(text), 4) {
-		code = append(code, text[i].Bytes...)
-	}
-	if !storesArguments(c.target.BinInfo().Arch.Name, code) {
-		return fn.Entry
-	}
-	for i := range text {
-		if text[i].Loc.Line != text[0].Loc.Line {
-			return text[i].Loc.PC
-		}
-		if text[i].IsCall() || text[i].IsRet() {
-			break
-		}
-	}
-	return fn.Entry
-}
-
-// imported returns the name of the function that an entry of a procedure linkage table
-// leads to, "" for other code.
-func (c *crossings) imported(pc uint64) string {
-	if c.callee == nil {
-		return ""
-	}
-	name, isEntry := strings.CutSuffix(c.callee(pc), "@plt")
-	if !isEntry {
-		return ""
-	}
-	return name
 }
 
 // passGlue takes the breakpoints out of Delve's step that lie in glue, or before a prologue
@@ -258,7 +219,7 @@ func (b *temporary) passGlue() {
 		}
 		b.passed[bp] = true
 		body, ok := b.entries[bp.Addr]
-		if before := ok && body != bp.Addr; !before && (bp.FunctionName == "" || !stepping.IsGlue(bp.FunctionName, bp.File)) {
+		if before := ok && body != bp.Addr; !before && !b.isGlue(bp) {
 			continue
 		}
 		for _, part := range bp.Breaklets {
@@ -267,4 +228,12 @@ func (b *temporary) passGlue() {
 			}
 		}
 	}
+}
+
+// isGlue says whether a breakpoint of Delve's lies in glue.
+func (b *temporary) isGlue(bp *proc.Breakpoint) bool {
+	if fn, ok := b.code.Function(bp.Addr); ok {
+		return fn.Glue
+	}
+	return bp.FunctionName != "" && stepping.IsGlue(bp.FunctionName, bp.File)
 }

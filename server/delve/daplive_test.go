@@ -4,23 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/api"
 	"github.com/google/go-dap"
 
-	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve/internals"
-	"github.com/clewdbg/clew/server/stepping"
 )
 
 // editor is a client of Delve's own DAP session.
@@ -311,26 +305,5 @@ func TestConsole(t *testing.T) {
 	evaluate("call *p = 5", internals.Call)
 	if value := evaluate("*p"); value != "5" {
 		t.Error(internals.Changed(internals.EntryConsole, "after a call, *p is %q", value))
-	}
-}
-
-// TestCNames: a function of C has the name by which clew tells it from Go's.
-func TestCNames(t *testing.T) {
-	testneed.Platform(t, "linux/amd64", "linux/arm64")
-	folder := t.TempDir()
-	source, program := filepath.Join(folder, "native.c"), filepath.Join(folder, "native")
-	if err := os.WriteFile(source, []byte("int callee(int n) { return n + 1; }\nint main(void) { return callee(1); }\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(testneed.CC(t), "-g", "-O0", "-no-pie", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	bi := proc.NewBinaryInfo(runtime.GOOS, runtime.GOARCH, false)
-	if err := bi.LoadBinaryInfo(program, 0, nil); err != nil {
-		t.Fatal(err)
-	}
-	defer bi.Close()
-	if len(bi.LookupFunc()[stepping.DelvesC+"callee"]) != 1 {
-		t.Error(internals.Changed(internals.EntryCNames, "no function %scallee", stepping.DelvesC))
 	}
 }

@@ -71,7 +71,7 @@ func TestWhileRunning(t *testing.T) {
 			s.ForgetStack()
 			s.PrefetchStack(1, 10)()
 			s.BreakAtFunction("main.main")
-			return !s.WithoutLines() && s.Sources() == nil && s.CodeLines("x.go", 1, 9) == nil && s.Calls(0x401000, nil) == nil && s.Notes() == nil && !s.Stepping()
+			return !s.WithoutLines() && s.Sources() == nil && s.CodeLines("x.go", 1, 9) == nil && s.Calls(0x401000, 0, nil) == nil && s.Notes() == nil && !s.Stepping()
 		},
 	}
 	for name, right := range answers {

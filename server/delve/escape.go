@@ -30,19 +30,17 @@ type escape struct {
 
 // escapesOf finds the functions where it can be seen that a C frame is left.
 func (b *temporary) escapesOf(d *stepping.Decision) {
-	t := b.target
-	fn := t.BinInfo().PCToFunc(pcOfStep(t))
-	if !d.Through || d.Find == nil || b.left == 0 || fn == nil || !isNative(fn) || leavings[arch(t)] == nil {
+	if !d.Native || b.left == 0 || leavings[arch(b.target)] == nil {
 		return
 	}
 	add := func(name string, lands func(proc.Thread) (landing, bool)) {
-		for _, pc := range d.Find(name) {
+		for _, pc := range d.Code.Find(name) {
 			if !slices.ContainsFunc(b.escapes, func(e escape) bool { return e.pc == pc }) {
 				b.escapes = append(b.escapes, escape{pc, lands})
 			}
 		}
 	}
-	b.setjmps = d.Find("__sigsetjmp") // which all others are
+	b.setjmps = d.Code.Find("__sigsetjmp") // which all others are
 	add(catching, b.caught)
 	for _, name := range jumping {
 		add(name, b.jumped)
@@ -53,11 +51,21 @@ func (b *temporary) escapesOf(d *stepping.Decision) {
 // itself.
 func (b *temporary) sees(e escape) func(proc.Thread, *proc.Target) (bool, error) {
 	return func(th proc.Thread, _ *proc.Target) (bool, error) {
-		if to, ok := e.lands(th); ok && to.sp > b.left && b.isCode(to.pc) {
+		if to, ok := e.lands(th); ok && b.leaves(to) && b.isCode(to.pc) {
 			_ = b.set(to.pc, sameThread(0, uint64(th.ThreadID())), to.reached)
 		}
 		return false, nil
 	}
+}
+
+// leaves says whether a landing is in the frame that is stepped in, or beyond.
+func (b *temporary) leaves(to landing) bool {
+	if b.lines != nil {
+		if inside, known := b.lines.Below(to.pc, to.sp); known {
+			return !inside
+		}
+	}
+	return to.sp >= b.left
 }
 
 // isCode reports whether the program can run what is at pc. Another C library mangles
@@ -166,8 +174,11 @@ func (b *temporary) jumped(th proc.Thread) (to landing, ok bool) {
 	return landing{plain(pc), plain(sp)}, ok1 && ok2 && ok3
 }
 
-func (b *temporary) word(addr uint64) (uint64, bool) {
+func (b *temporary) word(addr uint64) (uint64, bool) { return word(b.target, addr) }
+
+// word reads a word of a program's memory.
+func word(t *proc.Target, addr uint64) (uint64, bool) {
 	var word [8]byte
-	n, err := b.target.Memory().ReadMemory(word[:], addr)
+	n, err := t.Memory().ReadMemory(word[:], addr)
 	return binary.LittleEndian.Uint64(word[:]), err == nil && n == len(word)
 }

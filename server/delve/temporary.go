@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stepping/lines"
 )
 
 // Arm has the breakpoints placed that a step was decided to need when the target is
@@ -37,12 +38,19 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if valid, err := t.Valid(); !valid {
 		return false, err
 	}
-	b := &temporary{session: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
-	if d.Through && d.Command == stepping.StepIn {
-		c := s.crossingsOf(t, d.Callee)
+	b := &temporary{session: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP,
+		code: d.Code, lines: d.Lines, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
+	if err := b.startLines(); err != nil {
+		return false, err
+	}
+	if d.Through && d.Command == stepping.StepIn && d.Code != nil {
+		c := s.crossingsOf(t, d.Code, d.Native)
 		b.entries, b.crosses = c.entries, c.glue
 	}
-	if b.into = intoOf(s.crossingsFrom(t, d.Callee), d); d.Into != nil && b.into == nil {
+	if d.Into != nil && d.Code != nil {
+		b.into = intoOf(s.crossingsFrom(t, d.Code), d)
+	}
+	if d.Into != nil && b.into == nil {
 		return false, fmt.Errorf("the call at %#x is not known", d.Into.Call)
 	}
 	b.escapesOf(d)
@@ -134,6 +142,10 @@ type temporary struct {
 	through bool               // it does not end in glue
 	crosses bool               // the line calls glue
 	left    uint64             // the stack pointer of the frame that is stepped in
+	code    stepping.Code      // nil where nothing is known of native code
+	lines   *lines.Step        // the way through native code, nil for none
+	awaits  []uint64           // where that begins
+	crossed bool               // into glue: Go's functions that it leads to are awaited
 	into    *into              // the call that it goes into, nil for none
 	escapes []escape           // how it may be left without a return
 	setjmps []uint64           // where glibc's setjmp is
@@ -163,7 +175,7 @@ func (b *temporary) place() error {
 			b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
 		}
 	}
-	if b.through {
+	if b.through && b.code != nil {
 		b.passGlue()
 	}
 	return b.failed
@@ -180,6 +192,9 @@ func (b *temporary) write() error {
 		}
 	}
 	if err := b.enter(b.entries); err != nil {
+		return err
+	}
+	if err := b.await(b.awaits); err != nil {
 		return err
 	}
 	if b.into != nil {
@@ -208,13 +223,22 @@ func (b *temporary) enter(entries map[uint64]uint64) error {
 	return nil
 }
 
-// set places one breakpoint.
+// set places one breakpoint. Delve asks the parts of a breakpoint in turn, and a callback that returns false takes back what parts
+// before it said: the user's are asked after the step's.
 func (b *temporary) set(pc uint64, condition ast.Expr, counts func(proc.Thread, *proc.Target) (bool, error)) error {
 	bp, err := b.target.SetBreakpoint(0, pc, proc.NextBreakpoint, condition)
 	if err != nil {
 		return err
 	}
-	bp.Breaklets[len(bp.Breaklets)-1].SetCallback(counts)
+	last := len(bp.Breaklets) - 1
+	if counts != nil {
+		bp.Breaklets[last].SetCallback(func(th proc.Thread, t *proc.Target) (bool, error) {
+			before := th.Breakpoint().Active
+			ok, err := counts(th, t)
+			return ok || before, err
+		})
+	}
+	bp.Breaklets = slices.Insert(bp.Breaklets[:last:last], 0, bp.Breaklets[last])
 	b.placed = append(b.placed, bp)
 	// A thread that stands at the very address, as after a return from the same
 	// function's deeper activation, has to be stepped over it.

@@ -122,7 +122,8 @@ type Row struct {
 	Start, End   uint64
 }
 
-// Row returns the row that the instruction at addr belongs to.
+// Row returns the row that the instruction at addr belongs to: of several that begin at one address the last. It is a statement where one
+// of these is, for the same line: compilers mark the first, and the rest tell views of it apart (GNU as, ".loc": view).
 func (c *Code) Row(addr uint64) (Row, bool) {
 	img, ok := c.images.FileAt(addr)
 	if !ok || img.File == nil {
@@ -133,6 +134,10 @@ func (c *Code) Row(addr uint64) (Row, bool) {
 		return Row{}, false
 	}
 	last := rows[len(rows)-1]
+	for i := range rows {
+		r := &rows[i]
+		last.Statement = last.Statement || r.Statement && r.Addr == last.Addr && r.Line == last.Line && r.File == last.File
+	}
 	return Row{last.File, last.Line, last.Column, last.Statement, last.Addr + img.Bias, last.End + img.Bias}, true
 }
 

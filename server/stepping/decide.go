@@ -9,12 +9,15 @@ import (
 
 // Decide says how a step is to be done.
 func Decide(cmd Command, s *Situation) Decision {
-	d := Decision{Command: cmd, Through: s.Through, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine}
+	d := Decision{Command: cmd, Through: s.Through, Thread: s.Thread.ID, Goroutine: s.Thread.Goroutine, Code: s.Code, Native: s.Native}
 	frames, claims := physical(s.Stack.Frames), physical(s.Thread.Claims)
 	lines := len(claims) > 0 && claims[0].Function != ""
 	if len(frames) > 0 {
 		d.SP, _ = frames[0].Registers.SP(s.Arch)
-		if s.Call != 0 && cmd == Next {
+		switch {
+		case s.Native:
+			lines = d.byLines(s, frames[0])
+		case s.Call != 0 && cmd == Next:
 			d.Into = s.into(s.Call, frames[0])
 		}
 	}
@@ -34,6 +37,8 @@ func Decide(cmd Command, s *Situation) Decision {
 	inlined := len(s.Thread.Claims) > 0 && s.Thread.Claims[0].Inlined
 	differs := disagreement(frames, claims)
 	switch {
+	case s.Native:
+		d.Action, d.Caller, d.Reason = Return, caller, "native code"
 	case differs == "" && (lines || cmd == StepOut):
 		d.Action = Delegate
 	case lines && (cmd != StepOut || inlined):
@@ -54,8 +59,10 @@ func (d Decision) outermost(s *Situation, frames []*unwind.Frame, lines bool) De
 		d.Reason = "the thread has no stack: " + s.Stack.Reason
 	case s.Stack.Stop != unwind.End && !(lines && s.atStart()):
 		d.Reason = "where this function returns to is not known: " + s.Stack.Reason
-	case d.Command == StepOut || !lines:
+	case d.Lines == nil && (d.Command == StepOut || !lines):
 		d.Reason = "this is the outermost frame: " + s.Stack.Reason
+	case s.Native:
+		d.Action, d.Reason = Return, "native code"
 	default:
 		d.Action = Delegate
 	}
@@ -82,7 +89,7 @@ func (d *Decision) leaveGlue(s *Situation, frames []*unwind.Frame, lines bool) b
 	}
 	d.Caller, d.Reason = caller, "through the glue between Go and C"
 	d.Action = Return
-	if lines && !inside && d.Command != StepOut {
+	if lines && !inside && d.Command != StepOut && !s.Native {
 		d.Action = Assist
 	}
 	return true

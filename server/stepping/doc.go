@@ -1,7 +1,10 @@
 // Package stepping decides how a step over, into or out of a function is done
 // safely. It is pure: a [Situation] goes in, a [Decision] comes out.
 //
-// Delve's next, step and stepout all place a breakpoint at the address that
+// Steps in native code are clew's alone: [Return], to the assembler's caller or to where the lines of the code
+// lead before (package lines).
+//
+// In Go code they are Delve's. Its next, step and stepout all place a breakpoint at the address that
 // Delve believes to be the return address of the innermost frame. Where Delve's
 // stack is wrong, so is that breakpoint: the program runs past its callers, or
 // the breakpoint lands in data and changes the program's results. So before
@@ -13,7 +16,7 @@
 //     next line. Delve does the step, and the return is caught by a [Temporary]
 //     breakpoint at the assembler's caller.
 //   - [Return]: they differ and there are no lines, or the step is out of the
-//     function. The program runs to the [Temporary] breakpoint.
+//     function, or in native code. The program runs to the [Temporary] breakpoint.
 //   - [Refuse]: no strategy knows the caller with more trust than a scan has.
 //     Nothing runs, and the reason is the stack's.
 //

@@ -19,14 +19,10 @@ var glueNames = []string{
 	"_cgo_", "_cgoexp_", "x_cgo_",
 }
 
-// DelvesC is how Delve's names of functions of other languages than Go begin.
-const DelvesC = "C."
-
 // IsGlue says whether an instruction belongs to the glue between Go and C: code of cgo's
 // that is neither the user's Go nor the user's C. A function that the compiler has put
 // into glue has a line of its own file there, and is not glue.
 func IsGlue(function, file string) bool {
-	function = strings.TrimPrefix(function, DelvesC)
 	base := path.Base(file)
 	if glueFiles[base] || strings.HasPrefix(base, "gcc_") && strings.HasSuffix(path.Dir(file), "runtime/cgo") {
 		return true
@@ -48,7 +44,6 @@ func IsStub(function string) bool { return Callee(function) != "" }
 
 // Callee is the C function that a function of cgo's is for, "" where it is no such one.
 func Callee(function string) string {
-	function = strings.TrimPrefix(function, DelvesC)
 	for _, mark := range []string{callStub, callErrnoStub} {
 		if i := strings.LastIndex(function, mark); i > 0 && (function[i-1] == '.' || strings.HasPrefix(function, "_cgo_")) {
 			return function[i+len(mark):]

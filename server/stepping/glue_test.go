@@ -14,9 +14,9 @@ func TestIsGlue(t *testing.T) {
 	}{
 		{"main._Cfunc_add", "_cgo_gotypes.go", true},
 		{"main._C2func_add", "_cgo_gotypes.go", true},
-		{"C._cgo_8c2a1c5c844f_Cfunc_add", "/tmp/go-build/cgo-gcc-prolog", true},
+		{"_cgo_8c2a1c5c844f_Cfunc_add", "/tmp/go-build/cgo-gcc-prolog", true},
 		{"add", "/tmp/go-build/main.go", false},
-		{"C._cgo_8c2a1c5c844f_Cfunc_add", "/home/u/main.go", false}, // add, inlined there
+		{"_cgo_8c2a1c5c844f_Cfunc_add", "/home/u/main.go", false}, // add, inlined there
 		{"_cgo_8c2a1c5c844f_Cfunc_add", "", true},
 		{"goCallback", "_cgo_export.c", true},
 		{"_cgoexp_8c2a1c5c844f_goCallback", "_cgo_gotypes.go", true},
@@ -40,7 +40,7 @@ func TestIsGlue(t *testing.T) {
 // TestCallee: the C function of a stub.
 func TestCallee(t *testing.T) {
 	for name, want := range map[string]string{
-		"main._Cfunc_add": "add", "example.com/x/y._C2func_open_it": "open_it", "C._cgo_8c2a1c5c844f_Cfunc_add": "add", "_cgo_8c2a1c5c844f_C2func_add": "add",
+		"main._Cfunc_add": "add", "example.com/x/y._C2func_open_it": "open_it", "_cgo_8c2a1c5c844f_Cfunc_add": "add", "_cgo_8c2a1c5c844f_C2func_add": "add",
 		"main.add": "", "_Cfunc_": "", "main.my_Cfunc_x": "",
 	} {
 		if got := Callee(name); got != want {

@@ -3,6 +3,7 @@ package stepping
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/server/stepping/lines"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -43,6 +44,18 @@ type Situation struct {
 	Through bool
 	// Call is the address of the call that a [Next] goes into, 0 for none.
 	Call uint64
+	// Code is the native code, nil where its steps are Delve's: in another process. Native says
+	// that the thread stands in it.
+	Code   Code
+	Native bool
+}
+
+// Code is native code. Code of glue has no lines in it where steps pass through glue.
+type Code interface {
+	lines.Code
+	// Find returns the addresses of the functions with a symbol, and Named the functions with lines of a name.
+	Find(symbol string) []uint64
+	Named(name string) []lines.Function
 }
 
 // Action says who does a step, and how.
@@ -53,7 +66,7 @@ const (
 	Refuse   Action = iota // no step: see Decision.Reason
 	Delegate               // Delve alone
 	Assist                 // Delve, with Decision.Caller placed beside its own breakpoints
-	Return                 // resume with Decision.Caller placed, and nothing else
+	Return                 // resume with Decision.Caller placed, and what Decision.Lines awaits, and nothing else
 )
 
 // String names the action.
@@ -77,10 +90,11 @@ type Decision struct {
 	SP uint64
 	// Into is the call that a [Next] goes into; nil for none.
 	Into *Into
-	// Callee returns the name of the function that code at an address leads to, "" if it
-	// is not known, and Find the addresses of the functions of a name. Both may be nil.
-	Callee func(pc uint64) string
-	Find   func(name string) []uint64
+	// Code is the situation's, and Native says that the step begins in it. Lines is its way by lines, nil where it has none: a
+	// step out, or a function without lines.
+	Code   Code
+	Native bool
+	Lines  *lines.Step
 }
 
 // Armed says whether the step needs breakpoints of clew's, as far as that is known before

@@ -107,9 +107,9 @@ func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
 }
 
 // Plan decides how the selected goroutine or thread is to step; see [Stopped.Plan].
-func (s *Stacks) Plan(c stepping.Command, through bool) (d stepping.Decision, err error) {
+func (s *Stacks) Plan(step Step) (d stepping.Decision, err error) {
 	err = s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
-		d, err = at.Plan(ctx, th, Step{Command: c, Through: through}, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
+		d, err = at.Plan(ctx, th, step, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
 		return err
 	})
 	return d, err

@@ -31,7 +31,7 @@ func TestStacks(t *testing.T) {
 	if err != nil || len(inGo.Frames) != 10 || opened != 0 {
 		t.Fatalf("%+v, %v; opened %d times", inGo, err, opened)
 	}
-	if d, err := s.Plan(stepping.Next, false); err != nil || d.Action != stepping.Delegate || opened != 0 {
+	if d, err := s.Plan(stop.Step{Command: stepping.Next, Here: true}); err != nil || d.Action != stepping.Delegate || opened != 0 {
 		t.Errorf("%+v, %v; opened %d times", d, err, opened)
 	}
 	p.Selection = delve.Selection{Thread: stoptest.CThread}

@@ -18,12 +18,13 @@ const stepClaims = 32
 // nothing. prepared is made of this view's input.
 func PlanStep(ctx context.Context, v View, prepared *engine.Prepared, th delve.Thread, c stepping.Command) stepping.Decision {
 	note := Claim(v, &th, stepClaims)
-	return decide(v, &th, Step{Command: c}, prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames}), note)
+	return decide(v, &th, Step{Command: c, Here: true}, prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames}), note)
 }
 
 // Step is a step that is asked for.
 type Step struct {
 	stepping.Command
+	Here    bool   // breakpoints of clew's can be placed
 	Through bool   // the glue between Go and C
 	Call    uint64 // that a next goes into, 0 for none; see [stepping.Into]
 }
@@ -31,29 +32,19 @@ type Step struct {
 // decide decides with a stack, and a note on Delve's.
 func decide(v View, th *delve.Thread, step Step, stack unwind.Stack, note string) stepping.Decision {
 	target := &v.EngineInput().Target
-	d := stepping.Decide(step.Command, &stepping.Situation{
+	situation := stepping.Situation{
 		Arch: target.Arch, Thread: th.Thread, Executable: target.Executable, Stack: stack, Through: step.Through, Call: step.Call,
-	})
+	}
+	if step.Here {
+		situation.Code = NativeOf(v, step.Through)
+		situation.Native = situation.Code != nil && len(stack.Frames) > 0 && !v.EngineInput().Hosted.Contains(stack.Frames[0].PC.Raw())
+	}
+	d := stepping.Decide(step.Command, &situation)
 	if note != "" && d.Reason != "" {
 		d.Reason += "; " + note
 	}
-	d.Callee = callee(v)
-	if all, ok := target.Code.(interface{ Find(string) []uint64 }); ok {
-		d.Find = all.Find
-	}
 	return d
 }
-
-// callee names the functions that code belongs to, "" for what is not known.
-func callee(v View) func(pc uint64) string {
-	return func(pc uint64) string {
-		fn, _ := v.EngineInput().Target.Code.Function(unwind.LookupAddr(pc))
-		return fn.Name
-	}
-}
-
-// Callee names the function that code belongs to, "" where it is not known.
-func (s *Stopped) Callee(pc uint64) string { return callee(s.View)(pc) }
 
 // Plan decides how a thread of control is to step, with the strategies only where the
 // stack holds other code than Go's; see [stepping.Decision]. What was found of its stack at this stop

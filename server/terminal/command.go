@@ -12,6 +12,7 @@ import (
 
 	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
+	"github.com/clewdbg/clew/server/stop"
 )
 
 // steps are the commands that rest on the stack. Steps backwards are the
@@ -138,7 +139,7 @@ func (s *server) prepareStep(command *api.DebuggerCommand) (armed bool, err erro
 	if !ok || !s.session.Live() || s.session.Stepping() {
 		return false, nil // a core file, into which nothing is written; a step in a step, which Delve refuses
 	}
-	d, err := s.stacks.Plan(step, !s.plainSteps)
+	d, err := s.stacks.Plan(stop.Step{Command: step, Here: s.dbg != nil, Through: !s.plainSteps})
 	if err != nil {
 		logFallback(command.Name, err)
 		return false, nil // as Delve would by itself

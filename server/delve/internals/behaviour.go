@@ -20,7 +20,6 @@ const (
 	EntryDAPRunning    = "dap-running"
 	EntryValueText     = "value-text"
 	EntryConsole       = "console"
-	EntryCNames        = "c-names"
 	EntryDAPLine       = "dap-line"
 	EntryCommands      = "commands"
 	EntryLibraryList   = "library-list"
@@ -66,11 +65,6 @@ var behaviourEntries = []Entry{
 		Name: EntryConsole, Where: "service/dap/server.go, onEvaluateRequest; service/dap/config.go, configureSet",
 		Breaks: "an editor's console evaluates Delve's commands in the wrong frame, shows variables from before a call, and paths from before a change of their rules",
 		Proof:  "TestConsole",
-	},
-	{
-		Name: EntryCNames, Where: "pkg/proc/bininfo.go, subprogramEntryName: names of functions in other languages than Go begin with C.",
-		Breaks: "steps end in the glue between Go and C, and do not go into C",
-		Proof:  "TestCNames",
 	},
 	{
 		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest, onSetFunctionBreakpointsRequest: the names of breakpoints",
