@@ -38,6 +38,8 @@ type Function struct {
 	Line    int
 	Symbol  bool // a symbol is all that is known of it
 	Inlined bool
+	// Resolver says that it only chooses which function is called by its name (STT_GNU_IFUNC): its own code runs once.
+	Resolver bool
 }
 
 // Contains says whether an address is in the function's code.
@@ -117,7 +119,7 @@ func (c *Code) FunctionsAt(addr uint64) (found []Function) {
 func (c *Code) function(img codemap.Bound, n *symbols.Native) Function {
 	f := Function{
 		Name: names.Short(n.Name), Signature: n.Name, Entry: n.Entry + img.Bias, Image: img.Path, File: n.File, Line: n.Line,
-		Symbol: n.Symbol, Inlined: n.Inlined,
+		Symbol: n.Symbol, Inlined: n.Inlined, Resolver: n.Resolver,
 	}
 	for _, r := range n.Ranges {
 		f.Ranges = append(f.Ranges, unwind.Range{Start: r.Start + img.Bias, End: r.End + img.Bias})

@@ -22,7 +22,9 @@ func build(t testing.TB, compiler, source string, flags ...string) string {
 	}
 	out := filepath.Join(t.TempDir(), "program")
 	args := slices.Concat(flags, []string{"-o", out, abs, "-lstdc++", "-lm"})
-	if text, err := exec.Command(testneed.Tool(t, compiler), args...).CombinedOutput(); err != nil {
+	cmd := exec.Command(testneed.Tool(t, compiler), args...)
+	cmd.Dir = filepath.Dir(out) // where clang writes what is split off
+	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v: %s", compiler, args, err, text)
 	}
 	return out

@@ -19,6 +19,7 @@ type function struct {
 	name       string // as in the file
 	reach      uint64 // the highest end of this function and all before it
 	sized      bool   // the symbol has a size: end is its own
+	resolver   bool   // it chooses at run time which function is called by its name
 	guess      bool   // what lies behind start may be another function: end is no proof
 	rank       int    // which of several names for one address to prefer; higher is better
 }
@@ -171,6 +172,7 @@ func functionOf(f *elf.File, s elf.Symbol) (function, bool) {
 	default:
 		return function{}, false
 	}
+	fn.resolver = kind == elf.STT_GNU_IFUNC
 	if fn.sized {
 		fn.rank += 2
 	}

@@ -21,6 +21,8 @@ type Native struct {
 	Line    int
 	Inlined bool
 	Symbol  bool // a symbol is all that is known of it
+	// Resolver says that it chooses at run time which function is called by its name (STT_GNU_IFUNC).
+	Resolver bool
 	// Held says that debugging information knows values from the entry on: the code is optimized.
 	Held bool
 }
@@ -56,7 +58,8 @@ func (f *File) NativeNamed(name string) (found []Native, more bool) {
 // NativeMatching returns the functions with code of their own whose names, in full or short, accept takes, sorted by
 // address, and not Go's. more says that there are others.
 func (f *File) NativeMatching(accept func(name string) bool) (found []Native, more bool) {
-	s := nativeSearch{f: f, accept: accept, known: make(map[uint64]bool)}
+	either := func(name string) bool { return accept(name) || accept(names.Short(name)) }
+	s := nativeSearch{f: f, accept: either, known: make(map[uint64]bool)}
 	s.symbols("", "")
 	if !f.Complete() {
 		s.described("")
@@ -124,11 +127,12 @@ func ownName(name, own string) string {
 func (f *File) native(fn *dwarfline.Function) Native {
 	symbol, _ := f.function(fn.Entry)
 	if symbol.start != fn.Entry {
-		symbol.name = ""
+		symbol = function{}
 	}
 	return Native{
 		ID: fn.ID, Name: nameOf(&fn.Call, symbol.name), Entry: fn.Entry, Ranges: ranges(fn.Ranges), Inner: ranges(fn.Inner),
 		File: fn.File, Line: fn.Line, Inlined: fn.Inlined, Held: fn.Listed,
+		Resolver: symbol.resolver && !fn.Inlined,
 	}
 }
 
@@ -185,8 +189,7 @@ func (s *nativeSearch) names(symbol, name, own string) bool {
 	if own != "" && isWord(own) && !strings.Contains(symbol, own) {
 		return false
 	}
-	full := demangle(symbol)
-	return s.accept(full) || name == "" && s.accept(names.Short(full))
+	return s.accept(demangle(symbol))
 }
 
 // bySymbol returns the function that a symbol is at.
@@ -200,10 +203,7 @@ func (f *File) bySymbol(symbol string, start uint64) (n Native, ok bool) {
 		}
 	}
 	fn, ok := f.function(start)
-	if !ok {
-		return n, false
-	}
-	return Native{Name: demangle(symbol), Entry: start, Ranges: []unwind.Range{{Start: start, End: fn.end}}, Symbol: true}, true
+	return symbolOnly(symbol, fn, start), ok
 }
 
 // NativeAt returns the functions that the instruction at vaddr belongs to: the innermost inlined copy first, the
@@ -224,7 +224,12 @@ func (f *File) NativeAt(vaddr uint64) (all []Native) {
 	if !ok {
 		return nil
 	}
-	return []Native{{Name: demangle(fn.name), Entry: fn.start, Ranges: []unwind.Range{{Start: fn.start, End: fn.end}}, Symbol: true}}
+	return []Native{symbolOnly(fn.name, fn, fn.start)}
+}
+
+// symbolOnly is a function of which a symbol is all that is known.
+func symbolOnly(name string, fn function, start uint64) Native {
+	return Native{Name: demangle(name), Entry: start, Ranges: []unwind.Range{{Start: start, End: fn.end}}, Symbol: true, Resolver: fn.resolver}
 }
 
 // NativeRows returns the rows of the line table for the code from low up to high, in the order of their addresses.
