@@ -36,6 +36,7 @@ type sharing struct {
 	// renewed is called when another client has started the program again.
 	renewed func()
 
+	watching  sync.Once    // it is told of breakpoints that are placed later
 	attached  atomic.Bool  // it has a program to be told of
 	last      atomic.Int64 // the thread that stopped last
 	mu        sync.Mutex
