@@ -29,7 +29,7 @@ func takeOverSessions(root *cobra.Command) error {
 // commands take all of dlv's flags, and --names: the configuration is the user's
 // own, or the one at a path. One that cannot be read is told of when the first stack is assembled.
 func sessionOptions(style names.Style, configPath string) sessions.Options {
-	o := sessions.Options{Names: style, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
+	o := sessions.Options{Names: style, Lifeline: startLifeline, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies(configPath, nil, func(text string) { delve.LogRPC("%s", text) })
 			if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -252,15 +250,14 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	if f.connect != "" {
 		return openRemote(ctx, f.connect, debugFolders, notify)
 	}
-	guard, err := startLifeline()
-	if err != nil {
-		return nil, nil, failf("%v", err)
-	}
+	guard := lifeline.NewGuard(startLifeline)
+	delve.UseGuard(guard)
 	var s *delve.Session
+	var err error
 	if len(args) == 0 {
-		s, err = attach(f.pid, guard)
+		s, err = delve.Attach(f.pid)
 	} else {
-		s, err = launch(args, guard)
+		s, err = launch(args)
 	}
 	if err != nil {
 		guard.Release()
@@ -282,54 +279,15 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	return process, done, nil
 }
 
-// attach holds a running process; the guard lets it go on if clew is killed.
-func attach(pid int, guard *lifeline.Line) (*delve.Session, error) {
-	if err := guard.Attach(pid); err != nil {
-		return nil, fmt.Errorf("guard the process: %w", err)
-	}
-	s, err := delve.Attach(pid)
-	if err != nil {
-		return nil, err
-	}
-	planted, err := s.Planted()
-	if err == nil {
-		err = guard.Continue(pid, planted)
-	}
-	if err != nil {
-		_ = s.Close()
-		return nil, fmt.Errorf("guard the process: %w", err)
-	}
-	return s, nil
-}
-
-// launch starts a program; the guard kills it if clew is killed.
-func launch(args []string, guard *lifeline.Line) (*delve.Session, error) {
-	path, err := exec.LookPath(args[0])
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot launch %s: %w", args[0], err)
-	}
+// launch starts a program.
+func launch(args []string) (*delve.Session, error) {
 	// The program must not write into our own output; Delve closes the file.
 	fd, err := syscall.Dup(int(os.Stderr.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("duplicate stderr: %w", err)
 	}
 	syscall.CloseOnExec(fd)
-	if err := guard.Launch(path); err != nil {
-		_ = syscall.Close(fd)
-		return nil, fmt.Errorf("guard the program: %w", err)
-	}
-	s, err := delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
-	if err != nil {
-		return nil, err
-	}
-	if err := guard.Kill(s.Pid()); err != nil {
-		_ = s.Close()
-		return nil, fmt.Errorf("guard the program: %w", err)
-	}
-	return s, nil
+	return delve.Launch(delve.LaunchConfig{Args: args, Stdout: os.NewFile(uintptr(fd), "stderr")})
 }
 
 // selectThreads returns the threads or goroutines that the flags name.

@@ -96,9 +96,9 @@ func New(opts Options) *Proxy {
 	p.program = debuggee.New(debuggee.Options{
 		Wire: p.wire, State: &p.state, Config: &p.config, Session: opts.Session, Share: opts.Share, Remote: opts.Remote, Strategies: opts.Strategies, DebugFolders: opts.DebugFolders, Patience: opts.Patience,
 	})
-	p.guard = programGuard{guard: opts.Guard, target: p.program.Target, state: &p.state, log: opts.Log}
+	p.guard = programGuard{guard: opts.Guard, log: opts.Log}
 	p.routes = p.route(&opts)
-	sharing.wire, sharing.state, sharing.config, sharing.program, sharing.renewed = p.wire, &p.state, &p.config, p.program, p.guard.started
+	sharing.wire, sharing.state, sharing.config, sharing.program = p.wire, &p.state, &p.config, p.program
 	p.admit = sharing.admissions()
 	return p
 }
@@ -109,7 +109,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	p.frames = frames.New(p.wire, p.program, alias)
 	start := &initializer{wire: p.wire, client: p.sharing.client, here: opts.Session != nil}
 	p.sharing.caps = &start.caps
-	run := &running{up: p.wire.Up, state: &p.state, alias: alias, guard: &p.guard, target: p.program.Target, tell: p.sharing.client.Tell}
+	run := &running{up: p.wire.Up, state: &p.state, alias: alias, target: p.program.Target, tell: p.sharing.client.Tell}
 	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
 	calls := &targets{wire: p.wire, program: p.program, frames: p.frames.IDs}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
@@ -215,7 +215,6 @@ func (p *Proxy) Event(m *dapwire.Message) {
 	case "initialized":
 		p.program.Attach()
 		p.program.Warm()
-		p.guard.started()
 		p.sharing.attached.Store(true)
 		p.sharing.endRestart(true)
 	case "stopped":

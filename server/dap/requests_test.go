@@ -41,8 +41,8 @@ func newLauncher(t *testing.T) (*launcher, *fakeGuard, *pair) {
 	l := &launcher{config: &c, strategies: &fakeSource{}}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		target := func() debuggee.Target { return nil }
-		l.wire, l.guard = w, &programGuard{guard: guard, state: st, target: target, log: t.Logf}
-		l.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), guard: l.guard, target: target}
+		l.wire, l.guard = w, &programGuard{guard: guard, log: t.Logf}
+		l.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: target}
 		return map[string]handler{"launch": l.onLaunch, "attach": l.onAttach, "restart": l.onRestart}
 	})
 	return l, guard, p

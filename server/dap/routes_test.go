@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
-	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -85,12 +83,9 @@ type fakeTarget struct {
 	selected       uint64
 }
 
-func (f *fakeTarget) Live() bool     { return f.live }
-func (f *fakeTarget) Launched() bool { return f.launched }
-func (f *fakeTarget) Pid() int       { return 4711 }
-func (f *fakeTarget) Planted() ([]lifeline.Patch, error) {
-	return []lifeline.Patch{{Addr: 0x1000}}, nil
-}
+func (f *fakeTarget) Live() bool                         { return f.live }
+func (f *fakeTarget) Launched() bool                     { return f.launched }
+func (f *fakeTarget) Pid() int                           { return 4711 }
 func (f *fakeTarget) Wrote()                             { f.wrote++ }
 func (f *fakeTarget) EndStep() error                     { f.ended++; return nil }
 func (f *fakeTarget) Selected() (delve.Selection, error) { return delve.Selection{Thread: 7}, nil }
@@ -115,10 +110,6 @@ func (g *fakeGuard) note(format string, args ...any) error {
 
 func (g *fakeGuard) Restart() error       { return g.note("restart") }
 func (g *fakeGuard) Attach(pid int) error { return g.note("attach %d", pid) }
-func (g *fakeGuard) Kill(pid int) error   { return g.note("kill %d", pid) }
-func (g *fakeGuard) Continue(pid int, patches []lifeline.Patch) error {
-	return g.note("continue %d with %d", pid, len(patches))
-}
 
 // failing is a program that cannot be worked with.
 func failing(target debuggee.Target, err error) *debuggee.Program {
@@ -127,52 +118,12 @@ func failing(target debuggee.Target, err error) *debuggee.Program {
 	return &debuggee.Program{Stops: stops}
 }
 
-// TestGuardIsTold: what the guard must know comes before the program can run.
-func TestGuardIsTold(t *testing.T) {
-	for _, c := range []struct {
-		target  *fakeTarget
-		stopped bool
-		want    []string
-	}{
-		{nil, true, []string{"attach 5", "restart"}},
-		{&fakeTarget{live: true, launched: true}, true, []string{"attach 5", "restart", "kill 4711"}},
-		{&fakeTarget{live: true}, true, []string{"attach 5", "restart", "attach 4711", "continue 4711 with 1"}},
-		{&fakeTarget{live: true}, false, []string{"attach 5", "restart", "attach 4711"}},
-		{&fakeTarget{}, true, []string{"attach 5", "restart"}}, // a core file
-	} {
-		told := &fakeGuard{}
-		g := &programGuard{guard: told, state: new(debuggee.State), log: t.Logf, target: func() debuggee.Target {
-			if c.target == nil {
-				return nil
-			}
-			return c.target
-		}}
-		if c.stopped {
-			g.state.Stops()
-		}
-		g.attaching(0) // by name
-		g.attaching(5)
-		g.restarting()
-		g.started()
-		g.resumes()
-		if !slices.Equal(told.told, c.want) {
-			t.Errorf("%+v: told %q, want %q", c.target, told.told, c.want)
-		}
-		g.guard = nil
-		g.attaching(5)
-		g.restarting()
-		g.started()
-		g.resumes()
-	}
-}
-
 // TestResume: the program runs from the request on, and stands where it stood if Delve
 // refuses.
 func TestResume(t *testing.T) {
 	st, alias, target := new(debuggee.State), new(debuggee.ThreadAlias), &fakeTarget{live: true}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		r := &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: alias, target: func() debuggee.Target { return target }}
-		r.guard = &programGuard{state: st, target: r.target, log: t.Logf}
 		return map[string]handler{"continue": r.onResume, "writeMemory": r.onWrite}
 	})
 	st.Stops()
@@ -208,7 +159,7 @@ func newStepper(t *testing.T, target *fakeTarget) (*stepper, *pair) {
 	st.Stops()
 	return s, newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		s.wire = w
-		s.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target, guard: &programGuard{state: st, target: s.program.Target, log: t.Logf}}
+		s.run = &running{tell: func(session.Event) {}, up: w.Up, state: st, alias: new(debuggee.ThreadAlias), target: s.program.Target}
 		perform := func(d stepping.Decision) handler {
 			return func(_ context.Context, m *dapwire.Message) error { return s.perform(m, target, &d, 3) }
 		}

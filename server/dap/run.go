@@ -14,7 +14,6 @@ type running struct {
 	up     *wire.Link
 	state  *debuggee.State
 	alias  *debuggee.ThreadAlias
-	guard  *programGuard
 	target func() debuggee.Target
 	tell   func(session.Event) // the other clients
 }
@@ -29,7 +28,6 @@ func (r *running) onResume(_ context.Context, m *dapwire.Message) error {
 // resume passes what lets the program run; rewrite, which may be nil, changes the
 // answer.
 func (r *running) resume(m *dapwire.Message, rewrite func(*dapwire.Message)) {
-	r.guard.resumes()
 	answered := r.state.Resumes()
 	r.up.Forward(m, func(answer *dapwire.Message) {
 		answered(answer.Success)

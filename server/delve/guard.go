@@ -1,6 +1,7 @@
 package delve
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"sync"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -72,6 +72,7 @@ func (g *guard) WriteBreakpoint(bp *proc.Breakpoint) error {
 			return err
 		}
 		g.wrote(bp.Addr)
+		g.willWrite(bp)
 	}
 	return g.ProcessInternal.WriteBreakpoint(bp)
 }
@@ -86,10 +87,15 @@ func (g *guard) wrote(addr uint64) {
 // EraseBreakpoint does not write to memory that no longer has the breakpoint: the
 // program has replaced its code (execve, dlclose), or written over it.
 func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
-	if bp.WatchType == 0 && !breakpoints.Planted(g.ProcessInternal, bp) {
+	if bp.WatchType == 0 && !stillPlanted(g.ProcessInternal, bp) {
+		noteGuard(life.Load().Forget(g.pid, bp.Addr))
 		return nil
 	}
-	return g.ProcessInternal.EraseBreakpoint(bp)
+	err := g.ProcessInternal.EraseBreakpoint(bp)
+	if bp.WatchType == 0 && err == nil {
+		noteGuard(life.Load().Forget(g.pid, bp.Addr))
+	}
+	return err
 }
 
 // RequestManualStop halts the process by a signal. The end of another session may
@@ -111,6 +117,14 @@ func (g *guard) release() {
 	g.released = true
 }
 
+// stillPlanted reports whether the breakpoint instruction is where it was written.
+func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
+	want := p.BinInfo().Arch.BreakpointInstruction()
+	have := make([]byte, len(want))
+	n, err := p.Memory().ReadMemory(have, bp.Addr)
+	return err == nil && n == len(have) && bytes.Equal(have, want)
+}
+
 // check returns an error unless addr lies in an executable mapping. A step sets
 // hundreds of breakpoints, and a program may have thousands of mappings: they are
 // read once for each stop.
@@ -129,8 +143,8 @@ func (g *guard) check(addr uint64) error {
 }
 
 // guardOf returns the guard before a target's process, and puts it there first if
-// necessary. Only Linux lists a process's mappings: elsewhere it is nil.
-func guardOf(t *proc.Target) (*guard, error) {
+// necessary. launched says whether Delve has started the program, or one that it comes from. Only Linux lists a process's mappings: elsewhere it is nil.
+func guardOf(t *proc.Target, launched bool) (*guard, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
 	}
@@ -144,6 +158,7 @@ func guardOf(t *proc.Target) (*guard, error) {
 		for addr := range t.Breakpoints().M {
 			g.wrote(addr)
 		}
+		g.tellLife(t, launched)
 		g.undo(t.Breakpoints().M)
 		*held = g
 	}
@@ -166,7 +181,7 @@ func (g *guard) undo(list map[uint64]*proc.Breakpoint) {
 
 // guardGroup guards every target of a group. Recordings and core files have no
 // memory that could be harmed, and no mappings to ask the kernel for: only their list of goroutines is bounded.
-func guardGroup(group *proc.TargetGroup) error {
+func guardGroup(group *proc.TargetGroup, launched bool) error {
 	recorded, _ := group.Recorded()
 	for _, t := range group.Targets() {
 		if err := boundGoroutines(t); err != nil {
@@ -175,7 +190,7 @@ func guardGroup(group *proc.TargetGroup) error {
 		if recorded {
 			continue
 		}
-		if _, err := guardOf(t); err != nil {
+		if _, err := guardOf(t, launched); err != nil {
 			return err
 		}
 	}

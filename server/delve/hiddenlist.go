@@ -45,6 +45,7 @@ func hideList(pid int) {
 		return
 	}
 	hiding.attaching = false
+	noteGuard(life.Load().Attach(pid)) // a process that was found by name was not announced before
 	word, err := hideDebugWord(pid)
 	if err != nil {
 		LogDAPError("Delve reads every library of process %d: the list of its libraries cannot be hidden: %v", pid, err)
@@ -70,9 +71,10 @@ func showList() {
 
 // debugWord is a process's word that leads to the loader's list.
 type debugWord struct {
-	pid   int
-	addr  uint64
-	value []byte
+	pid     int
+	addr    uint64
+	value   []byte
+	unguard func()
 }
 
 // hideDebugWord overwrites the word, if there is one and it leads anywhere.
@@ -81,7 +83,9 @@ func hideDebugWord(pid int) (*debugWord, error) {
 	if w == nil || err != nil {
 		return nil, err
 	}
-	return w, w.write(make([]byte, len(w.value)))
+	zero := make([]byte, len(w.value))
+	w.unguard = Guarded(pid, w.addr, w.value, zero)
+	return w, w.write(zero)
 }
 
 func findDebugWord(pid int) (*debugWord, error) {
@@ -108,7 +112,7 @@ func findDebugWord(pid int) (*debugWord, error) {
 		case tag == elf.DT_NULL, tag == elf.DT_DEBUG && f.ByteOrder.Uint64(table[at+8:]) == 0:
 			return nil, nil
 		case tag == elf.DT_DEBUG:
-			return &debugWord{pid, start + uint64(at) + 8, table[at+8 : at+16]}, nil
+			return &debugWord{pid: pid, addr: start + uint64(at) + 8, value: table[at+8 : at+16]}, nil
 		}
 	}
 	return nil, nil
@@ -142,5 +146,7 @@ func (w *debugWord) write(value []byte) error {
 func (w *debugWord) restore() {
 	if err := w.write(w.value); err != nil && !os.IsNotExist(err) {
 		LogDAPError("the list of libraries of process %d stays hidden from debuggers: %v", w.pid, err)
+		return
 	}
+	w.unguard()
 }

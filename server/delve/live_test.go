@@ -185,7 +185,7 @@ func TestNotPlaced(t *testing.T) {
 
 func guardHere(t *testing.T, s *Session) *guard {
 	t.Helper()
-	g, err := guardOf(selected(t, s))
+	g, err := guardOf(selected(t, s), true)
 	if err != nil {
 		t.Fatal(err)
 	}

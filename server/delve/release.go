@@ -41,7 +41,7 @@ func release(group *proc.TargetGroup, pid int) {
 		return
 	}
 	t := group.Targets()[i]
-	g, err := guardOf(t)
+	g, err := guardOf(t, false)
 	if valid, _ := t.Valid(); !valid || err != nil || g == nil {
 		return
 	}

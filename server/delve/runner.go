@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -21,7 +20,7 @@ import (
 //
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
 //     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
-//     be, nothing runs. Breakpoints in native code that has come since are placed (package breakpoints). No step stops between arm64's exclusive instructions (exclusive.go).
+//     be, nothing runs. No step stops between arm64's exclusive instructions (exclusive.go).
 //   - After a stop Delve learns of the libraries that hold Go code (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
 //     stand at a breakpoint instruction of the program's own (hardcoded.go), and
@@ -33,8 +32,8 @@ type runner struct {
 	proc.ProcessGroup
 	group *proc.TargetGroup
 	armed *temporary
-	// breaks are the breakpoints that clew places; nil where there can be none.
-	breaks *breakpoints.Set
+	// launched says that Delve has started the program.
+	launched bool
 	// resumed says that the program was continued through the runner since it stands
 	// here; until then, first is the program's own time when it last stopped.
 	resumed bool
@@ -90,7 +89,6 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 
 // prepare is what comes before a resume.
 func (r *runner) prepare() error {
-	r.placeBreaks()
 	if r.armed != nil {
 		if err := r.armed.place(); err != nil { // or the program would run away
 			return err
@@ -100,16 +98,6 @@ func (r *runner) prepare() error {
 		return err
 	}
 	return r.freeSequences()
-}
-
-// placeBreaks places breakpoints in code that has come since.
-func (r *runner) placeBreaks() {
-	if r.breaks == nil {
-		return
-	}
-	if valid, _ := r.group.Selected.Valid(); valid {
-		r.breaks.Refresh(r.group.Selected)
-	}
 }
 
 // stepBrk is a step over a breakpoint instruction of the program's own where that does
@@ -162,7 +150,10 @@ func (r *runner) Detach(pid int, kill bool) error {
 	resumes.Add(1)
 	err := r.ProcessGroup.Detach(pid, kill)
 	if err != nil && kill && endAnyway(pid) {
-		return nil
+		err = nil
+	}
+	if err == nil {
+		noteGuard(life.Load().Spare(pid))
 	}
 	return err
 }
@@ -188,7 +179,7 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 	if r.armed != nil {
 		r.armed.checkReplaced()
 	}
-	_ = guardGroup(r.group) // a target may be new: a program that was followed into
+	_ = guardGroup(r.group, r.launched) // a target may be new: a program that was followed into
 	r.brks = make(map[int]uint64)
 	for _, target := range r.group.Targets() {
 		if valid, _ := target.Valid(); !valid {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -28,6 +29,7 @@ func Start(exe string, args ...string) (*Line, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not in our terminal's group: Ctrl-C is not for it
 	cmd.Dir = "/"
 	cmd.Env = []string{}
+	cmd.Stderr = os.Stderr // where it says why we have ended
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start guard: %w", err)
@@ -38,10 +40,12 @@ func Start(exe string, args ...string) (*Line, error) {
 	return &Line{in: in, cmd: cmd}, nil
 }
 
-// Patch is original code where a breakpoint was written.
+// Patch is memory of a process that the debugger changes: original is what it holds
+// without a debugger. A patch is undone only where memory still holds what was written.
 type Patch struct {
 	Addr     uint64
 	Original []byte
+	Written  []byte
 }
 
 // Launch announces that we are about to start the program at path: if we die
@@ -55,22 +59,32 @@ func (l *Line) Launch(path string) error {
 }
 
 // Attach announces that we are about to attach to the process: if we die before
-// [Line.Continue] tells which breakpoints there are, the guard finds them by
+// [Line.Continue] says that all patches were told, the guard finds breakpoints by
 // comparing the program with its file.
 func (l *Line) Attach(pid int) error { return l.send("%s %d\n", wordAttach, pid) }
 
 // Kill has the process killed if we die.
 func (l *Line) Kill(pid int) error { return l.send("%s %d\n", wordKill, pid) }
 
-// Continue has the process mended and continued if we die.
-func (l *Line) Continue(pid int, patches []Patch) error {
+// Patch announces changes that are about to be written, in one message.
+func (l *Line) Patch(pid int, patches ...Patch) error {
+	var words strings.Builder
 	for _, p := range patches {
-		if err := l.send("%s %d %#x %x\n", wordPatch, pid, p.Addr, p.Original); err != nil {
-			return err
-		}
+		fmt.Fprintf(&words, "%s %d %#x %x %x\n", wordPatch, pid, p.Addr, p.Original, p.Written)
 	}
-	return l.send("%s %d\n", wordContinue, pid)
+	return l.send("%s", words.String())
 }
+
+// Forget says that memory is no more what was written there, or as it was.
+func (l *Line) Forget(pid int, addr uint64) error {
+	return l.send("%s %d %#x\n", wordForget, pid, addr)
+}
+
+// Continue has the process mended and continued if we die. All its patches were told.
+func (l *Line) Continue(pid int) error { return l.send("%s %d\n", wordContinue, pid) }
+
+// Spare says that we have left the process, or that it has ended.
+func (l *Line) Spare(pid int) error { return l.send("%s %d\n", wordSpare, pid) }
 
 func (l *Line) send(format string, a ...any) error {
 	_, err := fmt.Fprintf(l.in, format, a...)
@@ -91,6 +105,8 @@ const (
 	wordAttach   = "attach"   // PID
 	wordKill     = "kill"     // PID
 	wordContinue = "continue" // PID
-	wordPatch    = "patch"    // PID ADDRESS BYTES
+	wordPatch    = "patch"    // PID ADDRESS ORIGINAL-BYTES WRITTEN-BYTES
+	wordForget   = "forget"   // PID ADDRESS
+	wordSpare    = "spare"    // PID
 	wordDone     = "done"     // do nothing
 )

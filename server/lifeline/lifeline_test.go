@@ -1,12 +1,17 @@
 package lifeline
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
+
+	"github.com/clewdbg/clew/internal/testneed"
 )
 
 func sleeper(t *testing.T) *exec.Cmd {
@@ -51,6 +56,15 @@ func TestServeSparesAfterDone(t *testing.T) {
 	}
 }
 
+// TestServeSpares: a process that was left is not harmed, as little as one that was never named.
+func TestServeSpares(t *testing.T) {
+	cmd := sleeper(t)
+	Serve(strings.NewReader(fmt.Sprintf("kill %[1]d\nspare %[1]d\n", cmd.Process.Pid)))
+	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
+		t.Errorf("state %q", state)
+	}
+}
+
 func TestServeContinuesWhatStaysStopped(t *testing.T) {
 	cmd := sleeper(t)
 	stop(t, cmd)
@@ -71,15 +85,28 @@ func TestServeLeavesAnotherProcessAlone(t *testing.T) {
 }
 
 func TestLearn(t *testing.T) {
-	var w guarded
-	for _, line := range []string{"attach 12", "patch 12 0x401000 90cc", "patch 12 nonsense 90", "patch 12 0x401000"} {
+	w := guarded{patches: map[uint64]Patch{}}
+	for _, line := range []string{"attach 12", "patch 12 0x401000 90cc ccdd", "patch 12 0x402000 90 cc", "forget 12 0x402000", "forget 12 x", "patch 12 nonsense 90", "patch 12 0x401000 88"} {
 		word, _, _ := strings.Cut(line, " ")
 		w.learn(word, line)
 	}
-	if !w.attaching || len(w.patches) != 1 || w.patches[0].Addr != 0x401000 || string(w.patches[0].Original) != "\x90\xcc" {
+	if p := w.patches[0x401000]; !w.attaching || len(w.patches) != 1 || string(p.Original) != "\x90\xcc" || string(p.Written) != "\xcc\xdd" {
 		t.Errorf("%+v", w)
 	}
 	if w.learn(wordContinue, "continue 12"); w.attaching {
 		t.Error("its breakpoints are known, and are searched for")
+	}
+}
+
+// TestRestore: what holds something else than was written is left as it is.
+func TestRestore(t *testing.T) {
+	testneed.Ptrace(t)
+	mine := []byte{1, 2, 3, 4}
+	at := uint64(uintptr(unsafe.Pointer(&mine[0])))
+	w := guarded{pid: os.Getpid(), patches: map[uint64]Patch{
+		at: {Addr: at, Original: []byte{9}, Written: []byte{1}}, at + 2: {Addr: at + 2, Original: []byte{9}, Written: []byte{7}},
+	}}
+	if w.restore(); !bytes.Equal(mine, []byte{9, 2, 3, 4}) {
+		t.Errorf("%v", mine)
 	}
 }

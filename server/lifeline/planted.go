@@ -58,7 +58,7 @@ func traps(mem, file io.ReaderAt, m *imagemap.Mapping) (patches []Patch) {
 		for i := 0; i+len(trap) <= n; i += len(trap) {
 			here := want[i : i+len(trap)]
 			if bytes.Equal(got[i:i+len(trap)], trap) && !bytes.Equal(here, trap) {
-				patches = append(patches, Patch{Addr: at + uint64(i), Original: bytes.Clone(here)})
+				patches = append(patches, Patch{Addr: at + uint64(i), Original: bytes.Clone(here), Written: trap})
 			}
 		}
 	}

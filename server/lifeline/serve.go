@@ -19,7 +19,7 @@ type guarded struct {
 	pid     int
 	started string // tells it from a later one with the same ID
 	kill    bool
-	patches []Patch
+	patches map[uint64]Patch
 	// attaching: the debugger was about to write breakpoints, and has not yet
 	// reported where they are.
 	attaching bool
@@ -49,8 +49,12 @@ func Serve(in io.Reader) {
 		}
 		w := wards[pid]
 		if w == nil {
-			w = &guarded{pid: pid, started: startTime(pid)}
+			w = &guarded{pid: pid, started: startTime(pid), patches: map[uint64]Patch{}}
 			wards[pid] = w
+		}
+		if fields[0] == wordSpare {
+			delete(wards, pid)
+			continue
 		}
 		w.learn(fields[0], lines.Text())
 		if w.kill {
@@ -75,8 +79,13 @@ func (w *guarded) learn(word, line string) {
 		w.attaching = false // all patches were named
 	case wordPatch:
 		p := Patch{}
-		if _, err := fmt.Sscanf(line, wordPatch+" %d %v %x", new(int), &p.Addr, &p.Original); err == nil {
-			w.patches = append(w.patches, p)
+		if _, err := fmt.Sscanf(line, wordPatch+" %d %v %x %x", new(int), &p.Addr, &p.Original, &p.Written); err == nil {
+			w.patches[p.Addr] = p
+		}
+	case wordForget:
+		var addr uint64
+		if _, err := fmt.Sscanf(line, wordForget+" %d %v", new(int), &addr); err == nil {
+			delete(w.patches, addr)
 		}
 	}
 }
@@ -118,7 +127,7 @@ func (w *guarded) serve() {
 }
 
 // restore takes the breakpoints out again. Only those that are still there: the
-// debugger may have got to it.
+// debugger may have got to it, or the program has replaced its code.
 func (w *guarded) restore() {
 	mem, err := os.OpenFile(procfs.Path(w.pid, "mem"), os.O_RDWR, 0)
 	if err != nil {
@@ -126,10 +135,15 @@ func (w *guarded) restore() {
 	}
 	defer mem.Close()
 	if w.attaching {
-		w.patches = append(w.patches, findBreakpoints(w.pid, mem)...)
+		for _, p := range findBreakpoints(w.pid, mem) {
+			w.patches[p.Addr] = p
+		}
 	}
 	for _, p := range w.patches {
-		_, _ = mem.WriteAt(p.Original, int64(p.Addr))
+		now := make([]byte, len(p.Written))
+		if _, err := mem.ReadAt(now, int64(p.Addr)); err == nil && bytes.Equal(now, p.Written) {
+			_, _ = mem.WriteAt(p.Original, int64(p.Addr))
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/internal/bounded"
 	"github.com/clewdbg/clew/server/internal/goruntime"
-	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
@@ -107,7 +106,6 @@ func (elsewhere) Live() bool { return true }
 func (elsewhere) Launched() bool { return false }
 
 // Planted lists nothing: the server sees to its breakpoints.
-func (elsewhere) Planted() ([]lifeline.Patch, error) { return nil, nil }
 
 // PrefetchStack does nothing: the server walks stacks by itself.
 func (elsewhere) PrefetchStack(int64, int) (release func()) { return func() {} }

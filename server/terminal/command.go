@@ -10,6 +10,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/server/delve"
 	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -177,6 +178,7 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 	if s.session != nil {
 		_ = s.session.EndStep()
 	}
+	delve.Restarting()
 	s.delve.Restart(arg, &callback{cb, func(out any, err error) (any, error) {
 		if err == nil && s.dbg != nil {
 			s.attach()

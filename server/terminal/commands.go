@@ -18,6 +18,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -73,6 +74,8 @@ type Options struct {
 	Names   names.Style
 	// PlainSteps has steps end in the glue between Go and C too.
 	PlainSteps bool
+	// Lifeline starts what sees to the program if this process is killed; nil for nothing.
+	Lifeline func() (*lifeline.Line, error)
 }
 
 // command is one of Delve's commands that debug a program.
@@ -187,7 +190,15 @@ func execute(s *session, _ *cobra.Command, args []string) int {
 	return s.debug()
 }
 
+// attach lets a process behind a front attach: this one may be killed, and its program goes on.
 func attach(s *session, _ *cobra.Command, args []string) int {
+	if lifeline.BehindFront() == nil && s.options.Lifeline != nil {
+		code, err := lifeline.Front(delve.Environ())
+		if err != nil {
+			return complain("%v\n", err)
+		}
+		return code
+	}
 	s.target = target{kind: debugger.ExecutingOther, attach: true}
 	if len(args) > 0 {
 		var err error

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -74,7 +75,10 @@ func (s *session) run() int {
 	if f.headless {
 		signals = delve.EndSignals() // one that comes while the program is started ends it, too
 	}
+	guard := lifeline.NewGuard(s.options.Lifeline)
+	delve.UseGuard(guard)
 	if err := p.start(); err != nil {
+		guard.Release()
 		return s.notStarted(err)
 	}
 	srv := s.serverOf(p)
@@ -82,8 +86,20 @@ func (s *session) run() int {
 	srv.attach()
 	p.server = srv
 	go p.accept()
+	front := lifeline.BehindFront()
 	if !f.headless {
-		return converse(client, conf, f.initFile, s.target.attach)
+		go func() {
+			<-front
+			_ = p.close() // nobody is there to be told
+			os.Exit(1)
+		}()
+		code := converse(client, conf, f.initFile, s.target.attach)
+		select {
+		case <-front: // it has ended the conversation, too: nothing may end this process before it has let go of the program
+			select {}
+		default:
+			return code
+		}
 	}
 	if f.continueOnStart {
 		resumeOnce(listener.Addr())
@@ -91,6 +107,7 @@ func (s *session) run() int {
 	select {
 	case <-signals:
 	case <-p.ended:
+	case <-front:
 	}
 	if err := p.close(); err != nil {
 		fmt.Println(err)

@@ -195,7 +195,7 @@ func (p *port) close() error {
 	close(p.stop)
 	_ = p.config.Listener.Close()
 	time.AfterFunc(answerPatience, p.rpc.farewell) // Delve looks only every 200 ms whether a program that it has killed is gone
-	kill := p.config.Debugger.AttachPid == 0
+	kill := p.dbg.AttachPid() == 0                 // which Delve sets where it has waited for a process
 	done := make(chan error, 1)
 	go func() {
 		if p.dbg.IsRunning() {

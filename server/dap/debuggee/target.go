@@ -2,7 +2,6 @@ package debuggee
 
 import (
 	"github.com/clewdbg/clew/server/delve"
-	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -17,8 +16,6 @@ type Target interface {
 	// Launched, whether Delve has started it.
 	Live() bool
 	Launched() bool
-	// Planted lists Delve's breakpoints.
-	Planted() ([]lifeline.Patch, error)
 	// SelectThread changes what Delve's commands are about.
 	SelectThread(tid uint64) error
 	// PrefetchStack has Delve walk a stack before a request for it, until release.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
-	"github.com/clewdbg/clew/server/lifeline"
 )
 
 // asSession and asStdio are arguments with which this test's executable is not a test.
@@ -458,35 +457,6 @@ func TestStdio(t *testing.T) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil || stdout.String() != "echo a line\n" || stderr.String() != "printed by the program\n" {
 		t.Errorf("%v; stdout %q, stderr %q", err, stdout.String(), stderr.String())
-	}
-}
-
-// TestGuard: a life-line is started when it is first needed, once, and a failure to start
-// it is every later call's answer.
-func TestGuard(t *testing.T) {
-	failure := errors.New("no life-line")
-	for _, want := range []error{failure, errNoGuard} {
-		started := 0
-		g := &guard{start: func() (*lifeline.Line, error) {
-			started++
-			if errors.Is(want, failure) {
-				return nil, failure
-			}
-			return nil, nil
-		}}
-		if err := g.Restart(); err != nil || started != 0 {
-			t.Errorf("nothing was launched, and a restart starts %d guards: %v", started, err)
-		}
-		g.launch("/bin/x")
-		for _, err := range []error{g.Restart(), g.Attach(5), g.Kill(5), g.Continue(5, nil)} {
-			if !errors.Is(err, want) {
-				t.Errorf("%v, want %v", err, want)
-			}
-		}
-		g.release()
-		if started != 1 {
-			t.Errorf("%d guards are started", started)
-		}
 	}
 }
 

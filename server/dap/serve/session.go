@@ -38,7 +38,7 @@ type Config struct {
 type Session struct {
 	delve  *delve.DAP
 	proxy  *dap.Proxy
-	guard  *guard
+	guard  *lifeline.Guard
 	joiner Joiner // nil where no other client can join
 	done   chan struct{}
 	end    sync.Once
@@ -51,9 +51,14 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	}
 	s := &Session{done: make(chan struct{})}
 	if cfg.Lifeline != nil {
-		s.guard = &guard{start: cfg.Lifeline}
-		cfg.Delve.OnLaunch = s.guard.launch
+		s.guard = lifeline.NewGuard(cfg.Lifeline)
+		cfg.Delve.OnLaunch = func(path string) {
+			if err := s.guard.Launch(path); err != nil {
+				delve.LogDAP("guard: %v", err)
+			}
+		}
 	}
+	delve.UseGuard(s.guard)
 	d, err := delve.StartDAP(cfg.Delve)
 	if err != nil {
 		_ = client.Close()
@@ -94,9 +99,7 @@ func (s *Session) Close() {
 		}
 		s.delve.Close()
 		<-s.done
-		if s.guard != nil {
-			s.guard.release()
-		}
+		s.guard.Release()
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
-	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
@@ -346,9 +345,6 @@ func (p *Program) Live() bool { return true }
 
 // Launched is false: the debugger has not started it.
 func (p *Program) Launched() bool { return false }
-
-// Planted lists no breakpoints.
-func (p *Program) Planted() ([]lifeline.Patch, error) { return nil, nil }
 
 // SelectThread refuses.
 func (p *Program) SelectThread(tid uint64) error {
