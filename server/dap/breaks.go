@@ -52,6 +52,7 @@ type breakpointList struct {
 	argument string
 	args     *dapwire.Object // of the request
 	own      []session.Wanted
+	messages map[int]string // what there is to say of breakpoints that are not placed
 }
 
 // listOf reads a request; a file gets the name that all clients have for it, if there are rules for that (else nil). An
@@ -214,13 +215,25 @@ func (s *sharing) breakpointsSet(list *breakpointList, refused map[int]error, an
 	}
 	changed := len(items) > len(list.own)
 	items = items[:len(list.own)]
-	for i, err := range refused {
+	change := func(i int, with func(*dap.Breakpoint)) {
 		var b dap.Breakpoint
 		_ = json.Unmarshal(items[i], &b)
-		b.Id, b.Verified, b.Message = 0, false, err.Error()
+		with(&b)
 		if out, err := json.Marshal(b); err == nil {
 			items[i], changed = out, true
 		}
+	}
+	for i, text := range list.messages {
+		if i < len(items) {
+			change(i, func(b *dap.Breakpoint) {
+				if !b.Verified {
+					b.Message = text
+				}
+			})
+		}
+	}
+	for i, err := range refused {
+		change(i, func(b *dap.Breakpoint) { b.Id, b.Verified, b.Message = 0, false, err.Error() })
 	}
 	if changed {
 		if out, err := json.Marshal(items); err == nil {

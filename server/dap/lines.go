@@ -3,51 +3,91 @@ package dap
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
-	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/google/go-dap"
+
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/session"
 )
 
-// placer is a target with places that Delve does not find: lines and functions of images without DWARF.
+// placer is a target with places that Delve does not find: native code, code that is not loaded yet, lines of images without DWARF.
 type placer interface {
-	WithoutLines() bool
-	BreakAtLine(path, file string, line, column int)
-	BreakAtFunction(name string)
+	BreakWanted(name string, where breakpoints.Where) (pending string, err error)
+	WhereAt(addr uint64) breakpoints.Where
+	TellBreaks(func(breakpoints.Change)) (end func())
 }
 
-// place sets those of the breakpoints that Delve cannot place: in a file, or at functions. Delve takes them
-// for its own from its next request on.
+// wantedAt returns the name that Delve has for a breakpoint of a list, and where it is.
+func (l *breakpointList) wantedAt(t placer, s *sharing, command string, b *breakpointArguments) (name string, where breakpoints.Where) {
+	switch command {
+	case "setBreakpoints":
+		return internals.SourceBreakpoint(l.path, b.Line, b.Column), breakpoints.Where{File: s.config.ServerPath(l.path), Line: b.Line}
+	case "setFunctionBreakpoints":
+		return internals.FunctionBreakpoint(b.Name), breakpoints.Parse(b.Name)
+	case "setInstructionBreakpoints":
+		if addr, err := strconv.ParseUint(b.InstructionReference, 0, 64); err == nil && b.Offset == 0 {
+			where = t.WhereAt(addr)
+		}
+		return internals.InstructionBreakpoint(b.InstructionReference), where
+	}
+	return "", where
+}
+
+// place sets those of the breakpoints that Delve cannot place. Delve takes them
+// for its own from its next request on. What the client is to know of them is kept, by their place in the list.
 func (l *breakpointList) place(ctx context.Context, s *sharing, m *dapwire.Message, wanted []session.Wanted) {
 	t, ok := s.program.Target().(placer)
-	if state, _ := s.client.State(); !ok || len(wanted) == 0 || state != session.Stopped && state != session.Changing {
+	if !ok || len(wanted) == 0 {
 		return
 	}
-	var at func(*breakpointArguments)
-	switch {
-	case m.Command == "setFunctionBreakpoints":
-		at = func(b *breakpointArguments) { t.BreakAtFunction(b.Name) }
-	case l.path != "" && t.WithoutLines():
-		at = func(b *breakpointArguments) { t.BreakAtLine(l.path, s.config.ServerPath(l.path), b.Line, b.Column) }
-	default:
-		return
-	}
-	all := func() error {
-		for _, w := range wanted {
+	l.messages = make(map[int]string)
+	all := func() {
+		for i, w := range wanted {
 			var b breakpointArguments
-			if json.Unmarshal(w.Raw, &b) == nil {
-				at(&b)
+			if json.Unmarshal(w.Raw, &b) != nil {
+				continue
+			}
+			name, where := l.wantedAt(t, s, m.Command, &b)
+			if where.None() {
+				continue
+			}
+			pending, err := t.BreakWanted(name, where)
+			if err != nil {
+				pending = err.Error()
+			}
+			if pending != "" {
+				l.messages[i] = pending
 			}
 		}
-		return nil
 	}
-	var err error
-	if _, stopped := s.state.At(); stopped {
-		err = s.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error { return all() })
-	} else { // while the client configures the session
-		err = s.program.Stops.BeforeRun(ctx, all)
+	if state, own := s.client.State(); own && (state == session.Running || state == session.Stepping) {
+		if err := s.client.Aside(ctx, m.Command, all); err != nil {
+			s.wire.Log("breakpoints in native code: %v", err)
+		}
+	} else {
+		all()
 	}
-	if err != nil {
-		s.wire.Log("breakpoints without DWARF: %v", err)
+	if len(l.messages) > 0 {
+		s.watchBreaks(t)
 	}
+}
+
+// watchBreaks tells the client of breakpoints that are placed later, from now on.
+func (s *sharing) watchBreaks(t placer) {
+	s.watching.Do(func() { context.AfterFunc(s.wire.Context(), t.TellBreaks(s.toldChange)) })
+}
+
+// toldChange tells of a breakpoint that was placed, or waits again for its code.
+func (s *sharing) toldChange(c breakpoints.Change) {
+	b := dap.Breakpoint{Id: c.ID, Verified: c.Verified, Line: c.Line}
+	if c.File != "" {
+		b.Source = s.sourceOf(c.File)
+	}
+	if !c.Verified {
+		b.Message = c.Message
+	}
+	s.wire.Client.Tell(&dap.BreakpointEvent{Event: event("breakpoint"), Body: dap.BreakpointEventBody{Reason: "changed", Breakpoint: b}})
 }

@@ -34,6 +34,7 @@ type sharing struct {
 	// multi is that address, once the client has attached to the server's program.
 	multi string
 
+	watching  sync.Once    // it is told of breakpoints that are placed later
 	attached  atomic.Bool  // it has a program to be told of
 	last      atomic.Int64 // the thread that stopped last
 	mu        sync.Mutex

@@ -75,9 +75,13 @@ func (s *sharing) toldEnd() {
 // toldBreakpoint tells of another client's breakpoint. It has source and line always: an editor
 // has failed without them.
 func (s *sharing) toldBreakpoint(b *session.Breakpoint) {
-	path := s.config.ClientPath(b.File)
 	s.wire.Client.Tell(&dap.BreakpointEvent{Event: event("breakpoint"), Body: dap.BreakpointEventBody{
 		Reason:     b.Change,
-		Breakpoint: dap.Breakpoint{Id: b.ID, Verified: true, Line: b.Line, Source: &dap.Source{Name: filepath.Base(path), Path: path}},
+		Breakpoint: dap.Breakpoint{Id: b.ID, Verified: true, Line: b.Line, Source: s.sourceOf(b.File)},
 	}})
+}
+
+func (s *sharing) sourceOf(file string) *dap.Source {
+	path := s.config.ClientPath(file)
+	return &dap.Source{Name: filepath.Base(path), Path: path}
 }

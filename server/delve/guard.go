@@ -1,7 +1,6 @@
 package delve
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"sync"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -87,7 +87,7 @@ func (g *guard) wrote(addr uint64) {
 // EraseBreakpoint does not write to memory that no longer has the breakpoint: the
 // program has replaced its code (execve, dlclose), or written over it.
 func (g *guard) EraseBreakpoint(bp *proc.Breakpoint) error {
-	if bp.WatchType == 0 && !stillPlanted(g.ProcessInternal, bp) {
+	if bp.WatchType == 0 && !breakpoints.Planted(g.ProcessInternal, bp) {
 		noteGuard(life.Load().Forget(g.pid, bp.Addr))
 		return nil
 	}
@@ -115,14 +115,6 @@ func (g *guard) release() {
 	g.halting.Lock()
 	defer g.halting.Unlock()
 	g.released = true
-}
-
-// stillPlanted reports whether the breakpoint instruction is where it was written.
-func stillPlanted(p proc.Process, bp *proc.Breakpoint) bool {
-	want := p.BinInfo().Arch.BreakpointInstruction()
-	have := make([]byte, len(want))
-	n, err := p.Memory().ReadMemory(have, bp.Addr)
-	return err == nil && n == len(have) && bytes.Equal(have, want)
 }
 
 // check returns an error unless addr lies in an executable mapping. A step sets

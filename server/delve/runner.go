@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -20,7 +21,7 @@ import (
 //
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
 //     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
-//     be, nothing runs. No step stops between arm64's exclusive instructions (exclusive.go).
+//     be, nothing runs. Breakpoints in native code that has come since are placed (package breakpoints). No step stops between arm64's exclusive instructions (exclusive.go).
 //   - After a stop Delve learns of the libraries that hold Go code (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
 //     stand at a breakpoint instruction of the program's own (hardcoded.go), and
@@ -32,6 +33,8 @@ type runner struct {
 	proc.ProcessGroup
 	group *proc.TargetGroup
 	armed *temporary
+	// breaks are the breakpoints that clew places; nil where there can be none.
+	breaks *breakpoints.Set
 	// launched says that Delve has started the program.
 	launched bool
 	// resumed says that the program was continued through the runner since it stands
@@ -89,6 +92,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 
 // prepare is what comes before a resume.
 func (r *runner) prepare() error {
+	r.placeBreaks()
 	if r.armed != nil {
 		if err := r.armed.place(); err != nil { // or the program would run away
 			return err
@@ -98,6 +102,16 @@ func (r *runner) prepare() error {
 		return err
 	}
 	return r.freeSequences()
+}
+
+// placeBreaks places breakpoints in code that has come since.
+func (r *runner) placeBreaks() {
+	if r.breaks == nil {
+		return
+	}
+	if valid, _ := r.group.Selected.Valid(); valid {
+		r.breaks.Refresh(r.group.Selected)
+	}
 }
 
 // stepBrk is a step over a breakpoint instruction of the program's own where that does

@@ -14,8 +14,10 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -26,12 +28,12 @@ import (
 // concurrent use.
 type Session struct {
 	program
-	strippedLines
 	keeper
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
 	noLayout int               // the number of images that were searched for it in vain
 	code     gocode.Code       // of the runtime; nil until it is known
 	maps     []imagemap.Mapping
+	symbols  *codemap.Map // of all images; nil until they are known
 	// variables are the runtime's, where they were found without DWARF.
 	variables map[string]uint64
 	addressOf map[string]uint64 // variables, by DWARF, once they were asked for
@@ -51,8 +53,9 @@ type program struct {
 	arch      unwind.Arch
 	os        string
 	launched  bool
-	recorded  bool        // a core file or a recording
-	stood     bool        // stopped by a signal when it was attached to
+	recorded  bool // a core file or a recording
+	stood     bool // stopped by a signal when it was attached to
+	breaks    *breakpoints.Set
 	functions atomic.Bool // Delve knows some
 }
 
@@ -159,8 +162,8 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{program: program{door: d, launched: dbg.AttachPid() == 0}}
-	s.strippedLines.of, s.keeper.of = &s.program, &s.program
+	s := &Session{program: program{door: d, launched: dbg.AttachPid() == 0, breaks: breaksOf(dbg)}}
+	s.keeper.of = &s.program
 	group, unlock, err := s.stopped()
 	if err != nil {
 		return nil, err
@@ -170,7 +173,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s.arch, s.os = arch(group.Selected), group.Selected.BinInfo().GOOS
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	showList()
-	if err := prepare(group, s.launched); err != nil {
+	if err := prepare(group, s.breaks, s.launched); err != nil {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
@@ -182,7 +185,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 }
 
 // prepare puts the guard and the runner where Delve's writes and resumes pass.
-func prepare(group *proc.TargetGroup, launched bool) error {
+func prepare(group *proc.TargetGroup, breaks *breakpoints.Set, launched bool) error {
 	if err := guardGroup(group, launched); err != nil {
 		return err
 	}
@@ -194,6 +197,7 @@ func prepare(group *proc.TargetGroup, launched bool) error {
 	if recorded, _ := group.Recorded(); err != nil || recorded {
 		return err
 	}
+	r.breaks = breaks
 	return r.addLibraries() // Delve has attached without any
 }
 
@@ -207,7 +211,7 @@ func (s *Session) Renew() error {
 	defer unlock()
 	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
-	return prepare(group, s.launched)
+	return prepare(group, s.breaks, s.launched)
 }
 
 // Live says whether this is a process, and not a core file or a recording. It may be called while the target runs.

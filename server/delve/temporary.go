@@ -10,6 +10,7 @@ import (
 	"github.com/go-delve/delve/pkg/astutil"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stepping/lines"
@@ -294,12 +295,12 @@ func (b *temporary) checkReplaced() {
 		return
 	}
 	all := b.target.Breakpoints().M
-	i := slices.IndexFunc(b.placed, func(bp *proc.Breakpoint) bool { return all[bp.Addr] == bp && !stillPlanted(b.target, bp) })
+	i := slices.IndexFunc(b.placed, func(bp *proc.Breakpoint) bool { return all[bp.Addr] == bp && !breakpoints.Planted(b.target, bp) })
 	if i < 0 {
 		return // the step is over, or its code is as it was
 	}
 	for addr, bp := range all {
-		if bp.WatchType == 0 && !stillPlanted(b.target, bp) {
+		if bp.WatchType == 0 && !breakpoints.Planted(b.target, bp) {
 			delete(all, addr)
 		}
 	}

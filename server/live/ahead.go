@@ -14,7 +14,7 @@ import (
 // earlier stop. It returns nil if there is nothing new, or if the images cannot be known without memory. Nothing
 // is trusted for that: the next stop reads the mappings, and looks at each file, as any stop does.
 func (p *Process) Ahead() *engine.Input {
-	if _, here := p.place.(running); !here || p.last == nil {
+	if _, here := p.place.(running); !here || p.known() == nil {
 		return nil
 	}
 	now, err := p.readAhead(p.pid)
@@ -23,7 +23,7 @@ func (p *Process) Ahead() *engine.Input {
 	}
 	in := &engine.Input{Target: p.target}
 	now.describe(in)
-	p.last = now
+	p.keep(now)
 	return in
 }
 
@@ -38,7 +38,7 @@ func (p *Process) readAhead(pid int) (*loaded, error) {
 		return nil, err
 	}
 	p.ahead = text
-	if sameImages(now.maps, p.last.maps) || anonymousCode(now.maps) {
+	if sameImages(now.maps, p.known().maps) || anonymousCode(now.maps) {
 		return nil, nil
 	}
 	memory, err := os.Open(procfs.Path(pid, "mem")) // of the vDSO
@@ -54,7 +54,9 @@ func (p *Process) readAhead(pid int) (*loaded, error) {
 			return nil, nil // its contents are in memory
 		}
 	}
-	now.code = p.last.code.Next(now.images, p.files.Live(pid, memory))
+	p.mu.Lock()
+	p.bind(now, p.files.Arch, p.files.Live(pid, memory))
+	p.mu.Unlock()
 	if after, err := procfs.ReadMaps(pid); err != nil || !bytes.Equal(after, text) {
 		p.ahead = nil
 		return nil, err

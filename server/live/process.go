@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/assembler"
@@ -25,12 +26,14 @@ type Process struct {
 	session   *delve.Session // nil for one that others may let run
 	source    Source
 	place     Place
-	files     codemap.Files
 	generated codemap.Generated // code outside of images
-	last      *loaded           // at the last stop that was looked at, or before the next one: see Ahead
 	ahead     []byte            // the mappings that Ahead has seen
 	target    assembler.Target  // at the last stop
 	pid       int               // at the last stop, 0 for none: while a process runs, Delve does not say
+
+	mu    sync.Mutex // guards the rest, which Held uses too
+	files codemap.Files
+	last  *loaded // at the last stop that was looked at, or before the next one: see Ahead and Held
 }
 
 // loaded is what a process has mapped at a stop. It is not changed once it is
@@ -47,11 +50,19 @@ type loaded struct {
 
 // NewProcess makes a Process of a session.
 func NewProcess(s *delve.Session) *Process {
-	return &Process{session: s, source: s, place: running{s}}
+	p := New(s, running{s})
+	p.session = s
+	return p
 }
 
 // New makes a Process of a source whose address space is at that place.
-func New(s Source, at Place) *Process { return &Process{source: s, place: at} }
+func New(s Source, at Place) *Process {
+	p := &Process{source: s, place: at}
+	if b, ok := s.(breaking); ok && at.LocalPid() != 0 {
+		b.KnowFiles(p.Held)
+	}
+	return p
+}
 
 // Place is where a process's address space is: in the system, in a core file, or on
 // another machine.
@@ -122,7 +133,8 @@ func (p *Process) Read(record bool) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.last, p.pid = now, p.place.LocalPid()
+	p.keep(now)
+	p.pid = p.place.LocalPid()
 	v := &View{source: p.source, place: p.place, loaded: now}
 	memory := p.place.Memory()
 	if _, copied := p.source.(copied); !copied {
@@ -169,36 +181,56 @@ func (p *Process) load() (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the mappings of %s: %w", p.place.Name(), err)
 	}
-	now := &loaded{text: text}
-	if p.last != nil && bytes.Equal(text, p.last.text) {
-		*now = *p.last
+	now, last := &loaded{text: text}, p.known()
+	if last != nil && bytes.Equal(text, last.text) {
+		*now = *last
 	} else if err := now.parse(); err != nil {
 		return nil, err
 	} else if p.source.Arch() == unwind.ARM64 && p.source.OS() == "linux" {
 		now.pacMask = p.place.PACMask(now.maps)
 	}
-	if p.last != nil && sameImages(now.maps, p.last.maps) && !anonymousCode(now.maps) {
-		now.images = p.last.images
+	if last != nil && sameImages(now.maps, last.maps) && !anonymousCode(now.maps) {
+		now.images = last.images
 	} else if now.images, err = p.place.Images(text); err != nil {
 		return nil, fmt.Errorf("read the images of %s: %w", p.place.Name(), err)
 	}
-	p.files.Arch = p.source.Arch()
-	if p.files.Ask == nil {
-		p.files.Ask = debugFiles()
-	}
-	open := p.place.Opener(&p.files)
-	if p.last != nil {
-		now.code = p.last.code.Next(now.images, open)
-	} else {
-		now.code = codemap.New(p.source.Arch(), now.images, open)
-	}
+	arch := p.source.Arch()
+	p.mu.Lock()
+	p.bind(now, arch, p.place.Opener(&p.files))
+	p.mu.Unlock()
 	p.addGenerated(now)
-	p.files.Sweep()
 	p.source.KnowCode(now.code.CodeOf)
 	if s, ok := p.source.(mapped); ok {
 		s.KnowMap(now.code, now.maps)
 	}
 	return now, nil
+}
+
+// known is what was read last, nil for nothing.
+func (p *Process) known() *loaded {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+func (p *Process) keep(l *loaded) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = l
+}
+
+// bind opens the files of what is loaded. The lock is held.
+func (p *Process) bind(now *loaded, arch unwind.Arch, open codemap.Opener) {
+	p.files.Arch = arch
+	if p.files.Ask == nil {
+		p.files.Ask = debugFiles()
+	}
+	if p.last != nil {
+		now.code = p.last.code.Next(now.images, open)
+	} else {
+		now.code = codemap.New(arch, now.images, open)
+	}
+	p.files.Sweep()
 }
 
 // mapped is a source that can read the runtime's structures without DWARF.

@@ -11,11 +11,6 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 )
 
-// loaderHook is the function that the dynamic loader calls after every change
-// of its list of libraries, for debuggers to set a breakpoint in (glibc,
-// elf/dl-debug.c; musl has it by the same name).
-const loaderHook = "_dl_debug_state"
-
 // ExitError says that the program ended before it stopped.
 type ExitError struct {
 	Status   int    // the number of the signal that ended it, negated, if one did
@@ -65,10 +60,9 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 	s := p.session
 	r := &runner{session: s, process: p, notify: notify, notGo: s.NotGo()}
 	for _, location := range locations {
-		r.targets = append(r.targets, target{location: location})
-	}
-	if err := r.start(); err != nil {
-		return delve.Stop{}, err
+		if err := r.place(location); err != nil {
+			return delve.Stop{}, err
+		}
 	}
 	fatal, err := r.stopWhereFatal()
 	if err != nil {
@@ -94,18 +88,15 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 }
 
 // stopped reports whether a stop is the one that was asked for. An error says that
-// the program cannot reach it. At a stop where libraries may have been loaded the
-// program goes on.
+// the program cannot reach it.
 func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
-	missing := r.unplaced()
 	switch {
 	case stop.Reason == delve.StopExited:
 		return false, &ExitError{Status: stop.ExitStatus, Location: strings.Join(r.locations(), ", "), NotGo: r.notGo}
-	case stop.Reason == delve.StopLibrary && len(missing) == 0:
+	case stop.Reason == delve.StopLibrary:
 		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
-	case stop.Reason == delve.StopLibrary, stop.Breakpoint != 0 && !r.reached(stop):
-		return false, r.libraries()
-	case len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != delve.StopManual:
+	}
+	if missing := r.unplaced(); len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != delve.StopManual {
 		return false, &UnknownLocationError{Location: missing[0], Stopped: stop.Reason}
 	}
 	r.elsewhere(stop)
@@ -132,14 +123,11 @@ type runner struct {
 	notify  func(string)
 	notGo   bool // the executable has no Go code
 	targets []target
-	held    []uint64 // addresses of the targets' breakpoints
-	waiting []int    // breakpoints where libraries come
 }
 
 // target is a location to stop at.
 type target struct {
 	location string
-	placed   bool
 	id       int // of its breakpoint; 0 where another target has one there
 }
 
@@ -152,8 +140,13 @@ func (r *runner) locations() (out []string) {
 
 // unplaced lists the locations that are not known yet.
 func (r *runner) unplaced() (out []string) {
+	var ids []int
 	for _, t := range r.targets {
-		if !t.placed {
+		ids = append(ids, t.id)
+	}
+	pending := r.session.PendingBreaks(ids...)
+	for _, t := range r.targets {
+		if pending[t.id] != "" {
 			out = append(out, t.location)
 		}
 	}
@@ -192,107 +185,22 @@ func (r *runner) stopWhereFatal() (id int, err error) {
 	return id, nil
 }
 
-// start places the breakpoints, or one at the moment from which on they may be
-// possible: the program's own main function, or its entry point, when the libraries
-// that it is linked with are there. From there on, every change of the loader's list.
-func (r *runner) start() error {
-	if ok, err := r.place(); ok || err != nil {
+// place sets the breakpoint of a location, or has it wait for a library that has the location.
+func (r *runner) place(location string) error {
+	if _, err := r.process.Read(false); err != nil {
 		return err
 	}
-	main, err := r.session.Locate("main.main")
-	if errors.Is(err, delve.ErrNoLocation) { // a C program that loads Go with a library
-		var entry uint64
-		entry, err = r.session.EntryPoint()
-		main = []uint64{entry}
-	}
-	if err != nil {
-		return fmt.Errorf("location %q is not known, and neither is where to wait for it: %w", r.unplaced()[0], err)
-	}
-	if main = r.without(main); len(main) == 0 {
-		return nil // it is one of the locations: the program stops there anyway
-	}
-	id, err := r.session.BreakAt(main...)
-	if err != nil {
-		return fmt.Errorf("breakpoint at %#x, where the program begins: %w", main[0], err)
-	}
-	r.waiting = append(r.waiting, id)
-	return nil
-}
-
-// libraries tries again to set the breakpoint, when libraries may have been loaded.
-func (r *runner) libraries() error {
-	ok, err := r.place()
-	if err != nil {
-		return err
-	}
-	if ok {
-		for _, id := range r.waiting {
-			if err := r.session.ClearBreak(id); err != nil {
-				return err
-			}
-		}
-		r.waiting = nil
-		return nil
-	}
-	if len(r.waiting) != 1 {
-		return nil
-	}
-	hooks, err := r.symbols(loaderHook)
-	if err != nil {
-		return err
-	}
-	if len(hooks) == 0 { // a static program: nothing will be loaded
-		return &UnknownLocationError{Location: r.unplaced()[0]}
-	}
-	for _, location := range r.unplaced() {
+	id, pending, err := r.session.BreakLocation(location)
+	switch {
+	case errors.Is(err, delve.ErrNoLocation):
+		return &UnknownLocationError{Location: location}
+	case err != nil:
+		return fmt.Errorf("breakpoint at %q: %w", location, err)
+	case pending:
 		r.say("location %q is not known yet: waiting for a library that has it", location)
 	}
-	id, err := r.session.BreakAt(hooks...)
-	if err != nil {
-		return fmt.Errorf("breakpoint at the dynamic loader's %s: %w", loaderHook, err)
-	}
-	r.waiting = append(r.waiting, id)
+	r.targets = append(r.targets, target{location, id})
 	return nil
-}
-
-// place sets the breakpoints of the locations that are known now: to Delve, or by a
-// symbol of an image. It reports whether all are.
-func (r *runner) place() (bool, error) {
-	all := true
-	for i := range r.targets {
-		t := &r.targets[i]
-		if t.placed {
-			continue
-		}
-		addrs, err := r.session.Locate(t.location)
-		if errors.Is(err, delve.ErrNoLocation) {
-			addrs, err = r.symbols(t.location)
-		}
-		if err == nil && len(addrs) == 0 {
-			addrs = r.session.LocateLine(t.location)
-		}
-		if err != nil {
-			return false, err
-		}
-		if len(addrs) == 0 {
-			all = false
-			continue
-		}
-		t.placed = true
-		if addrs = r.without(addrs); len(addrs) == 0 {
-			continue
-		}
-		if t.id, err = r.session.BreakAt(addrs...); err != nil {
-			return false, fmt.Errorf("breakpoint at %q: %w", t.location, err)
-		}
-		r.held = append(r.held, addrs...)
-	}
-	return all, nil
-}
-
-// without returns the addresses that no target has a breakpoint at.
-func (r *runner) without(addrs []uint64) []uint64 {
-	return slices.DeleteFunc(addrs, func(addr uint64) bool { return slices.Contains(r.held, addr) })
 }
 
 func (r *runner) symbols(name string) ([]uint64, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/go-delve/delve/service"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/internal/bounded"
 	common "github.com/clewdbg/clew/server/session"
 )
@@ -77,6 +78,8 @@ type rpcClient struct {
 	config *service.Config
 	end    func()                // ends the server
 	door   func(context.Context) // halts a run of this client's
+
+	watching sync.Once // it is told of breakpoints that are placed later
 }
 
 func newRPCClient(s *server, owner *common.Session, config *service.Config, end func(), conn io.ReadWriteCloser) *rpcClient {
@@ -256,6 +259,14 @@ func (s *eventStream) add(e *proc.Event) {
 	select {
 	case s.own <- e:
 	default:
+	}
+}
+
+// placed takes that a breakpoint was placed that was pending.
+func (s *eventStream) placed(c breakpoints.Change) {
+	if c.Verified {
+		l := &proc.LogicalBreakpoint{LogicalID: c.ID, Name: c.Name, File: c.File, Line: c.Line, FunctionName: c.Function}
+		s.add(&proc.Event{Kind: proc.EventBreakpointMaterialized, BreakpointMaterializedEventDetails: &proc.BreakpointMaterializedEventDetails{Breakpoint: l}})
 	}
 }
 

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/values"
 )
 
@@ -118,42 +120,31 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 	return s.inFrame(arg.EvalScope, list, func(*clewFrame) error { return errNoChannel })
 }
 
-// inLines finds a location in images without DWARF, where Delve finds no lines and answered with
-// an error.
-func (s scopes) inLines(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
-	d, ok := s.session.(interface {
-		WithoutLines() bool
-		PlaceLines([]api.Location)
-	})
-	if !ok || arg.IncludeNonExecutableLines || !s.readable() || !d.WithoutLines() {
-		return failed
-	}
-	arg.IncludeNonExecutableLines = true // then Delve answers with the line alone
-	var lines rpc2.FindLocationOut
-	if err := s.delve.FindLocation(arg, &lines); err != nil {
-		return failed
-	}
-	if err := s.stacks.Read(); err != nil {
-		logFallback("lines", err)
-		return failed
-	}
-	d.PlaceLines(lines.Locations)
-	if len(lines.Locations) == 0 || slices.ContainsFunc(lines.Locations, func(l api.Location) bool { return l.PC == 0 }) {
-		return failed
-	}
-	*out = lines
-	return nil
+// locator is a program whose native code clew knows.
+type locator interface {
+	LocateNative(loc string) ([]api.Location, error)
+	BreakNative(api.Breakpoint, breakpoints.Where) (*api.Breakpoint, error)
+	AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, error)
+	WhereAt(addr uint64) breakpoints.Where
+	TellBreaks(func(breakpoints.Change)) (end func())
 }
 
-// inSymbols finds a function of native code without DWARF, where all else has failed.
-func (s scopes) inSymbols(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
-	d, ok := s.session.(interface{ LocateFunction(string) []api.Location })
-	if failed == nil || !ok || !s.readable() || s.stacks.Read() != nil {
+// inNative adds to what Delve has found the native code of a location. What Delve has found of native code does not count.
+func (s scopes) inNative(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
+	d, ok := s.session.(locator)
+	if !ok || !s.readable() || s.stacks.Read() != nil {
 		return failed
 	}
-	found := d.LocateFunction(arg.Loc)
-	if len(found) == 0 {
+	found, err := d.LocateNative(arg.Loc)
+	switch {
+	case errors.Is(err, delve.ErrNoLocation):
 		return failed
+	case err != nil:
+		return err
+	}
+	if _, several := breakpoints.Pattern(arg.Loc); several {
+		isNative := func(l api.Location) bool { return !d.WhereAt(l.PC).None() }
+		found = append(slices.DeleteFunc(out.Locations, isNative), found...)
 	}
 	out.Locations = found
 	return nil
@@ -162,10 +153,7 @@ func (s scopes) inSymbols(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, fa
 // findLocation finds a location relative to the frame's if the client asks for that.
 func (s scopes) findLocation(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut) error {
 	byDelve := func() error {
-		if err := s.delve.FindLocation(arg, out); err != nil {
-			return s.inSymbols(arg, out, s.inLines(arg, out, err))
-		}
-		return nil
+		return s.inNative(arg, out, s.delve.FindLocation(arg, out))
 	}
 	return s.inFrame(&arg.Scope, byDelve, func(f *clewFrame) error {
 		spec, err := locspec.Parse(arg.Loc)

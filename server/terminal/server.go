@@ -64,6 +64,7 @@ type server struct {
 	gate    sync.Mutex
 	open    func() (Held, stop.Program, error) // opens the program that Delve has now
 	late    bool                               // when it is first needed
+	breaks  atomic.Pointer[locator]            // the session, for who does not hold the gate; nil where clew finds no code
 	session Held                               // nil where clew cannot read the program
 	pid     int                                // the session's process
 	file    *corefile.File
@@ -87,8 +88,12 @@ func (s *server) attach() {
 	if err != nil {
 		delve.LogRPCError("stacks and steps are Delve's own: %v", err)
 		s.session = nil
+		s.breaks.Store(nil)
 		s.stacks.Watch(nil, nil)
 		return
+	}
+	if d, ok := session.(locator); ok {
+		s.breaks.Store(&d)
 	}
 	s.stacks.Watch(session, program)
 	s.session, s.pid = session, session.Pid()

@@ -67,7 +67,7 @@ var behaviourEntries = []Entry{
 		Proof:  "TestConsole",
 	},
 	{
-		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest, onSetFunctionBreakpointsRequest: the names of breakpoints",
+		Name: EntryDAPLine, Where: "service/dap/server.go, onSetBreakpointsRequest, onSetFunctionBreakpointsRequest, onSetInstructionBreakpointsRequest: the names of breakpoints",
 		Breaks: "an editor sets no breakpoints at lines and functions of code without DWARF",
 		Proof:  "TestSourceBreakpoint",
 	},
@@ -105,6 +105,9 @@ func SourceBreakpoint(path string, line, column int) string {
 
 // FunctionBreakpoint is the name of the one at a function.
 func FunctionBreakpoint(name string) string { return "functionBreakpoint Name=" + name }
+
+// InstructionBreakpoint is the name of the one at an instruction.
+func InstructionBreakpoint(reference string) string { return "instructionBreakpoint PC=" + reference }
 
 // What a DAP session says where Delve knows of no goroutine, and while the program
 // runs.

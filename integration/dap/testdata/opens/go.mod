@@ -1,0 +1,3 @@
+module opens
+
+go 1.26

@@ -1,0 +1,4 @@
+int opened(int n) {
+	int m = n + 1;
+	return m;
+}
