@@ -64,6 +64,7 @@ var Needs = []Need{
 	{Name: "python3", Programs: []string{"python3"}, Debian: []string{"python3"}},
 	{Name: "protoc", Programs: []string{"protoc"}, Debian: []string{"protobuf-compiler", "python3-grpcio"}}, // for the plugin in Python
 	{Name: "aarch64-linux-gnu-gcc", Programs: []string{"aarch64-linux-gnu-gcc"}, Debian: []string{"gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"}},
+	{Name: "aarch64-linux-gnu-objdump", Programs: []string{"aarch64-linux-gnu-objdump"}, Debian: []string{"binutils-aarch64-linux-gnu"}},
 	{Name: "qemu-aarch64", Programs: []string{"qemu-aarch64"}, Debian: []string{"qemu-user"}},
 	{Name: "qemu-aarch64_be", Programs: []string{"qemu-aarch64_be"}, Debian: []string{"qemu-user"}},
 	{Name: "qemu-s390x", Programs: []string{"qemu-s390x"}, Debian: []string{"qemu-user"}},

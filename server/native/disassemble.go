@@ -149,7 +149,8 @@ func decodeARM64(code []byte, pc uint64) Instruction {
 		one.Text = fmt.Sprintf(".inst 0x%08x", words(code)[0])
 		return one
 	}
-	one := Instruction{Addr: pc, Bytes: code, Text: arm64asm.GNUSyntax(inst)}
+	text := strings.TrimSpace(arm64asm.GNUSyntax(inst))
+	one := Instruction{Addr: pc, Bytes: code, Text: strings.ReplaceAll(strings.ReplaceAll(text, ", ", ","), ",", ", ")}
 	for _, a := range inst.Args {
 		if rel, ok := a.(arm64asm.PCRel); ok {
 			target := pc + uint64(rel)

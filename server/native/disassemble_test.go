@@ -14,10 +14,16 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// objdump returns the instructions of a file's .text by address, without names and comments.
+// objdump returns the instructions of a file's .text by address.
 func objdump(t *testing.T, program string, flags ...string) map[uint64]string {
 	t.Helper()
-	out, err := exec.Command(testneed.Tool(t, "objdump"), append(flags, "-d", "-w", "--no-show-raw-insn", "-j", ".text", program)...).Output()
+	return instructions(t, exec.Command(testneed.Tool(t, "objdump"), append(flags, "-d", "-w", "--no-show-raw-insn", "-j", ".text", program)...))
+}
+
+// instructions returns what a run of objdump writes.
+func instructions(t *testing.T, objdump *exec.Cmd) map[uint64]string {
+	t.Helper()
+	out, err := objdump.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +32,7 @@ func objdump(t *testing.T, program string, flags ...string) map[uint64]string {
 		at, text, ok := strings.Cut(lines.Text(), ":\t")
 		addr, err := strconv.ParseUint(strings.TrimSpace(at), 16, 64)
 		if ok && err == nil {
-			all[addr] = plain(text)
+			all[addr] = strings.TrimSpace(text)
 		}
 	}
 	return all
@@ -75,7 +81,7 @@ func TestDisassemble(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, i := range all {
-					want := text.at[i.Addr]
+					want := plain(text.at[i.Addr])
 					if got := plain(i.Text); got != want {
 						key, _, _ := strings.Cut(want, " ")
 						wrong[key]++
