@@ -88,17 +88,19 @@ func (c *Code) places(in *lineIn) (found []Place) {
 		entry uint64
 	}
 	seen := make(map[copyOf]bool)
+	var last, inLast unwind.RangeSet // the code of the function before, and what is inlined there
 	for _, row := range in.found {
 		if len(found) > maxPlaces {
 			break
 		}
-		if in.image.File.IsGo(row.Addr) {
+		if in.image.File.IsGo(row.Addr) || last.Contains(row.Addr) && !inLast.Contains(row.Addr) {
 			continue
 		}
 		p := Place{Addr: row.Addr, File: row.File, Line: in.line}
 		key := copyOf{entry: row.Addr}
 		if all := in.image.File.NativeAt(row.Addr); len(all) > 0 {
 			fn := &all[0]
+			last, inLast = unwind.NewRangeSet(fn.Ranges...), unwind.NewRangeSet(fn.Inner...)
 			key = copyOf{fn.ID, fn.Entry}
 			p.Function, p.Inlined = names.Short(fn.Name), fn.Inlined
 			if body := c.body(in.image, fn); !fn.Inlined && p.Addr >= fn.Entry && p.Addr < body {
@@ -154,48 +156,18 @@ func (c *Code) LineRanges(addr uint64) (out []unwind.Range) {
 	if !ok || len(in) == 0 {
 		return nil
 	}
-	own := in[0]
-	for _, r := range own.Ranges {
+	var all []unwind.Range
+	for _, r := range unwind.NewRangeSet(in[0].Ranges...) {
 		for _, row := range img.File.NativeRows(r.Start, r.End) {
-			start, end := max(row.Addr, r.Start), min(row.End, r.End)
-			if row.Line != at.Line || row.File != at.File || start >= end {
-				continue
+			if row.Line == at.Line && row.File == at.File {
+				all = append(all, unwind.Range{Start: max(row.Addr, r.Start), End: min(row.End, r.End)})
 			}
-			out = append(out, without(unwind.Range{Start: start, End: end}, own.Inner)...)
 		}
 	}
-	slices.SortFunc(out, func(a, b unwind.Range) int { return cmp.Compare(a.Start, b.Start) })
-	out = join(out)
-	for i := range out {
-		out[i].Start, out[i].End = out[i].Start+img.Bias, out[i].End+img.Bias
-	}
-	return out
-}
-
-// without returns a range without those of inner, which are sorted.
-func without(r unwind.Range, inner []unwind.Range) (out []unwind.Range) {
-	for _, in := range inner {
-		if in.End <= r.Start || in.Start >= r.End {
-			continue
-		}
-		if in.Start > r.Start {
-			out = append(out, unwind.Range{Start: r.Start, End: in.Start})
-		}
-		r.Start = min(in.End, r.End)
-	}
-	if r.Start < r.End {
-		out = append(out, r)
-	}
-	return out
-}
-
-// join makes one of ranges that touch.
-func join(all []unwind.Range) (out []unwind.Range) {
-	for _, r := range all {
-		if n := len(out); n > 0 && r.Start <= out[n-1].End {
-			out[n-1].End = max(out[n-1].End, r.End)
-		} else {
-			out = append(out, r)
+	inner := unwind.NewRangeSet(in[0].Inner...)
+	for _, r := range unwind.NewRangeSet(all...) {
+		for _, own := range inner.Gaps(r) {
+			out = append(out, unwind.Range{Start: own.Start + img.Bias, End: own.End + img.Bias})
 		}
 	}
 	return out

@@ -25,15 +25,14 @@ func (c *Code) body(img codemap.Bound, n *symbols.Native) uint64 {
 	if i < 0 {
 		return n.Entry
 	}
-	part := unwind.Range{Start: n.Entry, End: min(n.Ranges[i].End, n.Entry+maxPrologue)}
-	code := img.File.Code(part.Start, int(part.End-part.Start))
-	arch := img.File.Arch()
-	rows := img.File.NativeRows(part.Start, part.End)
-	at := byRows(rows, n.Entry, n.Held)
+	end := min(n.Ranges[i].End, n.Entry+maxPrologue)
+	arch, rows := img.File.Arch(), img.File.NativeRows(n.Entry, end)
 	if len(rows) < 2 {
-		at = n.Entry + uint64(frameSize(arch, code))
+		code := img.File.Code(n.Entry, int(end-n.Entry))
+		return n.Entry + uint64(frameSize(arch, code))
 	}
-	if straight := n.Entry + uint64(straightLength(arch, code)); at > straight {
+	at := byRows(rows, n.Entry, n.Held)
+	if code := img.File.Code(n.Entry, int(at-n.Entry)); leaves(arch, code) {
 		return n.Entry
 	}
 	return at
@@ -52,17 +51,16 @@ func byRows(rows []dwarfline.Row, entry uint64, held bool) uint64 {
 	return entry
 }
 
-// straightLength is how many bytes of code come before the first call or jump, with it: behind that a prologue
-// cannot end.
-func straightLength(arch unwind.Arch, code []byte) int {
+// leaves says whether code may call or jump: a prologue does not.
+func leaves(arch unwind.Arch, code []byte) bool {
 	for at := 0; at < len(code); {
 		n, leaves := instructionKind(arch, code[at:])
 		if n == 0 || leaves {
-			return at
+			return true
 		}
 		at += n
 	}
-	return len(code)
+	return false
 }
 
 // instructionKind returns an instruction's length, 0 if it is not known, and whether code may go on elsewhere.

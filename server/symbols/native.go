@@ -16,7 +16,7 @@ type Native struct {
 	Name    string       // demangled, in full
 	Entry   uint64
 	Ranges  []unwind.Range // also of parts that are moved away
-	Inner   []unwind.Range // what is inlined there, sorted; [File.NativeAt] sets it
+	Inner   []unwind.Range // what is inlined there; [File.NativeAt] sets it, for the innermost function
 	File    string         // where its code begins; "" if it is not known
 	Line    int
 	Inlined bool

@@ -12,7 +12,7 @@ type Function struct {
 	ID     ID     // tells it from others of the file
 	Entry  uint64 // where it is entered
 	Ranges []Range
-	Inner  []Range // of Ranges, what is inlined there; [Table.FunctionsAt] sets it
+	Inner  []Range // what is inlined there; [Table.FunctionsAt] sets it, for the innermost function
 	Listed bool    // values of the unit have lists of locations: they are known from Entry on
 }
 
@@ -38,7 +38,9 @@ func (t *Table) FunctionsAt(addr uint64) (found []Function) {
 	}
 	add := func(off uint64, node int) {
 		if fn, ok := d.function(off); ok {
-			fn.Inner = f.inner(node)
+			if len(found) == 0 {
+				fn.Inner = f.inner(node)
+			}
 			found = append(found, fn)
 		}
 	}
@@ -117,6 +119,9 @@ type Row struct {
 	PrologueEnd  bool // arguments are stored here, the compiler says
 }
 
+// maxRowsIn bounds the rows that are asked for at once: of the largest functions.
+const maxRowsIn = 1 << 18
+
 // RowsIn returns the rows of the code from low up to high, in the order of their addresses. Several may
 // begin at the same address: the last of them has the code.
 func (t *Table) RowsIn(low, high uint64) (found []Row) {
@@ -152,7 +157,7 @@ func (t *lineTable) rowsIn(low, high uint64) (found []Row) {
 		for first > 0 && rows[first-1].addr == rows[first].addr {
 			first--
 		}
-		for j := first; j < len(rows) && rows[j].addr < high; j++ {
+		for j := first; j < len(rows) && rows[j].addr < high && len(found) < maxRowsIn; j++ {
 			end := s.high
 			if j+1 < len(rows) {
 				end = rows[j+1].addr
