@@ -21,6 +21,11 @@ func (f *Frame) Register(reg uint64) ([]byte, error) { return f.stack.register(f
 // CFA implements [location.Context].
 func (f *Frame) CFA() (uint64, error) { return f.stack.cfa(f.in) }
 
+// OnStack implements [location.Context].
+func (f *Frame) OnStack(reg uint64) bool {
+	return reg == uint64(f.stack.Arch.SP()) || reg == uint64(f.stack.Arch.FP())
+}
+
 var errNoBase = errors.New("DWARF does not say where its function's frame is")
 
 // FrameBase implements [location.Context].

@@ -264,6 +264,8 @@ func (v *Value) base(u *types.Type) (string, error) {
 		return fmt.Sprintf("%#x", n), nil
 	case u.Encoding == types.EncodingBoolean && n <= 1:
 		return strconv.FormatBool(n == 1), nil
+	case u.Encoding == types.EncodingBoolean:
+		return "", fmt.Errorf("%d is there, which is no truth value", n)
 	case u.IsCharacter():
 		return character(u, n), nil
 	case u.IsSigned():

@@ -14,6 +14,8 @@ type Context interface {
 	// Register returns the bytes of a register by DWARF's number, at least 8 of them unless it has fewer.
 	Register(n uint64) ([]byte, error)
 	CFA() (uint64, error)
+	// OnStack says that a register points to the stack.
+	OnStack(reg uint64) bool
 	FrameBase() (uint64, error)
 	// Entry returns what an expression had been when the frame's function was entered.
 	Entry(expression []byte) ([]byte, error)
@@ -29,6 +31,14 @@ type Context interface {
 	Order() binary.ByteOrder
 	// Types are those of the file.
 	Types() *types.Set
+}
+
+// Unit is the unit that an expression stands in, with its types, addresses and other entries: any entry of it.
+type Unit interface {
+	Sizes() (version, address, offset int)
+	AddressAt(i uint64) (uint64, error)
+	InUnit(off uint64) (*dwarfline.Entry, error)
+	InSection(off uint64) (*dwarfline.Entry, error)
 }
 
 // Kind is where a piece of a value is.
@@ -80,8 +90,8 @@ func (e *Error) Error() string { return fmt.Sprintf("its DWARF expression, at %#
 // ErrOptimized says that there is no value: the compiler has left it out.
 var ErrOptimized = errors.New("optimized out")
 
-// Evaluate returns where an expression leads: entry is that of the variable, whose unit's types and addresses count.
-func Evaluate(c Context, entry *dwarfline.Entry, expression []byte) (Location, error) {
+// Evaluate returns where an expression leads.
+func Evaluate(c Context, entry Unit, expression []byte) (Location, error) {
 	if len(expression) == 0 {
 		return Nowhere, nil
 	}
@@ -91,7 +101,7 @@ func Evaluate(c Context, entry *dwarfline.Entry, expression []byte) (Location, e
 
 // Value evaluates an expression that is a value, as those of frame bases, sizes and members' places are. The initial
 // values are on the stack before, the last on top.
-func Value(c Context, entry *dwarfline.Entry, expression []byte, initial ...uint64) (uint64, error) {
+func Value(c Context, entry Unit, expression []byte, initial ...uint64) (uint64, error) {
 	x := machine{context: c, entry: entry}
 	for _, v := range initial {
 		x.push(word(v))

@@ -91,7 +91,7 @@ func isFloat(t *types.Type) bool { return t != nil && t.Encoding == types.Encodi
 // convert converts a number.
 func (x *machine) convert(v value, to *types.Type) (value, error) {
 	if v.wide != nil || to != nil && to.Size > 8 {
-		return v, x.fail("a number of more than 8 bytes is converted")
+		return x.convertWide(v, to)
 	}
 	switch {
 	case isFloat(v.of) && isFloat(to):
@@ -117,6 +117,31 @@ func (x *machine) convert(v value, to *types.Type) (value, error) {
 	out := value{bits: n, of: to}
 	out.bits = x.unsigned(out)
 	return out, nil
+}
+
+// convertWide converts from or to a number of 16 bytes.
+func (x *machine) convertWide(v value, to *types.Type) (value, error) {
+	switch {
+	case isFloat(v.of) || isFloat(to) || to != nil && to.Size > 16 || len(v.wide) > 16:
+		return v, x.fail("a number of more than 8 bytes is converted")
+	case v.wide == nil:
+		wide := make([]byte, to.Size)
+		n := x.unsigned(v)
+		if x.isSigned(v) && x.signed(v) < 0 {
+			n = uint64(x.signed(v))
+			for i := range wide {
+				wide[i] = 0xff
+			}
+		}
+		x.context.Order().PutUint64(wide, n)
+		return value{of: to, wide: wide}, nil
+	case to == nil || to.Size <= 8:
+		out := value{bits: number(x.context.Order(), v.wide[:8]), of: to}
+		out.bits = x.unsigned(out)
+		return out, nil
+	}
+	v.of = to
+	return v, nil
 }
 
 // size is how many bits a value has.
