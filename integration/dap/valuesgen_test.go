@@ -199,7 +199,10 @@ func (g *generator) function(i int, last bool) {
 	for n := range 3 + g.IntN(4) {
 		name := fmt.Sprintf("v%d_%d", i, n)
 		f := g.fieldOf(n, len(g.structs))
-		f.name, f.bits = name, 0
+		for f.bits > 0 {
+			f = g.fieldOf(n, len(g.structs))
+		}
+		f.name = name
 		if f.in >= 0 {
 			g.linef("\t%s; fill%d(&%s);", f.declare(g), f.in, name)
 		} else {

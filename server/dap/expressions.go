@@ -99,6 +99,9 @@ func isIdentifier(name string) bool {
 
 // scopeNames are the names of a frame's variables.
 func (v *variables) scopeNames(ctx context.Context, frame int) (out []proposal) {
+	if out, native := v.native.names(ctx, frame, ""); native {
+		return out
+	}
 	answer, err := v.askAbout(ctx, frame, &dap.ScopesRequest{Request: dap.Request{Command: "scopes"}, Arguments: dap.ScopesArguments{FrameId: frame}}, true)
 	var body dap.ScopesResponseBody
 	if err != nil || !answer.Success || answer.Decode("body", &body) != nil {
@@ -118,6 +121,9 @@ func (v *variables) scopeNames(ctx context.Context, frame int) (out []proposal) 
 
 // fieldNames are the names of what an expression's value holds, or what it points to.
 func (v *variables) fieldNames(ctx context.Context, frame int, base string) (out []proposal) {
+	if out, native := v.native.names(ctx, frame, base); native {
+		return out
+	}
 	answer, err := v.askAbout(ctx, frame, &dap.EvaluateRequest{
 		Request: dap.Request{Command: "evaluate"}, Arguments: dap.EvaluateArguments{Expression: base, FrameId: frame, Context: "watch"},
 	}, true)

@@ -66,6 +66,29 @@ func (n *natives) frameOf(id int) (at stop.Moment, ref frames.Ref, ok bool) {
 	return at, ref, known && err == nil
 }
 
+// names are those of a native frame's variables, or of what an expression's value holds or points to.
+func (n *natives) names(ctx context.Context, frame int, base string) (out []proposal, native bool) {
+	_, ref, ok := n.frameOf(frame)
+	if !ok {
+		return nil, false
+	}
+	native, err := n.inFrame(ctx, 0, ref, func(f *values.Frame) error {
+		found, err := f.Names(base)
+		kind := dap.CompletionItemType("variable")
+		if base != "" {
+			kind = "field"
+		}
+		for _, name := range found {
+			out = append(out, proposal{name, kind})
+		}
+		return err
+	})
+	if err != nil {
+		n.wire.Log("completions: %v", err)
+	}
+	return out, native
+}
+
 // onVariables returns what a value or a scope holds.
 func (n *natives) onVariables(ctx context.Context, m *dapwire.Message, at stop.Moment, h *frames.Values, args *dap.VariablesArguments) error {
 	vars := []dap.Variable{}

@@ -292,7 +292,7 @@ func (v *Value) member(m *types.Member) *Value {
 		off = n
 	}
 	out := v.at(name, off, m.Type)
-	out.bits, out.shift = m.Bits, m.BitOffset
+	out.bits, out.shift, out.base = m.Bits, m.BitOffset, m.Base
 	switch {
 	case v.Path == "":
 	case m.Base || name == "":

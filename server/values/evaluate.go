@@ -36,6 +36,41 @@ func (f *Frame) Evaluate(text string) (*Value, error) {
 	return v, nil
 }
 
+// Names are those of the frame's variables, or of the members of an expression's value, or of what it points to.
+func (f *Frame) Names(of string) (out []string, err error) {
+	if of == "" {
+		all, _, err := f.variables()
+		for i := range all {
+			out = append(out, nameOf(all[i].entry))
+		}
+		return out, err
+	}
+	v, err := f.Evaluate(of)
+	if err != nil {
+		return nil, err
+	}
+	v = plain(v)
+	for range 4 {
+		u, err := v.under()
+		if err != nil || u.Kind != types.Pointer {
+			break
+		}
+		v = plain(v.Follow())
+	}
+	v.raw = true
+	level := v.Named()
+	for len(level) > 0 && len(out) < maxFound {
+		m := level[0]
+		level = level[1:]
+		if m.base || m.Name == "" {
+			level = append(level, m.Named()...)
+			continue
+		}
+		out = append(out, m.Name)
+	}
+	return out, nil
+}
+
 type evaluator struct {
 	frame *Frame
 	known map[string]*types.Type // types that were asked for
@@ -230,30 +265,33 @@ func (e *evaluator) member(n expr.Member) (*Value, error) {
 	return v, nil
 }
 
-// Find returns a member by its name: the value's own, else one of a base or of a member without a name.
-func (v *Value) Find(name string) *Value { return v.find(name, maxNamespace) }
+// maxFound bounds the bases and members without a name that are searched for a member.
+const maxFound = 1 << 10
 
-func (v *Value) find(name string, deeper int) *Value {
-	u, err := v.under()
-	if err != nil || deeper == 0 || u.Kind != types.Struct && u.Kind != types.Union {
-		return nil
-	}
-	all := v.fields(u)
-	for _, f := range all {
-		if f.Name == name {
-			return f
-		}
-	}
-	members, _, err := u.Members()
-	if err != nil {
-		return nil
-	}
-	for i := range members {
-		if m := &members[i]; (m.Base || m.Name == "") && i < len(all) {
-			if found := all[i].find(name, deeper-1); found != nil {
-				return found
+// Find returns a member by its name: the value's own, else that of the nearest base or member without a name.
+func (v *Value) Find(name string) *Value {
+	level := []*Value{v}
+	for searched := 0; len(level) > 0 && searched < maxFound; searched += len(level) {
+		var next []*Value
+		for _, in := range level {
+			u, err := in.under()
+			if err != nil || u.Kind != types.Struct && u.Kind != types.Union {
+				continue
+			}
+			all := in.fields(u)
+			for _, f := range all {
+				if f.Name == name {
+					return f
+				}
+			}
+			members, _, err := u.Members()
+			for i := range members {
+				if m := &members[i]; err == nil && (m.Base || m.Name == "") && i < len(all) {
+					next = append(next, all[i])
+				}
 			}
 		}
+		level = next
 	}
 	return nil
 }
@@ -417,8 +455,8 @@ func (e *evaluator) call(n expr.Call) (*Value, error) {
 
 // method is what a container says of itself, nil for other names.
 func (v *Value) method(name string) *Value {
-	c, ok := v.container().(interface{ method(string) *Value })
-	if !ok {
+	c := v.container()
+	if c == nil {
 		return nil
 	}
 	return c.method(name)

@@ -246,8 +246,25 @@ func (f *Frame) place(v *Value, e *dwarfline.Entry) {
 	case len(code) == 0:
 		v.err = location.ErrOptimized
 	default:
-		v.place, v.err = location.Evaluate(f, at, code)
+		if v.place, v.err = location.Evaluate(f, at, code); v.err == nil && !v.mayPoint() {
+			v.err = errSpilled
+		}
 	}
+}
+
+var errSpilled = errors.New("DWARF says that it is a place on the stack, which its type cannot hold: a fault of the compiler's")
+
+// mayPoint says whether a value that is a place on the stack has a type that can hold one.
+func (v *Value) mayPoint() bool {
+	if len(v.place.Pieces) != 1 || !v.place.Pieces[0].Stack {
+		return true
+	}
+	u, err := v.typ.Under()
+	if err != nil || u.Kind == types.Pointer || u.Kind == types.Reference {
+		return true
+	}
+	size, err := u.Bytes()
+	return err != nil || size == 8 && (u.IsInteger() || u.Kind == types.Struct || u.Kind == types.Union)
 }
 
 // constant takes a variable's value from its entry.

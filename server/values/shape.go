@@ -28,9 +28,7 @@ func (v *Value) Shape() Shape {
 		return Other
 	}
 	if c := v.container(); c != nil {
-		if shaped, ok := c.(interface{ shape() Shape }); ok {
-			return shaped.shape()
-		}
+		return c.shape()
 	}
 	switch u.Kind {
 	case types.Struct, types.Union:
@@ -87,9 +85,7 @@ func (v *Value) RealType() string {
 
 // Characters are those of a value of shape [Text], cut where they are many, and how many there are.
 func (v *Value) Characters() (text string, n int64, err error) {
-	if c, ok := v.container().(interface {
-		characters() (string, int64, error)
-	}); ok {
+	if c := v.container(); c != nil {
 		return c.characters()
 	}
 	u, err := v.under()

@@ -123,10 +123,15 @@ func (w *writer) fields(v *Value, u *types.Type, deeper int) {
 		return
 	}
 	w.WriteString("{")
+	first := true
 	for i, f := range v.fields(u) {
-		if i > 0 {
+		if f.hollow() {
+			continue
+		}
+		if !first {
 			w.WriteString(", ")
 		}
+		first = false
 		if w.full() || i == maxElements {
 			w.WriteString("…")
 			break
@@ -137,6 +142,20 @@ func (w *writer) fields(v *Value, u *types.Type, deeper int) {
 		w.value(f, deeper-1)
 	}
 	w.WriteString("}")
+}
+
+// hollow says that a value is a base that holds nothing.
+func (v *Value) hollow() bool {
+	u, err := v.under()
+	if err != nil || !v.base || u.Kind != types.Struct {
+		return false
+	}
+	for _, f := range v.fields(u) {
+		if !f.hollow() {
+			return false
+		}
+	}
+	return true
 }
 
 // array writes a string, or {1, 2, 3}.
@@ -192,6 +211,14 @@ func (w *writer) reference(v *Value, u *types.Type, deeper int) {
 	}
 }
 
+// quoteAll writes a text with all of its zeros.
+func quoteAll(text string, cut bool) string {
+	if cut {
+		return strconv.Quote(text) + "…"
+	}
+	return strconv.Quote(text)
+}
+
 // quote writes bytes as a string, up to the zeros at its end.
 func quote(data []byte, cut bool) string {
 	if !cut {
@@ -210,7 +237,7 @@ func (v *Value) simple(u *types.Type) (string, error) {
 	case types.Void:
 		return "void", nil
 	case types.Base:
-		return v.base(u)
+		return v.number(u)
 	case types.Enum:
 		return v.enum(u)
 	case types.Pointer:
@@ -227,7 +254,7 @@ func (v *Value) simple(u *types.Type) (string, error) {
 	return "", fmt.Errorf("values of %s (%s) are not supported", u, u.Tag)
 }
 
-func (v *Value) base(u *types.Type) (string, error) {
+func (v *Value) number(u *types.Type) (string, error) {
 	size := u.Size
 	if v.bits > 0 {
 		size = 8

@@ -26,6 +26,9 @@ type Value struct {
 	bits, shift int64
 	err         error // why there is no value
 	raw         bool  // without a formatter
+	looked      bool
+	base        bool       // of a class
+	holds       *container // once it was looked for
 }
 
 // Type is the value's type as the source names it.

@@ -64,6 +64,8 @@ type Piece struct {
 	// Entry is what a pointer points to that is implied, Offset bytes behind its start.
 	Entry  *dwarfline.Entry
 	Offset int64
+	// Stack says that the value itself is a place on the stack.
+	Stack bool
 }
 
 // Location is where a value lies: one piece or several.

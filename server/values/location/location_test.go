@@ -87,7 +87,9 @@ func TestEvaluate(t *testing.T) {
 		"signed division":           {[]byte{0x11, 0x79, 0x32, 0x1b, 0x9f}, "fdffffffffffffff", ""},             // -7 / 2
 		"comparison":                {[]byte{0x11, 0x79, 0x32, 0x2d, 0x9f}, "0100000000000000", ""},             // -7 < 2
 		"branch":                    {[]byte{0x31, 0x28, 0x01, 0x00, 0x32, 0x33, 0x9f}, "0300000000000000", ""}, // lit1, bra +1, lit2, lit3, stack_value
-		"stack of a spill":          {[]byte{0x77, 0x38, 0xa8, 0x00, 0x9f}, "", "fault of the compiler"},        // breg7 56, convert, stack_value
+		"a spill":                   {[]byte{0x77, 0x38, 0xa8, 0x00, 0x9f}, "", "fault of the compiler"},        // breg7 56, convert, stack_value
+		"a spill, before DWARF 5":   {[]byte{0x91, 0x38, 0x08, 0xff, 0x1a, 0x9f}, "", "fault of the compiler"},  // fbreg 56, const1u 255, and, stack_value
+		"an address":                {[]byte{0x91, 0x08, 0x23, 0x08, 0x9f}, "1060000000000000", ""},             // fbreg 8, plus_uconst 8, stack_value
 		"division by 0":             {[]byte{0x31, 0x30, 0x1b}, "", "division by 0"},
 		"empty stack":               {[]byte{0x22}, "", "stack is empty"},
 		"cut off":                   {[]byte{0x9e, 0x7f}, "", "breaks off"},

@@ -16,6 +16,12 @@ type value struct {
 	of   *types.Type
 	// wide are the bytes of a value of more than 8.
 	wide []byte
+	// stack says that the value is a place on the stack, bent that one was converted, or more was done to it than to add to it.
+	//
+	// Situation: LLVM keeps a variable on the stack that is converted from another, and forgets to say that the value is to be read
+	// there. Example: clang 14 and 19 with -O1, a short that was a long: DW_OP_fbreg, DW_OP_convert, DW_OP_stack_value. Such a value is
+	// unknown. Tests: TestEvaluate, "a spill"; TestValues (integration/dap).
+	stack, bent bool
 }
 
 func word(v uint64) value { return value{bits: v} }
@@ -31,12 +37,6 @@ type machine struct {
 	steps int
 	stack []value
 	calls int
-
-	// spilled says that the expression converts the stack pointer plus an offset to another type.
-	//
-	// Situation: LLVM keeps a variable on the stack that is converted from a smaller one, and forgets to say that the value is to
-	// be read there. Example: clang 14 and 19 with -Og, a __int128 from a long. The value is unknown. Test: TestEvaluate, "stack of a spill".
-	spilled bool
 
 	done     []Piece
 	now      Piece // the place that operations have named since the last piece
@@ -219,11 +219,11 @@ func (x *machine) step(op byte) error {
 			return err
 		}
 		base, err := x.context.FrameBase()
-		x.push(word(base + uint64(off)))
+		x.push(value{bits: base + uint64(off), stack: true})
 		return err
 	case opCallFrameCFA:
 		cfa, err := x.context.CFA()
-		x.push(word(cfa))
+		x.push(value{bits: cfa, stack: true})
 		return err
 	case opPiece, opBitPiece:
 		return x.piece(op)
@@ -271,8 +271,7 @@ func (x *machine) breg(reg uint64) error {
 	if err != nil {
 		return err
 	}
-	x.push(word(number(x.context.Order(), data[:min(8, len(data))]) + uint64(off)))
-	x.spilled = x.op == 0 && x.context.OnStack(reg) && x.at < len(x.code) && (x.code[x.at] == opConvert || x.code[x.at] == opGNUConvert)
+	x.push(value{bits: number(x.context.Order(), data[:min(8, len(data))]) + uint64(off), stack: x.context.OnStack(reg)})
 	return nil
 }
 
@@ -486,12 +485,12 @@ func (x *machine) tls() error {
 
 // stackValue makes the top of the stack the value itself.
 func (x *machine) stackValue() error {
-	if x.spilled {
-		return x.fail("it makes a number of a place on the stack, which is a fault of the compiler's")
-	}
 	v, err := x.pop()
 	if err != nil {
 		return err
+	}
+	if v.bent {
+		return x.fail("it makes a number of a place on the stack, which is a fault of the compiler's")
 	}
 	data := v.wide
 	if data == nil {
@@ -501,7 +500,7 @@ func (x *machine) stackValue() error {
 			data = extend(data[:v.of.Size], v.of.IsSigned())
 		}
 	}
-	x.name(Piece{Kind: Bytes, Data: data})
+	x.name(Piece{Kind: Bytes, Data: data, Stack: v.stack})
 	x.implicit = true
 	return nil
 }

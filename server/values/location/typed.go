@@ -80,7 +80,9 @@ func (x *machine) typed(op byte) error {
 		x.push(v)
 		return nil
 	}
+	bent := v.bent || v.stack
 	v, err = x.convert(v, of)
+	v.bent = bent
 	x.push(v)
 	return err
 }
@@ -91,7 +93,7 @@ func isFloat(t *types.Type) bool { return t != nil && t.Encoding == types.Encodi
 // convert converts a number.
 func (x *machine) convert(v value, to *types.Type) (value, error) {
 	if v.wide != nil || to != nil && to.Size > 8 {
-		return x.convertWide(v, to)
+		return v, x.fail("a number of more than 8 bytes is converted") // LLVM describes them wrongly: as without sign, and places as values
 	}
 	switch {
 	case isFloat(v.of) && isFloat(to):
@@ -117,31 +119,6 @@ func (x *machine) convert(v value, to *types.Type) (value, error) {
 	out := value{bits: n, of: to}
 	out.bits = x.unsigned(out)
 	return out, nil
-}
-
-// convertWide converts from or to a number of 16 bytes.
-func (x *machine) convertWide(v value, to *types.Type) (value, error) {
-	switch {
-	case isFloat(v.of) || isFloat(to) || to != nil && to.Size > 16 || len(v.wide) > 16:
-		return v, x.fail("a number of more than 8 bytes is converted")
-	case v.wide == nil:
-		wide := make([]byte, to.Size)
-		n := x.unsigned(v)
-		if x.isSigned(v) && x.signed(v) < 0 {
-			n = uint64(x.signed(v))
-			for i := range wide {
-				wide[i] = 0xff
-			}
-		}
-		x.context.Order().PutUint64(wide, n)
-		return value{of: to, wide: wide}, nil
-	case to == nil || to.Size <= 8:
-		out := value{bits: number(x.context.Order(), v.wide[:8]), of: to}
-		out.bits = x.unsigned(out)
-		return out, nil
-	}
-	v.of = to
-	return v, nil
 }
 
 // size is how many bits a value has.
@@ -208,8 +185,13 @@ func (x *machine) arithmetic(op byte) error {
 		return err
 	}
 	out := value{bits: v, of: a.of}
-	if op >= opEq && op <= opNe {
+	switch {
+	case op >= opEq && op <= opNe:
 		out.of = nil
+	case op == opPlus && a.stack != b.stack, op == opMinus && a.stack && !b.stack:
+		out.stack, out.bent = true, a.bent || b.bent
+	case op != opMinus || a.stack != b.stack:
+		out.bent = a.stack || b.stack || a.bent || b.bent
 	}
 	out.bits = x.unsigned(out)
 	x.push(out)
@@ -247,6 +229,7 @@ func (x *machine) unary(op byte, v value) error {
 		}
 		v.bits += n
 	}
+	v.bent = v.bent || v.stack && op != opPlusUconst
 	v.bits = x.unsigned(v)
 	x.push(v)
 	return nil
