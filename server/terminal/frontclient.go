@@ -15,7 +15,8 @@ import (
 // process. The owner knows what these do, and not what clients do that are connected to the server directly.
 type frontClient struct {
 	*rpcClient
-	events *frontEvents
+	events   *frontEvents
+	recorded *rpc2.RecordedOut // nil until the server was asked
 }
 
 func newFrontClient(s *server, owner *common.Session, conn *rpcConn, events *frontEvents) *frontClient {
@@ -34,6 +35,7 @@ func (c *frontClient) table() map[string]any {
 		"GetEvents":        c.events.get,
 		"Command":          c.command,
 		"Restart":          c.restart,
+		"Recorded":         c.isRecorded,
 		"Detach":           c.detach,
 		"CreateBreakpoint": changed(c, "CreateBreakpoint", "new", func(out *rpc2.CreateBreakpointOut) *api.Breakpoint { return &out.Breakpoint }),
 		"ToggleBreakpoint": changed(c, "ToggleBreakpoint", "changed", func(out *rpc2.ToggleBreakpointOut) *api.Breakpoint { return out.Breakpoint }),
@@ -53,6 +55,20 @@ func (c *frontClient) table() map[string]any {
 		"CancelNext":               changes(c.rpcClient, "cancel next", c.cancelNext),
 		"DownloadLibraryDebugInfo": c.download,
 	}
+}
+
+// isRecorded asks the server once, at a stop: Delve keeps the answer until one. It is refused before.
+func (c *frontClient) isRecorded(arg rpc2.RecordedIn, out *rpc2.RecordedOut) error {
+	if c.recorded == nil {
+		err := reads(c.rpcClient, "recorded", func(arg rpc2.RecordedIn, out *rpc2.RecordedOut) error { return c.up.call("Recorded", arg, out) })(arg, out)
+		if err != nil {
+			return err
+		}
+		kept := *out
+		c.recorded = &kept
+	}
+	*out = *c.recorded
+	return nil
 }
 
 // leave leaves the session. Where the server takes several clients, the connection to it stays while a run of this
@@ -75,7 +91,7 @@ func (c *frontClient) leave(several func() bool) {
 
 // atAnyTime are methods that the server answers while its program runs, besides those of the table.
 var atAnyTime = map[string]bool{
-	"RPCServer.GetVersion": true, "RPCServer.SetApiVersion": true, "RPCServer.IsMulticlient": true, "RPCServer.Recorded": true,
+	"RPCServer.GetVersion": true, "RPCServer.SetApiVersion": true, "RPCServer.IsMulticlient": true,
 	"RPCServer.AttachedToExistingProcess": true, "RPCServer.GetBufferedTracepoints": true, "RPCServer.CancelDownloads": true,
 	"RPCServer.DumpWait": true, "RPCServer.DumpCancel": true, "RPCServer.StopRecording": true,
 }

@@ -275,7 +275,7 @@ func (c *rpcClient) dumpStart(arg rpc2.DumpStartIn, out *rpc2.DumpStartOut) erro
 	return nil
 }
 
-// delvesOwn are Delve's own answers.
+// delvesOwn are Delve's own answers. A panic of Delve's is one of them, by the same callback: what that ends must not stay begun.
 type delvesOwn struct {
 	*rpc2.RPCServer
 	dbg *debugger.Debugger
@@ -283,6 +283,7 @@ type delvesOwn struct {
 
 // Command has Delve carry out a command. Its events go to the client that has sent it.
 func (d delvesOwn) Command(command api.DebuggerCommand, cb service.RPCCallback) {
+	defer returnPanic(cb)
 	var events func(*proc.Event)
 	if c := connOf(cb); c != nil && command.WithEvents {
 		events = c.events.add
@@ -293,6 +294,25 @@ func (d delvesOwn) Command(command api.DebuggerCommand, cb service.RPCCallback) 
 		return
 	}
 	cb.Return(rpc2.CommandOut{State: *state}, nil)
+}
+
+// State returns the program's state.
+func (d delvesOwn) State(arg rpc2.StateIn, cb service.RPCCallback) {
+	defer returnPanic(cb)
+	d.RPCServer.State(arg, cb)
+}
+
+// Restart starts the program again.
+func (d delvesOwn) Restart(arg rpc2.RestartIn, cb service.RPCCallback) {
+	defer returnPanic(cb)
+	d.RPCServer.Restart(arg, cb)
+}
+
+// returnPanic is deferred, and answers with a panic.
+func returnPanic(cb service.RPCCallback) {
+	if p := recover(); p != nil {
+		cb.Return(nil, panicked(p))
+	}
 }
 
 // connOf returns the connection of the client that waits for an answer, nil if it is not known.

@@ -132,6 +132,7 @@ func (o *Options) newServer(dbg *debugger.Debugger, config *service.Config, styl
 		stacks: stop.NewStacks(o.Stacks, delve.Moment), debugFolders: o.Editors.DebugFolders, names: style,
 		plainSteps: o.PlainSteps, core: core, image: image,
 	}
+	srv.recorded.Recorded, srv.recorded.TraceDirectory = dbg.Recorded()
 	srv.delve, srv.open = delvesOwn{srv.rpc, dbg}, srv.openHere
 	return srv
 }

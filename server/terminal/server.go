@@ -49,7 +49,8 @@ type server struct {
 	rpc          *rpc2.RPCServer
 	delve        delveMethods // Delve's own, of those that clew has
 	stacks       *stop.Stacks
-	debugFolders []string // with separate debug files
+	recorded     rpc2.RecordedOut // never changes
+	debugFolders []string         // with separate debug files
 	names        names.Style
 	plainSteps   bool   // steps do not pass through glue
 	core         string // "" for a process

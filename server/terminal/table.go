@@ -19,7 +19,7 @@ func (c *rpcClient) table() map[string]any {
 		"IsMulticlient":             d.IsMulticlient,
 		"ProcessPid":                c.processPid,
 		"AttachedToExistingProcess": d.AttachedToExistingProcess,
-		"Recorded":                  d.Recorded,
+		"Recorded":                  c.isRecorded,
 		"GetBufferedTracepoints":    d.GetBufferedTracepoints,
 		"CancelDownloads":           d.CancelDownloads,
 		"DebugInfoDirectories":      d.DebugInfoDirectories,
@@ -106,17 +106,24 @@ func changes[In, Out any](c *rpcClient, name string, f method[In, Out]) method[I
 		if err != nil {
 			return err
 		}
-		err = f(arg, out)
-		done()
-		c.tellInvalidated()
-		return err
+		defer c.tellInvalidated()
+		defer done()
+		return f(arg, out)
 	}
 }
 
 // aside has a method done that can wait for no stop.
 func aside[In, Out any](c *rpcClient, name string, f method[In, Out]) method[In, Out] {
 	return func(arg In, out *Out) (err error) {
-		if refused := c.member.Aside(c.ctx, name, func() { err = f(arg, out) }); refused != nil {
+		work := func() {
+			defer func() {
+				if p := recover(); p != nil {
+					err = panicked(p)
+				}
+			}()
+			err = f(arg, out)
+		}
+		if refused := c.member.Aside(c.ctx, name, work); refused != nil {
 			return refused
 		}
 		return err
@@ -152,6 +159,12 @@ func (c *rpcClient) getVersion(_ api.GetVersionIn, out *versionOut) error {
 		return err
 	}
 	return nil // what the program was built with is not known while it runs, as in Delve
+}
+
+// isRecorded says whether this is a core file or a recording, while the program runs too.
+func (c *rpcClient) isRecorded(_ rpc2.RecordedIn, out *rpc2.RecordedOut) error {
+	*out = c.recorded
+	return nil
 }
 
 func setAPIVersion(arg api.SetAPIVersionIn, _ *api.SetAPIVersionOut) error {
