@@ -31,7 +31,8 @@ type editor struct {
 	seq     int64
 	answers map[int64]chan received
 	events  chan received
-	stopped bool // as it was told
+	gone    chan struct{} // closed when the connection has ended
+	stopped bool          // as it was told
 	thread  int
 	wrong   []string
 }
@@ -41,12 +42,13 @@ func newEditor(name, addr string) (*editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &editor{name: name, conn: conn, answers: make(map[int64]chan received), events: make(chan received, 4096)}
+	e := &editor{name: name, conn: conn, answers: make(map[int64]chan received), events: make(chan received, 4096), gone: make(chan struct{})}
 	go e.read()
 	return e, nil
 }
 
 func (e *editor) read() {
+	defer close(e.gone)
 	defer close(e.events)
 	r := dapwire.NewReader(e.conn, 0)
 	for {
@@ -72,7 +74,10 @@ func (e *editor) read() {
 		e.follow(m)
 		switch m.Event {
 		case "continued", "stopped", "breakpoint", "invalidated", "terminated", "exited", "initialized":
-			e.events <- got
+			select {
+			case e.events <- got:
+			default: // nobody waits for so many
+			}
 		}
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// answerLimit is the time in which a request is answered or refused while the program runs.
-const answerLimit = time.Second
-
 // startAlone starts an editor's own session.
 func startAlone(t *testing.T) *editor {
 	t.Helper()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"net/rpc"
 	"net/rpc/jsonrpc"
@@ -50,7 +51,12 @@ func (t *terminal) listen() {
 }
 
 func (t *terminal) call(method string, arg, reply any) error {
-	return t.client.Call("RPCServer."+method, arg, reply)
+	select {
+	case c := <-t.client.Go("RPCServer."+method, arg, reply, make(chan *rpc.Call, 1)).Done:
+		return c.Error
+	case <-time.After(2 * patience): // a state may wait for a stop
+		return fmt.Errorf("%s: %s is not answered", t.name, method)
+	}
 }
 
 // command sends a command, and returns when it is done.

@@ -13,7 +13,13 @@ func add(n int) int {
 	return total
 }
 
+// parked is where a goroutine stays: a step of it never ends.
+func parked() {
+	select {}
+}
+
 func main() {
+	go parked()
 	go func() {
 		for n := 0; ; n++ {
 			total -= n % 3 // other
