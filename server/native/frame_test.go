@@ -42,3 +42,32 @@ func code32(words ...uint32) (code []byte) {
 	}
 	return code
 }
+
+// TestLeaves: code behind which a prologue cannot end, and code of prologues, as objdump shows it.
+func TestLeaves(t *testing.T) {
+	for _, c := range []struct {
+		arch unwind.Arch
+		what string
+		code []byte
+		want bool
+	}{
+		{unwind.AMD64, "push rbp; mov rbp, rsp; mov [rbp-4], edi", []byte{0x55, 0x48, 0x89, 0xe5, 0x89, 0x7d, 0xfc}, false},
+		{unwind.AMD64, "endbr64; vmovups [rsp], ymm0", []byte{0xf3, 0x0f, 0x1e, 0xfa, 0xc5, 0xfc, 0x11, 0x04, 0x24}, false},
+		{unwind.AMD64, "rdpkru, which x86asm does not know", []byte{0x0f, 0x01, 0xee}, false},
+		{unwind.AMD64, "push rbp; call", []byte{0x55, 0xe8, 0, 0, 0, 0}, true},
+		{unwind.AMD64, "test edi, edi; jle", []byte{0x85, 0xff, 0x7e, 0x10}, true},
+		{unwind.AMD64, "jmp *rax", []byte{0xff, 0xe0}, true},
+		{unwind.AMD64, "loop", []byte{0xe2, 0xfe}, true},
+		{unwind.AMD64, "ret", []byte{0xc3}, true},
+		{unwind.ARM64, "stp x29, x30, [sp, #-48]!; mov x29, sp; str w0, [sp, #28]", code32(0xa9bd7bfd, 0x910003fd, 0xb9001fe0), false},
+		{unwind.ARM64, "bl", code32(0x94000000), true},
+		{unwind.ARM64, "b.lt", code32(0x54fffe6b), true},
+		{unwind.ARM64, "cbz x0", code32(0xb4000040), true},
+		{unwind.ARM64, "ret", code32(0xd65f03c0), true},
+		{unwind.I386, "anything", []byte{0x90}, true},
+	} {
+		if got := leaves(c.arch, c.code); got != c.want {
+			t.Errorf("%v, %s: %v", c.arch, c.what, got)
+		}
+	}
+}

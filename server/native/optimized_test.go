@@ -19,11 +19,11 @@ import (
 // TestOptimized compares with GDB in optimized code, where functions are inlined and moved apart.
 func TestOptimized(t *testing.T) {
 	specs := []string{
-		"total", "one", "many(int)", "most", "most<int>", "hidden", "twice", "thrower", "~Order", "Order::operator()",
+		"total", "one", "many(int)", "most", "most<int>", "hidden", "twice", "thrower", "~Order", "Order::operator()", "viaHidden", "main",
 		"shop.cc:16", "shop.cc:18", "shop.cc:29", "shop.cc:31", "shop.cc:37", "shop.cc:38", "shop.cc:39", "shop.cc:43", "shop.cc:48", "shop.cc:53", "shop.cc:57", "shop.cc:66",
 	}
-	for _, dwarf := range []string{"-gdwarf-4", "-gdwarf-5"} {
-		program := build(t, "g++", "shop.cc", "-O2", "-g", dwarf)
+	for _, dwarf := range []string{"-gdwarf-4", "-gdwarf-5", "-gno-variable-location-views -gno-statement-frontiers -gno-column-info"} {
+		program := build(t, "g++", "shop.cc", append([]string{"-O2", "-g"}, strings.Fields(dwarf)...)...)
 		c := open(t, program)
 		for spec, want := range gdbBreaks(t, program, specs) {
 			places, err := c.Locate(spec)
@@ -272,5 +272,22 @@ func TestLocateErrors(t *testing.T) {
 	}
 	if all, more := c.Matching(regexp.MustCompile(`^shop::Order::total$`), 10); len(all) != 2 || more {
 		t.Errorf("the methods: %+v, more %v", all, more)
+	}
+}
+
+// TestClone: a variant of a function, which the compiler has made for the arguments that it is called with, is that function, with
+// debugging information and without.
+func TestClone(t *testing.T) {
+	program := build(t, "gcc", "clones.c", "-O2", "-g")
+	want := symbol(t, program, "scaled.constprop.0").Value
+	for _, stripped := range []bool{false, true} {
+		if stripped {
+			run(t, "strip", "-g", program)
+		}
+		for _, name := range []string{"scaled", "scaled.constprop.0"} {
+			if all := open(t, program).Functions(name); len(all) != 1 || all[0].Entry != want || all[0].Symbol != stripped {
+				t.Errorf("%s: %+v, want %#x", name, all, want)
+			}
+		}
 	}
 }

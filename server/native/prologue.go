@@ -55,7 +55,7 @@ func byRows(rows []dwarfline.Row, entry uint64, held bool) uint64 {
 func leaves(arch unwind.Arch, code []byte) bool {
 	for at := 0; at < len(code); {
 		n, leaves := instructionKind(arch, code[at:])
-		if n == 0 || leaves {
+		if n == 0 || n > len(code)-at || leaves {
 			return true
 		}
 		at += n
