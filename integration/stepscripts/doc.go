@@ -1,10 +1,11 @@
 // Command stepscripts shows where steps through Go, C and C++ land, in dlv, lldb-dap and
 // clew:
 //
-//	go run ./integration/stepscripts [-only NAME] [-run REGEXP] [-o FILE]
-//	stepscripts -built FOLDER [-run REGEXP]
+//	go run ./integration/stepscripts [-suite NAME] [-only NAME] [-run REGEXP] [-o FILE]
+//	stepscripts -built FOLDER [-suite NAME] [-run REGEXP]
 //
-// Each script stops a program (testdata/program) at a named line, steps, and compares the line
+// There are two suites, each with a program: crossing goes through Go and C (testdata/program), native through C and C++
+// (testdata/native). Each script stops the program at a named line, steps, and compares the line
 // where it stands with the one that a reader of the source expects. All debuggers are asked by the Debug
 // Adapter Protocol. Debian's lldb-dap is left out, and said to be, where it is not installed.
 //

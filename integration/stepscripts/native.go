@@ -46,10 +46,12 @@ var native = []script{
 	{"tail: step enters by a pointer", "fast", "jumps-by-tail", "step", "leaf"},
 	{"tail: out of what was jumped to", "fast", "jumps-tail", "step out", "run-jumps-by"},
 	{"inlined: next passes", "fast", "inlines-outer", "next", "inlines-after"},
-	{"inlined: step enters", "fast", "inlines", "step step", "outer"},
-	{"inlined: next inside", "fast", "outer", "next next", "outer-after"},
-	{"inlined: step enters the inner one", "fast", "outer", "step step", "small"},
-	{"inlined: out of the inner one", "fast", "small", "out", "outer-after"},
+	{"inlined: step enters", "fast", "inlines-outer", "step", "outer"},
+	{"inlined: next inside, over an inner one", "fast", "outer", "next next", "outer-after"},
+	{"inlined: step enters the inner one", "fast", "outer-small", "step", "small"},
+	{"inlined: out of the inner one", "fast", "small", "out", "outer-small"},
+	{"inlined: out of both", "fast", "small", "out out", "inlines-outer"},
+	{"inlined: next to a line that begins with a call", "fast", "inlines-after", "next", "inlines-small"},
 	{"rep: a string instruction", "fast", "counts", "next", "counts-after"},
 	{"C++: into an operator", "plus", "total-plus", "step", "plus"},
 	{"C++: into a constructor", "plus", "plus-return", "step", "item"},
@@ -71,7 +73,7 @@ var native = []script{
 
 var shortNative = map[string]bool{
 	"next: over a recursion with alloca": true, "next: a jump by a table": true, "step: into an indirect function, not bound yet": true,
-	"step: by a table of pointers": true, "tail: step enters by a pointer": true, "inlined: out of the inner one": true,
+	"step: by a table of pointers": true, "tail: step enters by a pointer": true, "inlined: next passes": true, "inlined: out of the inner one": true,
 	"C++: into a virtual function by a thunk": true, "throw: next through a frame with a destructor": true, "throw: out of a lambda": true,
 	"next: in one of four threads": true,
 }

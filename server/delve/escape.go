@@ -14,10 +14,13 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// A frame of C or C++ can be left otherwise than by returning: by longjmp, or by an
+// A frame of C, C++ or Rust can be left otherwise than by returning: by longjmp, or by an
 // exception that a caller catches. A step that it belongs to ends where the program lands.
 // On the way there the program passes one of these functions.
-const catching = "__cxa_begin_catch" // which a handler of C++ calls first
+
+// catching are the functions that a handler calls first: of C++ (Itanium C++ ABI: Exception Handling, 2.5.3), and of Rust's
+// standard library, in two of its releases.
+var catching = []string{"__cxa_begin_catch", "std::panicking::catch_unwind::cleanup", "std::panicking::try::cleanup"}
 
 // One of several names for an address is known: glibc has them in this order.
 var jumping = []string{"__libc_longjmp", "__libc_siglongjmp", "_longjmp", "longjmp", "siglongjmp", "__longjmp_chk"}
@@ -41,7 +44,9 @@ func (b *temporary) escapesOf(d *stepping.Decision) {
 		}
 	}
 	b.setjmps = d.Code.Find("__sigsetjmp") // which all others are
-	add(catching, b.caught)
+	for _, name := range catching {
+		add(name, b.caught)
+	}
 	for _, name := range jumping {
 		add(name, b.jumped)
 	}
@@ -115,7 +120,7 @@ var leavings = map[unwind.Arch]*leaving{
 	unwind.ARM64: {called: (*temporary).linked, argument: 0, sp: 13 * 8, pc: 11 * 8, guard: (*temporary).codesGuard},
 }
 
-// caught is called at the start of __cxa_begin_catch: its caller is the handler.
+// caught is called at the start of what a handler calls first: its caller is the handler.
 func (b *temporary) caught(th proc.Thread) (to landing, ok bool) {
 	regs, _, err := registers(th)
 	if err != nil {

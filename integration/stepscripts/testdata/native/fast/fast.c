@@ -22,17 +22,18 @@ static inline __attribute__((always_inline)) int small(int n) {
 }
 
 static inline __attribute__((always_inline)) int outer(int n) {
-	seen += 5;           // @outer
-	n += small(n);       // @outer-small
-	seen += 6;           // @outer-after
+	seen += 5;              // @outer
+	n += small(seen + n);   // @outer-small
+	seen += 6;              // @outer-after
 	return n;
 }
 
 __attribute__((noinline)) static int inlines(int n) {
-	seen += n;     // @inlines
-	n += outer(n); // @inlines-outer
-	seen += 7;     // @inlines-after
-	return n;      // @inlines-return
+	seen += n;            // @inlines
+	n += outer(seen + n); // @inlines-outer
+	seen += 7;            // @inlines-after
+	n += small(n);        // @inlines-small
+	return n;             // @inlines-return
 }
 
 __attribute__((noinline)) static int counts(const char *p) {
