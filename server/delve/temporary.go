@@ -285,19 +285,26 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	return b.at.Matches(uint64(th.ThreadID()), sp, goroutine, high), nil
 }
 
-// checkReplaced stops a program that has replaced the code under the breakpoint:
+// checkReplaced stops a program that has replaced the code under the breakpoint at the caller:
 // execve, or dlclose of the caller's library. Breakpoints of the old program are
 // forgotten without being written back. The stop is one that no protocol of
-// Delve's passes over. Every thread stands.
+// Delve's passes over. Other breakpoints of the step may go with a library that it closes: it goes
+// on without them. Every thread stands.
 // Test: integration/stepping TestExec.
 func (b *temporary) checkReplaced() {
 	if b.failed != nil {
 		return
 	}
 	all := b.target.Breakpoints().M
-	i := slices.IndexFunc(b.placed, func(bp *proc.Breakpoint) bool { return all[bp.Addr] == bp && !breakpoints.Planted(b.target, bp) })
+	gone := func(bp *proc.Breakpoint) bool { return all[bp.Addr] == bp && !breakpoints.Planted(b.target, bp) }
+	i := slices.IndexFunc(b.placed, func(bp *proc.Breakpoint) bool { return (bp.Addr == b.at.PC || b.at.PC == 0) && gone(bp) })
 	if i < 0 {
-		return // the step is over, or its code is as it was
+		for _, bp := range b.placed {
+			if bp.UserBreaklet() == nil && gone(bp) {
+				delete(all, bp.Addr)
+			}
+		}
+		return // the step is over, or the code that it returns to is as it was
 	}
 	for addr, bp := range all {
 		if bp.WatchType == 0 && !breakpoints.Planted(b.target, bp) {
