@@ -19,7 +19,6 @@ type generator struct {
 	cxx     bool
 	out     strings.Builder
 	structs []structType
-	enums   int
 	leaves  int
 }
 

@@ -26,7 +26,7 @@ type natives struct {
 }
 
 var (
-	errNativeWatch = errors.New("data breakpoints on values of native code are not supported; name what to watch by its address, as *(*uint64)(0x1234)")
+	errNativeWatch = errors.New("data breakpoints on values of native code are not supported")
 	errNativeCall  = errors.New("a call would run code of the program, which is not done in a frame of native code")
 	errNoValue     = errors.New("there is no such value")
 )

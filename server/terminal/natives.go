@@ -116,7 +116,7 @@ func (l *loader) load(v *values.Value, deeper int) (out api.Variable) {
 }
 
 var kinds = map[values.Shape]reflect.Kind{
-	values.Fields: reflect.Struct, values.Elements: reflect.Array, values.Pointer: reflect.Ptr, values.Text: reflect.String,
+	values.Fields: reflect.Struct, values.Elements: reflect.Array, values.Pointer: reflect.Pointer, values.Text: reflect.String,
 	values.Integer: reflect.Int64, values.Natural: reflect.Uint64, values.Truth: reflect.Bool, values.Float: reflect.Float64,
 	values.Other: reflect.Func, // whose text is written as it is
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/values/expr"
 	"github.com/clewdbg/clew/server/values/types"
@@ -464,8 +465,8 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 	}
 	set := f.types
 	if err == nil && found == nil {
-		at := f.at
-		if found, at, err = f.inOthers(&s); err == nil {
+		var at codemap.Described
+		if found, at, err = f.inOthers(&s); err == nil && found != nil {
 			set = typesOf(at.Table)
 		}
 	}

@@ -3,6 +3,7 @@ package values
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clewdbg/clew/server/values/location"
 	"github.com/clewdbg/clew/server/values/types"
@@ -31,7 +32,7 @@ func (v *Value) Counts() Count {
 		}
 		return Count{Indexed: int(min(n, maxIndexed))}
 	case types.Struct, types.Union:
-		return Count{Named: len(v.fields(u))}
+		return Count{Named: len(v.own(u))}
 	case types.Pointer, types.Reference:
 		if v.pointsTo() != nil {
 			return Count{Named: 1}
@@ -51,7 +52,7 @@ func (v *Value) Named() []*Value {
 	}
 	switch u.Kind {
 	case types.Struct, types.Union:
-		return v.fields(u)
+		return v.own(u)
 	case types.Pointer, types.Reference:
 		if to := v.pointsTo(); to != nil {
 			if u.Kind == types.Pointer {
@@ -280,8 +281,7 @@ func (v *Value) member(m *types.Member) *Value {
 	case v.err != nil:
 		return v.frame.unknown(name, v.err)
 	case m.Static != nil:
-		out := v.frame.static(name, m)
-		return out
+		return &Value{Name: name, frame: v.frame, typ: m.Type, static: m, err: errStatic}
 	}
 	off := m.Offset
 	if m.Place != nil {
@@ -320,6 +320,13 @@ func (f *Frame) static(name string, m *types.Member) *Value {
 	out := &Value{Name: name, frame: f, typ: m.Type}
 	f.place(out, m.Static)
 	return out
+}
+
+var errStatic = errors.New("it lies outside of the object")
+
+// own are the members that lie in a structure.
+func (v *Value) own(u *types.Type) []*Value {
+	return slices.DeleteFunc(v.fields(u), func(f *Value) bool { return f.static != nil })
 }
 
 // wrap puts an expression that begins with an operator into brackets.

@@ -182,13 +182,17 @@ func (c *container) contiguous() error {
 
 // align rounds an offset up to a type's alignment: that of its largest number.
 func align(off int64, t *types.Type) int64 {
-	a := alignment(t, maxNamespace)
+	budget := maxMeasured
+	a := alignment(t, &budget)
 	return (off + a - 1) / a * a
 }
 
-func alignment(t *types.Type, deeper int) int64 {
+// maxMeasured bounds the types that an alignment follows from.
+const maxMeasured = 1 << 12
+
+func alignment(t *types.Type, budget *int) int64 {
 	u, err := t.Under()
-	if err != nil || deeper == 0 {
+	if *budget--; err != nil || *budget < 0 {
 		return 8
 	}
 	switch u.Kind {
@@ -199,7 +203,7 @@ func alignment(t *types.Type, deeper int) int64 {
 		return max(min(u.Size, 16), 1)
 	case types.Array:
 		if e, err := u.Element(); err == nil {
-			return alignment(e, deeper-1)
+			return alignment(e, budget)
 		}
 	case types.Struct, types.Union:
 		most := int64(1)
@@ -209,7 +213,7 @@ func alignment(t *types.Type, deeper int) int64 {
 		}
 		for i := range members {
 			if members[i].Static == nil && members[i].Type != nil {
-				most = max(most, alignment(members[i].Type, deeper-1))
+				most = max(most, alignment(members[i].Type, budget))
 			}
 		}
 		return most
@@ -233,7 +237,7 @@ func (c *container) list() error {
 		return err
 	}
 	node := u
-	at := start
+	var at uint64
 	if u.Kind == types.Pointer {
 		if at, err = head.word(); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (f *Frame) Names(of string) (out []string, err error) {
 	}
 	v.raw = true
 	level := v.Named()
-	for len(level) > 0 && len(out) < maxFound {
+	for searched := 0; len(level) > 0 && searched < maxFound; searched++ {
 		m := level[0]
 		level = level[1:]
 		if m.base || m.Name == "" {
@@ -280,13 +280,17 @@ func (v *Value) Find(name string) *Value {
 			}
 			all := in.fields(u)
 			for _, f := range all {
-				if f.Name == name {
+				switch {
+				case f.Name != name:
+				case f.static != nil:
+					return f.frame.static(name, f.static)
+				default:
 					return f
 				}
 			}
 			members, _, err := u.Members()
 			for i := range members {
-				if m := &members[i]; err == nil && (m.Base || m.Name == "") && i < len(all) {
+				if m := &members[i]; err == nil && (m.Base || m.Name == "") && i < len(all) && len(next) < maxFound {
 					next = append(next, all[i])
 				}
 			}

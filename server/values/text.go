@@ -125,7 +125,7 @@ func (w *writer) fields(v *Value, u *types.Type, deeper int) {
 	w.WriteString("{")
 	first := true
 	for i, f := range v.fields(u) {
-		if f.hollow() {
+		if f.static != nil || f.hollow(maxDepth) {
 			continue
 		}
 		if !first {
@@ -145,13 +145,13 @@ func (w *writer) fields(v *Value, u *types.Type, deeper int) {
 }
 
 // hollow says that a value is a base that holds nothing.
-func (v *Value) hollow() bool {
+func (v *Value) hollow(deeper int) bool {
 	u, err := v.under()
-	if err != nil || !v.base || u.Kind != types.Struct {
+	if err != nil || !v.base || u.Kind != types.Struct || deeper == 0 {
 		return false
 	}
 	for _, f := range v.fields(u) {
-		if !f.hollow() {
+		if f.static == nil && !f.hollow(deeper-1) {
 			return false
 		}
 	}

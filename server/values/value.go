@@ -27,8 +27,9 @@ type Value struct {
 	err         error // why there is no value
 	raw         bool  // without a formatter
 	looked      bool
-	base        bool       // of a class
-	holds       *container // once it was looked for
+	base        bool          // of a class
+	static      *types.Member // a member that lies outside of the object, and was not looked for yet
+	holds       *container    // once it was looked for
 }
 
 // Type is the value's type as the source names it.
@@ -48,24 +49,6 @@ func (v *Value) Address() (addr uint64, ok bool) {
 		return 0, false
 	}
 	return v.place.Pieces[0].Addr + uint64(v.off), true
-}
-
-// RestsOn says where the value lies, for readers: "memory at 0x7ffe…", "register rbx".
-func (v *Value) RestsOn() (out []string) {
-	if v.err != nil {
-		return nil
-	}
-	for i := range v.place.Pieces {
-		switch p := &v.place.Pieces[i]; p.Kind {
-		case location.Memory:
-			out = append(out, fmt.Sprintf("memory at %#x", p.Addr+uint64(v.off)))
-		case location.Register:
-			out = append(out, "register "+v.frame.stack.registerName(p.Reg))
-		case location.Bytes, location.Implied:
-			out = append(out, "DWARF's expression")
-		}
-	}
-	return out
 }
 
 // maxRead bounds the bytes of one read.

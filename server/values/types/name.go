@@ -9,6 +9,9 @@ import (
 // maxNested bounds the types that a name is made of.
 const maxNested = 32
 
+// maxInner bounds those of a function's parameters, and of a member's class: each may have as many again.
+const maxInner = 4
+
 // String is the type as the source would name it: "const char *", "int [4]", "std::vector<int>".
 func (t *Type) String() string {
 	t.nameOnce.Do(func() { t.name = t.write("", maxNested) })
@@ -50,7 +53,7 @@ func (t *Type) write(inner string, deeper int) string {
 		}
 		if t.Kind == MemberPointer {
 			if class, err := t.Class(); err == nil {
-				sign = class.write("", deeper-1) + "::*"
+				sign = class.write("", min(deeper-1, maxInner)) + "::*"
 			}
 		}
 		to := target()
@@ -69,7 +72,7 @@ func (t *Type) write(inner string, deeper int) string {
 		}
 		return target().write(inner+dims, deeper-1)
 	case t.Kind == Function:
-		return target().write(inner+"("+t.parameters(deeper-1)+")", deeper-1)
+		return target().write(inner+"("+t.parameters(min(deeper-1, maxInner))+")", deeper-1)
 	case t.Kind == Alias && t.Tag != dwarf.TagTypedef && t.Tag != dwarf.TagTemplateAlias:
 		word := qualifiers[t.Tag]
 		to := target()
