@@ -102,15 +102,9 @@ func (p *plan) follow(from uint64) error {
 
 // stays says whether the line still runs at an instruction that one before leads to.
 func (p *plan) stays(before *Place, to uint64) bool {
-	if to >= before.Start && before.Start == p.code.Place(to).Start {
-		return true // within a row that is passed
-	}
 	place := p.code.Place(to)
-	if !place.Lined() {
-		return true
-	}
-	if p.inLine(&place) {
-		return true
+	if place.Start == before.Start || !place.Lined() || p.inLine(&place) {
+		return true // the first: within a row that is passed
 	}
 	return p.mode != Beyond && to == place.Start && !place.Statement
 }
