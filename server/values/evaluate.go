@@ -334,6 +334,9 @@ func (e *evaluator) index(n expr.Index) (*Value, error) {
 	if failed != nil || err != nil {
 		return failed, err
 	}
+	if u, err := of.under(); err == nil && u.Kind == types.Pointer && rust[u.Language] {
+		of = plain(of.Follow()) // Rust's references stand for what they refer to
+	}
 	if n.Upto != nil {
 		return e.slice(of, i, n.Upto)
 	}
@@ -449,7 +452,11 @@ func (e *evaluator) call(n expr.Call) (*Value, error) {
 	if _, isName := n.Of.(expr.Name); !isName || n.Name == "size" || n.Name == "len" || n.Name == "length" || n.Name == "get" || n.Name == "c_str" || n.Name == "data" {
 		of, err := e.eval(n.Of)
 		if err == nil {
-			if v := plain(of).method(n.Name); v != nil {
+			of = plain(of)
+			if u, err := of.under(); err == nil && u.Kind == types.Pointer {
+				of = plain(of.Follow())
+			}
+			if v := of.method(n.Name); v != nil {
 				return v, nil
 			}
 		}
