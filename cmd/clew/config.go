@@ -20,6 +20,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/elffile"
 	"github.com/clewdbg/clew/server/dap/debuggee"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -44,6 +45,8 @@ type config struct {
 	// StepThroughGlue, which is true where it is missing, has steps of a terminal's pass
 	// through the glue between Go and C. An editor's configuration says so itself.
 	StepThroughGlue *bool `json:"stepThroughGlue"`
+	// Disassembly is how a terminal writes instructions of native code on amd64: att, the default, or intel.
+	Disassembly native.Syntax `json:"disassembly"`
 	// FileLimits raise or lower what the sections of files may hold when they are read.
 	FileLimits elffile.Limits `json:"fileLimits"`
 }
@@ -209,6 +212,9 @@ func parseConfig(data []byte) (config, error) {
 		if !filepath.IsAbs(folder) {
 			return config{}, fmt.Errorf("debugFolders[%d]: %q is not an absolute path", i, folder)
 		}
+	}
+	if !c.Disassembly.ForUsers() {
+		return config{}, fmt.Errorf("disassembly: %q is not att or intel", c.Disassembly)
 	}
 	if err := pluginhost.CheckThirdParties(c.Plugins, builtinNames()); err != nil {
 		return config{}, err

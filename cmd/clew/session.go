@@ -42,6 +42,7 @@ func sessionOptions(style names.Style, configPath string) sessions.Options {
 	}}
 	if config, err := loadConfig(configPath); err == nil {
 		o.Stacks.Patience = time.Duration(config.StackTimeout)
+		o.Disassembly = config.Disassembly
 		o.PlainSteps = config.StepThroughGlue != nil && !*config.StepThroughGlue
 		o.Editors.DebugFolders, o.Editors.Patience, o.Editors.MaxMessage = config.DebugFolders, o.Stacks.Patience, int(config.MaxMessage)
 	}

@@ -40,6 +40,9 @@ func (l *launcher) readClew(raw json.RawMessage) (args debuggee.ClewArguments, e
 	default:
 		return args, fmt.Errorf("clew.annotate is %q, not labels, names or off", args.Annotate)
 	}
+	if !args.Disassembly.ForUsers() {
+		return args, fmt.Errorf("clew.disassembly is %q, not att or intel", args.Disassembly)
+	}
 	if err := args.Names.Set(string(args.Names)); err != nil {
 		return args, fmt.Errorf("clew.names: %w", err)
 	}

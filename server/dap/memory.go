@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,7 +19,9 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -145,16 +150,71 @@ const maxInstructions = 1 << 16
 
 // onDisassemble refuses to disassemble a program of which Delve knows no function: Delve fails then while it holds
 // a lock, and never answers again (service/dap, getValidRange).
-func (r *memory) onDisassemble(_ context.Context, m *dapwire.Message) error {
+func (r *memory) onDisassemble(ctx context.Context, m *dapwire.Message) error {
 	var args dap.DisassembleArguments
 	if err := m.Decode("arguments", &args); err == nil && (max(args.InstructionCount, args.InstructionOffset) > maxInstructions || args.InstructionOffset < -maxInstructions) {
 		return fmt.Errorf("at most %d instructions are disassembled at once, and as far from an address", maxInstructions)
+	}
+	err := r.disassembleNative(ctx, m, &args)
+	if !errors.Is(err, delve.ErrNoLocation) {
+		return err
 	}
 	if t, ok := r.program.Target().(interface{ KnowsFunctions() bool }); ok && !t.KnowsFunctions() {
 		return errNoFunctions
 	}
 	r.wire.Up.Forward(m, nil)
 	return nil
+}
+
+// disassembler is a target whose native code clew knows.
+type disassembler interface {
+	DisassembleAround(addr uint64, offset, count int, syntax native.Syntax) (found []native.Instruction, skipped int, err error)
+}
+
+// disassembleNative answers for native code. The error wraps [delve.ErrNoLocation] for any other.
+func (r *memory) disassembleNative(ctx context.Context, m *dapwire.Message, args *dap.DisassembleArguments) error {
+	t, ok := r.program.Target().(disassembler)
+	at, err := strconv.ParseUint(args.MemoryReference, 0, 64)
+	if !ok || err != nil || args.InstructionCount <= 0 {
+		return delve.ErrNoLocation
+	}
+	var body dap.DisassembleResponseBody
+	err = r.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error {
+		found, skipped, err := t.DisassembleAround(at+uint64(int64(args.Offset)), args.InstructionOffset, args.InstructionCount, r.program.Config.Get().Syntax)
+		body.Instructions = r.instructions(found, skipped, args.InstructionCount)
+		return err
+	})
+	if err == nil {
+		r.wire.Client.Respond(m, body)
+	}
+	return err
+}
+
+// instructions are those that were found, with as many around them that are none as a client has asked for: it counts on their number.
+func (r *memory) instructions(found []native.Instruction, skipped, count int) (out []dap.DisassembledInstruction) {
+	none := func(address string) dap.DisassembledInstruction {
+		return dap.DisassembledInstruction{Address: address, Instruction: "invalid instruction"}
+	}
+	for range skipped {
+		out = append(out, none("0x0"))
+	}
+	file, line := "", -1
+	for i := range found {
+		one := dap.DisassembledInstruction{Address: fmt.Sprintf("%#x", found[i].Addr), InstructionBytes: hex.EncodeToString(found[i].Bytes), Instruction: found[i].Text}
+		if i == 0 || found[i].Function != found[i-1].Function {
+			one.Symbol = found[i].Function
+		}
+		if f := &found[i]; f.Line > 0 && (f.File != file || f.Line != line) { // of the first instruction of a line, as Delve
+			path := r.program.Config.ClientPath(f.File)
+			one.Location, one.Line = &dap.Source{Name: filepath.Base(path), Path: path}, f.Line
+			file, line = f.File, f.Line
+		}
+		out = append(out, one)
+	}
+	for len(out) < count {
+		out = append(out, none(fmt.Sprintf("%#x", uint64(math.MaxUint64))))
+	}
+	return out
 }
 
 // page is the size of the pieces of memory that can be read or not.

@@ -216,7 +216,11 @@ func mayCome(where breakpoints.Where, code *native.Code, bi *proc.BinaryInfo) bo
 	case where.File != "":
 		return !strings.HasSuffix(where.File, ".go") && !slices.Contains(bi.Sources, where.File) && !slices.Contains(code.Sources(), where.File)
 	case where.Function != "":
-		return strings.Contains(where.Function, "::") || !strings.ContainsAny(where.Function, "./")
+		name := where.Function
+		if strings.HasPrefix(name, "if ") || strings.Contains(name, " ") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator") {
+			return false // a terminal asks for all of a line first, with a condition or a breakpoint's name
+		}
+		return strings.Contains(name, "::") || !strings.ContainsAny(name, "./+-")
 	}
 	return true
 }
@@ -257,6 +261,9 @@ func (s *Session) PendingBreaks(ids ...int) map[int]string {
 	return out
 }
 
+// ErrNotLoaded says that a location may come with a library.
+var ErrNotLoaded = fmt.Errorf("%w in what is loaded", ErrNoLocation)
+
 // LocateNative returns a location in the terminal's notation where clew finds it, and Delve not or not alone. A regular expression has a
 // location for each function. The error wraps [ErrNoLocation] where there is none.
 func (s *Session) LocateNative(loc string) ([]api.Location, error) {
@@ -270,7 +277,7 @@ func (s *Session) LocateNative(loc string) ([]api.Location, error) {
 	}
 	places, err := s.findNative(breakpoints.Parse(loc))
 	if err != nil || len(places) == 0 {
-		return nil, cmp.Or(err, ErrNoLocation)
+		return nil, cmp.Or(err, ErrNotLoaded)
 	}
 	return []api.Location{s.locationOf(places)}, nil
 }
@@ -297,9 +304,9 @@ func (s *Session) locateMatching(pattern string) ([]api.Location, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", pattern, err)
 	}
-	code := s.nativeCode()
-	if code == nil {
-		return nil, ErrNoLocation
+	code, err := s.stoppedCode()
+	if err != nil {
+		return nil, err
 	}
 	found, more := code.Matching(re, maxMatching)
 	if more {
@@ -313,15 +320,4 @@ func (s *Session) locateMatching(pattern string) ([]api.Location, error) {
 		return nil, ErrNoLocation
 	}
 	return out, nil
-}
-
-// nativeCode is the process's, nil where it cannot be read.
-func (s *Session) nativeCode() *native.Code {
-	group, unlock := s.door.Aside().Stopped()
-	defer unlock()
-	m := s.loaded(group.Selected)
-	if m == nil {
-		return nil
-	}
-	return native.Of(m)
 }

@@ -24,6 +24,9 @@ const (
 	GNU   Syntax = "gnu"   // arm64
 )
 
+// ForUsers says that a user may choose the syntax: one that the architecture of a program does not have stands for its usual one.
+func (s Syntax) ForUsers() bool { return s == "" || s == ATT || s == Intel }
+
 // Instruction is a machine instruction.
 type Instruction struct {
 	Addr  uint64

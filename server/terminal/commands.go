@@ -20,6 +20,7 @@ import (
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -76,6 +77,8 @@ type Options struct {
 	PlainSteps bool
 	// Lifeline starts what sees to the program if this process is killed; nil for nothing.
 	Lifeline func() (*lifeline.Line, error)
+	// Disassembly is the syntax of native code.
+	Disassembly native.Syntax
 }
 
 // command is one of Delve's commands that debug a program.

@@ -45,13 +45,15 @@ func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpoi
 		where = breakpoints.Where{Function: b.FunctionName}
 	case b.Addr != 0 || len(b.Addrs) > 0:
 		return c.createAt(d, arg, out)
-	case arg.LocExpr != "" && arg.Suspended:
+	case arg.LocExpr != "":
 		where = breakpoints.Parse(arg.LocExpr)
 	}
 	if !where.None() {
 		made, err := d.BreakNative(b, where)
 		if err == nil {
-			out.Breakpoint = *made
+			if out.Breakpoint = *made; len(made.Addrs) == 0 {
+				out.Breakpoint.File = "<pending> " + made.File // a terminal shows an address without that
+			}
 			c.watchBreaks(d)
 			return nil
 		}

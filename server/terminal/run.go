@@ -20,6 +20,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -82,6 +83,12 @@ func (s *session) run() int {
 		return s.notStarted(err)
 	}
 	srv := s.serverOf(p)
+	srv.flavor = func() native.Syntax {
+		if set := conf.DisassembleFlavor; set != nil && *set == "intel" { // the terminal's command "config" changes it
+			return native.Intel
+		}
+		return s.options.Disassembly
+	}
 	defer srv.close()
 	srv.attach()
 	p.server = srv
@@ -130,7 +137,7 @@ func (o *Options) newServer(dbg *debugger.Debugger, config *service.Config, styl
 	srv := &server{
 		dbg: dbg, process: dbg, rpc: rpc2.NewServer(config, dbg),
 		stacks: stop.NewStacks(o.Stacks, delve.Moment), debugFolders: o.Editors.DebugFolders, names: style,
-		plainSteps: o.PlainSteps, core: core, image: image,
+		plainSteps: o.PlainSteps, core: core, image: image, flavor: func() native.Syntax { return o.Disassembly },
 	}
 	srv.recorded.Recorded, srv.recorded.TraceDirectory = dbg.Recorded()
 	srv.delve, srv.open = delvesOwn{srv.rpc, dbg}, srv.openHere

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -137,6 +138,10 @@ func (s scopes) inNative(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, fai
 	}
 	found, err := d.LocateNative(arg.Loc)
 	switch {
+	case errors.Is(err, delve.ErrNotLoaded) && failed != nil && !arg.IncludeNonExecutableLines: // the client wants to set a breakpoint
+		where := breakpoints.Parse(arg.Loc)
+		out.Locations, out.SubstituteLocExpr = []api.Location{{File: where.File, Line: where.Line}}, breakpoints.Spelled(arg.Loc)
+		return nil
 	case errors.Is(err, delve.ErrNoLocation):
 		return failed
 	case err != nil:
@@ -146,7 +151,7 @@ func (s scopes) inNative(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, fai
 		isNative := func(l api.Location) bool { return !d.WhereAt(l.PC).None() }
 		found = append(slices.DeleteFunc(out.Locations, isNative), found...)
 	}
-	out.Locations = found
+	out.Locations, out.SubstituteLocExpr = found, cmp.Or(breakpoints.Spelled(arg.Loc), out.SubstituteLocExpr)
 	return nil
 }
 

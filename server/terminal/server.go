@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -55,6 +56,8 @@ type server struct {
 	plainSteps   bool   // steps do not pass through glue
 	core         string // "" for a process
 	image        string // of the core file
+	// flavor is how the user of this process wants instructions of native code written.
+	flavor func() native.Syntax
 	// changes counts what clients have written into the program.
 	changes atomic.Uint64
 	lastPid atomic.Int64 // as far as clew knows

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/names"
+	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/pluginhost"
 )
 
@@ -36,6 +37,7 @@ type Settings struct {
 	Core       string         // the core file that is debugged, "" for none, and
 	Executable string         // what it is of
 	PlainSteps bool           // steps do not pass through glue
+	Syntax     native.Syntax  // of instructions of native code
 	Own        bool           // the upstream has started or attached to the program for this session
 	// StopOnEntry says that the program stays stopped when the client has configured it.
 	StopOnEntry bool
@@ -93,6 +95,8 @@ type ClewArguments struct {
 	Plugins    []pluginhost.Config `json:"plugins"`
 	// StepThroughGlue is true where it is missing.
 	StepThroughGlue *bool `json:"stepThroughGlue"`
+	// Disassembly is the syntax of native code.
+	Disassembly native.Syntax `json:"disassembly"`
 }
 
 // Set takes the arguments of a launch or attach request.
@@ -110,6 +114,7 @@ func (c *Config) Set(args *LaunchArguments) {
 	if len(own.Strategies) > 0 {
 		s.Strategies.Names = own.Strategies
 	}
+	s.Syntax = cmp.Or(own.Disassembly, s.Syntax)
 	if own.StepThroughGlue != nil {
 		s.PlainSteps = !*own.StepThroughGlue
 	}

@@ -26,7 +26,10 @@ type Where struct {
 // Parse reads a location in the terminal's notation: a function, or FILE:LINE. An address, which names an instruction of the present
 // process, is none: it has neither.
 func Parse(loc string) Where {
-	if strings.HasPrefix(loc, "*") {
+	if rest, ok := strings.CutPrefix(loc, "*"); ok {
+		if strings.Contains(rest, "::") { // see Spelled
+			return Where{Function: rest}
+		}
 		return Where{}
 	}
 	if i := strings.LastIndexByte(loc, ':'); i > 0 && loc[i-1] != ':' {
@@ -35,6 +38,14 @@ func Parse(loc string) Where {
 		}
 	}
 	return Where{Function: loc}
+}
+
+// Spelled returns a location as Delve's terminal can read it, which demands a line behind a colon; "" for one that it can read as it is.
+func Spelled(loc string) string {
+	if strings.Contains(loc, "::") && !strings.HasPrefix(loc, "*") && Parse(loc).Function != "" {
+		return "*" + loc
+	}
+	return ""
 }
 
 // Pattern returns the regular expression of a location like /PATTERN/.
@@ -82,7 +93,11 @@ func (w Where) Native(m *codemap.Map) ([]native.Place, error) {
 	code := native.Of(m)
 	switch {
 	case w.File != "":
-		return code.Line(w.File, w.Line), nil
+		places := code.Line(w.File, w.Line)
+		for i := range places {
+			places[i].Addr = shown(code, &places[i])
+		}
+		return places, nil
 	case w.Function != "":
 		places, err := code.Locate(w.Function)
 		if errors.Is(err, native.ErrNoLocation) {
@@ -98,6 +113,32 @@ func (w Where) Native(m *codemap.Map) ([]native.Place, error) {
 		}
 	}
 	return out, nil
+}
+
+// most bounds the code that a breakpoint is moved over, in bytes.
+const most = 16
+
+// shown returns where a place's line is the one that a stop there shows.
+//
+// Situation: the line's first row has no code of its own, for another row has the same address; a debugger that stops there is at the line of the last.
+// Example: a throw at -O2, whose code is moved away: the instruction that saves a register there is of the function's first line. What is passed does not branch.
+// Test: integration/stepscripts, "throw, at -O2".
+func shown(code *native.Code, p *native.Place) uint64 {
+	row, ok := code.Row(p.Addr)
+	if !ok || row.Line == p.Line || row.Start != p.Addr || row.End-p.Addr > most {
+		return p.Addr
+	}
+	next, ok := code.Row(row.End)
+	passed, err := code.Disassemble(p.Addr, row.End, "")
+	if !ok || err != nil || next.Line != p.Line || next.File != p.File || slices.ContainsFunc(passed, branches) {
+		return p.Addr
+	}
+	return row.End
+}
+
+// branches says that an instruction may lead elsewhere.
+func branches(i native.Instruction) bool {
+	return i.Target != 0 || strings.HasPrefix(i.Text, "ret") || strings.HasPrefix(i.Text, "jmp") || strings.HasPrefix(i.Text, "call") || strings.HasPrefix(i.Text, "b")
 }
 
 // PlaceOf describes an address.
