@@ -6,13 +6,14 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 )
 
 func main() {
 	only := flag.String("only", "", "ask dlv, lldb or clew alone")
 	match := flag.String("run", "", "run the scripts alone whose text this matches")
 	built := flag.String("built", "", "take the program and clew from this folder, and ask clew alone")
-	name := flag.String("suite", "crossing", "the scripts to run: crossing or native")
+	name := flag.String("suite", "crossing", "the scripts to run: crossing, native, or breaks for breakpoints")
 	into := flag.String("o", "", "write the table into this file, between the markers for it")
 	flag.Parse()
 	wanted, err := regexp.Compile(*match)
@@ -25,6 +26,8 @@ func main() {
 	}
 	switch {
 	case err != nil:
+	case *name == "breaks":
+		err = showBreaks(*only, *into, wanted)
 	case *built != "":
 		err = showBuilt(*built, of, wanted)
 	default:
@@ -76,19 +79,25 @@ func compare(p *program, list []debugger, into string, of *suite, wanted *regexp
 			}
 		}
 	}
+	return t.finish(into, of.begin)
+}
+
+// finish prints the table, or writes it into a file. The error says that clew is wrong.
+func (t *table) finish(into, begin string) error {
 	if into == "" {
 		t.print(os.Stdout)
-	} else if err := t.insert("../../"+into, of.begin); err != nil {
+	} else if err := t.insert("../../"+into, begin); err != nil {
 		return err
 	}
 	if t.wrong > 0 {
-		return fmt.Errorf("clew lands elsewhere in %d of %d scripts", t.wrong, len(t.rows))
+		return fmt.Errorf("clew stops elsewhere in %d of %d %ss", t.wrong, len(t.rows), t.head[0])
 	}
 	return nil
 }
 
 // table is what was found.
 type table struct {
+	head  []string // of its first columns
 	names []string
 	right map[string]int
 	rows  [][]string
@@ -96,7 +105,7 @@ type table struct {
 }
 
 func newTable(list []debugger) *table {
-	t := &table{right: make(map[string]int)}
+	t := &table{head: []string{"script", "from: steps", "expected"}, right: make(map[string]int)}
 	for _, name := range columns {
 		for _, d := range list {
 			if d.name == name {
@@ -109,25 +118,28 @@ func newTable(list []debugger) *table {
 
 // run runs one script with each debugger.
 func (t *table) run(p *program, list []debugger, sc *script) error {
-	row := []string{sc.does, fmt.Sprintf("%s: %s", sc.at, sc.steps), sc.want}
+	return t.add([]string{sc.does, fmt.Sprintf("%s: %s", sc.at, sc.steps), sc.want}, func(name string) (string, error) {
+		i := slices.IndexFunc(list, func(d debugger) bool { return d.name == name })
+		return list[i].run(p, sc)
+	})
+}
+
+// add adds a row. Its last cell so far is what is right; each debugger is asked for what it does.
+func (t *table) add(row []string, ask func(debugger string) (string, error)) error {
+	want := row[len(row)-1]
 	for _, name := range t.names {
-		for i := range list {
-			if list[i].name != name {
-				continue
-			}
-			got, err := list[i].run(p, sc)
-			if err != nil {
-				return fmt.Errorf("%s, %s: %w", name, sc.does, err)
-			}
-			switch {
-			case got == sc.want:
-				t.right[name]++
-				got = "✓"
-			case name == "clew":
-				t.wrong++
-			}
-			row = append(row, got)
+		got, err := ask(name)
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", name, row[0], err)
 		}
+		switch {
+		case got == want:
+			t.right[name]++
+			got = "✓"
+		case name == "clew":
+			t.wrong++
+		}
+		row = append(row, got)
 	}
 	t.rows = append(t.rows, row)
 	return nil
@@ -141,8 +153,8 @@ func (t *table) print(w io.Writer) {
 		}
 		fmt.Fprintln(w, "|")
 	}
-	line(append([]string{"script", "from: steps", "expected"}, t.names...)...)
-	rule, sum := []string{"---", "---", "---"}, []string{fmt.Sprintf("%d scripts", len(t.rows)), "", ""}
+	line(append(t.head, t.names...)...)
+	rule, sum := []string{"---", "---", "---"}, []string{fmt.Sprintf("%d %ss", len(t.rows), t.head[0]), "", ""}
 	for _, name := range t.names {
 		rule, sum = append(rule, "---"), append(sum, fmt.Sprint(t.right[name]))
 	}

@@ -165,34 +165,43 @@ func (s *session) stopAt(p *program, sc *script) (thread int, err error) {
 	if !ok {
 		return 0, fmt.Errorf("no line %q", sc.at)
 	}
-	if _, err = s.ask("initialize", map[string]any{"adapterID": "x", "linesStartAt1": true, "columnsStartAt1": true, "pathFormat": "path"}); err != nil {
-		return 0, err
+	set := func(lines ...map[string]any) error {
+		if lines == nil {
+			lines = []map[string]any{}
+		}
+		_, err := s.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": filepath.Join(p.folder, at.file)}, "breakpoints": lines})
+		return err
 	}
-	// lldb-dap answers it only when the configuration is done.
-	// Go's runtime sends itself SIGURG, which Delve passes on by itself.
-	quiet := []string{"process handle SIGURG --stop false --pass true --notify false"}
-	if err := s.send("launch", map[string]any{
-		"mode": "exec", "program": p.path, "args": []string{sc.arg}, "cwd": p.folder, "preRunCommands": quiet, "postRunCommands": quiet,
-	}); err != nil {
-		return 0, err
-	}
-	if _, err := s.event("initialized"); err != nil {
-		return 0, err
-	}
-	if _, err := s.ask("setBreakpoints", map[string]any{
-		"source": map[string]any{"path": filepath.Join(p.folder, at.file)}, "breakpoints": []map[string]any{{"line": at.line}},
-	}); err != nil {
-		return 0, err
-	}
-	if _, err := s.ask("configurationDone", map[string]any{}); err != nil {
+	if err := s.launch(p, sc.arg, func() error { return set(map[string]any{"line": at.line}) }); err != nil {
 		return 0, err
 	}
 	if thread, err = s.stopped(); err != nil {
 		return 0, err
 	}
-	// Other threads may come to the line as well.
-	_, err = s.ask("setBreakpoints", map[string]any{"source": map[string]any{"path": filepath.Join(p.folder, at.file)}, "breakpoints": []map[string]any{}})
-	return thread, err
+	return thread, set() // other threads may come to the line as well
+}
+
+// launch starts the program, with the breakpoints that set has set.
+func (s *session) launch(p *program, arg string, set func() error) error {
+	if _, err := s.ask("initialize", map[string]any{"adapterID": "x", "linesStartAt1": true, "columnsStartAt1": true, "pathFormat": "path"}); err != nil {
+		return err
+	}
+	// lldb-dap answers it only when the configuration is done.
+	// Go's runtime sends itself SIGURG, which Delve passes on by itself.
+	quiet := []string{"process handle SIGURG --stop false --pass true --notify false"}
+	if err := s.send("launch", map[string]any{
+		"mode": "exec", "program": p.path, "args": []string{arg}, "cwd": p.folder, "preRunCommands": quiet, "postRunCommands": quiet,
+	}); err != nil {
+		return err
+	}
+	if _, err := s.event("initialized"); err != nil {
+		return err
+	}
+	if err := set(); err != nil {
+		return err
+	}
+	_, err := s.ask("configurationDone", map[string]any{})
+	return err
 }
 
 // buildDebuggers builds dlv and clew, and finds lldb-dap.

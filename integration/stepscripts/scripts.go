@@ -27,6 +27,7 @@ type suite struct {
 var suites = map[string]*suite{
 	"crossing": {program: "program", scripts: scripts, short: short, begin: "<!-- go run ./integration/stepscripts -->\n"},
 	"native":   {program: "native", scripts: native, short: shortNative, libraries: libraries, begin: "<!-- go run ./integration/stepscripts -suite native -->\n"},
+	"breaks":   {program: "breaks", libraries: breakLibraries, begin: "<!-- go run ./integration/stepscripts -suite breaks -->\n"},
 }
 
 // scripts go through Go and C. One line each.

@@ -1,0 +1,3 @@
+module breaks
+
+go 1.26
