@@ -220,7 +220,8 @@ func mayCome(where breakpoints.Where, code *native.Code, bi *proc.BinaryInfo) bo
 		if strings.HasPrefix(name, "if ") || strings.Contains(name, " ") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator") {
 			return false // a terminal asks for all of a line first, with a condition or a breakpoint's name
 		}
-		return strings.Contains(name, "::") || !strings.ContainsAny(name, "./+-")
+		number := name[0] >= '0' && name[0] <= '9' // a line of the present file
+		return !number && (strings.Contains(name, "::") || !strings.ContainsAny(name, "./+-"))
 	}
 	return true
 }
