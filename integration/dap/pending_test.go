@@ -143,6 +143,12 @@ func TestPendingForms(t *testing.T) {
 	if value.Result != "2" {
 		t.Errorf("n is %s at the third call", value.Result)
 	}
+	var code dap.DisassembleResponseBody
+	pc := c.stack(thread, 0, 1).StackFrames[0].PC
+	decode(t, c.request("disassemble", object{"memoryReference": pc, "instructionOffset": -1, "instructionCount": 3}), &code)
+	if len(code.Instructions) != 3 || code.Instructions[1].Address != pc || code.Instructions[1].Line != 2 || !strings.HasPrefix(code.Instructions[1].Instruction, "mov -0x") {
+		t.Errorf("%+v", code)
+	}
 	set()
 	c.ok("continue", object{"threadId": thread})
 	c.event("terminated")

@@ -129,7 +129,13 @@ func (s *Session) DisassembleAround(addr uint64, offset, count int, syntax nativ
 	from, to := at+offset, at+offset+count
 	skipped = min(max(-from, 0), count)
 	from, to = min(max(from, 0), len(all)), min(max(to, 0), len(all))
-	return all[from:max(from, to)], skipped, nil
+	found = all[from:max(from, to)]
+	for i := range found {
+		if row, ok := code.Row(found[i].Addr); ok && found[i].Line == 0 { // the lines of several functions are not listed at once
+			found[i].File, found[i].Line = row.File, row.Line
+		}
+	}
+	return found, skipped, nil
 }
 
 // rangeBefore is the function's code that ends where other code begins, or a little before.
