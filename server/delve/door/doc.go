@@ -3,6 +3,5 @@
 //
 // So nothing outside this package has Delve's debugger of a session: it has a [Door], which opens at a stop alone ([Door.Stopped]), and else says
 // [ErrRunning]. A door waits for what else holds the lock, which is over soon: another client's stack, or the moment between a stop and the end of the command
-// that has run. The linter refuses methods of Delve's debugger that take the lock elsewhere in clew, but for the servers of Delve's own protocols, which ask
-// the session's owner before (server/session).
+// that has run. The servers of Delve's own protocols (server/terminal) have the debugger itself, and ask the session's owner before (server/session).
 package door
