@@ -44,7 +44,7 @@ const (
 
 // LengthAMD64 is the length of the instruction that code begins with, 0 or less if there is none. It knows more than x86asm, which
 // names instructions.
-func LengthAMD64(code []byte) int { return int(layoutAMD64(code).len) }
+func LengthAMD64(code []byte) int { return layoutAMD64(code).len }
 
 // layoutAMD64 takes the instruction that src begins with apart.
 func layoutAMD64(src []byte) (l layout) {
