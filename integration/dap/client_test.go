@@ -25,7 +25,7 @@ type client struct {
 	// numbered: messages come with numbers without gaps. Delve's have some.
 	numbered bool
 	// elsewhere: Delve is in another process than the proxy, and cannot be given
-	// frames.
+	// frames of Go code.
 	elsewhere bool
 }
 

@@ -20,6 +20,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b(thread|Thread|Process|process|PID) \d+`), "$1 ID"},
 	{regexp.MustCompile(`~r0 = .*`), "~r0 = NUMBER"}, // what was not set yet
 	{regexp.MustCompile(`\(thread \d+\)`), "(thread ID)"},
+	{regexp.MustCompile(`(?m)^Downloading debug info for .*\n`), ""}, // a server of Delve's reads libraries of C, clew's does not
 	{regexp.MustCompile(`Switched from \d+ to \d+ \(thread`), "Switched (thread"},
 }
 
