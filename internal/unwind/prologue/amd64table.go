@@ -69,11 +69,11 @@ func addressAMD64(in *x86asm.Inst, m x86asm.Mem) (o op, ok bool) {
 }
 
 // unsigned is an operand of so many bits as a number without a sign.
-func unsigned(imm x86asm.Imm, bits int) int64 {
+func unsigned(imm int64, bits int) int64 {
 	if bits >= 64 {
-		return int64(imm)
+		return imm
 	}
-	return int64(imm) & (1<<bits - 1)
+	return imm & (1<<bits - 1)
 }
 
 // leaAMD64 emits a sum that may be a table's address, an index times its entries' size,

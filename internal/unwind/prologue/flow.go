@@ -48,7 +48,8 @@ type program struct {
 	final  bool       // last round: no more cuts
 	sealed bool       // all code is decoded
 	at     int32      // the offset of the instruction to decode
-	bad    bool       // an instruction on some path could not be decoded
+	amd64  effectsAMD64
+	bad    bool // an instruction on some path could not be decoded
 	visits int
 	full   bool // some bound was hit
 }
