@@ -1,6 +1,7 @@
 package testneed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // LeftOut begins the line in which a test says that it was left out, and why.
@@ -36,6 +38,9 @@ type Need struct {
 	Programs []string // any of them will do; the first found is taken
 	Env      string   // an environment variable that may name the program; "" for none
 	Debian   []string // the Debian packages that hold it
+	// Try are arguments with which the program must succeed, for one that may be there and not
+	// work: rustup's rustc without a toolchain. It then counts as missing. Nil: it is not tried.
+	Try []string
 }
 
 // Needs lists every program that tests and checks ask for.
@@ -47,7 +52,7 @@ var Needs = []Need{
 	{Name: "strip", Programs: []string{"strip"}, Debian: []string{"binutils"}},
 	{Name: "g++", Programs: []string{"g++"}, Debian: []string{"g++"}},
 	{Name: "gcc", Programs: []string{"gcc"}, Debian: []string{"gcc", "libc6-dev"}},
-	{Name: "rustc", Programs: []string{"rustc"}, Env: "RUSTC", Debian: []string{"rustc"}},
+	{Name: "rustc", Programs: []string{"rustc"}, Env: "RUSTC", Try: []string{"--version"}, Debian: []string{"rustc"}},
 	{Name: "gdc", Programs: []string{"gdc"}, Debian: []string{"gdc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
 	{Name: "clang-14", Programs: []string{"clang-14"}, Debian: []string{"clang-14"}},
@@ -102,14 +107,46 @@ func (n Need) Find() (string, error) {
 	if n.Env != "" && os.Getenv(n.Env) != "" {
 		programs = []string{os.Getenv(n.Env)}
 	}
+	broken := ""
 	for _, program := range programs {
-		if path, err := exec.LookPath(program); err == nil {
-			return filepath.Abs(path)
+		path, err := exec.LookPath(program)
+		if err != nil {
+			continue
 		}
+		if err := n.try(path); err != nil {
+			broken += fmt.Sprintf("; %s is there and does not work: %v", path, err)
+			continue
+		}
+		return filepath.Abs(path)
 	}
-	return "", fmt.Errorf("no %s on this machine (looked for %s; Debian: %s)",
-		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "))
+	return "", fmt.Errorf("no %s on this machine (looked for %s; Debian: %s%s)",
+		n.Name, strings.Join(programs, ", "), strings.Join(n.Debian, " "), broken)
 }
+
+// tried has what came of each program that was tried, by its path and arguments: an error or nil.
+var tried sync.Map
+
+// try finds out whether a program works, once.
+func (n Need) try(path string) error {
+	if len(n.Try) == 0 {
+		return nil
+	}
+	key := strings.Join(append([]string{path}, n.Try...), "\x00")
+	once, _ := tried.LoadOrStore(key, sync.OnceValue(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), tryTime)
+		defer cancel()
+		out, err := exec.CommandContext(ctx, path, n.Try...).CombinedOutput()
+		if err != nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+			return fmt.Errorf("%w: %s", err, first)
+		}
+		return nil
+	}))
+	return once.(func() error)()
+}
+
+// tryTime is how long a program may take to say its version, on a busy machine too.
+const tryTime = time.Minute
 
 // Lookup returns the path of the program that Needs or emulation lists under name.
 func Lookup(name string) (string, error) {

@@ -114,3 +114,24 @@ func TestOwnToolchainIsFound(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestBrokenTool: a program that is there and fails is missing, and the message names it and what it said.
+func TestBrokenTool(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{"#!/bin/sh\necho no toolchain is chosen >&2\nexit 1\n", "does not work: exit status 1: no toolchain is chosen"},
+		{"#!/bin/sh\n[ \"$1\" = --version ]\n", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "rustc")
+		if err := os.WriteFile(path, []byte(c.script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("RUSTC", path)
+		found, err := Lookup("rustc")
+		if c.want == "" && (err != nil || found != path) {
+			t.Errorf("%q: %q, %v", c.script, found, err)
+		}
+		if c.want != "" && (err == nil || !strings.Contains(err.Error(), path+" is there and "+c.want)) {
+			t.Errorf("%q: %v, want %q", c.script, err, c.want)
+		}
+	}
+}
