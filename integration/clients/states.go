@@ -202,8 +202,14 @@ type call struct {
 	sent   time.Time
 	answer <-chan received // by one of these
 	gone   <-chan struct{} // closed when its connection ends
-	reply  *rpc.Call
+	reply  <-chan returned
 	ended  *ending // once it was waited for
+}
+
+// returned is the answer to a call of JSON-RPC, with the time at which it came.
+type returned struct {
+	*rpc.Call
+	at time.Time
 }
 
 // ending is what became of a request.
@@ -216,7 +222,10 @@ type ending struct {
 func (s *seat) send(r request) (*call, error) {
 	c := &call{of: r, sent: time.Now()}
 	if s.dlv != nil {
-		c.reply = s.dlv.client.Go("RPCServer."+r.command, r.arguments, new(any), make(chan *rpc.Call, 1))
+		reply := make(chan returned, 1)
+		call := s.dlv.client.Go("RPCServer."+r.command, r.arguments, new(any), make(chan *rpc.Call, 1))
+		go func() { reply <- returned{<-call.Done, time.Now()} }()
+		c.reply = reply
 		return c, nil
 	}
 	var err error
@@ -243,8 +252,8 @@ func (c *call) wait(limit time.Duration) ending {
 	select {
 	case m := <-c.answer:
 		c.ended = &ending{map[bool]string{true: answered, false: refused}[m.Success], string(m.Bytes()), m.at.Sub(c.sent)}
-	case r := <-c.done():
-		c.ended = &ending{answered, "", time.Since(c.sent)}
+	case r := <-c.reply:
+		c.ended = &ending{answered, "", r.at.Sub(c.sent)}
 		if r.Error != nil {
 			c.ended.outcome, c.ended.text = over, r.Error.Error()
 		}
@@ -257,14 +266,6 @@ func (c *call) wait(limit time.Duration) ending {
 		return ending{nothing, "", limit}
 	}
 	return *c.ended
-}
-
-// done is where the answer of JSON-RPC comes, nil for an editor's request.
-func (c *call) done() chan *rpc.Call {
-	if c.reply == nil {
-		return nil
-	}
-	return c.reply.Done
 }
 
 // bring brings the program from its stop into a state. Under way are the client's own requests that are not answered yet.

@@ -167,16 +167,17 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 		if s.multi != "" || !s.client.Alone() {
 			list.put(m, union)
 		}
-		list.place(ctx, s, m, union)
+		list.place(s, m, union)
 		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
 		s.wire.Up.Forward(m, rewrite)
 		return nil
 	}
 	state, own := s.client.State()
-	switch {
-	case own && state != session.Changing:
-		return s.halting(ctx, m, forward, func() {}) // Delve's session halts its own run for that
-	case state == session.Running || state == session.Stepping:
+	switch runs := state == session.Running || state == session.Stepping; {
+	case runs && own && notMeanwhile[m.Command]: // whatever Delve does in the end
+	case runs && own && !s.owner.Nudges():
+		return s.halting(ctx, m, forward, func() {}) // Delve's session halts its own run for that, once
+	case runs:
 		return s.aside(ctx, m, forward)
 	}
 	return s.whileStopped(s.client.Change)(ctx, m, forward)
@@ -185,7 +186,11 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 // asideSoon bounds the wait for a program to run on that is halted for work aside, maybe until this work is done.
 const asideSoon = 5 * time.Millisecond
 
-// aside sets breakpoints while the program runs by another client.
+// notMeanwhile are the lists that Delve's session does not change while it runs the program.
+var notMeanwhile = map[string]bool{"setDataBreakpoints": true, "setExceptionBreakpoints": true}
+
+// aside sets breakpoints while the program runs: clew halts it, again and again until they are set. Delve's session halts its own run for
+// that too, but once, which comes to nothing where the program does not run yet or another client runs it by then.
 func (s *sharing) aside(ctx context.Context, m *dapwire.Message, forward func() error) error {
 	err := s.client.Aside(ctx, m.Command, func() {
 		answered := make(chan struct{})

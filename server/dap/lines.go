@@ -38,37 +38,28 @@ func (l *breakpointList) wantedAt(t placer, s *sharing, command string, b *break
 
 // place sets those of the breakpoints that Delve cannot place. Delve takes them
 // for its own from its next request on. What the client is to know of them is kept, by their place in the list.
-func (l *breakpointList) place(ctx context.Context, s *sharing, m *dapwire.Message, wanted []session.Wanted) {
+func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.Wanted) {
 	t, ok := s.program.Target().(placer)
 	if !ok || len(wanted) == 0 {
 		return
 	}
 	l.messages = make(map[int]string)
-	all := func() {
-		for i, w := range wanted {
-			var b breakpointArguments
-			if json.Unmarshal(w.Raw, &b) != nil {
-				continue
-			}
-			name, where := l.wantedAt(t, s, m.Command, &b)
-			if where.None() {
-				continue
-			}
-			pending, err := t.BreakWanted(name, where)
-			if err != nil {
-				pending = err.Error()
-			}
-			if pending != "" {
-				l.messages[i] = pending
-			}
+	for i, w := range wanted {
+		var b breakpointArguments
+		if json.Unmarshal(w.Raw, &b) != nil {
+			continue
 		}
-	}
-	if state, own := s.client.State(); own && (state == session.Running || state == session.Stepping) {
-		if err := s.client.Aside(ctx, m.Command, all); err != nil {
-			s.wire.Log("breakpoints in native code: %v", err)
+		name, where := l.wantedAt(t, s, m.Command, &b)
+		if where.None() {
+			continue
 		}
-	} else {
-		all()
+		pending, err := t.BreakWanted(name, where)
+		if err != nil {
+			pending = err.Error()
+		}
+		if pending != "" {
+			l.messages[i] = pending
+		}
 	}
 	if len(l.messages) > 0 {
 		s.watchBreaks(t)

@@ -76,20 +76,11 @@ func (s *sharing) until(m *dapwire.Message, handle func() error, done func(answe
 	return handle()
 }
 
-// own says that this client's command is under way: Delve's session knows it, and refuses what
-// cannot be by itself.
-func (s *sharing) own() bool {
-	state, own := s.client.State()
-	return own && state != session.Changing
-}
-
 // whileStopped admits a request while the program stands still, between enter and what that returns: Use
 // for one that reads the program, Change for one that changes it alone.
 func (s *sharing) whileStopped(enter func(context.Context, string) (func(), error)) admission {
 	return func(ctx context.Context, m *dapwire.Message, handle func() error) error {
-		if s.own() {
-			return handle()
-		}
+		s.client.AwaitHalt(ctx)
 		done, err := enter(ctx, m.Command)
 		if err != nil {
 			return s.busy(m, err)
@@ -110,16 +101,19 @@ func (s *sharing) busy(m *dapwire.Message, err error) error {
 			s.wire.Client.Respond(m, dap.ThreadsResponseBody{Threads: []dap.Thread{{Id: -1, Name: "Current"}}})
 			return nil
 		}
+		if m.Command == "completions" {
+			s.wire.Client.Respond(m, dap.CompletionsResponseBody{Targets: []dap.CompletionItem{}})
+			return nil
+		}
 		details = internals.RunningText
 	}
 	return &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: details}
 }
 
-// resume begins a run of this client's.
+// resume begins a run of this client's. While its last one is under way Delve is not asked: it may have stopped the program already,
+// and would let it run again unseen.
 func (s *sharing) resume(ctx context.Context, m *dapwire.Message, handle func() error) error {
-	if s.own() {
-		return handle()
-	}
+	s.client.AwaitHalt(ctx)
 	_, step := steps[m.Command]
 	run, err := s.begin(ctx, m, step || m.Command == "stepBack", s.halt)
 	if err != nil {
@@ -176,13 +170,15 @@ func (s *sharing) configured(ctx context.Context, m *dapwire.Message, handle fun
 // evaluate has an expression evaluated. A call lets the program run.
 func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	var args dap.EvaluateArguments
-	if m.Decode("arguments", &args) != nil || !internals.Call.MatchString(args.Expression) || s.own() {
+	if m.Decode("arguments", &args) != nil || !internals.Call.MatchString(args.Expression) {
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
 	}
+	s.client.AwaitHalt(ctx)
 	run, err := s.begin(ctx, m, false, s.owner.Nudge) // Delve's session reads no pause meanwhile
 	if err != nil {
 		return err
 	}
+	run.KeepWhole()
 	return s.until(m, handle, func(answer *dapwire.Message) {
 		if answer != nil && answer.Success {
 			run.Began()

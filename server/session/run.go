@@ -13,6 +13,7 @@ type Run struct {
 	door    func(context.Context)
 	wanted  bool          // a client wants it to halt
 	began   bool          // others were told
+	whole   bool          // a halt for work aside would end it
 	over    chan struct{} // closed at its end
 }
 
@@ -45,6 +46,14 @@ func (r *Run) Began() {
 		r.began = true
 		s.tell(r.client, Event{Kind: Continued, By: r.client.name})
 	}
+}
+
+// KeepWhole has work aside wait for the run's end, and be refused if that does not come soon: Delve does not go on with a
+// call that was halted.
+func (r *Run) KeepWhole() {
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	r.whole = true
 }
 
 // Wanted says that a client wants the program to halt: a stop by hand without that is
@@ -144,6 +153,7 @@ func (s *Session) halt(ctx context.Context, stopped func()) error {
 		}
 	}()
 	if err == nil {
+		defer time.AfterFunc(askPatience, cancel).Stop() // Delve does not answer a halt that ends a download
 		doors.Wait()
 	}
 	s.mu.Lock()
@@ -189,6 +199,20 @@ func (r *Run) Ask() (answered func()) {
 	return answered
 }
 
+// AwaitHalt waits for the end of this client's run where a client wants it to halt: Delve has stopped the program before it says so.
+func (c *Client) AwaitHalt(ctx context.Context) {
+	s := c.session
+	ctx, cancel := context.WithTimeout(ctx, endPatience)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.run
+	if r == nil || r.client != c {
+		return
+	}
+	_ = s.wait(ctx, func() (bool, error) { return !r.wanted || s.run != r, nil })
+}
+
 // Asides waits, after a halt for work aside, until that work is done: a program that runs on at once has
 // to be halted again for each of its steps. It does not wait longer than a client that wants the program to halt.
 func (r *Run) Asides(ctx context.Context) {
@@ -205,11 +229,23 @@ func (r *Run) Asides(ctx context.Context) {
 func (c *Client) Aside(ctx context.Context, command string, work func()) error {
 	s := c.session
 	s.mu.Lock()
+	late := time.Now().Add(wholePatience)
+	again := time.AfterFunc(wholePatience, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.wake()
+	})
+	defer again.Stop()
 	err := s.wait(ctx, func() (bool, error) {
-		switch s.state {
-		case Changing:
+		switch {
+		case s.state == Changing:
 			return false, nil
-		case Restarting, Ending:
+		case s.state == Restarting, s.state == Ending:
+			return false, s.busy()
+		case s.run != nil && s.run.whole:
+			if time.Now().Before(late) {
+				return false, nil
+			}
 			return false, s.busy()
 		}
 		if s.state != Stopped && s.opts.Nudge == nil {
@@ -263,6 +299,13 @@ func (s *Session) Announce(ctx context.Context) (over func()) {
 		}
 	}()
 	return s.opts.Announce(ctx)
+}
+
+// Nudges says that what runs can be halted for work aside.
+func (s *Session) Nudges() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opts.Nudge != nil
 }
 
 // nudgeUntil lets work have Delve's lock while the program runs.

@@ -311,6 +311,46 @@ func TestAside(t *testing.T) {
 	}
 }
 
+// TestAsideKeepsWhole: work aside halts no run that would end by that. It waits for the end, and is refused if that does not come soon.
+func TestAsideKeepsWhole(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{Nudge: func() { t.Error("the run was halted") }})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	p.run.KeepWhole()
+	if err := b.Aside(ctx, "set", func() { t.Error("done meanwhile") }); !errors.As(err, new(*BusyError)) {
+		t.Errorf("during the run: %v", err)
+	}
+	time.AfterFunc(wholePatience/10, func() { p.run.Exited(0) })
+	if err := a.Aside(ctx, "set", func() {}); err != nil || !p.run.Ended() {
+		t.Errorf("at its end: %v, ended %v", err, p.run.Ended())
+	}
+}
+
+// TestAwaitHalt: a client waits for the end of its own run where that is to halt, and for none else.
+func TestAwaitHalt(t *testing.T) {
+	ctx := context.Background()
+	s := New(Options{})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	begin := time.Now()
+	a.AwaitHalt(ctx) // nobody wants a halt
+	if time.Since(begin) > endPatience/2 || p.run.Ended() {
+		t.Errorf("it has waited for %v", time.Since(begin))
+	}
+	answered := p.run.Ask()
+	defer answered()
+	begin = time.Now()
+	b.AwaitHalt(ctx)
+	if time.Since(begin) > endPatience/2 {
+		t.Error("it has waited for another client's run")
+	}
+	time.AfterFunc(20*time.Millisecond, func() { p.run.Stopped(Stop{Reason: "pause"}) })
+	if a.AwaitHalt(ctx); !p.run.Ended() {
+		t.Error("it has not waited")
+	}
+}
+
 // TestRestart: it halts, holds everyone off, and is told.
 func TestRestart(t *testing.T) {
 	ctx := context.Background()

@@ -73,6 +73,10 @@ const (
 	askPatience = time.Second
 	// announcePatience bounds the wait of a halt for a program that was resumed to run.
 	announcePatience = time.Second
+	// endPatience bounds the wait of a client's request for the halt of its own run.
+	endPatience = time.Second
+	// wholePatience bounds the wait of work aside for a call.
+	wholePatience = 500 * time.Millisecond
 	// asidePatience bounds how long a program is kept from running on.
 	asidePatience = time.Second
 )

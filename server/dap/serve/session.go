@@ -75,7 +75,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	if cfg.Joins != nil {
 		s.join(cfg.Join(d), cfg.Joins, &opts)
 	} else {
-		opts.Shared = session.New(session.Options{Announce: delve.AnnounceHalt})
+		opts.Shared = session.New(session.Options{Nudge: delve.Nudge, Announce: delve.AnnounceHalt})
 	}
 	s.proxy = dap.New(opts)
 	go func() {
