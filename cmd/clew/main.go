@@ -33,11 +33,14 @@ func run(args []string) int {
 		case lifelineCommand:
 			lifeline.Serve(os.Stdin)
 			return exitDone
+		case loadCommand:
+			return loadExecutable(args[1:])
 		case demoProgram:
 			runDemoProgram()
 			return exitDone
 		}
 	}
+	delve.Loader = loaderCommand
 	if err := checkAddressSpace(); err != nil {
 		tell(os.Stderr, "%v", err)
 		return exitFailed

@@ -86,6 +86,11 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
+	if args.Mode == "core" && !l.remote {
+		if err := delve.TryLoad(args.Executable(), nil); err != nil {
+			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
+		}
+	}
 	if args.Mode == "exec" {
 		l.existing, _ = m.Get("arguments")
 	}

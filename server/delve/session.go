@@ -125,13 +125,29 @@ func open(c *debugger.Config, args []string) (*Session, error) {
 func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			dbg, err = nil, fmt.Errorf("a file of the program is too damaged for Delve: %v", r)
+			dbg, err = nil, fmt.Errorf("%s is too damaged for Delve: %v", fileOf(c, args), r)
 		}
 	}()
+	if c.CoreFile != "" && len(args) > 0 {
+		if err := TryLoad(args[0], c.DebugInfoDirectories); err != nil {
+			return nil, err
+		}
+	}
 	if err := announce(c, args); err != nil {
 		return nil, err
 	}
 	return debugger.New(c, args)
+}
+
+// fileOf names what Delve reads.
+func fileOf(c *debugger.Config, args []string) string {
+	switch {
+	case len(args) > 0:
+		return args[0]
+	case c != nil && c.AttachPid > 0:
+		return procfs.Path(c.AttachPid, "exe")
+	}
+	return "a file of the program"
 }
 
 // NewDebugger has Delve open a program for its own server or terminal: not one whose files [MayOpen] refuses.
