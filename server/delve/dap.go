@@ -45,6 +45,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 		return nil, err
 	}
 	installLogger()
+	limitMemory("the program")
 	var watch *launchWatch
 	if cfg.OnLaunch != nil {
 		watch = &launchWatch{tell: cfg.OnLaunch}

@@ -128,6 +128,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 			dbg, err = nil, fmt.Errorf("%s is too damaged for Delve: %v", fileOf(c, args), r)
 		}
 	}()
+	limitMemory(fileOf(c, args))
 	if c.CoreFile != "" && len(args) > 0 {
 		if err := TryLoad(args[0], c.DebugInfoDirectories); err != nil {
 			return nil, err
