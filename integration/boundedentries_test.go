@@ -15,7 +15,7 @@ import (
 
 // TestBoundedEntries: a library with debugging information of a megabyte or two, of which Delve would read gigabytes:
 // names and lists that overlap, a unit's first entry that is read for each function, what all units share, circles. Delve does
-// not get it (TestReads); clew's own reader does. The stack is right by what the program has recorded, and costs no more than
+// not get it; clew's own reader does. The stack is right by what the program has recorded, and costs no more than
 // it may; so does the library alone.
 func TestBoundedEntries(t *testing.T) {
 	objcopy := testneed.Tool(t, "objcopy")

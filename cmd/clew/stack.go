@@ -159,7 +159,7 @@ func (f *stackFlags) outputs(c *cobra.Command) []refusal {
 	return []refusal{
 		{f.depth < 0, fmt.Sprintf("--depth %d is negative", f.depth)},
 		{f.thread != "" && c.Flags().Changed("goroutine") && (f.thread != "all" || f.goroutine != "all"), "use --thread or --goroutine, not both, unless both are all"},
-		{f.form.Several() && f.output == "", "--format " + f.format + " needs -o PATH: it writes PATH and its image map beside it"},
+		{f.form.Several() && f.output == "", fmt.Sprintf("--format %s needs -o PATH: it writes PATH and its image map beside it", f.format)},
 		{f.form.Binary && f.output == "" && export.Terminal(c.OutOrStdout()), "--format " + f.format + " is binary: write it to a file with -o FILE, or into a pipe"},
 	}
 }

@@ -65,9 +65,14 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors are the names that GitHub gives a page's headings.
+var namedAnchor = regexp.MustCompile(`(?m)^<a id="([^"]+)"></a>$`)
+
+// anchors are the names that GitHub gives a page's headings, and those that the page gives itself.
 func anchors(text string) map[string]bool {
 	set := map[string]bool{}
+	for _, a := range namedAnchor.FindAllStringSubmatch(text, -1) {
+		set[a[1]] = true
+	}
 	for _, h := range headingRow.FindAllStringSubmatch(text, -1) {
 		name := strings.ToLower(strings.ReplaceAll(h[1], "`", ""))
 		set[strings.ReplaceAll(notAnchor.ReplaceAllString(name, ""), " ", "-")] = true

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -72,7 +73,14 @@ type LaunchConfig struct {
 
 // Launch starts a program, stopped before its first instruction.
 func Launch(cfg LaunchConfig) (*Session, error) {
-	if err := checkLaunch(cfg.Args[0]); err != nil {
+	_, err := exec.LookPath(cfg.Args[0])
+	if missing, ok := errors.AsType[*exec.Error](err); ok {
+		err = missing.Err // without the path
+	}
+	if err == nil {
+		err = checkLaunch(cfg.Args[0])
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], err)
 	}
 	c := &debugger.Config{
