@@ -178,13 +178,9 @@ type Constant struct {
 	Signed bool
 }
 
-// Int is the number, taken as a signed one.
-func (c Constant) Int() int64 {
-	if shift := 64 - 8*c.Size; c.Size > 0 && !c.Signed {
-		return int64(c.Value<<shift) >> shift
-	}
-	return int64(c.Value)
-}
+// Int is the number. One of a fixed size has no sign: sizes, counts and bounds of up to 2^32 come so, and what is negative comes
+// as DW_FORM_sdata (DWARF 5, section 7.5.5: the attribute's meaning tells). Those of 8 bytes are as they are.
+func (c Constant) Int() int64 { return int64(c.Value) }
 
 // Constant returns an attribute that is a number.
 func (e *Entry) Constant(a dwarf.Attr) (c Constant, ok bool) {
