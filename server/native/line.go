@@ -125,7 +125,7 @@ type Row struct {
 }
 
 // Row returns the row that the instruction at addr belongs to: of several that begin at one address the last. It is a statement where one
-// of these is, for the same line: compilers mark the first, and the rest tell views of it apart (GNU as, ".loc": view).
+// of these is, for another line too: compilers mark the first, and the rest tell views of the place apart (GNU as, ".loc": view).
 func (c *Code) Row(addr uint64) (Row, bool) {
 	img, ok := c.images.FileAt(addr)
 	if !ok || img.File == nil {
@@ -137,8 +137,7 @@ func (c *Code) Row(addr uint64) (Row, bool) {
 	}
 	last := rows[len(rows)-1]
 	for i := range rows {
-		r := &rows[i]
-		last.Statement = last.Statement || r.Statement && r.Addr == last.Addr && r.Line == last.Line && r.File == last.File
+		last.Statement = last.Statement || rows[i].Statement && rows[i].Addr == last.Addr
 	}
 	return Row{last.File, last.Line, last.Column, last.Statement, last.Addr + img.Bias, last.End + img.Bias}, true
 }

@@ -18,7 +18,8 @@ type LineAddr struct {
 }
 
 // Line returns the rows that are statements of a line, in the files whose path named takes and whose last
-// element is base: of the line itself, or if it has none of the next that has some. found is sorted by address.
+// element is base: of the line itself, or if it has none of the next that has some. found is sorted by address. A line that has
+// code and no statement of its own, as optimized code may begin with another line's at the same address, has its other rows.
 func (t *Table) Line(base string, named func(path string) bool, line int) (at int, found []LineAddr) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,6 +31,9 @@ func (t *Table) Line(base string, named func(path string) bool, line int) (at in
 	}
 	if l.more {
 		t.problem(nil, errManyAddrs)
+	}
+	if l.best != l.line && len(l.others) > 0 {
+		l.best, l.found = l.line, l.others
 	}
 	slices.SortFunc(l.found, func(a, b LineAddr) int { return compareRows(row{addr: a.Addr}, row{addr: b.Addr}) })
 	return int(l.best), slices.Compact(l.found)
@@ -76,6 +80,8 @@ type lineSearch struct {
 	best  uint32 // the line that was found, 0 for none
 	found []LineAddr
 	more  bool
+
+	others []LineAddr // rows of the line that are no statements
 }
 
 // read looks into the line table of a unit.
@@ -103,8 +109,13 @@ func (l *lineSearch) read(u *unit) error {
 	}
 	t.each = func(rows []row, _ uint64) {
 		for i := range rows {
-			if file, ok := files[rows[i].file]; ok && rows[i].flags&isStatement != 0 {
+			file, ok := files[rows[i].file]
+			switch {
+			case !ok:
+			case rows[i].flags&isStatement != 0:
 				l.add(&rows[i], file)
+			case rows[i].line == l.line && l.line > 0 && len(l.others) < maxAddrs:
+				l.others = append(l.others, LineAddr{rows[i].addr, file})
 			}
 		}
 	}
