@@ -134,6 +134,9 @@ func (n *natives) onEvaluate(ctx context.Context, m *dapwire.Message, args *dap.
 	if native && err == nil {
 		n.wire.Client.Respond(m, out)
 	}
+	if values.OfGo(args.Expression, err) {
+		return false, nil
+	}
 	return native, err
 }
 

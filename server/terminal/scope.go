@@ -54,7 +54,8 @@ func (s scopes) inFrame(scope *api.EvalScope, byDelve func() error, byClew func(
 }
 
 func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
-	return s.inValues(&arg.Scope, func() error { return s.delve.Eval(arg, out) }, func(f *values.Frame) error {
+	byDelve := func() error { return s.delve.Eval(arg, out) }
+	err := s.inValues(&arg.Scope, byDelve, func(f *values.Frame) error {
 		v, err := f.Evaluate(arg.Expr)
 		if err == nil {
 			one := loaderOf(arg.Cfg).variable(v)
@@ -62,6 +63,10 @@ func (s scopes) eval(arg rpc2.EvalIn, out *rpc2.EvalOut) error {
 		}
 		return err
 	})
+	if values.OfGo(arg.Expr, err) {
+		return byDelve()
+	}
+	return err
 }
 
 func (s scopes) set(arg rpc2.SetIn, out *rpc2.SetOut) error {

@@ -129,10 +129,31 @@ func (e *evaluator) name(n expr.Name) (*Value, error) {
 	if v := e.enumerator(n.Name); v != nil {
 		return v, nil
 	}
-	if e.frame.lack != nil {
-		return nil, fmt.Errorf("there is no variable %s that is known here: this frame has no variables: %w", n.Name, e.frame.lack)
+	return nil, &UnknownNameError{n.Name, e.frame.lack}
+}
+
+// UnknownNameError says that an expression names nothing that native code has.
+type UnknownNameError struct {
+	Name string
+	Lack error // why the frame has no variables, nil where it has
+}
+
+// Error names it.
+func (e *UnknownNameError) Error() string {
+	if e.Lack != nil {
+		return fmt.Sprintf("there is no variable %s that is known here: this frame has no variables: %v", e.Name, e.Lack)
 	}
-	return nil, fmt.Errorf("there is no variable %s here", n.Name)
+	return fmt.Sprintf("there is no variable %s here", e.Name)
+}
+
+// Unwrap returns why the frame has no variables.
+func (e *UnknownNameError) Unwrap() error { return e.Lack }
+
+// OfGo says whether an expression may be about a variable of a Go package, PACKAGE.NAME: native code has nothing of the package's name. Such
+// a variable is Delve's, whatever the frame.
+func OfGo(text string, err error) bool {
+	unknown, ok := errors.AsType[*UnknownNameError](err)
+	return ok && strings.HasPrefix(strings.TrimLeft(text, "*&( "), unknown.Name+".")
 }
 
 // local returns the variable or argument with that name that counts in the frame.
