@@ -80,6 +80,8 @@ var changes = []change{
 	}, byCheck, ""},
 	{internals.EntryRegisterName, "a name", []edit{{"", inProc + "/linutil/regs_amd64_arch.go", `"Rbx"`, `"BaseX"`}}, byCheck, ""},
 	{internals.EntryLaunchLog, "the text", []edit{{"", "service/debugger/debugger.go", `"launching process with args: %v"`, `"starting %v"`}}, "TestAnnounced", delve},
+	{internals.EntryAttachLog, "the text before it attaches", []edit{{"", "service/debugger/debugger.go", `"attaching to pid %d"`, `"attaching to %d"`}}, "TestAttachNative", delve},
+	{internals.EntryAttachLog, "the text between executable and libraries", []edit{{"", inProc + "/target_group.go", `"Adding target %d %q"`, `"Target %d %q"`}}, "TestAttachNative", delve},
 	{internals.EntryHardcodedID, "the number", []edit{{"", inProc + "/breakpoints.go", `hardcodedBreakpointID = -3`, "hardcodedBreakpointID = -7"}}, "TestHardcodedID", delve},
 	{internals.EntryStepCondition, "the goroutine's text", []edit{{"", inProc + "/target_exec.go", `x == "runtime\.curg\.goid"`, `x == "runtime.g.goid"`}}, "TestStepCondition", delve},
 	{internals.EntryStepCondition, "the thread's text", []edit{{"", inProc + "/target_exec.go", `x == "runtime\.threadid"`, `x == "runtime.tid"`}}, "TestStepCondition", delve},

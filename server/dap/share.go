@@ -105,9 +105,17 @@ func (s *sharing) busy(m *dapwire.Message, err error) error {
 			s.wire.Client.Respond(m, dap.CompletionsResponseBody{Targets: []dap.CompletionItem{}})
 			return nil
 		}
-		details = internals.RunningText
+		if m.Command == "setDataBreakpoints" {
+			return &wire.Refusal{ID: internals.DataBreakpointsID, Message: internals.DataBreakpointsText, Details: internals.DataBreakpointsText, Quiet: true}
+		}
+		return refuseRunning(m)
 	}
 	return &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: details}
+}
+
+// refuseRunning is Delve's refusal of a request while the program runs.
+func refuseRunning(m *dapwire.Message) error {
+	return &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: internals.RunningText, Quiet: true}
 }
 
 // resume begins a run of this client's. While its last one is under way Delve is not asked: it may have stopped the program already,
@@ -132,6 +140,9 @@ func (s *sharing) resume(ctx context.Context, m *dapwire.Message, handle func() 
 // resumed it.
 func (s *sharing) begin(ctx context.Context, m *dapwire.Message, step bool, door func(context.Context)) (*session.Run, error) {
 	run, err := s.client.Resume(ctx, m.Command, step, door)
+	if state, own := s.client.State(); err != nil && own && (state == session.Running || state == session.Stepping) {
+		return nil, refuseRunning(m)
+	}
 	if err != nil {
 		return nil, &wire.Refusal{ID: internals.RunningID, Message: fmt.Sprintf("Unable to process `%s`", m.Command), Details: err.Error()}
 	}

@@ -109,13 +109,23 @@ type ErrorResponse struct {
 // show an error that says nothing of it, and does not show one that says false.
 type ErrorMessage struct {
 	dap.ErrorMessage
-	ShowUser bool `json:"showUser,omitempty"`
+	ShowUser *bool `json:"showUser,omitempty"`
 }
 
 // NewError refuses a request: with a short message, and the same with details for
 // the user.
 func NewError(request *Message, id int, message, details string) (*Message, error) {
+	return newError(request, id, message, details, nil)
+}
+
+// NewQuietError is one that an editor does not show.
+func NewQuietError(request *Message, id int, message, details string) (*Message, error) {
+	return newError(request, id, message, details, new(bool))
+}
+
+func newError(request *Message, id int, message, details string, show *bool) (*Message, error) {
 	r := &ErrorResponse{Response: responseTo(request)}
+	r.Body.Error.ShowUser = show
 	r.Message = message
 	r.Body.Error.Id, r.Body.Error.Format = id, message+": "+details
 	return encode(r)

@@ -100,6 +100,10 @@ func (c *Client) Fail(m *dapwire.Message, err error) {
 	switch {
 	case errors.Is(err, c.cancelled):
 		f, details = failure{Failed, "cancelled"}, "as the client has asked" // the protocol's word
+	case errors.As(err, &own) && own.Quiet:
+		answer, err := dapwire.NewQuietError(m, own.ID, own.Message, details)
+		c.sendNew(answer, err)
+		return
 	case errors.As(err, &own):
 		f = failure{own.ID, own.Message}
 	}

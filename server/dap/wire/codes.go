@@ -14,6 +14,7 @@ const (
 type Refusal struct {
 	ID               int
 	Message, Details string
+	Quiet            bool // editors do not show it, as they do not show Delve's
 }
 
 // Error returns the details.

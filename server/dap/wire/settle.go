@@ -17,7 +17,7 @@ func (b *Bridge) Settle(ctx context.Context, m *dapwire.Message) error {
 	if err != nil || answer.Success {
 		return err
 	}
-	refusal := &Refusal{failures["stackTrace"].id, unable(m.Command), "no stack"}
+	refusal := &Refusal{ID: failures["stackTrace"].id, Message: unable(m.Command), Details: "no stack"}
 	var body dap.ErrorResponseBody
 	if answer.Decode("body", &body) == nil && body.Error != nil && body.Error.Format != "" {
 		refusal.Details = body.Error.Format

@@ -116,6 +116,9 @@ const (
 	DummyThreadID = 1
 	RunningText   = "debuggee is running"
 	RunningID     = dap.DebuggeeIsRunning
+
+	DataBreakpointsText = "Can not set data breakpoints while the process is running"
+	DataBreakpointsID   = dap.UnableToSetBreakpoints
 )
 
 // Pointer is the beginning of a pointer's text, and DataAddress the end of a variable's data ID: its address.
