@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,10 +138,14 @@ func emptyCore(t *testing.T, executable string) []byte {
 func launchOnly(t *testing.T, arguments any, then ...map[string]any) string {
 	t.Helper()
 	var text strings.Builder
-	for i, request := range slices.Concat([]map[string]any{
+	requests, later := slices.Concat([]map[string]any{
 		{"command": "initialize", "arguments": map[string]string{"adapterID": "go"}},
 		{"command": "launch", "arguments": arguments},
-	}, then, []map[string]any{{"command": "disconnect"}}) {
+	}, then, []map[string]any{{"command": "disconnect"}}), 0
+	for i, request := range requests {
+		if request["command"] == "disassemble" { // once the program stands
+			later = text.Len()
+		}
 		request["seq"], request["type"] = i+1, "request"
 		body, err := json.Marshal(request)
 		if err != nil {
@@ -149,10 +154,18 @@ func launchOnly(t *testing.T, arguments any, then ...map[string]any) string {
 		fmt.Fprintf(&text, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	}
 	cmd := exec.Command(clewPath(), "dap", "--stdio")
-	cmd.Stdin, cmd.WaitDelay = strings.NewReader(text.String()), 10*time.Second
+	cmd.Stdin, cmd.WaitDelay = io.MultiReader(strings.NewReader(text.String()[:later]), &pausing{}, strings.NewReader(text.String()[later:])), 10*time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		t.Errorf("%v", err)
 	}
 	return string(out)
+}
+
+// pausing holds up what is behind it for the time that a program needs to start.
+type pausing struct{}
+
+func (*pausing) Read([]byte) (int, error) {
+	time.Sleep(testneed.Patience(time.Second))
+	return 0, io.EOF
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -44,7 +45,20 @@ func build(clew string) (*work, error) {
 	return w, nil
 }
 
-func (w *work) remove() { _ = os.RemoveAll(w.folder) }
+// remove removes the folder, and kills what still runs from there: a server that was killed while it did not answer may leave its program, and
+// who waits for this process's output would wait for that.
+func (w *work) remove() {
+	left, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range left {
+		exe, err := os.Readlink(link)
+		pid, failed := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+		if err == nil && failed == nil && strings.HasPrefix(exe, w.folder+"/") {
+			fmt.Fprintf(os.Stderr, "left behind, and killed: process %d, %s\n", pid, exe)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = os.RemoveAll(w.folder)
+}
 
 func run(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
