@@ -67,14 +67,14 @@ func TryLoad(executable string, folders []string) error {
 	defer tick.Stop()
 	refuse := func(why string) error {
 		_ = cmd.Process.Kill()
-		<-ended
+		_ = <-ended // it was killed
 		return &RefusedError{executable, errors.New(why)}
 	}
 	for {
 		select {
 		case err := <-ended:
 			if err != nil {
-				return &RefusedError{executable, fmt.Errorf("Delve does not survive it (%w: %s)", err, said.line())}
+				return &RefusedError{executable, fmt.Errorf("what loads it first does not survive it (%w: %s)", err, said.line())}
 			}
 			return nil
 		case <-late:
