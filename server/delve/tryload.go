@@ -66,8 +66,7 @@ func TryLoad(executable string, folders []string) error {
 	tick, late := time.NewTicker(20*time.Millisecond), time.After(tryTime)
 	defer tick.Stop()
 	refuse := func(why string) error {
-		_ = cmd.Process.Kill()
-		_ = <-ended // it was killed
+		_, _ = cmd.Process.Kill(), <-ended // which says that it was killed
 		return &RefusedError{executable, errors.New(why)}
 	}
 	for {
