@@ -30,7 +30,7 @@ type started struct {
 var startedPrograms = []started{
 	{name: "Go alone", source: "goalone", frame: "main.inside"},
 	{name: "C++, no debugging information of libraries", source: "sorts", cgo: true, nodebug: true, frame: "sorts"},
-	{name: "C++, that of libstdc++ and glibc", source: "sorts", cgo: true, needs: "/usr/lib/x86_64-linux-gnu/libc.so.6", packages: "libc6-dbg, libstdc++6-12-dbg", frame: "sorts"},
+	{name: "C++, that of glibc", source: "sorts", cgo: true, needs: "/usr/lib/x86_64-linux-gnu/libc.so.6", packages: "libc6-dbg", frame: "sorts"},
 	{name: "librados, 262 MB of it", source: "librados", cgo: true, needs: largeLibrary, packages: "librados-dev, librados2-dbg", frame: "MonMap"},
 }
 
