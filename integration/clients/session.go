@@ -45,8 +45,8 @@ func build(clew string) (*work, error) {
 	return w, nil
 }
 
-// remove removes the folder, and kills what still runs from there: a server that was killed while it did not answer may leave its program, and
-// who waits for this process's output would wait for that.
+// remove removes the folder, and kills what still runs from there: a server that was killed while it did not answer may leave its program behind,
+// which holds this process's output open.
 func (w *work) remove() {
 	left, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range left {

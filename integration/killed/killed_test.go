@@ -187,7 +187,7 @@ func (b *bench) note(w *way, counts string) {
 	}
 }
 
-// script is what a user types: breakpoints that are hit often, with conditions, steps, and a watchpoint.
+// script is what a user types: breakpoints that are hit often, with conditions, and steps.
 func script(r *rand.Rand) (lines []string) {
 	lines = []string{[]string{"break main.work", "break main.step", "break main.go:19"}[r.IntN(3)]}
 	if r.IntN(3) == 0 {

@@ -73,7 +73,7 @@ func (d *Door) PackageVariables() ([]*proc.Variable, error) {
 // CreateBreakpoint sets a breakpoint.
 func (d *Door) CreateBreakpoint(b *api.Breakpoint) (*api.Breakpoint, error) {
 	return call(d, func() (*api.Breakpoint, error) { return d.dbg.CreateBreakpoint(b, "", nil, false) }, func(made *api.Breakpoint) {
-		_, _ = d.dbg.ClearBreakpoint(made) // nobody knows of it
+		_, _ = d.dbg.ClearBreakpoint(made) // the caller was told that there is none
 	})
 }
 
@@ -90,7 +90,7 @@ type result[T any] struct {
 	panicked any
 }
 
-// call calls a method of Delve's that takes the lock itself. If the program is resumed before it has the lock, nobody waits for it; undo is then called with what it has made
+// call calls a method of Delve that takes the lock itself. If the program is resumed before the method has the lock, call returns; undo is then called with what it has made
 // all the same. A panic of Delve's goes on here.
 func call[T any](d *Door, method func() (T, error), undo func(T)) (T, error) {
 	var none T
