@@ -251,7 +251,7 @@ export class Window {
 			await this.page.keyboard.press('Escape');
 			await this.page.keyboard.press('F1');
 			await input.waitFor({ state: 'visible', timeout: 10_000 });
-			await input.fill(`>${title}`);
+			await input.fill(`>${title}`, { timeout: 5_000 });
 			const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
 			await row.waitFor({ state: 'visible', timeout: 10_000 });
 			await row.click({ timeout: 5_000 });
@@ -278,7 +278,7 @@ export class Window {
 		await until('the input to keep the text', async () => {
 			if ((await input.inputValue()) === text) return ++same > 4;
 			same = 0;
-			await input.fill(text);
+			await input.fill(text, { timeout: 5_000 });
 			return false;
 		});
 		await this.page.keyboard.press('Enter');
@@ -291,7 +291,7 @@ export class Window {
 			await this.page.keyboard.press('Control+P');
 			const input = this.page.locator('.quick-input-widget .quick-input-box input');
 			await input.waitFor({ state: 'visible', timeout: 10_000 });
-			await input.fill(name);
+			await input.fill(name, { timeout: 5_000 });
 			const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first();
 			await row.waitFor({ state: 'visible', timeout: 10_000 });
 			await row.click({ timeout: 5_000 });
@@ -311,7 +311,7 @@ export class Window {
 			await this.page.keyboard.press('Control+G');
 			const input = this.page.locator('.quick-input-widget .quick-input-box input');
 			await input.waitFor({ state: 'visible', timeout: 10_000 });
-			await input.fill(`:${line}`);
+			await input.fill(`:${line}`, { timeout: 5_000 });
 			await this.page.keyboard.press('Enter');
 			await input.waitFor({ state: 'hidden', timeout: 10_000 });
 			await this.page.keyboard.press('F9');
