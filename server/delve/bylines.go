@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -18,7 +19,7 @@ type standing struct {
 func (s *standing) Register(r unwind.Register) (uint64, bool) { return s.regs.Get(r) }
 
 // Word implements lines.Thread.
-func (s *standing) Word(addr uint64) (uint64, bool) { return word(s.target, addr) }
+func (s *standing) Word(addr uint64) (uint64, bool) { return targets.Word(s.target, addr) }
 
 // startLines begins the step's way through the lines of native code.
 func (b *temporary) startLines() error {
@@ -29,7 +30,7 @@ func (b *temporary) startLines() error {
 	if !ok {
 		return fmt.Errorf("thread %d is not there", b.threadNow())
 	}
-	regs, _, err := registers(th)
+	regs, _, err := targets.Registers(th)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (b *temporary) await(addrs []uint64) error {
 
 // arrives is called where the step's way was awaited.
 func (b *temporary) arrives(th proc.Thread, t *proc.Target) (bool, error) {
-	regs, _, err := registers(th)
+	regs, _, err := targets.Registers(th)
 	if err != nil {
 		return true, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stepping/lines"
 	"github.com/clewdbg/clew/unwind"
@@ -51,11 +52,11 @@ func nativeCalls(t *proc.Target, thread uint64, code stepping.Code) (out []Call)
 	if !ok {
 		return nil
 	}
-	regs, _, err := registers(th)
+	regs, _, err := targets.Registers(th)
 	if err != nil {
 		return nil
 	}
-	targets, err := lines.Targets(arch(t), code, &standing{t, regs})
+	targets, err := lines.Targets(targets.Arch(t), code, &standing{t, regs})
 	if err != nil {
 		return nil // what cannot be followed offers nothing
 	}
@@ -138,11 +139,11 @@ func intoOf(c *crossings, d *stepping.Decision) *into {
 // the step ends there: it places the breakpoints behind the prologue, or where the code of the
 // other language begins, for what runs now.
 func (b *temporary) enters(th proc.Thread, t *proc.Target) (bool, error) {
-	regs, tls, err := registers(th)
+	regs, tls, err := targets.Registers(th)
 	if err != nil {
 		return false, err
 	}
-	a := arch(t)
+	a := targets.Arch(t)
 	sp, _ := regs.SP(a)
 	fp, _ := regs.Get(a.FP())
 	from, ok := regs.Get(a.LR())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -43,7 +44,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 	if err != nil {
 		return nil, err
 	}
-	a := arch(t)
+	a := targets.Arch(t)
 	claims = make([]unwind.Frame, 0, len(frames))
 	for i := range frames {
 		claims = append(claims, claim(a, &frames[i], i, th.FirstPC))

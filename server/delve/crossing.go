@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stepping/lines"
 )
@@ -145,7 +146,7 @@ func (c *crossings) enterC(stub *proc.Function) {
 		}
 		return
 	}
-	for _, pc := range lines.Entries(arch(c.target), c.code, wrapper, func(addr uint64) (uint64, bool) { return word(c.target, addr) }) {
+	for _, pc := range lines.Entries(targets.Arch(c.target), c.code, wrapper, func(addr uint64) (uint64, bool) { return targets.Word(c.target, addr) }) {
 		c.native(pc)
 	}
 }
@@ -158,9 +159,9 @@ func (c *crossings) wrapper(stub *proc.Function) uint64 {
 	if err != nil {
 		return 0
 	}
-	for _, at := range lines.Loads(arch(c.target), code[:n], stub.Entry) {
+	for _, at := range lines.Loads(targets.Arch(c.target), code[:n], stub.Entry) {
 		for range 2 {
-			pc, ok := word(c.target, at)
+			pc, ok := targets.Word(c.target, at)
 			if fn, known := c.code.Function(pc); ok && known && fn.Entry == pc && stepping.Callee(fn.Name) == stepping.Callee(stub.Name) {
 				return pc
 			}

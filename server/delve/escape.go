@@ -2,13 +2,13 @@ package delve
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
@@ -33,7 +33,7 @@ type escape struct {
 
 // escapesOf finds the functions where it can be seen that a C frame is left.
 func (b *temporary) escapesOf(d *stepping.Decision) {
-	if !d.Native || b.left == 0 || leavings[arch(b.target)] == nil {
+	if !d.Native || b.left == 0 || leavings[targets.Arch(b.target)] == nil {
 		return
 	}
 	add := func(name string, lands func(proc.Thread) (landing, bool)) {
@@ -122,11 +122,11 @@ var leavings = map[unwind.Arch]*leaving{
 
 // caught is called at the start of what a handler calls first: its caller is the handler.
 func (b *temporary) caught(th proc.Thread) (to landing, ok bool) {
-	regs, _, err := registers(th)
+	regs, _, err := targets.Registers(th)
 	if err != nil {
 		return to, false
 	}
-	return leavings[arch(b.target)].called(b, &regs)
+	return leavings[targets.Arch(b.target)].called(b, &regs)
 }
 
 // pushed is where a call goes on that has pushed its return address.
@@ -166,11 +166,11 @@ func (b *temporary) codesGuard(uint64) (uint64, bool) {
 
 // jumped is called at the start of longjmp.
 func (b *temporary) jumped(th proc.Thread) (to landing, ok bool) {
-	regs, tls, err := registers(th)
+	regs, tls, err := targets.Registers(th)
 	if err != nil {
 		return to, false
 	}
-	by := leavings[arch(b.target)]
+	by := leavings[targets.Arch(b.target)]
 	buffer, _ := regs.Get(by.argument)
 	guard, ok1 := by.guard(b, tls)
 	sp, ok2 := b.word(buffer + by.sp)
@@ -179,11 +179,4 @@ func (b *temporary) jumped(th proc.Thread) (to landing, ok bool) {
 	return landing{plain(pc), plain(sp)}, ok1 && ok2 && ok3
 }
 
-func (b *temporary) word(addr uint64) (uint64, bool) { return word(b.target, addr) }
-
-// word reads a word of a program's memory.
-func word(t *proc.Target, addr uint64) (uint64, bool) {
-	var word [8]byte
-	n, err := t.Memory().ReadMemory(word[:], addr)
-	return binary.LittleEndian.Uint64(word[:]), err == nil && n == len(word)
-}
+func (b *temporary) word(addr uint64) (uint64, bool) { return targets.Word(b.target, addr) }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/exclusive"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -30,7 +31,7 @@ type sequences struct {
 
 // sequencesOf is nil where there are none to find.
 func sequencesOf(target *proc.Target) *sequences {
-	if arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
+	if targets.Arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
 		return nil
 	}
 	threads := target.ThreadList()

@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -66,7 +67,7 @@ func markBrk(target *proc.Target, thread proc.Thread) {
 // atBrk says that there is an arm64 breakpoint instruction of the program's own at pc,
 // whatever its number, be it under one that Delve has written.
 func atBrk(target *proc.Target, thread proc.Thread, pc uint64) bool {
-	if arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
+	if targets.Arch(target) != unwind.ARM64 || target.BinInfo().GOOS != "linux" {
 		return false
 	}
 	code := make([]byte, 4)
@@ -120,7 +121,7 @@ func markedBrks(target *proc.Target) map[int]uint64 {
 // skipBrk moves a thread behind the arm64 breakpoint instruction of the program's own
 // at which it stands, if there is one.
 func skipBrk(target *proc.Target, thread proc.Thread) (skipped bool, err error) {
-	if arch(target) != unwind.ARM64 {
+	if targets.Arch(target) != unwind.ARM64 {
 		return false, nil
 	}
 	regs, err := thread.Registers()

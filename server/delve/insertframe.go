@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -234,7 +235,7 @@ func makeCurrent(t *proc.Target, thread int) (restore func(), err error) {
 
 // frames has Delve make the frame, with the calls that are inlined into it.
 func (f *RecoveredFrame) frames(t *proc.Target) ([]proc.Stackframe, error) {
-	frames, err := proc.ThreadStacktrace(t, &frameThread{Thread: t.CurrentThread(), frame: f, arch: arch(t)}, maxInlined)
+	frames, err := proc.ThreadStacktrace(t, &frameThread{Thread: t.CurrentThread(), frame: f, arch: targets.Arch(t)}, maxInlined)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotInserted, err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/unwind"
@@ -16,15 +17,17 @@ func (p *program) Memory() unwind.Memory { return memory{p} }
 
 type memory struct{ p *program }
 
-var errShort = errors.New("short read")
-
 // ReadMemory implements [unwind.Memory].
-func (m memory) ReadMemory(addr uint64, p []byte) error { return m.read(addr, p, plain.ReadMemory) }
+func (m memory) ReadMemory(addr uint64, p []byte) error {
+	return m.read(addr, p, targets.Memory.ReadMemory)
+}
 
 // ReadPage implements [blocks.Pager].
-func (m memory) ReadPage(addr uint64, p []byte) error { return m.read(addr, p, plain.ReadPage) }
+func (m memory) ReadPage(addr uint64, p []byte) error {
+	return m.read(addr, p, targets.Memory.ReadPage)
+}
 
-func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) error) error {
+func (m memory) read(addr uint64, p []byte, read func(targets.Memory, uint64, []byte) error) error {
 	if len(p) == 0 {
 		return nil
 	}
@@ -37,10 +40,10 @@ func (m memory) read(addr uint64, p []byte, read func(plain, uint64, []byte) err
 	}
 	defer unlock()
 	t := group.Selected
-	if err := read(plain{t.Memory(), m.p.localPid(t)}, addr, p); err != nil {
+	if err := read(targets.Memory{Delve: t.Memory(), PID: m.p.localPid(t)}, addr, p); err != nil {
 		return err
 	}
-	overlay(t, addr, p)
+	targets.PutOriginal(t, addr, p)
 	return nil
 }
 
@@ -53,23 +56,11 @@ func (p *program) readBeside(t *proc.Target, addr uint64, to []byte) error {
 	if err := procfs.Memory(pid).ReadMemory(addr, to); err != nil {
 		return err
 	}
-	overlay(t, addr, to)
+	targets.PutOriginal(t, addr, to)
 	return nil
 }
 
 var errNoCopy = errors.New("no process of this machine")
-
-// overlay puts the original bytes back where software breakpoints are.
-func overlay(t *proc.Target, addr uint64, p []byte) {
-	for _, bp := range t.Breakpoints().M {
-		for i, b := range bp.OriginalData {
-			at := bp.Addr + uint64(i)
-			if bp.WatchType == 0 && at >= addr && at-addr < uint64(len(p)) {
-				p[at-addr] = b
-			}
-		}
-	}
-}
 
 // Planted lists where Delve has written breakpoints into the target's code, with the
 // original bytes.

@@ -15,6 +15,7 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/unwind"
@@ -39,7 +40,7 @@ func breaksOf(dbg *debugger.Debugger) *breakpoints.Set {
 
 // KnowFiles sets the function that reads what a process has loaded. It must not ask the session, whose lock is held.
 func (s *Session) KnowFiles(read func(pid int, arch unwind.Arch, memory unwind.Memory) (*codemap.Map, error)) {
-	s.breaks.Read(func(t *proc.Target) (*codemap.Map, error) { return read(t.Pid(), arch(t), heldMemory{t}) })
+	s.breaks.Read(func(t *proc.Target) (*codemap.Map, error) { return read(t.Pid(), targets.Arch(t), heldMemory{t}) })
 }
 
 // heldMemory is a target's memory for who has the lock.
@@ -49,10 +50,10 @@ type heldMemory struct{ t *proc.Target }
 func (h heldMemory) ReadMemory(addr uint64, p []byte) error {
 	n, err := h.t.Memory().ReadMemory(p, addr)
 	if err == nil && n < len(p) {
-		err = errShort
+		err = targets.ErrShort
 	}
 	if err == nil {
-		overlay(h.t, addr, p)
+		targets.PutOriginal(h.t, addr, p)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -202,7 +203,7 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 		for _, thread := range target.ThreadList() {
 			markHardcoded(target, thread)
 		}
-		if arch(target) == unwind.ARM64 {
+		if targets.Arch(target) == unwind.ARM64 {
 			maps.Copy(r.brks, markedBrks(target))
 		}
 		// Delve takes the reason from here for the target that has stopped.

@@ -8,6 +8,8 @@ import (
 	"github.com/go-delve/delve/pkg/config"
 	"github.com/go-delve/delve/pkg/locspec"
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve/targets"
 )
 
 // Selection is the goroutine and thread that Delve's commands are about.
@@ -68,7 +70,7 @@ func (s *Session) Selected() (Selection, error) {
 	sel.Thread = uint64(th.ThreadID())
 	if sel.Goroutine == 0 {
 		s.loadLayout(t)
-		if _, tls, err := registers(th); err == nil {
+		if _, tls, err := targets.Registers(th); err == nil {
 			sel.Runtime = s.runtime(t).MadeByGo(s.currentG(t, th, tls, s.machines(t)))
 		}
 	}

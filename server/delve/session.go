@@ -18,6 +18,7 @@ import (
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
@@ -195,7 +196,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	}
 	defer unlock()
 	s.recorded, _ = group.Recorded()
-	s.arch, s.os = arch(group.Selected), group.Selected.BinInfo().GOOS
+	s.arch, s.os = targets.Arch(group.Selected), group.Selected.BinInfo().GOOS
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	showList()
 	if err := prepare(group, s.breaks, s.launched); err != nil {

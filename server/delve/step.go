@@ -3,6 +3,7 @@ package delve
 import (
 	"fmt"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -19,6 +20,6 @@ func (p *program) StepInstruction() (unwind.Registers, error) {
 	if err := group.StepInstruction(false); err != nil {
 		return unwind.Registers{}, fmt.Errorf("step an instruction: %w", oneLine(err))
 	}
-	regs, _, err := registers(group.Selected.CurrentThread())
+	regs, _, err := targets.Registers(group.Selected.CurrentThread())
 	return regs, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stepping/lines"
 )
@@ -271,11 +272,11 @@ func sameThread(goroutine, thread uint64) ast.Expr {
 // returned reports whether the thread at the breakpoint has returned from the
 // activation.
 func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
-	regs, tls, err := registers(th)
+	regs, tls, err := targets.Registers(th)
 	if err != nil {
 		return true, fmt.Errorf("thread %d came to the caller at %#x, but its registers cannot be read: %w", th.ThreadID(), b.at.PC, err)
 	}
-	sp, _ := regs.SP(arch(t))
+	sp, _ := regs.SP(targets.Arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
 		if goroutine, high, err = b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls, b.session.machines(t))); err != nil {

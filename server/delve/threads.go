@@ -11,7 +11,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -93,11 +93,13 @@ func (s *Session) machines(t *proc.Target) map[uint64]uint64 {
 // Situation: on arm64 Go has its g in x28, C its own values; where a thread's g is for C's sake, from the thread pointer on,
 // Delve does not know in core files, and takes x28. Example: a goroutine is in pthread_create, which keeps something else there: it
 // was listed without a frame, and its thread without a goroutine. Test: "abort" of the case faults (integration/arm64).
-func listsThreads(t *proc.Target, recorded bool) bool { return recorded && arch(t) == unwind.ARM64 }
+func listsThreads(t *proc.Target, recorded bool) bool {
+	return recorded && targets.Arch(t) == unwind.ARM64
+}
 
 // thread reads one thread.
 func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping, machines map[uint64]uint64) (Thread, error) {
-	regs, tls, err := registers(th)
+	regs, tls, err := targets.Registers(th)
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
 	}
@@ -156,11 +158,13 @@ func (s *Session) Notes() *goruntime.Notes {
 
 // runtime reads what Go's runtime knows. The caller holds the target's lock.
 func (s *Session) runtime(t *proc.Target) *goruntime.Runtime {
-	return &goruntime.Runtime{Layout: s.layout, Arch: arch(t), Memory: s.memory(t)}
+	return &goruntime.Runtime{Layout: s.layout, Arch: targets.Arch(t), Memory: s.memory(t)}
 }
 
 // memory is the program's memory, without Delve's breakpoints.
-func (s *Session) memory(t *proc.Target) unwind.Memory { return plain{t.Memory(), s.localPid(t)} }
+func (s *Session) memory(t *proc.Target) unwind.Memory {
+	return targets.Memory{Delve: t.Memory(), PID: s.localPid(t)}
+}
 
 // loadLayout reads the layout, or tries again where a library may have brought Go.
 func (s *Session) loadLayout(t *proc.Target) {
@@ -180,9 +184,9 @@ func (s *Session) loadLayout(t *proc.Target) {
 // findLayout finds the layout where there is no DWARF: by type descriptors, else what
 // stacks need of it by code.
 func (s *Session) findLayout(t *proc.Target) {
-	coded, _ := goruntime.CodeLayout(arch(t), s.code)
+	coded, _ := goruntime.CodeLayout(targets.Arch(t), s.code)
 	if s.symbols != nil {
-		s.layout, s.variables, _ = goruntime.Find(arch(t), s.memory(t), s.symbols, s.maps)
+		s.layout, s.variables, _ = goruntime.Find(targets.Arch(t), s.memory(t), s.symbols, s.maps)
 	}
 	if s.layout == nil {
 		s.layout = coded // nil: mappings must suffice, see segments
@@ -225,12 +229,6 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines 
 	return s.runtime(t).ReadPointer(tls+off, 0)
 }
 
-// arch is the target's architecture.
-func arch(t *proc.Target) unwind.Arch {
-	a, _ := unwind.ParseArch(t.BinInfo().Arch.Name)
-	return a
-}
-
 // Arch is the target's architecture, and OS its operating system (GOOS).
 func (p *program) Arch() unwind.Arch { return p.arch }
 
@@ -248,26 +246,4 @@ func RegisterList(a unwind.Arch, regs unwind.Registers, floatingPoint bool) api.
 		list.AddReg(uint64(reg), op.DwarfRegisterFromUint64(value))
 	}
 	return api.ConvertRegisters(list, words.DwarfRegisterToString, floatingPoint)
-}
-
-// registers reads a thread's registers and its TLS base.
-func registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {
-	regs, err := th.Registers()
-	if err != nil {
-		return out, 0, err
-	}
-	slice, err := regs.Slice(false)
-	if err != nil {
-		return out, 0, err
-	}
-	a, _ := unwind.ParseArch(th.BinInfo().Arch.Name)
-	for _, r := range slice {
-		if reg, ok := internals.RegisterOf(a, r.Name, r.Reg); ok {
-			out.Set(reg, r.Reg.Uint64Val)
-		}
-	}
-	out.Set(a.PC(), regs.PC())
-	out.Set(a.SP(), regs.SP())
-	out.Set(a.FP(), regs.BP())
-	return out, regs.TLS(), nil
 }

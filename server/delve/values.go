@@ -8,6 +8,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -32,7 +33,7 @@ func (s *Session) WriteMemory(addr uint64, data []byte) error {
 	defer s.forgetKept()
 	n, err := t.Memory().WriteMemory(addr, data)
 	if err == nil && n < len(data) {
-		err = errShort
+		err = targets.ErrShort
 	}
 	return err
 }

@@ -4,9 +4,8 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/blocks"
-	"github.com/clewdbg/clew/server/internal/procfs"
-	"github.com/clewdbg/clew/unwind"
 )
 
 // Delve reads a stack word by word from the process, two system calls a frame:
@@ -126,13 +125,13 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 // paged reads memory a page at a time, and keeps the pages while a stack is walked.
 type paged struct {
 	proc.MemoryReadWriter
-	pid  int // see plain
+	pid  int // see [targets.Memory]
 	held *blocks.Blocks
 }
 
 func (p *paged) begin() {
 	if p != nil {
-		p.held = blocks.Over(plain{p.MemoryReadWriter, p.pid})
+		p.held = blocks.Over(targets.Memory{Delve: p.MemoryReadWriter, PID: p.pid})
 	}
 }
 
@@ -151,32 +150,4 @@ func (p *paged) ReadMemory(to []byte, addr uint64) (int, error) {
 		return 0, err
 	}
 	return len(to), nil
-}
-
-// plain is memory as Delve reads it, for clew: breakpoints are in it.
-type plain struct {
-	memory proc.MemoryReader
-	pid    int // of a process on this machine, else 0
-}
-
-// ReadPage implements [blocks.Pager]. What the process itself may not read, Delve reads word by
-// word, a system call each: half a millisecond for a page. Its walk from C to Go reads such memory,
-// where the runtime has reserved some for its heap.
-func (m plain) ReadPage(addr uint64, p []byte) error {
-	if m.pid == 0 {
-		return m.ReadMemory(addr, p)
-	}
-	return procfs.Memory(m.pid).ReadMemory(addr, p)
-}
-
-// ReadMemory implements [unwind.Memory].
-func (m plain) ReadMemory(addr uint64, p []byte) error {
-	n, err := m.memory.ReadMemory(p, addr)
-	if err == nil && n != len(p) {
-		err = errShort // on Linux a read may be short without an error
-	}
-	if err != nil {
-		return &unwind.MemoryError{Addr: addr, Size: len(p), Err: err}
-	}
-	return nil
 }
