@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/glance"
@@ -88,11 +88,11 @@ func (f *againFlags) gap() time.Duration {
 
 // listAgain lists a running process until it ends, or as often as the flags say.
 func (f *stackFlags) listAgain(c *cobra.Command, strats *strategies, notify func(string)) error {
-	if err := delve.CheckAttachable(f.pid); err != nil {
+	if err := executable.CheckAttachable(f.pid); err != nil {
 		return failf("%v", err)
 	}
 	if err := glance.Allowed(f.pid); err != nil {
-		return failf("%v", delve.ExplainAttach(f.pid, err))
+		return failf("%v", executable.ExplainAttach(f.pid, err))
 	}
 	program, process, err := openGlance(f.pid, strats)
 	if err != nil {

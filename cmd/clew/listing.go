@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/glance"
@@ -130,11 +131,11 @@ func (f *stackFlags) listRunning(c *cobra.Command, strats *strategies, notify fu
 	if f.pid == 0 || !f.many(c) || f.form.Memory {
 		return false, nil
 	}
-	if err := delve.CheckAttachable(f.pid); err != nil {
+	if err := executable.CheckAttachable(f.pid); err != nil {
 		return true, failf("%v", err)
 	}
 	if err := glance.Allowed(f.pid); err != nil {
-		return true, failf("%v", delve.ExplainAttach(f.pid, err))
+		return true, failf("%v", executable.ExplainAttach(f.pid, err))
 	}
 	program, process, err := openGlance(f.pid, strats)
 	if err != nil {

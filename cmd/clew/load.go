@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/executable"
 )
 
 // loadCommand is internal: it loads an executable as Delve does, before a session does so.
@@ -16,7 +16,7 @@ func loadExecutable(args []string) int {
 	if len(args) == 0 {
 		return exitUsage
 	}
-	if err := delve.Load(args[0], args[1:]); err != nil {
+	if err := executable.Load(args[0], args[1:]); err != nil {
 		tell(os.Stderr, "%v", err)
 		return exitFailed
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
@@ -40,7 +41,7 @@ func run(args []string) int {
 			return exitDone
 		}
 	}
-	delve.Loader = loaderCommand
+	executable.Loader = loaderCommand
 	if err := checkAddressSpace(); err != nil {
 		tell(os.Stderr, "%v", err)
 		return exitFailed

@@ -12,7 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/executable"
 )
 
 // launcher handles the requests at the start of a session.
@@ -82,12 +82,12 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 		}
 	}
 	if (args.Mode == "exec" || args.Mode == "core") && !l.remote {
-		if err := delve.MayOpen(args.Executable()); err != nil {
+		if err := executable.MayOpen(args.Executable()); err != nil {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
 	if args.Mode == "core" && !l.remote {
-		if err := delve.TryLoad(args.Executable(), nil); err != nil {
+		if err := executable.TryLoad(args.Executable(), nil); err != nil {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/internals"
 )
 
@@ -45,7 +46,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 		return nil, err
 	}
 	installLogger()
-	limitMemory("the program")
+	executable.LimitMemory("the program")
 	var watch *launchWatch
 	if cfg.OnLaunch != nil {
 		watch = &launchWatch{tell: cfg.OnLaunch}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve/executable"
 )
 
 // Delve gets the libraries that hold Go code, and no others: native code is clew's, and Delve would read
@@ -68,7 +70,7 @@ func (r *runner) holdsGo(path string) bool {
 	if known {
 		return holds
 	}
-	holds, err := goTable(path)
+	holds, err := executable.HasGoTable(path)
 	if err == nil {
 		if r.goLibraries == nil {
 			r.goLibraries = make(map[string]bool)

@@ -17,6 +17,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/door"
+	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/codemap"
@@ -79,7 +80,7 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 		err = missing.Err // without the path
 	}
 	if err == nil {
-		err = checkLaunch(cfg.Args[0])
+		err = executable.CheckLaunch(cfg.Args[0])
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], err)
@@ -100,13 +101,13 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 
 // Attach stops a running process and holds it.
 func Attach(pid int) (*Session, error) {
-	if err := CheckAttachable(pid); err != nil {
+	if err := executable.CheckAttachable(pid); err != nil {
 		return nil, err
 	}
 	status, statusErr := procfs.ReadStatus(pid)
 	s, err := open(&debugger.Config{AttachPid: pid, Backend: "default"}, nil)
 	if err != nil {
-		return nil, ExplainAttach(pid, oneLine(err))
+		return nil, executable.ExplainAttach(pid, oneLine(err))
 	}
 	s.stood = statusErr == nil && strings.HasPrefix(status.Field("State"), "T")
 	return s, nil
@@ -137,9 +138,9 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 			dbg, err = nil, fmt.Errorf("%s is too damaged for Delve: %v", fileOf(c, args), r)
 		}
 	}()
-	limitMemory(fileOf(c, args))
+	executable.LimitMemory(fileOf(c, args))
 	if c.CoreFile != "" && len(args) > 0 {
-		if err := TryLoad(args[0], c.DebugInfoDirectories); err != nil {
+		if err := executable.TryLoad(args[0], c.DebugInfoDirectories); err != nil {
 			return nil, err
 		}
 	}
@@ -160,10 +161,10 @@ func fileOf(c *debugger.Config, args []string) string {
 	return "a file of the program"
 }
 
-// NewDebugger has Delve open a program for its own server or terminal: not one whose files [MayOpen] refuses.
+// NewDebugger has Delve open a program for its own server or terminal: not one whose files [executable.MayOpen] refuses.
 func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) {
 	if len(args) > 0 {
-		if err := MayOpen(args[0]); err != nil {
+		if err := executable.MayOpen(args[0]); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package delve
+package executable
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ const (
 var watched sync.Once
 
 // limitMemory ends this process where it takes too much memory. file is what Delve is about to read.
-func limitMemory(file string) {
+func LimitMemory(file string) {
 	watched.Do(func() {
 		limit := memoryLimit()
 		if limit == 0 {

@@ -1,4 +1,4 @@
-package delve
+package executable
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func TestUnnamedTable(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]bool{program: true, unnamed: true, "/bin/sh": false} {
-		if got, err := goTable(path); got != want || err != nil {
+		if got, err := HasGoTable(path); got != want || err != nil {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
 	}

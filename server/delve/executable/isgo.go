@@ -1,4 +1,4 @@
-package delve
+package executable
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ func hasGo(pid int) bool {
 			continue
 		}
 		seen[m.Path] = true
-		found, err := goTable(procfs.Path(pid, "root"+m.Path))
+		found, err := HasGoTable(procfs.Path(pid, "root"+m.Path))
 		if found || errors.Is(err, os.ErrNotExist) { // it was replaced: not known
 			return true
 		}
@@ -73,7 +73,7 @@ func MayOpen(executable string) error {
 // checkLaunch refuses what can never have Go code before it is started: Delve would
 // find out late, and say more than a line. A program that links libraries at run time
 // may get Go with one.
-func checkLaunch(path string) error {
+func CheckLaunch(path string) error {
 	if err := MayOpen(path); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func checkLaunch(path string) error {
 
 // checkGo says that a file cannot be executed, or is no Go program.
 func checkGo(path string) error {
-	found, err := goTable(path)
+	found, err := HasGoTable(path)
 	if err == nil && !found {
 		return errNotGo
 	}
@@ -103,7 +103,7 @@ func checkGo(path string) error {
 
 // goTable says whether an executable or library has a table of Go functions. Even
 // stripped ones have theirs.
-func goTable(path string) (bool, error) {
+func HasGoTable(path string) (bool, error) {
 	f, err := elffile.Open(path)
 	if err != nil {
 		// A file shorter than an ELF header ends early.
