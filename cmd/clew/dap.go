@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/pluginhost"
 	sessions "github.com/clewdbg/clew/server/terminal"
@@ -48,12 +49,12 @@ func takeOverDAP(root *cobra.Command) {
 func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 	flag := func(name string) string { return c.Flag(name).Value.String() }
 	on := func(name string) bool { return flag(name) == "true" }
-	if err := delve.SetupLogging(on("log"), flag("log-output"), flag("log-dest")); err != nil {
+	if err := delvelog.Setup(on("log"), flag("log-output"), flag("log-dest")); err != nil {
 		fmt.Fprintf(os.Stderr, "%v\n", err)
 		return exitFailed
 	}
-	defer delve.CloseLogs()
-	delve.LogConfigError()
+	defer delvelog.Close()
+	delvelog.ConfigError()
 	if f.sessionFD < 0 {
 		warnOfIgnored(c, args)
 	}
@@ -87,7 +88,7 @@ func serveDAP(c *cobra.Command, f *dapFlags, cfg serve.Config) error {
 	case clientAddr != "":
 		conn, err := serve.Dial(c.Context(), clientAddr)
 		if err != nil {
-			delve.LogDialError(clientAddr, err)
+			delvelog.DialError(clientAddr, err)
 			return fmt.Errorf("cannot reach the client at %s: %w", clientAddr, err)
 		}
 		return serve.Serve(cfg, conn)
@@ -200,7 +201,7 @@ func (d dapStrategies) Open(s debuggee.StrategyConfig) (*debuggee.Strategies, er
 	if err != nil {
 		return nil, err
 	}
-	opened, err := c.open(plugins, dapWalkTimeout, func(text string) { delve.LogDAP("%s", text) })
+	opened, err := c.open(plugins, dapWalkTimeout, func(text string) { delvelog.DAP("%s", text) })
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/proxy"
 )
 
@@ -63,10 +63,10 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 	if f.log {
 		logged = "dap,rpc"
 	}
-	if err := delve.SetupLogging(f.log, logged, f.logDest); err != nil {
+	if err := delvelog.Setup(f.log, logged, f.logDest); err != nil {
 		return usageErrorf("%v", err)
 	}
-	defer delve.CloseLogs()
+	defer delvelog.Close()
 	warn := func(format string, a ...any) { tell(c.ErrOrStderr(), format, a...) }
 	cfg := proxy.Config{
 		Upstream: upstream, Listen: f.listen, AnyUser: !f.sameUser,
@@ -77,7 +77,7 @@ func runProxy(c *cobra.Command, f *proxyFlags, upstream string) error {
 			}
 			fmt.Fprintf(c.OutOrStdout(), "clew proxy listening at: %s\n", addr)
 		},
-		Log: delve.LogDAP, Warn: warn,
+		Log: delvelog.DAP, Warn: warn,
 	}
 	config, err := loadConfig(f.config)
 	if err != nil {

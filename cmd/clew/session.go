@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/dap"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
@@ -31,13 +31,13 @@ func takeOverSessions(root *cobra.Command) error {
 func sessionOptions(style names.Style, configPath string) sessions.Options {
 	o := sessions.Options{Names: style, Lifeline: startLifeline, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
-			s, err := openStrategies(configPath, nil, func(text string) { delve.LogRPC("%s", text) })
+			s, err := openStrategies(configPath, nil, func(text string) { delvelog.RPC("%s", text) })
 			if err != nil {
 				return nil, nil, err
 			}
 			return s.order, s.close, nil
 		},
-		Log:    delve.LogRPC,
+		Log:    delvelog.RPC,
 		Notify: func(text string) { tell(os.Stderr, "%s", text) },
 	}}
 	if config, err := loadConfig(configPath); err == nil {

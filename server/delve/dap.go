@@ -11,6 +11,7 @@ import (
 	"github.com/go-delve/delve/service/dap"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/internals"
 )
@@ -45,7 +46,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
-	installLogger()
+	listen()
 	executable.LimitMemory("the program")
 	var watch *launchWatch
 	if cfg.OnLaunch != nil {
@@ -134,7 +135,7 @@ const closePatience = 5 * time.Second
 func (d *DAP) Session() *Session {
 	s, err := d.program()
 	if err != nil {
-		LogDAPError("stacks and steps are Delve's own: %v", err)
+		delvelog.DAPError("stacks and steps are Delve's own: %v", err)
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -166,7 +167,7 @@ func (g *guard) undo(list map[uint64]*proc.Breakpoint) {
 			continue
 		}
 		if err := g.EraseBreakpoint(bp); err != nil {
-			LogDAPError("a breakpoint outside of code, at %#x, cannot be removed: %v", addr, err)
+			delvelog.DAPError("a breakpoint outside of code, at %#x, cannot be removed: %v", addr, err)
 		}
 	}
 }

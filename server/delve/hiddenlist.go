@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/internal/elffile"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
@@ -48,7 +49,7 @@ func hideList(pid int) {
 	noteGuard(life.Load().Attach(pid)) // a process that was found by name was not announced before
 	word, err := hideDebugWord(pid)
 	if err != nil {
-		LogDAPError("Delve reads every library of process %d: the list of its libraries cannot be hidden: %v", pid, err)
+		delvelog.DAPError("Delve reads every library of process %d: the list of its libraries cannot be hidden: %v", pid, err)
 		return
 	}
 	if word != nil {
@@ -145,7 +146,7 @@ func (w *debugWord) write(value []byte) error {
 
 func (w *debugWord) restore() {
 	if err := w.write(w.value); err != nil && !os.IsNotExist(err) {
-		LogDAPError("the list of libraries of process %d stays hidden from debuggers: %v", w.pid, err)
+		delvelog.DAPError("the list of libraries of process %d stays hidden from debuggers: %v", w.pid, err)
 		return
 	}
 	w.unguard()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/executable"
 )
 
@@ -57,7 +58,7 @@ func (r *runner) addLibraries() error {
 func addImage(bi *proc.BinaryInfo, l library) {
 	defer func() {
 		if r := recover(); r != nil {
-			LogDAPError("Delve cannot read %s: %v", l.path, r)
+			delvelog.DAPError("Delve cannot read %s: %v", l.path, r)
 		}
 	}()
 	_ = bi.AddImage(l.path, l.bias)

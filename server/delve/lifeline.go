@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
 
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
@@ -85,6 +86,6 @@ func (g *guard) willWrite(bp *proc.Breakpoint) {
 
 func noteGuard(err error) {
 	if err != nil {
-		LogDAPError("guard: %v", err)
+		delvelog.DAPError("guard: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
@@ -53,7 +54,7 @@ func release(group *proc.TargetGroup, pid int) {
 			break
 		}
 		if err := g.takeTrap(group, t, thread, directed); err != nil {
-			LogDAPError("process %d: a pending SIGTRAP: %v", pid, err)
+			delvelog.DAPError("process %d: a pending SIGTRAP: %v", pid, err)
 			break
 		}
 	}
@@ -65,7 +66,7 @@ func clearAll(t *proc.Target) {
 	for addr, bp := range t.Breakpoints().M {
 		bp.Breaklets = nil // a step's, which Delve would leave there
 		if err := t.ClearBreakpoint(addr); err != nil {
-			LogDAPError("process %d: the breakpoint at %#x: %v", t.Pid(), addr, err)
+			delvelog.DAPError("process %d: the breakpoint at %#x: %v", t.Pid(), addr, err)
 		}
 	}
 }

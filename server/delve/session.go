@@ -114,7 +114,6 @@ func Attach(pid int) (*Session, error) {
 }
 
 func open(c *debugger.Config, args []string) (*Session, error) {
-	installLogger()
 	if err := internals.Check(); err != nil {
 		return nil, err
 	}
@@ -138,6 +137,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 			dbg, err = nil, fmt.Errorf("%s is too damaged for Delve: %v", fileOf(c, args), r)
 		}
 	}()
+	listen()
 	executable.LimitMemory(fileOf(c, args))
 	if c.CoreFile != "" && len(args) > 0 {
 		if err := executable.TryLoad(args[0], c.DebugInfoDirectories); err != nil {

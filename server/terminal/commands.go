@@ -17,6 +17,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
@@ -222,18 +223,18 @@ func core(s *session, _ *cobra.Command, args []string) int {
 // connect shows the answers of a server.
 func connect(s *session, _ *cobra.Command, args []string) (code int) {
 	f := &s.flags
-	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
+	if err := delvelog.Setup(f.log, f.logOutput, f.logDest); err != nil {
 		return complain("%v\n", err)
 	}
-	defer delve.CloseLogs()
-	delve.LogConfigError()
+	defer delvelog.Close()
+	delvelog.ConfigError()
 	if args[0] == "" {
 		return complain("An empty address was provided. You must provide an address as the first argument.\n")
 	}
 	protocol, addr := network(args[0])
 	conn, err := net.Dial(protocol, addr)
 	if err != nil {
-		delve.LogDialError(args[0], err)
+		delvelog.DialError(args[0], err)
 		return 1
 	}
 	defer func() {

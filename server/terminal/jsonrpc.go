@@ -20,8 +20,8 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/internal/bounded"
 	common "github.com/clewdbg/clew/server/session"
 )
@@ -108,7 +108,7 @@ func (c *rpcConn) answer() {
 		var req rpc.Request
 		if err := c.codec.ReadRequestHeader(&req); err != nil {
 			if !slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) }) {
-				delve.LogRPCError("rpc: %v", err)
+				delvelog.RPCError("rpc: %v", err)
 			}
 			return
 		}
@@ -189,7 +189,7 @@ func panicked(p any) error { return fmt.Errorf("Internal debugger error: %v\n%s"
 func logRPC(format, method string, value any) {
 	if logflags.RPC() {
 		text, _ := json.Marshal(value)
-		delve.LogRPC(format, method, value, text)
+		delvelog.RPC(format, method, value, text)
 	}
 }
 
@@ -199,13 +199,13 @@ func (c *rpcConn) respond(req *rpc.Request, reply any, err error) {
 	if err == nil {
 		logRPC("-> %s %T%s", req.ServiceMethod, reply)
 	} else {
-		delve.LogRPC("-> %s error: %q", req.ServiceMethod, err)
+		delvelog.RPC("-> %s error: %q", req.ServiceMethod, err)
 		resp.Error, reply = err.Error(), struct{}{}
 	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	if err := c.codec.WriteResponse(&resp, reply); err != nil {
-		delve.LogRPCError("writing response: %v", err)
+		delvelog.RPCError("writing response: %v", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/native"
@@ -45,11 +46,11 @@ type session struct {
 // run returns the exit code.
 func (s *session) run() int {
 	f := &s.flags
-	if err := delve.SetupLogging(f.log, f.logOutput, f.logDest); err != nil {
+	if err := delvelog.Setup(f.log, f.logOutput, f.logDest); err != nil {
 		return complain("%v\n", err)
 	}
-	defer delve.CloseLogs()
-	delve.LogConfigError()
+	defer delvelog.Close()
+	delvelog.ConfigError()
 	redirects, code := s.check()
 	if code != 0 {
 		return code
@@ -290,7 +291,7 @@ func (s *session) notStarted(err error) int {
 func resumeOnce(addr net.Addr) {
 	conn, err := net.Dial(addr.Network(), addr.String())
 	if err != nil {
-		delve.LogDialError(addr.String(), err)
+		delvelog.DialError(addr.String(), err)
 		return
 	}
 	_ = rpc2.NewClientFromConn(conn).Disconnect(true) // that it fails shows at the next client

@@ -22,6 +22,7 @@ import (
 	clewdap "github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
 	common "github.com/clewdbg/clew/server/session"
 )
@@ -103,12 +104,12 @@ func (p *port) end() { p.once.Do(func() { close(p.ended) }) }
 // accept serves clients until the listener is closed: one, or several.
 func (p *port) accept() {
 	defer p.config.Listener.Close()
-	delve.LogRPC("API server pid = %d", os.Getpid()) // as Delve's server does: scripts wait for the line
+	delvelog.RPC("API server pid = %d", os.Getpid()) // as Delve's server does: scripts wait for the line
 	for {
-		conn, err := serve.Next(p.config.Listener, !p.config.CheckLocalConnUser, func(err error) { delve.LogRPCError("%v", err) })
+		conn, err := serve.Next(p.config.Listener, !p.config.CheckLocalConnUser, func(err error) { delvelog.RPCError("%v", err) })
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
-				delve.LogRPCError("%v", err)
+				delvelog.RPCError("%v", err)
 			}
 			return
 		}
@@ -163,7 +164,7 @@ func (p *port) serveEditor(conn io.ReadWriteCloser) {
 		p.end()
 	}()
 	opts := p.editors
-	opts.Client, opts.Upstream, opts.Log, opts.Shared, opts.Remote = conn, ours, delve.LogDAP, p.owner, p.server.reach
+	opts.Client, opts.Upstream, opts.Log, opts.Shared, opts.Remote = conn, ours, delvelog.DAP, p.owner, p.server.reach
 	if p.config.AcceptMulti {
 		opts.Multi = p.config.Listener.Addr().String
 	}

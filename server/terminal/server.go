@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/native"
@@ -90,7 +91,7 @@ func (s *server) attach() {
 	session, program, err := s.open()
 	s.late = s.late && err != nil && !never(err)
 	if err != nil {
-		delve.LogRPCError("stacks and steps are Delve's own: %v", err)
+		delvelog.RPCError("stacks and steps are Delve's own: %v", err)
 		s.session = nil
 		s.breaks.Store(nil)
 		s.stacks.Watch(nil, nil)

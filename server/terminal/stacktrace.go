@@ -7,7 +7,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/internal/printable"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -61,7 +61,7 @@ const maxDepth = stop.MaxClaims
 
 // logFallback logs that the client gets Delve's answer, and why.
 func logFallback(what string, err error) {
-	delve.LogRPC("%s is Delve's own: %v", what, err)
+	delvelog.RPC("%s is Delve's own: %v", what, err)
 }
 
 // stack returns the assembled stack, with at least the frames that a request asks

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 )
 
 // A client of Delve's JSON-RPC joins the session of an editor. The server tells it by its first byte, and
@@ -46,7 +47,7 @@ func (s *Session) join(joiner Joiner, from *net.UnixConn, opts *dap.Options) {
 			conn, err := receive(from)
 			if err != nil {
 				if !errors.Is(err, io.EOF) {
-					delve.LogDAPError("clients that join: %v", err)
+					delvelog.DAPError("clients that join: %v", err)
 				}
 				return
 			}

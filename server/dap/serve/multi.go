@@ -14,6 +14,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 )
 
 // Multi is how a server makes a process for each session: by calling this
@@ -61,7 +62,7 @@ func (s *Server) runMulti(interrupted <-chan os.Signal) error {
 		go func() {
 			defer func() { _ = conn.Close() }() // the session's process has its own
 			if err := sessions.serve(s.Multi, conn); err != nil && !errors.Is(err, io.EOF) {
-				delve.LogDAPError("%v", err)
+				delvelog.DAPError("%v", err)
 			}
 		}()
 	}
@@ -203,7 +204,7 @@ func (s *sessions) watch(p *process) {
 	}()
 	defer close(p.done)
 	if err := p.cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		delve.LogDAPError("wait for a session's process: %v", err)
+		delvelog.DAPError("wait for a session's process: %v", err)
 	}
 	s.move(p, func(all []*process) []*process { return all })
 	_ = p.joins.Close()

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 )
 
 // Server takes clients from a listener.
@@ -24,7 +25,7 @@ type Server struct {
 // (of a server for many: when it is interrupted), or a signal came.
 func (s *Server) Run() error {
 	interrupted := delve.EndSignals() // a signal may come as soon as the address is announced
-	delve.AnnounceDAP(s.Listener.Addr())
+	delvelog.AnnounceDAP(s.Listener.Addr())
 	defer func() { _ = s.Listener.Close() }()
 	if s.Multi != nil {
 		return s.runMulti(interrupted)
@@ -68,7 +69,7 @@ func (s *Server) accept(interrupted <-chan os.Signal) (net.Conn, error) {
 
 // next takes the next client that may connect.
 func (s *Server) next() (net.Conn, error) {
-	return Next(s.Listener, s.AnyUser, func(err error) { delve.LogDAPError("%v", err) })
+	return Next(s.Listener, s.AnyUser, func(err error) { delvelog.DAPError("%v", err) })
 }
 
 // Next takes the next client that may connect: with anyUser one of other users

@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/session"
 )
@@ -54,7 +55,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 		s.guard = lifeline.NewGuard(cfg.Lifeline)
 		cfg.Delve.OnLaunch = func(path string) {
 			if err := s.guard.Launch(path); err != nil {
-				delve.LogDAP("guard: %v", err)
+				delvelog.DAP("guard: %v", err)
 			}
 		}
 	}
@@ -67,7 +68,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	s.delve = d
 	opts := dap.Options{
 		Client: client, Upstream: d.Conn(), Session: d.Session,
-		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Patience: cfg.Patience, Log: delve.LogDAP,
+		Strategies: cfg.Strategies, DebugFolders: cfg.DebugFolders, MaxMessage: cfg.MaxMessage, Patience: cfg.Patience, Log: delvelog.DAP,
 	}
 	if s.guard != nil {
 		opts.Guard = s.guard

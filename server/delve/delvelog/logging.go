@@ -1,4 +1,4 @@
-package delve
+package delvelog
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +21,7 @@ import (
 
 // SetupLogging sets up Delve's logs as its --log, --log-output and --log-dest
 // flags say. It must come before the first log.
-func SetupLogging(on bool, output, dest string) error {
+func Setup(on bool, output, dest string) error {
 	if err := logflags.Setup(on, output, dest); err != nil {
 		return err
 	}
@@ -32,10 +31,10 @@ func SetupLogging(on bool, output, dest string) error {
 }
 
 // CloseLogs closes the log's destination.
-func CloseLogs() { logflags.Close() }
+func Close() { logflags.Close() }
 
 // LogConfigError logs that Delve's configuration cannot be read, if so.
-func LogConfigError() {
+func ConfigError() {
 	if _, err := config.LoadConfig(); err != nil {
 		logflags.DebuggerLogger().Errorf("%v", err)
 	}
@@ -46,31 +45,31 @@ func LogConfigError() {
 func AnnounceDAP(addr net.Addr) { logflags.WriteDAPListeningMessage(addr) }
 
 // LogDialError logs that a client cannot be reached, as Delve does.
-func LogDialError(addr string, err error) {
+func DialError(addr string, err error) {
 	logflags.RPCLogger().Errorf("error dialing %s: %v", addr, err)
 }
 
 // LogDAPError logs an error of the DAP layer, perhaps before the first session has begun.
-func LogDAPError(format string, args ...any) {
+func DAPError(format string, args ...any) {
 	installLogger()
 	logflags.DAPLogger().Errorf(format, args...)
 }
 
 // LogDAP logs details, with --log-output=dap.
-func LogDAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }
+func DAP(format string, args ...any) { logflags.DAPLogger().Debugf(format, args...) }
 
 // LogRPCError logs an error of the JSON-RPC layer.
-func LogRPCError(format string, args ...any) { logflags.RPCLogger().Errorf(format, args...) }
+func RPCError(format string, args ...any) { logflags.RPCLogger().Errorf(format, args...) }
 
 // LogRPC logs details, with --log-output=rpc.
-func LogRPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, args...) }
+func RPC(format string, args ...any) { logflags.RPCLogger().Debugf(format, args...) }
 
 // logging says that logs were set up. Until then nothing is written, errors
 // included: clew's own commands report errors themselves.
 var logging atomic.Bool
 
 // installLogger has Delve log through clew, which learns of a program that is about
-// to be started from the line that is logged then ([DAPConfig.OnLaunch]): a program
+// to be started from the line that is logged then ([Hear]): a program
 // that is built first has its name only there.
 var installLogger = sync.OnceFunc(func() {
 	logflags.SetLoggerFactory(func(flag bool, fields logflags.Fields, out io.Writer) logflags.Logger {
@@ -78,33 +77,19 @@ var installLogger = sync.OnceFunc(func() {
 	})
 })
 
-// launching is told of a program that is about to be started; nil for no listener.
-var launching atomic.Pointer[launchWatch]
-
-// launchWatch is told once or more often: a program can be started again.
-type launchWatch struct {
-	tell func(path string)
-	told atomic.Bool
+// Heard are told what Delve logs of what it is about to do. They are called on Delve's goroutine.
+type Heard struct {
+	Launch func(path string) // a program is about to be started
+	Attach func()            // a process is about to be attached to
+	Target func(pid int)     // the executable of a process was read
 }
 
-// starts is called on Delve's goroutine.
-func (w *launchWatch) starts(path string) {
-	if w == nil {
-		return
-	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	w.told.Store(true)
-	w.tell(path)
-}
+var heard atomic.Pointer[Heard]
 
-// check says whether a program that Delve has started was announced before.
-func (w *launchWatch) check(s *Session) error {
-	if w == nil || w.told.Load() || !s.Launched() || !s.Live() {
-		return nil
-	}
-	return internals.Changed(internals.EntryLaunchLog, "a program was started, and no line of the log said so before")
+// Hear has functions told from now on, and has Delve log through clew.
+func Hear(h *Heard) {
+	heard.Store(h)
+	installLogger()
 }
 
 // levelNone is above every level.
@@ -171,21 +156,22 @@ func (l *textLogger) write(at slog.Level, format string, args []any) {
 }
 
 func (l *textLogger) Infof(format string, args ...any) {
-	switch {
+	switch h := heard.Load(); {
+	case h == nil:
 	case format == internals.LaunchLog && len(args) == 1:
 		if command, ok := args[0].([]string); ok && len(command) > 0 {
-			launching.Load().starts(command[0])
+			h.Launch(command[0])
 		}
 	case format == internals.AttachLog:
-		attaches()
+		h.Attach()
 	}
 	l.write(slog.LevelInfo, format, args)
 }
 
 func (l *textLogger) Debugf(format string, args ...any) {
-	if format == internals.TargetLog && len(args) == 2 {
+	if h := heard.Load(); h != nil && format == internals.TargetLog && len(args) == 2 {
 		if pid, ok := args[0].(int); ok {
-			hideList(pid)
+			h.Target(pid)
 		}
 	}
 	l.write(slog.LevelDebug, format, args)
