@@ -7,33 +7,33 @@ import (
 	"path/filepath"
 )
 
-// buildMatrix builds integration/matrix and what it measures.
+// buildMatrix builds integration/truth/matrix and what it measures.
 func buildMatrix(builds string) builder {
 	return func(ctx context.Context, folder string) error {
-		return buildOn(ctx, folder, "matrix", "-arm64", folder, "-build", builds)
+		return buildOn(ctx, folder, "truth", "matrix", "-arm64", folder, "-build", builds)
 	}
 }
 
-// buildSteps builds integration/stepping and the programs in which it steps.
+// buildSteps builds integration/stepping/places and the programs in which it steps.
 func buildSteps(builds string) builder {
 	return func(ctx context.Context, folder string) error {
-		return buildOn(ctx, folder, "stepping", "-arm64", folder, "-build", builds)
+		return buildOn(ctx, folder, "stepping", "places", "-arm64", folder, "-build", builds)
 	}
 }
 
-// buildSampled builds integration/sampled and its workloads.
+// buildSampled builds integration/truth/sampled and its workloads.
 func buildSampled(ctx context.Context, folder string) error {
-	return buildOn(ctx, folder, "sampled", "-arm64", "-o", folder, "-libraries", sampledIn)
+	return buildOn(ctx, folder, "truth", "sampled", "-arm64", "-o", folder, "-libraries", sampledIn)
 }
 
-// buildThousand builds integration/listing, its program, and both debuggers.
+// buildThousand builds integration/bench/listing, its program, and both debuggers.
 func buildThousand(ctx context.Context, folder string) error {
-	for name, pkg := range map[string]string{"listing": "./integration/listing", "clew": "./cmd/clew", "dlv": "./integration/internal/dlv"} {
+	for name, pkg := range map[string]string{"bench": "./integration/bench", "clew": "./cmd/clew", "dlv": "./integration/internal/dlv"} {
 		if err := goBuild(ctx, filepath.Join(folder, name), pkg); err != nil {
 			return err
 		}
 	}
-	const sources = "integration/listing/testdata/programs/"
+	const sources = "integration/bench/listing/testdata/programs/"
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(folder, "thousand"), sources+"thousand.go", sources+"report.go")
 	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc")
 	return command(cmd)

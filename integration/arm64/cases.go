@@ -48,7 +48,7 @@ var cases = []testCase{
 	stepsCase("steps", "where steps lead, as in docs/stepping.md", steppedIn),
 	{"sampled", "stacks at instructions taken at random", gcc, buildSampled,
 		sampled("go", 2500, 1) + " &&\n" + sampled("crypto", 60, 20) + " &&\n" + sampled("sqlite3", 30, 5) + " &&\n" + sampled("c", 30, 5)},
-	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/listing beside -built "$1"`},
+	{"goroutines", "a thousand goroutines, beside dlv", gcc, buildThousand, `CLEW="$1"/clew "$1"/bench listing beside -built "$1"`},
 	{"reports", "the reports for Delve that are about arm64 (docs/delve)", gcc, buildReports, runReports},
 	{"dap", "a part of Delve's own tests of DAP, without clew and through clew proxy", gcc, buildDAP(dapPart), runDAP(dapPart)},
 }
@@ -83,12 +83,12 @@ var ciCases = []testCase{
 
 // sampled takes samples of a workload, one of so many instructions.
 func sampled(workload string, every, often int) string {
-	return fmt.Sprintf(`"$1"/measure -built -o "$1" -libraries %s -n 550 -every %d -often %d -least 99.9`, workload, every, often)
+	return fmt.Sprintf(`"$1"/measure sampled -built -o "$1" -libraries %s -n 550 -every %d -often %d -least 99.9`, workload, every, often)
 }
 
-// measureRight measures cells of integration/matrix, all of which are to be right.
+// measureRight measures cells of integration/truth/matrix, all of which are to be right.
 func measureRight(args string) string {
-	return `"$1"/measure -built "$1" ` + args + ` -v -json >cells.json && ! grep '"kind"' cells.json | grep -v '"right"'`
+	return `"$1"/measure matrix -built "$1" ` + args + ` -v -json >cells.json && ! grep '"kind"' cells.json | grep -v '"right"'`
 }
 
 const (
@@ -103,20 +103,20 @@ const (
 	sampledIn     = "c,crypto,sqlite3,go"
 )
 
-// matrixCase measures builds of integration/matrix.
+// matrixCase measures builds of integration/truth/matrix.
 func matrixCase(name string, needs []string, about, builds string) testCase {
 	return testCase{name, about, needs, buildMatrix(builds),
 		measureRight("-here -build " + builds)}
 }
 
-// coresCase measures core files of builds of integration/matrix.
+// coresCase measures core files of builds of integration/truth/matrix.
 func coresCase(name, about, builds string) testCase {
 	return testCase{name, about, gcc, buildMatrix(builds), measureRight("-cores -build " + builds)}
 }
 
-// stepsCase tries every step in builds of integration/stepping. A step that is not right fails it, a refused one too.
+// stepsCase tries every step in builds of integration/stepping/places. A step that is not right fails it, a refused one too.
 func stepsCase(name, about, builds string) testCase {
-	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure -built "$1" -only clew -build ` + builds + ` -v`}
+	return testCase{name, about, gcc, buildSteps(builds), `"$1"/measure places -built "$1" -only clew -build ` + builds + ` -v`}
 }
 
 // of is the case with other builds.

@@ -72,7 +72,7 @@ func buildSuite(ctx context.Context, folder string, tests *regexp.Regexp) error 
 	}
 	err = errors.Join(
 		in(filepath.Join(source, suite.Folder), false, "test", "-c", "-o", filepath.Join(folder, "suite.test"), "."),
-		in(".", false, "test", "-c", "-o", filepath.Join(folder, "dlvtests.test"), "./integration/dlvtests"),
+		in(".", false, "test", "-c", "-o", filepath.Join(folder, "dlvtests.test"), "./integration/delve/dlvtests"),
 		in(".", false, "build", "-o", filepath.Join(folder, "test2json"), "cmd/test2json"),
 		in(".", false, "build", "-o", filepath.Join(folder, "clew"), "./cmd/clew"),
 		os.WriteFile(filepath.Join(folder, "go"), []byte(strings.Replace(goInMachine, "VERSION", runtime.Version(), 1)), 0o755),

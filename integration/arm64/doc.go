@@ -6,8 +6,8 @@
 //
 // The first form builds and runs cases, all of them by default; -list names them. Cases
 // that run together share one boot. With -ci they are small ones, for some minutes in all. Those
-// that take longest run by name alone. -build has matrix, cores and steps take other builds of integration/matrix
-// and integration/stepping. The second form runs a shell script of yours: the
+// that take longest run by name alone. -build has matrix, cores and steps take other builds of integration/truth/matrix
+// and integration/stepping/places. The second form runs a shell script of yours: the
 // files and folders PATH are there under their own absolute paths.
 //
 // What the script prints is printed. It may write files to /results; -o says where they

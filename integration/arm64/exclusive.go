@@ -11,7 +11,7 @@ func buildExclusive(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	return goBuild(ctx, filepath.Join(folder, "step"), "./integration/arm64/exclusive")
+	return goBuild(ctx, filepath.Join(folder, "measure"), "./integration/stepping")
 }
 
-const runExclusive = `timeout 600 "$1"/step "$1"/exclusive`
+const runExclusive = `timeout 600 "$1"/measure exclusive "$1"/exclusive`

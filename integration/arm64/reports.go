@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdbg/clew/integration/delvereports"
+	"github.com/clewdbg/clew/integration/delve/reports"
 )
 
 // buildReports prepares the reports of docs/delve that are about arm64, for TestReports: their programs are what their
 // own scripts build here, where dlv does nothing. In the machine it is the go command that does nothing.
 func buildReports(ctx context.Context, folder string) error {
-	tools, here := filepath.Join(folder, delvereports.Tools), filepath.Join(folder, "here")
+	tools, here := filepath.Join(folder, reports.Tools), filepath.Join(folder, "here")
 	err := errors.Join(
 		goBuild(ctx, filepath.Join(tools, "dlv"), "./integration/internal/dlv"),
 		writeTool(filepath.Join(tools, "go"), "exit 0"),
@@ -25,7 +25,7 @@ func buildReports(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	test := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(folder, "reports.test"), "./integration/delvereports")
+	test := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(folder, "reports.test"), "./integration/delve/reports")
 	test.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 	if err := command(test); err != nil {
 		return err
@@ -39,7 +39,7 @@ func buildReports(ctx context.Context, folder string) error {
 		if filepath.Base(document) == "README.md" {
 			continue
 		}
-		r, err := delvereports.Read(document)
+		r, err := reports.Read(document)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func buildReports(ctx context.Context, folder string) error {
 }
 
 // buildReport puts a report and its program into the folder; here has the tools that its script finds.
-func buildReport(ctx context.Context, folder, document string, r *delvereports.Report, here string) error {
+func buildReport(ctx context.Context, folder, document string, r *reports.Report, here string) error {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// buildScripts builds the program of integration/stepscripts, clew, and what steps.
+// buildScripts builds the program of integration/stepping/scripts, clew, and what steps.
 func buildScripts(ctx context.Context, folder string) error {
-	const scripts = "integration/stepscripts"
+	const scripts = "integration/stepping/scripts"
 	to := filepath.Join(folder, "program")
 	if err := os.CopyFS(to, os.DirFS(filepath.Join(scripts, "testdata", "program"))); err != nil {
 		return err
@@ -23,10 +23,10 @@ func buildScripts(ctx context.Context, folder string) error {
 	if err := goBuild(ctx, filepath.Join(folder, "clew"), "./cmd/clew"); err != nil {
 		return err
 	}
-	return goBuild(ctx, filepath.Join(folder, "stepscripts"), "./"+scripts)
+	return goBuild(ctx, filepath.Join(folder, "measure"), "./integration/stepping")
 }
 
 // runScripts demands that all scripts but one end where a reader expects: Delve's step into a method of C++ ends before its prologue
 // on amd64 too (docs/stepping-languages.md).
-const runScripts = `"$1"/stepscripts -built "$1" | tee table
+const runScripts = `"$1"/measure scripts -built "$1" | tee table
 grep -q '✓ |$' table && ! tail -n +3 table | grep -v 'C++: into a method' | grep -v ' scripts |' | grep -v '✓ |$'`

@@ -21,6 +21,8 @@ import (
 	"runtime"
 	"runtime/pprof"
 
+	"github.com/clewdbg/clew/integration/bench/listing"
+	"github.com/clewdbg/clew/integration/internal/suite"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/plugins/dwarfcfi"
 	"github.com/clewdbg/clew/plugins/fpwalk"
@@ -38,6 +40,10 @@ func main() {
 	// The plugin host starts this program again to serve a built-in plugin.
 	if len(os.Args) == 3 && os.Args[1] == "plugin" && strategies[os.Args[2]] != nil {
 		plugin.Serve(strategies[os.Args[2]]())
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "listing" {
+		suite.Run(map[string]func(){"listing": listing.Main})
 		return
 	}
 	rounds := flag.Int("rounds", 15, "rounds of each measurement")
@@ -125,7 +131,7 @@ func build(folder string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "patient")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/integration/faults/testdata/patient")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/integration/hostile/faults/testdata/patient")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)

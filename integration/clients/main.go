@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	realeditors "github.com/clewdbg/clew/integration/clients/editors"
+	"github.com/clewdbg/clew/integration/internal/suite"
 )
 
 // sourceFolder is where the program's source is.
@@ -17,6 +20,10 @@ func sourceFolder() string {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "editors" {
+		suite.Run(map[string]func(){"editors": realeditors.Main})
+		return
+	}
 	runs := flag.Int("runs", 100, "how often every client does everything")
 	restarts := flag.Int("restarts", 20, "how often the program is started again by each kind")
 	ends := flag.Int("ends", 12, "how many sessions are ended in each way")

@@ -8,7 +8,7 @@ import (
 )
 
 // TestAfterEnd: each request about a program that has ended has an answer, and none is an internal error. Found by
-// integration/mutated: Delve panics where an exception is asked for.
+// integration/hostile/mutated: Delve panics where an exception is asked for.
 func TestAfterEnd(t *testing.T) {
 	testneed.Ptrace(t)
 	exe, source := plain(t)

@@ -21,9 +21,9 @@ import (
 //     there, of which dlv leaves out some (TestCoreFile).
 //   - setInstructionBreakpoints, at an address where no code is: the message names
 //     the reason, where dlv has the kernel's error; and where memory is there that
-//     is no code, clew refuses what dlv would write (integration/stepping).
+//     is no code, clew refuses what dlv would write (integration/stepping/places).
 //   - continue, next, stepIn, stepOut: a step whose end would be a place that is not
-//     the caller's is refused or comes to the right end (integration/stepping).
+//     the caller's is refused or comes to the right end (integration/stepping/places).
 //   - completions: dlv has none; clew proposes its console commands, and nothing
 //     for any other text.
 //

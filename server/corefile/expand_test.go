@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{errNoNotes, func(c *core) { c.noted = elf.PT_NULL }},
 		{errLongNote, func(c *core) { c.notes = append(c.notes, 5, 0, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0) }},
-		{errLongNote, func(c *core) { c.more = 1 << 40 }}, // found by integration/mutated
+		{errLongNote, func(c *core) { c.more = 1 << 40 }}, // found by integration/hostile/mutated
 		{nil, func(c *core) { c.notes = note(ntFile, nil) }},
 	} {
 		want, change := tt.want, tt.change

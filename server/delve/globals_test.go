@@ -6,7 +6,7 @@ import (
 )
 
 // TestGlobalsAfterExit: an editor asks for completions when the program has ended. Found by
-// integration/mutated: Delve reads the registers of a process that is gone, and panics.
+// integration/hostile/mutated: Delve reads the registers of a process that is gone, and panics.
 func TestGlobalsAfterExit(t *testing.T) {
 	s := launch(t, "")
 	for range 100 {

@@ -28,7 +28,7 @@ import (
 // Delve has a target before clew does: after a restart, and when it follows a child,
 // Delve first writes the existing breakpoints into the new process. That has not run
 // by then: when the guard is put before it, breakpoints outside of code are removed.
-// Test: TestGuardUndoes, and integration/stepping.
+// Test: TestGuardUndoes, and integration/stepping/places.
 type guard struct {
 	proc.ProcessInternal
 	pid int

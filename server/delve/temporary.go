@@ -291,7 +291,7 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 // forgotten without being written back. The stop is one that no protocol of
 // Delve's passes over. Other breakpoints of the step may go with a library that it closes: it goes
 // on without them. Every thread stands.
-// Test: integration/stepping TestExec.
+// Test: integration/stepping/places TestExec.
 func (b *temporary) checkReplaced() {
 	if b.failed != nil {
 		return

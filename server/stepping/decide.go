@@ -134,7 +134,7 @@ func (s *Situation) locate(t *Temporary, f *unwind.Frame) {
 // back, whose stack grows and moves; when C returns into asmcgocall, its frame
 // pointer points to the old stack, whose words are still there. The return
 // address is right then, and the stack pointer is not. Test: TestDecide;
-// integration/stepping, "asmcgocall, the stack moves".
+// integration/stepping/places, "asmcgocall, the stack moves".
 func (s *Situation) onUnknownStack(caller *unwind.Frame) bool {
 	return caller.PC.Kind() == unwind.KindReturn && len(s.Thread.Segments) > 0 &&
 		(caller.Segment < 0 || caller.Segment >= len(s.Thread.Segments))

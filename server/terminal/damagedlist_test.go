@@ -78,7 +78,7 @@ func TestDamagedList(t *testing.T) {
 	}
 }
 
-// TestDamagedListing: a listing ends where only goroutines follow that cannot be read, and says so. Found by integration/mutated.
+// TestDamagedListing: a listing ends where only goroutines follow that cannot be read, and says so. Found by integration/hostile/mutated.
 func TestDamagedListing(t *testing.T) {
 	fine, broken := &api.Goroutine{ID: 1}, &api.Goroutine{Unreadable: "no memory"}
 	rows := slices.Repeat([]*api.Goroutine{broken}, maxUnreadable)

@@ -1,8 +1,8 @@
-// Command real compares package plugins/compactunwind/table with llvm-objdump on
+// Package real compares package plugins/compactunwind/table with llvm-objdump on
 // Mach-O files that Apple's tools made: native parts of public npm packages,
 // which npm fetches:
 //
-//	go run ./integration/macho/real [-keep DIR]
+//	go run ./integration/truth macho [-keep DIR]
 //
 // For every image (slice of a universal file) it compares each entry, personality
 // and language-specific data area, and looks every entry up by its first and last
@@ -13,4 +13,4 @@
 // It needs npm and llvm-objdump-19, and prints the table that
 // plugins/compactunwind/README.md has. The exit status is 0 without a difference
 // to llvm-objdump, 1 with one, 2 for wrong usage.
-package main
+package real

@@ -1,4 +1,4 @@
-package main
+package real
 
 import (
 	"flag"
@@ -21,7 +21,8 @@ var packages = []string{
 	"lightningcss-darwin-x64@1.29.1",
 }
 
-func main() {
+// Main runs it as a program: its arguments are those of the process.
+func Main() {
 	keep := flag.String("keep", "", "keep the packages in this directory, and take them from there")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -122,7 +122,7 @@ const most = 16
 //
 // Situation: the line's first row has no code of its own, for another row has the same address; a debugger that stops there is at the line of the last.
 // Example: a throw at -O2, whose code is moved away: the instruction that saves a register there is of the function's first line. What is passed does not branch.
-// Test: integration/stepscripts, "throw, at -O2".
+// Test: integration/stepping/scripts, "throw, at -O2".
 func shown(code *native.Code, p *native.Place) uint64 {
 	row, ok := code.Row(p.Addr)
 	if !ok || row.Line == p.Line || row.Start != p.Addr || row.End-p.Addr > most {

@@ -7,5 +7,5 @@
 // start of every session, all that can be proven without a program. What only a live
 // program shows is proven where it is used first ([Changed] makes the error), or by
 // a test. README.md lists the entries and who notices when each of them changes;
-// integration/delvechange changes Delve's source to prove that list.
+// integration/delve/change changes Delve's source to prove that list.
 package internals

@@ -17,7 +17,7 @@ import (
 func TestVariablesByCode(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	path := filepath.Join(t.TempDir(), "program")
-	build := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/integration/listing/testdata/deadlock")
+	build := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/integration/bench/listing/testdata/deadlock")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

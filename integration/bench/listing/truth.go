@@ -1,0 +1,170 @@
+package listing
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+)
+
+// goroutine is what the runtime says of one.
+type goroutine struct {
+	state     string
+	locked    bool
+	functions []string
+	places    []string // of the functions: "main.go:12"
+	creator   string
+	by        string // where its go statement is
+	parent    uint64
+	ancestors []string // "1 main.main": a goroutine, and each of its own functions
+}
+
+var (
+	header  = regexp.MustCompile(`^goroutine (\d+) .*\[([^,\]]+)(.*)\]:`)
+	created = regexp.MustCompile(`^created by (\S+) in goroutine (\d+)`)
+	// The runtime does not name the types that a function was made for.
+	instance = regexp.MustCompile(`\[.*\]`)
+	origin   = regexp.MustCompile(`^\[originating from goroutine (\d+)\]:`)
+	line     = regexp.MustCompile(`^\t(.*:\d+)`)
+)
+
+// parse reads the output of runtime.Stack.
+func parse(text string) map[uint64]goroutine {
+	out := map[uint64]goroutine{}
+	for block := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(block, "\n")
+		h := header.FindStringSubmatch(lines[0])
+		if h == nil {
+			continue
+		}
+		id, _ := strconv.ParseUint(h[1], 10, 64)
+		g := goroutine{state: h[2], locked: strings.Contains(h[3], "locked to thread")}
+		for i, l := range lines[1:] {
+			if origin.MatchString(l) {
+				g.ancestors = ancestorsIn(lines[1+i:])
+				break
+			}
+			g.add(l)
+		}
+		out[id] = g
+	}
+	return out
+}
+
+// ancestorsIn reads what led to a goroutine.
+func ancestorsIn(lines []string) (out []string) {
+	for _, l := range lines {
+		if o := origin.FindStringSubmatch(l); o != nil {
+			out = append(out, o[1])
+		} else if f, _, ok := strings.Cut(l, "(...)"); ok {
+			out[len(out)-1] += " " + f
+		}
+	}
+	return out
+}
+
+// ancestorsOf are those of a stack. Lines are not compared: the runtime prints those of return
+// addresses.
+func ancestorsOf(s *stackjson.Stack) (out []string) {
+	for _, a := range s.State.Ancestors {
+		text := strconv.FormatUint(a.Goroutine, 10)
+		for _, c := range a.Calls {
+			if !strings.HasPrefix(c.Function, "runtime.") && !strings.Contains(c.Function, ".gowrap") {
+				text += " " + c.Function
+			}
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// add reads a line after the first.
+func (g *goroutine) add(text string) {
+	if c := created.FindStringSubmatch(text); c != nil {
+		g.creator = c[1]
+		g.parent, _ = strconv.ParseUint(c[2], 10, 64)
+		return
+	}
+	if at := line.FindStringSubmatch(text); at != nil {
+		if g.creator != "" {
+			g.by = filepath.Base(at[1])
+		} else {
+			g.places = append(g.places, filepath.Base(at[1]))
+		}
+	} else if strings.Contains(text, "(") {
+		g.functions = append(g.functions, text[:strings.LastIndex(text, "(")])
+	}
+}
+
+// contradicts says in what a goroutine differs from what the runtime says of it, "" if
+// in nothing.
+func contradicts(s *stackjson.Stack, want goroutine) string {
+	if s == nil || s.State == nil || s.Stop != stackjson.StopEnd {
+		return fmt.Sprintf("%+v", s)
+	}
+	st := s.State
+	if got := cmp.Or(st.WaitReason, st.Status); got != want.state || (st.LockedThread != 0) != want.locked {
+		return fmt.Sprintf("%q, locked %v; the runtime says %q, %v", got, st.LockedThread != 0, want.state, want.locked)
+	}
+	if c := st.CreatedBy; c == nil || c.Function != want.creator || c.Goroutine != want.parent || place(c.File, c.Line) != want.by {
+		return fmt.Sprintf("created by %+v; the runtime says %s in goroutine %d at %s", c, want.creator, want.parent, want.by)
+	}
+	got, said := shownOf(s), want.shown()
+	if want.state == "syscall" {
+		got, said = fromSystemCall(got), fromSystemCall(said)
+	}
+	// In Go 1.21 the compiler's wrapper of a go statement has a name like any function.
+	if n := len(got) - 1; n > 0 && strings.HasSuffix(got[n], " "+want.by) && len(said) == n {
+		got = got[:n]
+	}
+	if !slices.Equal(got, said) {
+		return fmt.Sprintf("%q; the runtime says %q", got, said)
+	}
+	return ""
+}
+
+// fromSystemCall leaves out where in package syscall and below a goroutine is: the runtime says
+// where it announced the system call, not where the thread now is.
+func fromSystemCall(shown []string) []string {
+	for len(shown) > 1 && strings.Contains(strings.SplitN(shown[0], ".", 2)[0], "syscall") && !strings.HasPrefix(shown[1], "main.") {
+		shown = shown[1:]
+	}
+	return shown
+}
+
+// shown are the functions of a trace that are compared, with their places: none of the
+// runtime.
+func (g *goroutine) shown() (out []string) {
+	for i, f := range g.functions {
+		if !strings.HasPrefix(f, "runtime.") && f != "panic" {
+			out = append(out, f+" "+g.places[i])
+		}
+	}
+	return out
+}
+
+// shownOf are those of a stack. The runtime leaves out its own functions, C, and the
+// compiler's wrappers.
+func shownOf(s *stackjson.Stack) (out []string) {
+	for i := range s.Frames {
+		f := &s.Frames[i]
+		wrapper := strings.Contains(f.Function, ".gowrap") || strings.HasSuffix(f.Function, "-fm") || f.File == "<autogenerated>"
+		if goFunction(f) && !strings.HasPrefix(f.Function, "runtime.") && !wrapper {
+			out = append(out, instance.ReplaceAllString(f.Function, "[...]")+" "+place(f.File, f.Line))
+		}
+	}
+	return out
+}
+
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
+
+// goFunction says whether a frame is of a Go function: those have a package. C in a
+// file of package C has that file's name.
+func goFunction(f *stackjson.Frame) bool {
+	return strings.Contains(f.Function, ".") && (strings.HasSuffix(f.File, ".go") || strings.HasSuffix(f.File, ".s"))
+}
