@@ -164,10 +164,9 @@ func (s *sharing) setBreakpoints(ctx context.Context, m *dapwire.Message, handle
 	}
 	forward := func() error {
 		union, refused := s.owner.Breakpoints.Union(s.client, list.name, list.own)
-		if s.multi != "" || !s.client.Alone() {
+		if list.place(s, m, union) || s.multi != "" || !s.client.Alone() {
 			list.put(m, union)
 		}
-		list.place(s, m, union)
 		rewrite := func(answer *dapwire.Message) { s.breakpointsSet(list, refused, answer) }
 		s.wire.Up.Forward(m, rewrite)
 		return nil

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/google/go-dap"
@@ -15,7 +16,7 @@ import (
 
 // placer is a target with places that Delve does not find: native code, code that is not loaded yet, lines of images without DWARF.
 type placer interface {
-	BreakWanted(name string, where breakpoints.Where) (pending string, err error)
+	BreakWanted(name string, where breakpoints.Where, message string) (clews bool, pending string, err error)
 	WhereAt(addr uint64) breakpoints.Where
 	TellBreaks(func(breakpoints.Change)) (end func())
 }
@@ -37,13 +38,15 @@ func (l *breakpointList) wantedAt(t placer, s *sharing, command string, b *break
 }
 
 // place sets those of the breakpoints that Delve cannot place. Delve takes them
-// for its own from its next request on. What the client is to know of them is kept, by their place in the list.
-func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.Wanted) {
+// for its own from its next request on. What the client is to know of them is kept, by their place in the list. Their conditions are spelled
+// as Delve keeps them; then changed is true.
+func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.Wanted) (changed bool) {
 	t, ok := s.program.Target().(placer)
 	if !ok || len(wanted) == 0 {
-		return
+		return false
 	}
 	l.messages = make(map[int]string)
+	watch := false
 	for i, w := range wanted {
 		var b breakpointArguments
 		if json.Unmarshal(w.Raw, &b) != nil {
@@ -53,17 +56,22 @@ func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.
 		if where.None() {
 			continue
 		}
-		pending, err := t.BreakWanted(name, where)
+		clews, pending, err := t.BreakWanted(name, where, w.LogMessage)
 		if err != nil {
 			pending = err.Error()
+		}
+		if clews {
+			wanted[i].Condition = breakpoints.Spell(w.Condition)
+			changed, watch = changed || w.Condition != "", watch || w.LogMessage != ""
 		}
 		if pending != "" {
 			l.messages[i] = pending
 		}
 	}
-	if len(l.messages) > 0 {
+	if len(l.messages) > 0 || watch {
 		s.watchBreaks(t)
 	}
+	return changed
 }
 
 // watchBreaks tells the client of breakpoints that are placed later, from now on.
@@ -71,8 +79,13 @@ func (s *sharing) watchBreaks(t placer) {
 	s.watching.Do(func() { context.AfterFunc(s.wire.Context(), t.TellBreaks(s.toldChange)) })
 }
 
-// toldChange tells of a breakpoint that was placed, or waits again for its code.
+// toldChange tells of a breakpoint that was placed, or waits again for its code, or has logged a message: as Delve does.
 func (s *sharing) toldChange(c breakpoints.Change) {
+	if c.Logged {
+		body := dap.OutputEventBody{Category: "stdout", Output: fmt.Sprintf("> [Go %d]: %s\n", c.Goroutine, c.Message), Source: s.sourceOf(c.File), Line: c.Line}
+		s.wire.Client.Tell(&dap.OutputEvent{Event: event("output"), Body: body})
+		return
+	}
 	b := dap.Breakpoint{Id: c.ID, Verified: c.Verified, Line: c.Line}
 	if c.File != "" {
 		b.Source = s.sourceOf(c.File)

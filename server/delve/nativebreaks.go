@@ -63,22 +63,25 @@ func (s *Session) TellBreaks(f func(breakpoints.Change)) (end func()) { return s
 
 // Breakpoints are set, and searched for, aside of what runs: see [door.Aside].
 
-// BreakWanted sets the breakpoint that a client wants, if clew finds its code, or the code may come with a library. It is found by its name then, and
-// gets its condition from the client. All else is left to Delve. pending says what it waits for. The error says that the location has more than
-// one meaning.
-func (s *Session) BreakWanted(name string, where breakpoints.Where) (pending string, err error) {
+// BreakWanted sets the breakpoint that a client wants, if clew finds its code, or the code may come with a library: then it is clew's. It is found by its
+// name then, and gets its condition from the client. All else is left to Delve. pending says what it waits for. The error says that the location has
+// more than one meaning.
+func (s *Session) BreakWanted(name string, where breakpoints.Where, message string) (clews bool, pending string, err error) {
 	id := s.breakNamed(name)
 	if id == 0 {
 		bp, err := s.BreakNative(api.Breakpoint{Name: name}, where)
 		if errors.Is(err, ErrNoLocation) {
-			return "", nil // Delve says so
+			return false, "", nil // Delve says so
 		}
 		if err != nil {
-			return "", err
+			return false, "", err
 		}
 		id = bp.ID
 	}
-	return s.PendingBreaks(id)[id], nil
+	_, unlock := s.door.Aside().Stopped()
+	defer unlock()
+	s.breaks.Log(id, message)
+	return s.breaks.Has(id), s.breaks.Pending(id), nil
 }
 
 // WhereAt is the place of an instruction in native code that outlives the image it is in, none for other code.
@@ -248,6 +251,13 @@ func (s *Session) findByDelve(loc string) (locs []api.Location, err error) {
 		}
 	}()
 	return s.door.Aside().FindLocation(loc)
+}
+
+// IsNativeBreak says that clew places a breakpoint.
+func (s *Session) IsNativeBreak(id int) bool {
+	_, unlock := s.door.Aside().Stopped()
+	defer unlock()
+	return s.breaks.Has(id)
 }
 
 // PendingBreaks says of breakpoints, by their numbers, what they wait for.

@@ -25,8 +25,8 @@ import (
 //     be, nothing runs. Breakpoints in native code that has come since are placed (package breakpoints). No step stops between arm64's exclusive instructions (exclusive.go).
 //   - After a stop Delve learns of the libraries that hold Go code (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
-//     stand at a breakpoint instruction of the program's own (hardcoded.go), and
-//     processes that are new get their guard.
+//     stand at a breakpoint instruction of the program's own (hardcoded.go),
+//     processes that are new get their guard, and conditions in native code are evaluated (package breakpoints).
 //   - Before a process is left, it is cleared of what would kill it (release.go).
 //
 // The target's lock is held in all of them.
@@ -205,6 +205,9 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 		}
 		if targets.Arch(target) == unwind.ARM64 {
 			maps.Copy(r.brks, markedBrks(target))
+		}
+		if r.breaks != nil {
+			r.breaks.Judge(target, stand)
 		}
 		// Delve takes the reason from here for the target that has stopped.
 		if trapped != nil && reason == proc.StopUnknown && hasMark(target) {

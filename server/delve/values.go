@@ -8,7 +8,10 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/op"
 	"github.com/go-delve/delve/pkg/proc"
 
+	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/targets"
+	"github.com/clewdbg/clew/server/internal/blocks"
+	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -61,6 +64,38 @@ func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
 	return nil
 }
 
+// stand reads a thread for who has the lock.
+func stand(t *proc.Target, th proc.Thread) (*breakpoints.Standing, error) {
+	regs, _, err := targets.Registers(th)
+	if err != nil {
+		return nil, err
+	}
+	return &breakpoints.Standing{
+		Registers: regs, Memory: blocks.Over(heldMemory{t}),
+		Vector: func(reg uint64) ([]byte, bool) { return vectorOf(t, th, reg) },
+	}, nil
+}
+
+// InThread does work in the innermost frame of a thread that stands in native code; native is false for other code.
+func (s *Session) InThread(thread int, work func(*values.Frame) error) (native bool, err error) {
+	group, unlock, err := s.stopped()
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	for _, t := range group.Targets() {
+		th, ok := t.FindThread(thread)
+		if valid, _ := t.Valid(); !ok || !valid || s.recorded {
+			continue
+		}
+		if pc, err := th.Registers(); err != nil || !s.breaks.IsNative(t, pc.PC()) {
+			return false, err
+		}
+		return true, s.breaks.InFrame(t, th, stand, work)
+	}
+	return false, errNoThread
+}
+
 // Vector returns a register of a thread that stacks are not found by, by DWARF's number.
 func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
 	group, unlock, err := s.stopped()
@@ -68,11 +103,6 @@ func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
 		return nil, false
 	}
 	defer unlock()
-	defer func() {
-		if recover() != nil { // Delve's code for registers of other processors
-			data, ok = nil, false
-		}
-	}()
 	t := group.Selected
 	th, found := t.FindThread(int(thread))
 	if !found {
@@ -81,7 +111,12 @@ func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
 	return vectorOf(t, th, reg)
 }
 
-func vectorOf(t *proc.Target, th proc.Thread, reg uint64) ([]byte, bool) {
+func vectorOf(t *proc.Target, th proc.Thread, reg uint64) (data []byte, ok bool) {
+	defer func() {
+		if recover() != nil { // Delve's code for registers of other processors
+			data, ok = nil, false
+		}
+	}()
 	const most = 128 // registers that DWARF numbers
 	if reg >= most {
 		return nil, false

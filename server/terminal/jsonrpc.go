@@ -264,7 +264,7 @@ func (s *eventStream) add(e *proc.Event) {
 
 // placed takes that a breakpoint was placed that was pending.
 func (s *eventStream) placed(c breakpoints.Change) {
-	if c.Verified {
+	if c.Verified && !c.Logged {
 		l := &proc.LogicalBreakpoint{LogicalID: c.ID, Name: c.Name, File: c.File, Line: c.Line, FunctionName: c.Function}
 		s.add(&proc.Event{Kind: proc.EventBreakpointMaterialized, BreakpointMaterializedEventDetails: &proc.BreakpointMaterializedEventDetails{Breakpoint: l}})
 	}

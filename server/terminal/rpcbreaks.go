@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	common "github.com/clewdbg/clew/server/session"
+	"github.com/clewdbg/clew/server/values"
 )
 
 // tellBreakpoint tells the others of a breakpoint of this client's.
@@ -23,6 +24,7 @@ func (c *rpcClient) tellBreakpoint(b *api.Breakpoint, change string) {
 
 func (c *rpcClient) createBreakpoint(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpointOut) error {
 	err := aside(c, "create breakpoint", c.create)(arg, out)
+	shown(&out.Breakpoint)
 	if err == nil {
 		c.tellBreakpoint(&out.Breakpoint, "new")
 	}
@@ -49,6 +51,7 @@ func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpoi
 		where = breakpoints.Parse(arg.LocExpr)
 	}
 	if !where.None() {
+		b.Cond = breakpoints.Spell(b.Cond)
 		made, err := d.BreakNative(b, where)
 		if err == nil {
 			if out.Breakpoint = *made; len(made.Addrs) == 0 {
@@ -66,16 +69,16 @@ func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpoi
 
 // createAt creates a breakpoint at addresses, of which one in native code stands for the location that the client has found there.
 func (c *rpcClient) createAt(d locator, arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpointOut) error {
-	if err := c.rpc.CreateBreakpoint(arg, out); err != nil {
-		return err
-	}
 	addr := arg.Breakpoint.Addr
 	if len(arg.Breakpoint.Addrs) > 0 {
 		addr = arg.Breakpoint.Addrs[0]
 	}
 	at := d.WhereAt(addr)
-	if at.None() {
-		return nil
+	if !at.None() {
+		arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
+	}
+	if err := c.rpc.CreateBreakpoint(arg, out); err != nil || at.None() {
+		return err
 	}
 	where := breakpoints.Parse(arg.LocExpr)
 	found, err := d.LocateNative(arg.LocExpr)
@@ -95,8 +98,37 @@ func (c *rpcClient) watchBreaks(d locator) {
 	c.watching.Do(func() { context.AfterFunc(c.ctx, d.TellBreaks(c.events.placed)) })
 }
 
+// amend has Delve change a breakpoint.
+func (c *rpcClient) amend(arg rpc2.AmendBreakpointIn, out *rpc2.AmendBreakpointOut) error {
+	if held := c.breaks.Load(); held != nil && (*held).IsNativeBreak(arg.Breakpoint.ID) {
+		arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
+	}
+	return c.rpc.AmendBreakpoint(arg, out)
+}
+
+// shown has breakpoints' conditions as clients wrote them.
+func shown(all ...*api.Breakpoint) {
+	for _, b := range all {
+		if b != nil {
+			b.Cond = breakpoints.Shown(b.Cond)
+		}
+	}
+}
+
+func (c *rpcClient) listBreakpoints(arg rpc2.ListBreakpointsIn, out *rpc2.ListBreakpointsOut) error {
+	err := c.rpc.ListBreakpoints(arg, out)
+	shown(out.Breakpoints...)
+	return err
+}
+
+func (c *rpcClient) getBreakpoint(arg rpc2.GetBreakpointIn, out *rpc2.GetBreakpointOut) error {
+	err := c.rpc.GetBreakpoint(arg, out)
+	shown(&out.Breakpoint)
+	return err
+}
+
 func (c *rpcClient) amendBreakpoint(arg rpc2.AmendBreakpointIn, out *rpc2.AmendBreakpointOut) error {
-	err := aside(c, "amend breakpoint", c.rpc.AmendBreakpoint)(arg, out)
+	err := aside(c, "amend breakpoint", c.amend)(arg, out)
 	if err == nil {
 		c.tellBreakpoint(&arg.Breakpoint, "changed")
 	}
@@ -105,6 +137,7 @@ func (c *rpcClient) amendBreakpoint(arg rpc2.AmendBreakpointIn, out *rpc2.AmendB
 
 func (c *rpcClient) toggleBreakpoint(arg rpc2.ToggleBreakpointIn, out *rpc2.ToggleBreakpointOut) error {
 	err := aside(c, "toggle breakpoint", c.rpc.ToggleBreakpoint)(arg, out)
+	shown(out.Breakpoint)
 	if err == nil {
 		c.tellBreakpoint(out.Breakpoint, "changed")
 	}
@@ -113,8 +146,44 @@ func (c *rpcClient) toggleBreakpoint(arg rpc2.ToggleBreakpointIn, out *rpc2.Togg
 
 func (c *rpcClient) clearBreakpoint(arg rpc2.ClearBreakpointIn, out *rpc2.ClearBreakpointOut) error {
 	err := aside(c, "clear breakpoint", c.rpc.ClearBreakpoint)(arg, out)
+	shown(out.Breakpoint)
 	if err == nil {
 		c.tellBreakpoint(out.Breakpoint, "removed")
 	}
 	return err
+}
+
+// breakpointValues puts what a breakpoint in native code prints into its information: Delve has read it as if it were Go's.
+func (s *server) breakpointValues(th *api.Thread) {
+	d, ok := s.session.(locator)
+	b, info := th.Breakpoint, th.BreakpointInfo
+	if !ok || b == nil || info == nil || len(b.Variables) == 0 && b.LoadArgs == nil && b.LoadLocals == nil {
+		return
+	}
+	native, err := d.InThread(th.ID, func(f *values.Frame) (err error) {
+		info.Variables = slices.Grow(info.Variables, len(b.Variables))[:len(b.Variables)]
+		for i, text := range b.Variables {
+			v, err := f.Evaluate(text)
+			switch {
+			case err == nil:
+				info.Variables[i] = loaderOf(nil).variable(v)
+			case !values.OfGo(text, err):
+				info.Variables[i] = api.Variable{Name: text, Unreadable: err.Error()}
+			}
+		}
+		info.Arguments, info.Locals = nil, nil
+		if b.LoadArgs != nil && f.Lack() == nil {
+			info.Arguments, err = listed(f, (*values.Frame).Arguments, b.LoadArgs)
+		}
+		if b.LoadLocals != nil && f.Lack() == nil && err == nil {
+			info.Locals, err = listed(f, (*values.Frame).Locals, b.LoadLocals)
+		}
+		return err
+	})
+	if native && err != nil {
+		info.Arguments, info.Locals, info.Variables = nil, nil, nil
+		for _, text := range b.Variables {
+			info.Variables = append(info.Variables, api.Variable{Name: text, Unreadable: err.Error()})
+		}
+	}
 }

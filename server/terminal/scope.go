@@ -132,6 +132,8 @@ type locator interface {
 	BreakNative(api.Breakpoint, breakpoints.Where) (*api.Breakpoint, error)
 	AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, error)
 	WhereAt(addr uint64) breakpoints.Where
+	IsNativeBreak(id int) bool
+	InThread(thread int, work func(*values.Frame) error) (native bool, err error)
 	TellBreaks(func(breakpoints.Change)) (end func())
 }
 

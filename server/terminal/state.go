@@ -37,6 +37,8 @@ func (s *server) improve(state *api.DebuggerState) {
 		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
 			s.improveStack(state, th)
 		}
+		shown(th.Breakpoint)
+		s.breakpointValues(th)
 	}
 	if g := state.SelectedGoroutine; g != nil {
 		s.place(g)

@@ -40,8 +40,8 @@ func (c *rpcClient) table() map[string]any {
 		"ToggleBreakpoint":     c.toggleBreakpoint,
 		"ClearBreakpoint":      c.clearBreakpoint,
 		"CreateEBPFTracepoint": aside(c, "create tracepoint", d.CreateEBPFTracepoint),
-		"ListBreakpoints":      aside(c, "list breakpoints", d.ListBreakpoints),
-		"GetBreakpoint":        aside(c, "get breakpoint", d.GetBreakpoint),
+		"ListBreakpoints":      aside(c, "list breakpoints", c.listBreakpoints),
+		"GetBreakpoint":        aside(c, "get breakpoint", c.getBreakpoint),
 
 		// What changes the stopped program.
 		"Set":               changes(c, "set", in.set),

@@ -179,6 +179,19 @@ func (e *evaluator) unary(n expr.Unary) (*Value, error) {
 	return f.ofInteger(o.integer, t), nil
 }
 
+// Holds evaluates a condition: what is not zero holds. The error also says why the value is not known.
+func (f *Frame) Holds(text string) (bool, error) {
+	v, err := f.Evaluate(text)
+	if err != nil {
+		return false, err
+	}
+	o, failed, err := operandOf(v)
+	if failed != nil {
+		err = failed.Err()
+	}
+	return err == nil && o.isTrue(), err
+}
+
 func (o *operand) isTrue() bool {
 	if o.isFloat {
 		return o.float != 0

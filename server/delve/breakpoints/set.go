@@ -29,9 +29,12 @@ type Set struct {
 	text []byte              // its mappings then
 	code *codemap.Map        // what it had loaded
 	hook map[uint64]*proc.Breaklet
+
+	tables tables
+	failed map[int]error // by thread: why its breakpoint's condition could not be evaluated at this stop
 }
 
-// Change tells that a breakpoint was placed that was pending, or is pending again.
+// Change tells that a breakpoint was placed that was pending, or is pending again, or that it has logged a message.
 type Change struct {
 	ID       int
 	Name     string
@@ -39,7 +42,10 @@ type Change struct {
 	Line     int
 	Function string
 	Verified bool
-	Message  string // what it waits for, if it is not verified
+	Message  string // what it waits for, if it is not verified; or what is logged
+	// Logged says that the message was logged, by a goroutine if that is not 0, and that nothing has changed.
+	Logged    bool
+	Goroutine int64
 }
 
 // breakpoint is one of a set's.
@@ -49,6 +55,8 @@ type breakpoint struct {
 	last    []native.Place // where it was placed last; none while it is pending
 	// placed is what was told of it.
 	placed bool
+	// message is logged in place of a stop, nil for none.
+	message *message
 }
 
 // Read sets the function that reads what a process has loaded. It must not need Delve's lock.
@@ -162,6 +170,9 @@ func (s *Set) place(t *proc.Target) {
 	}
 }
 
+// Has says that a logical breakpoint is one of the set's.
+func (s *Set) Has(id int) bool { return s.all[id] != nil }
+
 // Pending says what a logical breakpoint waits for, "" for one that does not.
 func (s *Set) Pending(id int) string {
 	if b := s.all[id]; b != nil && len(b.last) == 0 {
@@ -183,13 +194,17 @@ func (s *Set) resolve(t *proc.Target, m *codemap.Map, b *breakpoint) (before []n
 }
 
 func (s *Set) told(b *breakpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	l := b.logical
 	c := Change{ID: l.LogicalID, Name: l.Name, File: l.File, Line: l.Line, Function: l.FunctionName, Verified: len(b.last) > 0}
 	if !c.Verified {
 		c.Message = b.where.waits()
 	}
+	s.send(c)
+}
+
+func (s *Set) send(c Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, f := range s.tell {
 		f(c)
 	}
