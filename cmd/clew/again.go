@@ -58,7 +58,7 @@ func (f *stackFlags) checkAgain(c *cobra.Command) error {
 		{a.count < 0, fmt.Sprintf("--count %d is negative", a.count)},
 		{a.watch != 0 && c.Flags().Changed("interval"), "--watch takes the time itself; --interval is for --count without it"},
 		{a.watch != 0 && (f.format != "text" || f.output != ""), "--watch prints text; leave out --format and -o"},
-		{a.watch != 0 && f.listing.by(f.form) != listing.Stack, "--watch compares stacks; leave out --group"},
+		{a.watch != 0 && f.by() != listing.Stack, "--watch compares stacks; leave out --group"},
 		{a.watch == 0 && f.form.WallClock == nil, "--count needs --format " + export.FormatsThat(wallClock) + ", or --watch"},
 		{a.every() < shortestInterval, fmt.Sprintf("the time between listings is at least %v", shortestInterval)},
 	} {

@@ -87,12 +87,12 @@ func (f *listingFlags) checkFilters(c *cobra.Command) error {
 	return nil
 }
 
-// by is how stacks are put together in a format.
-func (f *listingFlags) by(format *export.Format) listing.By {
+// by is how stacks are put together.
+func (f *stackFlags) by() listing.By {
 	switch {
-	case f.group != "":
-		return listing.By(f.group)
-	case format.Grouped:
+	case f.listing.group != "":
+		return listing.By(f.listing.group)
+	case f.form.Grouped && !f.values.wanted():
 		return listing.Stack
 	}
 	return listing.None
@@ -164,9 +164,17 @@ func openGlance(pid int, strats *strategies) (*glance.Program, *live.Process, er
 // the process where it is stopped only for a moment, else nil.
 func (f *stackFlags) list(c *cobra.Command, process *live.Process, e *engine.Engine, glanced *glance.Program) error {
 	ctx := c.Context()
+	if glanced != nil && f.values.wanted() {
+		glanced.Hold(f.values.maxPause)
+		defer glanced.Release()
+	}
 	l, err := f.look(ctx, process, e, glanced)
 	if err != nil {
 		return failf("%w", err)
+	}
+	if f.values.wanted() {
+		l.withValues(glanced)
+		l.values.tell(func(s string) { tell(c.ErrOrStderr(), "%s", s) })
 	}
 	if f.connect != "" { // others may let the program run meanwhile: nothing is written before that is known
 		if err := l.hold(); err != nil {
@@ -217,7 +225,7 @@ const corruptShown = 3
 
 // look stops the process, and returns what stands still to be listed.
 func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.Engine, glanced *glance.Program) (*listed, error) {
-	at, err := stop.At(ctx, process, nil, f.form.Memory)
+	at, err := stop.At(ctx, process, process.Debugger(), f.form.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -274,6 +282,7 @@ type listed struct {
 	truncated bool           // a stack is
 	corrupt   []error        // goroutines that could not be read
 	unlisted  error          // why the goroutines are not known, nil if they are
+	values    *held          // nil for none
 	paused    time.Duration  // how long the process stood still, 0 where a debugger holds it
 }
 
@@ -283,16 +292,71 @@ func (l *listed) hold() error {
 	return l.at.Still()
 }
 
+// withValues assembles all stacks with their values, those of threads first: a process that stands still for them goes on when
+// they are read. What others hold is read from what was copied.
+func (l *listed) withValues(glanced *glance.Program) {
+	l.values = newHeld(&l.flags.values, l.at.EngineInput().Target.Memory)
+	threads := l.threads
+	found := make(map[int]unwind.Stack)
+	part := func(want func(*delve.Thread) bool) {
+		var some []delve.Thread
+		var index []int
+		for i := range threads {
+			if want(&threads[i]) {
+				some, index = append(some, threads[i]), append(index, i)
+			}
+		}
+		l.threads = some
+		n := 0
+		for s := range l.assembled() {
+			found[index[n]] = s
+			l.values.read(l.at, &some[n], &s)
+			n++
+		}
+	}
+	part(func(th *delve.Thread) bool { return th.ID != 0 })
+	if glanced != nil {
+		glanced.Release()
+		l.paused = glanced.Paused()
+	}
+	part(func(th *delve.Thread) bool { return th.ID == 0 })
+	l.threads = threads
+	all := make([]unwind.Stack, 0, len(found))
+	for i := range threads {
+		if s, ok := found[i]; ok {
+			all = append(all, s)
+		}
+	}
+	l.held = slices.Collect(l.wanted(slices.Values(all)))
+}
+
 // each yields the stacks that the filters let pass, as they are assembled.
 func (l *listed) each() iter.Seq[unwind.Stack] {
 	if l.held != nil {
 		return slices.Values(l.held)
 	}
-	wants := l.flags.listing.wants()
+	return l.wanted(l.assembled())
+}
+
+// assembled yields all stacks, as they are assembled.
+func (l *listed) assembled() iter.Seq[unwind.Stack] {
 	return func(yield func(unwind.Stack) bool) {
 		meter := newProgress("stacks", len(l.threads))
 		defer meter.done()
-		for s := range l.at.Each(l.ctx, l.prepared, l.threads, stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }, Share: l.shares()}) {
+		opts := stop.AllOptions{Depth: l.flags.depth, Done: func() { meter.add(1) }, Share: l.shares(), AllRegisters: l.values != nil}
+		for s := range l.at.Each(l.ctx, l.prepared, l.threads, opts) {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// wanted yields the stacks that the filters let pass.
+func (l *listed) wanted(stacks iter.Seq[unwind.Stack]) iter.Seq[unwind.Stack] {
+	wants := l.flags.listing.wants()
+	return func(yield func(unwind.Stack) bool) {
+		for s := range stacks {
 			if !wants(&s) {
 				continue
 			}
@@ -308,14 +372,14 @@ func (l *listed) each() iter.Seq[unwind.Stack] {
 // no more of them than addresses of code and names.
 func (l *listed) shares() bool {
 	form := l.flags.form
-	return form.Bare || form.BareInGroups && l.flags.listing.by(form) != listing.None
+	return l.values == nil && (form.Bare || form.BareInGroups && l.flags.by() != listing.None)
 }
 
 // set is the stacks with everything to write them.
 func (l *listed) set(process *live.Process) (*export.Set, error) {
 	f, set := l.flags, l.empty()
 	set.Stacks = l.each()
-	by, order := f.listing.by(f.form), f.listing.sort
+	by, order := f.by(), f.listing.sort
 	if by == listing.None && order == "" && !f.form.Memory {
 		if f.listing.limit > 0 {
 			set.Stacks = atMost(l.each(), f.listing.limit)
@@ -339,6 +403,7 @@ func (l *listed) set(process *live.Process) (*export.Set, error) {
 func (l *listed) empty() *export.Set {
 	f := l.flags
 	set := &export.Set{Arch: l.at.Arch(), Images: l.at.Images(), Pid: f.pid, Names: f.names, All: true, OneFileEach: f.listing.oneFileEach, Ancestors: f.listing.ancestors}
+	l.values.add(set)
 	for i := range l.threads {
 		if len(l.threads[i].Segments) > 1 { // else there is no change of stacks to name
 			set.Threads = append(set.Threads, l.threads[i].Thread)

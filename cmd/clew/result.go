@@ -20,6 +20,7 @@ type stackResult struct {
 	// stack of a million frames need not be held whole to be written as CBF.
 	addresses *export.Addresses
 	names     names.Style
+	held      *held // values, nil for none
 }
 
 // exitCode is 3 when a stack is truncated, be it by the depth asked for.
@@ -45,8 +46,10 @@ func (r *stackResult) write(out io.Writer, form *export.Format, path string) err
 }
 
 func (r *stackResult) set() *export.Set {
-	return &export.Set{
+	set := &export.Set{
 		Arch: r.at.Arch(), Stacks: slices.Values(r.stacks), Threads: r.threads, Images: r.at.Images(), Names: r.names,
 		Snapshot: func() (*snapshot.Snapshot, error) { return r.at.Snapshot(r.threads, r.stacks) },
 	}
+	r.held.add(set)
+	return set
 }

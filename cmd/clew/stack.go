@@ -38,6 +38,7 @@ type stackFlags struct {
 	output     string
 	listing    listingFlags
 	again      againFlags
+	values     valueFlags
 }
 
 func stackCommand() *cobra.Command {
@@ -68,6 +69,7 @@ Formats:
 ` + export.FormatHelp() + `
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 		Example: `  clew stack -- ./server -config x.yml
+  clew stack --break my_c_function --values all -- ./server
   clew stack --break my_c_function --format json -- ./server
   clew stack --pid 4711
   clew stack --pid 4711 --without "curloc runtime." --group created-by
@@ -99,6 +101,8 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl.StringVarP(&f.output, "output", "o", "", "write to this file (cbf of several stacks: a folder)")
 	f.listing.add(c)
 	f.again.add(c)
+	f.values.add(c)
+	f.values.addPause(c)
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.FormatNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("strategies", cobra.FixedCompletions(builtinNames(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("pid", completeProcess)
@@ -129,7 +133,7 @@ func (f *stackFlags) check(c *cobra.Command, args []string) error {
 			return usageErrorf("%s", r.why)
 		}
 	}
-	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c)); err != nil {
+	if err := errors.Join(f.listing.check(c, f.many(c)), f.checkAgain(c), f.checkValues(c)); err != nil {
 		return err
 	}
 	for name, value := range map[string]string{"goroutine": f.goroutine, "thread": f.thread} {
@@ -197,6 +201,7 @@ func runStack(c *cobra.Command, f *stackFlags, args []string) (err error) {
 		return err
 	}
 	result.names = f.names
+	result.held.tell(notify)
 	if err := result.write(c.OutOrStdout(), f.form, f.output); err != nil {
 		return failf("%v", err)
 	}
@@ -226,7 +231,7 @@ func (f *stackFlags) assembleStill(ctx context.Context, process *live.Process, e
 }
 
 func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e *engine.Engine) (*stackResult, error) {
-	at, err := stop.At(ctx, process, nil, f.form.Memory)
+	at, err := stop.At(ctx, process, process.Debugger(), f.form.Memory)
 	if err != nil {
 		return nil, failf("%v", err)
 	}
@@ -234,7 +239,11 @@ func (f *stackFlags) assembleOnce(ctx context.Context, process *live.Process, e 
 	if err != nil {
 		return nil, err
 	}
-	result := assemble(ctx, e, at, threads, f.depth, f.form.Addresses != nil && len(threads) == 1)
+	var values *held
+	if f.values.wanted() {
+		values = newHeld(&f.values, at.EngineInput().Target.Memory)
+	}
+	result := assemble(ctx, e, at, threads, f.depth, f.form.Addresses != nil && len(threads) == 1, values)
 	if err := context.Cause(ctx); err != nil {
 		return nil, failf("%v", err)
 	}
@@ -314,11 +323,11 @@ func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
 
 // assemble builds the stacks of the threads; lean keeps nothing of a single one's
 // frames but their addresses.
-func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads []delve.Thread, depth int, lean bool) *stackResult {
-	r := &stackResult{at: at}
+func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads []delve.Thread, depth int, lean bool, values *held) *stackResult {
+	r := &stackResult{at: at, held: values}
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()
-	opts := stop.AllOptions{Depth: depth, Done: func() { meter.add(1) }}
+	opts := stop.AllOptions{Depth: depth, Done: func() { meter.add(1) }, AllRegisters: values != nil}
 	if lean {
 		r.addresses = new(export.Addresses)
 		opts.Sink = r.addresses.Add
@@ -328,6 +337,9 @@ func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads [
 	}
 	for i := range threads {
 		r.threads = append(r.threads, threads[i].Thread)
+		if values != nil && i < len(r.stacks) {
+			values.read(at, &threads[i], &r.stacks[i])
+		}
 	}
 	return r
 }

@@ -21,7 +21,7 @@ import (
 type unwindFlags struct {
 	config     string
 	strategies []string
-	registers  bool
+	values     valueFlags
 	root       string
 	symbols    string
 	workers    int
@@ -42,6 +42,9 @@ to the current one), or absolute, then below --root. With --symbols they are fou
 by build ID instead, wherever the snapshot was made. Debug files are found so too: the
 stack of a stripped program gets the names of the unstripped one.
 
+With --values they have what frames hold, as far as the snapshot has the memory: write it
+with clew stack --format snapshot and --values.
+
 Where a snapshot says what is expected ("expect"), differences go to stderr and
 the exit code is 1. With --symbols nothing is compared, since it finds more
 names than were known then.
@@ -54,7 +57,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 	fl := c.Flags()
 	configFlag(c, &f.config)
 	fl.StringSliceVar(&f.strategies, "strategies", nil, "strategies, best ranked first (default: all)")
-	fl.BoolVar(&f.registers, "registers", false, "add every recovered register to each frame")
+	f.values.add(c)
 	fl.StringVar(&f.root, "root", "", "folder that absolute paths of images are relative to")
 	_ = c.MarkFlagDirname("root")
 	symbolsFlag(c, &f.symbols, "find files of images, and their debug files, by build ID in")
@@ -66,6 +69,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but a stack is truncated.`,
 func runUnwind(c *cobra.Command, f *unwindFlags, files []string) error {
 	if f.workers < 1 {
 		return usageErrorf("--workers %d: there must be at least one", f.workers)
+	}
+	if err := f.values.check(); err != nil {
+		return err
 	}
 	// Nearly all that is allocated is garbage when the snapshot's answer is written, and little is kept.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -163,13 +169,16 @@ func (u *unwinding) one(ctx context.Context, s *snapshot.Snapshot, dir, where st
 	prepared := u.engine.Prepare(ctx, in)
 	stacks := make([]unwind.Stack, 0, len(threads))
 	for i := range threads {
-		stack := prepared.Stack(ctx, &threads[i], assembler.Options{AllRegisters: u.flags.registers})
+		stack := prepared.Stack(ctx, &threads[i], assembler.Options{AllRegisters: u.flags.values.wanted()})
 		if stack.Stop == unwind.Truncated && u.code == exitDone {
 			u.code = exitTruncated
 		}
 		stacks = append(stacks, stack)
 	}
-	answer := stackjson.FromStacks(s.Arch, stacks, u.flags.registers)
+	answer := stackjson.FromStacks(s.Arch, stacks, u.flags.values.registers)
+	if u.flags.values.wanted() {
+		addValues(&u.flags.values, in, stacks, &answer)
+	}
 	if s.Expect != nil && u.flags.symbols == "" {
 		u.compare(*s.Expect, answer, where)
 	}
@@ -183,5 +192,20 @@ func (u *unwinding) compare(expect stackjson.Expectation, got stackjson.Answer, 
 	}
 	for _, d := range differences {
 		u.fail("%s: not as expected: %s", where, d)
+	}
+}
+
+// addValues adds what frames hold to an answer.
+func addValues(f *valueFlags, in *engine.Input, stacks []unwind.Stack, answer *stackjson.Answer) {
+	r := newReader(f, in.Target.Memory)
+	for i := range stacks {
+		frames, ok := offline.Values(in, &stacks[i], &r)
+		if !ok {
+			return
+		}
+		of := r.Of(&stacks[i], frames, func(f *unwind.Frame) bool { return in.Hosted.Contains(uint64(f.PC.Lookup(in.Target.Arch))) })
+		for k := range of {
+			answer.Stacks[i].Frames[k].Values = of[k]
+		}
 	}
 }

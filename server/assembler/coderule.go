@@ -90,5 +90,8 @@ func (w *walker) stepByModel() outcome {
 		w.note(unwind.StrategyCode, err.Error())
 		return nothing
 	}
+	if w.opts.AllRegisters {
+		step.Rule = model.Rule.Whole()
+	}
 	return w.take(candidate{step: &step, strategy: unwind.StrategyCode})
 }

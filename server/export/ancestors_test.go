@@ -3,7 +3,6 @@ package export_test
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +26,7 @@ func TestAncestors(t *testing.T) {
 			{Goroutine: 1, Calls: []unwind.Creation{{PC: 0x403, Function: "main.main", File: "/src/app/main.go", Line: 30}}},
 		},
 	}
-	stacks := iter.Seq[unwind.Stack](func(yield func(unwind.Stack) bool) { yield(s) })
+	set := &export.Set{Arch: unwind.AMD64, Stacks: slices.Values([]unwind.Stack{s})}
 	if got := text(t, export.TextOptions{}, s); !strings.Contains(got, `
   created by main.spawn in goroutine 7 at app/main.go:5
   goroutine 7 was then in main.spawn app/main.go:5, called by main.handle app/main.go:9
@@ -36,7 +35,7 @@ func TestAncestors(t *testing.T) {
 		t.Error(got)
 	}
 	var b bytes.Buffer
-	if err := export.JSON(&b, unwind.AMD64, stacks, nil, false); err != nil {
+	if err := set.Write(&b, "json"); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.CheckOutput(schema.Stack, b.Bytes()); err != nil {
@@ -51,7 +50,7 @@ func TestAncestors(t *testing.T) {
 		t.Errorf("%+v, %v", back.State, err)
 	}
 	for asked, want := range map[bool][]uint64{false: nil, true: {0x401, 0x402, 0x403}} {
-		files, err := (&export.Set{Arch: unwind.AMD64, Stacks: stacks, Ancestors: asked}).Files("x", "cbf")
+		files, err := (&export.Set{Arch: unwind.AMD64, Stacks: set.Stacks, Ancestors: asked}).Files("x", "cbf")
 		if err != nil {
 			t.Fatal(err)
 		}

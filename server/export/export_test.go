@@ -155,7 +155,8 @@ func TestTextOfHostileNames(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for _, stacks := range [][]unwind.Stack{nil, {mixed()}} {
 		var b bytes.Buffer
-		if err := export.JSON(&b, unwind.AMD64, slices.Values(stacks), nil, true); err != nil {
+		set := &export.Set{Arch: unwind.AMD64, Stacks: slices.Values(stacks), Registers: true}
+		if err := set.Write(&b, "json"); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Count(b.Bytes(), []byte("\n")) != 1 || !bytes.HasPrefix(b.Bytes(), []byte(`{"stacks":[`)) {

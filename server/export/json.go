@@ -12,11 +12,25 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
+// json writes {"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
+// frames lie in, which a reader elsewhere needs for names.
 func (s *Set) json(w io.Writer) error {
 	if s.Groups != nil {
 		return s.Groups.json(w, s.Arch, s.Images)
 	}
-	return JSON(w, s.Arch, s.Stacks, s.Images, false)
+	return writeJSON(w, s.Arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
+		for one := range s.Stacks {
+			form := stackjson.FromStack(s.Arch, &one, s.Registers)
+			if s.Values != nil {
+				for i, of := range s.Values(&one) {
+					form.Frames[i].Values = of
+				}
+			}
+			if !yield(form, &one) {
+				return
+			}
+		}
+	}, s.Images)
 }
 
 type imageForm struct {
@@ -25,19 +39,6 @@ type imageForm struct {
 	BuildID   string            `json:"buildID,omitempty"`
 	Name      string            `json:"name,omitempty"`
 	Path      string            `json:"path,omitempty"`
-}
-
-// JSON writes {"stacks":[...],"images":[...],"producer":"..."} on one line: the images are those that
-// frames lie in, which a reader elsewhere needs for names. With registers, each
-// frame says every register that was recovered. images may be nil.
-func JSON(w io.Writer, arch unwind.Arch, stacks iter.Seq[unwind.Stack], images *imagemap.ImageMap, registers bool) error {
-	return writeJSON(w, arch, func(yield func(stackjson.Stack, *unwind.Stack) bool) {
-		for s := range stacks {
-			if !yield(stackjson.FromStack(arch, &s, registers), &s) {
-				return
-			}
-		}
-	}, images)
 }
 
 // writeJSON writes forms of stacks, each as it comes.

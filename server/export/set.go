@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -31,6 +32,10 @@ type Set struct {
 	All bool
 	// OneFileEach keeps one stack a file in a folder of CBF, however many there are.
 	OneFileEach bool
+	// Values returns those of each frame of a stack; nil where none are written. With Registers, JSON has registers by their
+	// names, too.
+	Values    func(*unwind.Stack) [][]stackjson.Value
+	Registers bool
 	// Head is the first line of text without groups; "" for none.
 	Head string
 	// Groups are written instead of the stacks in text, JSON, pprof and otlp; nil for none.

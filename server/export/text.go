@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clewdbg/clew/internal/printable"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
@@ -34,6 +35,8 @@ type TextOptions struct {
 	// SegmentName describes a stack segment by its index in [unwind.Frame]:
 	// "g0 stack". May be nil.
 	SegmentName func(s *unwind.Stack, segment int) string
+	// Values are written below their frames; nil for none.
+	Values func(*unwind.Stack) [][]stackjson.Value
 }
 
 // Color reports whether colours should go to w: it is a terminal, and the user has
@@ -49,7 +52,7 @@ func Terminal(w io.Writer) bool {
 }
 
 func (s *Set) text(w io.Writer) error {
-	o := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName}
+	o := TextOptions{Color: Color(w), Names: s.Names.On(Terminal(w)), SegmentName: s.segmentName, Values: s.Values}
 	if s.Groups != nil {
 		return s.Groups.Text(w, o)
 	}
@@ -186,6 +189,10 @@ func (t *table) frames(s *unwind.Stack) {
 	if len(rows) > 0 {
 		t.row(titles, width, [columns]style{dim, dim, dim, dim, dim, dim})
 	}
+	var held [][]stackjson.Value
+	if t.Values != nil {
+		held = t.Values(s)
+	}
 	for i, n := 0, 0; i < len(s.Frames); i += n {
 		if i > 0 {
 			t.segment(s, s.Frames[i-1].Segment, s.Frames[i].Segment)
@@ -198,6 +205,11 @@ func (t *table) frames(s *unwind.Stack) {
 		}
 		t.row(rows[i], width, [columns]style{colTrust: trustStyles[f.Trust.Weakness()], colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)
+		for k := i; k < min(i+n, len(held)); k++ {
+			for j := range held[k] {
+				t.line(plain, "        %s", valueLine(&held[k][j]))
+			}
+		}
 		n += t.folded(s.Frames, i, n)
 	}
 }

@@ -30,6 +30,8 @@ type Program struct {
 	vars     map[string]uint64
 	unknown  error // why the runtime cannot be read
 	seen     *seen
+	hold     time.Duration // see Hold
+	release  func()        // of the stop that is held
 }
 
 // ErrUnsupported says that processes of this system cannot be read in this way.
@@ -88,8 +90,20 @@ func ofFiles(maps []imagemap.Mapping) []imagemap.Mapping {
 	return slices.DeleteFunc(slices.Clone(maps), func(m imagemap.Mapping) bool { return m.Inode == 0 })
 }
 
+// Hold has the process stand still after its stop until [Program.Release], at most for d: what is read meanwhile is kept.
+func (p *Program) Hold(d time.Duration) { p.hold = d }
+
+// Release lets the process go on that stands still for [Program.Hold]. What was not read until then is not known any more.
+func (p *Program) Release() {
+	if p.release != nil {
+		p.release()
+		p.release = nil
+	}
+}
+
 // Again forgets the stop: the process is stopped anew when its threads are asked for.
 func (p *Program) Again() {
+	p.Release()
 	p.seen = nil
 	p.memory.forget()
 }
@@ -160,9 +174,9 @@ func (p *Program) Notes() *goruntime.Notes {
 // Claims returns no frames: there is no debugger.
 func (p *Program) Claims(delve.Thread, int) ([]unwind.Frame, error) { return nil, nil }
 
-// Paused is how long the process stood still, 0 before it was stopped.
+// Paused is how long the process stood still, 0 before it was stopped and while it is held.
 func (p *Program) Paused() time.Duration {
-	if p.seen == nil {
+	if p.seen == nil || p.release != nil {
 		return 0
 	}
 	return p.seen.paused

@@ -25,13 +25,40 @@ const maxCopy = 1 << 30
 // smallGap is how far apart structures may lie that are read as one.
 const smallGap = 4 << 10
 
-// look stops the process, copies what stacks need, and lets it go on.
-func (p *Program) look() (out *seen, err error) {
+// look stops the process, copies what stacks need, and lets it go on: at once, or when it is released ([Program.Hold]).
+func (p *Program) look() (*seen, error) {
+	out := &seen{}
+	if p.hold == 0 {
+		return out, p.lookUntil(out, func() {})
+	}
+	copied, released, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- p.lookUntil(out, func() {
+			close(copied)
+			select {
+			case <-released:
+			case <-time.After(p.hold):
+			}
+		})
+	}()
+	select {
+	case <-copied:
+		p.release = func() {
+			close(released)
+			<-done // what fails now is that threads have ended
+		}
+		return out, nil
+	case err := <-done:
+		return out, err
+	}
+}
+
+// lookUntil does that; the process stands still until wait returns.
+func (p *Program) lookUntil(out *seen, wait func()) (err error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
 	bulk := &goruntime.Bulk{Runtime: rt, AllM: p.vars["runtime.allm"], Address: p.address}
 	room := p.room(bulk)
 	inside := procfs.Inside(p.pid)
-	out = &seen{}
 	out.paused, err = whileStopped(p.pid, func(threads []stopped) error {
 		text, err := procfs.ReadMaps(p.pid)
 		if err != nil {
@@ -50,13 +77,17 @@ func (p *Program) look() (out *seen, err error) {
 				threads[i].inside = inside(threads[i].inside)
 			}
 		}
-		return p.copy(bulk, threads, maps, room, out)
+		err = p.copy(bulk, threads, maps, room, out)
+		if err == nil {
+			wait()
+		}
+		p.memory.enter(after, p.memory.writable)
+		return err
 	})
-	p.memory.enter(after, p.memory.writable)
 	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", p.pid, err)
+		return fmt.Errorf("process %d: %w", p.pid, err)
 	}
-	return out, nil
+	return nil
 }
 
 // room allocates memory for the copies beforehand: the kernel takes longer to make

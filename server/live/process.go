@@ -48,6 +48,12 @@ type loaded struct {
 	generatedErr         error // the reason for which some generated code could not be read
 }
 
+// Debugger is what holds the process, nil where nothing is known of it but stacks.
+func (p *Process) Debugger() stop.Debugger {
+	d, _ := p.source.(stop.Debugger)
+	return d
+}
+
 // NewProcess makes a Process of a session.
 func NewProcess(s *delve.Session) *Process {
 	p := New(s, running{s})

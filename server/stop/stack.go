@@ -101,6 +101,8 @@ type AllOptions struct {
 	// Share lets stacks that are alike have the same frames. Of those, addresses of code and
 	// names are right, CFAs and registers only for one of the stacks.
 	Share bool
+	// AllRegisters keeps all registers of frames, for [Stopped.ValuesOf].
+	AllRegisters bool
 }
 
 // describer is a [View] that knows more of threads and goroutines than their stacks.
@@ -130,7 +132,7 @@ func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads [
 			stack, found := models.find(&threads[i], o.Share)
 			if !found {
 				stack = s.one(ctx, prepared, &threads[i], len(threads) > 1, o)
-				if o.Sink == nil && ctx.Err() == nil {
+				if o.Sink == nil && !o.AllRegisters && ctx.Err() == nil {
 					models.keep(&threads[i], &stack)
 				}
 			}
@@ -147,7 +149,7 @@ func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads [
 
 // one assembles the stack of a thread of control, which may be one of many.
 func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, many bool, o AllOptions) (stack unwind.Stack) {
-	opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink}
+	opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink, AllRegisters: o.AllRegisters}
 	var note string
 	switch {
 	case th.ID == 0 && many:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -25,6 +26,21 @@ type Vectors interface {
 	Vector(thread, reg uint64) ([]byte, bool)
 }
 
+// ErrNoGo says that nothing here reads variables of Go.
+var ErrNoGo = errors.New("variables of Go are read where a debugger holds the process")
+
+// GoValues are the arguments and locals of a Go frame, as the debugger has them.
+func (s *Stopped) GoValues(th *delve.Thread, st *unwind.Stack, frame int) (arguments, locals []stackjson.Value, err error) {
+	d, ok := s.Debugger.(interface {
+		GoValues(f *delve.RecoveredFrame, index int) (arguments, locals []stackjson.Value, err error)
+	})
+	if !ok {
+		return nil, nil, ErrNoGo
+	}
+	f := &st.Frames[frame]
+	return d.GoValues(delve.Recovered(th, s.Arch(), st.Frames, frame, f.Registers), f.DelveFrame)
+}
+
 // ErrNoCode says that the program's code is not known here.
 var ErrNoCode = errors.New("the program's images are not known here")
 
@@ -34,24 +50,19 @@ func (s *Stopped) Values(ctx context.Context, prepared *engine.Prepared, st *Sta
 	if known := s.values[st]; known != nil {
 		return known, nil
 	}
-	code, ok := s.EngineInput().Target.Code.(*codemap.Map)
-	if !ok {
-		return nil, ErrNoCode
-	}
 	th, again, err := s.allRegisters(ctx, prepared, st, len(st.Frames))
 	if err != nil {
 		return nil, err
 	}
-	frames := withRegisters(st.Frames, again)
-	from := values.Source{Arch: s.Arch(), Code: code, Memory: s.EngineInput().Target.Memory}
+	from, err := s.source(th.ID)
+	if err != nil {
+		return nil, err
+	}
 	if w, ok := s.Debugger.(Writer); ok {
 		from.Write = w.WriteMemory
 		from.SetRegister = func(reg uint64, data []byte) error { return w.SetRegister(th.ID, reg, data) }
 	}
-	if v, ok := s.Debugger.(Vectors); ok && th.ID != 0 {
-		from.Vector = func(reg uint64) ([]byte, bool) { return v.Vector(th.ID, reg) }
-	}
-	out := values.New(from, frames)
+	out := values.New(from, withRegisters(st.Frames, again))
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -60,6 +71,29 @@ func (s *Stopped) Values(ctx context.Context, prepared *engine.Prepared, st *Sta
 	}
 	s.values[st] = out
 	return out, nil
+}
+
+// ValuesOf returns the frames of a stack that has all registers ([AllOptions]) for what they hold. They are read from
+// memory where that is not nil.
+func (s *Stopped) ValuesOf(st *unwind.Stack, memory unwind.Memory) (*values.Stack, error) {
+	from, err := s.source(st.Thread)
+	if memory != nil {
+		from.Memory = memory
+	}
+	return values.New(from, st.Frames), err
+}
+
+// source is what values of a thread's frames are read from.
+func (s *Stopped) source(thread uint64) (from values.Source, err error) {
+	code, ok := s.EngineInput().Target.Code.(*codemap.Map)
+	if !ok {
+		return from, ErrNoCode
+	}
+	from = values.Source{Arch: s.Arch(), Code: code, Memory: s.EngineInput().Target.Memory}
+	if v, ok := s.Debugger.(Vectors); ok && thread != 0 {
+		from.Vector = func(reg uint64) ([]byte, bool) { return v.Vector(thread, reg) }
+	}
+	return from, nil
 }
 
 // allRegisters walks a stack again, because an ordinary walk keeps the few registers that it needs.
@@ -84,7 +118,7 @@ func withRegisters(frames, again []unwind.Frame) []unwind.Frame {
 		}
 		for k := next; k < len(again); k++ {
 			if g := &again[k]; !g.Inlined && g.PC == out[i].PC && g.CFA == out[i].CFA {
-				out[i].Registers = g.Registers
+				out[i].Registers, out[i].Rule = g.Registers, g.Rule
 				next = k + 1
 				break
 			}

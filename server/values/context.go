@@ -16,7 +16,10 @@ import (
 // A frame is the [location.Context] of its expressions.
 
 // Register implements [location.Context].
-func (f *Frame) Register(reg uint64) ([]byte, error) { return f.stack.register(f.in, reg) }
+func (f *Frame) Register(reg uint64) ([]byte, error) {
+	f.stack.note(use{row: f.in, reg: reg})
+	return f.stack.register(f.in, reg)
+}
 
 // CFA implements [location.Context].
 func (f *Frame) CFA() (uint64, error) { return f.stack.cfa(f.in) }
@@ -52,7 +55,10 @@ func (f *Frame) FrameBase() (uint64, error) {
 }
 
 // ReadMemory implements [location.Context].
-func (f *Frame) ReadMemory(addr uint64, p []byte) error { return f.stack.Memory.ReadMemory(addr, p) }
+func (f *Frame) ReadMemory(addr uint64, p []byte) error {
+	f.stack.note(use{addr: addr, mem: true})
+	return f.stack.Memory.ReadMemory(addr, p)
+}
 
 // Object implements [location.Context].
 func (f *Frame) Object() (uint64, bool) {

@@ -220,6 +220,7 @@ var errDeclared = errors.New("it is declared here, and defined nowhere that is k
 
 // place finds where a variable lies.
 func (f *Frame) place(v *Value, e *dwarfline.Entry) {
+	defer f.stack.noting(v)()
 	at, err := withAttr(e, dwarf.AttrLocation)
 	if err != nil {
 		v.err = err

@@ -31,6 +31,7 @@ type Stack struct {
 	frames []unwind.Frame
 	// entries counts evaluations of values at entry, for the variable that is being read.
 	entries int
+	uses    *[]use            // where what is read is noted, nil for nowhere
 	sites   map[int]foundSite // by the callee's row
 }
 

@@ -21,6 +21,7 @@ type Value struct {
 	frame *Frame
 	typ   *types.Type
 	place location.Location
+	uses  []use // what the place was computed from
 	off   int64 // in bytes from the place's start
 	// bits is the size of a bit field, shift where it begins.
 	bits, shift int64
@@ -145,7 +146,7 @@ func (v *Value) piece(p *location.Piece, from int64, out []byte, to, n int64) er
 
 // at returns a part of the value.
 func (v *Value) at(name string, off int64, of *types.Type) *Value {
-	out := &Value{Name: name, frame: v.frame, typ: of, place: v.place, err: v.err}
+	out := &Value{Name: name, frame: v.frame, typ: of, place: v.place, uses: v.uses, err: v.err}
 	out.off = v.off + off
 	if (off > 0) != (out.off > v.off) && off != 0 {
 		out.err = errors.New("it lies beyond the address space")

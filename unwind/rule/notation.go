@@ -50,6 +50,15 @@ func (r *Rule) String() string {
 	return string(out)
 }
 
+// Whole is [Rule.String] with the other registers that have values behind it: "cfa=rsp+16; ra=[cfa-8]; fp=unchanged; rbx=[cfa-16]".
+func (r *Rule) Whole() string {
+	out := r.String()
+	for _, s := range r.Equations().Saved {
+		out += "; " + s.Register + "=" + s.Value
+	}
+	return out
+}
+
 // outermost: there is no caller.
 func (r *Rule) outermost() bool { return r.RA.From == Undefined && r.CFA.From == Lost }
 

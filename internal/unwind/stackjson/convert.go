@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -56,6 +57,17 @@ const (
 	usual   = 256
 )
 
+// shown leaves out of a rule what a walk for all registers adds behind the frame pointer: a stack's form is the same
+// with and without them.
+func shown(rule string) string {
+	if _, after, ok := strings.Cut(rule, "; fp="); ok {
+		if i := strings.Index(after, "; "); i >= 0 {
+			return rule[:len(rule)-len(after)+i]
+		}
+	}
+	return rule
+}
+
 func long(name string) int { return max(0, len(name)-usual) }
 
 // FromFrame returns the form of the frame that has that index in its stack.
@@ -71,7 +83,7 @@ func FromFrame(arch unwind.Arch, index int, f *unwind.Frame, registers bool) Fra
 		Column:   max(f.Column, 0),
 		Image:    f.Image,
 		Strategy: f.Strategy,
-		Rule:     f.Rule,
+		Rule:     shown(f.Rule),
 		Inlined:  f.Inlined,
 		TailCall: f.TailCall,
 		Group:    f.Group,

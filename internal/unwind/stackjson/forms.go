@@ -106,6 +106,7 @@ type Frame struct {
 	Group      string             `json:"group,omitempty"` // one row stands for all beside it with the same
 	DelveFrame *int               `json:"delveFrame,omitempty"`
 	Registers  map[string]Address `json:"registers,omitempty"` // by the architecture's names
+	Values     []Value            `json:"values,omitempty"`    // written, and not read back
 	Rejected   []Rejected         `json:"rejected,omitempty"`
 	Notes      []string           `json:"notes,omitempty"`
 }

@@ -1,0 +1,193 @@
+package dap
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
+	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
+	"github.com/clewdbg/clew/internal/unwind/stackjson"
+)
+
+// leaf is a value of a function of testdata/everywhere, as its source says.
+type leaf struct{ function, expression, want string }
+
+var leaves = []leaf{
+	{"stop", "depth", "204"}, {"stop", "text", `"inner"`},
+	{"inC", "n", "4"}, {"inC", "pairs[0].b", "-2"}, {"inC", "pairs[0].u.f", "0.5"}, {"inC", "pairs[1].u.i", "7"}, {"inC", "vla[3]", "9"},
+	{"hold", "colour", "green"}, {"hold", "points[1].y", "4"}, {"hold", "named[0].second", `"one"`}, {"hold", "grid[1][2]", "6"},
+	{"hold", "yes", "true"}, {"hold", "bytes[0]", `200 '\xc8'`},
+	{"main", "shape.at.y", "4"}, {"main", "shape.low", "5"}, {"main", "shape.mid", "-3"}, {"main", "shape.high", "123456789012"},
+	{"main", "shape.size", "2.5"}, {"main", "shape.name", `"shape"`},
+}
+
+// TestValuesEverywhere: what frames of C and C++ hold is the same in an editor, a terminal, what clew stack prints of a program, a
+// running process, a core file and a server, and a snapshot.
+func TestValuesEverywhere(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	cc, cxx := testneed.CC(t), testneed.Tool(t, "g++")
+	dir := t.TempDir()
+	exe, object1 := filepath.Join(dir, "values"), filepath.Join(dir, "inc.o")
+	for _, args := range [][]string{
+		{cc, "-g", "-O0", "-x", "c", "-c", "-o", object1, filepath.Join("testdata", "everywhere", "inc.c.txt")},
+		{cxx, "-std=c++17", "-g", "-O0", "-o", exe, "-x", "c++", filepath.Join("testdata", "everywhere", "values.cc.txt"), "-x", "none", object1},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	ways := map[string]func(*testing.T) [][2]string{
+		"editor":   func(t *testing.T) [][2]string { return inEditor(t, exe) },
+		"terminal": func(t *testing.T) [][2]string { return inTerminal(t, exe) },
+		"program": func(t *testing.T) [][2]string {
+			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--", exe))
+		},
+		"core file": func(t *testing.T) [][2]string {
+			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--goroutine", "current", "--core", dump(t, os.Environ(), exe), exe))
+		},
+		"snapshot": func(t *testing.T) [][2]string {
+			file := filepath.Join(dir, "snapshot.json")
+			clew(t, "stack", "--values", "all", "--format", "snapshot", "-o", file, "--", exe)
+			return inStack(t, clew(t, "unwind", "--values", "all", file))
+		},
+		"server": func(t *testing.T) [][2]string {
+			s := serving(t, binary("clew"), "", []string{"--accept-multiclient"}, exe)
+			c := s.dial()
+			c.initialize()
+			c.ok("attach", object{"mode": "remote", "stopOnEntry": true})
+			c.event("initialized")
+			c.ok("configurationDone", nil)
+			thread := threadOf(t, c.event("stopped"))
+			c.ok("continue", object{"threadId": thread})
+			c.event("stopped")
+			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--connect", s.addr))
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for i, got := range way(t) {
+				if got[0] != leaves[i].want {
+					t.Errorf("%s in %s is %s, want %s", leaves[i].expression, leaves[i].function, got[0], leaves[i].want)
+				}
+				if strings.HasPrefix(leaves[i].expression, "shape") && name != "editor" && name != "terminal" && !strings.Contains(got[1], "memory") {
+					t.Errorf("%s rests on %s", leaves[i].expression, got[1])
+				}
+			}
+		})
+	}
+}
+
+// clew runs the command line, and returns its output. A stack that is truncated is none here.
+func clew(t *testing.T, args ...string) []byte {
+	t.Helper()
+	c := exec.Command(binary("clew"), args...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		t.Fatalf("clew %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return out.Bytes()
+}
+
+// inEditor evaluates the leaves, and sees that the scopes have their variables.
+func inEditor(t *testing.T, exe string) (out [][2]string) {
+	c := start(t, binary("clew")).dial()
+	c.initialize()
+	c.ok("launch", object{"mode": "exec", "program": exe, "outputMode": "remote"})
+	c.event("initialized")
+	c.ok("configurationDone", nil)
+	stack := c.stack(threadOf(t, c.event("stopped")), 0, 50)
+	frames := make(map[string]int64)
+	for _, f := range stack.StackFrames {
+		name, _, _ := strings.Cut(f.Name, "(")
+		frames[name] = f.ID
+	}
+	for _, l := range leaves {
+		m := c.request("evaluate", object{"expression": l.expression, "frameId": frames[l.function], "context": "watch"})
+		var body struct{ Result string }
+		if !m.Success || m.Decode("body", &body) != nil {
+			body.Result = string(m.Bytes())
+		}
+		out = append(out, [2]string{body.Result})
+	}
+	c.disconnect()
+	return out
+}
+
+// inTerminal prints the leaves.
+func inTerminal(t *testing.T, exe string) (out [][2]string) {
+	script := filepath.Join(t.TempDir(), "script")
+	text := "continue\n"
+	for _, l := range leaves {
+		row := map[string]string{"stop": "0", "inC": "1", "hold": "2", "main": "3"}[l.function]
+		text += "frame " + row + " print " + l.expression + "\n"
+	}
+	if err := os.WriteFile(script, []byte(text+"exit\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := strings.Split(strings.TrimSpace(string(clew(t, "exec", exe, "--allow-non-terminal-interactive", "--init", script))), "\n")
+	if len(printed) < len(leaves) {
+		t.Fatalf("%q", printed)
+	}
+	for _, line := range printed[len(printed)-len(leaves):] {
+		out = append(out, [2]string{line})
+	}
+	return out
+}
+
+// inStack finds the leaves in a stack as JSON, whose form is checked.
+func inStack(t *testing.T, text []byte) (out [][2]string) {
+	if err := schematest.CheckOutput(schema.Stack, text); err != nil {
+		t.Error(err)
+	}
+	var answer struct{ Stacks []stackOf }
+	if err := json.Unmarshal(text, &answer); err != nil || len(answer.Stacks) == 0 {
+		t.Fatalf("%v: %.300s", err, text)
+	}
+	for _, l := range leaves {
+		got := [2]string{"nothing"}
+		for _, f := range answer.Stacks[0].Frames {
+			if name, _, _ := strings.Cut(f.Function, "("); name != l.function {
+				continue
+			}
+			if v := at(f.Values, l.expression); v != nil {
+				rests, _ := json.Marshal(v.RestsOn)
+				got = [2]string{v.Value, string(rests)}
+			}
+		}
+		out = append(out, got)
+	}
+	return out
+}
+
+// stackOf is what the test reads of a stack.
+type stackOf struct {
+	Frames []struct {
+		Function string
+		Values   []stackjson.Value
+	}
+}
+
+// at follows an expression of names and indexes into values.
+func at(all []stackjson.Value, path string) *stackjson.Value {
+	for i := range all {
+		rest, ok := strings.CutPrefix(path, all[i].Name)
+		switch {
+		case !ok || all[i].Name == "":
+		case rest == "":
+			return &all[i]
+		case rest[0] == '.' || rest[0] == '[':
+			if v := at(all[i].Children, strings.TrimPrefix(rest, ".")); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
