@@ -45,7 +45,7 @@ func (p *Program) look() (*seen, error) {
 	case <-copied:
 		p.release = func() {
 			close(released)
-			<-done // what fails now is that threads have ended
+			_ = <-done // what fails now is that threads have ended
 		}
 		return out, nil
 	case err := <-done:
