@@ -69,31 +69,36 @@ func (s *sequences) around(pc uint64) (exclusive.Sequence, bool) {
 	return exclusive.Around(s.code, pc)
 }
 
-// free takes the breakpoints of a step out of sequences. What they stand for, the line's code behind the
-// sequence does, where it has any.
+// free takes the breakpoints of a step out of sequences.
 func (s *sequences) free() error {
-	process, err := internals.Process(s.target)
+	for _, bp := range stepsAlone(s.target.Breakpoints().M) {
+		if sequence, ok := s.around(bp.Addr); ok && sequence.Inside(bp.Addr) {
+			if err := putBehind(s.target, bp, sequence.End); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putBehind takes back a breakpoint of a step. What it stands for, the line's code at end does, where that is the same line's.
+func putBehind(target *proc.Target, bp *proc.Breakpoint, end uint64) error {
+	process, err := internals.Process(target)
 	if err != nil {
 		return err
 	}
-	all := s.target.Breakpoints().M
-	for _, bp := range stepsAlone(all) {
-		sequence, ok := s.around(bp.Addr)
-		if !ok || !sequence.Inside(bp.Addr) {
-			continue
-		}
-		if file, line, _ := s.target.BinInfo().PCToLine(sequence.End); file == bp.File && line == bp.Line && all[sequence.End] == nil {
-			moved, err := s.target.SetBreakpoint(0, sequence.End, proc.NextBreakpoint, nil)
-			if err != nil {
-				return err
-			}
-			moved.Breaklets = bp.Breaklets
-		}
-		if err := (*process).EraseBreakpoint(bp); err != nil {
+	all := target.Breakpoints().M
+	if file, line, _ := target.BinInfo().PCToLine(end); file == bp.File && line == bp.Line && all[end] == nil {
+		moved, err := target.SetBreakpoint(0, end, proc.NextBreakpoint, nil)
+		if err != nil {
 			return err
 		}
-		delete(all, bp.Addr)
+		moved.Breaklets = bp.Breaklets
 	}
+	if err := (*process).EraseBreakpoint(bp); err != nil {
+		return err
+	}
+	delete(all, bp.Addr)
 	return nil
 }
 

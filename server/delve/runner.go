@@ -99,10 +99,12 @@ func (r *runner) prepare() error {
 			return err
 		}
 	}
-	if err := r.passBrk(); err != nil {
-		return err
+	for _, step := range []func() error{r.freeCalls, r.passBrk, r.freeSequences} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	return r.freeSequences()
+	return nil
 }
 
 // placeBreaks places breakpoints in code that has come since.
@@ -148,7 +150,10 @@ func (r *runner) StepInstruction(thread int) error {
 			return err
 		}
 	}
+	recorded, _ := r.group.Recorded()
+	inside.enter(r.group, !recorded) // the instruction may be a system call that waits
 	err := r.ProcessGroup.StepInstruction(thread)
+	inside.leave()
 	if !r.resumed {
 		r.first = timeOf(r.group)
 	}
