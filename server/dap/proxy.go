@@ -199,11 +199,12 @@ func (p *Proxy) Cancel(request int64) bool { return p.program.Stops.Cancel(reque
 // Lost notes that the program cannot be reached any more.
 func (p *Proxy) Lost() { p.state.Runs() }
 
-// Failed ends a restart that Delve has taken, and that has failed.
-func (p *Proxy) Failed(m *dapwire.Message) {
+// Failed ends a restart that Delve has taken, and that has failed. A run that Delve has begun, and that has failed by a panic, ends with a stop.
+func (p *Proxy) Failed(m *dapwire.Message) *dapwire.Message {
 	if m.Command == "restart" || m.Command == "" {
 		p.sharing.endRestart(false)
 	}
+	return p.sharing.failed(m)
 }
 
 // Left is called when the client is gone.

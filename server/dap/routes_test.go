@@ -32,11 +32,11 @@ func (r *routed) Request(ctx context.Context, m *dapwire.Message) error {
 	return nil
 }
 
-func (r *routed) Event(*dapwire.Message)  {}
-func (r *routed) Cancel(int64) bool       { return false }
-func (r *routed) Lost()                   {}
-func (r *routed) Failed(*dapwire.Message) {}
-func (r *routed) Left()                   {}
+func (r *routed) Event(*dapwire.Message)                     {}
+func (r *routed) Cancel(int64) bool                          { return false }
+func (r *routed) Lost()                                      {}
+func (r *routed) Failed(m *dapwire.Message) *dapwire.Message { return m }
+func (r *routed) Left()                                      {}
 
 // newRoutes is [newPair] with some requests' handlers instead of a proxy.
 func newRoutes(t *testing.T, build func(*wire.Bridge) map[string]handler) *pair {

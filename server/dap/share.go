@@ -39,6 +39,7 @@ type sharing struct {
 	last      atomic.Int64 // the thread that stopped last
 	mu        sync.Mutex
 	run       *session.Run                   // this client's last
+	runs      int64                          // the request that has begun it
 	restarted func(started bool)             // ends a restart; nil for none
 	have      map[string]map[int]*breakpoint // this client's breakpoints, by list and ID
 }
@@ -57,7 +58,7 @@ func (s *sharing) admissions() map[string]admission {
 		"attach": s.attach, "restart": s.restart, "disconnect": s.disconnect, "pause": s.pause, "configurationDone": s.configured,
 		"evaluate": s.evaluate, "setVariable": change, "setExpression": change, "goto": change, "restartFrame": change,
 	}
-	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins", "clew/reunwind"} {
+	for _, command := range []string{"initialize", "launch", "terminate", "cancel", "clew/plugins"} {
 		out[command] = free
 	}
 	for _, command := range []string{"continue", "reverseContinue", "next", "stepIn", "stepOut", "stepBack"} {
@@ -148,7 +149,7 @@ func (s *sharing) begin(ctx context.Context, m *dapwire.Message, step bool, door
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.run = run
+	s.run, s.runs = run, m.Seq
 	return run, nil
 }
 
@@ -337,6 +338,29 @@ func (s *sharing) stopped(m *dapwire.Message) {
 	} else if body.Reason != "entry" {
 		s.client.Tell(session.Event{Kind: session.StoppedAt, Stop: &stop})
 	}
+}
+
+// failed returns the stop in place of an error for the request that has begun this client's run: Delve has accepted it, has then failed by a
+// panic, and tells of no stop.
+func (s *sharing) failed(m *dapwire.Message) *dapwire.Message {
+	s.mu.Lock()
+	run, begun := s.run, s.runs
+	s.mu.Unlock()
+	if run == nil || run.Ended() || begun != m.RequestSeq {
+		return m
+	}
+	var body dap.ErrorResponseBody
+	text := "Internal Error"
+	if m.Decode("body", &body) == nil && body.Error != nil {
+		text = body.Error.Format
+	}
+	stop, err := dapwire.NewEvent(&dap.StoppedEvent{Event: event("stopped"), Body: dap.StoppedEventBody{
+		Reason: "exception", Description: "runtime error", Text: text, ThreadId: int(s.last.Load()), AllThreadsStopped: true,
+	}})
+	if err != nil {
+		return m
+	}
+	return stop
 }
 
 // exited tells the others that the program has ended. The event terminated without a run is

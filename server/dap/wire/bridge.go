@@ -47,8 +47,8 @@ type Handler interface {
 	// Lost is called when the connection to another process has ended, before the client
 	// is told.
 	Lost()
-	// Failed reads an error of Delve's for a request that was answered before.
-	Failed(m *dapwire.Message)
+	// Failed reads an error of Delve's for a request that was answered before, and returns what the client gets in its place.
+	Failed(m *dapwire.Message) *dapwire.Message
 	// Left is called when the client is gone, and may keep the upstream until it returns.
 	Left()
 }
@@ -264,7 +264,10 @@ func (b *Bridge) toClient(h Handler, m *dapwire.Message) {
 	switch {
 	case m.Type == dapwire.TypeResponse:
 		if !m.Success && !b.Up.awaits(m.RequestSeq) {
-			h.Failed(m)
+			if m = h.Failed(m); m.Type == dapwire.TypeEvent {
+				b.toClient(h, m)
+				return
+			}
 		}
 		if m = b.Up.answered(m); m == nil {
 			return

@@ -98,8 +98,8 @@ func (s *session) Cancel(request int64) bool {
 }
 
 // Lost notes that it was called.
-func (s *session) Failed(*dapwire.Message) {}
-func (s *session) Left()                   {}
+func (s *session) Failed(m *dapwire.Message) *dapwire.Message { return m }
+func (s *session) Left()                                      {}
 func (s *session) Lost() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
