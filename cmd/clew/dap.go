@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clewdbg/clew/cmd/clew/early"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
@@ -214,5 +215,5 @@ func startLifeline() (*lifeline.Line, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find clew's own executable: %w", err)
 	}
-	return lifeline.Start(exe, lifelineCommand)
+	return lifeline.Start(exe, early.LifelineCommand)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/clewdbg/clew/server/debuginfod"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/executable"
-	"github.com/clewdbg/clew/server/lifeline"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -31,9 +30,6 @@ func run(args []string) int {
 		switch args[0] {
 		case "plugin":
 			return servePlugin(args[1:])
-		case lifelineCommand:
-			lifeline.Serve(os.Stdin)
-			return exitDone
 		case loadCommand:
 			return loadExecutable(args[1:])
 		case demoProgram:
@@ -73,9 +69,6 @@ func run(args []string) int {
 	}
 	return code
 }
-
-// lifelineCommand is internal: the guard of a launched program.
-const lifelineCommand = "lifeline"
 
 // commandTree is clew's command line: Delve's commands with clew's stacks, and clew's own
 // beside them, so that help and completion know all of them.

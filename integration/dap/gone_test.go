@@ -28,6 +28,7 @@ func TestGone(t *testing.T) {
 		"terminate":              func(s *server, _ *client) { _ = s.cmd.Process.Signal(syscall.SIGTERM) },
 		"hang up":                func(s *server, _ *client) { _ = s.cmd.Process.Signal(syscall.SIGHUP) },
 		"kill":                   func(s *server, _ *client) { _ = s.cmd.Process.Kill() },
+		"kill the tracer":        nil,
 	}
 	for name, end := range ways {
 		for _, attach := range []bool{false, true} {
@@ -54,9 +55,13 @@ func TestGone(t *testing.T) {
 				} else {
 					pid = c.waiting(exe)
 				}
-				end(s, c)
+				if end == nil {
+					killTracer(t, pid)
+				} else {
+					end(s, c)
+				}
 				err := s.wait()
-				if name != "kill" && err != nil {
+				if name != "kill" && end != nil && err != nil {
 					t.Errorf("the server ends with %v; stderr: %s", err, s.stderr)
 				}
 				if !attach {
@@ -104,10 +109,19 @@ func TestKilledWhileStarting(t *testing.T) {
 				c.send("launch", launch)
 			}
 			pid := s.starts(first)
-			_ = s.cmd.Process.Kill()
+			killTracer(t, pid)
 			_ = s.wait() // killed is what we want
 			gone(t, pid)
 		})
+	}
+}
+
+// killTracer kills the process that traces another one: what guards that process must see to it, not the tracer's front.
+func killTracer(t testing.TB, pid int) {
+	t.Helper()
+	id, err := strconv.Atoi(tracer(t, pid))
+	if err != nil || id == 0 || syscall.Kill(id, syscall.SIGKILL) != nil {
+		t.Fatalf("process %d is traced by %d, %v", pid, id, err)
 	}
 }
 
@@ -116,13 +130,13 @@ func TestKilledWhileStarting(t *testing.T) {
 func (s *server) starts(but int) int {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		for pid, state := range childrenOf(s.t, s.cmd.Process.Pid) {
+		for pid, state := range below(s.t, s.cmd.Process.Pid) {
 			target, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 			if err == nil && pid != but && state == "t" && filepath.Base(target) != "clew" {
 				return pid
 			}
 		}
 	}
-	s.t.Fatalf("no process is started; children: %v, but %d stderr: %s", childrenOf(s.t, s.cmd.Process.Pid), but, s.stderr)
+	s.t.Fatalf("no process is started; children: %v, but %d stderr: %s", below(s.t, s.cmd.Process.Pid), but, s.stderr)
 	return 0
 }

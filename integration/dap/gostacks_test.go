@@ -112,24 +112,24 @@ func TestGoroutines(t *testing.T) {
 	})
 }
 
-// children lists the command lines of a process's children.
+// children lists the command lines of a process's children and of theirs.
 func children(t testing.TB, pid int) (commands []string) {
 	t.Helper()
-	for child := range childrenOf(t, pid) {
+	for child := range below(t, pid) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child)) // it may have ended
 		commands = append(commands, string(line))
 	}
 	return commands
 }
 
-// childrenOf returns the IDs of a process's children, and their states.
-func childrenOf(t testing.TB, pid int) map[int]string {
+// below returns the IDs of a process's children and of theirs, and their states.
+func below(t testing.TB, pid int) map[int]string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[int]string{}
+	states, children := map[int]string{}, map[int][]int{}
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
@@ -137,9 +137,15 @@ func childrenOf(t testing.TB, pid int) map[int]string {
 		}
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err == nil && len(fields) > 1 && string(fields[1]) == itoa(pid) {
-			out[child] = string(fields[0])
+		if err == nil && len(fields) > 1 {
+			parent, _ := strconv.Atoi(string(fields[1]))
+			states[child], children[parent] = string(fields[0]), append(children[parent], child)
 		}
+	}
+	out := map[int]string{}
+	for next := children[pid]; len(next) > 0; next = next[1:] {
+		out[next[0]] = states[next[0]]
+		next = append(next, children[next[0]]...)
 	}
 	return out
 }

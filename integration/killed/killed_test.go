@@ -33,26 +33,37 @@ const patience = 15 * time.Second
 
 // way is how a session begins.
 type way struct {
-	name             string
-	attach, headless bool
-	command          func(busy, folder string, pid int) []string
+	name    string
+	attach  bool
+	client  client
+	command string // its words; PID, SOCKET, BUSY and OUT stand for what they name
 }
 
+// client is who asks for something in the session.
+type client int
+
+const (
+	typed    client = iota // on the standard input
+	headless               // a terminal before the server
+	editor                 // over DAP
+	nobody                 // the command does one thing and ends
+)
+
 var all = []way{
-	{"attach", true, false, func(_, _ string, pid int) []string { return []string{"attach", strconv.Itoa(pid)} }},
-	{"attach headless", true, true, func(_, folder string, pid int) []string {
-		return []string{"attach", strconv.Itoa(pid), "--headless", "--listen", "unix:" + filepath.Join(folder, "s")}
-	}},
-	{"attach accept-multiclient", true, true, func(_, folder string, pid int) []string {
-		return []string{"attach", strconv.Itoa(pid), "--headless", "--accept-multiclient", "--continue", "--listen", "unix:" + filepath.Join(folder, "s")}
-	}},
-	{"exec", false, false, func(busy, _ string, _ int) []string { return []string{"exec", busy} }},
-	{"exec headless", false, true, func(busy, folder string, _ int) []string {
-		return []string{"exec", busy, "--headless", "--listen", "unix:" + filepath.Join(folder, "s")}
-	}},
-	{"debug", false, false, func(_, folder string, _ int) []string {
-		return []string{"debug", "--output", filepath.Join(folder, "debugged")}
-	}},
+	{"attach", true, typed, "attach PID"},
+	{"attach headless", true, headless, "attach PID --headless --listen unix:SOCKET"},
+	{"attach accept-multiclient", true, headless, "attach PID --headless --accept-multiclient --continue --listen unix:SOCKET"},
+	{"exec", false, typed, "exec BUSY"},
+	{"exec headless", false, headless, "exec BUSY --headless --listen unix:SOCKET"},
+	{"debug", false, typed, "debug --output OUT"},
+	{"dap attach", true, editor, "dap --listen unix:SOCKET"},
+	{"dap launch", false, editor, "dap --listen unix:SOCKET"},
+	{"test", false, typed, "test --output OUT"},
+	{"stack", true, nobody, "stack --pid PID --goroutine all"},
+}
+
+func (w *way) arguments(busy, folder string, pid int) []string {
+	return strings.Fields(strings.NewReplacer("PID", strconv.Itoa(pid), "SOCKET", filepath.Join(folder, "s"), "BUSY", busy, "OUT", filepath.Join(folder, "out")).Replace(w.command))
 }
 
 // TestKilled kills sessions. What they do before, and when they are killed, comes from the seed.
@@ -127,11 +138,14 @@ func (b *bench) session(t *testing.T, r *rand.Rand, w *way) []string {
 		pid = b.victim.cmd.Process.Pid
 	}
 	counts := filepath.Join(folder, "counts")
-	args := w.command(b.busy, folder, pid)
-	if !w.headless {
+	args, lasts := w.arguments(b.busy, folder, pid), testneed.Patience(2500*time.Millisecond)
+	switch w.client {
+	case typed:
 		args = append(args, "--allow-non-terminal-interactive=true")
+	case nobody:
+		lasts /= 5
 	}
-	if !w.attach {
+	if !w.attach && w.client != editor {
 		args = append(args, "--", counts)
 	}
 	s := exec.Command(b.clew, args...)
@@ -143,13 +157,20 @@ func (b *bench) session(t *testing.T, r *rand.Rand, w *way) []string {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := make(chan struct{})
-	if w.headless {
-		go b.client(filepath.Join(folder, "s"), script(r), stop)
-	} else {
-		go say(in, script(r), stop)
+	stop, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	lines, socket := script(r), filepath.Join(folder, "s")
+	switch own := rand.New(rand.NewPCG(r.Uint64(), 0)); {
+	case w.client == typed:
+		go say(in, lines, stop)
+	case w.client == headless:
+		go b.connect(socket, lines, stop)
+	case w.client == editor && w.attach:
+		go edit(socket, "attach", map[string]any{"mode": "local", "processId": pid}, own, release)
+	case w.client == editor:
+		go edit(socket, "launch", map[string]any{"mode": "exec", "program": b.busy, "args": []string{counts}}, own, release)
 	}
-	time.Sleep(time.Duration(r.Int64N(int64(testneed.Patience(2500 * time.Millisecond)))))
+	time.Sleep(time.Duration(r.Int64N(int64(lasts))))
 	b.note(w, counts)
 	killed := s.Process.Pid
 	if *tracer && w.attach {
@@ -209,17 +230,10 @@ func say(in io.Writer, lines []string, stop <-chan struct{}) {
 	<-stop // at the end of its input a terminal ends the session
 }
 
-// client types it in a terminal before a headless server.
-func (b *bench) client(socket string, lines []string, stop <-chan struct{}) {
-	for {
-		if _, err := os.Stat(socket); err == nil {
-			break
-		}
-		select {
-		case <-stop:
-			return
-		case <-time.After(5 * time.Millisecond):
-		}
+// connect types it in a terminal before a headless server.
+func (b *bench) connect(socket string, lines []string, stop <-chan struct{}) {
+	if !await(stop, func() bool { _, err := os.Stat(socket); return err == nil }) {
+		return
 	}
 	cmd := exec.Command(b.clew, "connect", "unix:"+socket, "--allow-non-terminal-interactive=true")
 	in, err := cmd.StdinPipe()

@@ -64,8 +64,7 @@ func (v *victim) faults() (found []string) {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		select {
 		case err := <-v.ended:
-			said, _, _ := strings.Cut(v.said.String(), "\n\n")
-			return []string{fmt.Sprintf("the program has ended: %v; %s", err, said)}
+			return []string{fmt.Sprintf("the program has ended: %v; %s", err, v.said)}
 		default:
 		}
 		if tracerOf(v.cmd.Process.Pid) == 0 {

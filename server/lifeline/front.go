@@ -19,7 +19,7 @@ import (
 // in the middle of an instruction; so is one that is in a single step, or comes to a watchpoint.
 //
 // So a process that attaches to another is not the one that is seen, and killed. It is behind a front: a process that does nothing but wait
-// for it. It learns that its front is gone by a pipe, and lets go of the program in order.
+// for it (cmd/clew/early). It learns that its front is gone by a pipe, and lets go of the program in order.
 
 // frontEnv is the variable that names the pipe's file descriptor.
 const frontEnv = "CLEW_FRONT"
@@ -44,8 +44,8 @@ var BehindFront = sync.OnceValue(func() <-chan struct{} {
 	return gone
 })
 
-// Front runs this process's command in another one, with env, and waits for it. It returns the exit code.
-func Front(env []string) (code int, err error) {
+// Front runs this process's command in another one, and waits for it. It returns the exit code.
+func Front() (code int, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("cannot find clew's own executable: %w", err)
@@ -55,17 +55,22 @@ func Front(env []string) (code int, err error) {
 		return 0, err
 	}
 	defer ours.Close()
+	// What this process has inherited the other one inherits under the same numbers (--log-dest=3), so the pipe takes one that is free.
+	fd, err := unix.FcntlInt(theirs.Fd(), unix.F_DUPFD, 3)
+	if err != nil {
+		return 0, err
+	}
 	cmd := exec.Command(exe, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.ExtraFiles, cmd.Env = []*os.File{theirs}, append(env, frontEnv+"=3")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", frontEnv, fd))
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	err = cmd.Start()
-	_ = theirs.Close()
+	_, _ = theirs.Close(), syscall.Close(fd)
 	if err != nil {
 		return 0, fmt.Errorf("start the session: %w", err)
 	}

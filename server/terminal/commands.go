@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/dap"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -194,15 +193,7 @@ func execute(s *session, _ *cobra.Command, args []string) int {
 	return s.debug()
 }
 
-// attach lets a process behind a front attach: this one may be killed, and its program goes on.
 func attach(s *session, _ *cobra.Command, args []string) int {
-	if lifeline.BehindFront() == nil && s.options.Lifeline != nil {
-		code, err := lifeline.Front(delve.Environ())
-		if err != nil {
-			return complain("%v\n", err)
-		}
-		return code
-	}
 	s.target = target{kind: debugger.ExecutingOther, attach: true}
 	if len(args) > 0 {
 		var err error

@@ -94,8 +94,8 @@ func (s *session) run() int {
 	srv.attach()
 	p.server = srv
 	go p.accept()
-	front := lifeline.BehindFront()
 	if !f.headless {
+		front := lifeline.BehindFront()
 		go func() {
 			<-front
 			_ = p.close() // nobody is there to be told
@@ -115,7 +115,6 @@ func (s *session) run() int {
 	select {
 	case <-signals:
 	case <-p.ended:
-	case <-front:
 	}
 	if err := p.close(); err != nil {
 		fmt.Println(err)
