@@ -1,6 +1,7 @@
 package examples
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -24,14 +26,9 @@ func TestExamples(t *testing.T) {
 	}
 	bin := t.TempDir()
 	brew := filepath.Join(bin, "brew")
-	for _, build := range []*exec.Cmd{
-		exec.Command("go", "build", "-o", filepath.Join(bin, "clew"), "github.com/clewdbg/clew/cmd/clew"),
-		exec.Command("go", "build", "-C", "brew", "-o", brew, "."),
-	} {
-		build.Env = append(os.Environ(), "CC="+testneed.CC(t), "CGO_ENABLED=1")
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	if err := errors.Join(testkit.BuildClew(filepath.Join(bin, "clew")),
+		testkit.GoIn("brew", []string{"CC=" + testneed.CC(t), "CGO_ENABLED=1"}, "build", "-o", brew, ".")); err != nil {
+		t.Fatal(err)
 	}
 	found, err := filepath.Glob("*/run.sh")
 	if err != nil || len(found) < 10 {

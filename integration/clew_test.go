@@ -5,45 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// workFolder holds the clew under test and the programs that are built.
-var workFolder string
+func TestMain(m *testing.M) { testkit.Main(m, testkit.Clew) }
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-it-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		build := exec.Command("go", "build", "-o", clewPath(), "github.com/clewdbg/clew/cmd/clew")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build clew: %v\n%s", err, out)
-			return 1
-		}
-		// Other users run it too: see TestAttachOtherUser.
-		if err := os.Chmod(workFolder, 0o755); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
-
-func clewPath() string { return filepath.Join(workFolder, "clew") }
+func clewPath() string { return testkit.Path("clew") }
 
 // Exit codes, as clew's users know them.
 const (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/hosted"
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
@@ -18,7 +19,7 @@ var buildHosted = sync.OnceValues(func() (p hosted.Programs, err error) {
 	if err != nil {
 		return p, err
 	}
-	return hosted.Build(filepath.Join(workFolder, "hosted"), cc)
+	return hosted.Build(testkit.Path("hosted"), cc)
 })
 
 // TestGoInLibrary: a program of C's gets Go with a library. The stack of the Go code

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/debuginfod/debuginfodtest"
 )
@@ -35,7 +36,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command("sh", "-e", "-c", script(t, page))
 		cmd.Dir = dir
-		cmd.Env = append(append(os.Environ(), "PATH="+workFolder+":"+os.Getenv("PATH")), env...)
+		cmd.Env = append(append(os.Environ(), "PATH="+testkit.Path("")+":"+os.Getenv("PATH")), env...)
 		return run(t, cmd).want(t, done)
 	}
 

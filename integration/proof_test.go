@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind"
@@ -236,25 +237,18 @@ func readProof(t *testing.T, record string) (out []uint64) {
 // proofProgram builds testdata/proof.
 func proofProgram(t *testing.T, static bool) string {
 	t.Helper()
-	build := &proofs[0]
-	exe, args := filepath.Join(workFolder, "proof"), []string{"build"}
+	exe, args := testkit.Path("proof"), []string{"build"}
 	if static {
-		build, exe, args = &proofs[1], exe+"-static", append(args, "-ldflags=-extldflags=-static")
+		exe, args = exe+"-static", append(args, "-ldflags=-extldflags=-static")
 	}
-	build.once.Do(func() {
-		cmd := exec.Command("go", append(args, "-o", exe, "./testdata/proof")...)
-		cmd.Env = append(os.Environ(), "CC=gcc", "CGO_CFLAGS=-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			build.err = fmt.Errorf("%w\n%s", err, out)
-		}
-	})
-	if build.err != nil {
-		t.Fatal(build.err)
+	if _, err := testkit.Once(exe, func() (string, error) {
+		return exe, testkit.GoIn("", []string{"CC=gcc", "CGO_CFLAGS=-O2 -g0 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"},
+			append(args, "-o", exe, "./testdata/proof")...)
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return exe
 }
-
-var proofs [2]buildOnce
 
 // lazyLibrary builds testdata/lazy.
 func lazyLibrary(t *testing.T) string {

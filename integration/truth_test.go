@@ -4,11 +4,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -21,14 +21,6 @@ func variantNamed(t testing.TB, name string) program.Variant {
 	return program.Variants[i]
 }
 
-type buildOnce struct {
-	once sync.Once
-	p    program.Program
-	err  error
-}
-
-var builds sync.Map // variant name to *buildOnce
-
 // build builds a variant, once for all tests.
 func build(t testing.TB, v program.Variant) program.Program {
 	t.Helper()
@@ -38,13 +30,11 @@ func build(t testing.TB, v program.Variant) program.Program {
 		testneed.LeaveOut(t, "%v", err)
 	}
 	tools.SFrame = os.Getenv(sframeToolchains)
-	entry, _ := builds.LoadOrStore(v.Name, &buildOnce{})
-	b := entry.(*buildOnce)
-	b.once.Do(func() { b.p, b.err = v.Build(workFolder, tools) })
-	if b.err != nil {
-		t.Fatal(b.err)
+	p, err := testkit.Once(v.Name, func() (program.Program, error) { return v.Build(testkit.Path(""), tools) })
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b.p
+	return p
 }
 
 func readRecord(t testing.TB, stem string, thread uint64) []program.Entry {

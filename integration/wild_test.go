@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
@@ -75,7 +76,7 @@ func TestFatalStripped(t *testing.T) {
 // buildWild builds the program of testdata/wild.
 func buildWild(t *testing.T, name string, flags ...string) (exe string) {
 	t.Helper()
-	exe = filepath.Join(workFolder, name)
+	exe = testkit.Path(name)
 	args := append(append([]string{"build", "-o", exe}, flags...), "./testdata/wild")
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

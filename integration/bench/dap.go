@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
@@ -81,21 +82,8 @@ func stackRequests(t *table, program string) error {
 
 // buildServers builds both servers in a folder.
 func buildServers(folder string) (dlv, clew string, err error) {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve").Output()
-	if err != nil {
-		return "", "", err
-	}
 	dlv, clew = filepath.Join(folder, "dlv"), filepath.Join(folder, "clew")
-	for _, b := range []struct{ dir, out, pkg string }{
-		{strings.TrimSpace(string(module)), dlv, "./cmd/dlv"}, {".", clew, "github.com/clewdbg/clew/cmd/clew"},
-	} {
-		cmd := exec.Command("go", "build", "-o", b.out, b.pkg)
-		cmd.Dir = b.dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", "", fmt.Errorf("build %s: %w\n%s", b.pkg, err, out)
-		}
-	}
-	return dlv, clew, nil
+	return dlv, clew, errors.Join(testkit.BuildDlvAlone(dlv), testkit.Go("build", "-o", clew, "github.com/clewdbg/clew/cmd/clew"))
 }
 
 func stackRequest(t *table, program string, in where, n int, servers []server) error {

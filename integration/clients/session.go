@@ -17,6 +17,8 @@ import (
 
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // work is the program that is debugged, and what it was built with.
@@ -35,12 +37,12 @@ func build(clew string) (*work, error) {
 	if w.source, err = filepath.EvalSymlinks(sourceFolder()); err != nil {
 		return nil, err
 	}
-	if err := run(w.source, "go", "build", "-race=false", "-gcflags=all=-N -l", "-o", w.program, "main.go"); err != nil {
+	if err := testkit.GoIn(w.source, nil, "build", "-race=false", "-gcflags=all=-N -l", "-o", w.program, "main.go"); err != nil {
 		return nil, err
 	}
 	if w.clew == "" {
 		w.clew = filepath.Join(folder, "clew")
-		return w, run(w.source, "go", "build", "-o", w.clew, "github.com/clewdbg/clew/cmd/clew")
+		return w, testkit.BuildClew(w.clew)
 	}
 	return w, nil
 }
@@ -58,15 +60,6 @@ func (w *work) remove() {
 		}
 	}
 	_ = os.RemoveAll(w.folder)
-}
-
-func run(dir, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return nil
 }
 
 // line finds a line of the program's source.
@@ -135,17 +128,10 @@ func (w *work) multi() (*server, error) { return w.serve("dap", "--multi", "--li
 // through starts clew proxy before Delve's own server; the proxy ends with it.
 func (w *work) through() (*server, error) {
 	if w.dlv == "" {
-		path := filepath.Join(w.folder, "dlv")
-		list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/go-delve/delve")
-		list.Dir = w.source
-		module, err := list.Output()
-		if err == nil {
-			err = run(strings.TrimSpace(string(module)), "go", "build", "-race=false", "-o", path, "./cmd/dlv")
-		}
-		if err != nil {
+		w.dlv = filepath.Join(w.folder, "dlv")
+		if err := testkit.BuildDlvAlone(w.dlv); err != nil {
 			return nil, err
 		}
-		w.dlv = path
 	}
 	up, err := w.start(w.dlv, "exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
 	if err != nil {

@@ -2,9 +2,9 @@ package dap
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
@@ -15,10 +15,9 @@ type object = map[string]any
 
 // client plays an editor.
 type client struct {
+	*dapwiretest.Client
 	t    testing.TB
 	conn io.ReadWriteCloser
-	in   chan *dapwire.Message
-	seq  int64
 	all  []*dapwire.Message // everything that came
 	next int                // the first of all that expect has not seen
 	last int64              // number of the last message that came
@@ -30,59 +29,39 @@ type client struct {
 }
 
 func newClient(t testing.TB, conn io.ReadWriteCloser) *client {
-	c := &client{t: t, conn: conn, in: make(chan *dapwire.Message, 1024)}
+	c := &client{Client: dapwiretest.NewClient(conn), t: t, conn: conn}
+	c.Patience = patience
 	t.Cleanup(func() { _ = conn.Close() })
-	go func() {
-		defer close(c.in)
-		r := dapwire.NewReader(conn, 0)
-		for {
-			content, err := r.Read()
-			if err != nil {
-				return
-			}
-			m, err := dapwire.Parse(content)
-			if err != nil {
-				t.Errorf("malformed message: %v: %.200s", err, content)
-				return
-			}
-			c.in <- m
-		}
-	}()
 	return c
 }
 
 // send sends a request.
 func (c *client) send(command string, arguments any) int64 {
 	c.t.Helper()
-	m, err := dapwiretest.Request(command, arguments)
+	seq, err := c.Send(command, arguments)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.seq++
-	m.SetSeq(c.seq)
-	if err := dapwire.Write(c.conn, m.Bytes()); err != nil {
-		c.t.Fatalf("send %s: %v", command, err)
-	}
-	return c.seq
+	return seq
 }
 
 // read returns the next message, nil at the end.
 func (c *client) read() *dapwire.Message {
 	c.t.Helper()
-	select {
-	case m := <-c.in:
-		if m != nil {
-			if m.Seq != c.last+1 && c.numbered {
-				c.t.Errorf("message %d follows message %d", m.Seq, c.last)
-			}
-			c.last = m.Seq
-			c.all = append(c.all, m)
+	m, err := c.Read()
+	switch {
+	case errors.Is(err, dapwiretest.ErrSilent):
+		c.t.Fatalf("%v; so far: %s", err, c.transcript())
+	case errors.Is(err, dapwiretest.ErrMalformed):
+		c.t.Error(err)
+	case err == nil:
+		if m.Seq != c.last+1 && c.numbered {
+			c.t.Errorf("message %d follows message %d", m.Seq, c.last)
 		}
-		return m
-	case <-time.After(patience):
-		c.t.Fatalf("no message comes; so far: %s", c.transcript())
-		return nil
+		c.last = m.Seq
+		c.all = append(c.all, m)
 	}
+	return m
 }
 
 // until returns the first message from c.next on for which is holds, reading on as

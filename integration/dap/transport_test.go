@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -59,7 +60,7 @@ func TestBanner(t *testing.T) {
 			if strings.Contains(stderr, "layer=dap") {
 				stderr = "layer=dap" // the messages have numbers and times
 			}
-			texts[i] = s.stdout.String() + "\n" + stderr
+			texts[i] = s.Stdout.String() + "\n" + stderr
 		}
 		if texts[0] != texts[1] {
 			t.Errorf("%v:\ndlv  %q\nclew %q", flags, texts[0], texts[1])
@@ -279,14 +280,7 @@ func TestMulti(t *testing.T) {
 // startLogged starts a server whose banner goes to a log file.
 func startLogged(t *testing.T, log string, flags []string) *server {
 	t.Helper()
-	s := &server{t: t, cmd: exec.Command(binary("clew"), append([]string{"dap", "--listen=127.0.0.1:0"}, flags...)...), stderr: &lockedBuffer{}, exited: make(chan error, 1)}
-	s.cmd.Stderr = s.stderr
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.kill)
-	go func() { s.exited <- s.cmd.Wait() }()
+	s := startAny(t, "", binary("clew"), append([]string{"dap", "--listen=127.0.0.1:0"}, flags...)...)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		text, _ := os.ReadFile(log) // not there yet
 		if line, _, ok := strings.Cut(string(text), "\n"); ok {
@@ -362,12 +356,12 @@ func askAs(t *testing.T, addr string, uid uint32) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(workFolder, "ask")
+	copied := binary("ask")
 	data, err := os.ReadFile(self)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.WriteFile(copied, data, 0o755), os.Chmod(workFolder, 0o755)); err != nil {
+	if err := os.WriteFile(copied, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(copied)
@@ -385,11 +379,7 @@ const askEnv = "CLEW_TEST_ASK"
 
 // ask is the other user's client.
 func ask(addr string) {
-	network := "tcp"
-	if strings.HasPrefix(addr, "/") {
-		network = "unix"
-	}
-	conn, err := net.Dial(network, addr)
+	conn, err := testkit.Dial(addr)
 	if err != nil {
 		fmt.Println(err)
 		return

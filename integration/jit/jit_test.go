@@ -15,30 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
-// folder holds the clew under test.
-var folder string
+func TestMain(m *testing.M) { testkit.Main(m, testkit.Clew) }
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if folder, err = os.MkdirTemp("", "clew-jit-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(folder)
-		if out, err := exec.Command("go", "build", "-o", clewPath(), "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build clew: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
-}
-
-func clewPath() string { return filepath.Join(folder, "clew") }
+func clewPath() string { return testkit.Path("clew") }
 
 // run runs a command to its end; a stack that is truncated is no failure.
 func run(t testing.TB, name string, args ...string) (stdout, stderr string) {
@@ -60,10 +44,8 @@ func build(t testing.TB, name string, flags ...string) string {
 	t.Helper()
 	testneed.CC(t)
 	program := filepath.Join(t.TempDir(), name)
-	cmd := exec.Command("go", append(append([]string{"build", "-o", program}, flags...), ".")...)
-	cmd.Dir = filepath.Join("testdata", name)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", name, err, out)
+	if err := testkit.GoIn(filepath.Join("testdata", name), nil, append(append([]string{"build", "-o", program}, flags...), ".")...); err != nil {
+		t.Fatal(err)
 	}
 	return program
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -105,25 +106,11 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{clew: filepath.Join(folder, "clew"), busy: filepath.Join(folder, "busy"), source: source}
-	for _, build := range []*exec.Cmd{
-		exec.Command("go", "build", "-o", b.clew, "github.com/clewdbg/clew/cmd/clew"),
-		{Path: goTool(t), Args: []string{"go", "build", "-gcflags=all=-N -l", "-o", b.busy, "."}, Dir: source},
-	} {
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+	if err := errors.Join(testkit.BuildClew(b.clew), testkit.GoIn(source, nil, "build", "-gcflags=all=-N -l", "-o", b.busy, ".")); err != nil {
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.victim.end() })
 	return b
-}
-
-func goTool(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // session runs one session, kills it, and returns what it has left behind.

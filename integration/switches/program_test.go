@@ -3,30 +3,14 @@
 package switches
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// workFolder holds the programs that are built.
-var workFolder string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-switches-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { testkit.Main(m) }
 
 // flavour is a way to build the program.
 type flavour struct {
@@ -36,42 +20,24 @@ type flavour struct {
 	ldflags string
 }
 
-type buildOnce struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-var builds sync.Map // flavour name to *buildOnce
-
 func (f flavour) build(t testing.TB) string {
 	t.Helper()
-	entry, _ := builds.LoadOrStore(f.name, &buildOnce{})
-	b := entry.(*buildOnce)
-	b.once.Do(func() { b.path, b.err = f.make() })
-	if b.err != nil {
-		t.Fatal(b.err)
+	path, err := testkit.Once(f.name, f.make)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b.path
+	return path
 }
 
 func (f flavour) make() (string, error) {
-	dir := filepath.Join(workFolder, f.name)
+	dir := testkit.Path(f.name)
 	path := filepath.Join(dir, "switching")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "switching"))); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module switching\n\ngo 1.24\n"), 0o644); err != nil {
+	if err := testkit.Module(dir, filepath.Join("testdata", "switching")); err != nil {
 		return "", err
 	}
 	// The program calls runtime.systemstack, which no linkname is allowed for.
-	cmd := exec.Command("go", "build", "-o", path, "-ldflags=-checklinkname=0 "+f.ldflags, ".")
-	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on", "CGO_CFLAGS="+f.cflags), f.goEnv...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
-	}
-	return path, nil
+	env := append([]string{"CGO_ENABLED=1", "GOWORK=off", "GOFLAGS=", "GO111MODULE=on", "CGO_CFLAGS=" + f.cflags}, f.goEnv...)
+	return path, testkit.GoIn(dir, env, "build", "-o", path, "-ldflags=-checklinkname=0 "+f.ldflags, ".")
 }
 
 // The C code keeps no frame pointer, so that its tables must bring Go's back.

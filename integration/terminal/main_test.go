@@ -3,7 +3,7 @@ package terminal
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,60 +13,29 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
-
-// workFolder holds the binaries under test and the programs that are debugged.
-var workFolder string
 
 // patience bounds one session.
 const patience = 3 * time.Minute
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-t-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		if err := setUp(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { testkit.Main(m, testkit.Clew, testkit.Dlv, setUp) }
 
-// setUp keeps the user's own configuration out, and builds clew and dlv. Looks at
-// the program may take long on a busy machine.
+// setUp keeps the user's own configuration out. Looks at the program may take long on a busy machine. One P makes
+// the numbers of goroutines the same in each run.
 func setUp() error {
-	config := filepath.Join(workFolder, "config")
-	if err := os.MkdirAll(filepath.Join(config, "clew"), 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(config, "clew", "clew.json"), []byte(`{"walkTimeout": "30s", "stackTimeout": "2m"}`), 0o600); err != nil {
-		return err
-	}
-	// One P makes the numbers of goroutines the same in each run.
-	for name, value := range map[string]string{"XDG_CONFIG_HOME": config, "TERM": "dumb", "NO_COLOR": "1", "GOMAXPROCS": "1"} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	return run(".", "go", "build", "-o", workFolder+string(filepath.Separator), "github.com/clewdbg/clew/cmd/clew", "github.com/clewdbg/clew/integration/internal/dlv")
+	return errors.Join(testkit.Config(`{"walkTimeout": "30s", "stackTimeout": "2m"}`),
+		os.Setenv("TERM", "dumb"), os.Setenv("NO_COLOR", "1"), os.Setenv("GOMAXPROCS", "1"))
 }
 
 func run(dir, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
-	}
-	return nil
+	return testkit.Run(cmd)
 }
 
-func binary(name string) string { return filepath.Join(workFolder, name) }
+func binary(name string) string { return testkit.Path(name) }
 
 // need asks for what every test here needs.
 func need(t *testing.T) {
@@ -77,11 +46,8 @@ func need(t *testing.T) {
 
 // plain is the Go program of the editors' tests.
 var plain = sync.OnceValues(func() (string, error) {
-	dir := filepath.Join(workFolder, "plain-src")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "dap", "testdata", "plain"))); err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module plain\n\ngo 1.24\n"), 0o600); err != nil {
+	dir := binary("plain-src")
+	if err := testkit.Module(dir, filepath.Join("..", "dap", "testdata", "plain")); err != nil {
 		return "", err
 	}
 	return binary("plain"), run(dir, "go", "build", "-gcflags=all=-N -l", "-o", binary("plain"), ".")
@@ -92,10 +58,7 @@ func through(t *testing.T) string {
 	t.Helper()
 	cc, strip := testneed.CC(t), testneed.Tool(t, "strip")
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "through"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module through\n\ngo 1.24\n"), 0o600); err != nil {
+	if err := testkit.Module(dir, filepath.Join("testdata", "through")); err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "through")
@@ -112,25 +75,19 @@ func through(t *testing.T) string {
 	return program
 }
 
-var builds sync.Map // variant's name to func() (program.Program, error)
-
 // native is the program with native code, built once for each variant.
 func native(t *testing.T, name string) program.Program {
 	t.Helper()
 	tools := program.Tools{CC: testneed.CC(t), Strip: testneed.Tool(t, "strip")}
-	for _, v := range program.Variants {
-		if v.Name != name {
-			continue
-		}
-		build, _ := builds.LoadOrStore(name, sync.OnceValues(func() (program.Program, error) { return v.Build(workFolder, tools) }))
-		p, err := build.(func() (program.Program, error))()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+	v, ok := program.Named(name)
+	if !ok {
+		t.Fatalf("no variant %q", name)
 	}
-	t.Fatalf("no variant %q", name)
-	return program.Program{}
+	p, err := testkit.Once(name, func() (program.Program, error) { return v.Build(binary(""), tools) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // session plays a script to a debugger's terminal, and returns what it wrote.

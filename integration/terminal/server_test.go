@@ -3,7 +3,7 @@
 package terminal
 
 import (
-	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -28,45 +29,17 @@ func serving(t *testing.T, banner, tool string, env []string, args ...string) (a
 	cmd := exec.Command(binary(tool), args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	s, err := testkit.Serve(banner, cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	said := make(chan string, 1)
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(out)
-		for lines.Scan() {
-			if rest, ok := strings.CutPrefix(lines.Text(), banner); ok {
-				said <- rest
-			}
-		}
-		_ = cmd.Wait()
-	}()
 	t.Cleanup(func() {
-		wait := patience
-		if t.Failed() {
-			wait = time.Second
-		}
-		select {
-		case <-ended:
-		case <-time.After(wait):
+		if !t.Failed() && errors.Is(s.Wait(), testkit.ErrStays) {
 			t.Error("the server does not end with its client")
-			_ = cmd.Process.Signal(syscall.SIGTERM) // it takes the program with it
-			<-ended
 		}
+		s.Kill()
 	})
-	select {
-	case addr = <-said:
-	case <-ended:
-		t.Fatal("the server has ended")
-	case <-time.After(patience):
-		t.Fatal("the server does not listen")
-	}
+	addr = s.Addr
 	if !strings.HasPrefix(addr, "unix:") {
 		addr = "unix:" + addr
 	}
@@ -82,7 +55,7 @@ func TestHeadless(t *testing.T) {
 	args := []string{"callback", "int3", filepath.Join(t.TempDir(), "record")}
 	want := assembled(t, p, args...)
 	start := func(tool string) string {
-		return headless(t, tool, p.Env(), append([]string{"exec", "--headless", "--listen", "unix:" + filepath.Join(workFolder, tool+".sock"), p.Path, "--"}, args...)...)
+		return headless(t, tool, p.Env(), append([]string{"exec", "--headless", "--listen", "unix:" + filepath.Join(binary(""), tool+".sock"), p.Path, "--"}, args...)...)
 	}
 	script := []string{"continue", "stack 100", "frame 10 regs"}
 	s := session{tool: "dlv", args: []string{"connect", start("clew")}, script: script}

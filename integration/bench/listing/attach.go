@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // attach measures what attaching to a loaded server does to its requests.
@@ -26,7 +28,7 @@ func attach(folder string, args []string) error {
 	}
 	server, dlv := filepath.Join(folder, "loaded"), filepath.Join(folder, "dlv")
 	for path, pkg := range map[string]string{server: "loaded", dlv: "../../../internal/dlv"} {
-		if err := output(exec.Command("go", "build", "-o", path, filepath.Join("github.com/clewdbg/clew/integration/bench/listing/testdata", pkg))); err != nil {
+		if err := testkit.Go("build", "-o", path, filepath.Join("github.com/clewdbg/clew/integration/bench/listing/testdata", pkg)); err != nil {
 			return err
 		}
 	}
@@ -59,7 +61,7 @@ func attach(folder string, args []string) error {
 	}{
 		{"nothing", 0, none},
 		{"`clew stack --count`", *n, func() error {
-			return output(exec.Command(clewPath, "stack", "--pid", pid, "--count", strconv.Itoa(*n), "--interval", pauseBetween.String(),
+			return testkit.Run(exec.Command(clewPath, "stack", "--pid", pid, "--count", strconv.Itoa(*n), "--interval", pauseBetween.String(),
 				"--format", "pprof", "-o", filepath.Join(folder, "wall.pb.gz")))
 		}},
 		{"`clew stack`, a command each", 40, commands(40, clewPath, "stack", "--pid", pid)},

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
@@ -196,7 +197,7 @@ func TestUnknownRuntime(t *testing.T) {
 	whole := filepath.Join(dir, "leak")
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", whole, "./testdata/leak")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if err := output(build); err != nil {
+	if err := testkit.Run(build); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(whole)

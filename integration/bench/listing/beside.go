@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-delve/delve/service/rpc2"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
@@ -29,7 +30,7 @@ func beside(folder string, args []string) error {
 	path, dlv := filepath.Join(*built, "thousand"), filepath.Join(*built, "dlv")
 	if *built == "" {
 		dlv = filepath.Join(folder, "dlv")
-		if err := output(exec.Command("go", "build", "-o", dlv, "github.com/clewdbg/clew/integration/internal/dlv")); err != nil {
+		if err := testkit.BuildDlv(dlv); err != nil {
 			return err
 		}
 		var err error

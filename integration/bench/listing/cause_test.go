@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -92,7 +93,7 @@ func startReady(t *testing.T, name string, args ...string) *exec.Cmd {
 	testneed.Ptrace(t)
 	testneed.CC(t)
 	program := filepath.Join(t.TempDir(), name)
-	if err := output(exec.Command("go", "build", "-o", program, "./testdata/"+name)); err != nil {
+	if err := testkit.Go("build", "-o", program, "./testdata/"+name); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, args...)

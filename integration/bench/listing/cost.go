@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // crowdSize is how many goroutines a program has, and how many of them are in C.
@@ -29,7 +31,7 @@ func cost(folder string, args []string) error {
 	}
 	program, dlv := filepath.Join(folder, "many"), filepath.Join(folder, "dlv")
 	for path, pkg := range map[string]string{program: "many", dlv: "../../../internal/dlv"} {
-		if err := output(exec.Command("go", "build", "-o", path, filepath.Join("github.com/clewdbg/clew/integration/bench/listing/testdata", pkg))); err != nil {
+		if err := testkit.Go("build", "-o", path, filepath.Join("github.com/clewdbg/clew/integration/bench/listing/testdata", pkg)); err != nil {
 			return err
 		}
 	}

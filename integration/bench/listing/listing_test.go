@@ -14,23 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "clew-listing-")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(dir)
-		if err := buildClew(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
+	testkit.Main(m, func() error { return buildClew(testkit.Path("")) })
 }
 
 // crowd starts the program, and returns what it says of itself.

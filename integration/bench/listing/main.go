@@ -5,8 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // measurements are the parts of this command; each reads flags of its own and prints a
@@ -53,13 +54,5 @@ var clewPath string
 
 func buildClew(folder string) error {
 	clewPath = filepath.Join(folder, "clew")
-	return output(exec.Command("go", "build", "-o", clewPath, "github.com/clewdbg/clew/cmd/clew"))
-}
-
-// output runs a command, and returns what it says where it fails.
-func output(c *exec.Cmd) error {
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", filepath.Base(c.Path), err, out)
-	}
-	return nil
+	return testkit.BuildClew(clewPath)
 }

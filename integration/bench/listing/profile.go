@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // hotFunctions is how many the program has.
@@ -82,7 +84,7 @@ type share struct {
 
 func compareProfile(folder string, long, interval time.Duration, calls int) (out [hotFunctions]share, err error) {
 	program, file := filepath.Join(folder, "hot"), filepath.Join(folder, "wall.pb.gz")
-	if err := output(exec.Command("go", "build", "-o", program, "github.com/clewdbg/clew/integration/bench/listing/testdata/hot")); err != nil {
+	if err := testkit.Go("build", "-o", program, "github.com/clewdbg/clew/integration/bench/listing/testdata/hot"); err != nil {
 		return out, err
 	}
 	w, err := watchProgram(program, filepath.Join(folder, "spent"), strconv.Itoa(calls))
@@ -100,7 +102,7 @@ func compareProfile(folder string, long, interval time.Duration, calls int) (out
 		"--format", "pprof", "-o", file)
 	// Listings may take longer than the interval.
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	if err := output(c); err != nil && ctx.Err() == nil {
+	if err := testkit.Run(c); err != nil && ctx.Err() == nil {
 		return out, err
 	}
 	now := counts()

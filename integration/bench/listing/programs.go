@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 //go:embed testdata/programs
@@ -62,7 +64,7 @@ func (b *build) make(folder, release string, strip bool) (string, error) {
 	if b.cgo {
 		c.Env = append(c.Env, "CGO_ENABLED=1")
 	}
-	return path, output(c)
+	return path, testkit.Run(c)
 }
 
 // run starts a program, and returns it once it has written what its goroutines do.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // options are the command line's.
@@ -77,27 +79,12 @@ func prepare(o *options) (*work, error) {
 	for _, name := range []string{"clew", "dlv"} {
 		w.adapters[name] = filepath.Join(folder, "bin", name)
 	}
-	for _, b := range [][]string{
-		{".", "-o", w.adapters["clew"], "./cmd/clew"}, {".", "-o", w.adapters["dlv"], "./integration/internal/dlv"},
-		{w.program, "-gcflags=all=-N -l", "-o", "barista", "."},
-	} {
-		if err == nil {
-			err = build(b[0], b[1:])
-		}
-	}
+	err = errors.Join(err, testkit.BuildClew(w.adapters["clew"]), testkit.BuildDlv(w.adapters["dlv"]),
+		testkit.GoIn(w.program, nil, "build", "-gcflags=all=-N -l", "-o", "barista", "."))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	return w, nil
-}
-
-func build(folder string, args []string) error {
-	cmd := exec.Command("go", append([]string{"build"}, args...)...)
-	cmd.Dir = folder
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
 }
 
 // leftovers counts the processes of an adapter, or of the program, that stay behind an editor.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -136,12 +137,12 @@ func newHarness(t *testing.T) *harness {
 	}
 	makeWritable(t, h.source)
 	bin := t.TempDir()
-	build := func(name, dir, pkg string) {
+	for name, build := range map[string]func(string) error{"dlv": testkit.BuildDlvAlone, "clew": testkit.BuildClew} {
 		h.binary[name] = filepath.Join(bin, name)
-		h.command(t, dir, "build", "-o", h.binary[name], pkg)
+		if err := build(h.binary[name]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	build("dlv", h.source, delveCommand)
-	build("clew", ".", "github.com/clewdbg/clew/cmd/clew")
 	return h
 }
 

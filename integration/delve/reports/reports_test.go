@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -67,9 +68,8 @@ func prepare(t *testing.T) []string {
 	}
 	cc := testneed.CC(t)
 	tools := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(tools, "dlv"), "github.com/clewdbg/clew/integration/internal/dlv")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := testkit.BuildDlv(filepath.Join(tools, "dlv")); err != nil {
+		t.Fatal(err)
 	}
 	for _, tool := range []string{"strip", "objcopy"} {
 		testneed.Tool(t, tool)

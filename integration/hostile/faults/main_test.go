@@ -3,57 +3,28 @@
 package faults
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
-// workFolder holds the clew under test and the program that it debugs. Its path
-// is short: sockets lie below it.
-var workFolder string
+func clewPath() string    { return testkit.Path("clew") }
+func patientPath() string { return testkit.Path("patient") }
 
-func clewPath() string    { return filepath.Join(workFolder, "clew") }
-func patientPath() string { return filepath.Join(workFolder, "patient") }
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-f-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		if err := goBuild(clewPath(), "github.com/clewdbg/clew/cmd/clew"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
-
-func goBuild(output, pkg string, env ...string) error {
-	cmd := exec.Command("go", "build", "-o", output, pkg)
-	cmd.Env = append(os.Environ(), env...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-	}
-	return nil
-}
+func TestMain(m *testing.M) { testkit.Main(m, testkit.Clew) }
 
 var buildPatient = sync.OnceValue(func() error {
 	cc, err := testneed.Compiler.Find()
 	if err != nil {
 		return err
 	}
-	return goBuild(patientPath(), "./testdata/patient", "CGO_ENABLED=1", "CC="+cc, "GOFLAGS=")
+	return testkit.GoIn("", []string{"CGO_ENABLED=1", "CC=" + cc, "GOFLAGS="}, "build", "-o", patientPath(), "./testdata/patient")
 })
 
 // need asks for what every test here needs, and builds the program.

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/unwind/plugin"
 )
@@ -80,7 +81,7 @@ func (r *running) isStuck() bool {
 // start starts clew; stdout is where its output goes, nil to keep it.
 func start(t testing.TB, stdout *os.File, args ...string) *running {
 	t.Helper()
-	tmp, err := os.MkdirTemp(workFolder, "t")
+	tmp, err := os.MkdirTemp(testkit.Path(""), "t")
 	if err != nil {
 		t.Fatal(err)
 	}

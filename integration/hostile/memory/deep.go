@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/cbf"
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // stackLimit is the size of the main thread's stack for a million calls of C, in
@@ -37,21 +38,17 @@ func deepPrograms(dir string) (clew, program string, err error) {
 		return "", "", err
 	}
 	if _, err := os.Stat(source); err != nil { // from the module's folder
-		source, _ = filepath.Abs(filepath.Join("integration", "hostile", "testdata", "deep"))
+		source, _ = filepath.Abs(filepath.Join("integration", "hostile", "memory", "testdata", "deep"))
 	}
 	with, err := tools()
 	if err != nil {
 		return "", "", err
 	}
-	for _, args := range [][]string{
-		{"-o", clew, "github.com/clewdbg/clew/cmd/clew"},
-		{"-o", program, filepath.Join(source, "main.go")},
-	} {
-		cmd := exec.Command("go", append([]string{"build"}, args...)...)
-		cmd.Env = append(os.Environ(), "CC="+with.CC, "CGO_ENABLED=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", "", fmt.Errorf("go build %v: %w\n%s", args, err, out)
-		}
+	if err := testkit.BuildClew(clew); err != nil {
+		return "", "", err
+	}
+	if err := testkit.GoIn("", []string{"CC=" + with.CC, "CGO_ENABLED=1"}, "build", "-o", program, filepath.Join(source, "main.go")); err != nil {
+		return "", "", err
 	}
 	return clew, program, nil
 }

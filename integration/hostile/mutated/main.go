@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // Main runs it as a program: its arguments are those of the process.
@@ -51,8 +52,8 @@ func measure(args []string) error {
 	defer os.RemoveAll(folder)
 	clewPath = filepath.Join(folder, "clew")
 	built := commit() // of the tree as it is now, not when the campaign ends
-	if out, err := exec.Command("go", "build", "-o", clewPath, "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
-		return fmt.Errorf("build clew: %w\n%s", err, out)
+	if err := testkit.BuildClew(clewPath); err != nil {
+		return err
 	}
 	p, err := prepare(folder)
 	if err != nil {

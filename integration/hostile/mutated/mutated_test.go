@@ -5,12 +5,12 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -88,8 +88,8 @@ func readied(t *testing.T) (string, *prepared) {
 	testneed.Ptrace(t)
 	folder := t.TempDir()
 	clewPath = filepath.Join(folder, "clew")
-	if out, err := exec.Command("go", "build", "-o", clewPath, "github.com/clewdbg/clew/cmd/clew").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := testkit.BuildClew(clewPath); err != nil {
+		t.Fatal(err)
 	}
 	p, err := prepare(folder)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // prepared are the inputs before the damage.
@@ -229,7 +230,7 @@ func (p *prepared) write(folder string) error {
 // record keeps what headless servers answer, clew's and Delve's.
 func (p *prepared) record(folder string) error {
 	dlv := filepath.Join(folder, "dlv")
-	if err := command("go", "build", "-o", dlv, "github.com/clewdbg/clew/integration/internal/dlv"); err != nil {
+	if err := testkit.BuildDlv(dlv); err != nil {
 		return err
 	}
 	for _, r := range []struct {

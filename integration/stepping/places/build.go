@@ -15,6 +15,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/integration/internal/shadow"
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 //go:embed testdata/steps
@@ -141,7 +142,7 @@ func (v variant) make(folder string, tools program.Tools) (*built, error) {
 	if tools.Arch != "" {
 		build.Env = append(build.Env, "GOARCH="+tools.Arch)
 	}
-	return p, output(build)
+	return p, testkit.Run(build)
 }
 
 // buildLibrary builds the C code as a library.
@@ -162,15 +163,15 @@ func (p *built) buildLibrary(dir string, tools program.Tools) error {
 	if v.leafflags != "" {
 		leafflags = strings.Fields(v.leafflags)
 	}
-	if err := output(exec.Command(tools.CC, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
+	if err := testkit.Run(exec.Command(tools.CC, append(leafflags, "-fPIC", "-c", "-o", leaf, filepath.Join(dir, "leaf.c"))...)); err != nil {
 		return err
 	}
 	args := append(flags, "-shared", "-fPIC", "-pthread", "-o", p.unstripped(), filepath.Join(dir, "steps.c"), leaf)
-	if err := output(exec.Command(tools.CC, args...)); err != nil {
+	if err := testkit.Run(exec.Command(tools.CC, args...)); err != nil {
 		return err
 	}
 	if v.Stripped {
-		return output(exec.Command(tools.Strip, "-s", "-o", p.native, p.unstripped()))
+		return testkit.Run(exec.Command(tools.Strip, "-s", "-o", p.native, p.unstripped()))
 	}
 	return os.Link(p.unstripped(), p.native)
 }
@@ -188,13 +189,6 @@ func write(to string, names ...string) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func output(cmd *exec.Cmd) error {
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
 	}
 	return nil
 }

@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // dlv is Delve's own command in a process of its own, spoken to as its terminal
@@ -28,15 +28,8 @@ type dlv struct {
 
 // buildDlv builds Delve's command at the version that clew is built with.
 func buildDlv(folder string) (path string, err error) {
-	const module = "github.com/go-delve/delve"
-	info, _ := debug.ReadBuildInfo()
-	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module })
-	if i < 0 {
-		return "", fmt.Errorf("this program does not know its version of Delve")
-	}
-	install := exec.Command("go", "install", module+"/cmd/dlv@"+info.Deps[i].Version)
-	install.Env = append(os.Environ(), "GOBIN="+folder, "GOFLAGS=")
-	return filepath.Join(folder, "dlv"), output(install)
+	path = filepath.Join(folder, "dlv")
+	return path, testkit.BuildDlvAlone(path)
 }
 
 var listening = regexp.MustCompile(`API server listening at: (\S+)`)

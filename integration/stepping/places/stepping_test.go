@@ -5,13 +5,13 @@ package places
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/stepping"
@@ -19,30 +19,19 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// workFolder holds the programs that the tests build.
-var workFolder string
-
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Lifeline {
 		ServeLifeline()
 		return
 	}
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-s-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		return m.Run()
-	}())
+	testkit.Main(m)
 }
 
 var builds = map[string]func() (*built, error){}
 
 func init() {
 	for _, v := range variants {
-		builds[v.Name] = sync.OnceValues(func() (*built, error) { return (&bench{folder: workFolder}).program(v) })
+		builds[v.Name] = sync.OnceValues(func() (*built, error) { return (&bench{folder: testkit.Path("")}).program(v) })
 	}
 }
 

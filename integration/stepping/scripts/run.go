@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // program is a folder of testdata, built.
@@ -206,13 +207,13 @@ func (s *session) launch(p *program, arg string, set func() error) error {
 
 // buildDebuggers builds dlv and clew, and finds lldb-dap.
 func buildDebuggers(folder string, only string) (list []debugger, err error) {
-	for name, pkg := range map[string]string{"dlv": "github.com/clewdbg/clew/integration/internal/dlv", "clew": "github.com/clewdbg/clew/cmd/clew"} {
+	for name, build := range map[string]func(string) error{"dlv": testkit.BuildDlv, "clew": testkit.BuildClew} {
 		if only != "" && only != name {
 			continue
 		}
 		d := goDebugger(folder, name)
-		if out, err := exec.Command("go", "build", "-o", d.path, pkg).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", name, err, bytes.TrimSpace(out))
+		if err := build(d.path); err != nil {
+			return nil, err
 		}
 		list = append(list, d)
 	}

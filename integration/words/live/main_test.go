@@ -3,7 +3,7 @@
 package live
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,59 +13,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // patience bounds one session.
 const patience = 3 * time.Minute
 
-// workFolder holds clew and the program that is debugged.
-var workFolder string
+func TestMain(m *testing.M) { testkit.Main(m, testkit.Clew, setUp) }
 
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if workFolder, err = os.MkdirTemp("", "clew-live-"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(workFolder)
-		if err := setUp(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
-}
-
-// setUp keeps the user's own configuration out, and builds clew. One P makes the numbers
-// of goroutines the same in each run.
+// setUp keeps the user's own configuration out. One P makes the numbers of goroutines the same in each run.
 func setUp() error {
-	config := filepath.Join(workFolder, "config")
-	if err := os.MkdirAll(filepath.Join(config, "clew"), 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(config, "clew", "clew.json"), []byte(`{"walkTimeout": "30s", "stackTimeout": "2m"}`), 0o600); err != nil {
-		return err
-	}
-	for name, value := range map[string]string{"XDG_CONFIG_HOME": config, "TERM": "dumb", "NO_COLOR": "1", "GOMAXPROCS": "1", "GOTRACEBACK": "crash"} {
-		if err := os.Setenv(name, value); err != nil {
-			return err
-		}
-	}
-	return build(".", "clew", "github.com/clewdbg/clew/cmd/clew")
+	return errors.Join(testkit.Config(`{"walkTimeout": "30s", "stackTimeout": "2m"}`),
+		os.Setenv("TERM", "dumb"), os.Setenv("NO_COLOR", "1"), os.Setenv("GOMAXPROCS", "1"), os.Setenv("GOTRACEBACK", "crash"))
 }
 
-func build(dir, name, what string) error {
-	cmd := exec.Command("go", "build", "-o", binary(name), what)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, out)
-	}
-	return nil
-}
-
-func binary(name string) string { return filepath.Join(workFolder, name) }
+func binary(name string) string { return testkit.Path(name) }
 
 // mixed builds the program once, and returns the lines of its sources that are marked.
 func mixed(t *testing.T) (exe string, marks map[string]place) {
@@ -77,15 +40,9 @@ func mixed(t *testing.T) (exe string, marks map[string]place) {
 	t.Setenv("CGO_ENABLED", "1")
 	t.Setenv("CGO_CFLAGS", "-O2 -g")
 	t.Setenv("CGO_CXXFLAGS", "-O2 -g")
-	dir := filepath.Join(workFolder, "mixed-src")
+	dir := binary("mixed-src")
 	if _, err := os.Stat(binary("mixed")); err != nil {
-		if err := os.CopyFS(dir, os.DirFS("testdata/mixed")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module mixed\n\ngo 1.24\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := build(dir, "mixed", "."); err != nil {
+		if err := errors.Join(testkit.Module(dir, "testdata/mixed"), testkit.GoIn(dir, nil, "build", "-o", binary("mixed"), ".")); err != nil {
 			t.Fatal(err)
 		}
 	}
