@@ -26,6 +26,7 @@ func run(args []string) int {
 	if filepath.Base(os.Args[0]) == debuginfod.ProgramName {
 		return debuginfod.Find(args, os.Stdout, os.Stderr)
 	}
+	collectLate()
 	if len(args) > 0 {
 		switch args[0] {
 		case "plugin":

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -17,8 +16,7 @@ func servePlugin(args []string) int {
 	if len(args) == 1 {
 		for _, b := range builtins {
 			if b.name == args[0] {
-				time.AfterFunc(settleAfter, debug.FreeOSMemory)
-				plugin.Serve(b.open())
+				plugin.Serve(newSettling(b.open()))
 				return exitDone
 			}
 		}
@@ -34,10 +32,6 @@ func builtinNames() []string {
 	}
 	return names
 }
-
-// settleAfter is how long after its start a plugin returns memory: it has read the tables of the images that it was told of by then, and
-// what reading them has left is garbage of several megabytes.
-const settleAfter = 500 * time.Millisecond
 
 // walkTimeout bounds one round trip to a plugin in clew's one-shot commands. It
 // is longer than a debug session's, where an editor waits: on a busy machine a

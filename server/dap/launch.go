@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/executable"
+	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
 // launcher handles the requests at the start of a session.
@@ -23,6 +24,7 @@ type launcher struct {
 	guard      *programGuard
 	strategies debuggee.StrategySource // may be nil
 	remote     bool                    // the program is reached through a Delve server
+	startAhead func(executable string) // see [debuggee.Program.StartAhead]
 	existing   json.RawMessage         // what launched a program that Delve has not built; nil for others
 }
 
@@ -91,6 +93,9 @@ func (l *launcher) onLaunch(_ context.Context, m *dapwire.Message) error {
 			return &wire.Refusal{ID: wire.LaunchFailed, Message: "Failed to launch", Details: err.Error()}
 		}
 	}
+	if args.Mode == "exec" || args.Mode == "core" {
+		l.startAhead(args.Executable())
+	}
 	if args.Mode == "exec" {
 		l.existing, _ = m.Get("arguments")
 	}
@@ -104,6 +109,7 @@ func (l *launcher) onAttach(_ context.Context, m *dapwire.Message) error {
 		return err
 	}
 	l.guard.attaching(args.ProcessID)
+	l.startAhead(procfs.Path(args.ProcessID, "exe"))
 	l.wire.Up.Forward(m, nil)
 	return nil
 }

@@ -110,7 +110,7 @@ func (p *Proxy) route(opts *Options) map[string]handler {
 	start := &initializer{wire: p.wire, client: p.sharing.client, here: opts.Session != nil}
 	p.sharing.caps = &start.caps
 	run := &running{up: p.wire.Up, state: &p.state, alias: alias, target: p.program.Target, tell: p.sharing.client.Tell}
-	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil}
+	launch := &launcher{wire: p.wire, config: &p.config, run: run, guard: &p.guard, strategies: opts.Strategies, remote: opts.Remote != nil, startAhead: p.program.StartAhead}
 	calls := &targets{wire: p.wire, program: p.program, frames: p.frames.IDs}
 	p.steps = stepper{wire: p.wire, program: p.program, run: run, targets: calls}
 	read := &memory{wire: p.wire, program: p.program, caps: &start.caps}

@@ -38,7 +38,7 @@ func (s *fakeSource) Open(want debuggee.StrategyConfig) (*debuggee.Strategies, e
 func newLauncher(t *testing.T) (*launcher, *fakeGuard, *pair) {
 	guard, st := &fakeGuard{}, new(debuggee.State)
 	c := debuggee.DefaultConfig()
-	l := &launcher{config: &c, strategies: &fakeSource{}}
+	l := &launcher{config: &c, strategies: &fakeSource{}, startAhead: func(string) {}}
 	p := newRoutes(t, func(w *wire.Bridge) map[string]handler {
 		target := func() debuggee.Target { return nil }
 		l.wire, l.guard = w, &programGuard{guard: guard, log: t.Logf}

@@ -67,6 +67,15 @@ func New(strategies []Named) *Engine {
 	return e
 }
 
+// Start asks the best-ranked strategy what it is: one that is a plugin has its process started for that.
+func (e *Engine) Start(ctx context.Context) error {
+	if len(e.strategies) == 0 {
+		return nil
+	}
+	_, err := e.strategies[0].Unwinder.Describe(ctx)
+	return err
+}
+
 // Prepared is an engine that knows one stop's images.
 type Prepared struct {
 	asm   assembler.Assembler

@@ -22,9 +22,13 @@ type recorded struct {
 	told        int // how often Yield was called
 	walks       []unwind.WalkRequest
 	err         error
+	asked       int // how often Describe was called
 }
 
-func (r *recorded) Describe(context.Context) (unwind.Description, error) { return r.description, nil }
+func (r *recorded) Describe(context.Context) (unwind.Description, error) {
+	r.asked++
+	return r.description, nil
+}
 func (r *recorded) Update(_ context.Context, d unwind.ImageDelta) ([]unwind.ImageReport, error) {
 	r.deltas = append(r.deltas, d)
 	if r.err != nil {
@@ -224,5 +228,18 @@ func TestRehearse(t *testing.T) {
 	p.Rehearse(context.Background(), 0x2900)
 	if len(first.walks) != 1 {
 		t.Error("asked about code that it does not cover")
+	}
+}
+
+// TestStart: the best-ranked strategy is asked, which starts its process, though what it is was known; no other one is.
+func TestStart(t *testing.T) {
+	first, second := &recorded{}, &recorded{}
+	known := &unwind.Description{}
+	e := New([]Named{{Name: "first", Unwinder: first, Description: known}, {Name: "second", Unwinder: second, Description: known}})
+	if err := e.Start(context.Background()); err != nil || first.asked != 1 || second.asked != 0 {
+		t.Errorf("asked %d and %d times: %v", first.asked, second.asked, err)
+	}
+	if err := New(nil).Start(context.Background()); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package debuggee
 
 import (
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -11,5 +12,10 @@ const settleAfter = 300 * time.Millisecond
 // Settle returns memory to the system, once, when the program stands: what Delve has allocated to read the
 // program is garbage of many megabytes, and Go's runtime keeps it for as long as no more of it is needed.
 func (l *Program) Settle() {
-	l.settle.Do(func() { time.AfterFunc(settleAfter, debug.FreeOSMemory) })
+	l.settle.Do(func() {
+		time.AfterFunc(settleAfter, func() {
+			runtime.GC() // what gRPC has in its pools (sync.Pool) outlives one collection
+			debug.FreeOSMemory()
+		})
+	})
 }
