@@ -71,6 +71,9 @@ func run(args []string) int {
 	return code
 }
 
+// ownCommands are those that Delve does not have; the build tag manpages adds one.
+var ownCommands = []func() *cobra.Command{demoCommand, stackCommand, diffCommand, unwindCommand, decodeCommand, encodeCommand, inspectCommand, proxyCommand, pluginsCommand}
+
 // commandTree is clew's command line: Delve's commands with clew's stacks, and clew's own
 // beside them, so that help and completion know all of them.
 func commandTree() (*cobra.Command, error) {
@@ -81,7 +84,8 @@ func commandTree() (*cobra.Command, error) {
 		"with native code that say for each frame how it was found and how far to trust it.\n\n" + strings.ReplaceAll(root.Long, "`dlv ", "`clew ")
 	root.AddGroup(&cobra.Group{ID: groupID, Title: "Clew's own commands:"})
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return errors.New(flagProblem(c, err)) })
-	for _, c := range []*cobra.Command{demoCommand(), stackCommand(), diffCommand(), unwindCommand(), decodeCommand(), encodeCommand(), inspectCommand(), proxyCommand(), pluginsCommand(), manCommand()} {
+	for _, command := range ownCommands {
+		c := command()
 		setUsage(c)
 		root.AddCommand(c)
 	}

@@ -1,3 +1,5 @@
+//go:build manpages
+
 package main
 
 import (
@@ -13,7 +15,10 @@ import (
 	"github.com/clewdbg/clew/internal/version"
 )
 
-// manCommand is internal: a release's manual pages, a file for each command.
+func init() { ownCommands = append(ownCommands, manCommand) }
+
+// manCommand is for a release's manual pages, a file for each command. It is in no clew but the one that the release builds
+// for that: the library takes a quarter of a megabyte of each of clew's processes.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man FOLDER",

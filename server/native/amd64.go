@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/arch/x86/x86asm"
 )
@@ -21,7 +22,9 @@ var attNames = map[string]string{
 var intelConditions = map[string]string{"z": "e", "nz": "ne", "nb": "ae", "nbe": "a", "nle": "g", "nl": "ge", "nae": "b", "na": "be", "ng": "le", "nge": "l"}
 
 // conditional matches mnemonics with a condition.
-var conditional = regexp.MustCompile(`^(j|set|cmov)(n?z|n?be?|n?ae?|n?le?|n?ge?)$`)
+var conditional = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(j|set|cmov)(n?z|n?be?|n?ae?|n?le?|n?ge?)$`)
+})
 
 // attText writes an instruction in AT&T's syntax.
 func attText(inst *x86asm.Inst, code []byte, pc uint64) string {
@@ -30,7 +33,7 @@ func attText(inst *x86asm.Inst, code []byte, pc uint64) string {
 	}
 	words, args := split(strings.ReplaceAll(x86asm.GNUSyntax(*inst, pc, nil), " {", "{"))
 	last := len(words) - 1
-	if m := suffixed.FindStringSubmatch(words[last]); m != nil {
+	if m := suffixed().FindStringSubmatch(words[last]); m != nil {
 		words[last] = m[1]
 	}
 	words = noTrack(inst, code, words)
@@ -68,7 +71,7 @@ func intelText(inst *x86asm.Inst, code []byte, pc uint64) string {
 	last := len(words) - 1
 	words[last] = strings.TrimSuffix(words[last], "_xmm")
 	mem, only := onlyMem(inst, code)
-	if m := conditional.FindStringSubmatch(words[last]); m != nil {
+	if m := conditional().FindStringSubmatch(words[last]); m != nil {
 		if name, ok := intelConditions[m[2]]; ok {
 			words[last] = m[1] + name
 		}
@@ -168,7 +171,9 @@ func isWide(inst *x86asm.Inst, mem *x86asm.Mem) bool {
 }
 
 // suffixed matches mnemonics that have a suffix for their size where no one writes it.
-var suffixed = regexp.MustCompile(`^(blsmsk|blsr|blsi|bzhi|sarx|shlx|shrx|rorx|andn|bextr|mulx|pdep|pext|xbegin)[lq]$`)
+var suffixed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(blsmsk|blsr|blsi|bzhi|sarx|shlx|shrx|rorx|andn|bextr|mulx|pdep|pext|xbegin)[lq]$`)
+})
 
 // noTrack sets the prefix of jumps that CET does not follow (Intel's manual, volume 2, notrack).
 func noTrack(inst *x86asm.Inst, code []byte, words []string) []string {

@@ -6,12 +6,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // build builds clew for a target: static, without symbols, without a path of this
 // machine. cache is go's build cache, "" for the user's.
-func (r *release) build(t target, to, cache string) error {
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/clew")
+func (r *release) build(t target, to, cache string, tags ...string) error {
+	c := exec.Command("go", "build", "-tags="+strings.Join(tags, ","), "-trimpath", "-buildvcs=true", "-ldflags=-s -w -buildid=", "-o", to, "./cmd/clew")
 	c.Dir = r.source
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch,
 		"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
@@ -28,7 +29,7 @@ func (r *release) build(t target, to, cache string) error {
 // a build for this machine.
 func (r *release) documents() error {
 	clew := filepath.Join(r.work, "clew")
-	if err := r.build(target{runtime.GOOS, runtime.GOARCH}, clew, ""); err != nil {
+	if err := r.build(target{runtime.GOOS, runtime.GOARCH}, clew, "", "manpages"); err != nil {
 		return err
 	}
 	if _, err := output(r.work, clew, "man", r.manuals()); err != nil {
