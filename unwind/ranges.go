@@ -56,8 +56,14 @@ func (s RangeSet) Size() uint64 {
 	return n
 }
 
-// Union is the set of addresses in s or in t.
+// Union is the set of addresses in s or in t. It may share memory with one of them.
 func (s RangeSet) Union(t RangeSet) RangeSet {
+	if len(t) == 0 {
+		return s
+	}
+	if len(s) == 0 {
+		return t
+	}
 	all := make([]Range, 0, len(s)+len(t))
 	return NewRangeSet(append(append(all, s...), t...)...)
 }

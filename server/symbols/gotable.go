@@ -31,7 +31,7 @@ func readGoTable(f goSource) *gotab.Table {
 	data, addr, named := f.goTableBytes()
 	table, offset := gotab.Find(data, 0, f.Order())
 	for n := 0; table != nil; n++ {
-		if out := placeTable(f, table, addr+uint64(offset), named); out != nil {
+		if out := placeTable(f, table, addr+uint64(offset), named, data[offset:]); out != nil {
 			return out
 		}
 		if n == maxTables {
@@ -65,10 +65,10 @@ func (f *elfFile) goTableBytes() (data []byte, addr uint64, named bool) {
 }
 
 // placeTable finds out where the text of a table starts (see package gotab) that
-// lies at addr. The moduledata comes first, since it proves that the bytes are a
+// lies at addr, where its section goes on with data. The moduledata comes first, since it proves that the bytes are a
 // table; without it a table counts only in a section of its own. placeTable returns
 // nil if the start cannot be known: no name is better than a wrong one.
-func placeTable(f goSource, table *gotab.Table, addr uint64, named bool) *gotab.Table {
+func placeTable(f goSource, table *gotab.Table, addr uint64, named bool, data []byte) *gotab.Table {
 	module, haveModule := findModule(f, table, addr)
 	text := module.Text
 	if !haveModule {
@@ -88,7 +88,13 @@ func placeTable(f goSource, table *gotab.Table, addr uint64, named bool) *gotab.
 		return nil
 	}
 	if haveModule && module.GoFunc != 0 {
-		if funcs := f.goContents(module.GoFunc); funcs != nil {
+		var funcs []byte
+		if at := module.GoFunc - addr; at < uint64(len(data)) { // since Go 1.26 in the same section, which is not read again
+			funcs = data[at:]
+		} else {
+			funcs = f.goContents(module.GoFunc)
+		}
+		if funcs != nil {
 			table = table.WithFuncData(funcs)
 		}
 	}
