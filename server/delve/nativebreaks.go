@@ -260,6 +260,28 @@ func (s *Session) IsNativeBreak(id int) bool {
 	return s.breaks.Has(id)
 }
 
+// PrintAt sets what a breakpoint that clew places prints.
+func (s *Session) PrintAt(id int, p breakpoints.Prints) {
+	_, unlock := s.door.Aside().Stopped()
+	defer unlock()
+	s.breaks.Print(id, p)
+}
+
+// ShowAtStop is ShowBreaks at a stop. Where the program runs, the breakpoints stay as they are.
+func (s *Session) ShowAtStop(all ...*api.Breakpoint) {
+	if _, unlock, err := s.stopped(); err == nil {
+		defer unlock()
+		s.breaks.Show(all...)
+	}
+}
+
+// ShowBreaks completes breakpoints for a client.
+func (s *Session) ShowBreaks(all ...*api.Breakpoint) {
+	_, unlock := s.door.Aside().Stopped()
+	defer unlock()
+	s.breaks.Show(all...)
+}
+
 // PendingBreaks says of breakpoints, by their numbers, what they wait for.
 func (s *Session) PendingBreaks(ids ...int) map[int]string {
 	_, unlock := s.door.Aside().Stopped()

@@ -26,7 +26,8 @@ import (
 // debugging information, and a server's errors.
 func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) int {
 	answers := bounded.NewAnswers(conn)
-	client, err := internals.NewClient(rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(answers)}))
+	server := rpc.NewClientWithCodec(harmless{jsonrpc.NewClientCodec(answers)})
+	client, err := internals.NewClient(server)
 	if err = cmp.Or(answers.Why(), err); err != nil { // NewClient is silent about a first answer that did not come
 		return complain("%v\n", err)
 	}
@@ -38,6 +39,9 @@ func converse(conn net.Conn, conf *config.Config, initFile string, attach bool) 
 	}
 	t := delveterminal.New(client, conf, attach)
 	t.InitFile = initFile
+	if err := addCommands(t, client, server); err != nil {
+		return complain("%v\n", err)
+	}
 	code, err := t.Run()
 	if err != nil {
 		fmt.Println(err)

@@ -24,7 +24,6 @@ func (c *rpcClient) tellBreakpoint(b *api.Breakpoint, change string) {
 
 func (c *rpcClient) createBreakpoint(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpointOut) error {
 	err := aside(c, "create breakpoint", c.create)(arg, out)
-	shown(&out.Breakpoint)
 	if err == nil {
 		c.tellBreakpoint(&out.Breakpoint, "new")
 	}
@@ -52,8 +51,11 @@ func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpoi
 	}
 	if !where.None() {
 		b.Cond = breakpoints.Spell(b.Cond)
+		prints := breakpoints.Take(&b)
 		made, err := d.BreakNative(b, where)
 		if err == nil {
+			d.PrintAt(made.ID, prints)
+			d.ShowBreaks(made)
 			if out.Breakpoint = *made; len(made.Addrs) == 0 {
 				out.Breakpoint.File = "<pending> " + made.File // a terminal shows an address without that
 			}
@@ -74,8 +76,10 @@ func (c *rpcClient) createAt(d locator, arg rpc2.CreateBreakpointIn, out *rpc2.C
 		addr = arg.Breakpoint.Addrs[0]
 	}
 	at := d.WhereAt(addr)
+	var prints breakpoints.Prints
 	if !at.None() {
 		arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
+		prints = breakpoints.Take(&arg.Breakpoint)
 	}
 	if err := c.rpc.CreateBreakpoint(arg, out); err != nil || at.None() {
 		return err
@@ -87,6 +91,8 @@ func (c *rpcClient) createAt(d locator, arg rpc2.CreateBreakpointIn, out *rpc2.C
 	}
 	made, err := d.AdoptBreak(out.Breakpoint.ID, where)
 	if err == nil {
+		d.PrintAt(made.ID, prints)
+		d.ShowBreaks(made)
 		out.Breakpoint = *made
 		c.watchBreaks(d)
 	}
@@ -100,30 +106,36 @@ func (c *rpcClient) watchBreaks(d locator) {
 
 // amend has Delve change a breakpoint.
 func (c *rpcClient) amend(arg rpc2.AmendBreakpointIn, out *rpc2.AmendBreakpointOut) error {
-	if held := c.breaks.Load(); held != nil && (*held).IsNativeBreak(arg.Breakpoint.ID) {
-		arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
+	held := c.breaks.Load()
+	if held == nil || !(*held).IsNativeBreak(arg.Breakpoint.ID) {
+		return c.rpc.AmendBreakpoint(arg, out)
 	}
-	return c.rpc.AmendBreakpoint(arg, out)
+	arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
+	prints := breakpoints.Take(&arg.Breakpoint)
+	err := c.rpc.AmendBreakpoint(arg, out)
+	if err == nil {
+		(*held).PrintAt(arg.Breakpoint.ID, prints)
+	}
+	return err
 }
 
-// shown has breakpoints' conditions as clients wrote them.
-func shown(all ...*api.Breakpoint) {
-	for _, b := range all {
-		if b != nil {
-			b.Cond = breakpoints.Shown(b.Cond)
-		}
+// shown completes breakpoints for a client, in work aside.
+func (c *rpcClient) shown(all ...*api.Breakpoint) {
+	all = slices.DeleteFunc(all, func(b *api.Breakpoint) bool { return b == nil })
+	if held := c.breaks.Load(); held != nil && len(all) > 0 {
+		(*held).ShowBreaks(all...)
 	}
 }
 
 func (c *rpcClient) listBreakpoints(arg rpc2.ListBreakpointsIn, out *rpc2.ListBreakpointsOut) error {
 	err := c.rpc.ListBreakpoints(arg, out)
-	shown(out.Breakpoints...)
+	c.shown(slices.Clone(out.Breakpoints)...)
 	return err
 }
 
 func (c *rpcClient) getBreakpoint(arg rpc2.GetBreakpointIn, out *rpc2.GetBreakpointOut) error {
 	err := c.rpc.GetBreakpoint(arg, out)
-	shown(&out.Breakpoint)
+	c.shown(&out.Breakpoint)
 	return err
 }
 
@@ -136,8 +148,10 @@ func (c *rpcClient) amendBreakpoint(arg rpc2.AmendBreakpointIn, out *rpc2.AmendB
 }
 
 func (c *rpcClient) toggleBreakpoint(arg rpc2.ToggleBreakpointIn, out *rpc2.ToggleBreakpointOut) error {
-	err := aside(c, "toggle breakpoint", c.rpc.ToggleBreakpoint)(arg, out)
-	shown(out.Breakpoint)
+	err := aside(c, "toggle breakpoint", func(arg rpc2.ToggleBreakpointIn, out *rpc2.ToggleBreakpointOut) error {
+		defer func() { c.shown(out.Breakpoint) }()
+		return c.rpc.ToggleBreakpoint(arg, out)
+	})(arg, out)
 	if err == nil {
 		c.tellBreakpoint(out.Breakpoint, "changed")
 	}
@@ -145,31 +159,33 @@ func (c *rpcClient) toggleBreakpoint(arg rpc2.ToggleBreakpointIn, out *rpc2.Togg
 }
 
 func (c *rpcClient) clearBreakpoint(arg rpc2.ClearBreakpointIn, out *rpc2.ClearBreakpointOut) error {
-	err := aside(c, "clear breakpoint", c.rpc.ClearBreakpoint)(arg, out)
-	shown(out.Breakpoint)
+	err := aside(c, "clear breakpoint", func(arg rpc2.ClearBreakpointIn, out *rpc2.ClearBreakpointOut) error {
+		defer func() { c.shown(out.Breakpoint) }()
+		return c.rpc.ClearBreakpoint(arg, out)
+	})(arg, out)
 	if err == nil {
 		c.tellBreakpoint(out.Breakpoint, "removed")
 	}
 	return err
 }
 
-// breakpointValues puts what a breakpoint in native code prints into its information: Delve has read it as if it were Go's.
-func (s *server) breakpointValues(th *api.Thread) {
-	d, ok := s.session.(locator)
+// breakpointValues puts what a breakpoint in native code prints into its information.
+func (s *server) breakpointValues(d locator, th *api.Thread) {
 	b, info := th.Breakpoint, th.BreakpointInfo
-	if !ok || b == nil || info == nil || len(b.Variables) == 0 && b.LoadArgs == nil && b.LoadLocals == nil {
+	if info == nil || len(b.Variables) == 0 && b.LoadArgs == nil && b.LoadLocals == nil {
 		return
 	}
+	var ofGo []int // which are Delve's
 	native, err := d.InThread(th.ID, func(f *values.Frame) (err error) {
-		info.Variables = slices.Grow(info.Variables, len(b.Variables))[:len(b.Variables)]
+		info.Variables = nil
 		for i, text := range b.Variables {
-			v, err := f.Evaluate(text)
-			switch {
-			case err == nil:
-				info.Variables[i] = loaderOf(nil).variable(v)
-			case !values.OfGo(text, err):
-				info.Variables[i] = api.Variable{Name: text, Unreadable: err.Error()}
+			one := api.Variable{Name: text}
+			if v, err := f.Evaluate(text); err == nil {
+				one = loaderOf(nil).variable(v)
+			} else if one.Unreadable = err.Error(); values.OfGo(text, err) {
+				ofGo = append(ofGo, i)
 			}
+			info.Variables = append(info.Variables, one)
 		}
 		info.Arguments, info.Locals = nil, nil
 		if b.LoadArgs != nil && f.Lack() == nil {
@@ -184,6 +200,14 @@ func (s *server) breakpointValues(th *api.Thread) {
 		info.Arguments, info.Locals, info.Variables = nil, nil, nil
 		for _, text := range b.Variables {
 			info.Variables = append(info.Variables, api.Variable{Name: text, Unreadable: err.Error()})
+		}
+		return
+	}
+	for _, i := range ofGo {
+		var out rpc2.EvalOut
+		in := rpc2.EvalIn{Scope: api.EvalScope{GoroutineID: th.GoroutineID}, Expr: b.Variables[i], Cfg: &api.LoadConfig{FollowPointers: true, MaxVariableRecurse: 1, MaxStringLen: 64, MaxArrayValues: 64, MaxStructFields: -1}}
+		if th.GoroutineID > 0 && s.delve.Eval(in, &out) == nil && out.Variable != nil {
+			info.Variables[i] = *out.Variable
 		}
 	}
 }

@@ -131,6 +131,7 @@ func (c *rpcClient) ended(run *common.Run, command string, out any, err error) {
 	case result.State.Exited:
 		run.Exited(result.State.ExitStatus)
 	default:
+		c.removeOnce(&result.State)
 		run.Stopped(stopOf(&result.State, c.reasonOf(command, run, &result.State)))
 	}
 }

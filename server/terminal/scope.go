@@ -133,6 +133,9 @@ type locator interface {
 	AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, error)
 	WhereAt(addr uint64) breakpoints.Where
 	IsNativeBreak(id int) bool
+	PrintAt(id int, p breakpoints.Prints)
+	ShowBreaks(...*api.Breakpoint)
+	ShowAtStop(...*api.Breakpoint)
 	InThread(thread int, work func(*values.Frame) error) (native bool, err error)
 	TellBreaks(func(breakpoints.Change)) (end func())
 }

@@ -63,6 +63,7 @@ type server struct {
 	changes atomic.Uint64
 	lastPid atomic.Int64 // as far as clew knows
 	dumps   atomic.Int32 // core dumps that are written
+	once    once
 
 	// gate is held by each request that reads the program, and by commands for as long
 	// as the program may run: a request never sees two stops.

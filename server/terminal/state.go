@@ -37,8 +37,10 @@ func (s *server) improve(state *api.DebuggerState) {
 		if th.BreakpointInfo != nil && len(th.BreakpointInfo.Stacktrace) > 0 && th.Breakpoint != nil {
 			s.improveStack(state, th)
 		}
-		shown(th.Breakpoint)
-		s.breakpointValues(th)
+		if held := s.breaks.Load(); held != nil && th.Breakpoint != nil {
+			(*held).ShowAtStop(th.Breakpoint)
+			s.breakpointValues(*held, th)
+		}
 	}
 	if g := state.SelectedGoroutine; g != nil {
 		s.place(g)

@@ -57,6 +57,9 @@ var changes = []change{
 	{internals.EntryTargetLock, "a field's name", []edit{{"", "service/debugger", `\btargetMutex\b`, "targetLock"}}, byCheck, ""},
 	{internals.EntryGoroutines, "a field's name", []edit{{"", inProc + "/goroutine_cache.go", `\ballglenAddr\b`, "countAddr"}}, byCheck, ""},
 	{internals.EntryClient, "the field's name", []edit{{"", "service/rpc2/client.go", `\bc\.client\b`, "c.conn"}, {"", "service/rpc2/client.go", `\bclient( \*rpc\.Client\n|: client)`, "conn$1"}}, byCheck, ""},
+	{internals.EntryTerminalCommands, "the field's name", []edit{
+		{"", "pkg/terminal", `\b(t|term)\.cmds\b`, "$1.list"}, {"", "pkg/terminal/terminal.go", `(?m)^(\t+)cmds( +\*Commands$|:   cmds,)`, "${1}list$2"},
+	}, byCheck, ""},
 	{internals.EntryStackMemory, "a field's name", []edit{
 		{"", inProc, `\b(g|scope\.g|it\.g)\.variable\b`, "$1.held"}, {"", inProc + "/variables.go", `(?m)^\tvariable \*Variable\n(\n\tUnreadable)`, "\theld *Variable\n$1"},
 		{"", inProc + "/variables.go", `variable:   v,`, "held: v,"},

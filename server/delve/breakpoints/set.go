@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/go-delve/delve/pkg/proc"
+	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/procfs"
@@ -57,6 +58,37 @@ type breakpoint struct {
 	placed bool
 	// message is logged in place of a stop, nil for none.
 	message *message
+	prints  Prints
+}
+
+// Prints is what a breakpoint has a client print at its stops. Delve, which would read it, does not get it.
+type Prints struct {
+	Variables         []string
+	Arguments, Locals *api.LoadConfig
+}
+
+// Take takes that from a breakpoint.
+func Take(b *api.Breakpoint) Prints {
+	p := Prints{b.Variables, b.LoadArgs, b.LoadLocals}
+	b.Variables, b.LoadArgs, b.LoadLocals = nil, nil, nil
+	return p
+}
+
+// Print sets what a breakpoint of the set's prints.
+func (s *Set) Print(id int, p Prints) {
+	if b := s.all[id]; b != nil {
+		b.prints = p
+	}
+}
+
+// Show completes breakpoints of the set's for a client: what they print, and their conditions.
+func (s *Set) Show(all ...*api.Breakpoint) {
+	for _, b := range all {
+		b.Cond = Shown(b.Cond)
+		if of := s.all[b.ID]; of != nil {
+			b.Variables, b.LoadArgs, b.LoadLocals = of.prints.Variables, of.prints.Arguments, of.prints.Locals
+		}
+	}
 }
 
 // Read sets the function that reads what a process has loaded. It must not need Delve's lock.

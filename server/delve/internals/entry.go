@@ -43,7 +43,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Entries lists everything that clew relies on.
 func Entries() []Entry {
-	return slices.Concat(fieldEntries, stackEntries, wireEntries, behaviourEntries, opcodeEntries, tracerEntries)
+	return slices.Concat(fieldEntries, stackEntries, wireEntries, behaviourEntries, opcodeEntries, tracerEntries, commandEntries)
 }
 
 // Check proves every entry that can be proven without a program, once. The error
