@@ -7,7 +7,7 @@ var fromC = []string{"runtime.cgocall", "runtime.asmcgocall", "runtime.main", "r
 // is not noticed before the program runs.
 func (p *program) ReadAhead() {
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package delve
+package delve_test
 
 import (
 	"errors"
@@ -8,21 +8,19 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 	"golang.org/x/sys/unix"
 
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // tracerOf returns what runs functions on the thread that traces the session's process.
-func tracerOf(t *testing.T, s *Session) func(func()) {
+func tracerOf(t *testing.T, s *delve.Session) func(func()) {
 	t.Helper()
-	held, err := internals.Process(selected(t, s))
+	held, err := internals.Process(delvetest.Selected(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	process := *held
-	if g, ok := process.(*guard); ok {
-		process = g.ProcessInternal
-	}
-	trace, err := internals.Tracer(process)
+	trace, err := internals.Tracer(delve.Below(*held))
 	if trace == nil || err != nil {
 		t.Fatal(trace == nil, err)
 	}
@@ -31,7 +29,7 @@ func tracerOf(t *testing.T, s *Session) func(func()) {
 
 // TestTracer: what Delve traces a process by answers the kernel's question; no other thread may ask.
 func TestTracer(t *testing.T) {
-	s := launch(t, "")
+	s := delvetest.Launch(t, "")
 	ask := func() error {
 		_, err := unix.PtraceGetEventMsg(s.Pid())
 		return err
@@ -53,15 +51,8 @@ type noProcess struct{ proc.ProcessInternal }
 
 // TestRunAlone: a thread runs to the next breakpoint instruction while the others stand, or until time is up.
 func TestRunAlone(t *testing.T) {
-	s, err := Launch(LaunchConfig{Args: []string{stopsProgram(t), "wait"}, NoStdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if stop, err := s.Continue(t.Context()); err != nil || stop.Reason != StopHardcoded {
-		t.Fatalf("%+v, %v", stop, err)
-	}
-	arrive(t, s, "main.outer")
+	s := delvetest.Launch(t, "", "wait")
+	delvetest.Arrive(t, s, "main.outer")
 	addrs, err := s.Locate("main.inner")
 	if err != nil {
 		t.Fatal(err)
@@ -75,23 +66,23 @@ func TestRunAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	trace := tracerOf(t, s)
-	if err := runAlone(trace, s.Pid(), int(th.ID)); err != nil {
+	if err := delve.RunAlone(trace, s.Pid(), int(th.ID)); err != nil {
 		t.Fatal(err)
 	}
-	if at := pc(t, s); at != addrs[0] && at != addrs[0]+1 { // amd64's moves the program counter
+	if at := delvetest.PC(t, s); at != addrs[0] && at != addrs[0]+1 { // amd64's moves the program counter
 		t.Errorf("it stands at %#x, not at %#x", at, addrs[0])
 	}
 	if err := s.ClearBreak(id); err != nil {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	arrive(t, s, "main.point") // no signal is left that would stop it before
+	delvetest.Arrive(t, s, "main.point") // no signal is left that would stop it before
 	for range 2 {
-		if err := runAlone(trace, s.Pid(), int(th.ID)); err != nil { // it sleeps
+		if err := delve.RunAlone(trace, s.Pid(), int(th.ID)); err != nil { // it sleeps
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(begin); took < alone {
+	if took := time.Since(begin); took < delve.Alone {
 		t.Errorf("it was not waited for: %v", took)
 	}
 }

@@ -1,4 +1,4 @@
-package delve
+package delve_test
 
 import (
 	"bytes"
@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 )
 
 // TestBeside: while a stack is walked under Delve's lock, clew reads the same memory as without, without breakpoints;
 // what cannot be read that way waits for the lock. The walk's end waits for reads.
 func TestBeside(t *testing.T) {
-	s := launch(t, "")
+	s := delvetest.Launch(t, "")
 	addrs, err := s.Locate("main.main")
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +26,8 @@ func TestBeside(t *testing.T) {
 	if err := s.Memory().ReadMemory(addrs[0], alone); err != nil {
 		t.Fatal(err)
 	}
-	group, unlock := held(t, s)
-	end := s.beside.open(group.Selected)
+	group, unlock := delvetest.Held(t, s)
+	end := delve.OpenBeside(s, group.Selected)
 	within(t, func() { err = s.Memory().ReadMemory(addrs[0], along) })
 	if err != nil || !bytes.Equal(along, alone) {
 		t.Errorf("%x, %v; without a walk %x", along, err, alone)
@@ -40,7 +43,7 @@ func TestBeside(t *testing.T) {
 	}
 
 	reading, proceed := make(chan bool), make(chan bool)
-	go s.beside.read(func(*proc.Target) error { close(reading); <-proceed; return nil })
+	go delve.ReadBeside(s, func(*proc.Target) error { close(reading); <-proceed; return nil })
 	<-reading
 	ended := make(chan bool)
 	go func() { end(); close(ended) }()
@@ -51,7 +54,7 @@ func TestBeside(t *testing.T) {
 	}
 	close(proceed)
 	<-ended
-	if s.beside.read(func(*proc.Target) error { return nil }) {
+	if delve.ReadBeside(s, func(*proc.Target) error { return nil }) {
 		t.Error("a read goes beside no walk")
 	}
 	unlock()

@@ -22,7 +22,7 @@ type Call struct {
 // Calls lists the calls that the code at pc can make until it leaves its line: those that
 // lead to a function with lines. thread stands there, or the goroutine of none.
 func (s *Session) Calls(pc, thread uint64, code stepping.Code) (out []Call) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error
 			claims, err = nil, fmt.Errorf("this stack is too much for Delve: %v", r)
 		}
 	}()
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package delve
+package delve_test
 
 import (
 	"bufio"
@@ -14,22 +14,24 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/google/go-dap"
 
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/internals"
 )
 
 // editor is a client of Delve's own DAP session.
 type editor struct {
 	t    *testing.T
-	d    *DAP
+	d    *delve.DAP
 	in   chan []byte // is always read into: Delve writes without being asked
 	seq  int
 	seen []string // events
 }
 
-func newEditor(t *testing.T, cfg DAPConfig) *editor {
+func newEditor(t *testing.T, cfg delve.DAPConfig) *editor {
 	t.Helper()
 	cfg.Backend = "default"
-	d, err := StartDAP(cfg)
+	d, err := delve.StartDAP(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func (e *editor) until(event string) {
 }
 
 func (e *editor) launch(t *testing.T, args ...string) {
-	path := stopsProgram(t)
+	path := delvetest.Program(t)
 	e.ask("initialize", map[string]any{"adapterID": "go"})
 	if answer := e.ask("launch", map[string]any{"mode": "exec", "program": path, "args": args}); !bytes.Contains(answer, []byte(`"success":true`)) {
 		t.Fatalf("%s", answer)
@@ -142,7 +144,7 @@ func (e *editor) body(answer []byte, out any) {
 // TestDummyThread: before Go's runtime has started, Delve names one thread that stands
 // for none.
 func TestDummyThread(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	e.launch(t)
 	answer := e.ask("threads", nil)
 	var threads struct{ Body dap.ThreadsResponseBody }
@@ -155,9 +157,9 @@ func TestDummyThread(t *testing.T) {
 // TestSourceBreakpoint: a DAP session names a breakpoint by its file and line, or its function, and takes one
 // that has the name for its own: it clears it when it is not wanted any more.
 func TestSourceBreakpoint(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	e.launch(t)
-	s, err := e.d.program()
+	s, err := delve.ProgramOf(e.d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ func TestSourceBreakpoint(t *testing.T) {
 		{internals.SourceBreakpoint(file, line, 0), "setBreakpoints", map[string]any{"source": source}, map[string]any{"line": line}, map[string]any{"line": line + 1}},
 		{internals.FunctionBreakpoint(function), "setFunctionBreakpoints", map[string]any{}, map[string]any{"name": function}, map[string]any{"name": "another"}},
 	} {
-		if _, err := s.door.CreateBreakpoint(&api.Breakpoint{Name: c.name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}); err != nil {
+		if _, err := delve.DoorOf(s).CreateBreakpoint(&api.Breakpoint{Name: c.name, Addrs: at, AddrPid: slices.Repeat([]int{s.Pid()}, len(at))}); err != nil {
 			t.Fatal(err)
 		}
 		set := func(b map[string]any) []dap.Breakpoint {
@@ -203,24 +205,24 @@ func TestSourceBreakpoint(t *testing.T) {
 // the session is refused.
 func TestAnnounced(t *testing.T) {
 	var told []string
-	e := newEditor(t, DAPConfig{OnLaunch: func(path string) { told = append(told, path) }})
+	e := newEditor(t, delve.DAPConfig{OnLaunch: func(path string) { told = append(told, path) }})
 	e.launch(t)
-	s, err := e.d.program()
+	s, err := delve.ProgramOf(e.d)
 	if err != nil || s == nil {
 		t.Fatalf("%v, %v", s, err)
 	}
-	if path, _ := filepath.Abs(stopsProgram(t)); len(told) != 1 || told[0] != path {
+	if path, _ := filepath.Abs(delvetest.Program(t)); len(told) != 1 || told[0] != path {
 		t.Error(internals.Changed(internals.EntryLaunchLog, "%q", told))
 	}
-	e.d.launch.told.Store(false)
-	if _, err := e.d.program(); err == nil || !strings.Contains(err.Error(), internals.EntryLaunchLog) {
+	delve.Unannounce(e.d)
+	if _, err := delve.ProgramOf(e.d); err == nil || !strings.Contains(err.Error(), internals.EntryLaunchLog) {
 		t.Errorf("without: %v", err)
 	}
 }
 
 // TestDelveWritesFrames: frames stand in Delve's answer as clew looks for them.
 func TestDelveWritesFrames(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	e.launch(t)
 	e.send("configurationDone", nil)
 	e.until("stopped")
@@ -242,7 +244,7 @@ func TestDelveWritesFrames(t *testing.T) {
 // TestRunningText: while the program runs, Delve refuses requests in the words that
 // clew knows.
 func TestRunningText(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	e.launch(t, "wait")
 	e.send("configurationDone", nil)
 	e.until("stopped")
@@ -256,7 +258,7 @@ func TestRunningText(t *testing.T) {
 
 // TestValueText: a pointer's text begins, and a variable's data ID ends, as clew reads them.
 func TestValueText(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	frame := e.toPoint()
 	var scopes dap.ScopesResponseBody
 	e.body(e.ask("scopes", map[string]any{"frameId": frame.Id}), &scopes)
@@ -277,7 +279,7 @@ func TestValueText(t *testing.T) {
 // TestConsole: Delve carries out what clew takes for a command of Delve's console, and for a
 // call. Each command has the effect that clew has learned of it.
 func TestConsole(t *testing.T) {
-	e := newEditor(t, DAPConfig{})
+	e := newEditor(t, delve.DAPConfig{})
 	frame := e.toPoint()
 	folder := filepath.Dir(frame.Source.Path)
 	evaluate := func(expression string, forms ...*regexp.Regexp) (result string) {

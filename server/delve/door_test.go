@@ -1,4 +1,4 @@
-package delve
+package delve_test
 
 import (
 	"context"
@@ -6,28 +6,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
 // TestWhileRunning: nothing that is asked of a session waits for a program that runs.
 func TestWhileRunning(t *testing.T) {
-	s, err := Launch(LaunchConfig{Args: []string{stopsProgram(t), "sleep"}, NoStdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if stop, err := s.Continue(context.Background()); err != nil || stop.Reason != StopHardcoded {
-		t.Fatalf("%+v, %v", stop, err)
-	}
-	pid, th := s.Pid(), selected(t, s).CurrentThread().ThreadID()
+	s := delvetest.Launch(t, "", "sleep")
+	pid, th := s.Pid(), delvetest.Selected(t, s).CurrentThread().ThreadID()
 	ctx, halt := context.WithCancel(context.Background())
 	over := make(chan error, 1)
 	go func() {
 		_, err := s.Continue(ctx)
 		over <- err
 	}()
-	for end := time.Now().Add(10 * time.Second); !inside.runs(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !delve.Runs(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the program does not run")
 		}
@@ -36,7 +31,7 @@ func TestWhileRunning(t *testing.T) {
 		"Threads":         func() error { _, err := s.Threads(nil); return err },
 		"CurrentThread":   func() error { _, err := s.CurrentThread(nil); return err },
 		"Goroutines":      func() error { _, err := s.Goroutines(nil); return err },
-		"Claims":          func() error { _, err := s.Claims(Thread{}, 10); return err },
+		"Claims":          func() error { _, err := s.Claims(delve.Thread{}, 10); return err },
 		"Selected":        func() error { _, err := s.Selected(); return err },
 		"SelectThread":    func() error { return s.SelectThread(uint64(th)) },
 		"memory":          func() error { return s.Memory().ReadMemory(0x401000, make([]byte, 1)) },
@@ -46,7 +41,7 @@ func TestWhileRunning(t *testing.T) {
 		"LocateNative":    func() error { _, err := s.LocateNative("write"); return err },
 		"ClearBreak":      func() error { return s.ClearBreak(1) },
 		"Globals":         func() error { _, err := s.Globals(); return err },
-		"InsertFrame":     func() error { _, err := s.InsertFrame(&RecoveredFrame{}); return err },
+		"InsertFrame":     func() error { _, err := s.InsertFrame(&delve.RecoveredFrame{}); return err },
 		"Arm":             func() error { _, err := s.Arm(&stepping.Decision{Action: stepping.Return}); return err },
 		"EndStep":         s.EndStep,
 		"Renew":           s.Renew,

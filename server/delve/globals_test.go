@@ -1,16 +1,19 @@
-package delve
+package delve_test
 
 import (
 	"context"
 	"testing"
+
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 )
 
 // TestGlobalsAfterExit: an editor asks for completions when the program has ended. Found by
 // integration/hostile/mutated: Delve reads the registers of a process that is gone, and panics.
 func TestGlobalsAfterExit(t *testing.T) {
-	s := launch(t, "")
+	s := delvetest.Launch(t, "")
 	for range 100 {
-		if stop, err := s.Continue(context.Background()); err != nil || stop.Reason == StopExited {
+		if stop, err := s.Continue(context.Background()); err != nil || stop.Reason == delve.StopExited {
 			break
 		}
 	}

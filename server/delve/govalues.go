@@ -24,7 +24,7 @@ func (s *Session) GoValues(f *RecoveredFrame, index int) (arguments, locals []st
 			err = fmt.Errorf("the variables of this frame are too much for Delve: %v", r)
 		}
 	}()
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -56,6 +56,9 @@ func (r *running) runs() bool {
 	return r.group != nil
 }
 
+// runs says that a program runs now. It does not wait.
+func runs() bool { return inside.runs() }
+
 // wake has those look again who wait. The lock is held.
 func (r *running) wake() {
 	if r.changed != nil {

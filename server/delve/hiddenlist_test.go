@@ -1,4 +1,4 @@
-package delve
+package delve_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 )
 
 // TestAttachNative: Delve gets the executable alone of a program that links a library of C. Where the process's loader has its list
@@ -44,29 +46,29 @@ func TestAttachNative(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	before, err := findDebugWord(pid)
-	if err != nil || before == nil {
-		t.Fatalf("%+v, %v", before, err)
+	before, err := delve.DebugWord(pid)
+	if err != nil || len(before) == 0 {
+		t.Fatalf("%x, %v", before, err)
 	}
-	s, err := Attach(pid)
+	s, err := delve.Attach(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bi := selected(t, s).BinInfo()
+	bi := delvetest.Selected(t, s).BinInfo()
 	for _, image := range bi.Images {
 		if strings.Contains(filepath.Base(image.Path), ".so") {
 			t.Errorf("Delve has %s", image.Path)
 		}
 	}
-	list, err := loadedLibraries(selected(t, s).Memory(), bi)
-	if err != nil || !slices.ContainsFunc(list, func(l library) bool { return strings.Contains(l.path, "libc.so") || strings.Contains(l.path, "musl") }) {
+	list, err := delve.LoadedLibraries(delvetest.Selected(t, s).Memory(), bi)
+	if err != nil || !slices.ContainsFunc(list, func(path string) bool { return strings.Contains(path, "libc.so") || strings.Contains(path, "musl") }) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := findDebugWord(pid); err != nil || after == nil || !bytes.Equal(after.value, before.value) {
-		t.Errorf("%+v, %v, before: %+v", after, err, before)
+	if after, err := delve.DebugWord(pid); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("%x, %v, before: %x", after, err, before)
 	}
 	_ = in.Close() // the program ends by itself
 	if state, err := cmd.Process.Wait(); err != nil || !state.Success() {

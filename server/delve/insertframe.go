@@ -78,7 +78,7 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 			err = fmt.Errorf("%w: %v", errNotInserted, r)
 		}
 	}()
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return inserted, err
 	}
@@ -104,7 +104,7 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 		return inserted, err
 	}
 	release := func() {
-		if _, unlock, err := s.stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+		if _, unlock, err := s.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
 			defer unlock()
 			remove()
 		}

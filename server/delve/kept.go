@@ -25,7 +25,7 @@ func (k *keeper) ForgetStack() {
 	if !k.keeping.Swap(false) {
 		return
 	}
-	_, unlock, err := k.of.stopped()
+	_, unlock, err := k.of.Stopped()
 	if err != nil {
 		k.passed.Store(true) // the program was resumed, for which Delve forgets all stacks
 		return

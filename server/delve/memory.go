@@ -34,7 +34,7 @@ func (m memory) read(addr uint64, p []byte, read func(targets.Memory, uint64, []
 	if m.p.beside.read(func(t *proc.Target) error { return m.p.readBeside(t, addr, p) }) {
 		return nil
 	}
-	group, unlock, err := m.p.stopped()
+	group, unlock, err := m.p.Stopped()
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ var errNoCopy = errors.New("no process of this machine")
 // Planted lists where Delve has written breakpoints into the target's code, with the
 // original bytes.
 func (p *program) Planted() (out []lifeline.Patch, err error) {
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return nil, err
 	}

@@ -269,7 +269,7 @@ func (s *Session) PrintAt(id int, p breakpoints.Prints) {
 
 // ShowAtStop is ShowBreaks at a stop. Where the program runs, the breakpoints stay as they are.
 func (s *Session) ShowAtStop(all ...*api.Breakpoint) {
-	if _, unlock, err := s.stopped(); err == nil {
+	if _, unlock, err := s.Stopped(); err == nil {
 		defer unlock()
 		s.breaks.Show(all...)
 	}
@@ -301,7 +301,7 @@ var ErrNotLoaded = fmt.Errorf("%w in what is loaded", ErrNoLocation)
 // LocateNative returns a location in the terminal's notation where clew finds it, and Delve not or not alone. A regular expression has a
 // location for each function. The error wraps [ErrNoLocation] where there is none.
 func (s *Session) LocateNative(loc string) ([]api.Location, error) {
-	_, unlock, err := s.stopped()
+	_, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // stoppedCode is the native code of a program that stands still.
 func (s *Session) stoppedCode() (*native.Code, error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}

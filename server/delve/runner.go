@@ -33,7 +33,8 @@ import (
 type runner struct {
 	proc.ProcessGroup
 	group *proc.TargetGroup
-	armed *temporary
+	// armed is a step that is under way; nil for none.
+	armed armed
 	// breaks are the breakpoints that clew places; nil where there can be none.
 	breaks *breakpoints.Set
 	// launched says that Delve has started the program.
@@ -49,6 +50,14 @@ type runner struct {
 	brks map[int]uint64
 }
 
+// armed is a step's breakpoints that are to be placed, or are.
+type armed interface {
+	// Place is called before each resume, with the target's lock held, while every thread stands. With an error nothing runs.
+	Place() error
+	// CheckReplaced is called after each stop: the program may have replaced the code under them.
+	CheckReplaced()
+}
+
 // runnerOf returns the runner of a group, and puts it there first if necessary.
 func runnerOf(group *proc.TargetGroup) (*runner, error) {
 	held, err := internals.ProcessGroup(group)
@@ -62,6 +71,23 @@ func runnerOf(group *proc.TargetGroup) (*runner, error) {
 		resumes.Add(1)
 	}
 	return r, nil
+}
+
+// prepareGroup puts the guard and the runner where Delve's writes and resumes pass.
+func prepareGroup(group *proc.TargetGroup, breaks *breakpoints.Set, launched bool) error {
+	if err := guardGroup(group, launched); err != nil {
+		return err
+	}
+	r, err := runnerOf(group)
+	if err == nil {
+		r.launched = launched
+	}
+	resumes.Add(1)
+	if recorded, _ := group.Recorded(); err != nil || recorded {
+		return err
+	}
+	r.breaks = breaks
+	return r.addLibraries() // Delve has attached without any
 }
 
 // ContinueOnce runs the program until one of its threads stops.
@@ -95,7 +121,7 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 func (r *runner) prepare() error {
 	r.placeBreaks()
 	if r.armed != nil {
-		if err := r.armed.place(); err != nil { // or the program would run away
+		if err := r.armed.Place(); err != nil { // or the program would run away
 			return err
 		}
 	}
@@ -197,7 +223,7 @@ func endAnyway(pid int) bool {
 // that of the stop.
 func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopReason {
 	if r.armed != nil {
-		r.armed.checkReplaced()
+		r.armed.CheckReplaced()
 	}
 	_ = guardGroup(r.group, r.launched) // a target may be new: a program that was followed into
 	r.brks = make(map[int]uint64)

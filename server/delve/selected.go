@@ -23,7 +23,7 @@ type Selection struct {
 // InLibrary says that Delve lists no goroutines: the executable has no Go code, it comes with a
 // library; or the program has no DWARF.
 func (p *program) InLibrary() bool {
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return false // whoever asks at a stop fails otherwise, too
 	}
@@ -38,7 +38,7 @@ func (p *program) InLibrary() bool {
 
 // NotGo says that the executable has no Go code.
 func (p *program) NotGo() bool {
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return false // whoever asks at a stop fails otherwise, too
 	}
@@ -50,7 +50,7 @@ func inLibrary(bi *proc.BinaryInfo) bool { return len(bi.Images) > 0 && !bi.Imag
 
 // Selected returns what Delve's commands are about.
 func (s *Session) Selected() (Selection, error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return Selection{}, err
 	}
@@ -79,7 +79,7 @@ func (s *Session) Selected() (Selection, error) {
 
 // SelectThread makes a thread the one that Delve's commands are about.
 func (s *Session) SelectThread(tid uint64) error {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return err
 	}

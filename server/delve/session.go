@@ -185,13 +185,13 @@ func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 // another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
-	d, err := door.Of(dbg, inside.runs)
+	d, err := door.Of(dbg, runs)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{program: program{door: d, launched: dbg.AttachPid() == 0, breaks: breaksOf(dbg)}}
 	s.keeper.of = &s.program
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s.arch, s.os = targets.Arch(group.Selected), group.Selected.BinInfo().GOOS
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	showList()
-	if err := prepare(group, s.breaks, s.launched); err != nil {
+	if err := prepareGroup(group, s.breaks, s.launched); err != nil {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
@@ -211,34 +211,17 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	return s, nil
 }
 
-// prepare puts the guard and the runner where Delve's writes and resumes pass.
-func prepare(group *proc.TargetGroup, breaks *breakpoints.Set, launched bool) error {
-	if err := guardGroup(group, launched); err != nil {
-		return err
-	}
-	r, err := runnerOf(group)
-	if err == nil {
-		r.launched = launched
-	}
-	resumes.Add(1)
-	if recorded, _ := group.Recorded(); err != nil || recorded {
-		return err
-	}
-	r.breaks = breaks
-	return r.addLibraries() // Delve has attached without any
-}
-
 // Renew forgets all facts about one process: Delve has started the program
 // anew, or has followed it into another.
 func (s *Session) Renew() error {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
-	return prepare(group, s.breaks, s.launched)
+	return prepareGroup(group, s.breaks, s.launched)
 }
 
 // Live says whether this is a process, and not a core file or a recording. It may be called while the target runs.
@@ -253,8 +236,8 @@ func (p *program) localPid(t *proc.Target) int {
 	return t.Pid()
 }
 
-// stopped returns the processes at their stop, until unlock is called; see [door.Door.Stopped].
-func (p *program) stopped() (group *proc.TargetGroup, unlock func(), err error) {
+// Stopped returns the processes at their stop, until unlock is called; see [door.Door.Stopped].
+func (p *program) Stopped() (group *proc.TargetGroup, unlock func(), err error) {
 	group, unlock, err = p.door.Stopped()
 	if err == nil {
 		p.pid.Store(int64(group.Selected.Pid()))
@@ -264,7 +247,7 @@ func (p *program) stopped() (group *proc.TargetGroup, unlock func(), err error) 
 
 // Gone says how the process has ended; it is nil while there is one.
 func (p *program) Gone() error {
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return nil // it runs
 	}
@@ -280,7 +263,7 @@ func (p *program) target() (t *proc.Target, err error) {
 	if p.beside.read(func(walked *proc.Target) error { t = walked; return nil }) {
 		return t, nil
 	}
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return nil, err
 	}

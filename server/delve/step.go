@@ -12,7 +12,7 @@ import (
 // instructions is one (exclusive.go). All other threads stay stopped: an
 // instruction that waits for one of them (a futex) does not return.
 func (p *program) StepInstruction() (unwind.Registers, error) {
-	group, unlock, err := p.stopped()
+	group, unlock, err := p.Stopped()
 	if err != nil {
 		return unwind.Registers{}, err
 	}

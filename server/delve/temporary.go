@@ -31,7 +31,7 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if !d.Armed() {
 		return false, nil
 	}
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return false, err
 	}
@@ -95,7 +95,7 @@ func (b *temporary) try() error {
 
 // Stepping says that a step was interrupted and can be finished.
 func (s *Session) Stepping() bool {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return false
 	}
@@ -109,7 +109,7 @@ func (s *Session) Stepping() bool {
 // says why the armed breakpoint had no effect: it could not be placed, or the program
 // has replaced the code under it.
 func (s *Session) EndStep() error {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (s *Session) EndStep() error {
 	if err != nil {
 		return err
 	}
-	armed := r.armed
-	if armed == nil {
+	armed, ok := r.armed.(*temporary)
+	if !ok {
 		return nil
 	}
 	r.armed = nil
@@ -169,9 +169,9 @@ func (b *temporary) unplaced(group *proc.TargetGroup) error {
 		"the program has run, and the breakpoint at the caller, %#x, was not placed before", b.at.PC)
 }
 
-// place writes the breakpoints, once, and takes those of Delve's step out of glue, each
+// Place writes the breakpoints, once, and takes those of Delve's step out of glue, each
 // time. The target's lock is held, and every thread stands.
-func (b *temporary) place() error {
+func (b *temporary) Place() error {
 	if len(b.placed) == 0 && b.failed == nil {
 		if err := b.write(); err != nil { // although it could be placed when it was armed
 			b.failed = fmt.Errorf("the breakpoint at the caller cannot be placed: %w", err)
@@ -286,13 +286,13 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	return b.at.Matches(uint64(th.ThreadID()), sp, goroutine, high), nil
 }
 
-// checkReplaced stops a program that has replaced the code under the breakpoint at the caller:
+// CheckReplaced stops a program that has replaced the code under the breakpoint at the caller:
 // execve, or dlclose of the caller's library. Breakpoints of the old program are
 // forgotten without being written back. The stop is one that no protocol of
 // Delve's passes over. Other breakpoints of the step may go with a library that it closes: it goes
 // on without them. Every thread stands.
 // Test: integration/stepping/places TestExec.
-func (b *temporary) checkReplaced() {
+func (b *temporary) CheckReplaced() {
 	if b.failed != nil {
 		return
 	}

@@ -23,7 +23,7 @@ type Thread = goruntime.Thread
 // Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
 func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 // CurrentThread returns the thread that stopped the program, as [Session.Threads]
 // does, without reading the others.
 func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return Thread{}, err
 	}
@@ -111,7 +111,7 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 // Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
 func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 // Notes reads what goroutines' states refer to, at this stop; nil where the layout of
 // the runtime's structures is not known.
 func (s *Session) Notes() *goruntime.Notes {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil
 	}

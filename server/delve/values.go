@@ -22,7 +22,7 @@ var (
 
 // WriteMemory writes the stopped target's memory, all or nothing.
 func (s *Session) WriteMemory(addr uint64, data []byte) error {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *Session) WriteMemory(addr uint64, data []byte) error {
 
 // SetRegister sets a register of a thread by DWARF's number.
 func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func stand(t *proc.Target, th proc.Thread) (*breakpoints.Standing, error) {
 
 // InThread does work in the innermost frame of a thread that stands in native code; native is false for other code.
 func (s *Session) InThread(thread int, work func(*values.Frame) error) (native bool, err error) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return false, err
 	}
@@ -98,7 +98,7 @@ func (s *Session) InThread(thread int, work func(*values.Frame) error) (native b
 
 // Vector returns a register of a thread that stacks are not found by, by DWARF's number.
 func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, false
 	}

@@ -89,7 +89,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock, err := s.stopped()
+	group, unlock, err := s.Stopped()
 	if err != nil {
 		return release
 	}
@@ -114,7 +114,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	return func() {
-		if _, unlock, err := s.stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+		if _, unlock, err := s.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
 			defer unlock()
 			s.paged = nil
 			r.forget()

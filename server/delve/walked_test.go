@@ -1,26 +1,28 @@
-package delve
+package delve_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/unwind"
 )
 
 // TestKeepStack: between KeepStack and ForgetStack, Delve has the stack that clew was asked for last. Other stacks of clew's are
 // dropped after each question.
 func TestKeepStack(t *testing.T) {
-	s := launch(t, "")
-	th, _ := caller(t, s)
+	s := delvetest.Launch(t, "")
+	th, _ := delvetest.Caller(t, s)
 	known := func() bool {
 		t.Helper()
-		group, unlock := held(t, s)
+		group, unlock := delvetest.Held(t, s)
 		defer unlock()
-		r, err := slotsOf(group.Selected, group.Selected.SelectedGoroutine())
+		known, err := delve.Remembers(group.Selected)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.known()
+		return known
 	}
 	ask := func(depth int) []unwind.Frame {
 		t.Helper()
