@@ -40,22 +40,9 @@ func breaksOf(dbg *debugger.Debugger) *breakpoints.Set {
 
 // KnowFiles sets the function that reads what a process has loaded. It must not ask the session, whose lock is held.
 func (s *Session) KnowFiles(read func(pid int, arch unwind.Arch, memory unwind.Memory) (*codemap.Map, error)) {
-	s.breaks.Read(func(t *proc.Target) (*codemap.Map, error) { return read(t.Pid(), targets.Arch(t), heldMemory{t}) })
-}
-
-// heldMemory is a target's memory for who has the lock.
-type heldMemory struct{ t *proc.Target }
-
-// ReadMemory implements [unwind.Memory].
-func (h heldMemory) ReadMemory(addr uint64, p []byte) error {
-	n, err := h.t.Memory().ReadMemory(p, addr)
-	if err == nil && n < len(p) {
-		err = targets.ErrShort
-	}
-	if err == nil {
-		targets.PutOriginal(h.t, addr, p)
-	}
-	return err
+	s.breaks.Read(func(t *proc.Target) (*codemap.Map, error) {
+		return read(t.Pid(), targets.Arch(t), targets.Original{Target: t})
+	})
 }
 
 // TellBreaks has a function called when a breakpoint in native code is placed that was pending, or is pending again. It must not wait.

@@ -238,7 +238,7 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 			maps.Copy(r.brks, markedBrks(target))
 		}
 		if r.breaks != nil {
-			r.breaks.Judge(target, stand)
+			r.breaks.Judge(target)
 		}
 		// Delve takes the reason from here for the target that has stopped.
 		if trapped != nil && reason == proc.StopUnknown && hasMark(target) {

@@ -6,11 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-delve/delve/pkg/dwarf/op"
-	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/targets"
-	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -64,18 +61,6 @@ func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
 	return nil
 }
 
-// stand reads a thread for who has the lock.
-func stand(t *proc.Target, th proc.Thread) (*breakpoints.Standing, error) {
-	regs, _, err := targets.Registers(th)
-	if err != nil {
-		return nil, err
-	}
-	return &breakpoints.Standing{
-		Registers: regs, Memory: blocks.Over(heldMemory{t}),
-		Vector: func(reg uint64) ([]byte, bool) { return vectorOf(t, th, reg) },
-	}, nil
-}
-
 // InThread does work in the innermost frame of a thread that stands in native code; native is false for other code.
 func (s *Session) InThread(thread int, work func(*values.Frame) error) (native bool, err error) {
 	group, unlock, err := s.Stopped()
@@ -91,7 +76,7 @@ func (s *Session) InThread(thread int, work func(*values.Frame) error) (native b
 		if pc, err := th.Registers(); err != nil || !s.breaks.IsNative(t, pc.PC()) {
 			return false, err
 		}
-		return true, s.breaks.InFrame(t, th, stand, work)
+		return true, s.breaks.InFrame(t, th, work)
 	}
 	return false, errNoThread
 }
@@ -108,27 +93,5 @@ func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
 	if !found {
 		return nil, false
 	}
-	return vectorOf(t, th, reg)
-}
-
-func vectorOf(t *proc.Target, th proc.Thread, reg uint64) (data []byte, ok bool) {
-	defer func() {
-		if recover() != nil { // Delve's code for registers of other processors
-			data, ok = nil, false
-		}
-	}()
-	const most = 128 // registers that DWARF numbers
-	if reg >= most {
-		return nil, false
-	}
-	regs, err := th.Registers()
-	if err != nil {
-		return nil, false
-	}
-	r := t.BinInfo().Arch.RegistersToDwarfRegisters(0, regs).Reg(reg)
-	if r == nil {
-		return nil, false
-	}
-	r.FillBytes()
-	return r.Bytes, len(r.Bytes) > 0
+	return targets.Vector(t, th, reg)
 }

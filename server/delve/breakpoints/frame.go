@@ -8,21 +8,29 @@ import (
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/internal/unwind/cfi"
+	"github.com/clewdbg/clew/server/delve/targets"
+	"github.com/clewdbg/clew/server/internal/blocks"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )
 
-// Standing is a thread that has stopped, as its frame needs it. It must not need Delve's lock.
-type Standing struct {
-	Registers unwind.Registers
-	Memory    unwind.Memory
-	Vector    func(reg uint64) ([]byte, bool) // other registers, by DWARF's numbers
+// standing is a thread that has stopped, as its frame needs it. It is read for who has Delve's lock.
+type standing struct {
+	registers unwind.Registers
+	memory    unwind.Memory
+	vector    func(reg uint64) ([]byte, bool) // other registers, by DWARF's numbers
 }
 
-// Stand reads a thread.
-type Stand func(*proc.Target, proc.Thread) (*Standing, error)
+// stand reads a thread.
+func stand(t *proc.Target, th proc.Thread) (*standing, error) {
+	regs, _, err := targets.Registers(th)
+	if err != nil {
+		return nil, err
+	}
+	return &standing{regs, blocks.Over(targets.Original{Target: t}), func(reg uint64) ([]byte, bool) { return targets.Vector(t, th, reg) }}, nil
+}
 
 // callers are the frames behind the innermost that are found for a condition: its CFA needs the first, and what its function was called with
 // rests on what callers keep.
@@ -36,23 +44,23 @@ type tables struct {
 
 // frame returns the innermost frame of a thread that stands in native code. Its callers are found by call-frame tables alone: at the stop no
 // strategy can be asked, and each hit of a breakpoint comes here. Where there are no tables, what needs the CFA is not known.
-func (ts *tables) frame(code *codemap.Map, arch unwind.Arch, th *Standing) (*values.Frame, error) {
+func (ts *tables) frame(code *codemap.Map, arch unwind.Arch, th *standing) (*values.Frame, error) {
 	if ts.code != code {
 		ts.code, ts.of = code, make(map[int][]*cfi.Table)
 	}
-	pc, ok := th.Registers.PC(arch)
+	pc, ok := th.registers.PC(arch)
 	if !ok {
 		return nil, errors.New("the program counter is not known")
 	}
-	frames := []unwind.Frame{{PC: unwind.Code(pc, unwind.KindInstruction), Registers: th.Registers, Trust: unwind.TrustContext}}
+	frames := []unwind.Frame{{PC: unwind.Code(pc, unwind.KindInstruction), Registers: th.registers, Trust: unwind.TrustContext}}
 	for range callers {
-		if !ts.leave(arch, &frames, th.Memory) {
+		if !ts.leave(arch, &frames, th.memory) {
 			break
 		}
 	}
 	stack := unwind.Stack{Frames: frames}
 	code.Name(&stack)
-	return values.New(values.Source{Arch: arch, Code: code, Memory: th.Memory, Vector: th.Vector}, stack.Frames).Frame(0)
+	return values.New(values.Source{Arch: arch, Code: code, Memory: th.memory, Vector: th.vector}, stack.Frames).Frame(0)
 }
 
 // leave adds the caller of the last frame, if tables have it.

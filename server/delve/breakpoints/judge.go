@@ -59,7 +59,7 @@ func (e *ConditionError) Unwrap() error { return e.Err }
 // Judge evaluates the conditions of the breakpoints that threads have come to in native code, before Delve looks at them. A thread whose condition does
 // not hold is at no breakpoint of the user's: its hits are not counted. A message is logged if the hit condition holds too, and the
 // program goes on.
-func (s *Set) Judge(t *proc.Target, stand Stand) {
+func (s *Set) Judge(t *proc.Target) {
 	s.failed = nil
 	for _, th := range t.ThreadList() {
 		state := th.Breakpoint()
@@ -76,12 +76,12 @@ func (s *Set) Judge(t *proc.Target, stand Stand) {
 		if user == nil || cond == "" && message == nil {
 			continue
 		}
-		s.judge(t, th, user, cond, message, stand)
+		s.judge(t, th, user, cond, message)
 	}
 }
 
 // judge is Judge of one thread.
-func (s *Set) judge(t *proc.Target, th proc.Thread, user *proc.Breaklet, cond string, message *message, stand Stand) {
+func (s *Set) judge(t *proc.Target, th proc.Thread, user *proc.Breaklet, cond string, message *message) {
 	state := th.Breakpoint()
 	bp := state.Breakpoint
 	if !s.IsNative(t, bp.Addr) {
@@ -93,14 +93,14 @@ func (s *Set) judge(t *proc.Target, th proc.Thread, user *proc.Breaklet, cond st
 		if err := s.failed[th.ThreadID()]; err != nil || message == nil {
 			return true, err
 		}
-		s.log(t, th, message, stand)
+		s.log(t, th, message)
 		return false, nil
 	})
 	if cond == "" {
 		return
 	}
 	holds := false
-	err := s.InFrame(t, th, stand, func(f *values.Frame) (err error) {
+	err := s.InFrame(t, th, func(f *values.Frame) (err error) {
 		holds, err = f.Holds(cond)
 		return err
 	})
@@ -165,7 +165,7 @@ func ofGo(cond string) bool {
 }
 
 // InFrame does work in the innermost frame of a thread that stands in native code.
-func (s *Set) InFrame(t *proc.Target, th proc.Thread, stand Stand, work func(*values.Frame) error) (err error) {
+func (s *Set) InFrame(t *proc.Target, th proc.Thread, work func(*values.Frame) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // what is read there was written by others
 			err = fmt.Errorf("internal error: %v", r)

@@ -61,13 +61,13 @@ func (s *Set) Log(id int, text string) {
 }
 
 // log tells a breakpoint's message.
-func (s *Set) log(t *proc.Target, th proc.Thread, m *message, stand Stand) {
+func (s *Set) log(t *proc.Target, th proc.Thread, m *message) {
 	bp := th.Breakpoint().Breakpoint
 	c := Change{ID: bp.LogicalID(), File: bp.File, Line: bp.Line, Function: bp.FunctionName, Verified: true, Logged: true}
 	if g, err := proc.GetG(th); err == nil && g != nil {
 		c.Goroutine = g.ID
 	}
-	err := s.InFrame(t, th, stand, func(f *values.Frame) error {
+	err := s.InFrame(t, th, func(f *values.Frame) error {
 		c.Message = m.evaluate(f)
 		return nil
 	})

@@ -51,3 +51,18 @@ func PutOriginal(t *proc.Target, addr uint64, p []byte) {
 		}
 	}
 }
+
+// Original is a target's memory as the program has it: without breakpoints.
+type Original struct{ Target *proc.Target }
+
+// ReadMemory implements [unwind.Memory].
+func (o Original) ReadMemory(addr uint64, p []byte) error {
+	n, err := o.Target.Memory().ReadMemory(p, addr)
+	if err == nil && n < len(p) {
+		err = ErrShort
+	}
+	if err == nil {
+		PutOriginal(o.Target, addr, p)
+	}
+	return err
+}

@@ -37,6 +37,29 @@ func Registers(th proc.Thread) (out unwind.Registers, tls uint64, err error) {
 	return out, regs.TLS(), nil
 }
 
+// Vector returns a register of a thread that stacks are not found by, by DWARF's number.
+func Vector(t *proc.Target, th proc.Thread, reg uint64) (data []byte, ok bool) {
+	defer func() {
+		if recover() != nil { // Delve's code for registers of other processors
+			data, ok = nil, false
+		}
+	}()
+	const most = 128 // registers that DWARF numbers
+	if reg >= most {
+		return nil, false
+	}
+	regs, err := th.Registers()
+	if err != nil {
+		return nil, false
+	}
+	r := t.BinInfo().Arch.RegistersToDwarfRegisters(0, regs).Reg(reg)
+	if r == nil {
+		return nil, false
+	}
+	r.FillBytes()
+	return r.Bytes, len(r.Bytes) > 0
+}
+
 // Word reads a word of a program's memory.
 func Word(t *proc.Target, addr uint64) (uint64, bool) {
 	var word [8]byte
