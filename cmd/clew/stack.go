@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -260,7 +261,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 		return openRemote(ctx, f.connect, debugFolders, notify)
 	}
 	guard := lifeline.NewGuard(startLifeline)
-	delve.UseGuard(guard)
+	interpose.UseGuard(guard)
 	var s *delve.Session
 	var err error
 	if len(args) == 0 {

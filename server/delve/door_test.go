@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/door"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -22,7 +23,7 @@ func TestWhileRunning(t *testing.T) {
 		_, err := s.Continue(ctx)
 		over <- err
 	}()
-	for end := time.Now().Add(10 * time.Second); !delve.Runs(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); !interpose.Runs(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the program does not run")
 		}

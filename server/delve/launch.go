@@ -7,6 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 )
 
 // launching is told of a program that is about to be started; nil for no listener.
@@ -40,5 +41,5 @@ func (w *launchWatch) check(s *Session) error {
 
 // listen has what Delve logs told to those who act on it.
 var listen = sync.OnceFunc(func() {
-	delvelog.Hear(&delvelog.Heard{Launch: func(path string) { launching.Load().starts(path) }, Attach: attaches, Target: hideList})
+	delvelog.Hear(&delvelog.Heard{Launch: func(path string) { launching.Load().starts(path) }, Attach: interpose.Attaching, Target: interpose.HideList})
 })

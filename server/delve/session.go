@@ -19,6 +19,7 @@ import (
 	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
@@ -144,7 +145,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 			return nil, err
 		}
 	}
-	if err := announce(c, args); err != nil {
+	if err := interpose.Announce(c, args); err != nil {
 		return nil, err
 	}
 	return debugger.New(c, args)
@@ -185,7 +186,7 @@ func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 // another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
-	d, err := door.Of(dbg, runs)
+	d, err := door.Of(dbg, interpose.Runs)
 	if err != nil {
 		return nil, err
 	}
@@ -199,8 +200,8 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	s.recorded, _ = group.Recorded()
 	s.arch, s.os = targets.Arch(group.Selected), group.Selected.BinInfo().GOOS
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
-	showList()
-	if err := prepareGroup(group, s.breaks, s.launched); err != nil {
+	interpose.ShowList()
+	if err := interpose.Prepare(group, s.breaks, s.launched); err != nil {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
@@ -221,7 +222,7 @@ func (s *Session) Renew() error {
 	defer unlock()
 	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
 	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
-	return prepareGroup(group, s.breaks, s.launched)
+	return interpose.Prepare(group, s.breaks, s.launched)
 }
 
 // Live says whether this is a process, and not a core file or a recording. It may be called while the target runs.

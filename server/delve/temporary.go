@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stepping/lines"
@@ -41,7 +42,7 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 		return false, err
 	}
 	b := &temporary{session: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP,
-		code: d.Code, lines: d.Lines, since: timeOf(group), thread: d.Thread, goroutine: d.Goroutine}
+		code: d.Code, lines: d.Lines, since: interpose.TimeOf(group), thread: d.Thread, goroutine: d.Goroutine}
 	if err := b.startLines(); err != nil {
 		return false, err
 	}
@@ -67,17 +68,17 @@ func (b *temporary) arm(group *proc.TargetGroup) error {
 	if group.HasSteppingBreakpoints() {
 		return errors.New("a step is in progress")
 	}
-	r, err := runnerOf(group)
+	r, err := interpose.RunnerOf(group)
 	if err != nil {
 		return err
 	}
-	if err := r.checkRoute(); err != nil {
+	if err := r.CheckRoute(); err != nil {
 		return err
 	}
 	if err := b.try(); err != nil {
 		return err
 	}
-	r.armed = b
+	r.Armed = b
 	return nil
 }
 
@@ -114,15 +115,15 @@ func (s *Session) EndStep() error {
 		return err
 	}
 	defer unlock()
-	r, err := runnerOf(group)
+	r, err := interpose.RunnerOf(group)
 	if err != nil {
 		return err
 	}
-	armed, ok := r.armed.(*temporary)
+	armed, ok := r.Armed.(*temporary)
 	if !ok {
 		return nil
 	}
-	r.armed = nil
+	r.Armed = nil
 	failed := armed.unplaced(group)
 	if valid, _ := group.Selected.Valid(); !valid {
 		return failed // it has exited: there is nothing to clear
@@ -162,7 +163,7 @@ type temporary struct {
 // unplaced returns an error if the program has run without the breakpoint: it was
 // resumed by a way that does not lead through the runner.
 func (b *temporary) unplaced(group *proc.TargetGroup) error {
-	if len(b.placed) > 0 || b.at.PC == 0 || b.failed != nil || b.since == 0 || timeOf(group) == b.since {
+	if len(b.placed) > 0 || b.at.PC == 0 || b.failed != nil || b.since == 0 || interpose.TimeOf(group) == b.since {
 		return nil
 	}
 	return internals.Changed(internals.EntryProcessGroup,
@@ -315,7 +316,7 @@ func (b *temporary) CheckReplaced() {
 	b.failed = fmt.Errorf("the program has replaced the code that this function returns to, at %#x (execve or dlclose)", b.placed[i].Addr)
 	for _, th := range b.target.ThreadList() {
 		if regs, err := th.Registers(); err == nil {
-			stopAt(b.target, th, regs.PC())
+			interpose.StopAt(b.target, th, regs.PC())
 			return
 		}
 	}

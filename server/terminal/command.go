@@ -10,7 +10,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -178,7 +178,7 @@ func (s *server) restart(arg rpc2.RestartIn, cb service.RPCCallback) {
 	if s.session != nil {
 		_ = s.session.EndStep()
 	}
-	delve.Restarting()
+	interpose.Restarting()
 	s.delve.Restart(arg, &callback{cb, func(out any, err error) (any, error) {
 		if err == nil && s.dbg != nil {
 			s.attach()

@@ -14,6 +14,7 @@ import (
 	clewdap "github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/names"
 	common "github.com/clewdbg/clew/server/session"
 )
@@ -36,7 +37,7 @@ type Joined struct {
 // Join makes an editor's session one that others can join.
 func Join(d *delve.DAP, o Options) *Joined {
 	o.Stacks.Patience = cmp.Or(max(o.Stacks.Patience, 0), stacksPatience)
-	return &Joined{options: o, delve: d, owner: common.New(common.Options{Nudge: delve.Nudge, Announce: delve.AnnounceHalt}), ended: make(chan struct{})}
+	return &Joined{options: o, delve: d, owner: common.New(common.Options{Nudge: interpose.Nudge, Announce: interpose.AnnounceHalt}), ended: make(chan struct{})}
 }
 
 // Share has the editor's proxy share its session.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvelog"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/native"
@@ -78,7 +79,7 @@ func (s *session) run() int {
 		signals = delve.EndSignals() // one that comes while the program is started ends it, too
 	}
 	guard := lifeline.NewGuard(s.options.Lifeline)
-	delve.UseGuard(guard)
+	interpose.UseGuard(guard)
 	if err := p.start(); err != nil {
 		guard.Release()
 		return s.notStarted(err)
@@ -136,7 +137,7 @@ func (s *session) serverOf(p *port) *server {
 func (o *Options) newServer(dbg *debugger.Debugger, config *service.Config, style names.Style, core, image string) *server {
 	srv := &server{
 		dbg: dbg, process: dbg, rpc: rpc2.NewServer(config, dbg),
-		stacks: stop.NewStacks(o.Stacks, delve.Moment), debugFolders: o.Editors.DebugFolders, names: style,
+		stacks: stop.NewStacks(o.Stacks, interpose.Moment), debugFolders: o.Editors.DebugFolders, names: style,
 		plainSteps: o.PlainSteps, core: core, image: image, flavor: func() native.Syntax { return o.Disassembly },
 	}
 	srv.recorded.Recorded, srv.recorded.TraceDirectory = dbg.Recorded()

@@ -24,6 +24,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	common "github.com/clewdbg/clew/server/session"
 )
 
@@ -86,7 +87,7 @@ func (p *port) start() error {
 	}
 	p.stop, p.ended = make(chan struct{}), make(chan struct{})
 	p.proxies = make(map[net.Conn]chan struct{})
-	p.owner = common.New(common.Options{Nudge: delve.Nudge, Announce: delve.AnnounceHalt})
+	p.owner = common.New(common.Options{Nudge: interpose.Nudge, Announce: interpose.AnnounceHalt})
 	config := p.config.Debugger
 	if config.CoreFile != "" {
 		if err := corefile.Check(config.CoreFile); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/clewdbg/clew/server/corefile"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -25,7 +26,7 @@ type shared struct {
 // state differs when the program has run, or was written to.
 type state struct{ stops, changes uint64 }
 
-func (s *server) currentState() state { return state{delve.Moment(), s.changes.Load()} }
+func (s *server) currentState() state { return state{interpose.Moment(), s.changes.Load()} }
 
 // Begin begins to read the program at this stop.
 func (s *shared) Begin() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
@@ -364,7 +365,7 @@ func TestGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var outside *delve.OutsideCodeError
+	var outside *interpose.OutsideCodeError
 	if _, err := h.session.BreakAt(stack); !errors.As(err, &outside) {
 		t.Errorf("a breakpoint on the stack: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvelog"
+	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/session"
 )
@@ -59,7 +60,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 			}
 		}
 	}
-	delve.UseGuard(s.guard)
+	interpose.UseGuard(s.guard)
 	d, err := delve.StartDAP(cfg.Delve)
 	if err != nil {
 		_ = client.Close()
@@ -76,7 +77,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	if cfg.Joins != nil {
 		s.join(cfg.Join(d), cfg.Joins, &opts)
 	} else {
-		opts.Shared = session.New(session.Options{Nudge: delve.Nudge, Announce: delve.AnnounceHalt})
+		opts.Shared = session.New(session.Options{Nudge: interpose.Nudge, Announce: interpose.AnnounceHalt})
 	}
 	s.proxy = dap.New(opts)
 	go func() {

@@ -31,40 +31,58 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-var stops = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(folder, "stops")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/server/delve/delvetest/testdata/stops").CombinedOutput()
-	if err != nil {
-		err = errors.New(string(out))
-	}
-	return path, err
-})
+var (
+	mu    sync.Mutex
+	built = map[string]error{}
+)
 
-// Program returns the path of testdata/stops.
-func Program(t *testing.T) string {
+// Build builds a program of testdata, once, and returns its path.
+func Build(t *testing.T, name string) string {
 	t.Helper()
 	testneed.Platform(t, "linux/amd64", "linux/arm64")
 	testneed.Ptrace(t)
-	path, err := stops()
+	mu.Lock()
+	defer mu.Unlock()
+	path := filepath.Join(folder, name)
+	err, done := built[name]
+	if !done {
+		if out, failed := exec.Command("go", "build", "-o", path, "github.com/clewdbg/clew/server/delve/delvetest/testdata/"+name).CombinedOutput(); failed != nil {
+			err = errors.New(string(out))
+		}
+		built[name] = err
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
+// Program returns the path of testdata/stops.
+func Program(t *testing.T) string {
+	t.Helper()
+	return Build(t, "stops")
+}
+
 // Launch starts testdata/stops, and has it run to its first stop, or to a function.
 func Launch(t *testing.T, function string, args ...string) *delve.Session {
 	t.Helper()
-	s, err := delve.Launch(delve.LaunchConfig{Args: append([]string{Program(t)}, args...), NoStdin: true})
+	s := Start(t, append([]string{Program(t)}, args...)...)
+	if function != "" {
+		Arrive(t, s, function)
+	}
+	return s
+}
+
+// Start starts a program, and has it run to its first stop.
+func Start(t *testing.T, args ...string) *delve.Session {
+	t.Helper()
+	s, err := delve.Launch(delve.LaunchConfig{Args: args, NoStdin: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	if stop, err := s.Continue(t.Context()); err != nil || stop.Reason != delve.StopHardcoded {
 		t.Fatalf("%+v, %v", stop, err)
-	}
-	if function != "" {
-		Arrive(t, s, function)
 	}
 	return s
 }

@@ -70,7 +70,7 @@ func MayOpen(executable string) error {
 	return nil
 }
 
-// checkLaunch refuses what can never have Go code before it is started: Delve would
+// CheckLaunch refuses what can never have Go code before it is started: Delve would
 // find out late, and say more than a line. A program that links libraries at run time
 // may get Go with one.
 func CheckLaunch(path string) error {

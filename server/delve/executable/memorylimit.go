@@ -24,7 +24,7 @@ const (
 // watched is started once: a process has one session.
 var watched sync.Once
 
-// limitMemory ends this process where it takes too much memory. file is what Delve is about to read.
+// LimitMemory ends this process where it takes too much memory. file is what Delve is about to read.
 func LimitMemory(file string) {
 	watched.Do(func() {
 		limit := memoryLimit()

@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ var systemCalls = map[unwind.Arch][]byte{unwind.AMD64: {0x0f, 0x05}, unwind.ARM6
 const firstRestart, lastRestart = -516, -512
 
 // freeCalls has no thread step over a system call before the others go on.
-func (r *runner) freeCalls() error {
+func (r *Runner) freeCalls() error {
 	for _, target := range r.group.Targets() {
 		if valid, _ := target.Valid(); !valid {
 			continue

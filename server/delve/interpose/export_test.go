@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"testing"
@@ -10,13 +10,7 @@ import (
 
 // What tests need that have a session hold a program.
 
-type Runner = runner
-
-func RunnerOf(group *proc.TargetGroup) (*runner, error) { return runnerOf(group) }
-
-func (r *runner) Forget() { r.resumed = false }
-
-func Runs() bool { return runs() }
+func (r *Runner) Forget() { r.resumed = false }
 
 func RunAlone(trace func(func()), pid, tid int) error { return runAlone(trace, pid, tid) }
 

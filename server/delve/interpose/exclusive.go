@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"encoding/binary"
@@ -114,7 +114,7 @@ func stepsAlone(all map[uint64]*proc.Breakpoint) (found []*proc.Breakpoint) {
 
 // freeSequences has no step end inside of sequences, and runs the threads that are to go on from a breakpoint at or in
 // one through it.
-func (r *runner) freeSequences() error {
+func (r *Runner) freeSequences() error {
 	for _, target := range r.group.Targets() {
 		s := sequencesOf(target)
 		if valid, _ := target.Valid(); !valid || s == nil {
@@ -143,7 +143,7 @@ func (r *runner) freeSequences() error {
 }
 
 // stepSequence steps a whole sequence of a thread that stands at its load.
-func (r *runner) stepSequence(id int) (stepped bool, err error) {
+func (r *Runner) stepSequence(id int) (stepped bool, err error) {
 	for _, target := range r.group.Targets() {
 		thread, ok := target.FindThread(id)
 		if !ok {

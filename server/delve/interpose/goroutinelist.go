@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"encoding/binary"

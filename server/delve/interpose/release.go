@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"slices"
@@ -23,7 +23,7 @@ import (
 // interrupted, or that is under way when the client leaves, stay in the code and
 // kill the process when it reaches one.
 //
-// So before clew detaches from a process ([runner.Detach]), it removes every
+// So before clew detaches from a process ([Runner.Detach]), it removes every
 // breakpoint, and has threads take the pending signals: a thread that is to execute
 // one instruction takes the signal first, stops for it, and executes nothing. A
 // thread for which a SIGTRAP is pending has just executed a breakpoint instruction:

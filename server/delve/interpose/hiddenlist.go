@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"debug/elf"
@@ -31,15 +31,15 @@ var hiding struct {
 	restore   func()
 }
 
-// attaches is called when Delve is about to attach.
-func attaches() {
+// Attaching is called when Delve is about to attach.
+func Attaching() {
 	hiding.Lock()
 	defer hiding.Unlock()
 	hiding.attaching = runtime.GOOS == "linux"
 }
 
-// hideList hides the list of the process that Delve has just attached to.
-func hideList(pid int) {
+// HideList hides the list of the process that Delve has just attached to.
+func HideList(pid int) {
 	hiding.Lock()
 	defer hiding.Unlock()
 	if !hiding.attaching {
@@ -59,8 +59,8 @@ func hideList(pid int) {
 	}
 }
 
-// showList ends that.
-func showList() {
+// ShowList ends that.
+func ShowList() {
 	hiding.Lock()
 	defer hiding.Unlock()
 	hiding.attaching = false

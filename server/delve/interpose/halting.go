@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"context"
@@ -56,8 +56,8 @@ func (r *running) runs() bool {
 	return r.group != nil
 }
 
-// runs says that a program runs now. It does not wait.
-func runs() bool { return inside.runs() }
+// Runs says that a program runs now. It does not wait.
+func Runs() bool { return inside.runs() }
 
 // wake has those look again who wait. The lock is held.
 func (r *running) wake() {

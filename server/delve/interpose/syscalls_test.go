@@ -1,37 +1,24 @@
-package delve
+package interpose_test
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
 // inCall returns a program whose first thread waits in a system call, and the address behind that.
-func inCall(t *testing.T) (s *Session, behind uint64) {
+func inCall(t *testing.T) (s *delve.Session, behind uint64) {
 	t.Helper()
-	testneed.Platform(t, "linux/amd64", "linux/arm64")
-	testneed.Ptrace(t)
-	path := filepath.Join(folder, "incall")
-	if out, err := exec.Command("go", "build", "-o", path, "./testdata/incall").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	s, err := Launch(LaunchConfig{Args: []string{path}, NoStdin: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	if stop, err := s.Continue(context.Background()); err != nil || stop.Reason != StopHardcoded {
-		t.Fatalf("%+v, %v", stop, err)
-	}
+	s = delvetest.Start(t, delvetest.Build(t, "incall"))
 	for range 100 {
 		soon, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		if stop := stopsAfter(t, func() (Stop, error) { return s.Continue(soon) }); stop.Reason != StopManual {
+		if stop := stopsAfter(t, func() (delve.Stop, error) { return s.Continue(soon) }); stop.Reason != delve.StopManual {
 			t.Fatalf("%+v", stop)
 		}
 		cancel()
@@ -44,9 +31,9 @@ func inCall(t *testing.T) (s *Session, behind uint64) {
 }
 
 // stopsAfter lets the program run, which has to stop.
-func stopsAfter(t *testing.T, run func() (Stop, error)) Stop {
+func stopsAfter(t *testing.T, run func() (delve.Stop, error)) delve.Stop {
 	t.Helper()
-	done := make(chan Stop, 1)
+	done := make(chan delve.Stop, 1)
 	go func() {
 		stop, err := run()
 		if err != nil {
@@ -63,9 +50,9 @@ func stopsAfter(t *testing.T, run func() (Stop, error)) Stop {
 }
 
 // where says where the thread stands that has stopped.
-func where(t *testing.T, s *Session) (function string, pc uint64) {
+func where(t *testing.T, s *delve.Session) (function string, pc uint64) {
 	t.Helper()
-	group, unlock := held(t, s)
+	group, unlock := delvetest.Held(t, s)
 	defer unlock()
 	regs, err := group.Selected.CurrentThread().Registers()
 	if err != nil {
@@ -82,10 +69,10 @@ func where(t *testing.T, s *Session) (function string, pc uint64) {
 func TestStepsInCall(t *testing.T) {
 	s, behind := inCall(t)
 	for n := range 20 {
-		stop := stopsAfter(t, func() (Stop, error) { return s.Step(context.Background(), stepping.Next) })
+		stop := stopsAfter(t, func() (delve.Stop, error) { return s.Step(context.Background(), stepping.Next) })
 		function, pc := where(t, s)
 		switch {
-		case stop.Reason != StopStepped || n == 0 && pc <= behind:
+		case stop.Reason != delve.StopStepped || n == 0 && pc <= behind:
 			t.Fatalf("step %d: %+v, in %s at %#x; it was at %#x", n, stop, function, pc, behind)
 		case !strings.Contains(function, "Syscall6"):
 			return
@@ -103,9 +90,9 @@ func TestBreakpointBehindCall(t *testing.T) {
 	}
 	for n := range 10 {
 		soon, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
-		stopsAfter(t, func() (Stop, error) { return s.Continue(soon) })
+		stopsAfter(t, func() (delve.Stop, error) { return s.Continue(soon) })
 		cancel()
-		stop := stopsAfter(t, func() (Stop, error) { return s.Continue(context.Background()) })
+		stop := stopsAfter(t, func() (delve.Stop, error) { return s.Continue(context.Background()) })
 		if _, pc := where(t, s); stop.Breakpoint != id || pc != behind {
 			t.Fatalf("%d: %+v at %#x", n, stop, pc)
 		}

@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 // Core files need nothing: Delve reads the executable alone.
 
 // hideLibraries keeps Delve from reading the loader's list. show ends that.
-func (r *runner) hideLibraries() (show func()) {
+func (r *Runner) hideLibraries() (show func()) {
 	hidden := make(map[*proc.BinaryInfo]uint64)
 	for _, t := range r.group.Targets() {
 		bi := t.BinInfo()
@@ -35,7 +35,7 @@ func (r *runner) hideLibraries() (show func()) {
 }
 
 // addLibraries adds the libraries with Go code that have been loaded.
-func (r *runner) addLibraries() error {
+func (r *Runner) addLibraries() error {
 	for _, t := range r.group.Targets() {
 		bi := t.BinInfo()
 		if valid, _ := t.Valid(); !valid || bi.GOOS != "linux" || bi.ElfDynamicSection.Addr == 0 {
@@ -66,7 +66,7 @@ func addImage(bi *proc.BinaryInfo, l library) {
 
 // holdsGo says whether a library has a table of Go functions. The answer is remembered; not so for a file that cannot be
 // read now.
-func (r *runner) holdsGo(path string) bool {
+func (r *Runner) holdsGo(path string) bool {
 	holds, known := r.goLibraries[path]
 	if known {
 		return holds

@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"fmt"
@@ -30,8 +30,8 @@ func Guarded(pid int, addr uint64, original, written []byte) (unguard func()) {
 	return func() { noteGuard(life.Load().Forget(pid, addr)) }
 }
 
-// announce says what Delve is about to open. Without a guard that can be told, nothing is opened.
-func announce(c *debugger.Config, args []string) error {
+// Announce says what Delve is about to open. Without a guard that can be told, nothing is opened.
+func Announce(c *debugger.Config, args []string) error {
 	switch {
 	case c.CoreFile != "":
 	case c.AttachPid > 0:

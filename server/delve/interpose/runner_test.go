@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"errors"
@@ -36,11 +36,11 @@ func TestRunnerOf(t *testing.T) {
 	below := &ranGroup{}
 	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
 	group.RecordingManipulation = recording{}
-	r, err := runnerOf(group)
+	r, err := RunnerOf(group)
 	if err != nil || r.ProcessGroup != proc.ProcessGroup(below) {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if again, err := runnerOf(group); again != r || err != nil {
+	if again, err := RunnerOf(group); again != r || err != nil {
 		t.Errorf("again: %p, want %p: %v", again, r, err)
 	}
 	if held, err := internals.ProcessGroup(group); err != nil || *held != proc.ProcessGroup(r) {
@@ -54,7 +54,7 @@ func TestRunnerPasses(t *testing.T) {
 	below := &ranGroup{err: errors.New("gone")}
 	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
 	group.RecordingManipulation = recording{}
-	r := &runner{ProcessGroup: below, group: group}
+	r := &Runner{ProcessGroup: below, group: group}
 	for i, run := range []func() error{
 		func() error { _, _, err := r.ContinueOnce(nil); return err },
 		func() error { return r.StepInstruction(1) },
@@ -83,7 +83,7 @@ func (unplaced) CheckReplaced() {}
 func TestRunnerRefuses(t *testing.T) {
 	below := &ranGroup{}
 	group, _ := proc.NewGroup(below, proc.NewTargetGroupConfig{})
-	r := &runner{ProcessGroup: below, group: group, armed: unplaced{}}
+	r := &Runner{ProcessGroup: below, group: group, Armed: unplaced{}}
 	resumed := make(chan struct{})
 	var outside *OutsideCodeError
 	if _, _, err := r.ContinueOnce(&proc.ContinueOnceContext{ResumeChan: resumed}); !errors.As(err, &outside) {

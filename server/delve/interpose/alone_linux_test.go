@@ -1,4 +1,4 @@
-package delve_test
+package interpose_test
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 )
 
 // tracerOf returns what runs functions on the thread that traces the session's process.
@@ -20,7 +21,7 @@ func tracerOf(t *testing.T, s *delve.Session) func(func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trace, err := internals.Tracer(delve.Below(*held))
+	trace, err := internals.Tracer(interpose.Below(*held))
 	if trace == nil || err != nil {
 		t.Fatal(trace == nil, err)
 	}
@@ -66,7 +67,7 @@ func TestRunAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	trace := tracerOf(t, s)
-	if err := delve.RunAlone(trace, s.Pid(), int(th.ID)); err != nil {
+	if err := interpose.RunAlone(trace, s.Pid(), int(th.ID)); err != nil {
 		t.Fatal(err)
 	}
 	if at := delvetest.PC(t, s); at != addrs[0] && at != addrs[0]+1 { // amd64's moves the program counter
@@ -78,11 +79,11 @@ func TestRunAlone(t *testing.T) {
 	begin := time.Now()
 	delvetest.Arrive(t, s, "main.point") // no signal is left that would stop it before
 	for range 2 {
-		if err := delve.RunAlone(trace, s.Pid(), int(th.ID)); err != nil { // it sleeps
+		if err := interpose.RunAlone(trace, s.Pid(), int(th.ID)); err != nil { // it sleeps
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(begin); took < delve.Alone {
+	if took := time.Since(begin); took < interpose.Alone {
 		t.Errorf("it was not waited for: %v", took)
 	}
 }

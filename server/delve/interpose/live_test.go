@@ -1,4 +1,4 @@
-package delve_test
+package interpose_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 )
 
 // TestNotPlaced: where the breakpoint cannot be placed, nothing runs, and the error
@@ -20,8 +21,8 @@ func TestNotPlaced(t *testing.T) {
 	if err := delvetest.Arm(s, at); err != nil {
 		t.Fatal(err)
 	}
-	restore := delve.WithoutCode(t, delvetest.Selected(t, s))
-	var outside *delve.OutsideCodeError
+	restore := interpose.WithoutCode(t, delvetest.Selected(t, s))
+	var outside *interpose.OutsideCodeError
 	if stop, err := s.Continue(context.Background()); err == nil || !strings.Contains(err.Error(), "cannot be placed") {
 		t.Errorf("%+v, %v", stop, err)
 	}
@@ -45,7 +46,7 @@ func TestAnotherRoute(t *testing.T) {
 	s := delvetest.Launch(t, "main.inner")
 	_, at := delvetest.Caller(t, s)
 	group, unlock := delvetest.Held(t, s)
-	r, err := delve.RunnerOf(group)
+	r, err := interpose.RunnerOf(group)
 	unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -95,12 +96,12 @@ func TestReplacedGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := (*runs).(*delve.Runner); !ok {
+	if r, ok := (*runs).(*interpose.Runner); !ok {
 		t.Errorf("%T", *runs)
-	} else if _, twice := r.ProcessGroup.(*delve.Runner); twice {
+	} else if _, twice := r.ProcessGroup.(*interpose.Runner); twice {
 		t.Error("a runner before a runner")
 	}
-	if delve.GuardedTwice(t, delvetest.Selected(t, s)) {
+	if interpose.GuardedTwice(t, delvetest.Selected(t, s)) {
 		t.Error("a guard before a guard")
 	}
 }

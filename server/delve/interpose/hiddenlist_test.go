@@ -1,4 +1,4 @@
-package delve_test
+package interpose_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/interpose"
 )
 
 // TestAttachNative: Delve gets the executable alone of a program that links a library of C. Where the process's loader has its list
@@ -46,7 +47,7 @@ func TestAttachNative(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	before, err := delve.DebugWord(pid)
+	before, err := interpose.DebugWord(pid)
 	if err != nil || len(before) == 0 {
 		t.Fatalf("%x, %v", before, err)
 	}
@@ -60,14 +61,14 @@ func TestAttachNative(t *testing.T) {
 			t.Errorf("Delve has %s", image.Path)
 		}
 	}
-	list, err := delve.LoadedLibraries(delvetest.Selected(t, s).Memory(), bi)
+	list, err := interpose.LoadedLibraries(delvetest.Selected(t, s).Memory(), bi)
 	if err != nil || !slices.ContainsFunc(list, func(path string) bool { return strings.Contains(path, "libc.so") || strings.Contains(path, "musl") }) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if after, err := delve.DebugWord(pid); err != nil || !bytes.Equal(after, before) {
+	if after, err := interpose.DebugWord(pid); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("%x, %v, before: %x", after, err, before)
 	}
 	_ = in.Close() // the program ends by itself

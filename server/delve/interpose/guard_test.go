@@ -1,6 +1,6 @@
 //go:build linux
 
-package delve
+package interpose
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 	"github.com/clewdbg/clew/unwind"
 )
 
-// runner stands before what runs the processes of a group. Delve has no callback
+// Runner stands before what runs the processes of a group. Delve has no callback
 // between its own breakpoints and a resume, nor between a stop and its decision to
 // run on, but whatever command or protocol resumes the program does so through one
 // interface value of its group, which the runner replaces:
 //
 //   - Before a resume, when Delve has written all the breakpoints that it wants for
-//     a step, the armed return breakpoint is placed ([Session.Arm]). Where it cannot
+//     a step, the armed return breakpoint is placed (package steps). Where it cannot
 //     be, nothing runs. Breakpoints in native code that has come since are placed (package breakpoints). No step stops between arm64's exclusive instructions (exclusive.go).
 //   - After a stop Delve learns of the libraries that hold Go code (libraries.go).
 //   - Then, before Delve evaluates any condition, threads are marked that
@@ -30,11 +30,11 @@ import (
 //   - Before a process is left, it is cleared of what would kill it (release.go).
 //
 // The target's lock is held in all of them.
-type runner struct {
+type Runner struct {
 	proc.ProcessGroup
 	group *proc.TargetGroup
-	// armed is a step that is under way; nil for none.
-	armed armed
+	// Armed is a step that is under way; nil for none.
+	Armed armed
 	// breaks are the breakpoints that clew places; nil where there can be none.
 	breaks *breakpoints.Set
 	// launched says that Delve has started the program.
@@ -58,27 +58,27 @@ type armed interface {
 	CheckReplaced()
 }
 
-// runnerOf returns the runner of a group, and puts it there first if necessary.
-func runnerOf(group *proc.TargetGroup) (*runner, error) {
+// RunnerOf returns the runner of a group, and puts it there first if necessary.
+func RunnerOf(group *proc.TargetGroup) (*Runner, error) {
 	held, err := internals.ProcessGroup(group)
 	if err != nil {
 		return nil, err
 	}
-	r, done := (*held).(*runner)
+	r, done := (*held).(*Runner)
 	if !done {
-		r = &runner{ProcessGroup: *held, group: group, first: timeOf(group)}
+		r = &Runner{ProcessGroup: *held, group: group, first: TimeOf(group)}
 		*held = r
 		resumes.Add(1)
 	}
 	return r, nil
 }
 
-// prepareGroup puts the guard and the runner where Delve's writes and resumes pass.
-func prepareGroup(group *proc.TargetGroup, breaks *breakpoints.Set, launched bool) error {
+// Prepare puts the guard and the runner where Delve's writes and resumes pass.
+func Prepare(group *proc.TargetGroup, breaks *breakpoints.Set, launched bool) error {
 	if err := guardGroup(group, launched); err != nil {
 		return err
 	}
-	r, err := runnerOf(group)
+	r, err := RunnerOf(group)
 	if err == nil {
 		r.launched = launched
 	}
@@ -91,7 +91,7 @@ func prepareGroup(group *proc.TargetGroup, breaks *breakpoints.Set, launched boo
 }
 
 // ContinueOnce runs the program until one of its threads stops.
-func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc.StopReason, error) {
+func (r *Runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc.StopReason, error) {
 	if err := r.prepare(); err != nil {
 		if cctx != nil && cctx.ResumeChan != nil {
 			close(cctx.ResumeChan) // whoever waits for it learns of the error
@@ -118,10 +118,10 @@ func (r *runner) ContinueOnce(cctx *proc.ContinueOnceContext) (proc.Thread, proc
 }
 
 // prepare is what comes before a resume.
-func (r *runner) prepare() error {
+func (r *Runner) prepare() error {
 	r.placeBreaks()
-	if r.armed != nil {
-		if err := r.armed.Place(); err != nil { // or the program would run away
+	if r.Armed != nil {
+		if err := r.Armed.Place(); err != nil { // or the program would run away
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (r *runner) prepare() error {
 }
 
 // placeBreaks places breakpoints in code that has come since.
-func (r *runner) placeBreaks() {
+func (r *Runner) placeBreaks() {
 	if r.breaks == nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (r *runner) placeBreaks() {
 
 // stepBrk is a step over a breakpoint instruction of the program's own where that does
 // nothing but stop.
-func (r *runner) stepBrk(id int) (passed bool, err error) {
+func (r *Runner) stepBrk(id int) (passed bool, err error) {
 	for _, target := range r.group.Targets() {
 		if thread, ok := target.FindThread(id); ok {
 			return skipBrk(target, thread)
@@ -155,7 +155,7 @@ func (r *runner) stepBrk(id int) (passed bool, err error) {
 }
 
 // passBrk moves threads behind breakpoint instructions of the program's own.
-func (r *runner) passBrk() error {
+func (r *Runner) passBrk() error {
 	for _, target := range r.group.Targets() {
 		if valid, _ := target.Valid(); valid {
 			if err := passBrk(target, r.brks); err != nil {
@@ -168,7 +168,7 @@ func (r *runner) passBrk() error {
 }
 
 // StepInstruction has a thread execute one instruction.
-func (r *runner) StepInstruction(thread int) error {
+func (r *Runner) StepInstruction(thread int) error {
 	resumes.Add(1)
 	defer resumes.Add(1)
 	for _, step := range []func(int) (bool, error){r.stepBrk, r.stepSequence} {
@@ -181,14 +181,14 @@ func (r *runner) StepInstruction(thread int) error {
 	err := r.ProcessGroup.StepInstruction(thread)
 	inside.leave()
 	if !r.resumed {
-		r.first = timeOf(r.group)
+		r.first = TimeOf(r.group)
 	}
 	return err
 }
 
 // Detach leaves a process. Delve has taken back the user's breakpoints before. What
 // is killed suffers nothing more.
-func (r *runner) Detach(pid int, kill bool) error {
+func (r *Runner) Detach(pid int, kill bool) error {
 	if !kill {
 		_ = r.passBrk() // a process that has exited has none
 		release(r.group, pid)
@@ -221,9 +221,9 @@ func endAnyway(pid int) bool {
 
 // stopped checks every thread of a program that has just stopped. The reason is
 // that of the stop.
-func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopReason {
-	if r.armed != nil {
-		r.armed.CheckReplaced()
+func (r *Runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopReason {
+	if r.Armed != nil {
+		r.Armed.CheckReplaced()
 	}
 	_ = guardGroup(r.group, r.launched) // a target may be new: a program that was followed into
 	r.brks = make(map[int]uint64)
@@ -250,18 +250,18 @@ func (r *runner) stopped(trapped proc.Thread, reason proc.StopReason) proc.StopR
 	return reason
 }
 
-// checkRoute says whether Delve has let the program run by another way than the
+// CheckRoute says whether Delve has let the program run by another way than the
 // runner: then no breakpoint of clew's would be placed in time.
-func (r *runner) checkRoute() error {
-	if r.resumed || r.first == 0 || timeOf(r.group) == r.first {
+func (r *Runner) CheckRoute() error {
+	if r.resumed || r.first == 0 || TimeOf(r.group) == r.first {
 		return nil
 	}
 	return internals.Changed(internals.EntryProcessGroup, "the program has run, and not through TargetGroup.procgrp")
 }
 
-// timeOf tells whether a process has run meanwhile: the count of the times at which
+// TimeOf tells whether a process has run meanwhile: the count of the times at which
 // the kernel took its first thread off a processor. It is 0 where it is not known.
-func timeOf(group *proc.TargetGroup) uint64 {
+func TimeOf(group *proc.TargetGroup) uint64 {
 	if recorded, _ := group.Recorded(); recorded || group.Selected == nil {
 		return 0
 	}

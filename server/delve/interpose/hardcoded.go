@@ -1,4 +1,4 @@
-package delve
+package interpose
 
 import (
 	"encoding/binary"
@@ -43,7 +43,7 @@ func markHardcoded(target *proc.Target, thread proc.Thread) {
 		return
 	}
 	if target.Breakpoints().M[loc.PC-1] == nil {
-		stopAt(target, thread, loc.PC)
+		StopAt(target, thread, loc.PC)
 	}
 }
 
@@ -61,7 +61,7 @@ func markBrk(target *proc.Target, thread proc.Thread) {
 		strings.HasPrefix(loc.Fn.Name, "debugCall")) {
 		return // Delve leaves the one, and calls functions by the others
 	}
-	stopAt(target, thread, loc.PC)
+	StopAt(target, thread, loc.PC)
 }
 
 // atBrk says that there is an arm64 breakpoint instruction of the program's own at pc,
@@ -139,9 +139,9 @@ func skipBrk(target *proc.Target, thread proc.Thread) (skipped bool, err error) 
 	return true, nil
 }
 
-// stopAt makes Delve stop as if the thread had executed a breakpoint instruction
+// StopAt makes Delve stop as if the thread had executed a breakpoint instruction
 // of the program's own before pc.
-func stopAt(target *proc.Target, thread proc.Thread, pc uint64) {
+func StopAt(target *proc.Target, thread proc.Thread, pc uint64) {
 	mark := &proc.Breakpoint{
 		Addr:      pc,
 		Logical:   &proc.LogicalBreakpoint{Name: proc.HardcodedBreakpoint, HitCount: map[int64]uint64{}},

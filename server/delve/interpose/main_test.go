@@ -1,0 +1,10 @@
+package interpose_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/clewdbg/clew/server/delve/delvetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(delvetest.Main(m)) }
