@@ -13,7 +13,9 @@ import (
 // untold is a strategy that is told of images and does nothing.
 type untold struct{ unwind.Unwinder }
 
-func (untold) Update(context.Context, unwind.ImageDelta) ([]unwind.ImageReport, error) { return nil, nil }
+func (untold) Update(context.Context, unwind.ImageDelta) ([]unwind.ImageReport, error) {
+	return nil, nil
+}
 
 func released() uint64 {
 	var m runtime.MemStats
