@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 )
 
 // TestUnwindS390X: on an architecture whose calls are not decoded a stack is left by

@@ -102,6 +102,8 @@ func TestImportRules(t *testing.T) {
 			[]string{clew + "cbf", clew + "unwind", "github.com/santhosh-tekuri/jsonschema/v6"}},
 		{"imagemap/x_test.go", []string{"github.com/santhosh-tekuri/jsonschema/v6"}, []string{clew + "server/delve"}},
 
+		{"sframe/x.go", []string{"encoding/binary", clew + "unwind", clew + "unwind/rule"},
+			[]string{clew + "internal/unwind/cfi", clew + "unwind/wire", clew + "plugins/sframe", "golang.org/x/arch/x86/x86asm"}},
 		{"unwind/x.go", []string{"fmt", clew + "imagemap", clew + "cbf", clew + "unwind/wire"},
 			[]string{clew + "plugins/fpwalk", clew + "server/engine", clew + "cmd/clew", clew + "internal/testneed", clew + "internal/unwind/cfi",
 				"google.golang.org/protobuf/proto", "google.golang.org/grpc", "github.com/hashicorp/go-plugin",

@@ -11,7 +11,7 @@ import (
 // tested are packages that know of processors and processes.
 var tested = []string{
 	"cbf", "imagemap", "unwind", "unwind/rule", "unwind/wire", "internal/unwind/callsite", "internal/unwind/cfi", "internal/unwind/prologue",
-	"internal/unwind/sframe", "internal/unwind/snapshot", "plugins/dwarfcfi", "plugins/fpwalk", "plugins/scan", "plugins/sframe", "server/assembler",
+	"sframe", "internal/unwind/snapshot", "plugins/dwarfcfi", "plugins/fpwalk", "plugins/scan", "plugins/sframe", "server/assembler",
 	"server/corefile", "server/glance", "server/internal/procfs", "server/stepping", "server/stop",
 }
 

@@ -1,5 +1,5 @@
 // Package sframe unwinds by SFrame tables, which the GNU assembler writes with
-// --gsframe, on amd64, arm64 and s390x. Package internal/unwind/sframe decodes and
+// --gsframe, on amd64, arm64 and s390x. Package sframe decodes and
 // applies them, versions 1 to 3; how it walks is package internal/unwind/tablewalk.
 //
 // It needs the section and nothing else, and is for programs and libraries

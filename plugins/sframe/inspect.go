@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/inspect"
-	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/unwind"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/unwind/inspect"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 	"github.com/clewdbg/clew/unwind"
 )
 

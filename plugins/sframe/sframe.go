@@ -3,8 +3,8 @@ package sframe
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
 	"github.com/clewdbg/clew/internal/unwind/tablewalk"
+	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )

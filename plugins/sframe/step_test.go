@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/internal/unwind/sframe"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
+	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -79,7 +79,7 @@ func (b stepBuild) make(t *testing.T, toolchains string) (exe string) {
 	t.Helper()
 	exe = filepath.Join(t.TempDir(), b.String())
 	if toolchains != "" {
-		args := append([]string{"../../internal/unwind/sframe/sframetest/build-steps.sh", toolchains, b.version, b.arch, exe}, strings.Fields(b.options)...)
+		args := append([]string{"../../internal/unwind/sframetest/build-steps.sh", toolchains, b.version, b.arch, exe}, strings.Fields(b.options)...)
 		if out, err := exec.Command("sh", args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

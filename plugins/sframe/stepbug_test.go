@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 )
 
 // TestStepKnownBug steps through code that binutils 2.40 is known to get wrong

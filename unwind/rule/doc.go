@@ -26,6 +26,6 @@
 // register of the C ABI that the table omits because the function does not change
 // it. Signal is for frames that were interrupted. Leave everything that the table
 // does not describe out of the rule: the zero [Value] is "lost", never a guess.
-// Return the rule from the strategy's tablewalk.Tables; the code that applies,
-// checks and prints it exists already.
+// [Rule.Apply] makes the caller of it, and [Rule.String] writes it for the step; the checks of [Frame] and [Caller] say whether such a
+// caller can exist. That is all a walk needs, in clew's tree and outside of it.
 package rule

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sframe.sh TOOLCHAINS: builds the libraries of testdata/sframe with the
-# assemblers and linkers that internal/unwind/sframe/sframetest/fetch-toolchains.sh
+# assemblers and linkers that internal/unwind/sframetest/fetch-toolchains.sh
 # fetched, for amd64 and arm64. Needs gcc, strip, and those of aarch64-linux-gnu.
 set -eu
 cd "$(dirname "$0")/testdata"

@@ -12,7 +12,14 @@
 //	r := row.Rule()
 //	err := r.Apply(&frame, &caller)
 //
-// It knows no processes and no files.
+// It knows no processes and no files. To verify a section, make a table of it: [Table.Problems] are
+// what it breaks of the specification, and [Table.All] what is left to use.
+//
+// An encoder would need, besides the tables that this package reads: of each function the rules in order, which
+// the row's kind of start (1, 2 or 4 bytes) and the widths of its offsets follow from; the functions sorted by
+// their starts, which are relative to the field (version 2 errata 1 and 3) and so depend on where the linker
+// places the section; and for what a row cannot say, such as a CFA that is read from memory before version 3, that the function be
+// left out. Nothing here writes tables: assemblers do.
 //
 // # Answers
 //

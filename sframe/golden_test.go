@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
+	"github.com/clewdbg/clew/sframe"
 )
 
 // TestReadelfGolden compares tables of every generation and architecture with

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
+	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/rule"
 )

@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/sframe"
 )
 
 // Load reads the sections of an ELF file, which may be packed by gzip, without

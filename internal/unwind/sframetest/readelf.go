@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
+	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/unwind"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
+	"github.com/clewdbg/clew/sframe"
 )
 
 // TestLibsframeKills reads the damaged sections that libsframe 2.47 does not

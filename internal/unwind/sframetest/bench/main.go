@@ -1,7 +1,7 @@
 // Command bench measures reading SFrame beside libsframe, in one run, on the
 // tables of sqlite:
 //
-//	go run ./internal/unwind/sframe/sframetest/bench TOOLCHAINS
+//	go run ./internal/unwind/sframetest/bench TOOLCHAINS
 //
 // TOOLCHAINS is the folder that fetch-toolchains.sh wrote; where there is no such
 // folder, it is fetched first. Needs gcc, and a module proxy for sqlite's source,
@@ -23,8 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe"
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/sframe"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 )
 
 // sqlite is the module that has the source of sqlite in one file.
@@ -50,7 +50,7 @@ func main() {
 
 func run(toolchains string) error {
 	if _, err := os.Stat(toolchains); os.IsNotExist(err) {
-		if err := command("sh", "internal/unwind/sframe/sframetest/fetch-toolchains.sh", toolchains); err != nil {
+		if err := command("sh", "internal/unwind/sframetest/fetch-toolchains.sh", toolchains); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func build(dir, toolchain string) (s sframe.Section, opts sframe.Options, err er
 		return s, opts, err
 	}
 	if err := command("gcc", "-O2", "-o", filepath.Join(dir, "libsframe"), "-I", filepath.Join(toolchain, "tree/usr/include"),
-		"internal/unwind/sframe/sframetest/testdata/libsframe.c", filepath.Join(toolchain, "tree/usr/lib/x86_64-linux-gnu/libsframe.a")); err != nil {
+		"internal/unwind/sframetest/testdata/libsframe.c", filepath.Join(toolchain, "tree/usr/lib/x86_64-linux-gnu/libsframe.a")); err != nil {
 		return s, opts, err
 	}
 	return sframetest.Load(library)

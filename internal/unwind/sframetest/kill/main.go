@@ -1,10 +1,10 @@
 // Command kill looks for sections that kill libsframe:
 //
-//	go run ./internal/unwind/sframe/sframetest/kill TOOLCHAINS
+//	go run ./internal/unwind/sframetest/kill TOOLCHAINS
 //
 // TOOLCHAINS is the folder that fetch-toolchains.sh wrote, with libsframe of version 3's
 // binutils. Needs gcc and linux. It changes some bytes each of the sections in
-// internal/unwind/sframe/testdata, has libsframe read them, each in a process of its own, and
+// sframe/testdata, has libsframe read them, each in a process of its own, and
 // keeps those that libsframe did not survive in testdata/libsframe-kills.txt, for
 // TestLibsframeKills.
 package main
@@ -18,11 +18,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clewdbg/clew/internal/unwind/sframe/sframetest"
+	"github.com/clewdbg/clew/internal/unwind/sframetest"
 )
 
 const (
-	testdata  = "internal/unwind/sframe/testdata"
+	testdata  = "sframe/testdata"
 	mutations = 3000
 )
 
@@ -45,7 +45,7 @@ func run(toolchains string) error {
 	defer os.RemoveAll(dir)
 	victim, tree := filepath.Join(dir, "victim"), filepath.Join(toolchains, "v3", "tree", "usr")
 	if out, err := exec.Command("gcc", "-O2", "-o", victim, "-I", filepath.Join(tree, "include"),
-		"internal/unwind/sframe/sframetest/testdata/victim.c", filepath.Join(tree, "lib/x86_64-linux-gnu/libsframe.a")).CombinedOutput(); err != nil {
+		"internal/unwind/sframetest/testdata/victim.c", filepath.Join(tree, "lib/x86_64-linux-gnu/libsframe.a")).CombinedOutput(); err != nil {
 		return fmt.Errorf("victim.c: %w\n%s", err, out)
 	}
 	tried, packed, err := mutate()

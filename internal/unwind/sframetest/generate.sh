@@ -2,14 +2,14 @@
 # generate.sh TOOLCHAINS [OUT]: builds programs with the assembler and linker of
 # every generation (TOOLCHAINS is what fetch-toolchains.sh wrote) and keeps of
 # each the sections .sframe and those of the linkage table with what its generation's own readelf
-# says, in OUT, by default internal/unwind/sframe/testdata. It builds the programs in
+# says, in OUT, by default sframe/testdata. It builds the programs in
 # plugins/sframe/testdata too.
 #
 # Needs gcc, clang or cross compilers of Debian bookworm: gcc, gcc-aarch64-linux-gnu.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tools=$(cd "$1" && pwd)
-out=${2:-$here/../testdata}
+out=${2:-$here/../../../sframe/testdata}
 mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +37,7 @@ s390x() {
 	"$tree/bin/s390x-linux-gnu-gcc-12" -isystem "$tree/s390x-linux-gnu/include" "$@"
 }
 
-frames=$sources/../../../cfi/cfitest/testdata/frames.c
+frames=$sources/../../cfi/cfitest/testdata/frames.c
 library="-shared -fPIC -nostdlib"
 # shellcheck disable=SC2086 # lists of options
 for v in v1 v2 v3; do
