@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -294,51 +293,19 @@ func (s *Session) LocateNative(loc string) ([]api.Location, error) {
 	}
 	unlock()
 	if pattern, ok := breakpoints.Pattern(loc); ok {
-		return s.locateMatching(pattern)
+		code, err := s.stoppedCode()
+		if err != nil {
+			return nil, err
+		}
+		found, err := breakpoints.Matching(code, s.Pid(), pattern)
+		if err == nil && len(found) == 0 {
+			err = ErrNoLocation
+		}
+		return found, err
 	}
 	places, err := s.findNative(breakpoints.Parse(loc))
 	if err != nil || len(places) == 0 {
 		return nil, cmp.Or(err, ErrNotLoaded)
 	}
-	return []api.Location{s.locationOf(places)}, nil
-}
-
-// locationOf is one location with all places.
-func (s *Session) locationOf(places []native.Place) api.Location {
-	first := places[0]
-	l := api.Location{PC: first.Addr, File: first.File, Line: first.Line, PCPids: slices.Repeat([]int{s.Pid()}, len(places))}
-	if first.Function != "" {
-		l.Function = &api.Function{Name_: first.Function}
-	}
-	for _, p := range places {
-		l.PCs = append(l.PCs, p.Addr)
-	}
-	return l
-}
-
-// maxMatching bounds the functions of a regular expression: each becomes a breakpoint.
-const maxMatching = 1 << 12
-
-// locateMatching returns a location for each native function that a pattern matches.
-func (s *Session) locateMatching(pattern string) ([]api.Location, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pattern, err)
-	}
-	code, err := s.stoppedCode()
-	if err != nil {
-		return nil, err
-	}
-	found, more := code.Matching(re, maxMatching)
-	if more {
-		return nil, fmt.Errorf("/%s/ matches more than %d native functions", pattern, maxMatching)
-	}
-	var out []api.Location
-	for _, f := range found {
-		out = append(out, s.locationOf([]native.Place{breakpoints.PlaceOf(code, f.Body)}))
-	}
-	if len(out) == 0 {
-		return nil, ErrNoLocation
-	}
-	return out, nil
+	return []api.Location{breakpoints.LocationOf(s.Pid(), places)}, nil
 }

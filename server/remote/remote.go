@@ -17,6 +17,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/internal/bounded"
+	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
@@ -48,6 +49,7 @@ type Program struct {
 
 	mu       sync.Mutex        // for:
 	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
+	loaded   *codemap.Map      // nil until it is told
 	noLayout bool              // it is nowhere to be found
 }
 

@@ -126,12 +126,17 @@ func (s scopes) goroutines(arg rpc2.ListGoroutinesIn, out *rpc2.ListGoroutinesOu
 	return s.inFrame(arg.EvalScope, list, func(*clewFrame) error { return errNoChannel })
 }
 
-// locator is a program whose native code clew knows.
-type locator interface {
+// finder is a program whose native code clew knows.
+type finder interface {
 	LocateNative(loc string) ([]api.Location, error)
+	WhereAt(addr uint64) breakpoints.Where
+}
+
+// locator is one in which clew places breakpoints.
+type locator interface {
+	finder
 	BreakNative(api.Breakpoint, breakpoints.Where) (*api.Breakpoint, error)
 	AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, error)
-	WhereAt(addr uint64) breakpoints.Where
 	IsNativeBreak(id int) bool
 	PrintAt(id int, p breakpoints.Prints)
 	ShowBreaks(...*api.Breakpoint)
@@ -142,7 +147,7 @@ type locator interface {
 
 // inNative adds to what Delve has found the native code of a location. What Delve has found of native code does not count.
 func (s scopes) inNative(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, failed error) error {
-	d, ok := s.session.(locator)
+	d, ok := s.session.(finder)
 	if !ok || !s.readable() || s.stacks.Read() != nil {
 		return failed
 	}
