@@ -3,9 +3,12 @@ package dap
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,17 +35,8 @@ var leaves = []leaf{
 func TestValuesEverywhere(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
-	cc, cxx := testneed.CC(t), testneed.Tool(t, "g++")
+	exe := everywhere(t, "-O0")
 	dir := t.TempDir()
-	exe, object1 := filepath.Join(dir, "values"), filepath.Join(dir, "inc.o")
-	for _, args := range [][]string{
-		{cc, "-g", "-O0", "-x", "c", "-c", "-o", object1, filepath.Join("testdata", "everywhere", "inc.c.txt")},
-		{cxx, "-std=c++17", "-g", "-O0", "-o", exe, "-x", "c++", filepath.Join("testdata", "everywhere", "values.cc.txt"), "-x", "none", object1},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
 	ways := map[string]func(*testing.T) [][2]string{
 		"editor":   func(t *testing.T) [][2]string { return inEditor(t, exe) },
 		"terminal": func(t *testing.T) [][2]string { return inTerminal(t, exe) },
@@ -81,6 +75,79 @@ func TestValuesEverywhere(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// everywhere builds the program.
+func everywhere(t *testing.T, optimized string) (exe string) {
+	t.Helper()
+	cc, cxx := testneed.CC(t), testneed.Tool(t, "g++")
+	dir := t.TempDir()
+	exe, compiled := filepath.Join(dir, "values"), filepath.Join(dir, "inc.o")
+	for _, args := range [][]string{
+		{cc, "-g", optimized, "-x", "c", "-c", "-o", compiled, filepath.Join("testdata", "everywhere", "inc.c.txt")},
+		{cxx, "-std=c++17", "-g", optimized, "-o", exe, "-x", "c++", filepath.Join("testdata", "everywhere", "values.cc.txt"), "-x", "none", compiled},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return exe
+}
+
+// TestSavedRegisters: a register of a caller rests on the place where GDB says that the function saved it, and has GDB's value
+// where functions must keep it; the others are not known.
+func TestSavedRegisters(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	gdb := testneed.Tool(t, "gdb")
+	exe := everywhere(t, "-O2")
+	core := dump(t, os.Environ(), exe)
+	script := []string{"-batch", "-nx"}
+	const frames = 4
+	for i := range frames {
+		script = append(script, "-ex", fmt.Sprintf("echo \\n== %d\\n", i), "-ex", fmt.Sprintf("frame %d", i), "-ex", "info frame", "-ex", "info registers")
+	}
+	said, err := exec.Command(gdb, append(script, exe, core)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type ofFrame struct{ saved, is map[string]string }
+	var gdbs []ofFrame
+	for part := range strings.SplitSeq(string(said), "\n== ") {
+		one := ofFrame{make(map[string]string), make(map[string]string)}
+		for _, m := range regexp.MustCompile(`(\w+) at (0x[0-9a-f]+)`).FindAllStringSubmatch(part[max(0, strings.Index(part, "Saved registers")):], -1) {
+			one.saved[m[1]] = m[2]
+		}
+		for _, m := range regexp.MustCompile(`(?m)^(\w+) +(0x[0-9a-f]+) `).FindAllStringSubmatch(part, -1) {
+			one.is[m[1]] = m[2]
+		}
+		gdbs = append(gdbs, one)
+	}
+	gdbs = gdbs[1:]
+	var answer struct{ Stacks []stackOf }
+	if err := json.Unmarshal(clew(t, "stack", "--registers", "--goroutine", "current", "--format", "json", "--core", core, exe), &answer); err != nil {
+		t.Fatal(err)
+	}
+	saved := 0
+	for i, f := range answer.Stacks[0].Frames[:frames] {
+		for _, v := range f.Values {
+			kept := slices.Contains([]string{"rbx", "rbp", "rsp", "rip", "r12", "r13", "r14", "r15"}, v.Name)
+			switch {
+			case i > 0 && kept == (v.Unknown != ""):
+				t.Errorf("frame %d: %s is %q (%s)", i, v.Name, v.Value, v.Unknown)
+			case v.Unknown == "" && v.Value != gdbs[i].is[v.Name]:
+				t.Errorf("frame %d: %s is %s, and GDB says %s", i, v.Name, v.Value, gdbs[i].is[v.Name])
+			}
+			if len(v.RestsOn) == 1 && v.RestsOn[0].Saved != nil {
+				saved++
+				if at := gdbs[*v.RestsOn[0].From].saved[v.Name]; at != v.RestsOn[0].Saved.String() {
+					t.Errorf("frame %d: %s was saved by frame %d at %v, and GDB says %s", i, v.Name, *v.RestsOn[0].From, v.RestsOn[0].Saved, at)
+				}
+			}
+		}
+	}
+	if saved < 10 {
+		t.Errorf("%d registers were saved", saved)
 	}
 }
 

@@ -206,11 +206,24 @@ func (t *table) frames(s *unwind.Stack) {
 		t.row(rows[i], width, [columns]style{colTrust: trustStyles[f.Trust.Weakness()], colStrategy: dim, colPC: dim, colPlace: dim})
 		t.remarks(f)
 		for k := i; k < min(i+n, len(held)); k++ {
-			for j := range held[k] {
-				t.line(plain, "        %s", valueLine(&held[k][j]))
-			}
+			t.values(held[k])
 		}
 		n += t.folded(s.Frames, i, n)
+	}
+}
+
+// values writes those of a frame. Of registers that are not known it has their names: most are those that no function keeps.
+func (t *table) values(all []stackjson.Value) {
+	var unknown []string
+	for i := range all {
+		if v := &all[i]; v.Kind == stackjson.KindRegister && v.Unknown != "" {
+			unknown = append(unknown, v.Name)
+		} else {
+			t.line(plain, "        %s", valueLine(v))
+		}
+	}
+	if unknown != nil {
+		t.line(dim, "        not known: %s", strings.Join(unknown, " "))
 	}
 }
 

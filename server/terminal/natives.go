@@ -58,6 +58,20 @@ func listed(f *values.Frame, list func(*values.Frame) ([]*values.Value, error), 
 	return out, nil
 }
 
+// registersOf are a frame's registers, each with what it rests on.
+func registersOf(f *values.Frame) (out api.Registers) {
+	for _, reg := range f.Registers() {
+		one := api.Register{Name: strings.ToUpper(reg.Name[:1]) + reg.Name[1:], DwarfNumber: int(reg.Number)}
+		if reg.Err != nil {
+			one.Value = strings.Trim(values.Unknown(reg.Err), "<>")
+		} else {
+			one.Value = fmt.Sprintf("0x%016x\t%s", reg.Value, reg.Origin)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // loader makes values as Delve's interface has them.
 type loader struct {
 	follow                  bool
@@ -81,6 +95,11 @@ func (l *loader) load(v *values.Value, deeper int) (out api.Variable) {
 	l.left--
 	shape := v.Shape()
 	out = api.Variable{Name: v.Name, Type: v.Type(), RealType: v.RealType(), Kind: kinds[shape]}
+	var places []string
+	for _, r := range v.Rests() {
+		places = append(places, r.String())
+	}
+	out.LocationExpr = strings.Join(places, "; ")
 	addr, ok := v.Address()
 	out.Addr = addr
 	if !ok {

@@ -95,6 +95,16 @@ func (s scopes) arguments(arg rpc2.ListFunctionArgsIn, out *rpc2.ListFunctionArg
 }
 
 func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) error {
+	if arg.Scope != nil && arg.Scope.Frame > 0 { // of the innermost frame the thread has more of them
+		native, err := s.native(arg.Scope, func(f *values.Frame) error {
+			out.Regs = registersOf(f)
+			out.Registers = out.Regs.String()
+			return nil
+		})
+		if native {
+			return err
+		}
+	}
 	return s.inFrame(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *clewFrame) error {
 		regs, err := f.registers()
 		if err == nil {

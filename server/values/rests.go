@@ -45,6 +45,7 @@ func (o Origin) String() string {
 // Register is a register of a frame: a value, or the reason for which it is not known.
 type Register struct {
 	Name   string
+	Number uint64 // DWARF's
 	Value  uint64
 	Err    error
 	Origin Origin
@@ -70,7 +71,7 @@ func (f *Frame) Registers() (out []Register) {
 		if _, known := s.Arch.ParseRegister(name); !known || !reg.Held() {
 			continue
 		}
-		one := Register{Name: name}
+		one := Register{Name: name, Number: n}
 		data, err := s.register(f.in, n)
 		if one.Err = err; err == nil {
 			one.Value = binary.LittleEndian.Uint64(data)

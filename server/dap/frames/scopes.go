@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/stop"
+	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -100,31 +101,41 @@ func (c *Scopes) clewScopes(ctx context.Context, m *dapwire.Message, at stop.Mom
 	return append(out, c.unwindScope(at, ref))
 }
 
-// registers returns a frame's registers.
+// registers returns a frame's registers, and what each rests on.
 func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
-	regs := ref.stack.stack.Frames[ref.frame].Registers
-	addresses := make(map[uint64]bool) // of the values, those that have memory
+	var out []dap.Variable
 	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
-		_, all, err := c.inserter.recovered(ctx, v, ref)
-		if err == nil {
-			regs = all
+		if err := c.program.Prepare(ctx, v); err != nil {
+			return err
 		}
-		for _, value := range regs.All() {
-			addresses[value] = v.EngineInput().Target.Memory.ReadMemory(value, make([]byte, 1)) == nil
+		stack, err := v.Values(ctx, v.Prepared, ref.stack.found)
+		if err != nil {
+			return err
 		}
-		return err
+		f, err := stack.Frame(ref.frame)
+		if err != nil {
+			return err
+		}
+		for _, reg := range f.Registers() {
+			one := dap.Variable{Name: reg.Name}
+			if reg.Err != nil {
+				one.Value = values.Unknown(reg.Err)
+			} else {
+				one.Value, one.Type = hexOf(reg.Value), reg.Origin.String() // a tooltip
+				if v.EngineInput().Target.Memory.ReadMemory(reg.Value, make([]byte, 1)) == nil {
+					one.MemoryReference = one.Value
+				}
+			}
+			out = append(out, one)
+		}
+		return nil
 	})
 	if err != nil {
 		c.wire.Log("registers: %v", err)
-	}
-	arch := ref.stack.found.Arch
-	var out []dap.Variable
-	for reg, value := range regs.All() {
-		one := dap.Variable{Name: arch.RegisterName(reg), Value: hexOf(value)}
-		if addresses[value] {
-			one.MemoryReference = one.Value
+		f := &ref.stack.stack.Frames[ref.frame]
+		for reg, value := range f.Registers.All() {
+			out = append(out, dap.Variable{Name: ref.stack.found.Arch.RegisterName(reg), Value: hexOf(value)})
 		}
-		out = append(out, one)
 	}
 	return out
 }
