@@ -258,3 +258,32 @@ func at(all []stackjson.Value, path string) *stackjson.Value {
 	}
 	return nil
 }
+
+// TestTerminalTypes: variables outside of functions, types by their names, and a stack with variables, in a terminal.
+func TestTerminalTypes(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	script := filepath.Join(t.TempDir(), "script")
+	text := "config show-location-expr true\ncontinue\nvars ^counted$\nwhatis pair\nwhatis Colour\nstack -full 2\nframe 1 regs\nframe 3 whatis shape.at\nexit\n"
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := string(clew(t, "exec", everywhere(t, "-O0"), "--allow-non-terminal-interactive", "--init", script))
+	for _, want := range []string{
+		"counted = 77\n", "struct type, size: 24 bytes\nReal type: struct pair\nFields:\n\ta  short int\n\tb  long int\n\tu  union {…}\n",
+		"size: 4 bytes\nReal type: Colour\nFields:\n\tred    0\n\tgreen  5\n", "       depth = 204\n       text = \"inner\"\n", "       n = 4\n",
+		"Rax = unknown: rax is not known in frame 1", "Point\nlocation: memory at 0x",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not there", want)
+		}
+	}
+	for _, want := range []string{`Rbp = 0x[0-9a-f]{16}\tsaved at 0x[0-9a-f]+, frame 0\n`, `Rip = 0x[0-9a-f]{16}\tsaved at`} {
+		if !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s is not there", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+}

@@ -174,7 +174,7 @@ func checkFrames(t *testing.T, out string, want *stackjson.Stack) {
 			t.Errorf("%s, want frame %d at %s", frames[i][0], n, pc)
 		}
 	}
-	registers := regexp.MustCompile(`(?m)^ *Rip = 0x0*([0-9a-f]+)$`).FindAllStringSubmatch(out, -1)
+	registers := regexp.MustCompile(`(?m)^ *Rip = 0x0*([0-9a-f]+)(?:\t.*)?$`).FindAllStringSubmatch(out, -1)
 	if len(registers) != len(want.Frames) {
 		t.Errorf("%d frames have registers", len(registers))
 	}

@@ -161,6 +161,29 @@ func (s *Stacks) InNative(st *Stack, frame int, work func(*values.Frame) error) 
 	return native, err
 }
 
+// Outside does work about what lies outside of functions, in the innermost frame of what the debugger has selected, whatever its language.
+func (s *Stacks) Outside(work func(*values.Frame) error) error {
+	return s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) error {
+		prepared, err := s.prepare(ctx, at)
+		if err != nil {
+			return err
+		}
+		st, err := at.Whole(ctx, prepared, th, 1)
+		if err != nil {
+			return err
+		}
+		stack, err := at.Values(ctx, prepared, st)
+		if err != nil {
+			return err
+		}
+		f, err := stack.Frame(0)
+		if err != nil {
+			return err
+		}
+		return work(f)
+	})
+}
+
 // Read reads what the program has loaded, as far as that is not known.
 func (s *Stacks) Read() error {
 	return s.do(func(context.Context, *Stopped) error { return nil })

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/internal/printable"
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/stop"
+	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -45,7 +46,27 @@ func (s *server) frames(arg *rpc2.StacktraceIn) ([]api.Stackframe, error) {
 			return nil, err
 		}
 	}
-	return s.convert(stack, known, arg.Depth), nil
+	out := s.convert(stack, known, arg.Depth)
+	if arg.Cfg != nil {
+		s.fill(out, stack, arg.Cfg)
+	}
+	return out, nil
+}
+
+// fill puts variables into the frames of native code: those of Delve do not count.
+func (s *server) fill(frames []api.Stackframe, stack *stop.Stack, cfg *api.LoadConfig) {
+	for i := range frames[:min(len(frames), len(stack.Frames))] {
+		f := &frames[i]
+		native, err := s.stacks.InNative(stack, i, func(in *values.Frame) (err error) {
+			if f.Arguments, err = listed(in, (*values.Frame).Arguments, cfg); err == nil {
+				f.Locals, err = listed(in, (*values.Frame).Locals, cfg)
+			}
+			return err
+		})
+		if native && err != nil {
+			f.Arguments, f.Locals = nil, nil
+		}
+	}
 }
 
 // delveFrames returns Delve's frames, to a depth.

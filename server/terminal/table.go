@@ -74,13 +74,13 @@ func (c *rpcClient) table() map[string]any {
 		"ListCheckpoints":          reads(c, "checkpoints", d.ListCheckpoints),
 		"ListDynamicLibraries":     reads(c, "libraries", d.ListDynamicLibraries),
 		"ListFunctions":            reads(c, "functions", in.functions),
-		"ListPackageVars":          reads(c, "package variables", c.packageVars),
+		"ListPackageVars":          reads(c, "package variables", in.packageVars),
 		"ListPackagesBuildInfo":    reads(c, "packages", d.ListPackagesBuildInfo),
 		"ListSources":              reads(c, "sources", in.sources),
 		"ListTargets":              reads(c, "targets", d.ListTargets),
 		"ListThreads":              reads(c, "threads", d.ListThreads),
 		"ListTypes":                reads(c, "types", d.ListTypes),
-		"TypeInfo":                 reads(c, "type", d.TypeInfo),
+		"TypeInfo":                 reads(c, "type", in.typeInfo),
 	}
 }
 
@@ -128,17 +128,6 @@ func aside[In, Out any](c *rpcClient, name string, f method[In, Out]) method[In,
 		}
 		return err
 	}
-}
-
-// packageVars lists the program's global variables. Delve panics if the program has ended (docs/delve/ended.md).
-func (c *rpcClient) packageVars(arg rpc2.ListPackageVarsIn, out *rpc2.ListPackageVarsOut) error {
-	group, unlock := c.dbg.LockTargetGroup()
-	_, err := group.Valid()
-	unlock()
-	if err != nil {
-		return err
-	}
-	return c.rpc.ListPackageVars(arg, out)
 }
 
 // versionOut also says whether the server is clew's, as the answer to an editor's initialize does.

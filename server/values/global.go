@@ -3,6 +3,7 @@ package values
 import (
 	"debug/dwarf"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/clewdbg/clew/server/internal/codemap"
@@ -212,3 +213,55 @@ func (f *Frame) Statics() (out []*Value, err error) {
 	_, err = s.in(unit, maxNamespace)
 	return out, err
 }
+
+// Globals are the variables outside of functions, of all images, whose names match: with their scopes.
+func (f *Frame) Globals(match func(name string) bool) (out []*Value, err error) {
+	seen := make(map[string]bool)
+	s := search{budget: maxSearched, tags: variableTags}
+	for d := range f.stack.Code.AllDescribed() {
+		in := *f
+		in.at, in.types = d, typesOf(d.Table)
+		s.match = func(e *dwarfline.Entry) bool {
+			own := nameOf(e)
+			if own == "" || e.Flag(dwarf.AttrDeclaration) {
+				return false
+			}
+			for _, o := range origins(e) { // a definition may stand outside of its scope
+				if scope := o.Scope(); scope != "" {
+					own = scope + nameOf(e)
+				}
+			}
+			if !match(own) {
+				return false
+			}
+			at, err := withAttr(e, dwarf.AttrLocation)
+			if known, failed := withAttr(e, dwarf.AttrConstValue); err == nil && failed == nil && at == nil && known == nil {
+				return false
+			}
+			v := &Value{Name: own, Path: own, frame: &in}
+			if v.typ, v.err = in.typeOf(e); v.err != nil {
+				v.typ = types.VoidType
+			} else {
+				in.place(v, e)
+			}
+			addr, _ := v.Address()
+			if key := fmt.Sprintf("%s %#x", own, addr); !seen[key] {
+				seen[key] = true
+				out = append(out, v)
+			}
+			return len(out) == maxVariables
+		}
+		units, _ := d.Table.Units(maxUnits)
+		for _, u := range units {
+			if u.Language() == languageGo {
+				continue
+			}
+			if full, err := s.in(u, maxNamespace); full != nil || err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+const languageGo = 0x16

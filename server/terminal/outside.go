@@ -1,0 +1,96 @@
+package terminal
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-delve/delve/service/api"
+	"github.com/go-delve/delve/service/rpc2"
+
+	"github.com/clewdbg/clew/server/values"
+)
+
+// packageVars lists global variables: Go's as Delve does, whose names have their package, and those of native code. Delve panics if the
+// program has ended (docs/delve/ended.md).
+func (s scopes) packageVars(arg rpc2.ListPackageVarsIn, out *rpc2.ListPackageVarsOut) error {
+	group, unlock := s.dbg.LockTargetGroup()
+	_, err := group.Valid()
+	unlock()
+	if err != nil {
+		return err
+	}
+	if err := s.rpc.ListPackageVars(arg, out); err != nil {
+		return err
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	pattern, err := regexp.Compile(arg.Filter)
+	if err != nil || !s.readable() {
+		return nil
+	}
+	var own []api.Variable
+	err = s.stacks.Outside(func(f *values.Frame) (err error) {
+		own, err = listed(f, func(f *values.Frame) ([]*values.Value, error) { return f.Globals(pattern.MatchString) }, &arg.Cfg)
+		return err
+	})
+	if err != nil {
+		logFallback("ListPackageVars", err)
+	}
+	out.Variables = append(slices.DeleteFunc(out.Variables, func(v api.Variable) bool { return !strings.Contains(v.Name, ".") }), own...)
+	return nil
+}
+
+// typeInfoIn is Delve's, with the frame that an expression is about.
+type typeInfoIn struct {
+	rpc2.TypeInfoIn
+	Scope *api.EvalScope
+}
+
+// typeInfoOut is Delve's, with the type as its source defines it.
+type typeInfoOut struct {
+	rpc2.TypeInfoOut
+	Definition string
+}
+
+// typeInfo describes a type: of native code by its name, or of an expression in a frame that the client names, else as Delve does.
+func (s scopes) typeInfo(arg typeInfoIn, out *typeInfoOut) error {
+	work := func(f *values.Frame) error {
+		d, err := f.Definition(arg.Name)
+		if err != nil {
+			return err
+		}
+		out.Definition = d.Text
+		out.TypeInfo = &api.TypeInfo{Kind: kinds[d.Shape], Size: d.Size, RealType: d.Real}
+		if d.Shape == values.Other {
+			out.TypeInfo.Kind = reflect.Int // an enumeration, a character
+		}
+		for _, field := range d.Fields {
+			out.TypeInfo.Fields = append(out.TypeInfo.Fields, api.TypeInfoField(field))
+		}
+		return nil
+	}
+	if arg.Scope != nil {
+		if native, err := s.native(arg.Scope, work); native {
+			return err
+		}
+	}
+	natively := func() bool {
+		s.gate.Lock()
+		defer s.gate.Unlock()
+		return s.readable() && s.stacks.Outside(work) == nil
+	}
+	isGo := goType.MatchString(arg.Name)
+	if !isGo && natively() {
+		return nil
+	}
+	err := s.rpc.TypeInfo(arg.TypeInfoIn, &out.TypeInfoOut)
+	if isGo && err != nil && natively() {
+		return nil
+	}
+	return err
+}
+
+// goType are names that are Go's: with a package, of composed types, and those that the language has.
+var goType = regexp.MustCompile(`[.*\[]|^(func|map|chan|interface)\b|^(bool|u?int(8|16|32|64|ptr)?|float(32|64)|complex(64|128)|string|error|byte|rune|any)$`)
