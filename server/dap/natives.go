@@ -26,7 +26,6 @@ type natives struct {
 }
 
 var (
-	errNativeWatch = errors.New("data breakpoints on values of native code are not supported")
 	errNativeCall  = errors.New("a call would run code of the program, which is not done in a frame of native code")
 	errNoValue     = errors.New("there is no such value")
 )
@@ -190,4 +189,51 @@ func (n *natives) onSetExpression(ctx context.Context, m *dapwire.Message, args 
 		n.wire.Client.Respond(m, out)
 	}
 	return native, err
+}
+
+// onDataBreakpointInfo says whether a value can be watched.
+func (n *natives) onDataBreakpointInfo(ctx context.Context, m *dapwire.Message, h *frames.Values, name string) error {
+	_, err := n.inFrame(ctx, m.Seq, h.Frame, func(f *values.Frame) error {
+		v, err := h.Find(f, name)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			return errNoValue
+		}
+		return n.watch(m, v, name)
+	})
+	return err
+}
+
+// onWatchExpression says whether what an expression names can be watched.
+func (n *natives) onWatchExpression(ctx context.Context, m *dapwire.Message, args *dap.DataBreakpointInfoArguments) (native bool, err error) {
+	_, ref, ok := n.frameOf(args.FrameId)
+	if !ok {
+		return false, nil
+	}
+	native, err = n.inFrame(ctx, m.Seq, ref, func(f *values.Frame) error {
+		v, err := f.Evaluate(args.Name)
+		if err != nil {
+			return err
+		}
+		return n.watch(m, v, args.Name)
+	})
+	if values.OfGo(args.Name, err) {
+		return false, nil
+	}
+	return native, err
+}
+
+// watch answers with what Delve can watch: the memory of a value.
+func (n *natives) watch(m *dapwire.Message, v *values.Value, name string) error {
+	addr, size, err := v.Watchable()
+	if err != nil {
+		return err
+	}
+	n.wire.Client.Respond(m, dap.DataBreakpointInfoResponseBody{
+		DataId: "-1,0," + values.GoExpression(addr, size), Description: name,
+		AccessTypes: []dap.DataBreakpointAccessType{"read", "write", "readWrite"}, // Delve's
+	})
+	return nil
 }

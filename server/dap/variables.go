@@ -210,7 +210,7 @@ func (v *variables) evaluateInserted(ctx context.Context, m *dapwire.Message, ex
 // onDataBreakpointInfo refuses expressions in frames that Delve does not know:
 // they would be evaluated later, when the frame is inserted no more. A variable is
 // known by its address.
-func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) error {
+func (v *variables) onDataBreakpointInfo(ctx context.Context, m *dapwire.Message) error {
 	var args dap.DataBreakpointInfoArguments
 	switch {
 	case m.Decode("arguments", &args) != nil:
@@ -220,13 +220,18 @@ func (v *variables) onDataBreakpointInfo(_ context.Context, m *dapwire.Message) 
 		case err != nil:
 			return err
 		case h.Values != nil:
-			return errNativeWatch
+			return v.native.onDataBreakpointInfo(ctx, m, h.Values, args.Name)
 		case h.Delve == 0:
 			return errNoMemory
 		}
 		wire.SetArgument(m, "variablesReference", h.Delve)
-	case args.VariablesReference == 0 && args.FrameId >= debuggee.FirstID:
-		return errLater
+	case args.VariablesReference == 0:
+		if native, err := v.native.onWatchExpression(ctx, m, &args); native {
+			return err
+		}
+		if args.FrameId >= debuggee.FirstID {
+			return errLater
+		}
 	}
 	v.wire.Up.Forward(m, nil)
 	return nil

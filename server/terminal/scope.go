@@ -116,6 +116,29 @@ func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) 
 }
 
 func (s scopes) watch(arg rpc2.CreateWatchpointIn, out *rpc2.CreateWatchpointOut) error {
+	native, err := s.native(&arg.Scope, func(f *values.Frame) error {
+		v, err := f.Evaluate(arg.Expr)
+		if err != nil {
+			return err
+		}
+		addr, size, err := v.Watchable()
+		if err == nil {
+			arg.Expr = values.GoExpression(addr, size)
+		}
+		return err
+	})
+	if native && !values.OfGo(arg.Expr, err) {
+		if err != nil {
+			return err
+		}
+		arg.Scope = api.EvalScope{GoroutineID: -1}
+		s.gate.Lock()
+		defer s.gate.Unlock()
+		if err := s.delve.CreateWatchpoint(arg, out); err != nil {
+			return fmt.Errorf("no watchpoint: Delve sets those by types of Go, which a program without Go lacks: %w", err)
+		}
+		return nil
+	}
 	return s.inFrame(&arg.Scope, func() error { return s.delve.CreateWatchpoint(arg, out) }, func(*clewFrame) error {
 		return errNoWatch
 	})
