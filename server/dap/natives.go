@@ -26,8 +26,8 @@ type natives struct {
 }
 
 var (
-	errNativeCall  = errors.New("a call would run code of the program, which is not done in a frame of native code")
-	errNoValue     = errors.New("there is no such value")
+	errNativeCall = errors.New("a call would run code of the program, which is not done in a frame of native code")
+	errNoValue    = errors.New("there is no such value")
 )
 
 // inFrame does work in a native frame; native is false for others, in which it is not done.

@@ -42,50 +42,31 @@ func (s scopes) packageVars(arg rpc2.ListPackageVarsIn, out *rpc2.ListPackageVar
 	return nil
 }
 
-// typeInfoIn is Delve's, with the frame that an expression is about.
-type typeInfoIn struct {
-	rpc2.TypeInfoIn
-	Scope *api.EvalScope
-}
-
-// typeInfoOut is Delve's, with the type as its source defines it.
-type typeInfoOut struct {
-	rpc2.TypeInfoOut
-	Definition string
-}
-
-// typeInfo describes a type: of native code by its name, or of an expression in a frame that the client names, else as Delve does.
-func (s scopes) typeInfo(arg typeInfoIn, out *typeInfoOut) error {
-	work := func(f *values.Frame) error {
-		d, err := f.Definition(arg.Name)
-		if err != nil {
-			return err
-		}
-		out.Definition = d.Text
-		out.TypeInfo = &api.TypeInfo{Kind: kinds[d.Shape], Size: d.Size, RealType: d.Real}
-		if d.Shape == values.Other {
-			out.TypeInfo.Kind = reflect.Int // an enumeration, a character
-		}
-		for _, field := range d.Fields {
-			out.TypeInfo.Fields = append(out.TypeInfo.Fields, api.TypeInfoField(field))
-		}
-		return nil
-	}
-	if arg.Scope != nil {
-		if native, err := s.native(arg.Scope, work); native {
-			return err
-		}
-	}
+// typeInfo describes a type by its name: native code's by clew, else as Delve does.
+func (s scopes) typeInfo(arg rpc2.TypeInfoIn, out *rpc2.TypeInfoOut) error {
 	natively := func() bool {
 		s.gate.Lock()
 		defer s.gate.Unlock()
-		return s.readable() && s.stacks.Outside(work) == nil
+		return s.readable() && s.stacks.Outside(func(f *values.Frame) error {
+			d, err := f.Definition(arg.Name)
+			if err != nil {
+				return err
+			}
+			out.TypeInfo = &api.TypeInfo{Kind: kinds[d.Shape], Size: d.Size, RealType: d.Real}
+			if d.Shape == values.Other {
+				out.TypeInfo.Kind = reflect.Int // an enumeration, a character
+			}
+			for _, field := range d.Fields {
+				out.TypeInfo.Fields = append(out.TypeInfo.Fields, api.TypeInfoField(field))
+			}
+			return nil
+		}) == nil
 	}
 	isGo := goType.MatchString(arg.Name)
 	if !isGo && natively() {
 		return nil
 	}
-	err := s.rpc.TypeInfo(arg.TypeInfoIn, &out.TypeInfoOut)
+	err := s.rpc.TypeInfo(arg, out)
 	if isGo && err != nil && natively() {
 		return nil
 	}

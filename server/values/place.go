@@ -35,4 +35,6 @@ func (v *Value) Watchable() (addr uint64, size int64, err error) {
 }
 
 // GoExpression is an expression of Delve's for memory.
-func GoExpression(addr uint64, size int64) string { return fmt.Sprintf("*(*[%d]byte)(%#x)", size, addr) }
+func GoExpression(addr uint64, size int64) string {
+	return fmt.Sprintf("*(*[%d]byte)(%#x)", size, addr)
+}

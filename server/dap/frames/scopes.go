@@ -104,37 +104,44 @@ func (c *Scopes) clewScopes(ctx context.Context, m *dapwire.Message, at stop.Mom
 // registers returns a frame's registers, and what each rests on.
 func (c *Scopes) registers(ctx context.Context, m *dapwire.Message, ref Ref) []dap.Variable {
 	var out []dap.Variable
+	add := func(v *debuggee.View, name string, value uint64, origin string) {
+		one := dap.Variable{Name: name, Value: hexOf(value), Type: origin} // editors show a type as a tooltip
+		if v != nil && v.EngineInput().Target.Memory.ReadMemory(value, make([]byte, 1)) == nil {
+			one.MemoryReference = one.Value
+		}
+		out = append(out, one)
+	}
+	arch := ref.stack.found.Arch
 	err := c.program.AtStop(ctx, m.Seq, func(ctx context.Context, v *debuggee.View) error {
 		if err := c.program.Prepare(ctx, v); err != nil {
 			return err
 		}
-		stack, err := v.Values(ctx, v.Prepared, ref.stack.found)
-		if err != nil {
-			return err
-		}
-		f, err := stack.Frame(ref.frame)
-		if err != nil {
-			return err
-		}
-		for _, reg := range f.Registers() {
-			one := dap.Variable{Name: reg.Name}
-			if reg.Err != nil {
-				one.Value = values.Unknown(reg.Err)
-			} else {
-				one.Value, one.Type = hexOf(reg.Value), reg.Origin.String() // a tooltip
-				if v.EngineInput().Target.Memory.ReadMemory(reg.Value, make([]byte, 1)) == nil {
-					one.MemoryReference = one.Value
+		if stack, err := v.Values(ctx, v.Prepared, ref.stack.found); err == nil {
+			f, err := stack.Frame(ref.frame)
+			if err != nil {
+				return err
+			}
+			for _, reg := range f.Registers() {
+				if reg.Err != nil {
+					out = append(out, dap.Variable{Name: reg.Name, Value: values.Unknown(reg.Err)})
+				} else {
+					add(v, reg.Name, reg.Value, reg.Origin.String())
 				}
 			}
-			out = append(out, one)
+			return nil
 		}
-		return nil
+		_, all, err := c.inserter.recovered(ctx, v, ref)
+		for reg, value := range all.All() {
+			add(v, arch.RegisterName(reg), value, "")
+		}
+		return err
 	})
 	if err != nil {
 		c.wire.Log("registers: %v", err)
-		f := &ref.stack.stack.Frames[ref.frame]
-		for reg, value := range f.Registers.All() {
-			out = append(out, dap.Variable{Name: ref.stack.found.Arch.RegisterName(reg), Value: hexOf(value)})
+	}
+	if len(out) == 0 {
+		for reg, value := range ref.stack.stack.Frames[ref.frame].Registers.All() {
+			add(nil, arch.RegisterName(reg), value, "")
 		}
 	}
 	return out
