@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
@@ -90,11 +91,11 @@ func (p *process) run() reason {
 		p.Fatal("the program did not stop")
 	}
 	switch stop.Reason {
-	case delve.StopBreakpoint:
+	case held.StopBreakpoint:
 		return atBreakpoint
-	case delve.StopHardcoded:
+	case held.StopHardcoded:
 		return byItself
-	case delve.StopExited:
+	case held.StopExited:
 		return exited
 	}
 	return reason(stop.Reason)

@@ -19,7 +19,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/unwind"
@@ -156,7 +156,7 @@ func (r *memory) onDisassemble(ctx context.Context, m *dapwire.Message) error {
 		return fmt.Errorf("at most %d instructions are disassembled at once, and as far from an address", maxInstructions)
 	}
 	err := r.disassembleNative(ctx, m, &args)
-	if !errors.Is(err, delve.ErrNoLocation) {
+	if !errors.Is(err, held.ErrNoLocation) {
 		return err
 	}
 	if t, ok := r.program.Target().(interface{ KnowsFunctions() bool }); ok && !t.KnowsFunctions() {
@@ -171,12 +171,12 @@ type disassembler interface {
 	DisassembleAround(addr uint64, offset, count int, syntax native.Syntax) (found []native.Instruction, skipped int, err error)
 }
 
-// disassembleNative answers for native code. The error wraps [delve.ErrNoLocation] for any other.
+// disassembleNative answers for native code. The error wraps [held.ErrNoLocation] for any other.
 func (r *memory) disassembleNative(ctx context.Context, m *dapwire.Message, args *dap.DisassembleArguments) error {
 	t, ok := r.program.Target().(disassembler)
 	at, err := strconv.ParseUint(args.MemoryReference, 0, 64)
 	if !ok || err != nil || args.InstructionCount <= 0 {
-		return delve.ErrNoLocation
+		return held.ErrNoLocation
 	}
 	var body dap.DisassembleResponseBody
 	err = r.program.AtStop(ctx, m.Seq, func(context.Context, *debuggee.View) error {

@@ -47,7 +47,7 @@ func (b *temporary) await(addrs []uint64) error {
 	}
 	if b.lines != nil && b.lines.Glue() && !b.crossed {
 		b.crossed = true
-		c := b.session.crossingsOf(b.target, b.code, true)
+		c := b.stepper.crossingsOf(b.target, b.code, true)
 		return b.enter(c.entries)
 	}
 	return nil

@@ -21,8 +21,8 @@ type Call struct {
 
 // Calls lists the calls that the code at pc can make until it leaves its line: those that
 // lead to a function with lines. thread stands there, or the goroutine of none.
-func (s *Session) Calls(pc, thread uint64, code stepping.Code) (out []Call) {
-	group, unlock, err := s.Stopped()
+func (s *Stepper) Calls(pc, thread uint64, code stepping.Code) (out []Call) {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (b *temporary) enters(th proc.Thread, t *proc.Target) (bool, error) {
 	if !ok || from != b.into.returns || b.into.entered {
 		return false, nil
 	}
-	goroutine, high, err := b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls, b.session.machines(t)))
+	goroutine, high, err := b.stepper.reader.goroutineOf(t, th, tls)
 	if err != nil {
 		goroutine, high = 0, 0 // a thread without a goroutine
 	}

@@ -12,19 +12,19 @@ import (
 // Claims returns Delve's frames of a thread or goroutine, at most depth of
 // them. A panic in Delve's DWARF code (it does not survive corrupt tables) is
 // an error here.
-func (s *Session) Claims(th Thread, depth int) (claims []unwind.Frame, err error) {
+func (s *Reader) Claims(th Thread, depth int) (claims []unwind.Frame, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			claims, err = nil, fmt.Errorf("this stack is too much for Delve: %v", r)
 		}
 	}()
-	group, unlock, err := s.Stopped()
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	t := group.Selected
-	defer s.beside.open(t)()
+	defer s.program.AllowReads(t)()
 	var frames []proc.Stackframe
 	switch {
 	case th.Goroutine != 0:

@@ -6,6 +6,7 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 
 	"github.com/clewdbg/clew/server/delve/executable"
+	"github.com/clewdbg/clew/server/delve/held"
 )
 
 // OpenCore opens a core file of a Go program; errors call it name. Delve reads the code of every
@@ -18,7 +19,7 @@ func OpenCore(core, name, program string) (*Session, error) {
 		s, err = open(&debugger.Config{CoreFile: core, Backend: "default"}, []string{program})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open core file %s of %s: %w", name, program, oneLine(err))
+		return nil, fmt.Errorf("cannot open core file %s of %s: %w", name, program, held.OneLine(err))
 	}
 	return s, nil
 }

@@ -34,7 +34,7 @@ type cgo struct {
 }
 
 // cgoOf searches a program's Go functions once.
-func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
+func (s *Stepper) cgoOf(bi *proc.BinaryInfo) *cgo {
 	if s.cgo != nil && s.cgo.images == len(bi.Images) {
 		return s.cgo
 	}
@@ -52,12 +52,12 @@ func (s *Session) cgoOf(bi *proc.BinaryInfo) *cgo {
 }
 
 // crossingsFrom returns none yet: calls add where they lead.
-func (s *Session) crossingsFrom(t *proc.Target, code stepping.Code) *crossings {
+func (s *Stepper) crossingsFrom(t *proc.Target, code stepping.Code) *crossings {
 	return &crossings{target: t, cgo: s.cgoOf(t.BinInfo()), code: code, entries: make(map[uint64]uint64)}
 }
 
 // crossingsOf finds them for the line that is about to step: of C, if native says so. The target's lock is held.
-func (s *Session) crossingsOf(t *proc.Target, code stepping.Code, native bool) *crossings {
+func (s *Stepper) crossingsOf(t *proc.Target, code stepping.Code, native bool) *crossings {
 	bi, c := t.BinInfo(), s.crossingsFrom(t, code)
 	if !c.cgo.stubs && len(c.cgo.exports) == 0 {
 		return c

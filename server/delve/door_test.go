@@ -50,7 +50,7 @@ func TestWhileRunning(t *testing.T) {
 		"EntryPoint":      func() error { _, err := s.EntryPoint(); return err },
 	}
 	for name, ask := range fails {
-		within(t, func() {
+		delvetest.Within(t, func() {
 			if err := ask(); !errors.Is(err, door.ErrRunning) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -71,7 +71,7 @@ func TestWhileRunning(t *testing.T) {
 		},
 	}
 	for name, right := range answers {
-		within(t, func() {
+		delvetest.Within(t, func() {
 			if !right() {
 				t.Errorf("%s: another answer than at the stop", name)
 			}

@@ -8,13 +8,9 @@ import (
 
 // What tests of a session that holds a program need.
 
-func OpenBeside(s *Session, t *proc.Target) (end func()) { return s.beside.open(t) }
-
-func ReadBeside(s *Session, with func(*proc.Target) error) bool { return s.beside.read(with) }
-
 func ProgramOf(d *DAP) (*Session, error) { return d.program() }
 
-func DoorOf(s *Session) *door.Door { return s.door }
+func DoorOf(s *Session) *door.Door { return s.Door }
 
 func Unannounce(d *DAP) { d.launch.told.Store(false) }
 

@@ -8,17 +8,17 @@ import (
 
 // Globals returns the names of the program's global variables, as Delve's expressions have them after the
 // name of their package; those of C are in package C. Their values are not read.
-func (s *Session) Globals() (names []string, err error) {
+func (s *Reader) Globals() (names []string, err error) {
 	defer func() {
 		if r := recover(); r != nil { // Delve's code does not survive corrupt tables
 			names, err = nil, fmt.Errorf("the global variables are too much for Delve: %v", r)
 		}
 	}()
 	if s.globals == nil {
-		if err := s.Gone(); err != nil { // Delve does not look, and does not survive a process that is gone
+		if err := s.program.Gone(); err != nil { // Delve does not look, and does not survive a process that is gone
 			return nil, err
 		}
-		found, err := s.door.PackageVariables()
+		found, err := s.program.Door.PackageVariables()
 		if err != nil {
 			return nil, err
 		}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/held"
 )
 
 // TestGlobalsAfterExit: an editor asks for completions when the program has ended. Found by
@@ -13,7 +13,7 @@ import (
 func TestGlobalsAfterExit(t *testing.T) {
 	s := delvetest.Launch(t, "")
 	for range 100 {
-		if stop, err := s.Continue(context.Background()); err != nil || stop.Reason == delve.StopExited {
+		if stop, err := s.Continue(context.Background()); err != nil || stop.Reason == held.StopExited {
 			break
 		}
 	}

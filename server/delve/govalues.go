@@ -18,13 +18,13 @@ const maxGoText = 1 << 10
 
 // GoValues are the arguments and locals of a Go frame, as Delve's terminal writes them. index is the frame's in Delve's own
 // stack; where that is negative Delve reads them in the frame that clew has recovered.
-func (s *Session) GoValues(f *RecoveredFrame, index int) (arguments, locals []stackjson.Value, err error) {
+func (s *Reader) GoValues(f *RecoveredFrame, index int) (arguments, locals []stackjson.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil { // Delve's code does not survive corrupt tables
 			err = fmt.Errorf("the variables of this frame are too much for Delve: %v", r)
 		}
 	}()
-	group, unlock, err := s.Stopped()
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -72,13 +72,13 @@ var errNotInserted = errors.New("the debugger cannot show this frame, which clew
 
 // InsertFrame puts a frame into Delve's stack. The target must not run until it is
 // released.
-func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err error) {
+func (s *Reader) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err error) {
 	defer func() {
 		if r := recover(); r != nil { // Delve's code does not survive corrupt tables
 			err = fmt.Errorf("%w: %v", errNotInserted, r)
 		}
 	}()
-	group, unlock, err := s.Stopped()
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return inserted, err
 	}
@@ -104,7 +104,7 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 		return inserted, err
 	}
 	release := func() {
-		if _, unlock, err := s.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+		if _, unlock, err := s.program.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
 			defer unlock()
 			remove()
 		}
@@ -114,8 +114,8 @@ func (s *Session) InsertFrame(f *RecoveredFrame) (inserted InsertedFrame, err er
 
 // Described says whether there is DWARF for the function at an address: without it
 // a frame has no variables.
-func (s *Session) Described(addr uint64) bool {
-	t, err := s.target()
+func (s *Reader) Described(addr uint64) bool {
+	t, err := s.program.Target()
 	if err != nil {
 		return false
 	}

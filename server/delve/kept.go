@@ -4,12 +4,14 @@ import (
 	"sync/atomic"
 
 	"github.com/go-delve/delve/pkg/proc"
+
+	"github.com/clewdbg/clew/server/delve/held"
 )
 
 // keeper has Delve remember a stack for longer than a request: an editor asks for one stack several times, each
 // time from its beginning.
 type keeper struct {
-	of      *program
+	of      *held.Program
 	keeping atomic.Bool
 	passed  atomic.Bool // what was kept is forgotten by Delve
 	kept    *stackSlots // nil for none

@@ -16,11 +16,11 @@ import (
 
 // KnowCode tells the session where to find the code of Go's runtime, which the
 // layout of its structures is read from where the program has no DWARF.
-func (s *Session) KnowCode(code gocode.Code) { s.code = code }
+func (s *Reader) KnowCode(code gocode.Code) { s.code = code }
 
 // KnowMap tells the session what is mapped: type descriptors and variables of the runtime
 // are found there where the program has no DWARF.
-func (s *Session) KnowMap(code *codemap.Map, maps []imagemap.Mapping) { s.symbols, s.maps = code, maps }
+func (s *Reader) KnowMap(code *codemap.Map, maps []imagemap.Mapping) { s.symbols, s.maps = code, maps }
 
 // readLayout reads the layout from DWARF.
 func readLayout(bi *proc.BinaryInfo) (*goruntime.Layout, error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/internals"
 )
 
@@ -18,7 +19,7 @@ func TestArm(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop, err := s.Continue(context.Background())
-	if err != nil || stop.Reason != delve.StopStepped || delvetest.PC(t, s) != at.PC {
+	if err != nil || stop.Reason != held.StopStepped || delvetest.PC(t, s) != at.PC {
 		t.Errorf("%+v at %#x, want %#x: %v", stop, delvetest.PC(t, s), at.PC, err)
 	}
 	if err := s.EndStep(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/go-delve/delve/service/debugger"
 
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/native"
@@ -56,7 +57,7 @@ func (s *Session) BreakWanted(name string, where breakpoints.Where, message stri
 	id := s.breakNamed(name)
 	if id == 0 {
 		bp, err := s.BreakNative(api.Breakpoint{Name: name}, where)
-		if errors.Is(err, ErrNoLocation) {
+		if errors.Is(err, held.ErrNoLocation) {
 			return false, "", nil // Delve says so
 		}
 		if err != nil {
@@ -64,7 +65,7 @@ func (s *Session) BreakWanted(name string, where breakpoints.Where, message stri
 		}
 		id = bp.ID
 	}
-	_, unlock := s.door.Aside().Stopped()
+	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	s.breaks.Log(id, message)
 	return s.breaks.Has(id), s.breaks.Pending(id), nil
@@ -72,7 +73,7 @@ func (s *Session) BreakWanted(name string, where breakpoints.Where, message stri
 
 // WhereAt is the place of an instruction in native code that outlives the image it is in, none for other code.
 func (s *Session) WhereAt(addr uint64) breakpoints.Where {
-	group, unlock := s.door.Aside().Stopped()
+	group, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	m := s.loaded(group.Selected)
 	if m == nil || !native.Of(m).IsNative(addr) {
@@ -83,7 +84,7 @@ func (s *Session) WhereAt(addr uint64) breakpoints.Where {
 
 // breakNamed returns the number of the breakpoint of a name, 0 for none.
 func (s *Session) breakNamed(name string) int {
-	group, unlock := s.door.Aside().Stopped()
+	group, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	for id, l := range group.LogicalBreakpoints {
 		if l.Name == name && name != "" {
@@ -94,7 +95,7 @@ func (s *Session) breakNamed(name string) int {
 }
 
 // BreakNative creates a breakpoint whose code is native, or may come with a library: then it is pending. The error wraps
-// [ErrNoLocation] where neither holds, or the code is Go's.
+// [held.ErrNoLocation] where neither holds, or the code is Go's.
 func (s *Session) BreakNative(wanted api.Breakpoint, where breakpoints.Where) (*api.Breakpoint, error) {
 	places, err := s.findNative(where)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *Session) create(wanted api.Breakpoint, where breakpoints.Where, places 
 		wanted.Addrs = append(wanted.Addrs, p.Addr)
 	}
 	wanted.AddrPid = slices.Repeat([]int{s.Pid()}, len(places))
-	bp, err := s.door.Aside().CreateBreakpoint(&wanted)
+	bp, err := s.Door.Aside().CreateBreakpoint(&wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +118,11 @@ func (s *Session) create(wanted api.Breakpoint, where breakpoints.Where, places 
 }
 
 // BreakLocation sets a breakpoint at a location in the terminal's notation, in any code. It is pending where a library may still bring the
-// location; id is 0 where another breakpoint stands there. The error wraps [ErrNoLocation] where none can.
+// location; id is 0 where another breakpoint stands there. The error wraps [held.ErrNoLocation] where none can.
 func (s *Session) BreakLocation(loc string) (id int, pending bool, err error) {
 	where := breakpoints.Parse(loc)
 	places, err := s.findNative(where)
-	if err != nil && !errors.Is(err, ErrNoLocation) {
+	if err != nil && !errors.Is(err, held.ErrNoLocation) {
 		return 0, false, err
 	}
 	if len(places) == 0 {
@@ -145,7 +146,7 @@ func (s *Session) BreakLocation(loc string) (id int, pending bool, err error) {
 }
 
 func (s *Session) canLoad() bool {
-	group, unlock := s.door.Aside().Stopped()
+	group, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	m := s.loaded(group.Selected)
 	return m != nil && breakpoints.CanLoad(m)
@@ -153,12 +154,12 @@ func (s *Session) canLoad() bool {
 
 // AdoptBreak makes a breakpoint of Delve's one whose places clew finds from now on.
 func (s *Session) AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, error) {
-	group, unlock := s.door.Aside().Stopped()
+	group, unlock := s.Door.Aside().Stopped()
 	if l := group.LogicalBreakpoints[id]; l != nil {
 		s.breaks.Adopt(group.Selected, l, where)
 	}
 	unlock()
-	bp := s.door.Aside().FindBreakpoint(id)
+	bp := s.Door.Aside().FindBreakpoint(id)
 	if bp == nil {
 		return nil, fmt.Errorf("no breakpoint with ID %d", id)
 	}
@@ -168,10 +169,10 @@ func (s *Session) AdoptBreak(id int, where breakpoints.Where) (*api.Breakpoint, 
 // findNative returns the places of a location that clew knows, and Delve not or not alone; none where the code may come with a library.
 func (s *Session) findNative(where breakpoints.Where) ([]native.Place, error) {
 	if where.None() {
-		return nil, ErrNoLocation
+		return nil, held.ErrNoLocation
 	}
 	isGo, several := s.askDelve(where)
-	group, unlock := s.door.Aside().Stopped()
+	group, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	t := group.Selected
 	if valid, err := t.Valid(); !valid {
@@ -179,23 +180,23 @@ func (s *Session) findNative(where breakpoints.Where) ([]native.Place, error) {
 	}
 	m := s.loaded(t)
 	if m == nil {
-		return nil, ErrNoLocation
+		return nil, held.ErrNoLocation
 	}
 	code := native.Of(m)
 	if isGo(code, t.BinInfo()) {
-		return nil, ErrNoLocation
+		return nil, held.ErrNoLocation
 	}
 	places, err := where.ByClew(m, t)
 	if err == nil && len(places) == 0 && (several || !breakpoints.CanLoad(m) || !mayCome(where, code, t.BinInfo())) {
-		err = ErrNoLocation
+		err = held.ErrNoLocation
 	}
 	return places, err
 }
 
 // loaded is what a process has loaded, nil where that cannot be read. The lock is held.
 func (s *Session) loaded(t *proc.Target) *codemap.Map {
-	if s.recorded {
-		return s.symbols
+	if !s.Live() {
+		return s.knownMap()
 	}
 	return s.breaks.Code(t)
 }
@@ -233,22 +234,22 @@ func (s *Session) askDelve(where breakpoints.Where) (known func(*native.Code, *p
 func (s *Session) findByDelve(loc string) (locs []api.Location, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			locs, err = nil, fmt.Errorf("%w: Delve's search: %v", ErrNoLocation, r)
+			locs, err = nil, fmt.Errorf("%w: Delve's search: %v", held.ErrNoLocation, r)
 		}
 	}()
-	return s.door.Aside().FindLocation(loc)
+	return s.Door.Aside().FindLocation(loc)
 }
 
 // IsNativeBreak says that clew places a breakpoint.
 func (s *Session) IsNativeBreak(id int) bool {
-	_, unlock := s.door.Aside().Stopped()
+	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	return s.breaks.Has(id)
 }
 
 // PrintAt sets what a breakpoint that clew places prints.
 func (s *Session) PrintAt(id int, p breakpoints.Prints) {
-	_, unlock := s.door.Aside().Stopped()
+	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	s.breaks.Print(id, p)
 }
@@ -263,14 +264,14 @@ func (s *Session) ShowAtStop(all ...*api.Breakpoint) {
 
 // ShowBreaks completes breakpoints for a client.
 func (s *Session) ShowBreaks(all ...*api.Breakpoint) {
-	_, unlock := s.door.Aside().Stopped()
+	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	s.breaks.Show(all...)
 }
 
 // PendingBreaks says of breakpoints, by their numbers, what they wait for.
 func (s *Session) PendingBreaks(ids ...int) map[int]string {
-	_, unlock := s.door.Aside().Stopped()
+	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	out := make(map[int]string)
 	for _, id := range ids {
@@ -282,10 +283,10 @@ func (s *Session) PendingBreaks(ids ...int) map[int]string {
 }
 
 // ErrNotLoaded says that a location may come with a library.
-var ErrNotLoaded = fmt.Errorf("%w in what is loaded", ErrNoLocation)
+var ErrNotLoaded = fmt.Errorf("%w in what is loaded", held.ErrNoLocation)
 
 // LocateNative returns a location in the terminal's notation where clew finds it, and Delve not or not alone. A regular expression has a
-// location for each function. The error wraps [ErrNoLocation] where there is none.
+// location for each function. The error wraps [held.ErrNoLocation] where there is none.
 func (s *Session) LocateNative(loc string) ([]api.Location, error) {
 	_, unlock, err := s.Stopped()
 	if err != nil {
@@ -299,7 +300,7 @@ func (s *Session) LocateNative(loc string) ([]api.Location, error) {
 		}
 		found, err := breakpoints.Matching(code, s.Pid(), pattern)
 		if err == nil && len(found) == 0 {
-			err = ErrNoLocation
+			err = held.ErrNoLocation
 		}
 		return found, err
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -18,7 +19,7 @@ func (s *Session) stoppedCode() (*native.Code, error) {
 	defer unlock()
 	m := s.loaded(group.Selected)
 	if m == nil {
-		return nil, ErrNoLocation
+		return nil, held.ErrNoLocation
 	}
 	return native.Of(m), nil
 }
@@ -59,7 +60,7 @@ func (s *Session) Disassemble(start, end uint64, syntax native.Syntax) ([]native
 		return nil, err
 	}
 	if !code.IsNative(start) {
-		return nil, fmt.Errorf("%#x: %w", start, ErrNoLocation)
+		return nil, fmt.Errorf("%#x: %w", start, held.ErrNoLocation)
 	}
 	if end == 0 {
 		in, ok := codeRange(code, start)
@@ -104,7 +105,7 @@ func (s *Session) DisassembleAround(addr uint64, offset, count int, syntax nativ
 		return nil, 0, err
 	}
 	if !code.IsNative(addr) {
-		return nil, 0, fmt.Errorf("%#x: %w", addr, ErrNoLocation)
+		return nil, 0, fmt.Errorf("%#x: %w", addr, held.ErrNoLocation)
 	}
 	start := addr
 	if in, ok := codeRange(code, addr); ok {

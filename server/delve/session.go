@@ -5,62 +5,27 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
 	"github.com/go-delve/delve/pkg/proc"
 	"github.com/go-delve/delve/service/debugger"
 
-	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
-	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/executable"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/delve/interpose"
-	"github.com/clewdbg/clew/server/delve/targets"
-	"github.com/clewdbg/clew/server/internal/codemap"
-	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
-	"github.com/clewdbg/clew/unwind"
 )
 
-// Session is a local process under Delve's control. Its methods do not
+// Session is a local process under Delve's control: what holds it, what is read of it at a stop, and its steps. Its methods do not
 // wait for a target that runs: they fail with [door.ErrRunning], or return nothing. They are not safe for
 // concurrent use.
 type Session struct {
-	program
-	keeper
-	layout   *goruntime.Layout // of the runtime's structures; nil where it is not known
-	noLayout int               // the number of images that were searched for it in vain
-	code     gocode.Code       // of the runtime; nil until it is known
-	maps     []imagemap.Mapping
-	symbols  *codemap.Map // of all images; nil until they are known
-	// variables are the runtime's, where they were found without DWARF.
-	variables map[string]uint64
-	addressOf map[string]uint64 // variables, by DWARF, once they were asked for
-	slots     slots             // where libraries keep their threads' g
-	cgo       *cgo              // of the program; nil until it was searched for it
-	globals   []string          // names of global variables; nil until they were asked for
-}
-
-// program is a process, or what a core file has of one, as Delve holds it: it runs,
-// stops, and has breakpoints and memory.
-type program struct {
-	door   *door.Door
-	beside beside
-	pid    atomic.Int64 // of the process at its last stop
-
-	// These never change.
-	arch      unwind.Arch
-	os        string
-	launched  bool
-	recorded  bool // a core file or a recording
-	stood     bool // stopped by a signal when it was attached to
-	breaks    *breakpoints.Set
-	functions atomic.Bool // Delve knows some
+	*held.Program
+	*Reader
+	*Stepper
+	breaks *breakpoints.Set // in native code
 }
 
 // LaunchConfig says what to launch.
@@ -95,7 +60,7 @@ func Launch(cfg LaunchConfig) (*Session, error) {
 	}
 	s, err := open(c, cfg.Args)
 	if err != nil {
-		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], oneLine(err))
+		return nil, fmt.Errorf("cannot launch %s: %w", cfg.Args[0], held.OneLine(err))
 	}
 	return s, nil
 }
@@ -108,9 +73,11 @@ func Attach(pid int) (*Session, error) {
 	status, statusErr := procfs.ReadStatus(pid)
 	s, err := open(&debugger.Config{AttachPid: pid, Backend: "default"}, nil)
 	if err != nil {
-		return nil, executable.ExplainAttach(pid, oneLine(err))
+		return nil, executable.ExplainAttach(pid, held.OneLine(err))
 	}
-	s.stood = statusErr == nil && strings.HasPrefix(status.Field("State"), "T")
+	if statusErr == nil && strings.HasPrefix(status.Field("State"), "T") {
+		s.StoodStill()
+	}
 	return s, nil
 }
 
@@ -186,22 +153,19 @@ func NewDebugger(c *debugger.Config, args []string) (*debugger.Debugger, error) 
 // another reason. Attaching downloads nothing: there is nothing to cancel then. Test:
 // in integration/dap, TestPauseAfterAttach.
 func Over(dbg *debugger.Debugger) (*Session, error) {
-	d, err := door.Of(dbg, interpose.Runs)
+	p, err := held.Of(dbg)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{program: program{door: d, launched: dbg.AttachPid() == 0, breaks: breaksOf(dbg)}}
-	s.keeper.of = &s.program
+	r := newReader(p)
+	s := &Session{p, r, newStepper(p, r), breaksOf(dbg)}
 	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	s.recorded, _ = group.Recorded()
-	s.arch, s.os = targets.Arch(group.Selected), group.Selected.BinInfo().GOOS
-	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
 	interpose.ShowList()
-	if err := interpose.Prepare(group, s.breaks, s.launched); err != nil {
+	if err := interpose.Prepare(group, s.breaks, s.Launched()); err != nil {
 		return nil, err
 	}
 	for _, t := range group.Targets() {
@@ -220,100 +184,8 @@ func (s *Session) Renew() error {
 		return err
 	}
 	defer unlock()
-	s.layout, s.noLayout, s.variables, s.addressOf, s.slots, s.cgo, s.globals = nil, 0, nil, nil, slots{}, nil, nil
-	s.functions.Store(len(group.Selected.BinInfo().Functions) > 0)
-	return interpose.Prepare(group, s.breaks, s.launched)
+	s.Reader.forgetProcess()
+	s.Stepper.forgetProcess()
+	s.Begins(group)
+	return interpose.Prepare(group, s.breaks, s.Launched())
 }
-
-// Live says whether this is a process, and not a core file or a recording. It may be called while the target runs.
-func (p *program) Live() bool { return !p.recorded }
-
-// localPid is the ID of a process on this machine whose memory Linux lets another read, 0 for a
-// core file or a recording.
-func (p *program) localPid(t *proc.Target) int {
-	if p.recorded || runtime.GOOS != "linux" {
-		return 0
-	}
-	return t.Pid()
-}
-
-// Stopped returns the processes at their stop, until unlock is called; see [door.Door.Stopped].
-func (p *program) Stopped() (group *proc.TargetGroup, unlock func(), err error) {
-	group, unlock, err = p.door.Stopped()
-	if err == nil {
-		p.pid.Store(int64(group.Selected.Pid()))
-	}
-	return group, unlock, err
-}
-
-// Gone says how the process has ended; it is nil while there is one.
-func (p *program) Gone() error {
-	group, unlock, err := p.Stopped()
-	if err != nil {
-		return nil // it runs
-	}
-	defer unlock()
-	if valid, err := group.Selected.Valid(); !valid {
-		return err
-	}
-	return nil
-}
-
-// target is the process that Delve has selected; a restart makes another.
-func (p *program) target() (t *proc.Target, err error) {
-	if p.beside.read(func(walked *proc.Target) error { t = walked; return nil }) {
-		return t, nil
-	}
-	group, unlock, err := p.Stopped()
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	return group.Selected, nil
-}
-
-// KnowsFunctions says that Delve had found functions when it began the program.
-func (p *program) KnowsFunctions() bool { return p.functions.Load() }
-
-// Pid is the process's ID; while it runs, that of its last stop.
-func (p *program) Pid() int {
-	if t, err := p.target(); err == nil {
-		return t.Pid()
-	}
-	return int(p.pid.Load())
-}
-
-// Launched says whether we started the process.
-func (p *program) Launched() bool { return p.launched }
-
-// Close leaves the process: one that we launched is killed, one that we attached to goes on, and
-// one that stood stopped then stands stopped again. Delve wakes what it finds stopped 50 ms
-// after it has let go; so a moment may pass between that and the second signal.
-func (p *program) Close() error {
-	stop := func() {
-		if p.stood {
-			_ = syscall.Kill(p.Pid(), syscall.SIGSTOP) // it may have ended
-		}
-	}
-	stop()
-	err := p.door.Detach(p.launched)
-	stop()
-	if errors.As(err, new(proc.ErrProcessExited)) {
-		return nil
-	}
-	return err
-}
-
-// oneLine folds Delve's longer explanations into one line.
-func oneLine(err error) error {
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	return &foldedError{text: strings.TrimPrefix(text, "could not launch process: "), err: err}
-}
-
-type foldedError struct {
-	text string
-	err  error
-}
-
-func (e *foldedError) Error() string { return e.text }
-func (e *foldedError) Unwrap() error { return e.err }

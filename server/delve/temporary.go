@@ -28,11 +28,11 @@ import (
 //
 // The resume may come through whichever protocol Delve serves. A caller whose
 // resume fails before the target runs calls [Session.EndStep].
-func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
+func (s *Stepper) Arm(d *stepping.Decision) (armed bool, err error) {
 	if !d.Armed() {
 		return false, nil
 	}
-	group, unlock, err := s.Stopped()
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return false, err
 	}
@@ -41,7 +41,7 @@ func (s *Session) Arm(d *stepping.Decision) (armed bool, err error) {
 	if valid, err := t.Valid(); !valid {
 		return false, err
 	}
-	b := &temporary{session: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP,
+	b := &temporary{stepper: s, target: t, passed: make(map[*proc.Breakpoint]bool), at: d.Caller, through: d.Through, left: d.SP,
 		code: d.Code, lines: d.Lines, since: interpose.TimeOf(group), thread: d.Thread, goroutine: d.Goroutine}
 	if err := b.startLines(); err != nil {
 		return false, err
@@ -95,8 +95,8 @@ func (b *temporary) try() error {
 }
 
 // Stepping says that a step was interrupted and can be finished.
-func (s *Session) Stepping() bool {
-	group, unlock, err := s.Stopped()
+func (s *Stepper) Stepping() bool {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return false
 	}
@@ -109,8 +109,8 @@ func (s *Session) Stepping() bool {
 // every stop after [Session.Arm], and does nothing if the step is over. The error
 // says why the armed breakpoint had no effect: it could not be placed, or the program
 // has replaced the code under it.
-func (s *Session) EndStep() error {
-	group, unlock, err := s.Stopped()
+func (s *Stepper) EndStep() error {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *Session) EndStep() error {
 
 // temporary is a step's breakpoints that are armed, or placed.
 type temporary struct {
-	session *Session
+	stepper *Stepper
 	target  *proc.Target
 	at      stepping.Temporary // the return, without an address where Delve's is right
 	entries map[uint64]uint64  // where the step ends, see crossings
@@ -280,7 +280,7 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	sp, _ := regs.SP(targets.Arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
-		if goroutine, high, err = b.session.runtime(t).Goroutine(b.session.currentG(t, th, tls, b.session.machines(t))); err != nil {
+		if goroutine, high, err = b.stepper.reader.goroutineOf(t, th, tls); err != nil {
 			return false, nil // a thread without a goroutine
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/targets"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
@@ -22,8 +23,8 @@ type Thread = goruntime.Thread
 
 // Threads returns every thread with its registers, its goroutine if it runs one,
 // and the stacks that its frames can lie on. Claims are not filled in.
-func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
-	group, unlock, err := s.Stopped()
+func (s *Reader) Threads(maps []imagemap.Mapping) ([]Thread, error) {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +49,8 @@ func (s *Session) Threads(maps []imagemap.Mapping) ([]Thread, error) {
 
 // CurrentThread returns the thread that stopped the program, as [Session.Threads]
 // does, without reading the others.
-func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
-	group, unlock, err := s.Stopped()
+func (s *Reader) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return Thread{}, err
 	}
@@ -63,10 +64,10 @@ func (s *Session) CurrentThread(maps []imagemap.Mapping) (Thread, error) {
 
 // machines maps threads to their g0, where the runtime's list of them is what is known;
 // nil elsewhere.
-func (s *Session) machines(t *proc.Target) map[uint64]uint64 {
+func (s *Reader) machines(t *proc.Target) map[uint64]uint64 {
 	s.loadLayout(t)
 	allM := s.variables["runtime.allm"]
-	if allM == 0 && listsThreads(t, s.recorded) {
+	if allM == 0 && listsThreads(t, !s.program.Live()) {
 		allM, _ = s.addresses(t)("runtime.allm") // 0: what x28 holds must serve
 	}
 	if allM == 0 || s.layout == nil {
@@ -74,7 +75,7 @@ func (s *Session) machines(t *proc.Target) map[uint64]uint64 {
 	}
 	bulk := goruntime.Bulk{Runtime: s.runtime(t), AllM: allM}
 	out, _ := bulk.Machines() // there are none before the runtime has started
-	if s.recorded {
+	if !s.program.Live() {
 		return out // a core file has the threads' own IDs
 	}
 	if inside := procfs.Inside(t.Pid()); inside != nil {
@@ -98,7 +99,7 @@ func listsThreads(t *proc.Target, recorded bool) bool {
 }
 
 // thread reads one thread.
-func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping, machines map[uint64]uint64) (Thread, error) {
+func (s *Reader) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping, machines map[uint64]uint64) (Thread, error) {
 	regs, tls, err := targets.Registers(th)
 	if err != nil {
 		return Thread{}, fmt.Errorf("thread %d: %w", th.ThreadID(), err)
@@ -110,8 +111,8 @@ func (s *Session) thread(t *proc.Target, th proc.Thread, maps []imagemap.Mapping
 
 // Goroutines returns every goroutine with a stack: those that run on a thread
 // with that thread's registers, the others as they were parked.
-func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
-	group, unlock, err := s.Stopped()
+func (s *Reader) Goroutines(threads []Thread) ([]Thread, error) {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (s *Session) Goroutines(threads []Thread) ([]Thread, error) {
 }
 
 // addresses finds variables of the program's, each once.
-func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
+func (s *Reader) addresses(t *proc.Target) func(name string) (uint64, error) {
 	return func(name string) (uint64, error) {
 		if at := cmp.Or(s.variables[name], s.addressOf[name]); at != 0 {
 			return at, nil
@@ -145,8 +146,8 @@ func (s *Session) addresses(t *proc.Target) func(name string) (uint64, error) {
 
 // Notes reads what goroutines' states refer to, at this stop; nil where the layout of
 // the runtime's structures is not known.
-func (s *Session) Notes() *goruntime.Notes {
-	group, unlock, err := s.Stopped()
+func (s *Reader) Notes() *goruntime.Notes {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil
 	}
@@ -157,17 +158,17 @@ func (s *Session) Notes() *goruntime.Notes {
 }
 
 // runtime reads what Go's runtime knows. The caller holds the target's lock.
-func (s *Session) runtime(t *proc.Target) *goruntime.Runtime {
+func (s *Reader) runtime(t *proc.Target) *goruntime.Runtime {
 	return &goruntime.Runtime{Layout: s.layout, Arch: targets.Arch(t), Memory: s.memory(t)}
 }
 
 // memory is the program's memory, without Delve's breakpoints.
-func (s *Session) memory(t *proc.Target) unwind.Memory {
-	return targets.Memory{Delve: t.Memory(), PID: s.localPid(t)}
+func (s *Reader) memory(t *proc.Target) unwind.Memory {
+	return targets.Memory{Delve: t.Memory(), PID: s.program.LocalPid(t)}
 }
 
 // loadLayout reads the layout, or tries again where a library may have brought Go.
-func (s *Session) loadLayout(t *proc.Target) {
+func (s *Reader) loadLayout(t *proc.Target) {
 	images := len(t.BinInfo().Images)
 	if s.layout != nil || s.noLayout == images {
 		return
@@ -183,7 +184,7 @@ func (s *Session) loadLayout(t *proc.Target) {
 
 // findLayout finds the layout where there is no DWARF: by type descriptors, else what
 // stacks need of it by code.
-func (s *Session) findLayout(t *proc.Target) {
+func (s *Reader) findLayout(t *proc.Target) {
 	coded, _ := goruntime.CodeLayout(targets.Arch(t), s.code)
 	if s.symbols != nil {
 		s.layout, s.variables, _ = goruntime.Find(targets.Arch(t), s.memory(t), s.symbols, s.maps)
@@ -197,7 +198,7 @@ func (s *Session) findLayout(t *proc.Target) {
 
 // currentG is the address of the runtime.g that the thread's TLS names, 0 for a
 // thread that runs no Go code.
-func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines map[uint64]uint64) uint64 {
+func (s *Reader) currentG(t *proc.Target, th proc.Thread, tls uint64, machines map[uint64]uint64) uint64 {
 	if s.layout == nil {
 		return 0
 	}
@@ -207,7 +208,7 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines 
 	}
 	g0 := machines[uint64(th.ThreadID())]
 	addr, register := regs.GAddr()
-	if register && g0 != 0 && listsThreads(t, s.recorded) {
+	if register && g0 != 0 && listsThreads(t, !s.program.Live()) {
 		return s.runtime(t).UserG(g0)
 	}
 	if register {
@@ -219,7 +220,7 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines 
 	if g0 != 0 {
 		return s.runtime(t).UserG(g0)
 	}
-	if bi := t.BinInfo(); tls != 0 && inLibrary(bi) {
+	if bi := t.BinInfo(); tls != 0 && held.GoInLibrary(bi) {
 		return s.runtime(t).LibraryG(tls, s.slots.of(bi))
 	}
 	off, err := t.BinInfo().GStructOffset(th.ProcessMemory())
@@ -228,12 +229,6 @@ func (s *Session) currentG(t *proc.Target, th proc.Thread, tls uint64, machines 
 	}
 	return s.runtime(t).ReadPointer(tls+off, 0)
 }
-
-// Arch is the target's architecture, and OS its operating system (GOOS).
-func (p *program) Arch() unwind.Arch { return p.arch }
-
-// OS is the target's operating system (GOOS).
-func (p *program) OS() string { return p.os }
 
 // RegisterList lists registers, of amd64 or arm64, as Delve's interface has them.
 func RegisterList(a unwind.Arch, regs unwind.Registers, floatingPoint bool) api.Registers {

@@ -8,18 +8,17 @@ import (
 	"github.com/go-delve/delve/pkg/dwarf/op"
 
 	"github.com/clewdbg/clew/server/delve/targets"
-	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
 )
 
 var (
 	errPlanted  = errors.New("a breakpoint's instruction is there")
-	errNoThread = errors.New("the thread is not there any more")
+	ErrNoThread = errors.New("the thread is not there any more")
 )
 
 // WriteMemory writes the stopped target's memory, all or nothing.
-func (s *Session) WriteMemory(addr uint64, data []byte) error {
-	group, unlock, err := s.Stopped()
+func (s *Reader) WriteMemory(addr uint64, data []byte) error {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return err
 	}
@@ -39,15 +38,15 @@ func (s *Session) WriteMemory(addr uint64, data []byte) error {
 }
 
 // SetRegister sets a register of a thread by DWARF's number.
-func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
-	group, unlock, err := s.Stopped()
+func (s *Reader) SetRegister(thread, reg uint64, data []byte) error {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	th, ok := group.Selected.FindThread(int(thread))
 	if !ok {
-		return errNoThread
+		return ErrNoThread
 	}
 	defer s.forgetKept()
 	value := op.DwarfRegisterFromBytes(data)
@@ -61,29 +60,9 @@ func (s *Session) SetRegister(thread, reg uint64, data []byte) error {
 	return nil
 }
 
-// InThread does work in the innermost frame of a thread that stands in native code; native is false for other code.
-func (s *Session) InThread(thread int, work func(*values.Frame) error) (native bool, err error) {
-	group, unlock, err := s.Stopped()
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	for _, t := range group.Targets() {
-		th, ok := t.FindThread(thread)
-		if valid, _ := t.Valid(); !ok || !valid || s.recorded {
-			continue
-		}
-		if pc, err := th.Registers(); err != nil || !s.breaks.IsNative(t, pc.PC()) {
-			return false, err
-		}
-		return true, s.breaks.InFrame(t, th, work)
-	}
-	return false, errNoThread
-}
-
 // Vector returns a register of a thread that stacks are not found by, by DWARF's number.
-func (s *Session) Vector(thread, reg uint64) (data []byte, ok bool) {
-	group, unlock, err := s.Stopped()
+func (s *Reader) Vector(thread, reg uint64) (data []byte, ok bool) {
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return nil, false
 	}

@@ -47,7 +47,7 @@ func (r *stackSlots) forget() {
 
 // frames returns Delve's frames of a goroutine, at most depth of them. With keep set
 // they stay in Delve's cache, and the caller removes them.
-func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]proc.Stackframe, error) {
+func (s *Reader) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]proc.Stackframe, error) {
 	r, err := slotsOf(t, g)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 		defer s.paged.end()
 		return proc.GoroutineStacktrace(t, g, depth-1, 0)
 	}
-	memory := &paged{pid: s.localPid(t)}
+	memory := &paged{pid: s.program.LocalPid(t)}
 	copied := internals.Over(g, func(m proc.MemoryReadWriter) proc.MemoryReadWriter {
 		memory.MemoryReadWriter = m
 		return memory
@@ -83,13 +83,13 @@ func (s *Session) frames(t *proc.Target, g *proc.G, depth int, keep bool) ([]pro
 // PrefetchStack walks a goroutine's stack, to depth frames, so that Delve answers
 // from the result until release is called; the target must not run before. It does
 // nothing where that is not possible.
-func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
+func (s *Reader) PrefetchStack(goroutine int64, depth int) (release func()) {
 	release = func() {}
 	if depth < 1 {
 		return release
 	}
 	defer func() { _ = recover() }() // Delve's code does not survive corrupt tables; it will say so when it is asked
-	group, unlock, err := s.Stopped()
+	group, unlock, err := s.program.Stopped()
 	if err != nil {
 		return release
 	}
@@ -98,7 +98,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 	if valid, _ := t.Valid(); !valid {
 		return release
 	}
-	defer s.beside.open(t)()
+	defer s.program.AllowReads(t)()
 	g, err := proc.FindGoroutine(t, goroutine)
 	if err != nil || g == nil {
 		return release
@@ -114,7 +114,7 @@ func (s *Session) PrefetchStack(goroutine int64, depth int) (release func()) {
 		return release
 	}
 	return func() {
-		if _, unlock, err := s.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
+		if _, unlock, err := s.program.Stopped(); err == nil { // else Delve has forgotten all stacks when it resumed the program
 			defer unlock()
 			s.paged = nil
 			r.forget()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -63,7 +64,7 @@ func TestGenerated(t *testing.T) {
 	defer os.Remove(perfMap)
 	p := NewProcess(s)
 	for _, want := range []string{"first", "second name"} {
-		if stop, err := p.RunTo(context.Background(), nil); err != nil || stop.Reason != delve.StopHardcoded {
+		if stop, err := p.RunTo(context.Background(), nil); err != nil || stop.Reason != held.StopHardcoded {
 			t.Fatalf("%+v, %v", stop, err)
 		}
 		text, err := os.ReadFile(perfMap)

@@ -18,6 +18,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -63,7 +64,7 @@ func startLoading(t *testing.T) *loading {
 // run lets the program run to its next pause.
 func (l *loading) run(t *testing.T) {
 	t.Helper()
-	if stop, err := l.Continue(context.Background()); err != nil || stop.Reason != delve.StopBreakpoint {
+	if stop, err := l.Continue(context.Background()); err != nil || stop.Reason != held.StopBreakpoint {
 		t.Fatalf("%+v, %v", stop, err)
 	}
 }

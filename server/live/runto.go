@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 )
 
 // ExitError says that the program ended before it stopped.
@@ -40,7 +41,7 @@ func (e *ExitError) what() string {
 // UnknownLocationError says that no image has the location.
 type UnknownLocationError struct {
 	Location string
-	Stopped  delve.StopReason // why the program stopped before a library came that has it; "" if none can come
+	Stopped  held.StopReason // why the program stopped before a library came that has it; "" if none can come
 }
 
 // Error says what to do.
@@ -56,17 +57,17 @@ func (e *UnknownLocationError) Error() string {
 // location in a library that is not loaded yet is set when it is; notify is
 // told when clew waits for that, and when the program stops by itself first. When
 // ctx ends before the program stops, the error is the context's cause.
-func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...string) (delve.Stop, error) {
+func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...string) (held.Stop, error) {
 	s := p.session
 	r := &runner{session: s, process: p, notify: notify, notGo: s.NotGo()}
 	for _, location := range locations {
 		if err := r.place(location); err != nil {
-			return delve.Stop{}, err
+			return held.Stop{}, err
 		}
 	}
 	fatal, err := r.stopWhereFatal()
 	if err != nil {
-		return delve.Stop{}, err
+		return held.Stop{}, err
 	}
 	for {
 		stop, err := s.Continue(ctx)
@@ -77,7 +78,7 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 			return stop, err
 		}
 		if fatal != 0 && stop.Breakpoint == fatal {
-			stop = delve.Stop{Reason: delve.StopFatal}
+			stop = held.Stop{Reason: held.StopFatal}
 			r.elsewhere(stop)
 			return stop, nil
 		}
@@ -89,14 +90,14 @@ func (p *Process) RunTo(ctx context.Context, notify func(string), locations ...s
 
 // stopped reports whether a stop is the one that was asked for. An error says that
 // the program cannot reach it.
-func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
+func (r *runner) stopped(stop held.Stop) (done bool, err error) {
 	switch {
-	case stop.Reason == delve.StopExited:
+	case stop.Reason == held.StopExited:
 		return false, &ExitError{Status: stop.ExitStatus, Location: strings.Join(r.locations(), ", "), NotGo: r.notGo}
-	case stop.Reason == delve.StopLibrary:
+	case stop.Reason == held.StopLibrary:
 		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
 	}
-	if missing := r.unplaced(); len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != delve.StopManual {
+	if missing := r.unplaced(); len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != held.StopManual {
 		return false, &UnknownLocationError{Location: missing[0], Stopped: stop.Reason}
 	}
 	r.elsewhere(stop)
@@ -104,7 +105,7 @@ func (r *runner) stopped(stop delve.Stop) (done bool, err error) {
 }
 
 // elsewhere says that a program has stopped before it came to a location.
-func (r *runner) elsewhere(stop delve.Stop) {
+func (r *runner) elsewhere(stop held.Stop) {
 	if len(r.targets) > 0 && !r.reached(stop) {
 		r.say("the program stopped by itself (%s) before it reached %q", stop.Reason, strings.Join(r.locations(), ", "))
 	}
@@ -154,7 +155,7 @@ func (r *runner) unplaced() (out []string) {
 }
 
 // reached says whether a stop is at one of the locations.
-func (r *runner) reached(stop delve.Stop) bool {
+func (r *runner) reached(stop held.Stop) bool {
 	return stop.Breakpoint != 0 && slices.ContainsFunc(r.targets, func(t target) bool { return t.id == stop.Breakpoint })
 }
 
@@ -165,7 +166,7 @@ var fatalFunctions = []string{"runtime.fatalpanic", "runtime.fatalthrow", "runti
 // stopWhereFatal sets breakpoints in the fatal functions if Delve has not: it knows
 // functions by DWARF, and a stripped program has them in Go's table only. Test: in integration, TestFatalStripped.
 func (r *runner) stopWhereFatal() (id int, err error) {
-	if _, err := r.session.Locate(fatalFunctions[0]); err == nil || !errors.Is(err, delve.ErrNoLocation) {
+	if _, err := r.session.Locate(fatalFunctions[0]); err == nil || !errors.Is(err, held.ErrNoLocation) {
 		return 0, nil // another error of Delve's shows when the program runs
 	}
 	var addrs []uint64
@@ -192,7 +193,7 @@ func (r *runner) place(location string) error {
 	}
 	id, pending, err := r.session.BreakLocation(location)
 	switch {
-	case errors.Is(err, delve.ErrNoLocation):
+	case errors.Is(err, held.ErrNoLocation):
 		return &UnknownLocationError{Location: location}
 	case err != nil:
 		return fmt.Errorf("breakpoint at %q: %w", location, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -84,7 +85,7 @@ func TestRunToEveryLocation(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || stop.Reason != delve.StopBreakpoint {
+			if err != nil || stop.Reason != held.StopBreakpoint {
 				t.Fatalf("%+v, %v", stop, err)
 			}
 			v, err := p.Read(false)

@@ -7,8 +7,8 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/native"
 )
@@ -33,13 +33,13 @@ func (p *Program) known() *codemap.Map {
 func (p *Program) LocateNative(loc string) ([]api.Location, error) {
 	m := p.known()
 	if m == nil {
-		return nil, delve.ErrNoLocation
+		return nil, held.ErrNoLocation
 	}
 	code := native.Of(m)
 	if pattern, ok := breakpoints.Pattern(loc); ok {
 		found, err := breakpoints.Matching(code, p.pid, pattern)
 		if err == nil && len(found) == 0 {
-			err = delve.ErrNoLocation
+			err = held.ErrNoLocation
 		}
 		return found, err
 	}
@@ -62,11 +62,11 @@ func (p *Program) find(m *codemap.Map, loc string) ([]native.Place, error) {
 		found, _, _ := p.client.FindLocation(api.EvalScope{GoroutineID: -1}, loc, false, nil)
 		inGo := func(l api.Location) bool { return l.PC != 0 && !code.IsNative(l.PC) }
 		if slices.ContainsFunc(found, inGo) {
-			return nil, delve.ErrNoLocation
+			return nil, held.ErrNoLocation
 		}
 		return places, nil
 	}
-	return nil, fmt.Errorf("%s: %w", loc, delve.ErrNoLocation)
+	return nil, fmt.Errorf("%s: %w", loc, held.ErrNoLocation)
 }
 
 // WhereAt is [delve.Session.WhereAt].

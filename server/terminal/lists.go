@@ -9,7 +9,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/native"
 )
 
@@ -85,7 +85,7 @@ func (s scopes) disassemble(arg rpc2.DisassembleIn, out *rpc2.DisassembleOut) er
 		return s.rpc.Disassemble(arg, out)
 	}
 	found, err := d.Disassemble(arg.StartPC, arg.EndPC, s.syntaxOf(arg.Flavour))
-	if errors.Is(err, delve.ErrNoLocation) {
+	if errors.Is(err, held.ErrNoLocation) {
 		return s.rpc.Disassemble(arg, out)
 	}
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"github.com/go-delve/delve/service/rpc2"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/held"
 	common "github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/values"
 )
@@ -32,11 +32,11 @@ func (c *rpcClient) createBreakpoint(arg rpc2.CreateBreakpointIn, out *rpc2.Crea
 
 // create has clew create a breakpoint in native code, or in code that is not loaded, and Delve any other.
 func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpointOut) error {
-	held := c.breaks.Load()
-	if held == nil {
+	known := c.breaks.Load()
+	if known == nil {
 		return c.rpc.CreateBreakpoint(arg, out)
 	}
-	d := *held
+	d := *known
 	b, where := arg.Breakpoint, breakpoints.Where{}
 	switch {
 	case b.TraceReturn:
@@ -62,7 +62,7 @@ func (c *rpcClient) create(arg rpc2.CreateBreakpointIn, out *rpc2.CreateBreakpoi
 			c.watchBreaks(d)
 			return nil
 		}
-		if !errors.Is(err, delve.ErrNoLocation) {
+		if !errors.Is(err, held.ErrNoLocation) {
 			return err
 		}
 	}
@@ -106,15 +106,15 @@ func (c *rpcClient) watchBreaks(d locator) {
 
 // amend has Delve change a breakpoint.
 func (c *rpcClient) amend(arg rpc2.AmendBreakpointIn, out *rpc2.AmendBreakpointOut) error {
-	held := c.breaks.Load()
-	if held == nil || !(*held).IsNativeBreak(arg.Breakpoint.ID) {
+	known := c.breaks.Load()
+	if known == nil || !(*known).IsNativeBreak(arg.Breakpoint.ID) {
 		return c.rpc.AmendBreakpoint(arg, out)
 	}
 	arg.Breakpoint.Cond = breakpoints.Spell(arg.Breakpoint.Cond)
 	prints := breakpoints.Take(&arg.Breakpoint)
 	err := c.rpc.AmendBreakpoint(arg, out)
 	if err == nil {
-		(*held).PrintAt(arg.Breakpoint.ID, prints)
+		(*known).PrintAt(arg.Breakpoint.ID, prints)
 	}
 	return err
 }
@@ -122,8 +122,8 @@ func (c *rpcClient) amend(arg rpc2.AmendBreakpointIn, out *rpc2.AmendBreakpointO
 // shown completes breakpoints for a client, in work aside.
 func (c *rpcClient) shown(all ...*api.Breakpoint) {
 	all = slices.DeleteFunc(all, func(b *api.Breakpoint) bool { return b == nil })
-	if held := c.breaks.Load(); held != nil && len(all) > 0 {
-		(*held).ShowBreaks(all...)
+	if known := c.breaks.Load(); known != nil && len(all) > 0 {
+		(*known).ShowBreaks(all...)
 	}
 }
 

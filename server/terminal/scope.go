@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/values"
 )
 
@@ -190,7 +191,7 @@ func (s scopes) inNative(arg rpc2.FindLocationIn, out *rpc2.FindLocationOut, fai
 		where := breakpoints.Parse(arg.Loc)
 		out.Locations, out.SubstituteLocExpr = []api.Location{{File: where.File, Line: where.Line}}, breakpoints.Spelled(arg.Loc)
 		return nil
-	case errors.Is(err, delve.ErrNoLocation):
+	case errors.Is(err, held.ErrNoLocation):
 		return failed
 	case err != nil:
 		return err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -117,7 +118,7 @@ func run(path, way string, f function, try func(*session) error) error {
 		return err
 	}
 	stop, err := tried.goOn()
-	if err == nil && (stop.Reason != delve.StopExited || stop.ExitStatus != 0) {
+	if err == nil && (stop.Reason != held.StopExited || stop.ExitStatus != 0) {
 		err = fmt.Errorf("at the end: %+v", stop)
 	}
 	return err
@@ -126,7 +127,7 @@ func run(path, way string, f function, try func(*session) error) error {
 // patience is for one resume.
 const patience = time.Minute
 
-func (s *session) goOn() (delve.Stop, error) {
+func (s *session) goOn() (held.Stop, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return s.Continue(ctx)
@@ -141,7 +142,7 @@ func (s *session) line() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	stop, err := s.Step(ctx, stepping.Next)
-	if err == nil && stop.Reason != delve.StopStepped {
+	if err == nil && stop.Reason != held.StopStepped {
 		err = fmt.Errorf("a step ends with %+v", stop)
 	}
 	return err

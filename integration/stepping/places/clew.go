@@ -9,6 +9,7 @@ import (
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/live"
@@ -102,14 +103,14 @@ func (c *clew) step(command string) (state, error) {
 // stepAs does a step of the thread that stopped the program, safely, and waits for
 // its end. The error is a [*stepping.RefusedError] where no strategy knows enough
 // for it; then nothing has run.
-func (c *clew) stepAs(cmd stepping.Command) (delve.Stop, stepping.Decision, error) {
+func (c *clew) stepAs(cmd stepping.Command) (held.Stop, stepping.Decision, error) {
 	v, err := c.process.Read(false)
 	if err != nil {
-		return delve.Stop{}, stepping.Decision{}, err
+		return held.Stop{}, stepping.Decision{}, err
 	}
 	th, err := v.Current()
 	if err != nil {
-		return delve.Stop{}, stepping.Decision{}, err
+		return held.Stop{}, stepping.Decision{}, err
 	}
 	d := stop.PlanStep(c.ctx, v, c.engine.Prepare(c.ctx, &v.Input), th, cmd)
 	at, err := perform(c.ctx, c.session, &d)
@@ -118,32 +119,32 @@ func (c *clew) stepAs(cmd stepping.Command) (delve.Stop, stepping.Decision, erro
 
 // perform does what was decided, and waits for its end. Nothing may have run
 // since the decision.
-func perform(ctx context.Context, s *delve.Session, d *stepping.Decision) (delve.Stop, error) {
+func perform(ctx context.Context, s *delve.Session, d *stepping.Decision) (held.Stop, error) {
 	if err := d.Err(); err != nil {
-		return delve.Stop{}, err
+		return held.Stop{}, err
 	}
 	if d.Action == stepping.Delegate {
 		return s.Step(ctx, d.Command)
 	}
 	if _, err := s.Arm(d); err != nil {
-		return delve.Stop{}, err
+		return held.Stop{}, err
 	}
 	resume := s.Continue
 	if d.Action == stepping.Assist {
-		resume = func(ctx context.Context) (delve.Stop, error) { return s.Step(ctx, d.Command) }
+		resume = func(ctx context.Context) (held.Stop, error) { return s.Step(ctx, d.Command) }
 	}
 	at, err := resume(ctx)
 	return at, errors.Join(err, s.EndStep())
 }
 
-func (c *clew) state(stop delve.Stop, err error) (state, error) {
+func (c *clew) state(stop held.Stop, err error) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
 	if c.ctx.Err() != nil {
 		return state{}, c.ctx.Err()
 	}
-	if stop.Reason == delve.StopExited {
+	if stop.Reason == held.StopExited {
 		return state{exited: true, status: stop.ExitStatus}, nil
 	}
 	v, err := c.process.Read(false)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -288,7 +287,7 @@ func TestPauseBetween(t *testing.T) {
 	}
 	d := stop.PlanStep(h.ctx, v, h.engine.Prepare(h.ctx, &v.Input), th, stepping.StepOut)
 	stop, err := perform(ctx, h.session, &d)
-	if err != nil || stop.Reason != delve.StopManual || d.Action != stepping.Return {
+	if err != nil || stop.Reason != held.StopManual || d.Action != stepping.Return {
 		t.Fatalf("%s (%s): %+v, %v", d.Action, d.Reason, stop, err)
 	}
 	h.clean(before)
@@ -397,7 +396,7 @@ func TestExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop, err := h.session.Continue(h.ctx)
-	if err != nil || stop.Reason != delve.StopHardcoded {
+	if err != nil || stop.Reason != held.StopHardcoded {
 		t.Errorf("%+v, %v", stop, err)
 	}
 	if err := h.session.EndStep(); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
@@ -106,7 +107,7 @@ func (t *tracer) runTo(name string) error {
 		return err
 	}
 	stop, err := t.session.Continue(context.Background())
-	if err != nil || stop.Reason != delve.StopBreakpoint {
+	if err != nil || stop.Reason != held.StopBreakpoint {
 		return fmt.Errorf("did not stop at %s: %v %w", name, stop, err)
 	}
 	if err := t.session.ClearBreak(id); err != nil {

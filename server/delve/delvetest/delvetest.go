@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-delve/delve/pkg/proc"
 
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -81,7 +83,7 @@ func Start(t *testing.T, args ...string) *delve.Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if stop, err := s.Continue(t.Context()); err != nil || stop.Reason != delve.StopHardcoded {
+	if stop, err := s.Continue(t.Context()); err != nil || stop.Reason != held.StopHardcoded {
 		t.Fatalf("%+v, %v", stop, err)
 	}
 	return s
@@ -159,4 +161,16 @@ func PC(t *testing.T, s *delve.Session) uint64 {
 	}
 	pc, _ := th.Registers.PC(s.Arch())
 	return pc
+}
+
+// Within fails the test if something takes as long as a lock that is never released.
+func Within(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan bool)
+	go func() { do(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for Delve's lock")
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/delve/interpose"
 )
@@ -33,7 +33,7 @@ func TestNotPlaced(t *testing.T) {
 		t.Errorf("the program has run from %#x to %#x", before, now)
 	}
 	restore()
-	if stop, err := s.Continue(context.Background()); err != nil || stop.Reason != delve.StopExited {
+	if stop, err := s.Continue(context.Background()); err != nil || stop.Reason != held.StopExited {
 		t.Errorf("afterwards: %+v, %v", stop, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -18,7 +19,7 @@ func inCall(t *testing.T) (s *delve.Session, behind uint64) {
 	s = delvetest.Start(t, delvetest.Build(t, "incall"))
 	for range 100 {
 		soon, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-		if stop := stopsAfter(t, func() (delve.Stop, error) { return s.Continue(soon) }); stop.Reason != delve.StopManual {
+		if stop := stopsAfter(t, func() (held.Stop, error) { return s.Continue(soon) }); stop.Reason != held.StopManual {
 			t.Fatalf("%+v", stop)
 		}
 		cancel()
@@ -31,9 +32,9 @@ func inCall(t *testing.T) (s *delve.Session, behind uint64) {
 }
 
 // stopsAfter lets the program run, which has to stop.
-func stopsAfter(t *testing.T, run func() (delve.Stop, error)) delve.Stop {
+func stopsAfter(t *testing.T, run func() (held.Stop, error)) held.Stop {
 	t.Helper()
-	done := make(chan delve.Stop, 1)
+	done := make(chan held.Stop, 1)
 	go func() {
 		stop, err := run()
 		if err != nil {
@@ -69,10 +70,10 @@ func where(t *testing.T, s *delve.Session) (function string, pc uint64) {
 func TestStepsInCall(t *testing.T) {
 	s, behind := inCall(t)
 	for n := range 20 {
-		stop := stopsAfter(t, func() (delve.Stop, error) { return s.Step(context.Background(), stepping.Next) })
+		stop := stopsAfter(t, func() (held.Stop, error) { return s.Step(context.Background(), stepping.Next) })
 		function, pc := where(t, s)
 		switch {
-		case stop.Reason != delve.StopStepped || n == 0 && pc <= behind:
+		case stop.Reason != held.StopStepped || n == 0 && pc <= behind:
 			t.Fatalf("step %d: %+v, in %s at %#x; it was at %#x", n, stop, function, pc, behind)
 		case !strings.Contains(function, "Syscall6"):
 			return
@@ -90,9 +91,9 @@ func TestBreakpointBehindCall(t *testing.T) {
 	}
 	for n := range 10 {
 		soon, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
-		stopsAfter(t, func() (delve.Stop, error) { return s.Continue(soon) })
+		stopsAfter(t, func() (held.Stop, error) { return s.Continue(soon) })
 		cancel()
-		stop := stopsAfter(t, func() (delve.Stop, error) { return s.Continue(context.Background()) })
+		stop := stopsAfter(t, func() (held.Stop, error) { return s.Continue(context.Background()) })
 		if _, pc := where(t, s); stop.Breakpoint != id || pc != behind {
 			t.Fatalf("%d: %+v at %#x", n, stop, pc)
 		}

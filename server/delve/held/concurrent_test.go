@@ -1,4 +1,4 @@
-package delve_test
+package held_test
 
 import (
 	"bytes"
@@ -7,13 +7,13 @@ import (
 
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/held"
 )
 
-// TestBeside: while a stack is walked under Delve's lock, clew reads the same memory as without, without breakpoints;
+// TestConcurrentReads: while a stack is walked under Delve's lock, clew reads the same memory as without, without breakpoints;
 // what cannot be read that way waits for the lock. The walk's end waits for reads.
-func TestBeside(t *testing.T) {
+func TestConcurrentReads(t *testing.T) {
 	s := delvetest.Launch(t, "")
 	addrs, err := s.Locate("main.main")
 	if err != nil {
@@ -27,12 +27,12 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	group, unlock := delvetest.Held(t, s)
-	end := delve.OpenBeside(s, group.Selected)
-	within(t, func() { err = s.Memory().ReadMemory(addrs[0], along) })
+	end := s.AllowReads(group.Selected)
+	delvetest.Within(t, func() { err = s.Memory().ReadMemory(addrs[0], along) })
 	if err != nil || !bytes.Equal(along, alone) {
 		t.Errorf("%x, %v; without a walk %x", along, err, alone)
 	}
-	within(t, func() { _, _ = s.Pid(), s.Arch() })
+	delvetest.Within(t, func() { _, _ = s.Pid(), s.Arch() })
 
 	failed := make(chan error)
 	go func() { failed <- s.Memory().ReadMemory(0, make([]byte, 1)) }()
@@ -43,7 +43,7 @@ func TestBeside(t *testing.T) {
 	}
 
 	reading, proceed := make(chan bool), make(chan bool)
-	go delve.ReadBeside(s, func(*proc.Target) error { close(reading); <-proceed; return nil })
+	go held.ReadConcurrently(s.Program, func(*proc.Target) error { close(reading); <-proceed; return nil })
 	<-reading
 	ended := make(chan bool)
 	go func() { end(); close(ended) }()
@@ -54,23 +54,11 @@ func TestBeside(t *testing.T) {
 	}
 	close(proceed)
 	<-ended
-	if delve.ReadBeside(s, func(*proc.Target) error { return nil }) {
-		t.Error("a read goes beside no walk")
+	if held.ReadConcurrently(s.Program, func(*proc.Target) error { return nil }) {
+		t.Error("memory is read though no stack is walked")
 	}
 	unlock()
 	if <-failed == nil {
 		t.Error("address 0 was read")
-	}
-}
-
-// within fails the test if something takes as long as a lock that is never released.
-func within(t *testing.T, do func()) {
-	t.Helper()
-	done := make(chan bool)
-	go func() { do(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Fatal("it waits for Delve's lock")
 	}
 }

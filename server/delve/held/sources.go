@@ -1,4 +1,4 @@
-package delve
+package held
 
 import (
 	"maps"
@@ -7,7 +7,7 @@ import (
 
 // Sources are the source files that the program was built from, as its line tables name
 // them.
-func (s *program) Sources() []string {
+func (s *Program) Sources() []string {
 	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil
@@ -17,7 +17,7 @@ func (s *program) Sources() []string {
 }
 
 // CodeLines returns those lines of a file, from first to last, that have code.
-func (s *program) CodeLines(file string, first, last int) []int {
+func (s *Program) CodeLines(file string, first, last int) []int {
 	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package delve
+package held
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 
 // Memory reads the stopped target's memory as the program itself would see it:
 // the breakpoint instructions that Delve wrote are replaced by the original code.
-func (p *program) Memory() unwind.Memory { return memory{p} }
+func (p *Program) Memory() unwind.Memory { return memory{p} }
 
-type memory struct{ p *program }
+type memory struct{ p *Program }
 
 // ReadMemory implements [unwind.Memory].
 func (m memory) ReadMemory(addr uint64, p []byte) error {
@@ -31,7 +31,7 @@ func (m memory) read(addr uint64, p []byte, read func(targets.Memory, uint64, []
 	if len(p) == 0 {
 		return nil
 	}
-	if m.p.beside.read(func(t *proc.Target) error { return m.p.readBeside(t, addr, p) }) {
+	if m.p.concurrent.read(func(t *proc.Target) error { return m.p.readConcurrently(t, addr, p) }) {
 		return nil
 	}
 	group, unlock, err := m.p.Stopped()
@@ -40,16 +40,16 @@ func (m memory) read(addr uint64, p []byte, read func(targets.Memory, uint64, []
 	}
 	defer unlock()
 	t := group.Selected
-	if err := read(targets.Memory{Delve: t.Memory(), PID: m.p.localPid(t)}, addr, p); err != nil {
+	if err := read(targets.Memory{Delve: t.Memory(), PID: m.p.LocalPid(t)}, addr, p); err != nil {
 		return err
 	}
 	targets.PutOriginal(t, addr, p)
 	return nil
 }
 
-// readBeside reads without ptrace, which only one may use at a time.
-func (p *program) readBeside(t *proc.Target, addr uint64, to []byte) error {
-	pid := p.localPid(t)
+// readConcurrently reads without ptrace, which only one may use at a time.
+func (p *Program) readConcurrently(t *proc.Target, addr uint64, to []byte) error {
+	pid := p.LocalPid(t)
 	if pid == 0 {
 		return errNoCopy
 	}
@@ -64,7 +64,7 @@ var errNoCopy = errors.New("no process of this machine")
 
 // Planted lists where Delve has written breakpoints into the target's code, with the
 // original bytes.
-func (p *program) Planted() (out []lifeline.Patch, err error) {
+func (p *Program) Planted() (out []lifeline.Patch, err error) {
 	group, unlock, err := p.Stopped()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package delve
+package held
 
 import (
 	"context"
@@ -36,11 +36,11 @@ type Stop struct {
 }
 
 // Continue lets the target run until it stops or ctx ends, which halts it.
-func (p *program) Continue(ctx context.Context) (Stop, error) { return p.run(ctx, api.Continue) }
+func (p *Program) Continue(ctx context.Context) (Stop, error) { return p.run(ctx, api.Continue) }
 
 // Step has Delve do a step of the selected goroutine, as Delve understands it.
 // Whether that is safe is decided by package stepping.
-func (p *program) Step(ctx context.Context, c stepping.Command) (Stop, error) {
+func (p *Program) Step(ctx context.Context, c stepping.Command) (Stop, error) {
 	name, ok := delveNames[c]
 	if !ok {
 		return Stop{}, fmt.Errorf("unknown step %s", c)
@@ -55,7 +55,7 @@ var delveNames = map[stepping.Command]string{
 
 // run resumes the target by one of Delve's commands. Delve forgets a request to
 // halt that comes before the target runs, so the halt waits for that.
-func (p *program) run(ctx context.Context, command string) (Stop, error) {
+func (p *Program) run(ctx context.Context, command string) (Stop, error) {
 	if ctx.Err() != nil {
 		return Stop{Reason: StopManual}, nil
 	}
@@ -69,16 +69,16 @@ func (p *program) run(ctx context.Context, command string) (Stop, error) {
 				return
 			}
 		}
-		_, _ = p.door.Command(&api.DebuggerCommand{Name: api.Halt}, nil)
+		_, _ = p.Door.Command(&api.DebuggerCommand{Name: api.Halt}, nil)
 	}()
-	state, err := p.door.Command(&api.DebuggerCommand{Name: command}, resumed)
+	state, err := p.Door.Command(&api.DebuggerCommand{Name: command}, resumed)
 	close(done)
 	<-watcher
 	if err != nil {
 		if exited, ok := errors.AsType[proc.ErrProcessExited](err); ok {
 			return Stop{Reason: StopExited, ExitStatus: exited.Status}, nil
 		}
-		return Stop{}, fmt.Errorf("%s: %w", command, oneLine(err))
+		return Stop{}, fmt.Errorf("%s: %w", command, OneLine(err))
 	}
 	return p.describe(state), nil
 }
@@ -88,11 +88,11 @@ var breakpointReasons = map[string]StopReason{
 	proc.UnrecoveredPanic: StopPanic, proc.FatalThrow: StopFatal, proc.HardcodedBreakpoint: StopHardcoded,
 }
 
-func (p *program) describe(state *api.DebuggerState) Stop {
+func (p *Program) describe(state *api.DebuggerState) Stop {
 	if state.Exited {
 		return Stop{Reason: StopExited, ExitStatus: state.ExitStatus}
 	}
-	t, err := p.target()
+	t, err := p.Target()
 	if err != nil {
 		return Stop{Reason: StopOther} // another has resumed it
 	}
@@ -117,18 +117,18 @@ func (p *program) describe(state *api.DebuggerState) Stop {
 }
 
 // BreakAt sets a breakpoint at addresses and returns its ID.
-func (p *program) BreakAt(addrs ...uint64) (int, error) {
-	bp, err := p.door.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: slices.Repeat([]int{p.Pid()}, len(addrs))})
+func (p *Program) BreakAt(addrs ...uint64) (int, error) {
+	bp, err := p.Door.CreateBreakpoint(&api.Breakpoint{Addrs: addrs, AddrPid: slices.Repeat([]int{p.Pid()}, len(addrs))})
 	if err != nil {
-		return 0, oneLine(err)
+		return 0, OneLine(err)
 	}
 	return bp.ID, nil
 }
 
 // EntryPoint is the address where the program itself begins, when the libraries that
 // it is linked with are loaded.
-func (p *program) EntryPoint() (uint64, error) {
-	t, err := p.target()
+func (p *Program) EntryPoint() (uint64, error) {
+	t, err := p.Target()
 	if err != nil {
 		return 0, err
 	}
@@ -136,8 +136,8 @@ func (p *program) EntryPoint() (uint64, error) {
 }
 
 // ClearBreak removes a breakpoint.
-func (p *program) ClearBreak(id int) error {
-	return p.door.ClearBreakpoint(id)
+func (p *Program) ClearBreak(id int) error {
+	return p.Door.ClearBreakpoint(id)
 }
 
 // ErrNoLocation says that Delve finds no code at a location.
@@ -146,15 +146,15 @@ var ErrNoLocation = errors.New("no such location")
 // Locate finds the addresses of a location in Delve's notation (a function,
 // FILE:LINE, *ADDRESS), in images that are loaded now and have DWARF. The error wraps
 // [ErrNoLocation].
-func (p *program) Locate(loc string) (addrs []uint64, err error) {
+func (p *Program) Locate(loc string) (addrs []uint64, err error) {
 	defer func() {
 		if r := recover(); r != nil { // Delve looks at the stack, and its reader of tables panics where they are damaged
 			addrs, err = nil, fmt.Errorf("%w: Delve's search: %v", ErrNoLocation, r)
 		}
 	}()
-	locs, err := p.door.FindLocation(loc, false)
+	locs, err := p.Door.FindLocation(loc, false)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoLocation, oneLine(err))
+		return nil, fmt.Errorf("%w: %w", ErrNoLocation, OneLine(err))
 	}
 	for _, l := range locs {
 		for _, pc := range append(l.PCs, l.PC) { // PC is the first of PCs, where there are any
