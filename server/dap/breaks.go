@@ -191,7 +191,7 @@ var notMeanwhile = map[string]bool{"setDataBreakpoints": true, "setExceptionBrea
 // aside sets breakpoints while the program runs: clew halts it, again and again until they are set. Delve's session halts its own run for
 // that too, but once, which comes to nothing where the program does not run yet or another client runs it by then.
 func (s *sharing) aside(ctx context.Context, m *dapwire.Message, forward func() error) error {
-	err := s.client.Aside(ctx, m.Command, func() {
+	err := s.client.Aside(s.wire.Context(), m.Command, func() { // the request is not cancelled: Delve answers it
 		answered := make(chan struct{})
 		soon, cancel := context.WithTimeout(ctx, asideSoon)
 		defer cancel()

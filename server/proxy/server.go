@@ -75,7 +75,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("cannot listen at %s: %w; choose another address with --listen", cfg.Listen, err)
 	}
 	defer func() { _ = listener.Close() }()
-	s := &server{Config: cfg, up: up, owner: session.New(session.Options{}), addr: listener.Addr(), clients: make(map[net.Conn]struct{})}
+	s := &server{Config: cfg, up: up, owner: session.New(session.Options{Insist: up.halt}), addr: listener.Addr(), clients: make(map[net.Conn]struct{})}
 	if cfg.Announce != nil {
 		cfg.Announce(listener.Addr())
 	}

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/rpc"
+	"net/rpc/jsonrpc"
 	"sync"
 	"time"
 
 	"github.com/clewdbg/clew/server/dap/serve"
+	"github.com/clewdbg/clew/server/internal/bounded"
 )
 
 // Time limits for the server to accept a connection, and to say whether it accepts
@@ -35,6 +38,7 @@ type upstream struct {
 	known   chan struct{} // closed when the next is known
 	several bool          // it takes several connections
 	watch   *kept         // keeps one then
+	halts   *rpc.Client   // by which the program is halted; nil until it is needed
 
 	gone     chan struct{}
 	goneOnce sync.Once
@@ -128,6 +132,28 @@ func (u *upstream) ask() {
 	})
 }
 
+// halt has the server halt its program, by a connection on which nothing else is asked.
+func (u *upstream) halt() {
+	go func() {
+		if several, err := u.takesSeveral(context.Background()); !several || err != nil {
+			return
+		}
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.over {
+			return
+		}
+		if u.halts == nil {
+			conn, err := u.dial(context.Background())
+			if err != nil {
+				return // the server is gone
+			}
+			u.halts = jsonrpc.NewClient(bounded.NewAnswers(conn))
+		}
+		u.halts.Go("RPCServer.Command", map[string]string{"name": "halt"}, new(json.RawMessage), make(chan *rpc.Call, 1)) // whether it stops is seen at its stop
+	}()
+}
+
 // multiclient asks the server on a new connection. A server for one client only has
 // closed its port or, `dlv dap`, does not answer.
 func multiclient(conn net.Conn) bool {
@@ -153,6 +179,9 @@ func (u *upstream) close() {
 		if k != nil {
 			_ = k.Close()
 		}
+	}
+	if u.halts != nil {
+		_ = u.halts.Close()
 	}
 }
 

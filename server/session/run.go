@@ -15,6 +15,7 @@ type Run struct {
 	began   bool          // others were told
 	whole   bool          // a halt for work aside would end it
 	over    chan struct{} // closed at its end
+	halting chan struct{} // has an element while the door is used
 }
 
 // Resume begins a run, once no request reads the program any more. While the program runs already,
@@ -33,7 +34,7 @@ func (c *Client) Resume(ctx context.Context, command string, steps bool, door fu
 		return nil, err
 	}
 	c.running = true
-	s.run = &Run{session: s, client: c, door: door, over: make(chan struct{})}
+	s.run = &Run{session: s, client: c, door: door, over: make(chan struct{}), halting: make(chan struct{}, 1)}
 	return s.run, nil
 }
 
@@ -138,20 +139,7 @@ func (s *Session) halt(ctx context.Context, stopped func()) error {
 	s.halts++ // nothing is resumed before this halt is over: it would be halted, too
 	s.mu.Unlock()
 	var doors sync.WaitGroup
-	again := time.NewTicker(haltAgain)
-	defer again.Stop()
-	err := func() error {
-		for {
-			doors.Go(func() { r.door(ctx) })
-			select {
-			case <-r.over:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-again.C:
-			}
-		}
-	}()
+	err := r.knock(ctx, &doors)
 	if err == nil {
 		defer time.AfterFunc(askPatience, cancel).Stop() // Delve does not answer a halt that ends a download
 		doors.Wait()
@@ -164,6 +152,40 @@ func (s *Session) halt(ctx context.Context, stopped func()) error {
 	}
 	s.wake()
 	return err
+}
+
+// knock uses the run's door again and again until it has ended. Of several halts one does.
+func (r *Run) knock(ctx context.Context, doors *sync.WaitGroup) error {
+	again := time.NewTicker(haltAgain)
+	defer again.Stop()
+	mine := false
+	defer func() {
+		if mine {
+			<-r.halting
+		}
+	}()
+	for n := 0; !r.Ended(); n++ {
+		if !mine {
+			select {
+			case r.halting <- struct{}{}:
+				mine = true
+			default:
+			}
+		}
+		if mine {
+			doors.Go(func() { r.door(ctx) })
+			if insist := r.session.opts.Insist; insist != nil && n >= insistAfter {
+				insist()
+			}
+		}
+		select {
+		case <-r.over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
+		}
+	}
+	return nil
 }
 
 // Ask halts this run if it is the session's: a client does so for its own halt, which its protocol passes on.
@@ -225,7 +247,8 @@ func (r *Run) Asides(ctx context.Context) {
 }
 
 // Aside does work that needs Delve's lock: at a stop at once, and during a run by halting Delve for a
-// moment, again and again until the work is done. The work is refused while the program is restarted.
+// moment, again and again until the work is done. The work is refused while the program is restarted. Where the context ends before it is done, it goes on, and nobody
+// is to use what it does.
 func (c *Client) Aside(ctx context.Context, command string, work func()) error {
 	s := c.session
 	s.mu.Lock()
@@ -262,14 +285,15 @@ func (c *Client) Aside(ctx context.Context, command string, work func()) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.asides--
+			s.wake()
+		}()
 		work()
 	}()
-	s.nudgeUntil(done)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asides--
-	s.wake()
-	return nil
+	return s.nudgeUntil(ctx, done)
 }
 
 // Nudge is the door of a run that Delve's session cannot be asked to halt: Delve's debugger is.
@@ -309,13 +333,15 @@ func (s *Session) Nudges() bool {
 }
 
 // nudgeUntil lets work have Delve's lock while the program runs.
-func (s *Session) nudgeUntil(done <-chan struct{}) {
+func (s *Session) nudgeUntil(ctx context.Context, done <-chan struct{}) error {
 	again := time.NewTicker(nudgeAgain)
 	defer again.Stop()
 	for {
 		select {
 		case <-done:
-			return
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-again.C:
 		}
 		s.Nudge(context.Background())

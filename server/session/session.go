@@ -18,6 +18,10 @@ type Options struct {
 	// program. It waits until that can be done, or the context ends. Over is called with the answer. Nil
 	// where the debugger is out of reach.
 	Announce func(context.Context) (over func())
+	// Insist halts what runs by a way that is no client's, once the door of the client that has resumed it has had no effect: Delve reads
+	// nothing more from that client until the program runs, and waits for it to run where a thread steps over a system call. It must not wait. Nil
+	// where doors do not depend on that.
+	Insist func()
 }
 
 // Session is the state of a debug session. Its methods are safe for concurrent use.

@@ -188,6 +188,34 @@ func TestHaltGivesUp(t *testing.T) {
 	p.run.Exited(0)
 }
 
+// TestHaltsShare: several halts use the door once at a time, one after the other, and insist where that has no effect.
+func TestHaltsShare(t *testing.T) {
+	var insisted atomic.Int32
+	var p *program
+	s := New(Options{Insist: func() {
+		if insisted.Add(1) == 3 {
+			p.run.Stopped(Stop{Reason: "pause"})
+		}
+	}})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p = a.resume(1 << 30)
+	gone, leave := context.WithTimeout(context.Background(), haltAgain)
+	defer leave()
+	_ = b.Halt(gone) // another one goes on
+	var halts sync.WaitGroup
+	for range 100 {
+		halts.Go(func() {
+			if err := b.Halt(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	halts.Wait()
+	if n := p.calls.Load(); n > 3*(insistAfter+3) || insisted.Load() < 3 {
+		t.Errorf("the door was used %d times, and %d halts have insisted", n, insisted.Load())
+	}
+}
+
 // TestLeases: a resume waits for requests that read the program, also for its own client's,
 // and names who does not come to an end.
 func TestLeases(t *testing.T) {
@@ -309,6 +337,20 @@ func TestAside(t *testing.T) {
 	if err := New(Options{}).Join("editor", func(Event) {}).Aside(context.Background(), "set", func() {}); err != nil {
 		t.Errorf("at a stop: %v", err)
 	}
+}
+
+// TestAsideEnds: who waits for work aside does not when its client is gone.
+func TestAsideEnds(t *testing.T) {
+	s := New(Options{Nudge: func() {}})
+	a, b := join(t, s, "editor"), join(t, s, "dlv client")
+	p := a.resume(0)
+	ctx, leave := context.WithCancel(context.Background())
+	free := make(chan struct{})
+	if err := b.Aside(ctx, "set", func() { leave(); <-free }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(free)
+	p.run.Exited(0)
 }
 
 // TestAsideKeepsWhole: work aside halts no run that would end by that. It waits for the end, and is refused if that does not come soon.

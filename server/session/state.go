@@ -67,6 +67,8 @@ const (
 	readPatience = 5 * time.Second
 	// haltAgain is the time after which a halt that had no effect is repeated.
 	haltAgain = 50 * time.Millisecond
+	// insistAfter is how often a halt is repeated before it insists.
+	insistAfter = 4
 	// nudgeAgain is the time after which Delve is halted once more for work aside.
 	nudgeAgain = 2 * time.Millisecond
 	// askPatience bounds the wait for the answer to a client's own halt, once the program has stopped.

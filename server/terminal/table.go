@@ -114,19 +114,20 @@ func changes[In, Out any](c *rpcClient, name string, f method[In, Out]) method[I
 
 // aside has a method done that can wait for no stop.
 func aside[In, Out any](c *rpcClient, name string, f method[In, Out]) method[In, Out] {
-	return func(arg In, out *Out) (err error) {
+	return func(arg In, out *Out) error {
+		var failed error
 		work := func() {
 			defer func() {
 				if p := recover(); p != nil {
-					err = panicked(p)
+					failed = panicked(p)
 				}
 			}()
-			err = f(arg, out)
+			failed = f(arg, out)
 		}
 		if refused := c.member.Aside(c.ctx, name, work); refused != nil {
 			return refused
 		}
-		return err
+		return failed
 	}
 }
 

@@ -58,13 +58,14 @@ func (s *Stacks) Changes() {
 	}
 }
 
-// PrefetchStopped begins with the stack that the client will ask for.
+// PrefetchStopped begins with the stack that the client will ask for. Behind a server it does not: who reads there while the program is resumed
+// waits for its next stop.
 func (s *Stacks) PrefetchStopped(stopped *dapwire.Message) {
 	if own := s.own(); own != nil {
 		own.KeepStack()
 	}
 	var body dap.StoppedEventBody
-	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Target() != nil {
+	if stopped.Decode("body", &body) == nil && body.ThreadId > 0 && s.program.Remote == nil && s.program.Target() != nil {
 		go s.find(s.wire.Context(), 0, Page{ThreadID: int64(body.ThreadId), Levels: 1})
 	}
 }
