@@ -202,7 +202,8 @@ func (s *sharing) evaluate(ctx context.Context, m *dapwire.Message, handle func(
 }
 
 // pause halts whatever runs.
-func (s *sharing) pause(ctx context.Context, m *dapwire.Message, handle func() error) error {
+func (s *sharing) pause(ctx context.Context, m *dapwire.Message, pass func() error) error {
+	handle := s.answersPause(m, pass)
 	state, own := s.client.State()
 	if state != session.Running && state != session.Stepping {
 		return s.whileStopped(s.client.Use)(ctx, m, handle)
@@ -338,29 +339,6 @@ func (s *sharing) stopped(m *dapwire.Message) {
 	} else if body.Reason != "entry" {
 		s.client.Tell(session.Event{Kind: session.StoppedAt, Stop: &stop})
 	}
-}
-
-// failed returns the stop in place of an error for the request that has begun this client's run: Delve has accepted it, has then failed by a
-// panic, and tells of no stop.
-func (s *sharing) failed(m *dapwire.Message) *dapwire.Message {
-	s.mu.Lock()
-	run, begun := s.run, s.runs
-	s.mu.Unlock()
-	if run == nil || run.Ended() || begun != m.RequestSeq {
-		return m
-	}
-	var body dap.ErrorResponseBody
-	text := "Internal Error"
-	if m.Decode("body", &body) == nil && body.Error != nil {
-		text = body.Error.Format
-	}
-	stop, err := dapwire.NewEvent(&dap.StoppedEvent{Event: event("stopped"), Body: dap.StoppedEventBody{
-		Reason: "exception", Description: "runtime error", Text: text, ThreadId: int(s.last.Load()), AllThreadsStopped: true,
-	}})
-	if err != nil {
-		return m
-	}
-	return stop
 }
 
 // exited tells the others that the program has ended. The event terminated without a run is

@@ -29,6 +29,7 @@ type Link struct {
 	next    int64
 	waiting map[int64][]*pending             // by the number that Delve knows; several only if the client repeats one
 	hooks   map[int64]func(*dapwire.Message) // of requests that were not forwarded yet
+	late    map[int64]bool                   // whose answer nobody waits for any more
 	gone    chan struct{}
 }
 
@@ -41,7 +42,7 @@ type pending struct {
 }
 
 func newLink(w io.Writer, toClient func(*dapwire.Message)) *Link {
-	return &Link{toClient: toClient, w: w, next: firstInjected, waiting: make(map[int64][]*pending), hooks: make(map[int64]func(*dapwire.Message)), gone: make(chan struct{})}
+	return &Link{toClient: toClient, w: w, next: firstInjected, waiting: make(map[int64][]*pending), hooks: make(map[int64]func(*dapwire.Message)), late: make(map[int64]bool), gone: make(chan struct{})}
 }
 
 // Forward passes a request of the client's. Rewrite, which may be nil, changes the answer
@@ -147,6 +148,22 @@ func (l *Link) Unhook(seq int64) {
 	}
 }
 
+// Forget returns whether a request of the client's waits for an answer, and has nobody wait for it any more: its hook gets nil, and an answer that comes
+// late is dropped.
+func (l *Link) Forget(seq int64) bool {
+	p := l.take(seq)
+	if p == nil {
+		return false
+	}
+	l.mu.Lock()
+	l.late[seq] = true
+	l.mu.Unlock()
+	if p.hook != nil {
+		p.hook(nil)
+	}
+	return true
+}
+
 // Gone is closed when nothing more comes from Delve.
 func (l *Link) Gone() <-chan struct{} { return l.gone }
 
@@ -202,7 +219,11 @@ func (l *Link) take(seq int64) *pending {
 func (l *Link) answered(m *dapwire.Message) *dapwire.Message {
 	p := l.take(m.RequestSeq)
 	if p == nil {
-		if m.RequestSeq >= firstInjected {
+		l.mu.Lock()
+		late := l.late[m.RequestSeq]
+		delete(l.late, m.RequestSeq)
+		l.mu.Unlock()
+		if late || m.RequestSeq >= firstInjected {
 			return nil
 		}
 		return m
