@@ -6,6 +6,7 @@ import (
 	"net/rpc"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -388,6 +389,9 @@ func descends(pid, ancestor int) bool {
 	return false
 }
 
+// notAtStop are refusals because the program is not at a stop; others do not concern that, as of a goroutine that a new program does not have.
+var notAtStop = regexp.MustCompile(`is running|is being|Unable to process|reads the program|has exited`)
+
 // stops brings the program back to a stop, whatever it does. The error says that the session has none any more.
 func (s *seat) stops() error {
 	_, _, halt := s.commands()
@@ -404,7 +408,7 @@ func (s *seat) stops() error {
 			switch e := c.wait(patience); {
 			case e.outcome == over || e.outcome == nothing:
 				return fmt.Errorf("%s: %s", r.command, e.outcome)
-			case r.command == look.command && e.outcome == answered:
+			case r.command == look.command && !notAtStop.MatchString(e.text):
 				if s.dlv == nil {
 					s.editor.drain()
 				}
