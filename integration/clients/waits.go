@@ -131,7 +131,7 @@ func (a *waits) behind() request {
 // note writes down what becomes of a request, and what is wrong with that.
 func (a *waits) note(state string, r *request, c, behind *call) {
 	limit := a.limit
-	runs := a.byDlv && (state == stopped || state == notStarted) && resumes(r) // its answer is the stop
+	runs := a.byDlv && (state == stopped || state == notStarted || state == stopping) && resumes(r) // its answer is the stop
 	if r.waits != "" || runs {
 		limit = 20 * time.Millisecond // it may wait
 	}

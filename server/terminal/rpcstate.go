@@ -92,6 +92,9 @@ func (c *rpcClient) command(command api.DebuggerCommand, cb service.RPCCallback)
 			return
 		}
 		c.events.begin()
+		if c.dbg != nil { // the session's owner knows that it runs, before Delve says so: a thread may step over a system call first
+			cb = early(cb)
+		}
 		c.server.command(command, run, after(cb, func(out any, err error) { c.ended(run, command.Name, out, err) }))
 	}
 }
