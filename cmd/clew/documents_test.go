@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clewdbg/clew/server/export"
 )
 
 var (
@@ -95,4 +97,23 @@ func missing(root *cobra.Command, command string) string {
 		}
 	}
 	return ""
+}
+
+// TestFormatsOfExtension: the extension offers the formats that there are, in their order.
+func TestFormatsOfExtension(t *testing.T) {
+	text, err := os.ReadFile("../../vscode-extension/src/protocol.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`exportFormats = \[([^\]]*)\]`).FindSubmatch(text)
+	if list == nil {
+		t.Fatal("protocol.ts has no list of formats")
+	}
+	var offered []string
+	for _, m := range regexp.MustCompile(`'([^']*)'`).FindAllSubmatch(list[1], -1) {
+		offered = append(offered, string(m[1]))
+	}
+	if !slices.Equal(offered, export.FormatNames()) {
+		t.Errorf("the extension offers %q, there are %q", offered, export.FormatNames())
+	}
 }

@@ -247,7 +247,7 @@ func differ(a *symbols.Call, b *llvmFrame, symbol bool) string {
 		return "column"
 	case a.File != file && a.Line > 0:
 		return "file"
-	case a.Function == names.Demangle(b.FunctionName) || a.Function == b.FunctionName:
+	case a.Function == names.Demangle(b.FunctionName) || a.Function == b.FunctionName || sameD(a.Function, b.FunctionName):
 		return ""
 	case strings.HasSuffix(a.Function, "::"+b.FunctionName) || strings.HasSuffix(a.Function, "."+b.FunctionName):
 		return scoped

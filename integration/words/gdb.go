@@ -15,10 +15,12 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/symbols"
+	"github.com/clewdbg/clew/server/symbols/dwarfline"
 )
 
 //go:embed testdata/chains.py
@@ -129,9 +131,23 @@ func (t *tally) samePlace(ours *symbols.Call, theirs *gdbChain, statement bool) 
 	return true
 }
 
+// sameD says whether a linker's name of D is that of clew's function, which is DWARF's: whether it has its last part, with the
+// length before it.
+func sameD(ours, theirs string) bool {
+	if !dwarfline.IsD(theirs) {
+		return false
+	}
+	last := names.Short(ours)
+	last, _, _ = strings.Cut(last[strings.LastIndexByte(last, '.')+1:], "!")
+	return strings.Contains(theirs, strconv.Itoa(len(last))+last)
+}
+
 // sameName says whether GDB's name is clew's. It leaves out functions as scopes and clones'
 // suffixes, and writes types in its own way.
 func sameName(ours, theirs string) bool {
+	if sameD(ours, theirs) {
+		return true
+	}
 	if plain := names.Demangle(theirs); plain != theirs {
 		return ours == plain || strings.HasPrefix(ours, plain) && strings.HasPrefix(ours[len(plain):], " [clone")
 	}

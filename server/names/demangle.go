@@ -10,16 +10,10 @@ import (
 // can stand for huge ones.
 const maxLength = 14
 
-// Demangle returns the name that a C++, Rust or D compiler mangled, with template
-// arguments and parameters. Other names come back as they are.
+// Demangle returns the name that a C++ or Rust compiler mangled, with template
+// arguments and parameters. Other names come back as they are, those of D too: DWARF has them.
 func Demangle(name string) string {
-	switch {
-	case !strings.HasPrefix(name, "_"):
-		return name
-	case strings.HasPrefix(name, "_D"):
-		if out, ok := demangleD(name); ok && len(out) <= longest {
-			return out
-		}
+	if !strings.HasPrefix(name, "_") {
 		return name
 	}
 	return demangle.Filter(name, demangle.NoClones, demangle.MaxLength(maxLength))

@@ -201,13 +201,15 @@ func nameOf(c *dwarfline.Call, symbol string) string {
 	switch {
 	case !c.Inlined && (name == "" || isCloneOf(symbol, name) || c.Linkage == "" && mangles(symbol, name)):
 		return demangle(symbol)
+	case dwarfline.IsD(c.Linkage) && c.Name != "":
+		return c.Scope + c.Name
 	case c.Linkage == "" && c.Scope != "":
 		return c.Scope + name
 	}
 	return names.Demangle(name)
 }
 
-// demangle demangles a symbol, which may be a clone's: of D's names the demangler knows none.
+// demangle demangles a symbol, which may be a clone's: of names that it cannot read, such as D's, none.
 func demangle(symbol string) string {
 	shown := names.Demangle(symbol)
 	name, suffix, clone := strings.Cut(symbol, ".")

@@ -1,5 +1,7 @@
 package dwarfline
 
+import "strings"
+
 // names are a function's names.
 type names struct{ linkage, name, scope string }
 
@@ -40,7 +42,7 @@ func (n *names) read(u *unit, off uint64) error {
 			next = e.attrs[atSpecification]
 		}
 		switch {
-		case n.linkage != "" && n.name != "":
+		case n.named() && n.name != "":
 			return nil
 		case next.absent():
 			return n.addScope(u, off, separator)
@@ -52,10 +54,19 @@ func (n *names) read(u *unit, off uint64) error {
 	return errHops
 }
 
+// named says that the linker's name has the scope, and can be read.
+func (n *names) named() bool { return n.linkage != "" && !IsD(n.linkage) }
+
+// IsD says that a linker's name is one of D's, which nothing here demangles.
+func IsD(name string) bool {
+	rest, ok := strings.CutPrefix(name, "_D")
+	return ok && rest != "" && rest[0] >= '0' && rest[0] <= '9'
+}
+
 // addScope adds the scope of a function whose declaration is at off, unless the
 // linker's name has it.
 func (n *names) addScope(u *unit, off uint64, separator string) (err error) {
-	if n.linkage != "" || n.name == "" || separator == "" {
+	if n.named() || n.name == "" || separator == "" {
 		return nil
 	}
 	n.scope, err = qualifier{u}.prefix(off, separator, maxScopes)

@@ -13,7 +13,7 @@ import (
 type Call struct {
 	Linkage string // the name that the linker knows, mangled; "" if there is none
 	Name    string // the name in the source; "" if it is not known
-	Scope   string // what stands before Name: "std::"; it is known where there is no Linkage
+	Scope   string // what stands before Name: "std::"; it is known where there is no Linkage, or one of D's
 	File    string // "" if it is not known
 	Line    int    // 0 if it is not known
 	Column  int    // 0 if it is not known
