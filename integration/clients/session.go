@@ -125,13 +125,23 @@ func (w *work) headless() (*server, error) {
 // multi starts a server for the sessions of many editors.
 func (w *work) multi() (*server, error) { return w.serve("dap", "--multi", "--listen=127.0.0.1:0") }
 
+// buildDlv builds dlv, once.
+func (w *work) buildDlv() error {
+	if w.dlv != "" {
+		return nil
+	}
+	path := filepath.Join(w.folder, "dlv")
+	err := testkit.BuildDlvAlone(path)
+	if err == nil {
+		w.dlv = path
+	}
+	return err
+}
+
 // through starts clew proxy before Delve's own server; the proxy ends with it.
 func (w *work) through() (*server, error) {
-	if w.dlv == "" {
-		w.dlv = filepath.Join(w.folder, "dlv")
-		if err := testkit.BuildDlvAlone(w.dlv); err != nil {
-			return nil, err
-		}
+	if err := w.buildDlv(); err != nil {
+		return nil, err
 	}
 	up, err := w.start(w.dlv, "exec", w.program, "--headless", "--accept-multiclient", "--listen=127.0.0.1:0")
 	if err != nil {
