@@ -14,6 +14,7 @@ import (
 
 // TestHostileServer: a server whose answers have no end, or say nothing, costs a terminal and `clew stack` little, and a line says so.
 func TestHostileServer(t *testing.T) {
+	t.Parallel() // it waits
 	for name, c := range map[string]struct {
 		serve func(net.Conn)
 		says  string
@@ -64,6 +65,7 @@ func sayNothing(conn net.Conn) {
 
 // TestSilentServer: a server that says nothing is named after ten seconds; `clew connect` goes on to wait, until it is interrupted.
 func TestSilentServer(t *testing.T) {
+	t.Parallel() // it waits
 	addr := served(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	begin := time.Now()
 	if o := clew(t, "stack", "--connect", addr); o.code != 1 || !strings.Contains(o.stderr, "no headless Delve server answers there") || time.Since(begin) > 2*patience/3 {

@@ -35,6 +35,10 @@ import (
 // take longer under the race detector.
 var raced = []string{"./imagemap/...", "./unwind/...", "./plugins/...", "./server/..."}
 
+// onOneGoroutine are tests in them that step whole programs, or compare whole builds with other tools, each on one goroutine: half of the
+// time that all of raced takes, and nothing for the race detector to see.
+const onOneGoroutine = "-skip=^(TestStep(ARM64)?|TestBuilds|TestDisassemble|TestArgumentsStored|TestEqualTo(LLVM|GDB)|TestManyUnits|TestAlternateFile)$"
+
 // timeout ends a test binary that hangs; it is far above what any takes.
 var timeout = sync.OnceValue(func() string { return fmt.Sprintf("-timeout=%v", testneed.Patience(25*time.Minute)) })
 
@@ -127,7 +131,7 @@ func testWithRace(r *report) error {
 		}
 	}
 	fmt.Println("with the race detector:")
-	return errors.Join(test(r, raced, "-race"), again(r, "-race"))
+	return errors.Join(test(r, raced, "-race", onOneGoroutine), again(r, "-race"))
 }
 
 // test runs go test with the arguments and passes its events to r. A failed
