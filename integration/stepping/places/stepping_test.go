@@ -75,8 +75,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// held is a program that clew holds at a spot.
-type held struct {
+// holding is a program that clew holds at a spot.
+type holding struct {
 	*clew
 	t   *testing.T
 	run *run
@@ -84,7 +84,7 @@ type held struct {
 }
 
 // hold stops a program at a spot of its C code, with no breakpoint left.
-func hold(t *testing.T, build, scenario, spot string) *held {
+func hold(t *testing.T, build, scenario, spot string) *holding {
 	t.Helper()
 	h := start(t, build, scenario)
 	h.arrive(h.spot(spot))
@@ -92,11 +92,11 @@ func hold(t *testing.T, build, scenario, spot string) *held {
 }
 
 // start runs a program to main.ready.
-func start(t *testing.T, build, scenario string) *held {
+func start(t *testing.T, build, scenario string) *holding {
 	t.Helper()
 	p := need(t, build)
 	dir := t.TempDir()
-	h := &held{t: t, run: &run{program: p, scenario: scenario, stdout: filepath.Join(dir, "stdout"), record: filepath.Join(dir, "record")}}
+	h := &holding{t: t, run: &run{program: p, scenario: scenario, stdout: filepath.Join(dir, "stdout"), record: filepath.Join(dir, "record")}}
 	d, err := startClew(h.run)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func start(t *testing.T, build, scenario string) *held {
 }
 
 // arrive runs to an address, and leaves no breakpoint.
-func (h *held) arrive(at uint64) {
+func (h *holding) arrive(at uint64) {
 	h.t.Helper()
 	var err error
 	if h.at, err = arrive(h.clew, at); err != nil {
@@ -123,7 +123,7 @@ func (h *held) arrive(at uint64) {
 }
 
 // address returns where an address of the C code lies in this process.
-func (h *held) address(function string, at uint64) uint64 {
+func (h *holding) address(function string, at uint64) uint64 {
 	h.t.Helper()
 	bias, err := h.run.program.biasOf(function, h.pid())
 	if err != nil {
@@ -132,7 +132,7 @@ func (h *held) address(function string, at uint64) uint64 {
 	return at + bias
 }
 
-func (h *held) spot(name string) uint64 {
+func (h *holding) spot(name string) uint64 {
 	h.t.Helper()
 	at, ok := h.run.program.spots[name]
 	if !ok {
@@ -142,7 +142,7 @@ func (h *held) spot(name string) uint64 {
 }
 
 // within says whether a stop lies in a function.
-func (h *held) within(s state, function string) bool {
+func (h *holding) within(s state, function string) bool {
 	h.t.Helper()
 	fn := h.run.program.functions[function]
 	at := h.address(function, fn.Value)
@@ -150,7 +150,7 @@ func (h *held) within(s state, function string) bool {
 }
 
 // step steps and returns the stop.
-func (h *held) step(c stepping.Command) state {
+func (h *holding) step(c stepping.Command) state {
 	h.t.Helper()
 	stop, d, err := h.stepAs(c)
 	s, err := h.state(stop, err)
@@ -163,7 +163,7 @@ func (h *held) step(c stepping.Command) state {
 
 // breakpoints counts the breakpoints that are in the program: Delve has some of its
 // own in every one.
-func (h *held) breakpoints() int {
+func (h *holding) breakpoints() int {
 	h.t.Helper()
 	planted, err := h.session.Planted()
 	if err != nil {
@@ -173,7 +173,7 @@ func (h *held) breakpoints() int {
 }
 
 // clean says that the step has left no breakpoint.
-func (h *held) clean(want int) {
+func (h *holding) clean(want int) {
 	h.t.Helper()
 	if n := h.breakpoints(); n != want {
 		h.t.Errorf("%d breakpoints are in the program, want %d", n, want)
@@ -181,7 +181,7 @@ func (h *held) clean(want int) {
 }
 
 // finish lets the program end, and compares with a run without a debugger.
-func (h *held) finish() {
+func (h *holding) finish() {
 	h.t.Helper()
 	s, err := h.resume()
 	if err != nil || !s.exited {
@@ -190,7 +190,7 @@ func (h *held) finish() {
 	h.same(s)
 }
 
-func (h *held) same(s state) {
+func (h *holding) same(s state) {
 	h.t.Helper()
 	got, err := os.ReadFile(h.run.stdout)
 	if err != nil {
