@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/interpose"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
