@@ -184,3 +184,60 @@ func TestConditionStops(t *testing.T) {
 	c.ok("disconnect", object{"terminateDebuggee": true})
 	c.end()
 }
+
+// TestSharedAddress: breakpoints at one address, of a line, of the line before, where the function begins, and of the function, are all verified, stop by their own
+// conditions, and go one by one.
+func TestSharedAddress(t *testing.T) {
+	exe, lineOf := buildJudged(t)
+	path, line := lineOf("visit")
+	c := start(t, binary("clew")).dial()
+	c.initialize()
+	c.ok("launch", object{"mode": "exec", "program": exe})
+	c.event("initialized")
+	set := func(lines ...object) (ids []float64) {
+		t.Helper()
+		for i, b := range c.breakAt(path, lines...) {
+			if !b.Verified || b.Line != line && b.Line != line-1 || b.Message != "" {
+				t.Fatalf("breakpoint %d: %+v", i, b)
+			}
+			ids = append(ids, float64(b.Id))
+		}
+		return ids
+	}
+	at := func(line int, condition, hits string) object {
+		return object{"line": line, "condition": condition, "hitCondition": hits}
+	}
+	ids := set(at(line-1, "i == 10 || i == 40", ""), at(line, "it->a == 4", "3"))
+	var body dap.SetFunctionBreakpointsResponseBody
+	decode(t, c.request("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "visit", "condition": "i == 40 || it->id == 50"}}}), &body)
+	if b := body.Breakpoints[0]; !b.Verified || ids[0] == ids[1] || float64(b.Id) == ids[0] {
+		t.Fatalf("%+v, beside %v", b, ids)
+	}
+	stops := func(want string, id float64) (thread int64) {
+		t.Helper()
+		m := c.event("stopped")
+		thread = threadOf(t, m)
+		var value struct{ Result string }
+		decode(t, c.request("evaluate", object{"expression": "i", "context": "watch", "frameId": c.stack(thread, 0, 1).StackFrames[0].ID}), &value)
+		if hit, _ := m["hitBreakpointIds"].([]any); value.Result != want || len(hit) != 1 || hit[0] != id {
+			t.Fatalf("round %s, want %s by %v: %v", value.Result, want, id, m)
+		}
+		return thread
+	}
+	c.ok("configurationDone", nil)
+	thread := stops("10", ids[0])
+	c.ok("continue", object{"threadId": thread})
+	stops("20", ids[1]) // the third round in which a is 4
+	set(at(line, "i == 30", ""))
+	c.ok("continue", object{"threadId": thread})
+	stops("30", ids[1])
+	set()
+	c.ok("continue", object{"threadId": thread})
+	stops("40", float64(body.Breakpoints[0].Id))
+	c.ok("continue", object{"threadId": thread})
+	stops("50", float64(body.Breakpoints[0].Id))
+	c.ok("continue", object{"threadId": thread})
+	c.event("terminated")
+	c.ok("disconnect", object{"terminateDebuggee": true})
+	c.end()
+}

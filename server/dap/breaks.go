@@ -11,6 +11,8 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/delve/breakpoints"
+	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/session"
 )
 
@@ -52,7 +54,8 @@ type breakpointList struct {
 	argument string
 	args     *dapwire.Object // of the request
 	own      []session.Wanted
-	messages map[int]string // what there is to say of breakpoints that are not placed
+	messages map[int]string              // what there is to say of breakpoints that are not placed
+	placed   map[int]*breakpoints.Change // those that clew has placed
 }
 
 // listOf reads a request; a file gets the name that all clients have for it, if there are rules for that (else nil). An
@@ -226,6 +229,16 @@ func (s *sharing) breakpointsSet(list *breakpointList, refused map[int]error, an
 		if out, err := json.Marshal(b); err == nil {
 			items[i], changed = out, true
 		}
+	}
+	for i, is := range list.placed {
+		if i >= len(items) || !is.Verified {
+			continue
+		}
+		change(i, func(b *dap.Breakpoint) {
+			if !b.Verified && b.Message == internals.NoAddress { // another stands there, for Delve
+				b.Verified, b.Message, b.Id, b.Line, b.Source = true, "", is.ID, is.Line, s.sourceOf(is.File)
+			}
+		})
 	}
 	for i, text := range list.messages {
 		if i < len(items) {

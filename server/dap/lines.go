@@ -16,7 +16,7 @@ import (
 
 // placer is a target with places that Delve does not find: native code, code that is not loaded yet, lines of images without DWARF.
 type placer interface {
-	BreakWanted(name string, where breakpoints.Where, message string) (clews bool, pending string, err error)
+	BreakWanted(name string, where breakpoints.Where, message string) (*breakpoints.Change, error)
 	WhereAt(addr uint64) breakpoints.Where
 	TellBreaks(func(breakpoints.Change)) (end func())
 }
@@ -45,7 +45,7 @@ func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.
 	if !ok || len(wanted) == 0 {
 		return false
 	}
-	l.messages = make(map[int]string)
+	l.messages, l.placed = make(map[int]string), make(map[int]*breakpoints.Change)
 	watch := false
 	for i, w := range wanted {
 		var b breakpointArguments
@@ -56,16 +56,16 @@ func (l *breakpointList) place(s *sharing, m *dapwire.Message, wanted []session.
 		if where.None() {
 			continue
 		}
-		clews, pending, err := t.BreakWanted(name, where, w.LogMessage)
+		is, err := t.BreakWanted(name, where, w.LogMessage)
 		if err != nil {
-			pending = err.Error()
+			l.messages[i] = err.Error()
 		}
-		if clews {
+		if is != nil {
+			if l.placed[i] = is; !is.Verified {
+				l.messages[i] = is.Message
+			}
 			wanted[i].Condition = breakpoints.Spell(w.Condition)
 			changed, watch = changed || w.Condition != "", watch || w.LogMessage != ""
-		}
-		if pending != "" {
-			l.messages[i] = pending
 		}
 	}
 	if len(l.messages) > 0 || watch {

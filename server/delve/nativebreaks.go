@@ -50,25 +50,25 @@ func (s *Session) TellBreaks(f func(breakpoints.Change)) (end func()) { return s
 
 // Breakpoints are set, and searched for, aside of what runs: see [door.Aside].
 
-// BreakWanted sets the breakpoint that a client wants, if clew finds its code, or the code may come with a library: then it is clew's. It is found by its
-// name then, and gets its condition from the client. All else is left to Delve. pending says what it waits for. The error says that the location has
+// BreakWanted sets the breakpoint that a client wants, if clew finds its code, or the code may come with a library, and says how it is. It is found by its
+// name then, and gets its condition from the client. All else is left to Delve: nil. The error says that the location has
 // more than one meaning.
-func (s *Session) BreakWanted(name string, where breakpoints.Where, message string) (clews bool, pending string, err error) {
+func (s *Session) BreakWanted(name string, where breakpoints.Where, message string) (*breakpoints.Change, error) {
 	id := s.breakNamed(name)
 	if id == 0 {
 		bp, err := s.BreakNative(api.Breakpoint{Name: name}, where)
 		if errors.Is(err, held.ErrNoLocation) {
-			return false, "", nil // Delve says so
+			return nil, nil // Delve says so
 		}
 		if err != nil {
-			return false, "", err
+			return nil, err
 		}
 		id = bp.ID
 	}
 	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
 	s.breaks.Log(id, message)
-	return s.breaks.Has(id), s.breaks.Pending(id), nil
+	return s.breaks.State(id), nil
 }
 
 // WhereAt is the place of an instruction in native code that outlives the image it is in, none for other code.

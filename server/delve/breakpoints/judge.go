@@ -73,7 +73,14 @@ func (s *Set) Judge(t *proc.Target) {
 		if b := s.all[bp.Logical.LogicalID]; b != nil {
 			message = b.message
 		}
-		if user == nil || cond == "" && message == nil {
+		if user == nil {
+			continue
+		}
+		if all := s.at(bp.Addr); len(all) > 1 && s.IsNative(t, bp.Addr) && s.Has(bp.LogicalID()) {
+			s.judgeAll(t, th, user, all)
+			continue
+		}
+		if cond == "" && message == nil {
 			continue
 		}
 		s.judge(t, th, user, cond, message)
@@ -99,18 +106,14 @@ func (s *Set) judge(t *proc.Target, th proc.Thread, user *proc.Breaklet, cond st
 	if cond == "" {
 		return
 	}
-	holds := false
-	err := s.InFrame(t, th, func(f *values.Frame) (err error) {
-		holds, err = f.Holds(cond)
-		return err
-	})
+	holds, err := s.holds(t, th, cond)
 	if values.OfGo(cond, err) && ofGo(cond) { // as runtime.curg.goid
 		s.leaveToDelve(th, user, cond)
 		return
 	}
 	switch {
 	case err != nil:
-		s.fail(th, cond, err)
+		s.fail(th, err)
 	case !holds:
 		passed := *bp
 		passed.Breaklets = slices.DeleteFunc(slices.Clone(bp.Breaklets), func(b *proc.Breaklet) bool { return b == user })
@@ -118,11 +121,11 @@ func (s *Set) judge(t *proc.Target, th proc.Thread, user *proc.Breaklet, cond st
 	}
 }
 
-func (s *Set) fail(th proc.Thread, cond string, err error) {
+func (s *Set) fail(th proc.Thread, err error) {
 	if s.failed == nil {
 		s.failed = make(map[int]error)
 	}
-	s.failed[th.ThreadID()] = &ConditionError{cond, err}
+	s.failed[th.ThreadID()] = err
 }
 
 // leaveToDelve has Delve evaluate a condition, as in Go code.
@@ -132,7 +135,7 @@ func (s *Set) leaveToDelve(th proc.Thread, user *proc.Breaklet, cond string) {
 	}
 	parsed, err := parser.ParseExpr(cond)
 	if err != nil {
-		s.fail(th, cond, err)
+		s.fail(th, &ConditionError{cond, err})
 		user.SetCallback(func(th proc.Thread, _ *proc.Target) (bool, error) { return true, s.failed[th.ThreadID()] })
 	}
 	user.Cond = parsed

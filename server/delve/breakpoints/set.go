@@ -31,6 +31,8 @@ type Set struct {
 	code *codemap.Map        // what it had loaded
 	hook map[uint64]*proc.Breaklet
 
+	guests map[guest]bool
+
 	tables tables
 	failed map[int]error // by thread: why its breakpoint's condition could not be evaluated at this stop
 }
@@ -86,6 +88,11 @@ func (s *Set) Show(all ...*api.Breakpoint) {
 	for _, b := range all {
 		b.Cond = Shown(b.Cond)
 		if of := s.all[b.ID]; of != nil {
+			if len(b.Addrs) == 0 && !b.Disabled { // a guest
+				for _, p := range of.last {
+					b.Addrs, b.AddrPid, b.Addr = append(b.Addrs, p.Addr), append(b.AddrPid, s.pid), of.last[0].Addr
+				}
+			}
 			b.Variables, b.LoadArgs, b.LoadLocals = of.prints.Variables, of.prints.Arguments, of.prints.Locals
 		}
 	}
@@ -157,6 +164,7 @@ func (s *Set) Adopt(t *proc.Target, logical *proc.LogicalBreakpoint, where Where
 		b.last = b.where.All(m, t)
 		b.placed = len(b.last) > 0
 		b.place(t, nil)
+		s.host(t)
 	}
 }
 
@@ -200,10 +208,21 @@ func (s *Set) place(t *proc.Target) {
 		}
 		b.describe(t)
 	}
+	s.host(t)
 }
 
 // Has says that a logical breakpoint is one of the set's.
 func (s *Set) Has(id int) bool { return s.all[id] != nil }
+
+// State says how one of the set's breakpoints is, as a change to that; nil for others.
+func (s *Set) State(id int) *Change {
+	b := s.all[id]
+	if b == nil {
+		return nil
+	}
+	c := s.change(b)
+	return &c
+}
 
 // Pending says what a logical breakpoint waits for, "" for one that does not.
 func (s *Set) Pending(id int) string {
@@ -225,13 +244,15 @@ func (s *Set) resolve(t *proc.Target, m *codemap.Map, b *breakpoint) (before []n
 	return before
 }
 
-func (s *Set) told(b *breakpoint) {
+func (s *Set) told(b *breakpoint) { s.send(s.change(b)) }
+
+func (s *Set) change(b *breakpoint) Change {
 	l := b.logical
 	c := Change{ID: l.LogicalID, Name: l.Name, File: l.File, Line: l.Line, Function: l.FunctionName, Verified: len(b.last) > 0}
 	if !c.Verified {
 		c.Message = b.where.waits()
 	}
-	s.send(c)
+	return c
 }
 
 func (s *Set) send(c Change) {

@@ -98,6 +98,9 @@ const (
 // program's own. Delve tells such a stop by it.
 const HardcodedID = -3
 
+// NoAddress is what a DAP session says of a breakpoint that it finds, and that is written nowhere (service/dap/server.go, updateBreakpointsResponse).
+const NoAddress = "unable to set breakpoint"
+
 // SourceBreakpoint is the name of the breakpoint that a DAP session has set at a line of a file.
 func SourceBreakpoint(path string, line, column int) string {
 	return fmt.Sprintf("sourceBp Path=%q  Line=%d Column=%d", path, line, column)
