@@ -39,11 +39,12 @@ const pausePatience = time.Second
 // answersPause has a pause answered, also where Delve does not: where it ends a download of debug information.
 func (s *sharing) answersPause(m *dapwire.Message, pass func() error) (handle func() error) {
 	return func() error {
+		err := pass()
 		time.AfterFunc(pausePatience, func() {
 			if s.wire.Up.Forget(m.Seq) {
 				s.wire.Client.Respond(m, nil)
 			}
 		})
-		return pass()
+		return err
 	}
 }
