@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/executable"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/glance"
@@ -249,7 +249,7 @@ func (f *stackFlags) look(ctx context.Context, process *live.Process, e *engine.
 
 // listed returns the threads and goroutines that the flags name: goroutines, then
 // threads without one. Where the goroutines are not known these are all threads, and unlisted says why.
-func (f *stackFlags) listed(at *stop.Stopped) (out []delve.Thread, unlisted, err error) {
+func (f *stackFlags) listed(at *stop.Stopped) (out []reading.Thread, unlisted, err error) {
 	if f.thread == "all" && f.goroutine != "all" {
 		out, err = at.Threads()
 		return out, nil, err
@@ -277,7 +277,7 @@ type listed struct {
 	ctx       context.Context
 	at        *stop.Stopped
 	prepared  *engine.Prepared
-	threads   []delve.Thread
+	threads   []reading.Thread
 	held      []unwind.Stack // nil where they are assembled when they are written
 	truncated bool           // a stack is
 	corrupt   []error        // goroutines that could not be read
@@ -298,8 +298,8 @@ func (l *listed) withValues(glanced *glance.Program) {
 	l.values = newHeld(&l.flags.values, l.at.EngineInput().Target.Memory)
 	threads := l.threads
 	found := make(map[int]unwind.Stack)
-	part := func(want func(*delve.Thread) bool) {
-		var some []delve.Thread
+	part := func(want func(*reading.Thread) bool) {
+		var some []reading.Thread
 		var index []int
 		for i := range threads {
 			if want(&threads[i]) {
@@ -314,12 +314,12 @@ func (l *listed) withValues(glanced *glance.Program) {
 			n++
 		}
 	}
-	part(func(th *delve.Thread) bool { return th.ID != 0 })
+	part(func(th *reading.Thread) bool { return th.ID != 0 })
 	if glanced != nil {
 		glanced.Release()
 		l.paused = glanced.Paused()
 	}
-	part(func(th *delve.Thread) bool { return th.ID == 0 })
+	part(func(th *reading.Thread) bool { return th.ID == 0 })
 	l.threads = threads
 	all := make([]unwind.Stack, 0, len(found))
 	for i := range threads {
@@ -445,7 +445,7 @@ func (l *listed) head(process *live.Process) string {
 }
 
 // threadsOf returns the threads that the stacks are of.
-func threadsOf(stacks []unwind.Stack, threads []delve.Thread) (out []unwind.Thread) {
+func threadsOf(stacks []unwind.Stack, threads []reading.Thread) (out []unwind.Thread) {
 	byID := make(map[[2]uint64]int, len(threads))
 	for i := range threads {
 		byID[[2]uint64{threads[i].Goroutine, threads[i].ID}] = i

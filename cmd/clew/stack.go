@@ -13,6 +13,7 @@ import (
 
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/interpose"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/lifeline"
@@ -301,22 +302,22 @@ func launch(args []string) (*delve.Session, error) {
 }
 
 // selectThreads returns the threads or goroutines that the flags name.
-func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
-	which, what, list, id := f.goroutine, "goroutine", at.Goroutines, func(t delve.Thread) uint64 { return t.Goroutine }
+func (f *stackFlags) selectThreads(at *stop.Stopped) ([]reading.Thread, error) {
+	which, what, list, id := f.goroutine, "goroutine", at.Goroutines, func(t reading.Thread) uint64 { return t.Goroutine }
 	switch {
 	case f.thread != "":
-		which, what, list, id = f.thread, "thread", at.Threads, func(t delve.Thread) uint64 { return t.ID }
+		which, what, list, id = f.thread, "thread", at.Threads, func(t reading.Thread) uint64 { return t.ID }
 	case which == "current":
-		list = func() ([]delve.Thread, error) {
+		list = func() ([]reading.Thread, error) {
 			th, err := at.Current()
-			return []delve.Thread{th}, err
+			return []reading.Thread{th}, err
 		}
 	}
 	all, err := list()
 	if err != nil || which == "all" || which == "current" {
 		return all, err
 	}
-	if i := slices.IndexFunc(all, func(th delve.Thread) bool { return strconv.FormatUint(id(th), 10) == which }); i >= 0 {
+	if i := slices.IndexFunc(all, func(th reading.Thread) bool { return strconv.FormatUint(id(th), 10) == which }); i >= 0 {
 		return all[i : i+1], nil
 	}
 	return nil, failf("there is no %s %s; list them with --%s all", what, which, what)
@@ -324,7 +325,7 @@ func (f *stackFlags) selectThreads(at *stop.Stopped) ([]delve.Thread, error) {
 
 // assemble builds the stacks of the threads; lean keeps nothing of a single one's
 // frames but their addresses.
-func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads []delve.Thread, depth int, lean bool, values *held) *stackResult {
+func assemble(ctx context.Context, e *engine.Engine, at *stop.Stopped, threads []reading.Thread, depth int, lean bool, values *held) *stackResult {
 	r := &stackResult{at: at, held: values}
 	meter := newProgress("stacks", len(threads))
 	defer meter.done()

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/listing"
 	"github.com/clewdbg/clew/server/stop"
@@ -96,7 +96,7 @@ func newReader(f *valueFlags, memory unwind.Memory) export.Values {
 }
 
 // read reads the values of a stack of a stop.
-func (h *held) read(at *stop.Stopped, th *delve.Thread, st *unwind.Stack) {
+func (h *held) read(at *stop.Stopped, th *reading.Thread, st *unwind.Stack) {
 	h.reader.OfGo = func(s *unwind.Stack, frame int, which export.Which) (out []stackjson.Value, err error) {
 		args, locals, err := at.GoValues(th, s, frame)
 		if errors.Is(err, stop.ErrNoGo) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/pluginhost"
@@ -26,7 +27,7 @@ type stopped struct {
 	engine  *engine.Engine
 	process *live.Process
 	view    *live.View
-	thread  delve.Thread
+	thread  reading.Thread
 	ready   *engine.Prepared
 }
 
@@ -116,7 +117,7 @@ func (s *stopped) shown(least int) error {
 	if err != nil {
 		return err
 	}
-	threads := []delve.Thread{th}
+	threads := []reading.Thread{th}
 	stacks := at.All(ctx, prepared, threads, stop.AllOptions{})
 	if len(threads[0].Claims) == 0 {
 		return fmt.Errorf("no frames of Delve's: %v", stacks[0].Notes)

@@ -16,6 +16,7 @@ import (
 	"github.com/clewdbg/clew/server/assembler"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/held"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
@@ -139,7 +140,7 @@ func (p *process) currentView() *live.View {
 	return p.view
 }
 
-func (p *process) all() []delve.Thread {
+func (p *process) all() []reading.Thread {
 	p.Helper()
 	list, err := p.currentView().Threads()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/names"
@@ -180,7 +180,7 @@ func (e *exporter) exportView(ctx context.Context, v *debuggee.View, format stri
 }
 
 // toExport returns the threads that are wanted, and a name for their file.
-func toExport(v *debuggee.View, want *exportArguments) (threads []delve.Thread, name string, err error) {
+func toExport(v *debuggee.View, want *exportArguments) (threads []reading.Thread, name string, err error) {
 	switch want.All {
 	case "goroutines":
 		threads, err = v.Goroutines()
@@ -189,7 +189,7 @@ func toExport(v *debuggee.View, want *exportArguments) (threads []delve.Thread, 
 	default:
 		th, _, _, err := v.Resolve(*want.ThreadID)
 		th.Claims = nil
-		return []delve.Thread{th}, fileName(&th.Thread), err
+		return []reading.Thread{th}, fileName(&th.Thread), err
 	}
 	return slices.Clone(threads), string(want.All), err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -52,7 +52,7 @@ func (r *reunwinder) onReunwind(ctx context.Context, m *dapwire.Message) error {
 			return err
 		}
 		th.Claims = nil
-		threads := []delve.Thread{th}
+		threads := []reading.Thread{th}
 		start, end := want.Frames()
 		depth := 0
 		if end < frames.MaxRows {

@@ -11,8 +11,9 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/reading"
+	"github.com/clewdbg/clew/server/delve/steps"
 	"github.com/clewdbg/clew/server/session"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -83,12 +84,12 @@ type fakeTarget struct {
 	selected       uint64
 }
 
-func (f *fakeTarget) Live() bool                         { return f.live }
-func (f *fakeTarget) Launched() bool                     { return f.launched }
-func (f *fakeTarget) Pid() int                           { return 4711 }
-func (f *fakeTarget) Wrote()                             { f.wrote++ }
-func (f *fakeTarget) EndStep() error                     { f.ended++; return nil }
-func (f *fakeTarget) Selected() (delve.Selection, error) { return delve.Selection{Thread: 7}, nil }
+func (f *fakeTarget) Live() bool                           { return f.live }
+func (f *fakeTarget) Launched() bool                       { return f.launched }
+func (f *fakeTarget) Pid() int                             { return 4711 }
+func (f *fakeTarget) Wrote()                               { f.wrote++ }
+func (f *fakeTarget) EndStep() error                       { f.ended++; return nil }
+func (f *fakeTarget) Selected() (reading.Selection, error) { return reading.Selection{Thread: 7}, nil }
 
 func (f *fakeTarget) Arm(d *stepping.Decision) (bool, error) {
 	f.armed = append(f.armed, d.Caller)
@@ -246,7 +247,7 @@ func TestStepDecisions(t *testing.T) {
 func TestStepTargets(t *testing.T) {
 	list := new(targets)
 	at := stop.Moment{Epoch: 3}
-	got := list.list(at, []delve.Call{{PC: 0x10, Name: "f"}, {PC: 0x20, Name: "g"}, {PC: 0x30, Name: "f"}})
+	got := list.list(at, []steps.Call{{PC: 0x10, Name: "f"}, {PC: 0x20, Name: "g"}, {PC: 0x30, Name: "f"}})
 	if len(got) != 3 || got[0].Label != "f" || got[2].Label != "f (2)" {
 		t.Errorf("%+v", got)
 	}

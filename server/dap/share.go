@@ -123,7 +123,7 @@ func refuseRunning(m *dapwire.Message) error {
 // and would let it run again unseen.
 func (s *sharing) resume(ctx context.Context, m *dapwire.Message, handle func() error) error {
 	s.client.AwaitHalt(ctx)
-	_, step := steps[m.Command]
+	_, step := stepCommands[m.Command]
 	run, err := s.begin(ctx, m, step || m.Command == "stepBack", s.halt)
 	if err != nil {
 		return err

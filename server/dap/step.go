@@ -17,8 +17,8 @@ import (
 	"github.com/clewdbg/clew/server/stop"
 )
 
-// steps are the requests that rest on the stack. A step back is the recording's.
-var steps = map[string]stepping.Command{"next": stepping.Next, "stepIn": stepping.StepIn, "stepOut": stepping.StepOut}
+// stepCommands are the requests that rest on the stack. A step back is the recording's.
+var stepCommands = map[string]stepping.Command{"next": stepping.Next, "stepIn": stepping.StepIn, "stepOut": stepping.StepOut}
 
 // stepper checks steps before Delve does them.
 type stepper struct {
@@ -46,7 +46,7 @@ func (s *stepper) onStep(ctx context.Context, m *dapwire.Message) error {
 		}
 		s.run.alias.MapThread(m)
 	}
-	command, ok := steps[m.Command]
+	command, ok := stepCommands[m.Command]
 	if t := s.program.Target(); t != nil && !t.Live() {
 		ok = false // a core file or a recording: nothing is written into it
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/frames"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/steps"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -24,12 +24,12 @@ type targets struct {
 
 	mu    sync.Mutex
 	at    stop.Moment // when they were listed
-	calls []delve.Call
+	calls []steps.Call
 }
 
 // caller is a target whose code is known.
 type caller interface {
-	Calls(pc, thread uint64, code stepping.Code) []delve.Call
+	Calls(pc, thread uint64, code stepping.Code) []steps.Call
 }
 
 // onStepInTargets lists the calls of the line that the innermost frame is at. Other frames have
@@ -60,7 +60,7 @@ func (t *targets) onStepInTargets(ctx context.Context, m *dapwire.Message) error
 }
 
 // list remembers the calls. Those of one function are told apart by a number.
-func (t *targets) list(at stop.Moment, calls []delve.Call) []dap.StepInTarget {
+func (t *targets) list(at stop.Moment, calls []steps.Call) []dap.StepInTarget {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.at, t.calls = at, calls

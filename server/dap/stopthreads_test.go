@@ -10,7 +10,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/frames"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop/stoptest"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -42,7 +42,7 @@ func TestListedThreads(t *testing.T) {
 	}
 	// Delve takes a word of the thread's memory for a goroutine.
 	library = stoptest.New(5)
-	library.Library, library.Selection = true, delve.Selection{Goroutine: 77, Thread: stoptest.CThread}
+	library.Library, library.Selection = true, reading.Selection{Goroutine: 77, Thread: stoptest.CThread}
 	s = playProgram(t, library, unwind.TrustCFI)
 	want = []dap.Thread{{Id: 1, Name: "[Go 1] main.climb (Thread 100)"}, {Id: 2, Name: "[Go 2] main.climb"}, {Id: 77, Name: "* [Thread 200] leaf"}}
 	if got := s.threads(); !slices.Equal(got, want) {
@@ -53,7 +53,7 @@ func TestListedThreads(t *testing.T) {
 // TestStoppedThread: a stop that is about no goroutine names its thread.
 func TestStoppedThread(t *testing.T) {
 	program := stoptest.New(5)
-	program.Selection = delve.Selection{Thread: stoptest.CThread}
+	program.Selection = reading.Selection{Thread: stoptest.CThread}
 	s := playProgram(t, program, unwind.TrustCFI)
 	s.events <- `{"seq":1,"type":"event","event":"stopped","body":{"reason":"breakpoint","threadId":0}}`
 	var body struct{ ThreadID int64 }

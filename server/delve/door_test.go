@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
 	"github.com/clewdbg/clew/server/delve/door"
 	"github.com/clewdbg/clew/server/delve/interpose"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stepping"
 )
 
@@ -32,7 +32,7 @@ func TestWhileRunning(t *testing.T) {
 		"Threads":         func() error { _, err := s.Threads(nil); return err },
 		"CurrentThread":   func() error { _, err := s.CurrentThread(nil); return err },
 		"Goroutines":      func() error { _, err := s.Goroutines(nil); return err },
-		"Claims":          func() error { _, err := s.Claims(delve.Thread{}, 10); return err },
+		"Claims":          func() error { _, err := s.Claims(reading.Thread{}, 10); return err },
 		"Selected":        func() error { _, err := s.Selected(); return err },
 		"SelectThread":    func() error { return s.SelectThread(uint64(th)) },
 		"memory":          func() error { return s.Memory().ReadMemory(0x401000, make([]byte, 1)) },
@@ -42,7 +42,7 @@ func TestWhileRunning(t *testing.T) {
 		"LocateNative":    func() error { _, err := s.LocateNative("write"); return err },
 		"ClearBreak":      func() error { return s.ClearBreak(1) },
 		"Globals":         func() error { _, err := s.Globals(); return err },
-		"InsertFrame":     func() error { _, err := s.InsertFrame(&delve.RecoveredFrame{}); return err },
+		"InsertFrame":     func() error { _, err := s.InsertFrame(&reading.RecoveredFrame{}); return err },
 		"Arm":             func() error { _, err := s.Arm(&stepping.Decision{Action: stepping.Return}); return err },
 		"EndStep":         s.EndStep,
 		"Renew":           s.Renew,

@@ -1,8 +1,6 @@
 package delve
 
 import (
-	"github.com/go-delve/delve/pkg/proc"
-
 	"github.com/clewdbg/clew/server/delve/door"
 )
 
@@ -13,9 +11,3 @@ func ProgramOf(d *DAP) (*Session, error) { return d.program() }
 func DoorOf(s *Session) *door.Door { return s.Door }
 
 func Unannounce(d *DAP) { d.launch.told.Store(false) }
-
-// Remembers says that Delve remembers the stack of the goroutine that is selected.
-func Remembers(t *proc.Target) (bool, error) {
-	r, err := slotsOf(t, t.SelectedGoroutine())
-	return err == nil && r.known(), err
-}

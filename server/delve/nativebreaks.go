@@ -196,7 +196,7 @@ func (s *Session) findNative(where breakpoints.Where) ([]native.Place, error) {
 // loaded is what a process has loaded, nil where that cannot be read. The lock is held.
 func (s *Session) loaded(t *proc.Target) *codemap.Map {
 	if !s.Live() {
-		return s.knownMap()
+		return s.KnownMap()
 	}
 	return s.breaks.Code(t)
 }

@@ -1,6 +1,9 @@
 package delve
 
-import "github.com/clewdbg/clew/server/values"
+import (
+	"github.com/clewdbg/clew/server/delve/reading"
+	"github.com/clewdbg/clew/server/values"
+)
 
 // InThread does work in the innermost frame of a thread that stands in native code; native is false for other code.
 func (s *Session) InThread(thread int, work func(*values.Frame) error) (native bool, err error) {
@@ -19,5 +22,5 @@ func (s *Session) InThread(thread int, work func(*values.Frame) error) (native b
 		}
 		return true, s.breaks.InFrame(t, th, work)
 	}
-	return false, ErrNoThread
+	return false, reading.ErrNoThread
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/internals"
 	"github.com/clewdbg/clew/server/delve/interpose"
+	"github.com/clewdbg/clew/server/delve/reading"
+	"github.com/clewdbg/clew/server/delve/steps"
 	"github.com/clewdbg/clew/server/internal/procfs"
 )
 
@@ -23,8 +25,8 @@ import (
 // concurrent use.
 type Session struct {
 	*held.Program
-	*Reader
-	*Stepper
+	*reading.Reader
+	*steps.Stepper
 	breaks *breakpoints.Set // in native code
 }
 
@@ -157,8 +159,8 @@ func Over(dbg *debugger.Debugger) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newReader(p)
-	s := &Session{p, r, newStepper(p, r), breaksOf(dbg)}
+	r := reading.New(p)
+	s := &Session{p, r, steps.New(p, r), breaksOf(dbg)}
 	group, unlock, err := s.Stopped()
 	if err != nil {
 		return nil, err
@@ -184,8 +186,8 @@ func (s *Session) Renew() error {
 		return err
 	}
 	defer unlock()
-	s.Reader.forgetProcess()
-	s.Stepper.forgetProcess()
+	s.Reader.ForgetProcess()
+	s.Stepper.ForgetProcess()
 	s.Begins(group)
 	return interpose.Prepare(group, s.breaks, s.Launched())
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
@@ -128,7 +128,7 @@ func (e *UnknownError) Error() string { return fmt.Sprintf("process %d: %v", e.P
 func (e *UnknownError) Unwrap() error { return e.Err }
 
 // Threads stops the process, the first time, and returns its threads.
-func (p *Program) Threads([]imagemap.Mapping) ([]delve.Thread, error) {
+func (p *Program) Threads([]imagemap.Mapping) ([]reading.Thread, error) {
 	if p.unknown != nil {
 		return nil, &UnknownError{p.pid, p.unknown}
 	}
@@ -143,18 +143,18 @@ func (p *Program) Threads([]imagemap.Mapping) ([]delve.Thread, error) {
 }
 
 // CurrentThread is the process's first thread: none has stopped it.
-func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
+func (p *Program) CurrentThread(maps []imagemap.Mapping) (reading.Thread, error) {
 	threads, err := p.Threads(maps)
 	for _, th := range threads {
 		if th.Current {
 			return th, nil
 		}
 	}
-	return delve.Thread{}, errors.Join(err, fmt.Errorf("thread %d is gone", p.pid))
+	return reading.Thread{}, errors.Join(err, fmt.Errorf("thread %d is gone", p.pid))
 }
 
 // Goroutines returns every goroutine of the stop.
-func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
+func (p *Program) Goroutines(threads []reading.Thread) ([]reading.Thread, error) {
 	rt := &goruntime.Runtime{Layout: p.layout, Arch: p.arch, Memory: p.memory}
 	all, err := rt.Goroutines(threads, p.address)
 	if clock, ok := clockOf(p.pid); ok && p.seen != nil {
@@ -172,7 +172,7 @@ func (p *Program) Notes() *goruntime.Notes {
 }
 
 // Claims returns no frames: there is no debugger.
-func (p *Program) Claims(delve.Thread, int) ([]unwind.Frame, error) { return nil, nil }
+func (p *Program) Claims(reading.Thread, int) ([]unwind.Frame, error) { return nil, nil }
 
 // Paused is how long the process stood still, 0 before it was stopped and while it is held.
 func (p *Program) Paused() time.Duration {

@@ -1,7 +1,7 @@
 package live
 
 import (
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/server/internal/procfs"
 	"github.com/clewdbg/clew/unwind"
@@ -15,7 +15,7 @@ type described struct {
 
 // Describe adds to a stack what the system and Go's runtime say of its thread and
 // goroutine.
-func (v *View) Describe(th *delve.Thread, st *unwind.Stack) {
+func (v *View) Describe(th *reading.Thread, st *unwind.Stack) {
 	if v.described == nil {
 		v.described = &described{notes: v.source.Notes(), creations: make(map[uint64]unwind.Creation)}
 	}

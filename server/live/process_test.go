@@ -19,6 +19,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/held"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/symbols"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -341,7 +342,7 @@ func TestOneGoroutine(t *testing.T) {
 		t.Fatal(err)
 	}
 	current, err := v.Current()
-	if err != nil || !slices.ContainsFunc(threads, func(th delve.Thread) bool { return reflect.DeepEqual(th, current) }) {
+	if err != nil || !slices.ContainsFunc(threads, func(th reading.Thread) bool { return reflect.DeepEqual(th, current) }) {
 		t.Errorf("current %+v (%v) is none of %+v", current, err, threads)
 	}
 }

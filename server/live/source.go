@@ -3,7 +3,7 @@ package live
 import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -21,11 +21,11 @@ type Source interface {
 	Memory() unwind.Memory
 	// KnowCode tells where the code of Go's runtime is found.
 	KnowCode(gocode.Code)
-	Threads(maps []imagemap.Mapping) ([]delve.Thread, error)
-	CurrentThread(maps []imagemap.Mapping) (delve.Thread, error)
-	Goroutines(threads []delve.Thread) ([]delve.Thread, error)
+	Threads(maps []imagemap.Mapping) ([]reading.Thread, error)
+	CurrentThread(maps []imagemap.Mapping) (reading.Thread, error)
+	Goroutines(threads []reading.Thread) ([]reading.Thread, error)
 	// Notes reads what goroutines' states refer to; nil where that is not known.
 	Notes() *Notes
 	// Claims returns Delve's frames, at most depth of them.
-	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
+	Claims(th reading.Thread, depth int) ([]unwind.Frame, error)
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/unwind"
@@ -24,8 +24,8 @@ type View struct {
 	place      Place
 	loaded     *loaded
 	recorder   *engine.Recorder // nil unless recording
-	threads    []delve.Thread   // nil until they are asked for, as goroutines
-	goroutines []delve.Thread
+	threads    []reading.Thread // nil until they are asked for, as goroutines
+	goroutines []reading.Thread
 	corrupt    []error    // goroutines that cannot be read
 	described  *described // nil until a stack is described
 	Input      engine.Input
@@ -41,7 +41,7 @@ func (v *View) Maps() []imagemap.Mapping { return v.loaded.maps }
 func (v *View) Code() *codemap.Map { return v.loaded.code }
 
 // Threads returns every thread.
-func (v *View) Threads() (threads []delve.Thread, err error) {
+func (v *View) Threads() (threads []reading.Thread, err error) {
 	if v.threads == nil {
 		v.threads, err = v.source.Threads(v.loaded.maps)
 	}
@@ -49,16 +49,16 @@ func (v *View) Threads() (threads []delve.Thread, err error) {
 }
 
 // Current is the thread that stopped the process.
-func (v *View) Current() (delve.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
+func (v *View) Current() (reading.Thread, error) { return v.source.CurrentThread(v.loaded.maps) }
 
 // Goroutines returns every goroutine, sorted by their IDs.
-func (v *View) Goroutines() (goroutines []delve.Thread, err error) {
+func (v *View) Goroutines() (goroutines []reading.Thread, err error) {
 	if v.goroutines == nil {
-		var threads []delve.Thread
+		var threads []reading.Thread
 		if threads, err = v.Threads(); err == nil {
 			v.goroutines, err = v.source.Goroutines(threads)
 		}
-		v.goroutines = slices.DeleteFunc(v.goroutines, func(th delve.Thread) bool {
+		v.goroutines = slices.DeleteFunc(v.goroutines, func(th reading.Thread) bool {
 			if th.Corrupt != nil {
 				v.corrupt = append(v.corrupt, th.Corrupt)
 			}
@@ -73,23 +73,23 @@ func (v *View) Corrupt() []error { return v.corrupt }
 
 // Goroutine returns the goroutine with that ID. The current one is found without
 // reading the others.
-func (v *View) Goroutine(id uint64) (delve.Thread, error) {
+func (v *View) Goroutine(id uint64) (reading.Thread, error) {
 	if th, err := v.Current(); err == nil && th.Goroutine == id {
 		return th, nil
 	}
 	all, err := v.Goroutines()
 	if err != nil {
-		return delve.Thread{}, err
+		return reading.Thread{}, err
 	}
 	// An editor asks for one after another, of many.
-	if i, ok := slices.BinarySearchFunc(all, id, func(th delve.Thread, id uint64) int { return cmp.Compare(th.Goroutine, id) }); ok {
+	if i, ok := slices.BinarySearchFunc(all, id, func(th reading.Thread, id uint64) int { return cmp.Compare(th.Goroutine, id) }); ok {
 		return all[i], nil
 	}
-	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
+	return reading.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
 // Claims returns Delve's frames of a thread of control, at most depth of them.
-func (v *View) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
+func (v *View) Claims(th reading.Thread, depth int) ([]unwind.Frame, error) {
 	return v.source.Claims(th, depth)
 }
 

@@ -3,17 +3,17 @@ package remote
 import (
 	"github.com/go-delve/delve/service/api"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
-// Claims is as [delve.Session.Claims]. The server returns each frame's CFA and frame
+// Claims is as [reading.Reader.Claims]. The server returns each frame's CFA and frame
 // pointer as distances from the end of the goroutine's stack, which are not
 // positive, or as addresses, on other stacks (proc.Stackframe.FrameOffset). It
 // does not say which frames are inlined calls: those have the address and the CFA
 // of the frame after them. Of the threads without a goroutine only the current one
 // has claims.
-func (p *Program) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
+func (p *Program) Claims(th reading.Thread, depth int) ([]unwind.Frame, error) {
 	id, high := int64(-1), uint64(0)
 	if th.Goroutine != 0 {
 		id, high = int64(th.Goroutine), goroutineStackEnd(&th)
@@ -55,7 +55,7 @@ func claims(arch unwind.Arch, frames []api.Stackframe, first unwind.PCKind, high
 }
 
 // goroutineStackEnd is the end of the goroutine's stack of a thread, 0 if it has none.
-func goroutineStackEnd(th *delve.Thread) (high uint64) {
+func goroutineStackEnd(th *reading.Thread) (high uint64) {
 	for _, s := range th.Segments {
 		if s.Kind == unwind.SegmentGoroutine {
 			high = s.High

@@ -15,7 +15,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/internal/bounded"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/internal/goruntime"
@@ -166,17 +166,17 @@ func (s server) state() (*api.DebuggerState, error) {
 	return state, nil
 }
 
-// InLibrary is as [delve.Session.InLibrary]: the server does not say, and where it knows no
+// InLibrary is as [held.Program.InLibrary]: the server does not say, and where it knows no
 // goroutines neither does clew.
 func (elsewhere) InLibrary() bool { return false }
 
 // Selected returns the goroutine and thread that the server's commands are about.
-func (p *Program) Selected() (delve.Selection, error) {
+func (p *Program) Selected() (reading.Selection, error) {
 	state, err := p.state()
 	if err != nil {
-		return delve.Selection{}, err
+		return reading.Selection{}, err
 	}
-	sel := delve.Selection{Thread: uint64(state.CurrentThread.ID)}
+	sel := reading.Selection{Thread: uint64(state.CurrentThread.ID)}
 	if g := state.SelectedGoroutine; g != nil && g.ID > 0 {
 		sel.Goroutine = uint64(g.ID)
 		return sel, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/internal/goruntime"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -27,15 +27,15 @@ func (p *Program) registersOf(thread int) (registers, error) {
 	return regs, err
 }
 
-// Threads is as [delve.Session.Threads].
-func (p *Program) Threads(maps []imagemap.Mapping) ([]delve.Thread, error) {
+// Threads is as [reading.Reader.Threads].
+func (p *Program) Threads(maps []imagemap.Mapping) ([]reading.Thread, error) {
 	p.checked.Store(false)
 	list, err := p.listThreads()
 	if err != nil {
 		return nil, err
 	}
 	p.seen.threads = list
-	out := make([]delve.Thread, 0, len(list))
+	out := make([]reading.Thread, 0, len(list))
 	for _, th := range list {
 		thread, err := p.thread(th.ID, maps)
 		if err != nil {
@@ -57,15 +57,15 @@ func (s server) listThreads() ([]*api.Thread, error) {
 	return list, nil
 }
 
-// CurrentThread is as [delve.Session.CurrentThread].
-func (p *Program) CurrentThread(maps []imagemap.Mapping) (delve.Thread, error) {
+// CurrentThread is as [reading.Reader.CurrentThread].
+func (p *Program) CurrentThread(maps []imagemap.Mapping) (reading.Thread, error) {
 	return p.thread(p.seen.current, maps)
 }
 
-func (p *Program) thread(id int, maps []imagemap.Mapping) (delve.Thread, error) {
+func (p *Program) thread(id int, maps []imagemap.Mapping) (reading.Thread, error) {
 	regs, err := p.registersOf(id)
 	if err != nil {
-		return delve.Thread{}, err
+		return reading.Thread{}, err
 	}
 	rt := p.runtime()
 	g := currentG(rt, uint64(id), regs.tls, func() map[uint64]uint64 {
@@ -113,12 +113,12 @@ func machinesOf(p *Program, rt *goruntime.Runtime) map[uint64]uint64 {
 	return out
 }
 
-// Goroutines is as [delve.Session.Goroutines].
-func (p *Program) Goroutines(threads []delve.Thread) ([]delve.Thread, error) {
+// Goroutines is as [reading.Reader.Goroutines].
+func (p *Program) Goroutines(threads []reading.Thread) ([]reading.Thread, error) {
 	return p.runtime().Goroutines(threads, p.address)
 }
 
-// Notes is as [delve.Session.Notes].
+// Notes is as [reading.Reader.Notes].
 func (p *Program) Notes() *goruntime.Notes {
 	return p.runtime().Notes(p.address)
 }

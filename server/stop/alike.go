@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -47,7 +47,7 @@ func newAlike(v View) *alike {
 
 // find returns the stack of a goroutine if it is like one that was kept. With share
 // set, its frames are the kept one's, and so are their CFAs and registers.
-func (a *alike) find(th *delve.Thread, share bool) (unwind.Stack, bool) {
+func (a *alike) find(th *reading.Thread, share bool) (unwind.Stack, bool) {
 	pc, sp, size, ok := a.parked(th)
 	if !ok {
 		return unwind.Stack{}, false
@@ -65,7 +65,7 @@ func (a *alike) find(th *delve.Thread, share bool) (unwind.Stack, bool) {
 }
 
 // keep keeps a stack that was walked, if others can be compared with it.
-func (a *alike) keep(th *delve.Thread, s *unwind.Stack) {
+func (a *alike) keep(th *reading.Thread, s *unwind.Stack) {
 	pc, sp, size, ok := a.parked(th)
 	if !ok || len(a.kept[pc]) >= maxModels || s.Stop != unwind.End || s.DepthLimited {
 		return
@@ -100,7 +100,7 @@ func returnWords(frames []unwind.Frame, sp uint64, data []byte) (out []word, ok 
 }
 
 // parked returns the place of a parked goroutine; ok is false for anything else.
-func (a *alike) parked(th *delve.Thread) (pc, sp, size uint64, ok bool) {
+func (a *alike) parked(th *reading.Thread) (pc, sp, size uint64, ok bool) {
 	const most = 64 << 10 // of a stack
 	if a.arch != unwind.AMD64 || th.ID != 0 || len(th.Segments) != 1 || th.FirstPC != unwind.KindReturn {
 		return 0, 0, 0, false
@@ -125,7 +125,7 @@ func (m *model) matches(data []byte) bool {
 }
 
 // moved returns the stack as that of another goroutine, whose stack from sp on is data.
-func (m *model) moved(arch unwind.Arch, th *delve.Thread, sp uint64, data []byte, share bool) unwind.Stack {
+func (m *model) moved(arch unwind.Arch, th *reading.Thread, sp uint64, data []byte, share bool) unwind.Stack {
 	out := m.stack
 	out.Goroutine, out.State = th.Goroutine, nil
 	if share {

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -34,7 +34,7 @@ func (w words) put(sp, to, fp uint64) {
 	w[sp+16], w[sp+24] = fp, to
 }
 
-func parkedAt(id, sp uint64) (th delve.Thread) {
+func parkedAt(id, sp uint64) (th reading.Thread) {
 	th.Goroutine, th.FirstPC = id, unwind.KindReturn
 	th.Registers.Set(unwind.AMD64.PC(), 0x400100)
 	th.Registers.Set(unwind.AMD64.SP(), sp)
@@ -44,7 +44,7 @@ func parkedAt(id, sp uint64) (th delve.Thread) {
 }
 
 // walked is the stack of parkedAt as the assembler finds it.
-func walked(th *delve.Thread, sp, fp uint64) unwind.Stack {
+func walked(th *reading.Thread, sp, fp uint64) unwind.Stack {
 	s := unwind.Stack{Goroutine: th.Goroutine, Stop: unwind.End, Frames: []unwind.Frame{
 		{PC: unwind.Code(0x400100, unwind.KindReturn), CFA: sp + 32, Rule: "cfa=rsp+32; ra=[cfa-8]; fp=[cfa-16]", Strategy: unwind.StrategyRegisters, Trust: unwind.TrustContext, Registers: th.Registers},
 		{PC: unwind.Code(returnTo, unwind.KindReturn), Strategy: unwind.StrategyGopclntab, Trust: unwind.TrustCFI, Function: "runtime.goexit"},

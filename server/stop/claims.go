@@ -3,7 +3,7 @@ package stop
 import (
 	"sync"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -22,7 +22,7 @@ const (
 // they are additional. Where more of them bring no more physical ones Delve's stack
 // has no end: it repeats its last frame, which then looks like an inlined call. The
 // note says why Delve failed; the stack is made without it. Test: TestRepeatedClaims.
-func Claim(v View, th *delve.Thread, depth int) (note string) {
+func Claim(v View, th *reading.Thread, depth int) (note string) {
 	if depth <= 0 {
 		depth = someClaims
 	}
@@ -52,7 +52,7 @@ type claims struct {
 
 	begun sync.Once
 	mu    sync.Mutex
-	th    delve.Thread
+	th    reading.Thread
 	asked bool
 	note  string // why Delve failed
 }
@@ -91,7 +91,7 @@ func (c *claims) begin() {
 }
 
 // claimSome fills in a bounded number of Delve's frames.
-func claimSome(v View, th *delve.Thread) (note string) {
+func claimSome(v View, th *reading.Thread) (note string) {
 	if _, err := claim(v, th, someClaims); err != nil {
 		return unclaimed(err)
 	}
@@ -99,7 +99,7 @@ func claimSome(v View, th *delve.Thread) (note string) {
 }
 
 // claim fills in Delve's frames, and returns them as Delve has them.
-func claim(v View, th *delve.Thread, ask int) ([]unwind.Frame, error) {
+func claim(v View, th *reading.Thread, ask int) ([]unwind.Frame, error) {
 	th.Claims = nil
 	claims, err := v.Claims(*th, ask)
 	if err == nil {

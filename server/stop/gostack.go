@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -17,7 +17,7 @@ import (
 // [Stopped.Whole] if they differ. Limitation: two different chains could have the
 // same return addresses for a while, within a recursion where one side has skipped a
 // level. Between Go functions neither does.
-func (s *Stopped) Go(ctx context.Context, th delve.Thread, frames int) (*Stack, error) {
+func (s *Stopped) Go(ctx context.Context, th reading.Thread, frames int) (*Stack, error) {
 	key := KeyOf(&th)
 	if st, known := s.goStacks[key]; known && (st == nil || st.Holds(frames)) {
 		return st, nil
@@ -55,7 +55,7 @@ func (st *Stack) Same(start, end, n int, pc func(i int) uint64) bool {
 
 // InGo reports whether a thread of control is in Go code: else its stack need not be walked
 // to know that it is not Go's alone.
-func (s *Stopped) InGo(th *delve.Thread) bool {
+func (s *Stopped) InGo(th *reading.Thread) bool {
 	pc, ok := th.Registers.PC(s.Arch())
 	return ok && s.EngineInput().Hosted.Contains(uint64(unwind.Code(pc, th.FirstPC).Lookup(s.Arch())))
 }

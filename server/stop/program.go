@@ -5,7 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -24,15 +24,15 @@ type View interface {
 	// EngineInput is what strategies and the assembler work with.
 	EngineInput() *engine.Input
 	Images() *imagemap.ImageMap
-	Threads() ([]delve.Thread, error)
+	Threads() ([]reading.Thread, error)
 	// Current is the thread that stopped the program.
-	Current() (delve.Thread, error)
+	Current() (reading.Thread, error)
 	// Goroutines are sorted by their IDs. Goroutine finds the current one without
 	// reading the others.
-	Goroutines() ([]delve.Thread, error)
-	Goroutine(id uint64) (delve.Thread, error)
+	Goroutines() ([]reading.Thread, error)
+	Goroutine(id uint64) (reading.Thread, error)
 	// Claims returns Delve's frames, at most depth of them.
-	Claims(th delve.Thread, depth int) ([]unwind.Frame, error)
+	Claims(th reading.Thread, depth int) ([]unwind.Frame, error)
 	// Still is nil if the program has stood still since the view was taken, where
 	// other clients could have let it run.
 	Still() error
@@ -45,7 +45,7 @@ type View interface {
 // connection to a server.
 type Debugger interface {
 	// Selected is what the debugger's commands apply to.
-	Selected() (delve.Selection, error)
+	Selected() (reading.Selection, error)
 	// InLibrary says that Delve lists no goroutines: the program has no DWARF, or its Go
 	// code came with a library. Then Delve may take any word of a thread's memory for its g.
 	InLibrary() bool

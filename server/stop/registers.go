@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -15,7 +15,7 @@ var ErrFrameGone = errors.New("the frame is not there any more: ask for the stac
 // Registers returns all registers that a walk can recover for a frame of a stack,
 // and the thread of control. The stack may be from before a write to the
 // program.
-func (s *Stopped) Registers(ctx context.Context, prepared *engine.Prepared, st *Stack, frame int) (th delve.Thread, regs unwind.Registers, err error) {
+func (s *Stopped) Registers(ctx context.Context, prepared *engine.Prepared, st *Stack, frame int) (th reading.Thread, regs unwind.Registers, err error) {
 	th, again, err := s.allRegisters(ctx, prepared, st, frame)
 	if err != nil {
 		return th, regs, err

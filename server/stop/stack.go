@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -15,7 +15,7 @@ import (
 // Stack is the stack of one thread of control at a stop.
 type Stack struct {
 	unwind.Stack
-	Thread delve.Thread // without claims
+	Thread reading.Thread // without claims
 	Arch   unwind.Arch
 	// Unclaimed says why Delve's frames are not known, "" if they are. It is the last
 	// of the stack's notes, too.
@@ -36,7 +36,7 @@ const leastDepth = 64
 
 // Whole returns the stack of a thread of control, through any code, with at least
 // so many frames if it has them. prepared is this stop's.
-func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve.Thread, frames int) (*Stack, error) {
+func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th reading.Thread, frames int) (*Stack, error) {
 	key := stackKey{KeyOf(&th), prepared}
 	if st := s.stacks[key]; st != nil && st.Holds(frames) {
 		return st, nil
@@ -55,7 +55,7 @@ func (s *Stopped) Whole(ctx context.Context, prepared *engine.Prepared, th delve
 	return st, nil
 }
 
-func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th delve.Thread, opts assembler.Options, frames int) (*Stack, error) {
+func (s *Stopped) assemble(ctx context.Context, prepared *engine.Prepared, th reading.Thread, opts assembler.Options, frames int) (*Stack, error) {
 	depth := max(frames+1, leastDepth)
 	opts.MaxFrames = depth
 	st := &Stack{Thread: th, Arch: s.Arch(), stopped: s, depth: depth}
@@ -107,19 +107,19 @@ type AllOptions struct {
 
 // describer is a [View] that knows more of threads and goroutines than their stacks.
 type describer interface {
-	Describe(th *delve.Thread, st *unwind.Stack)
+	Describe(th *reading.Thread, st *unwind.Stack)
 }
 
 // All is [Stopped.Each] with the stacks in a list.
-func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []delve.Thread, o AllOptions) []unwind.Stack {
+func (s *Stopped) All(ctx context.Context, prepared *engine.Prepared, threads []reading.Thread, o AllOptions) []unwind.Stack {
 	return slices.Collect(s.Each(ctx, prepared, threads, o))
 }
 
 // Each assembles the stacks of threads and goroutines of this stop anew, one after
 // another, and keeps none. The threads get Delve's own frames. When ctx ends, there
 // are fewer stacks, and the last may be truncated for that: the caller asks ctx.
-func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads []delve.Thread, o AllOptions) iter.Seq[unwind.Stack] {
-	describe := func(*delve.Thread, *unwind.Stack) {}
+func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads []reading.Thread, o AllOptions) iter.Seq[unwind.Stack] {
+	describe := func(*reading.Thread, *unwind.Stack) {}
 	if d, ok := s.View.(describer); ok {
 		describe = d.Describe
 	}
@@ -148,7 +148,7 @@ func (s *Stopped) Each(ctx context.Context, prepared *engine.Prepared, threads [
 }
 
 // one assembles the stack of a thread of control, which may be one of many.
-func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, many bool, o AllOptions) (stack unwind.Stack) {
+func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *reading.Thread, many bool, o AllOptions) (stack unwind.Stack) {
 	opts := assembler.Options{MaxFrames: o.Depth, Sink: o.Sink, AllRegisters: o.AllRegisters}
 	var note string
 	switch {
@@ -169,7 +169,7 @@ func (s *Stopped) one(ctx context.Context, prepared *engine.Prepared, th *delve.
 }
 
 // claimed assembles a stack with all of Delve's frames that it needs.
-func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *delve.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
+func (s *Stopped) claimed(ctx context.Context, prepared *engine.Prepared, th *reading.Thread, opts assembler.Options) (stack unwind.Stack, note string) {
 	c := claims{view: s.View, over: ctx.Err, depth: cmp.Or(opts.MaxFrames, someClaims), grows: opts.MaxFrames == 0, th: *th}
 	opts.Asking, opts.Claims = c.begin, c.of
 	if s.InGo(th) { // no strategy is asked

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stepping"
@@ -29,7 +29,7 @@ func stopped(t *testing.T, p *stoptest.Program) (*stop.Stopped, *engine.Prepared
 	return at, prepared
 }
 
-func goroutine(t *testing.T, at *stop.Stopped, id uint64) delve.Thread {
+func goroutine(t *testing.T, at *stop.Stopped, id uint64) reading.Thread {
 	t.Helper()
 	th, err := at.Goroutine(id)
 	if err != nil {
@@ -38,7 +38,7 @@ func goroutine(t *testing.T, at *stop.Stopped, id uint64) delve.Thread {
 	return th
 }
 
-func cThread(t *testing.T, at *stop.Stopped) delve.Thread {
+func cThread(t *testing.T, at *stop.Stopped) reading.Thread {
 	t.Helper()
 	th, err := at.Thread(stoptest.CThread)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestEndlessClaims(t *testing.T) {
 		p := stoptest.New(c.frames)
 		p.Endless = c.endless
 		at, prepared := stopped(t, p)
-		stacks := at.All(context.Background(), prepared, []delve.Thread{cThread(t, at)}, stop.AllOptions{})
+		stacks := at.All(context.Background(), prepared, []reading.Thread{cThread(t, at)}, stop.AllOptions{})
 		if s := &stacks[0]; len(s.Frames) != c.frames || s.Frames[c.frames-1].DelveFrame != c.frames-1 || !slices.Equal(p.Asked(), c.asked) {
 			t.Errorf("%+v: %d frames, asked for %v", c, len(s.Frames), p.Asked())
 		}
@@ -204,7 +204,7 @@ func TestAll(t *testing.T) {
 		}
 	}
 	sunk := 0
-	at.All(context.Background(), prepared, []delve.Thread{cThread(t, at)}, stop.AllOptions{Sink: func(f []unwind.Frame) { sunk += len(f) }})
+	at.All(context.Background(), prepared, []reading.Thread{cThread(t, at)}, stop.AllOptions{Sink: func(f []unwind.Frame) { sunk += len(f) }})
 	if sunk != frames {
 		t.Errorf("%d frames in the sink", sunk)
 	}
@@ -232,7 +232,7 @@ func TestSelected(t *testing.T) {
 		{thread: 4, wrong: true},
 	} {
 		p := stoptest.New(3)
-		p.Selection, p.Library = delve.Selection{Goroutine: c.goroutine, Thread: c.thread}, c.library
+		p.Selection, p.Library = reading.Selection{Goroutine: c.goroutine, Thread: c.thread}, c.library
 		at, _ := stopped(t, p)
 		th, err := at.Selected()
 		if (err != nil) != c.wrong || err == nil && stop.KeyOf(&th) != c.want {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/values"
@@ -75,7 +75,7 @@ func (s *Stacks) Close() {
 
 // GoStack returns the stack of a goroutine by Go's tables, as [Stopped.Go].
 func (s *Stacks) GoStack(goroutine int64, frames int) (st *Stack, err error) {
-	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
+	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th reading.Thread) (err error) {
 		st, err = at.Go(ctx, th, frames)
 		return err
 	})
@@ -96,7 +96,7 @@ func (s *Stacks) Goroutines() (ids []uint64, err error) {
 
 // Whole returns the stack of a goroutine through any code, as [Stopped.Whole].
 func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
-	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th delve.Thread) error {
+	err = s.about(goroutine, func(ctx context.Context, at *Stopped, th reading.Thread) error {
 		prepared, err := s.prepare(ctx, at)
 		if err == nil {
 			st, err = at.Whole(ctx, prepared, th, frames)
@@ -108,7 +108,7 @@ func (s *Stacks) Whole(goroutine int64, frames int) (st *Stack, err error) {
 
 // Plan decides how the selected goroutine or thread is to step; see [Stopped.Plan].
 func (s *Stacks) Plan(step Step) (d stepping.Decision, err error) {
-	err = s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) (err error) {
+	err = s.about(0, func(ctx context.Context, at *Stopped, th reading.Thread) (err error) {
 		d, err = at.Plan(ctx, th, step, func(ctx context.Context) (*engine.Prepared, error) { return s.prepare(ctx, at) })
 		return err
 	})
@@ -163,7 +163,7 @@ func (s *Stacks) InNative(st *Stack, frame int, work func(*values.Frame) error) 
 
 // Outside does work about what lies outside of functions, in the innermost frame of what the debugger has selected, whatever its language.
 func (s *Stacks) Outside(work func(*values.Frame) error) error {
-	return s.about(0, func(ctx context.Context, at *Stopped, th delve.Thread) error {
+	return s.about(0, func(ctx context.Context, at *Stopped, th reading.Thread) error {
 		prepared, err := s.prepare(ctx, at)
 		if err != nil {
 			return err
@@ -205,9 +205,9 @@ func (s *Stacks) do(work func(context.Context, *Stopped) error) error {
 }
 
 // about does work about a goroutine, or about the selected one for 0.
-func (s *Stacks) about(goroutine int64, work func(context.Context, *Stopped, delve.Thread) error) error {
+func (s *Stacks) about(goroutine int64, work func(context.Context, *Stopped, reading.Thread) error) error {
 	return s.do(func(ctx context.Context, at *Stopped) (err error) {
-		var th delve.Thread
+		var th reading.Thread
 		if goroutine > 0 {
 			th, err = at.Goroutine(uint64(goroutine))
 		} else {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -34,7 +34,7 @@ func TestStacks(t *testing.T) {
 	if d, err := s.Plan(stop.Step{Command: stepping.Next, Here: true}); err != nil || d.Action != stepping.Delegate || opened != 0 {
 		t.Errorf("%+v, %v; opened %d times", d, err, opened)
 	}
-	p.Selection = delve.Selection{Thread: stoptest.CThread}
+	p.Selection = reading.Selection{Thread: stoptest.CThread}
 	if inC, err := s.GoStack(-1, 10); inC != nil || err != nil {
 		t.Errorf("%+v, %v", inC, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
@@ -16,7 +16,7 @@ const stepClaims = 32
 
 // PlanStep decides how a thread of control of this stop is to step, and not through glue. It changes
 // nothing. prepared is made of this view's input.
-func PlanStep(ctx context.Context, v View, prepared *engine.Prepared, th delve.Thread, c stepping.Command) stepping.Decision {
+func PlanStep(ctx context.Context, v View, prepared *engine.Prepared, th reading.Thread, c stepping.Command) stepping.Decision {
 	note := Claim(v, &th, stepClaims)
 	return decide(v, &th, Step{Command: c, Here: true}, prepared.Stack(ctx, &th.Thread, assembler.Options{MaxFrames: stepping.Frames}), note)
 }
@@ -30,7 +30,7 @@ type Step struct {
 }
 
 // decide decides with a stack, and a note on Delve's.
-func decide(v View, th *delve.Thread, step Step, stack unwind.Stack, note string) stepping.Decision {
+func decide(v View, th *reading.Thread, step Step, stack unwind.Stack, note string) stepping.Decision {
 	target := &v.EngineInput().Target
 	situation := stepping.Situation{
 		Arch: target.Arch, Thread: th.Thread, Executable: target.Executable, Stack: stack, Through: step.Through, Call: step.Call,
@@ -49,7 +49,7 @@ func decide(v View, th *delve.Thread, step Step, stack unwind.Stack, note string
 // Plan decides how a thread of control is to step, with the strategies only where the
 // stack holds other code than Go's; see [stepping.Decision]. What was found of its stack at this stop
 // is not walked again.
-func (s *Stopped) Plan(ctx context.Context, th delve.Thread, step Step, prepare func(context.Context) (*engine.Prepared, error)) (d stepping.Decision, err error) {
+func (s *Stopped) Plan(ctx context.Context, th reading.Thread, step Step, prepare func(context.Context) (*engine.Prepared, error)) (d stepping.Decision, err error) {
 	st, err := s.Go(ctx, th, stepping.Frames)
 	if err != nil {
 		return d, err
@@ -75,7 +75,7 @@ func (s *Stopped) Plan(ctx context.Context, th delve.Thread, step Step, prepare 
 	return d, nil
 }
 
-func (s *Stopped) whole(ctx context.Context, th delve.Thread, frames int, prepare func(context.Context) (*engine.Prepared, error)) (*Stack, error) {
+func (s *Stopped) whole(ctx context.Context, th reading.Thread, frames int, prepare func(context.Context) (*engine.Prepared, error)) (*Stack, error) {
 	prepared, err := prepare(ctx)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,7 @@ package stop
 import (
 	"context"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/values"
 	"github.com/clewdbg/clew/unwind"
@@ -20,7 +20,7 @@ type Stopped struct {
 	program    Program
 	native     *engine.Prepared // without strategies: the host itself reads Go's tables
 	prepared   map[*engine.Engine]*engine.Prepared
-	goroutines map[uint64]delve.Thread
+	goroutines map[uint64]reading.Thread
 	goStacks   map[Key]*Stack // nil: holds other code than Go's
 	stacks     map[stackKey]*Stack
 	values     map[*Stack]*values.Stack
@@ -41,7 +41,7 @@ func At(ctx context.Context, program Program, debugger Debugger, record bool) (*
 	}
 	return &Stopped{
 		View: view, Debugger: debugger, program: program, native: engine.New(nil).Prepare(ctx, view.EngineInput()),
-		prepared: make(map[*engine.Engine]*engine.Prepared), goroutines: make(map[uint64]delve.Thread),
+		prepared: make(map[*engine.Engine]*engine.Prepared), goroutines: make(map[uint64]reading.Thread),
 		goStacks: make(map[Key]*Stack), stacks: make(map[stackKey]*Stack),
 	}, nil
 }

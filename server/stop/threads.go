@@ -3,14 +3,14 @@ package stop
 import (
 	"fmt"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 )
 
 // Key names a thread of control: a goroutine, or a thread without one.
 type Key struct{ Goroutine, Thread uint64 }
 
 // KeyOf is the key of a thread of control.
-func KeyOf(th *delve.Thread) Key {
+func KeyOf(th *reading.Thread) Key {
 	if th.Goroutine != 0 {
 		return Key{Goroutine: th.Goroutine}
 	}
@@ -20,10 +20,10 @@ func KeyOf(th *delve.Thread) Key {
 // Selected is the thread of control that the debugger has selected. Where Go came
 // with a library, Delve may take any word of a thread's memory for its g, and
 // select a goroutine that does not exist: then it is the thread.
-func (s *Stopped) Selected() (delve.Thread, error) {
+func (s *Stopped) Selected() (reading.Thread, error) {
 	selected, err := s.Debugger.Selected()
 	if err != nil {
-		return delve.Thread{}, err
+		return reading.Thread{}, err
 	}
 	if selected.Goroutine != 0 {
 		th, err := s.Goroutine(selected.Goroutine)
@@ -35,7 +35,7 @@ func (s *Stopped) Selected() (delve.Thread, error) {
 }
 
 // Goroutine finds a goroutine. It is the same each time at a stop.
-func (s *Stopped) Goroutine(id uint64) (delve.Thread, error) {
+func (s *Stopped) Goroutine(id uint64) (reading.Thread, error) {
 	if th, ok := s.goroutines[id]; ok {
 		return th, nil
 	}
@@ -47,21 +47,21 @@ func (s *Stopped) Goroutine(id uint64) (delve.Thread, error) {
 }
 
 // Thread finds a thread.
-func (s *Stopped) Thread(id uint64) (delve.Thread, error) {
+func (s *Stopped) Thread(id uint64) (reading.Thread, error) {
 	threads, err := s.Threads()
 	if err != nil {
-		return delve.Thread{}, err
+		return reading.Thread{}, err
 	}
 	for _, th := range threads {
 		if th.ID == id {
 			return th, nil
 		}
 	}
-	return delve.Thread{}, fmt.Errorf("there is no thread %d", id)
+	return reading.Thread{}, fmt.Errorf("there is no thread %d", id)
 }
 
 // again finds the thread of control of a stack at this stop.
-func (s *Stopped) again(st *Stack) (delve.Thread, error) {
+func (s *Stopped) again(st *Stack) (reading.Thread, error) {
 	switch {
 	case st.stopped == s:
 		return st.Thread, nil

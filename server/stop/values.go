@@ -6,7 +6,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/values"
@@ -30,15 +30,15 @@ type Vectors interface {
 var ErrNoGo = errors.New("variables of Go are read where a debugger holds the process")
 
 // GoValues are the arguments and locals of a Go frame, as the debugger has them.
-func (s *Stopped) GoValues(th *delve.Thread, st *unwind.Stack, frame int) (arguments, locals []stackjson.Value, err error) {
+func (s *Stopped) GoValues(th *reading.Thread, st *unwind.Stack, frame int) (arguments, locals []stackjson.Value, err error) {
 	d, ok := s.Debugger.(interface {
-		GoValues(f *delve.RecoveredFrame, index int) (arguments, locals []stackjson.Value, err error)
+		GoValues(f *reading.RecoveredFrame, index int) (arguments, locals []stackjson.Value, err error)
 	})
 	if !ok {
 		return nil, nil, ErrNoGo
 	}
 	f := &st.Frames[frame]
-	return d.GoValues(delve.Recovered(th, s.Arch(), st.Frames, frame, f.Registers), f.DelveFrame)
+	return d.GoValues(reading.Recovered(th, s.Arch(), st.Frames, frame, f.Registers), f.DelveFrame)
 }
 
 // ErrNoCode says that the program's code is not known here.
@@ -97,7 +97,7 @@ func (s *Stopped) source(thread uint64) (from values.Source, err error) {
 }
 
 // allRegisters walks a stack again, because an ordinary walk keeps the few registers that it needs.
-func (s *Stopped) allRegisters(ctx context.Context, prepared *engine.Prepared, st *Stack, frames int) (th delve.Thread, again []unwind.Frame, err error) {
+func (s *Stopped) allRegisters(ctx context.Context, prepared *engine.Prepared, st *Stack, frames int) (th reading.Thread, again []unwind.Frame, err error) {
 	if th, err = s.again(st); err != nil {
 		return th, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -42,7 +43,7 @@ func (r *clewFrame) registers() (unwind.Registers, error) {
 }
 
 // inserted has Delve answer a request about the frame, which is in its stack for that
-// time ([delve.Session.InsertFrame]). A panic of its DWARF code, which does not survive
+// time ([reading.Reader.InsertFrame]). A panic of its DWARF code, which does not survive
 // corrupt tables, becomes an error.
 func (r *clewFrame) inserted(scope *api.EvalScope, byDelve func() error) (err error) {
 	session, ok := r.server.session.(*delve.Session)
@@ -56,7 +57,7 @@ func (r *clewFrame) inserted(scope *api.EvalScope, byDelve func() error) (err er
 	if err != nil {
 		return err
 	}
-	frame, err := session.InsertFrame(delve.Recovered(&r.stack.Thread, r.stack.Arch, r.stack.Frames, r.index, regs))
+	frame, err := session.InsertFrame(reading.Recovered(&r.stack.Thread, r.stack.Arch, r.stack.Frames, r.index, regs))
 	if err != nil {
 		return r.none("%v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/server/stop/stoptest"
@@ -109,6 +110,6 @@ func lines(frames []api.Stackframe) (out []int) {
 }
 
 // selectC selects the thread in C code.
-func (f *fakeSession) selectC() { f.program.Selection = delve.Selection{Thread: stoptest.CThread} }
+func (f *fakeSession) selectC() { f.program.Selection = reading.Selection{Thread: stoptest.CThread} }
 
 var errFake = errors.New("cannot be read")

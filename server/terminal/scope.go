@@ -13,6 +13,7 @@ import (
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/breakpoints"
 	"github.com/clewdbg/clew/server/delve/held"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/values"
 )
 
@@ -109,7 +110,7 @@ func (s scopes) registers(arg rpc2.ListRegistersIn, out *rpc2.ListRegistersOut) 
 	return s.inFrame(arg.Scope, func() error { return s.delve.ListRegisters(arg, out) }, func(f *clewFrame) error {
 		regs, err := f.registers()
 		if err == nil {
-			out.Regs = delve.RegisterList(f.stack.Arch, regs, arg.IncludeFp)
+			out.Regs = reading.RegisterList(f.stack.Arch, regs, arg.IncludeFp)
 			out.Registers = out.Regs.String()
 		}
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/interpose"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -53,9 +54,9 @@ var errShared = errors.New("another client is being served; ask again")
 
 // InsertFrame inserts a frame while no other client is asked for a stack, which
 // would contain it.
-func (s *shared) InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error) {
+func (s *shared) InsertFrame(f *reading.RecoveredFrame) (reading.InsertedFrame, error) {
 	if !s.server.gate.TryLock() {
-		return delve.InsertedFrame{}, errShared
+		return reading.InsertedFrame{}, errShared
 	}
 	inserted, err := s.Session.InsertFrame(f)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/stand"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/export"
 	"github.com/clewdbg/clew/server/live"
@@ -43,7 +44,7 @@ func stackHere(s *stand.Stand) (stack stackjson.Stack, err error) {
 	if err != nil {
 		return stack, err
 	}
-	threads = slices.DeleteFunc(threads, func(th delve.Thread) bool { return th.ID != s.Thread })
+	threads = slices.DeleteFunc(threads, func(th reading.Thread) bool { return th.ID != s.Thread })
 	prepared, err := at.Prepare(ctx, engine.New(inprocess.Strategies()))
 	if err != nil {
 		return stack, err

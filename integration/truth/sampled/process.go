@@ -14,7 +14,7 @@ import (
 	"github.com/clewdbg/clew/integration/internal/shadow"
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/unwind/gocode"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -239,14 +239,14 @@ func (p *process) Pid() int              { return p.step.PID }
 func (p *process) Memory() unwind.Memory { return p }
 func (p *process) KnowCode(gocode.Code)  {}
 func (p *process) Notes() *live.Notes    { return nil }
-func (p *process) Threads([]imagemap.Mapping) ([]delve.Thread, error) {
+func (p *process) Threads([]imagemap.Mapping) ([]reading.Thread, error) {
 	return nil, errNotAsked
 }
-func (p *process) CurrentThread([]imagemap.Mapping) (delve.Thread, error) {
-	return delve.Thread{}, errNotAsked
+func (p *process) CurrentThread([]imagemap.Mapping) (reading.Thread, error) {
+	return reading.Thread{}, errNotAsked
 }
-func (p *process) Goroutines([]delve.Thread) ([]delve.Thread, error) { return nil, errNotAsked }
-func (p *process) Claims(delve.Thread, int) ([]unwind.Frame, error)  { return nil, errNotAsked }
+func (p *process) Goroutines([]reading.Thread) ([]reading.Thread, error) { return nil, errNotAsked }
+func (p *process) Claims(reading.Thread, int) ([]unwind.Frame, error)    { return nil, errNotAsked }
 
 // ReadMemory implements [unwind.Memory].
 func (p *process) ReadMemory(addr uint64, b []byte) error {

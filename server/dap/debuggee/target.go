@@ -1,7 +1,7 @@
 package debuggee
 
 import (
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/live"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -39,5 +39,5 @@ type Shared interface{ Wrote() }
 // Inserter is a target into whose stack a frame can be inserted that Delve does not know,
 // for requests about it: one in this process.
 type Inserter interface {
-	InsertFrame(f *delve.RecoveredFrame) (delve.InsertedFrame, error)
+	InsertFrame(f *reading.RecoveredFrame) (reading.InsertedFrame, error)
 }

@@ -1,7 +1,7 @@
 package debuggee
 
 import (
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stop"
 )
@@ -18,7 +18,7 @@ type View struct {
 // ID by which Delve knows it: -1 is the selected goroutine, and so is 0 where the
 // current thread has none. Delve knows a thread without a goroutine only while it
 // is the current one; known is false for others.
-func (v *View) Resolve(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+func (v *View) Resolve(id int64) (th reading.Thread, delveID int64, known bool, err error) {
 	if r, ok := v.known[id]; ok && id > 0 {
 		return r.thread, r.delveID, r.known, nil
 	}
@@ -30,7 +30,7 @@ func (v *View) Resolve(id int64) (th delve.Thread, delveID int64, known bool, er
 }
 
 // Resolved returns a thread that was resolved at this stop already.
-func (v *View) Resolved(id int64) (th delve.Thread, ok bool) {
+func (v *View) Resolved(id int64) (th reading.Thread, ok bool) {
 	r, ok := v.known[id]
 	return r.thread, ok && id > 0
 }
@@ -38,12 +38,12 @@ func (v *View) Resolved(id int64) (th delve.Thread, ok bool) {
 // resolved is a thread that was found. What is selected may change at a stop, so
 // that -1 and 0 are found anew each time.
 type resolved struct {
-	thread  delve.Thread
+	thread  reading.Thread
 	delveID int64
 	known   bool
 }
 
-func (v *View) find(id int64) (th delve.Thread, delveID int64, known bool, err error) {
+func (v *View) find(id int64) (th reading.Thread, delveID int64, known bool, err error) {
 	if tid, ok := ThreadOf(id); ok {
 		return v.findThread(tid)
 	}
@@ -68,7 +68,7 @@ func (v *View) find(id int64) (th delve.Thread, delveID int64, known bool, err e
 
 // findThread finds a thread by its ID. Delve knows it by its goroutine, else while
 // it is selected.
-func (v *View) findThread(tid uint64) (th delve.Thread, delveID int64, known bool, err error) {
+func (v *View) findThread(tid uint64) (th reading.Thread, delveID int64, known bool, err error) {
 	th, err = v.Thread(tid)
 	if err != nil || th.Goroutine != 0 {
 		return th, int64(th.Goroutine), true, err

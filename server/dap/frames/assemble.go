@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 )
 
 // assemble returns a stack with at least so many frames, if it has them.
-func (s *Stacks) assemble(ctx context.Context, v *view, th delve.Thread, frames int, delveKnows bool) (*assembled, error) {
+func (s *Stacks) assemble(ctx context.Context, v *view, th reading.Thread, frames int, delveKnows bool) (*assembled, error) {
 	if err := s.program.Prepare(ctx, v.View); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -57,7 +57,7 @@ func (s *Stacks) OnClewStack(ctx context.Context, m *dapwire.Message) error {
 }
 
 // PartOf is part of a thread's stack in JSON; frames keep their indices.
-func PartOf(arch unwind.Arch, th *delve.Thread, s *unwind.Stack, start, end int) StackBody {
+func PartOf(arch unwind.Arch, th *reading.Thread, s *unwind.Stack, start, end int) StackBody {
 	part := *s
 	part.Frames = part.Frames[min(start, len(part.Frames)):min(end, len(part.Frames))]
 	out := StackBody{Stack: stackjson.FromStack(arch, &part, false)}

@@ -14,7 +14,7 @@ import (
 	"github.com/clewdbg/clew/imagemap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -155,7 +155,7 @@ func (ts *Threads) describeFault(ctx context.Context, v *debuggee.View, id int64
 	if m, ok := v.View.(interface{ Maps() []imagemap.Mapping }); ok {
 		threads, err := v.Threads()
 		if err != nil {
-			threads = []delve.Thread{th}
+			threads = []reading.Thread{th}
 		}
 		there = whatLies(f.address, m.Maps(), threads)
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -72,7 +72,7 @@ func (f *fault) describe(own int, there string) string {
 
 // whatLies says what lies at an address: its mapping and what that permits, or that it lies below the stack of one
 // of the threads.
-func whatLies(at uint64, maps []imagemap.Mapping, threads []delve.Thread) string {
+func whatLies(at uint64, maps []imagemap.Mapping, threads []reading.Thread) string {
 	here := mappingOf(at, maps)
 	if text := belowStack(at, here, maps, threads); text != "" {
 		return text
@@ -106,7 +106,7 @@ func mappingOf(at uint64, maps []imagemap.Mapping) *imagemap.Mapping {
 
 // belowStack says below whose stack an address lies: in the guard page that the thread library has put there,
 // or in the gap that the kernel leaves below the main thread's.
-func belowStack(at uint64, here *imagemap.Mapping, maps []imagemap.Mapping, threads []delve.Thread) string {
+func belowStack(at uint64, here *imagemap.Mapping, maps []imagemap.Mapping, threads []reading.Thread) string {
 	const gap = 1 << 20 // the kernel's stack_guard_gap
 	for i := range threads {
 		stack := stackOf(&threads[i], maps)
@@ -122,7 +122,7 @@ func belowStack(at uint64, here *imagemap.Mapping, maps []imagemap.Mapping, thre
 }
 
 // stackOf returns the mapping of a thread's own stack.
-func stackOf(th *delve.Thread, maps []imagemap.Mapping) *imagemap.Mapping {
+func stackOf(th *reading.Thread, maps []imagemap.Mapping) *imagemap.Mapping {
 	for _, s := range th.Segments {
 		if (s.Kind == unwind.SegmentThread || s.Kind == unwind.SegmentG0) && s.High > 0 {
 			return mappingOf(s.High-1, maps)

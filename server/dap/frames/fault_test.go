@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/imagemap"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -20,12 +20,12 @@ func TestWhatLies(t *testing.T) {
 		{Start: 0xb000, End: 0xc000, Perm: "rw-p"},
 		{Start: 0x7f0000000, End: 0x7f0004000, Perm: "rw-p", Path: "[stack]"},
 	}
-	stack := func(id, low, high uint64, kind unwind.SegmentKind) delve.Thread {
-		th := delve.Thread{}
+	stack := func(id, low, high uint64, kind unwind.SegmentKind) reading.Thread {
+		th := reading.Thread{}
 		th.ID, th.Segments = id, []unwind.Segment{{Low: low, High: high, Kind: kind}}
 		return th
 	}
-	threads := []delve.Thread{
+	threads := []reading.Thread{
 		stack(1, 0xb000, 0xc000, unwind.SegmentGoroutine), stack(2, 0x5000, 0x8000, unwind.SegmentThread),
 		stack(3, 0x7f0001000, 0x7f0004000, unwind.SegmentG0), {},
 	}

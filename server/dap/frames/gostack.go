@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -23,7 +23,7 @@ import (
 
 // goStackOf returns the stack of a thread by Go's tables, with at least so many
 // frames if it has them; nil where it holds other code, or is not whole.
-func (v *view) goStackOf(ctx context.Context, th delve.Thread, frames int) (*goStack, error) {
+func (v *view) goStackOf(ctx context.Context, th reading.Thread, frames int) (*goStack, error) {
 	found, err := v.Go(ctx, th, frames)
 	if found == nil || err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/wire"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -117,7 +117,7 @@ func (l *Inserter) keepAt(pace func()) (stop func()) {
 }
 
 // idOf asks Delve for the ID of an inserted frame.
-func (l *Inserter) idOf(ctx context.Context, inserted *delve.InsertedFrame, lookup uint64) (id int64, err error) {
+func (l *Inserter) idOf(ctx context.Context, inserted *reading.InsertedFrame, lookup uint64) (id int64, err error) {
 	answer, err := l.wire.Up.Inject(ctx, stackTraceRequest(Page{ThreadID: inserted.Thread, StartFrame: inserted.Index, Levels: 1}))
 	if err != nil {
 		return 0, err
@@ -131,16 +131,16 @@ func (l *Inserter) idOf(ctx context.Context, inserted *delve.InsertedFrame, look
 }
 
 // describe describes a frame for Delve.
-func (l *Inserter) describe(ctx context.Context, v *debuggee.View, ref Ref) (*delve.RecoveredFrame, error) {
+func (l *Inserter) describe(ctx context.Context, v *debuggee.View, ref Ref) (*reading.RecoveredFrame, error) {
 	th, regs, err := l.recovered(ctx, v, ref)
 	if err != nil {
 		return nil, err
 	}
-	return delve.Recovered(&th, v.Arch(), ref.stack.stack.Frames, ref.frame, regs), nil
+	return reading.Recovered(&th, v.Arch(), ref.stack.stack.Frames, ref.frame, regs), nil
 }
 
 // recovered returns a frame's registers: all that a walk can recover.
-func (l *Inserter) recovered(ctx context.Context, v *debuggee.View, ref Ref) (th delve.Thread, regs unwind.Registers, err error) {
+func (l *Inserter) recovered(ctx context.Context, v *debuggee.View, ref Ref) (th reading.Thread, regs unwind.Registers, err error) {
 	if err := l.program.Prepare(ctx, v); err != nil {
 		return th, regs, err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 )
 
 // OnStackTrace answers with the assembled stack. Delve is asked first: that it
@@ -88,7 +88,7 @@ func (s *Stacks) stackOfThread(ctx context.Context, m *dapwire.Message, want Pag
 
 // assembleRows returns a stack with more than so many rows, if it has them: one row may stand
 // for many frames.
-func (s *Stacks) assembleRows(ctx context.Context, v *view, th delve.Thread, count int, delveKnows bool) (*assembled, []row, error) {
+func (s *Stacks) assembleRows(ctx context.Context, v *view, th reading.Thread, count int, delveKnows bool) (*assembled, []row, error) {
 	for frames := count; ; frames = min(2*frames, MaxRows) {
 		a, err := s.assemble(ctx, v, th, frames, delveKnows)
 		if err != nil {

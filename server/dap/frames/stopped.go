@@ -7,7 +7,7 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stop"
 )
 
@@ -40,9 +40,9 @@ func (ts *Threads) NameStopped(m *dapwire.Message) {
 const selectedPatience = 2 * time.Second
 
 // selected returns the thread that the program has stopped in.
-func (ts *Threads) selected() (delve.Selection, bool) {
+func (ts *Threads) selected() (reading.Selection, bool) {
 	type found struct {
-		selection delve.Selection
+		selection reading.Selection
 		err       error
 	}
 	result := make(chan found, 1)
@@ -62,7 +62,7 @@ func (ts *Threads) selected() (delve.Selection, bool) {
 	case f := <-result:
 		return f.selection, f.err == nil
 	case <-ctx.Done():
-		return delve.Selection{}, false
+		return reading.Selection{}, false
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dapwire"
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -109,7 +109,7 @@ func (v listing) unlisted(none bool, named int64) (out []dap.Thread, err error) 
 
 // markSelected marks a thread as the selected one. It has the ID of the goroutine that
 // Delve takes it for, if it does.
-func markSelected(t *dap.Thread, s delve.Selection) {
+func markSelected(t *dap.Thread, s reading.Selection) {
 	t.Name = "* " + t.Name
 	if s.Goroutine != 0 {
 		t.Id = int(s.Goroutine)
@@ -118,7 +118,7 @@ func markSelected(t *dap.Thread, s delve.Selection) {
 
 // goroutines lists those that Delve knows nothing of. The one that is selected has the
 // ID by which Delve goes on with it.
-func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
+func (v listing) goroutines(selected reading.Selection) (out []dap.Thread) {
 	all, err := v.Goroutines()
 	if err != nil {
 		return nil // there is no runtime yet
@@ -141,7 +141,7 @@ func (v listing) goroutines(selected delve.Selection) (out []dap.Thread) {
 
 // functionOf names the function that a thread is in, after a space; "" if it has
 // no program counter.
-func (v listing) functionOf(th *delve.Thread) string {
+func (v listing) functionOf(th *reading.Thread) string {
 	pc, ok := th.Registers.PC(v.Arch())
 	if !ok {
 		return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/held"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -109,7 +110,7 @@ func Arrive(t *testing.T, s *delve.Session, function string) {
 }
 
 // Caller returns the thread that has stopped, and its caller as Delve has it.
-func Caller(t *testing.T, s *delve.Session) (delve.Thread, stepping.Temporary) {
+func Caller(t *testing.T, s *delve.Session) (reading.Thread, stepping.Temporary) {
 	t.Helper()
 	th, err := s.CurrentThread(nil)
 	if err != nil {

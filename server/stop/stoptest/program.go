@@ -10,7 +10,7 @@ import (
 	"github.com/clewdbg/clew/internal/unwind/codemodel"
 	"github.com/clewdbg/clew/internal/unwind/snapshot"
 	"github.com/clewdbg/clew/server/assembler"
-	"github.com/clewdbg/clew/server/delve"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/server/engine"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
@@ -30,7 +30,7 @@ const (
 // changed while it is worked with.
 type Program struct {
 	// Selection is the debugger's.
-	Selection delve.Selection
+	Selection reading.Selection
 	// Library says that the program's Go code came with a library.
 	Library bool
 	// Inlined is the number of inlined calls that the debugger has before each of
@@ -118,7 +118,7 @@ func (c code) Name(s *unwind.Stack) {
 
 // New makes a program. Each of its stacks has so many frames, and at least three.
 func New(frames int) *Program {
-	return &Program{Selection: delve.Selection{Goroutine: Goroutine, Thread: GoThread}, frames: max(frames, 3)}
+	return &Program{Selection: reading.Selection{Goroutine: Goroutine, Thread: GoThread}, frames: max(frames, 3)}
 }
 
 // Move lets the program stand elsewhere: views of before it are of no use. nil
@@ -226,8 +226,8 @@ func (p *Program) memory() unwind.Memory {
 	return unwind.Windows{window(p.cCalls()), window(p.goCalls(goStack)), window(p.goCalls(otherGo))}
 }
 
-func (p *Program) thread(calls []call, kind unwind.SegmentKind) delve.Thread {
-	th := delve.Thread{Thread: unwind.Thread{
+func (p *Program) thread(calls []call, kind unwind.SegmentKind) reading.Thread {
+	th := reading.Thread{Thread: unwind.Thread{
 		FirstPC:  unwind.KindInstruction,
 		Segments: []unwind.Segment{{Low: calls[0].sp - pageSize, High: calls[len(calls)-1].cfa, Kind: kind}},
 	}}
@@ -237,46 +237,46 @@ func (p *Program) thread(calls []call, kind unwind.SegmentKind) delve.Thread {
 }
 
 // Threads implements [stop.View].
-func (v *view) Threads() ([]delve.Thread, error) {
+func (v *view) Threads() ([]reading.Thread, error) {
 	inGo, inC := v.thread(v.goCalls(goStack), unwind.SegmentGoroutine), v.thread(v.cCalls(), unwind.SegmentThread)
 	inGo.ID, inGo.Goroutine, inC.ID = GoThread, Goroutine, CThread
 	inGo.Current = v.Selection.Thread == GoThread
 	inC.Current = !inGo.Current
-	return []delve.Thread{inGo, inC}, nil
+	return []reading.Thread{inGo, inC}, nil
 }
 
 // Current implements [stop.View].
-func (v *view) Current() (delve.Thread, error) {
+func (v *view) Current() (reading.Thread, error) {
 	threads, _ := v.Threads()
 	for _, th := range threads {
 		if th.Current {
 			return th, nil
 		}
 	}
-	return delve.Thread{}, errors.New("there is no current thread")
+	return reading.Thread{}, errors.New("there is no current thread")
 }
 
 // Goroutines implements [stop.View].
-func (v *view) Goroutines() ([]delve.Thread, error) {
+func (v *view) Goroutines() ([]reading.Thread, error) {
 	threads, _ := v.Threads()
 	parked := v.thread(v.goCalls(otherGo), unwind.SegmentGoroutine)
 	parked.Goroutine, parked.FirstPC = Parked, unwind.KindReturn
-	return []delve.Thread{threads[0], parked}, nil
+	return []reading.Thread{threads[0], parked}, nil
 }
 
 // Goroutine implements [stop.View].
-func (v *view) Goroutine(id uint64) (delve.Thread, error) {
+func (v *view) Goroutine(id uint64) (reading.Thread, error) {
 	all, _ := v.Goroutines()
 	for _, th := range all {
 		if th.Goroutine == id {
 			return th, nil
 		}
 	}
-	return delve.Thread{}, fmt.Errorf("there is no goroutine %d", id)
+	return reading.Thread{}, fmt.Errorf("there is no goroutine %d", id)
 }
 
 // Claims implements [stop.View].
-func (v *view) Claims(th delve.Thread, depth int) ([]unwind.Frame, error) {
+func (v *view) Claims(th reading.Thread, depth int) ([]unwind.Frame, error) {
 	v.mu.Lock()
 	v.asked = append(v.asked, depth)
 	v.mu.Unlock()
@@ -332,7 +332,7 @@ func (p *Program) DelveFrames(key stop.Key) (out []unwind.Frame) {
 }
 
 // Selected implements [stop.Debugger].
-func (p *Program) Selected() (delve.Selection, error) { return p.Selection, nil }
+func (p *Program) Selected() (reading.Selection, error) { return p.Selection, nil }
 
 // InLibrary implements [stop.Debugger].
 func (p *Program) InLibrary() bool { return p.Library }

@@ -1,4 +1,4 @@
-package delve
+package reading
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func (s *Reader) Claims(th Thread, depth int) (claims []unwind.Frame, err error)
 			return nil, gerr
 		}
 		frames, err = s.frames(t, g, depth, s.keeping.Load())
-		s.keeper.keep(t, g)
+		s.stackCache.keep(t, g)
 	default:
 		thread, ok := t.FindThread(int(th.ID))
 		if !ok {

@@ -1,4 +1,4 @@
-package delve
+package reading
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package delve
+package reading
 
 import (
 	"sync/atomic"
@@ -8,9 +8,9 @@ import (
 	"github.com/clewdbg/clew/server/delve/held"
 )
 
-// keeper has Delve remember a stack for longer than a request: an editor asks for one stack several times, each
+// stackCache has Delve remember a stack for longer than a request: an editor asks for one stack several times, each
 // time from its beginning.
-type keeper struct {
+type stackCache struct {
 	of      *held.Program
 	keeping atomic.Bool
 	passed  atomic.Bool // what was kept is forgotten by Delve
@@ -20,10 +20,10 @@ type keeper struct {
 
 // KeepStack has Delve remember the stack that clew asks it for last, until it is asked for another one, the target
 // runs, or ForgetStack is called. It is not for a target that others may change.
-func (k *keeper) KeepStack() { k.keeping.Store(true) }
+func (k *stackCache) KeepStack() { k.keeping.Store(true) }
 
 // ForgetStack must be called before a request that may change registers or memory.
-func (k *keeper) ForgetStack() {
+func (k *stackCache) ForgetStack() {
 	if !k.keeping.Swap(false) {
 		return
 	}
@@ -37,7 +37,7 @@ func (k *keeper) ForgetStack() {
 }
 
 // keep notes which stack Delve remembers, if it is to. Only one is.
-func (k *keeper) keep(t *proc.Target, g *proc.G) {
+func (k *stackCache) keep(t *proc.Target, g *proc.G) {
 	if k.passed.Swap(false) {
 		k.kept, k.paged = nil, nil
 	}
@@ -50,7 +50,7 @@ func (k *keeper) keep(t *proc.Target, g *proc.G) {
 	}
 }
 
-func (k *keeper) forgetKept() {
+func (k *stackCache) forgetKept() {
 	if k.kept != nil {
 		k.kept.forget()
 		k.kept, k.paged = nil, nil

@@ -1,4 +1,4 @@
-package delve
+package steps
 
 import (
 	"cmp"
@@ -280,7 +280,7 @@ func (b *temporary) returned(th proc.Thread, t *proc.Target) (bool, error) {
 	sp, _ := regs.SP(targets.Arch(t))
 	var goroutine, high uint64
 	if b.at.OnGoroutine {
-		if goroutine, high, err = b.stepper.reader.goroutineOf(t, th, tls); err != nil {
+		if goroutine, high, err = b.stepper.reader.GoroutineOf(t, th, tls); err != nil {
 			return false, nil // a thread without a goroutine
 		}
 	}

@@ -1,11 +1,11 @@
-package delve_test
+package reading_test
 
 import (
 	"slices"
 	"testing"
 
-	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/delve/delvetest"
+	"github.com/clewdbg/clew/server/delve/reading"
 	"github.com/clewdbg/clew/unwind"
 )
 
@@ -18,7 +18,7 @@ func TestKeepStack(t *testing.T) {
 		t.Helper()
 		group, unlock := delvetest.Held(t, s)
 		defer unlock()
-		known, err := delve.Remembers(group.Selected)
+		known, err := reading.Remembers(group.Selected)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package delve
+package reading
 
 import (
 	"github.com/go-delve/delve/pkg/proc"
@@ -13,7 +13,7 @@ import (
 // Reader reads a program at its stops: threads, goroutines, frames, variables. It is not safe for concurrent use.
 type Reader struct {
 	program *held.Program
-	keeper
+	stackCache
 	known
 	code    gocode.Code // of the runtime; nil until it is known
 	maps    []imagemap.Mapping
@@ -31,15 +31,15 @@ type known struct {
 }
 
 // newReader returns one that knows nothing of the program yet.
-func newReader(p *held.Program) *Reader { return &Reader{program: p, keeper: keeper{of: p}} }
+func New(p *held.Program) *Reader { return &Reader{program: p, stackCache: stackCache{of: p}} }
 
-// forgetProcess forgets all facts about one process: Delve has started the program anew, or has followed it into another.
-func (r *Reader) forgetProcess() { r.known = known{} }
+// ForgetProcess forgets all facts about one process: Delve has started the program anew, or has followed it into another.
+func (r *Reader) ForgetProcess() { r.known = known{} }
 
-// knownMap is what the program has loaded, as far as [Reader.KnowMap] was told.
-func (r *Reader) knownMap() *codemap.Map { return r.symbols }
+// KnownMap is what the program has loaded, as far as [Reader.KnowMap] was told.
+func (r *Reader) KnownMap() *codemap.Map { return r.symbols }
 
-// goroutineOf is the goroutine that a thread runs, and the end of its stack. The target's lock is held.
-func (r *Reader) goroutineOf(t *proc.Target, th proc.Thread, tls uint64) (id, high uint64, err error) {
+// GoroutineOf is the goroutine that a thread runs, and the end of its stack. The target's lock is held.
+func (r *Reader) GoroutineOf(t *proc.Target, th proc.Thread, tls uint64) (id, high uint64, err error) {
 	return r.runtime(t).Goroutine(r.currentG(t, th, tls, r.machines(t)))
 }

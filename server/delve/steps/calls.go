@@ -1,4 +1,4 @@
-package delve
+package steps
 
 import (
 	"strings"
@@ -154,7 +154,7 @@ func (b *temporary) enters(th proc.Thread, t *proc.Target) (bool, error) {
 	if !ok || from != b.into.returns || b.into.entered {
 		return false, nil
 	}
-	goroutine, high, err := b.stepper.reader.goroutineOf(t, th, tls)
+	goroutine, high, err := b.stepper.reader.GoroutineOf(t, th, tls)
 	if err != nil {
 		goroutine, high = 0, 0 // a thread without a goroutine
 	}

@@ -1,4 +1,4 @@
-package delve_test
+package reading_test
 
 import (
 	"context"

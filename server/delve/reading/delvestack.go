@@ -1,4 +1,4 @@
-package delve
+package reading
 
 import (
 	"github.com/go-delve/delve/pkg/proc"
@@ -110,7 +110,7 @@ func (s *Reader) PrefetchStack(goroutine int64, depth int) (release func()) {
 	if _, err := s.frames(t, g, depth, true); err != nil { // a stack that is kept is walked on
 		return release
 	}
-	if s.keeper.keep(t, g); s.kept != nil {
+	if s.stackCache.keep(t, g); s.kept != nil {
 		return release
 	}
 	return func() {
