@@ -22,6 +22,7 @@ func (f *File) Data(name string) (vaddr uint64, ok bool) {
 var wanted = map[string]bool{
 	"__jit_debug_descriptor": true, "runtime.allglen": true, "runtime.allgptr": true, "runtime.allm": true, "runtime.allp": true,
 	"runtime.gomaxprocs": true, "runtime.gcphase": true, "runtime.memstats": true, "runtime.waitReasonStrings": true,
+	"_rtld_global": true, "_thread_db_rtld_global__dl_tls_dtv_slotinfo_list": true, "_thread_db_link_map_l_tls_offset": true,
 }
 
 func readData(f *elf.File) map[string]uint64 {
@@ -37,4 +38,18 @@ func readData(f *elf.File) map[string]uint64 {
 		}
 	}
 	return out
+}
+
+// TLS returns the size and alignment of the file's thread-local storage. Only ELF is looked into.
+func (f *File) TLS() (size, align uint64, ok bool) {
+	ef, isELF := f.object.(*elfFile)
+	if !isELF {
+		return 0, 0, false
+	}
+	for _, p := range ef.Progs {
+		if p.Type == elf.PT_TLS && p.Align <= 1<<20 {
+			return p.Memsz, max(p.Align, 1), true
+		}
+	}
+	return 0, 0, false
 }

@@ -23,6 +23,9 @@ type File struct {
 	dataOnce sync.Once
 	data     map[string]uint64 // see [File.Data]
 
+	vtablesOnce sync.Once
+	vtables     []vtable // see [File.VTable]
+
 	goTable   func() *gotab.Table
 	model     func() *codemodel.Image
 	functions func() functions

@@ -52,6 +52,9 @@ func Vector(t *proc.Target, th proc.Thread, reg uint64) (data []byte, ok bool) {
 	if err != nil {
 		return nil, false
 	}
+	if tpidr := uint64(36); reg == tpidr && t.BinInfo().Arch.Name == "arm64" {
+		return binary.LittleEndian.AppendUint64(nil, regs.TLS()), true
+	}
 	r := t.BinInfo().Arch.RegistersToDwarfRegisters(0, regs).Reg(reg)
 	if r == nil {
 		return nil, false

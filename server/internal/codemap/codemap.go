@@ -260,6 +260,18 @@ func (m *Map) Variable(name string) uint64 {
 	return 0
 }
 
+// VTable returns the name, as the linker has it, of the table of virtual functions that an address lies in.
+func (m *Map) VTable(addr uint64) (name string, ok bool) {
+	for i := range m.images {
+		if img := m.images[i]; img.file != nil && !img.generated && addr >= img.start() {
+			if name, ok = img.file.VTable(addr - img.bias); ok {
+				return name, ok
+			}
+		}
+	}
+	return "", false
+}
+
 // LineAddrs returns where the code of a source line begins, by the tables of Go's functions.
 func (m *Map) LineAddrs(file string, line int) (out []uint64) {
 	for _, img := range m.images {

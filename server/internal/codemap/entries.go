@@ -48,3 +48,12 @@ func described(i int, img *image) (d Described, ok bool) {
 	d = Described{Table: img.file.DWARF(), Bias: img.bias, Path: img.Path, Index: i}
 	return d, d.Table != nil
 }
+
+// ExecutableTLS returns the size and alignment of the thread-local storage of an image, by its index in [Map.Images], if it is the
+// executable.
+func (m *Map) ExecutableTLS(index int) (size, align uint64, ok bool) {
+	if file := m.images[index].file; file != nil && file.EntryPoint() != 0 {
+		return file.TLS()
+	}
+	return 0, 0, false
+}
