@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/internal/testneed"
@@ -96,11 +97,17 @@ func TestContainers(t *testing.T) {
 		"sorted": "3 elements {1, 2, 3}", "hashed": "1 elements {{first = 4, second = 40}}", "some": "some 9", "empty": "none",
 		"numbers[1]": "2", "numbers.size()": "3", "named[1].second": `"two"`, "points[1].y": "4", "*owned.get()": "{x = 5, y = 6}", "*shared.get()": "11",
 		"listed[2] * 2 + 1": "61", "text.size() == 5": "true", "grid[1][2]": "7", "flags.mid": "-3", "sizeof(Point)": "8",
-		"*(Point *)owned.get()": "{x = 5, y = 6}", "((Square &)shape).id": "",
+		"*(Point *)owned.get()": "{x = 5, y = 6}", "shape.side": "3", "shape.id": "7",
 	} {
 		if got := value(expression); want != "" && got != want {
 			t.Errorf("%s is %s, want %s", expression, got, want)
 		}
+	}
+	if got := value("&shape"); !strings.HasSuffix(got, " (Square *)") {
+		t.Errorf("the object's address is %s", got)
+	}
+	if got := value("shape"); !strings.Contains(got, ": (Square) {Shape = {") {
+		t.Errorf("the object is %s", got)
 	}
 	if got := value("*bad"); got == "" || got[0] != '{' {
 		t.Errorf("what is not initialized is %s", got)

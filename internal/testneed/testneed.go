@@ -55,6 +55,8 @@ var Needs = []Need{
 	{Name: "rustc", Programs: []string{"rustc"}, Env: "RUSTC", Try: []string{"--version"}, Debian: []string{"rustc"}},
 	{Name: "gdc", Programs: []string{"gdc"}, Debian: []string{"gdc"}},
 	{Name: "clang", Programs: []string{"clang"}, Debian: []string{"clang"}},
+	{Name: "clang++", Programs: []string{"clang++"}, Debian: []string{"clang", "libc++-dev", "libc++abi-dev"}},
+	{Name: "lldb", Programs: []string{"lldb"}, Debian: []string{"lldb"}},
 	{Name: "clang-14", Programs: []string{"clang-14"}, Debian: []string{"clang-14"}},
 	{Name: "lli-14", Programs: []string{"lli-14"}, Debian: []string{"llvm-14-runtime", "libllvm14"}},
 	{Name: "clang-19", Programs: []string{"clang-19"}, Debian: []string{"clang-19"}},

@@ -81,6 +81,7 @@ func operandOf(v *Value) (o operand, failed *Value, err error) {
 // number types that results have.
 var (
 	boolType   = types.Number("bool", 1, types.EncodingBoolean)
+	wordType   = types.Number("unsigned long", 8, types.EncodingUnsigned)
 	doubleType = types.Number("double", 8, types.EncodingFloat)
 )
 
@@ -102,9 +103,9 @@ func common(a, b *types.Type) *types.Type {
 	}
 	switch {
 	case size > 4 && unsigned:
-		return types.Number("unsigned long", 8, types.EncodingUnsigned)
+		return wordType
 	case size > 4:
-		return types.Number("long", 8, types.EncodingSigned)
+		return indexType
 	case unsigned:
 		return types.Number("unsigned int", 4, types.EncodingUnsigned)
 	}
@@ -139,6 +140,9 @@ func (e *evaluator) unary(n expr.Unary) (*Value, error) {
 		}
 		if u.Kind == types.Array {
 			return v.element(u, 0), nil
+		}
+		if to := v.pointee(); to != nil {
+			return to, nil
 		}
 		if u.Kind != types.Pointer {
 			return nil, fmt.Errorf("%s is no pointer", v.Type())
@@ -364,7 +368,7 @@ func (f *Frame) pointers(op string, a, b operand) (*Value, error) {
 	}
 	switch {
 	case op == "-" && b.pointer != nil && size > 0:
-		return f.ofInteger(uint64(int64(a.integer-b.integer)/size), types.Number("long", 8, types.EncodingSigned)), nil
+		return f.ofInteger(uint64(int64(a.integer-b.integer)/size), indexType), nil
 	case (op == "+" || op == "-") && b.pointer == nil:
 		by := b.integer * uint64(size)
 		if op == "-" {
@@ -446,7 +450,14 @@ func init() {
 
 // isType says whether a name in brackets is a type's: variables come first.
 func (e *evaluator) isType(name string) bool {
-	if v, err := e.frame.local(name); v != nil || err != nil {
+	if name == "this" || name == "sizeof" {
+		return false
+	}
+	if e.object != nil {
+		if v, err := memberOf(e.object, name); v != nil && err == nil {
+			return false
+		}
+	} else if v, err := e.frame.local(name); v != nil || err != nil {
 		return false
 	}
 	t, err := e.find(name)
@@ -464,6 +475,29 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 		return t, nil
 	}
 	f := e.frame
+	in := ""
+	if f.function != nil {
+		if unit, err := f.function.Unit(); err == nil {
+			in = unit.String()
+		}
+	}
+	in += " " + name
+	t, ok := f.stack.named[in]
+	if !ok {
+		var err error
+		if t, err = f.typeNamed(name); err != nil {
+			return nil, err
+		}
+		if f.stack.named == nil {
+			f.stack.named = make(map[string]*types.Type)
+		}
+		f.stack.named[in] = t
+	}
+	return t, nil
+}
+
+// typeNamed searches DWARF for a type: of this file, of others. nil: there is none.
+func (f *Frame) typeNamed(name string) (*types.Type, error) {
 	s := search{budget: maxSearched, tags: typeTags, match: func(entry *dwarfline.Entry) bool {
 		return !entry.Flag(dwarf.AttrDeclaration) && named(entry, name)
 	}}
@@ -486,11 +520,7 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 	if err != nil || found == nil {
 		return nil, err
 	}
-	t, err := set.At(found)
-	if err == nil {
-		e.known[name] = t
-	}
-	return t, err
+	return set.At(found)
 }
 
 func (e *evaluator) typeNamed(n expr.Type) (*types.Type, error) {

@@ -32,7 +32,11 @@ func (v *Value) Counts() Count {
 		}
 		return Count{Indexed: int(min(n, maxIndexed))}
 	case types.Struct, types.Union:
-		return Count{Named: len(v.own(u))}
+		n := len(v.own(u))
+		if v.traitObject() != nil {
+			n++
+		}
+		return Count{Named: n}
 	case types.Pointer, types.Reference:
 		if v.pointsTo() != nil {
 			return Count{Named: 1}
@@ -52,7 +56,12 @@ func (v *Value) Named() []*Value {
 	}
 	switch u.Kind {
 	case types.Struct, types.Union:
-		return v.own(u)
+		out := v.own(u)
+		if to := v.traitObject(); to != nil {
+			to.Name = "*" + v.Name
+			out = append(out, to)
+		}
+		return out
 	case types.Pointer, types.Reference:
 		if to := v.pointsTo(); to != nil {
 			if u.Kind == types.Pointer {
@@ -104,7 +113,7 @@ func (v *Value) pointsTo() *Value {
 			return nil
 		}
 	}
-	return out
+	return out.dynamic()
 }
 
 // length is how many elements an array has: decided at run time, perhaps.

@@ -3,8 +3,10 @@ package values
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/clewdbg/clew/server/values/expr"
 	"github.com/clewdbg/clew/server/values/show"
 	"github.com/clewdbg/clew/server/values/types"
 )
@@ -16,19 +18,81 @@ type container struct {
 	count int64       // of elements
 	of    *types.Type // an element's type
 
-	nodes []uint64 // of lists and trees: where the elements are, as far as they were followed
-	err   error    // behind the last
-	one   *Value   // of what holds one value, or none
+	behind int64   // where an element lies in its node, if no expression says it
+	places []place // of elements that do not lie one behind the other, as far as they were followed
+	err    error   // behind the last
+	one    *Value  // of what holds one value, or none; an array of elements that lie one behind the other
+
+	known map[string]*types.Type
+}
+
+// place is where an element is found: a node, and the index in it, or of the container.
+type place struct {
+	in    *Value
+	index int64
 }
 
 const (
-	// maxNodes bounds the nodes that are followed.
+	// maxNodes bounds the nodes that are followed, and maxSlots the indexes that are searched for elements.
 	maxNodes = 4096
+	maxSlots = 1 << 16
 	// maxCounted is how many elements a container can claim: more are garbage, as of one that is not initialized.
 	maxCounted = 1 << 32
+	// maxWork bounds the steps of formatters' expressions for one value's text.
+	maxWork = 1 << 19
 )
 
-var errGarbage = errors.New("it does not look initialized")
+var (
+	errGarbage = errors.New("it does not look initialized")
+	errWork    = errors.New("formatters take too many steps for it")
+)
+
+// budget begins a piece of work that formatters have a budget for; those within it share it.
+func (s *Stack) budget() (end func()) {
+	if s.working {
+		return func() {}
+	}
+	s.working, s.work = true, 0
+	return func() { s.working = false }
+}
+
+// formatters returns those for a type, by its own name and by those that typedefs give it; u is the type without those.
+func (s *Stack) formatters(t, u *types.Type) []*show.Formatter {
+	if found, ok := s.forType[t]; ok {
+		return found
+	}
+	var found []*show.Formatter
+	inner := ""
+	if u.Entry() != nil {
+		inner = u.Entry().Scope()
+	}
+	var names []string
+	for alias := t; len(names) < maxWithin; {
+		if alias.Own != "" || alias.Kind == types.Pointer {
+			names = append(names, alias.String())
+		}
+		next, err := alias.Target()
+		if alias.Kind != types.Alias || err != nil {
+			break
+		}
+		alias = next
+	}
+	for i, all := range [][]show.Formatter{show.Own(), show.Builtin()} {
+		if i == 1 && strings.Contains(inner, "<") {
+			break // a part of a container
+		}
+		for k := range all {
+			if slices.ContainsFunc(names, all[k].Matches) {
+				found = append(found, &all[k])
+			}
+		}
+	}
+	if s.forType == nil {
+		s.forType = make(map[*types.Type][]*show.Formatter)
+	}
+	s.forType[t] = found
+	return found
+}
 
 // container returns how a value is shown that holds others, nil if it is shown as it lies in memory: no formatter is for its
 // type, it has not the members that the formatter names, or what they hold is no container.
@@ -41,16 +105,12 @@ func (v *Value) container() *container {
 	}
 	v.looked = true
 	u, err := v.under()
-	if err != nil || u.Kind != types.Struct || u.Own == "" {
+	if err != nil || u.Kind != types.Struct && u.Kind != types.Union && u.Kind != types.Pointer {
 		return nil
 	}
-	name := u.String()
-	for i := range show.Builtin() {
-		f := &show.Builtin()[i]
-		if !f.Matches(name) {
-			continue
-		}
-		c := &container{value: v, by: f}
+	defer v.frame.stack.budget()()
+	for _, f := range v.frame.stack.formatters(v.typ, u) {
+		c := &container{value: v, by: f, known: make(map[string]*types.Type)}
 		if c.read(u) == nil {
 			v.holds = c
 			return c
@@ -59,63 +119,88 @@ func (v *Value) container() *container {
 	return nil
 }
 
-// path returns a member by its path.
-func (v *Value) path(path string) (*Value, error) {
-	for _, name := range strings.Split(path, ".") {
-		next := plain(v).Find(name)
-		if next == nil {
-			return nil, fmt.Errorf("it has no member %s", name)
+// eval evaluates one of the formatter's expressions for an object: the value, or a node.
+func (c *container) eval(text string, in *Value, index int64) (*Value, error) {
+	f := c.value.frame
+	e := evaluator{frame: f, known: c.known, object: in, vars: map[string]*Value{"i": f.valueOf(wordOf(uint64(index)), indexType)}}
+	if f.stack.work++; f.stack.work > maxWork {
+		return nil, errWork
+	}
+	n, ok := f.stack.parsed[text]
+	if !ok {
+		var err error
+		if n, err = expr.Parse(text, e.isType); err != nil {
+			return nil, err
 		}
-		v = next
+		if f.stack.parsed == nil {
+			f.stack.parsed = make(map[string]expr.Node)
+		}
+		f.stack.parsed[text] = n
+	}
+	v, err := e.eval(n)
+	if err != nil {
+		return nil, err
 	}
 	return v, v.err
 }
 
-func (v *Value) wordAt(path string) (uint64, error) {
-	m, err := v.path(path)
+var indexType = types.Number("long", 8, types.EncodingSigned)
+
+// word evaluates an expression that is a number or a pointer.
+func (c *container) word(text string, in *Value, index int64) (uint64, error) {
+	v, err := c.eval(text, in, index)
 	if err != nil {
 		return 0, err
 	}
-	return m.word()
+	return plain(v).word()
+}
+
+// counted evaluates a number of elements.
+func (c *container) counted(text string) (int64, error) {
+	n, err := c.word(text, c.value, 0)
+	if err == nil && n > maxCounted {
+		err = errGarbage
+	}
+	return int64(n), err
 }
 
 // read reads what the container's members say.
 func (c *container) read(u *types.Type) error {
-	v, f := c.value, c.by
-	for _, m := range f.Members() {
-		if f.Kind == show.List && m == f.Next {
-			continue // a member of the nodes
-		}
-		if _, err := v.path(m); err != nil {
-			return err
-		}
-	}
+	f := c.by
 	if err := c.element(u); err != nil {
 		return err
+	}
+	if f.Valid != "" {
+		if ok, err := c.word(f.Valid, c.value, 0); err != nil || ok == 0 {
+			return errors.Join(err, errGarbage)
+		}
 	}
 	switch f.Kind {
 	case show.Text, show.Slice, show.Range:
 		return c.contiguous()
+	case show.Each:
+		return c.each()
 	case show.List:
 		return c.list()
 	case show.Tree:
 		return c.tree()
+	case show.BTree:
+		return c.btree()
+	case show.Tuple:
+		return c.tuple(u)
 	case show.Optional:
-		return c.optional()
+		return c.optional(u)
 	}
-	one, err := v.path(f.Value)
+	one, err := c.eval(f.Value, c.value, 0)
 	c.one = one
 	return err
 }
 
-// element finds the type of the elements.
+// element finds the type of the elements, T in expressions, and those of template parameters.
 func (c *container) element(u *types.Type) (err error) {
-	if c.by.Element == nil {
-		return nil
-	}
 	of := u
 	if c.by.Of != "" {
-		m, err := c.value.path(c.by.Of)
+		m, err := c.eval(c.by.Of, c.value, 0)
 		if err != nil {
 			return err
 		}
@@ -123,9 +208,23 @@ func (c *container) element(u *types.Type) (err error) {
 			return err
 		}
 	}
+	for i := range maxParameters {
+		t, err := of.Parameter(i)
+		if err != nil {
+			break
+		}
+		c.known[fmt.Sprintf("T%d", i)] = t
+	}
+	if c.by.Element == nil {
+		return nil
+	}
 	c.of, err = of.Parameter(*c.by.Element)
+	c.known["T"] = c.of
 	return err
 }
+
+// maxParameters bounds the template parameters that expressions name as T0, T1 and so on.
+const maxParameters = 4
 
 // contiguous reads where elements lie one behind the other.
 func (c *container) contiguous() error {
@@ -134,11 +233,18 @@ func (c *container) contiguous() error {
 	if f.Kind == show.Range {
 		at = f.First
 	}
-	p, err := v.path(at)
+	p, err := c.eval(at, v, 0)
 	if err != nil {
 		return err
 	}
 	first, err := p.word()
+	if u, failed := p.under(); failed == nil && u.Kind == types.Array { // in the value itself
+		to, isPlace := p.Address()
+		if !isPlace {
+			return errGarbage
+		}
+		first, err = to, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -152,345 +258,154 @@ func (c *container) contiguous() error {
 		}
 	}
 	size, err := c.of.Bytes()
-	if err != nil || size <= 0 {
+	if err != nil || size < 0 || size == 0 && f.Kind == show.Range {
 		return errors.Join(err, errGarbage)
 	}
-	count := uint64(0)
 	if f.Kind == show.Range {
-		end, err := v.wordAt(f.End)
+		end, err := c.word(f.End, v, 0)
 		if err != nil {
 			return err
 		}
-		if end < first || (end-first)%uint64(size) != 0 {
+		if end < first || (end-first)%uint64(size) != 0 || (end-first)/uint64(size) > maxCounted {
 			return errGarbage
 		}
-		count = (end - first) / uint64(size)
-	} else if count, err = v.wordAt(f.Count); err != nil {
+		c.count = int64((end - first) / uint64(size))
+	} else if c.count, err = c.counted(f.Count); err != nil {
 		return err
 	}
-	if count > maxCounted || (count > 0 || first != 0) && v.frame.ReadMemory(first, make([]byte, 1)) != nil {
+	if size > 0 && (c.count > 0 || first != 0 && f.Kind == show.Range) && !v.frame.holds(first) {
 		return errGarbage
 	}
-	if last := first + count*uint64(size) - 1; count > 0 && v.frame.ReadMemory(last, make([]byte, 1)) != nil {
+	if last := first + uint64(c.count*size) - 1; c.count*size > 0 && !v.frame.holds(last) {
 		return errGarbage
 	}
-	c.count = int64(count)
 	c.one = v.frame.inMemory("", first, types.ArrayOf(c.of, c.count))
 	c.one.Path = ""
 	return nil
 }
 
-// align rounds an offset up to a type's alignment: that of its largest number.
-func align(off int64, t *types.Type) int64 {
-	budget := maxMeasured
-	a := alignment(t, &budget)
-	return (off + a - 1) / a * a
-}
+// holds says whether there is memory at an address.
+func (f *Frame) holds(addr uint64) bool { return f.ReadMemory(addr, make([]byte, 1)) == nil }
 
-// maxMeasured bounds the types that an alignment follows from.
-const maxMeasured = 1 << 12
-
-func alignment(t *types.Type, budget *int) int64 {
-	u, err := t.Under()
-	if *budget--; err != nil || *budget < 0 {
-		return 8
+// each finds elements by their indexes.
+func (c *container) each() (err error) {
+	if c.count, err = c.counted(c.by.Count); err != nil {
+		return err
 	}
-	switch u.Kind {
-	case types.Base:
-		if u.Encoding == types.EncodingComplex {
-			return max(u.Size/2, 1)
-		}
-		return max(min(u.Size, 16), 1)
-	case types.Array:
-		if e, err := u.Element(); err == nil {
-			return alignment(e, budget)
-		}
-	case types.Struct, types.Union:
-		most := int64(1)
-		members, _, err := u.Members()
+	if c.by.If != "" {
+		slots, err := c.counted(c.by.Slots)
 		if err != nil {
-			return 8
+			return err
 		}
-		for i := range members {
-			if members[i].Static == nil && members[i].Type != nil {
-				most = max(most, alignment(members[i].Type, budget))
+		for i := int64(0); i < slots && int64(len(c.places)) < min(c.count, maxNodes) && c.err == nil; i++ {
+			has, err := c.word(c.by.If, c.value, i)
+			switch {
+			case err != nil:
+				return err
+			case has != 0:
+				c.places = append(c.places, place{c.value, i})
+			case i == maxSlots:
+				c.err = fmt.Errorf("more than %d places of elements are not searched", maxSlots)
 			}
 		}
-		return most
-	}
-	if n, err := u.Bytes(); err == nil && n > 0 && n <= 16 && n&(n-1) == 0 {
-		return n
-	}
-	return 8
-}
-
-// list follows nodes: the element lies behind the node's pointers.
-func (c *container) list() error {
-	v, f := c.value, c.by
-	head, err := v.path(f.Head)
-	if err != nil {
-		return err
-	}
-	start, ok := head.Address()
-	u, err := head.under()
-	if err != nil {
-		return err
-	}
-	node := u
-	var at uint64
-	if u.Kind == types.Pointer {
-		if at, err = head.word(); err != nil {
-			return err
+		if c.err == nil && int64(len(c.places)) < min(c.count, maxNodes) {
+			return errGarbage
 		}
-		to, err := u.Target()
-		if err != nil {
-			return err
+	}
+	for _, i := range []int64{0, c.count - 1} { // what is there must be readable
+		if i < 0 || i >= c.count || c.by.If != "" && i >= int64(len(c.places)) {
+			continue
 		}
-		if node, err = to.Under(); err != nil {
-			return err
+		e := c.at(i)
+		if n, err := e.typ.Bytes(); e.err != nil || err == nil && n > 0 && e.bits == 0 && e.firstErr() != nil {
+			return errGarbage
 		}
-		start = 0
-	} else if !ok {
-		return errGarbage
-	} else if at, err = v.frame.inMemory("", start, node).wordAt(f.Next); err != nil {
-		return err
 	}
-	size, err := node.Bytes()
-	if err != nil {
-		return err
-	}
-	if f.Ring { // the head has more than a node
-		size = 2 * int64(v.frame.stack.Arch.PointerSize())
-	}
-	claimed := int64(-1)
-	if f.Count != "" {
-		n, err := v.wordAt(f.Count)
-		if err != nil || n > maxCounted {
-			return errors.Join(err, errGarbage)
-		}
-		claimed = int64(n)
-	}
-	behind := align(size, c.of)
-	seen := make(map[uint64]bool)
-	for at != 0 && (at != start || start == 0) && len(c.nodes) < maxNodes {
-		if seen[at] {
-			c.err = errors.New("its nodes lead back to an earlier one")
-			break
-		}
-		seen[at] = true
-		c.nodes = append(c.nodes, at+uint64(behind))
-		next, err := v.frame.inMemory("", at, node).wordAt(f.Next)
-		if err != nil {
-			c.err = err
-			break
-		}
-		at = next
-	}
-	c.count = int64(len(c.nodes))
-	if claimed >= 0 && claimed != c.count && (c.err == nil && c.count < maxNodes) {
-		return errGarbage
-	}
-	if c.err != nil && c.count <= 1 {
-		return errGarbage
-	}
-	c.count = max(c.count, claimed)
 	return nil
 }
 
-// tree follows the nodes of a tree in their order: each has a colour, and pointers to its parent, left and right.
-func (c *container) tree() error {
-	v := c.value
-	head, err := v.path(c.by.Head)
-	if err != nil {
-		return err
-	}
-	start, ok := head.Address()
-	if !ok {
-		return errGarbage
-	}
-	count, err := v.wordAt(c.by.Count)
-	if err != nil || count > maxCounted {
-		return errors.Join(err, errGarbage)
-	}
-	u, err := head.under()
-	if err != nil {
-		return err
-	}
-	size, err := u.Bytes()
-	if err != nil {
-		return err
-	}
-	link := func(at uint64, name string) (uint64, error) { return v.frame.inMemory("", at, u).wordAt(name) }
-	root, err := link(start, "_M_parent")
-	if err != nil {
-		return err
-	}
-	behind := align(size, c.of)
-	var open []uint64
-	at := root
-	for (at != 0 || len(open) > 0) && int64(len(c.nodes)) < min(int64(count), maxNodes) {
-		for at != 0 {
-			if len(open) > 128 { // deeper than a balanced tree can be
-				return errGarbage
-			}
-			open = append(open, at)
-			if at, err = link(at, "_M_left"); err != nil {
-				return err
-			}
-		}
-		at = open[len(open)-1]
-		open = open[:len(open)-1]
-		c.nodes = append(c.nodes, at+uint64(behind))
-		if at, err = link(at, "_M_right"); err != nil {
+// tuple collects members of the bases.
+func (c *container) tuple(u *types.Type) error {
+	from := c.value
+	if c.by.Head != "" {
+		in, err := c.eval(c.by.Head, from, 0)
+		if err != nil {
 			return err
 		}
+		from = in
 	}
-	c.count = int64(count)
-	if int64(len(c.nodes)) < min(c.count, maxNodes) {
-		return errGarbage
+	level := []*Value{from}
+	for searched := 0; len(level) > 0 && searched < maxFound; searched++ {
+		of := level[0]
+		level = level[1:]
+		in, err := of.under()
+		if err != nil {
+			return err
+		}
+		for _, m := range of.fields(in) {
+			if m.base {
+				level = append(level, m)
+			} else if m.static == nil && m.Name == c.by.Value {
+				c.places = append(c.places, place{in: m})
+			}
+		}
+	}
+	c.count = int64(len(c.places))
+	if _, err := u.Parameter(len(c.places)); err == nil {
+		return errGarbage // there are more than were found
 	}
 	return nil
 }
 
 // optional reads whether there is a value.
-func (c *container) optional() error {
-	has, err := c.value.wordAt(c.by.Has)
-	if err != nil {
-		return err
-	}
-	if has > 1 {
-		return errGarbage
-	}
-	if has == 1 {
-		c.one, err = c.value.path(c.by.Value)
-	}
-	return err
-}
-
-// holdsElements says whether the container has elements, and not one value.
-func (c *container) holdsElements() bool {
-	return c.nodes != nil || c.of != nil && c.by.Kind != show.Text
-}
-
-func (c *container) counts() Count {
-	switch {
-	case c.by.Kind == show.Text:
-		return Count{Named: 1}
-	case c.holdsElements():
-		return Count{Named: 1, Indexed: int(min(c.count, maxIndexed))}
-	case c.one != nil:
-		return Count{Named: 2}
-	}
-	return Count{Named: 1}
-}
-
-// named are what has a name: the value that it holds, and the value as it lies in memory.
-func (c *container) named() (out []*Value) {
-	if !c.holdsElements() && c.by.Kind != show.Text && c.one != nil {
-		one := *c.one
-		one.Name = "value"
-		if c.by.Kind == show.Pointer {
-			one.Name = "pointer"
+func (c *container) optional(u *types.Type) error {
+	f, has := c.by, uint64(1)
+	var err error
+	if f.Has != "" {
+		if has, err = c.word(f.Has, c.value, 0); err != nil || has > 1 {
+			return errors.Join(err, errGarbage)
 		}
-		out = append(out, &one)
 	}
-	raw := *c.value
-	raw.raw, raw.Name, raw.holds = true, "[raw]", nil
-	return append(out, &raw)
-}
-
-func (c *container) indexed(start, count int) (out []*Value) {
-	v := c.value
-	if !c.holdsElements() {
+	if has == 0 {
 		return nil
 	}
-	if c.nodes == nil && c.one != nil {
-		out = c.one.Indexed(start, count)
-		for _, e := range out {
-			if v.Path != "" {
-				e.Path = wrap(v.Path) + e.Name
-			}
-		}
-		return out
-	}
-	for i := max(start, 0); i < min(start+count, int(min(c.count, maxIndexed))); i++ {
-		name := fmt.Sprintf("[%d]", i)
-		if i >= len(c.nodes) {
-			why := c.err
-			if why == nil {
-				why = fmt.Errorf("more than %d nodes are not followed", maxNodes)
-			}
-			return append(out, v.frame.unknown(name, why))
-		}
-		one := v.frame.inMemory(name, c.nodes[i], c.of)
-		if v.Path != "" {
-			one.Path = wrap(v.Path) + name
-		}
-		out = append(out, one)
-	}
-	return out
-}
-
-// write writes what the container holds.
-func (c *container) write(w *writer, deeper int) {
-	switch {
-	case c.by.Kind == show.Text:
-		text, n, err := c.characters()
+	if f.Index != "" {
+		i, err := c.eval(f.Index, c.value, 0)
 		if err != nil {
-			w.WriteString(Unknown(err))
-			return
+			return err
 		}
-		w.WriteString(quoteAll(text, n > int64(len(text))))
-	case c.holdsElements() && deeper == 0:
-		w.WriteString("{…}")
-	case c.holdsElements():
-		fmt.Fprintf(w, "%d elements ", c.count)
-		w.elements(c.value, int(min(c.count, maxIndexed)), deeper)
-	case c.by.Kind == show.Optional && c.one == nil:
-		w.WriteString("none")
-	case c.by.Kind == show.Optional:
-		w.WriteString("some ")
-		w.value(c.one, max(deeper-1, 0))
-	default:
-		w.value(c.one, max(deeper-1, 0))
-	}
-}
-
-// characters are those of a text.
-func (c *container) characters() (string, int64, error) {
-	size, err := c.of.Bytes()
-	if err != nil {
-		return "", 0, err
-	}
-	if size != 1 {
-		return "", 0, errors.New("characters of several bytes")
-	}
-	data, err := c.one.read(min(c.count, maxString))
-	return string(data), c.count, err
-}
-
-func (c *container) shape() Shape {
-	switch {
-	case c.by.Kind == show.Text:
-		return Text
-	case c.holdsElements():
-		return Elements
-	}
-	return Other
-}
-
-// method is what the container says of itself, by the name that programs call it by.
-func (c *container) method(name string) *Value {
-	f := c.value.frame
-	switch {
-	case (name == "size" || name == "len" || name == "length") && (c.holdsElements() || c.by.Kind == show.Text):
-		return f.valueOf(wordOf(uint64(c.count)), types.Number("unsigned long", 8, types.EncodingUnsigned))
-	case name == "get" && c.by.Kind == show.Pointer:
-		return c.one
-	case (name == "c_str" || name == "data") && c.by.Kind == show.Text:
-		if addr, ok := c.one.Address(); ok {
-			return f.valueOf(wordOf(addr), types.PointerTo(c.of, 8))
+		n, err := i.word()
+		if err != nil {
+			return err
+		}
+		if size, err := i.typ.Bytes(); err == nil && narrow(n+1, 8*size, false) == 0 {
+			return nil // it has none
+		}
+		if c.of, err = u.Parameter(int(min(n, 1<<16))); err != nil {
+			return err
 		}
 	}
-	return nil
+	if f.Symbol != "" {
+		at, err := c.word(f.Symbol, c.value, 0)
+		if err != nil {
+			return err
+		}
+		name := ""
+		if symbol, behind, ok := c.value.frame.nameAt(at); ok && behind == 0 {
+			name = f.TypeIn(symbol)
+		}
+		e := evaluator{frame: c.value.frame, known: c.known}
+		if c.of, err = e.find(name); err != nil || c.of == nil {
+			return errors.Join(err, errGarbage)
+		}
+	}
+	if c.of != nil {
+		c.known["T"] = c.of
+	}
+	if c.one, err = c.eval(f.Value, c.value, 0); err == nil && c.of != nil {
+		one := *c.one
+		one.typ, one.looked, one.holds = c.of, false, nil
+		c.one = &one
+	}
+	return err
 }

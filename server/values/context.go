@@ -77,11 +77,6 @@ func (f *Frame) Order() binary.ByteOrder { return f.stack.Arch.ByteOrder() }
 // Types implements [location.Context].
 func (f *Frame) Types() *types.Set { return f.types }
 
-var errTLS = errors.New("it is a variable of each thread (TLS), whose place is not known here")
-
-// TLS implements [location.Context].
-func (f *Frame) TLS(uint64) (uint64, error) { return 0, errTLS }
-
 const maxEntryValues = 256 // for one variable
 
 var errEntryValues = fmt.Errorf("it rests on more than %d values that callers passed", maxEntryValues)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/values/expr"
+	"github.com/clewdbg/clew/server/values/show"
 	"github.com/clewdbg/clew/server/values/types"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -18,7 +19,7 @@ import (
 // Evaluate evaluates an expression in the frame. The error is one of the expression: what has no value because of
 // the program is a value that says so.
 func (f *Frame) Evaluate(text string) (*Value, error) {
-	e := evaluator{frame: f, known: make(map[string]*types.Type)}
+	e := evaluator{frame: f}
 	n, err := expr.Parse(text, e.isType)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,11 @@ func (f *Frame) Names(of string) (out []string, err error) {
 
 type evaluator struct {
 	frame *Frame
-	known map[string]*types.Type // types that were asked for
+	known map[string]*types.Type // types with names of their own, as a formatter's
+	// object is what names are members of, alone, nil where they are variables: a formatter's expressions have such, and numbers of
+	// their own in vars.
+	object *Value
+	vars   map[string]*Value
 }
 
 func (e *evaluator) eval(n expr.Node) (*Value, error) {
@@ -92,6 +97,8 @@ func (e *evaluator) eval(n expr.Node) (*Value, error) {
 		return e.unary(n)
 	case expr.Binary:
 		return e.binary(n)
+	case expr.Conditional:
+		return e.conditional(n)
 	case expr.Cast:
 		return e.cast(n)
 	case expr.Sizeof:
@@ -104,7 +111,12 @@ func (e *evaluator) eval(n expr.Node) (*Value, error) {
 
 // name finds a variable: of the innermost block, of the object that this points to, of the file, of others.
 func (e *evaluator) name(n expr.Name) (*Value, error) {
-	if n.File != "" {
+	switch {
+	case e.object != nil && n.Name == "this":
+		return e.object, nil
+	case e.object != nil:
+		return memberOf(e.object, n.Name)
+	case n.File != "":
 		return e.ofFile(n)
 	}
 	if v, err := e.frame.local(n.Name); v != nil || err != nil {
@@ -209,6 +221,9 @@ func (e *evaluator) ofFile(n expr.Name) (*Value, error) {
 
 // register returns a register of the frame.
 func (e *evaluator) register(name string) (*Value, error) {
+	if v := e.vars[name]; v != nil {
+		return v, nil
+	}
 	s := e.frame.stack
 	reg, ok := s.Arch.ParseRegister(name)
 	if !ok {
@@ -223,7 +238,7 @@ func (e *evaluator) register(name string) (*Value, error) {
 	if err != nil {
 		return e.frame.unknown("$"+name, err), nil
 	}
-	return e.frame.valueOf(data, types.Number("unsigned long", 8, types.EncodingUnsigned)), nil
+	return e.frame.valueOf(data, wordType), nil
 }
 
 func (e *evaluator) number(n expr.Number) *Value {
@@ -240,9 +255,9 @@ func (e *evaluator) number(n expr.Number) *Value {
 	case n.Integer <= math.MaxInt32 && !n.Unsigned:
 		return f.valueOf(wordOf(n.Integer)[:4], types.Number("int", 4, types.EncodingSigned))
 	case n.Integer <= math.MaxInt64 && !n.Unsigned:
-		return f.valueOf(wordOf(n.Integer), types.Number("long", 8, types.EncodingSigned))
+		return f.valueOf(wordOf(n.Integer), indexType)
 	}
-	return f.valueOf(wordOf(n.Integer), types.Number("unsigned long", 8, types.EncodingUnsigned))
+	return f.valueOf(wordOf(n.Integer), wordType)
 }
 
 // plain follows references.
@@ -262,6 +277,10 @@ func (e *evaluator) member(n expr.Member) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	return memberOf(of, n.Name)
+}
+
+func memberOf(of *Value, name string) (*Value, error) {
 	of = plain(of)
 	for range 4 { // Rust and people leave arrows out
 		u, err := of.under()
@@ -276,14 +295,47 @@ func (e *evaluator) member(n expr.Member) (*Value, error) {
 	if of.err != nil {
 		return of, nil
 	}
-	v := of.Find(n.Name)
-	if v == nil && n.Name >= "0" && n.Name <= "9999" {
-		v = of.Find("__" + n.Name) // as Rust names the members of tuples
+	v := of.Find(name)
+	if v == nil && name >= "0" && name <= "9999" {
+		v = of.Find("__" + name) // as Rust names the members of tuples
 	}
 	if v == nil {
-		return nil, fmt.Errorf("%s has no member %s", of.Type(), n.Name)
+		if to := of.pointee(); to != nil {
+			return memberOf(to, name)
+		}
+		if whole := of.dynamic(); whole != of { // a member of the class that the object is of
+			return memberOf(whole, name)
+		}
+		return nil, fmt.Errorf("%s has no member %s", of.Type(), name)
 	}
 	return v, nil
+}
+
+// pointee is what a container that holds a pointer points to, or the one value that it stands for; nil for other values.
+func (v *Value) pointee() *Value {
+	switch c := v.container(); {
+	case c == nil:
+	case c.by.Kind == show.Pointer:
+		return c.one.Follow()
+	case c.by.Kind == show.Same:
+		return c.one
+	}
+	return nil
+}
+
+func (e *evaluator) conditional(n expr.Conditional) (*Value, error) {
+	v, err := e.eval(n.If)
+	if err != nil {
+		return nil, err
+	}
+	o, failed, err := operandOf(v)
+	if failed != nil || err != nil {
+		return failed, err
+	}
+	if o.isTrue() {
+		return e.eval(n.A)
+	}
+	return e.eval(n.B)
 }
 
 // maxFound bounds the bases and members without a name that are searched for a member.
@@ -355,7 +407,7 @@ func (e *evaluator) index(n expr.Index) (*Value, error) {
 	if failed != nil || err != nil {
 		return failed, err
 	}
-	if u, err := of.under(); err == nil && u.Kind == types.Pointer && rust[u.Language] {
+	if u, err := of.under(); err == nil && u.Kind == types.Pointer && rust[u.Language] && e.object == nil {
 		of = plain(of.Follow()) // Rust's references stand for what they refer to
 	}
 	if n.Upto != nil {
@@ -465,7 +517,7 @@ func (e *evaluator) sizeof(n expr.Sizeof) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.frame.valueOf(wordOf(uint64(size)), types.Number("unsigned long", 8, types.EncodingUnsigned)), nil
+	return e.frame.valueOf(wordOf(uint64(size)), wordType), nil
 }
 
 // call answers what a container knows of itself; nothing is run.

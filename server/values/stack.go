@@ -8,6 +8,8 @@ import (
 
 	"github.com/clewdbg/clew/server/internal/codemap"
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
+	"github.com/clewdbg/clew/server/values/expr"
+	"github.com/clewdbg/clew/server/values/show"
 	"github.com/clewdbg/clew/server/values/types"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -33,6 +35,13 @@ type Stack struct {
 	entries int
 	uses    *[]use            // where what is read is noted, nil for nowhere
 	sites   map[int]foundSite // by the callee's row
+	// work counts steps of formatters' expressions, while working says that one value's are counted.
+	work    int
+	working bool
+	forType map[*types.Type][]*show.Formatter
+	parsed  map[string]expr.Node   // expressions of formatters
+	named   map[string]*types.Type // types by name, nil for those that are not there
+	tables  map[uint64]*types.Type // of traits' functions, by their address
 }
 
 // New returns a stack. The frames must have all registers that could be recovered.

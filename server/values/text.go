@@ -32,10 +32,12 @@ const (
 	maxElements = 64
 	maxDepth    = 3
 	maxString   = 256 // characters of a string
+	maxWithin   = 32  // values within each other that are shown as what they hold
 )
 
 // Text is the value in one line, cut where it is long.
 func (v *Value) Text() string {
+	defer v.frame.stack.budget()()
 	w := writer{}
 	w.value(v, maxDepth)
 	return w.String()
@@ -82,7 +84,10 @@ func (v *Value) firstErr() error {
 }
 
 // writer writes values.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	within int // values, also those that are shown as another
+}
 
 func (w *writer) full() bool { return w.Len() > maxText }
 
@@ -92,12 +97,22 @@ func (w *writer) value(v *Value, deeper int) {
 		w.WriteString(Unknown(err))
 		return
 	}
+	if w.within++; w.within > maxWithin {
+		w.WriteString("…")
+		return
+	}
+	defer func() { w.within-- }()
 	if c := v.container(); c != nil {
 		c.write(w, deeper)
 		return
 	}
 	switch u.Kind {
 	case types.Struct, types.Union:
+		if to := v.traitObject(); to != nil {
+			fmt.Fprintf(w, "%#x (%s): ", to.place.Pieces[0].Addr, printable.Text(to.Type()))
+			w.value(to, max(deeper-1, 0))
+			return
+		}
 		w.fields(v, u, deeper)
 	case types.Array:
 		w.array(v, u, deeper)
@@ -188,6 +203,9 @@ func (w *writer) elements(v *Value, n, deeper int) {
 			w.WriteString("…}")
 			return
 		}
+		if e.keyed {
+			w.WriteString(e.Name + " = ")
+		}
 		w.value(e, deeper-1)
 	}
 	if n > maxElements {
@@ -207,7 +225,12 @@ func (w *writer) reference(v *Value, u *types.Type, deeper int) {
 	}
 	if deeper > 0 {
 		w.WriteString(": ")
-		w.value(v.Follow(), deeper-1)
+		to := v.Follow()
+		whole := to.dynamic()
+		if whole != to {
+			w.WriteString("(" + printable.Text(whole.Type()) + ") ")
+		}
+		w.value(whole, deeper-1)
 	}
 }
 
@@ -503,6 +526,10 @@ func (v *Value) pointer(u *types.Type) (string, error) {
 	switch {
 	case t.Kind == types.Function:
 		return v.frame.code(addr), nil
+	case t.Kind == types.Struct:
+		if to := v.frame.inMemory("", addr, to); to.dynamic() != to {
+			text += " (" + printable.Text(to.dynamic().Type()) + " *)"
+		}
 	case t.IsCharacter() && t.Size == 1 && addr != 0 && !rust[u.Language]:
 		if s, ok := v.frame.cString(addr); ok {
 			text += " " + s
@@ -541,16 +568,22 @@ func (f *Frame) bytesAt(addr uint64) (data []byte, whole, ok bool) {
 	return data, false, true
 }
 
+// nameAt returns the name of the function with an address, and how far behind its start that is.
+func (f *Frame) nameAt(addr uint64) (name string, behind uint64, ok bool) {
+	fn, ok := f.stack.Code.Function(unwind.InstructionAddr(addr).Lookup(f.stack.Arch))
+	return demangle(fn.Name), addr - fn.Start, ok && fn.Name != ""
+}
+
 // code writes an address of code with its function.
 func (f *Frame) code(addr uint64) string {
-	fn, ok := f.stack.Code.Function(unwind.InstructionAddr(addr).Lookup(f.stack.Arch))
+	name, behind, ok := f.nameAt(addr)
 	switch {
-	case !ok || fn.Name == "":
+	case !ok:
 		return fmt.Sprintf("%#x", addr)
-	case fn.Start == addr:
-		return fmt.Sprintf("%#x <%s>", addr, printable.Text(demangle(fn.Name)))
+	case behind == 0:
+		return fmt.Sprintf("%#x <%s>", addr, printable.Text(name))
 	}
-	return fmt.Sprintf("%#x <%s+%d>", addr, printable.Text(demangle(fn.Name)), addr-fn.Start)
+	return fmt.Sprintf("%#x <%s+%d>", addr, printable.Text(name), behind)
 }
 
 // memberPointer writes a pointer to a member: an offset, or a function and what is added to the object's address.

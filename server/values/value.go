@@ -27,6 +27,7 @@ type Value struct {
 	bits, shift int64
 	err         error // why there is no value
 	raw         bool  // without a formatter
+	keyed       bool  // an element whose name is its key
 	looked      bool
 	base        bool          // of a class
 	static      *types.Member // a member that lies outside of the object, and was not looked for yet

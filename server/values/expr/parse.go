@@ -41,6 +41,8 @@ type (
 		Op   string
 		A, B Node
 	}
+	// Conditional is If ? A : B.
+	Conditional struct{ If, A, B Node }
 	// Cast converts a value to a type.
 	Cast struct {
 		To Type
@@ -58,16 +60,17 @@ type (
 	}
 )
 
-func (Name) node()     {}
-func (Register) node() {}
-func (Number) node()   {}
-func (Member) node()   {}
-func (Index) node()    {}
-func (Unary) node()    {}
-func (Binary) node()   {}
-func (Cast) node()     {}
-func (Sizeof) node()   {}
-func (Call) node()     {}
+func (Name) node()        {}
+func (Register) node()    {}
+func (Number) node()      {}
+func (Member) node()      {}
+func (Index) node()       {}
+func (Unary) node()       {}
+func (Binary) node()      {}
+func (Conditional) node() {}
+func (Cast) node()        {}
+func (Sizeof) node()      {}
+func (Call) node()        {}
 
 // Type is a type's name, and how many pointers lead to it.
 type Type struct {
@@ -82,7 +85,7 @@ func Parse(text string, isType func(name string) bool) (Node, error) {
 		return nil, err
 	}
 	p := parser{text: text, tokens: tokens, isType: isType}
-	n, err := p.binary(0, 0)
+	n, err := p.whole(0)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +120,23 @@ func (p *parser) take(s string) bool {
 
 // levels are the operations on two values, from those that bind least.
 var levels = [][]string{{"||"}, {"&&"}, {"|"}, {"^"}, {"&"}, {"==", "!="}, {"<", ">", "<=", ">="}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+
+// whole reads an expression of any kind.
+func (p *parser) whole(deeper int) (Node, error) {
+	n, err := p.binary(0, deeper)
+	if err != nil || !p.take("?") {
+		return n, err
+	}
+	a, err := p.whole(deeper + 1)
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(":") {
+		return nil, p.fail(": is missing")
+	}
+	b, err := p.whole(deeper + 1)
+	return Conditional{n, a, b}, err
+}
 
 func (p *parser) binary(level, deeper int) (Node, error) {
 	if deeper > maxNested {
@@ -310,13 +330,13 @@ func (p *parser) member(of Node, arrow bool) (Node, error) {
 }
 
 func (p *parser) index(of Node, deeper int) (Node, error) {
-	at, err := p.binary(0, deeper+1)
+	at, err := p.whole(deeper + 1)
 	if err != nil {
 		return nil, err
 	}
 	out := Index{Of: of, At: at}
 	if p.take(":") {
-		if out.Upto, err = p.binary(0, deeper+1); err != nil {
+		if out.Upto, err = p.whole(deeper + 1); err != nil {
 			return nil, err
 		}
 	}
@@ -382,7 +402,7 @@ func (p *parser) primary(deeper int) (Node, error) {
 		return Name{Name: full}, nil
 	}
 	if p.take("(") {
-		n, err := p.binary(0, deeper+1)
+		n, err := p.whole(deeper + 1)
 		if err != nil {
 			return nil, err
 		}

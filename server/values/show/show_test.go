@@ -9,7 +9,7 @@ import (
 func TestBuiltin(t *testing.T) {
 	for name, want := range map[string]Kind{
 		"std::vector<int, std::allocator<int> >": Range, "std::map<int, long>": Tree, "alloc::string::String": Text, "std::__cxx11::list<int>": List,
-		"std::vector<bool, std::allocator<bool> >": "", "my::vector<int>": "", "std::vector": "",
+		"std::vector<bool, std::allocator<bool> >": Each, "my::vector<int>": "", "std::vector": "",
 	} {
 		got := Kind("")
 		for _, f := range Builtin() {

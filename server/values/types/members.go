@@ -2,6 +2,7 @@ package types
 
 import (
 	"debug/dwarf"
+	"errors"
 	"fmt"
 
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
@@ -311,25 +312,29 @@ func (t *Type) Enumerators() ([]Enumerator, error) {
 	return out, nil
 }
 
-// Parameter returns the type that a template's parameter stands for, by the parameter's index.
+// tagParameterPack is DW_TAG_GNU_template_parameter_pack.
+const tagParameterPack = dwarf.Tag(0x4107)
+
+// Parameter returns the type that a template's parameter stands for, by the parameter's index: those of a pack count one by one.
 func (t *Type) Parameter(i int) (*Type, error) {
 	if t.entry == nil {
 		return nil, ErrNoType
 	}
 	children, _, err := t.entry.Children(maxMembers)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range children {
-		if c.Tag() != dwarf.TagTemplateTypeParameter {
-			continue
+	for k := 0; k < len(children) && err == nil; k++ {
+		switch c := children[k]; c.Tag() {
+		case dwarf.TagTemplateTypeParameter:
+			if i == 0 {
+				return t.set.Of(c)
+			}
+			i--
+		case tagParameterPack:
+			var in []*dwarfline.Entry
+			in, _, err = c.Children(maxMembers)
+			children = append(children[:k+1:k+1], append(in, children[k+1:]...)...)
 		}
-		if i == 0 {
-			return t.set.Of(c)
-		}
-		i--
 	}
-	return nil, ErrNoType
+	return nil, errors.Join(err, ErrNoType)
 }
 
 // Entry is the member's.
