@@ -22,6 +22,7 @@ import (
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/native"
 	"github.com/clewdbg/clew/server/pluginhost"
+	"github.com/clewdbg/clew/server/values/show"
 )
 
 // config is clew.json. Every field may be left out; unknown ones are errors that
@@ -47,6 +48,8 @@ type config struct {
 	StepThroughGlue *bool `json:"stepThroughGlue"`
 	// Disassembly is how a terminal writes instructions of native code on amd64: att, the default, or intel.
 	Disassembly native.Syntax `json:"disassembly"`
+	// Formatters say how values of types of the user's own are shown.
+	Formatters []show.Formatter `json:"formatters"`
 	// FileLimits raise or lower what the sections of files may hold when they are read.
 	FileLimits elffile.Limits `json:"fileLimits"`
 }
@@ -116,6 +119,7 @@ func loadConfig(path string) (config, error) {
 		return config{}, failf("configuration %s: %v", path, err)
 	}
 	elffile.SetLimits(c.FileLimits)
+	show.Use(c.Formatters)
 	return c, nil
 }
 
@@ -215,6 +219,9 @@ func parseConfig(data []byte) (config, error) {
 	}
 	if !c.Disassembly.ForUsers() {
 		return config{}, fmt.Errorf("disassembly: %q is not att or intel", c.Disassembly)
+	}
+	if err := show.Check(c.Formatters); err != nil {
+		return config{}, err
 	}
 	if err := pluginhost.CheckThirdParties(c.Plugins, builtinNames()); err != nil {
 		return config{}, err
