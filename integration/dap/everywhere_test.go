@@ -264,7 +264,8 @@ func TestTerminalTypes(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	script := filepath.Join(t.TempDir(), "script")
-	text := "config show-location-expr true\ncontinue\nvars ^counted$\nwhatis pair\nwhatis Colour\nstack -full 2\nframe 1 regs\nframe 3 whatis shape.at\nexit\n"
+	text := "config show-location-expr true\ncontinue\nvars ^counted$\nwhatis pair\nwhatis Colour\nstack -full 2\nframe 1 regs\nframe 3 whatis shape.at\nptype struct pair\nframe 3\n" +
+		"ptype &shape.at\nset (&shape)->at.y = 99\nprint shape.at.y\nset (&shape)->nothing = 1\nexit\n"
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,8 @@ func TestTerminalTypes(t *testing.T) {
 	for _, want := range []string{
 		"counted = 77\n", "struct type, size: 24 bytes\nReal type: struct pair\nFields:\n\ta  short int\n\tb  long int\n\tu  union {…}\n",
 		"size: 4 bytes\nReal type: Colour\nFields:\n\tred    0\n\tgreen  5\n", "       depth = 204\n       text = \"inner\"\n", "       n = 4\n",
-		"Rax = unknown: rax is not known in frame 1", "Point\nlocation: memory at 0x",
+		"Rax = unknown: rax is not known in frame 1", "type = struct pair {\n    short int a;\n    long int b;\n    union {…} u;\n}\n",
+		"type = struct Point {\n    int x;\n    int y;\n} *\n99\n", "Point\nlocation: memory at 0x",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not there", want)

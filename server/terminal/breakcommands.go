@@ -43,14 +43,14 @@ func addCommands(t *delveterminal.Term, client *rpc2.RPCClient, server *rpc.Clie
 		name, help string
 		run        func(*breakCommands, string) error
 	}{{"rbreak", rbreakHelp, (*breakCommands).rbreak}, {"tbreak", tbreakHelp, (*breakCommands).tbreak}} {
-		err := internals.AddCommand(t, c.name, c.help, func(args string, call func(string) error) error {
+		err := internals.AddCommand(t, c.name, c.help, func(_ api.EvalScope, args string, call func(string) error) error {
 			return c.run(&breakCommands{client, server, call}, args)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return addValueCommands(t, client, server)
 }
 
 var (

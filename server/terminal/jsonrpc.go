@@ -86,7 +86,7 @@ func newRPCClient(s *server, owner *common.Session, config *service.Config, end 
 	c := &rpcClient{server: s, rpcConn: newRPCConn(conn, nil), owner: owner, config: config, end: end, door: owner.Nudge}
 	c.member = owner.Join("dlv client", c.events.told)
 	c.add(c.table())
-	c.add(map[string]any{"OnceBreakpoint": c.onceBreakpoint}) // clew's own
+	c.add(map[string]any{"OnceBreakpoint": c.onceBreakpoint, "DefineType": reads(c, "define", scopes{c.server}.define)}) // clew's own
 	return c
 }
 

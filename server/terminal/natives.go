@@ -20,6 +20,9 @@ func (s scopes) inValues(scope *api.EvalScope, byDelve func() error, work func(*
 	return s.inFrame(scope, byDelve, nil)
 }
 
+// nativeFrame begins an error about a frame of native code.
+const nativeFrame = "frame "
+
 // native does work in a frame of native code; it returns false for others.
 func (s scopes) native(scope *api.EvalScope, work func(*values.Frame) error) (native bool, err error) {
 	s.gate.Lock()
@@ -33,7 +36,7 @@ func (s scopes) native(scope *api.EvalScope, work func(*values.Frame) error) (na
 	}
 	native, err = s.stacks.InNative(stack, scope.Frame, work)
 	if native && err != nil {
-		err = fmt.Errorf("frame %d: %w", scope.Frame, err)
+		err = fmt.Errorf(nativeFrame+"%d: %w", scope.Frame, err)
 	}
 	return native, err
 }

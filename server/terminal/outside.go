@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"reflect"
 	"regexp"
 	"slices"
@@ -57,7 +58,7 @@ func (s scopes) typeInfo(arg rpc2.TypeInfoIn, out *rpc2.TypeInfoOut) error {
 				out.TypeInfo.Kind = reflect.Int // an enumeration, a character
 			}
 			for _, field := range d.Fields {
-				out.TypeInfo.Fields = append(out.TypeInfo.Fields, api.TypeInfoField(field))
+				out.TypeInfo.Fields = append(out.TypeInfo.Fields, api.TypeInfoField{Name: field.Name, Type: field.Type})
 			}
 			return nil
 		}) == nil
@@ -72,6 +73,37 @@ func (s scopes) typeInfo(arg rpc2.TypeInfoIn, out *rpc2.TypeInfoOut) error {
 	}
 	return err
 }
+
+// defineIn asks for the definition of a type, or of an expression's type in a frame.
+type defineIn struct {
+	Text  string
+	Scope api.EvalScope
+}
+
+// defineOut is the definition in lines.
+type defineOut struct{ Lines []string }
+
+// define is clew's own method, for ptype.
+func (s scopes) define(arg defineIn, out *defineOut) error {
+	work := func(f *values.Frame) error {
+		d, behind, err := f.DefinitionOf(arg.Text)
+		if err == nil {
+			out.Lines = strings.Split(d.Text()+behind, "\n")
+		}
+		return err
+	}
+	if native, err := s.native(&arg.Scope, work); native {
+		return err
+	}
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if !s.readable() {
+		return errNotRead
+	}
+	return s.stacks.Outside(work)
+}
+
+var errNotRead = errors.New("types of native code are not known here")
 
 // goType are names that are Go's: with a package, of composed types, and those that the language has.
 var goType = regexp.MustCompile(`[.*\[]|^(func|map|chan|interface)\b|^(bool|u?int(8|16|32|64|ptr)?|float(32|64)|complex(64|128)|string|error|byte|rune|any)$`)

@@ -128,3 +128,6 @@ func (t *Type) parameters(deeper int) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// Declare is a declaration of something that has the type: "int grid[2][3]".
+func (t *Type) Declare(name string) string { return t.write(name, maxNested) }
