@@ -24,6 +24,8 @@ func TestParse(t *testing.T) {
 		"ns::v":            "{ns::v}",
 		"(ns::T<int>*)p":   "cast ns::T<int>",
 		"a < b":            "{< {a} {b}}",
+		"a ? b : c ? d:e":  "{{a} {b} {{c} {d} {e}}}",
+		"v[a ? 1 : 2]":     "{{v} {{a} {1",
 	} {
 		n, err := Parse(text, isPoint)
 		got := strings.ReplaceAll(fmt.Sprint(n), "{ ", "{")
@@ -35,7 +37,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a +": "at the end", "f(1)": "nothing is called", "a b": `"b"`, "[1]": "no value", "'x": "without end", strings.Repeat("(", 200) + "a": "within each other", "1x": "no number", "": "missing",
+		"a +": "at the end", "a ? b": ": is missing", "f(1)": "nothing is called", "a b": `"b"`, "[1]": "no value", "'x": "without end", strings.Repeat("(", 200) + "a": "within each other", "1x": "no number", "": "missing",
 	} {
 		if _, err := Parse(text, isPoint); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
