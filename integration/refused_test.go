@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +122,87 @@ func badLines(t *testing.T, good string) (path string) {
 	return path
 }
 
+// TestUnreadable: an executable that Delve does not survive ends its own session. Terminal and editor are told which file it was, and a
+// process that runs it goes on.
+func TestUnreadable(t *testing.T) {
+	testneed.Platform(t, "linux/amd64", "linux/arm64")
+	testneed.Ptrace(t)
+	folder := t.TempDir()
+	exe := filepath.Join(folder, "unreadable")
+	write(t, filepath.Join(folder, "main.go"), []byte("package main\n\nimport \"time\"\n\nfunc main() { time.Sleep(time.Hour) }\n"))
+	if out, err := exec.Command("go", "build", "-ldflags=-compressdwarf=false", "-o", exe, filepath.Join(folder, "main.go")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cutEntries(t, exe)
+	process := exec.Command(exe)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = process.Process.Kill(), process.Wait() }()
+	want, pid := "Delve could not read "+exe, strconv.Itoa(process.Process.Pid)
+	for _, args := range [][]string{{"exec", exe}, {"attach", pid}} {
+		o := clew(t, append(args, "--allow-non-terminal-interactive")...)
+		if o.code == done || !strings.Contains(o.stderr, want) {
+			t.Errorf("%v", o)
+		}
+	}
+	for command, arguments := range map[string]map[string]any{
+		"launch": {"mode": "exec", "program": exe}, "attach": {"mode": "local", "processId": process.Process.Pid},
+	} {
+		if out, err := begin(t, command, arguments); err == nil || !strings.Contains(out, want) || !strings.Contains(out, `"terminated"`) {
+			t.Errorf("%s: %v: %s", command, err, out)
+		}
+	}
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil || !strings.Contains(string(status), "TracerPid:\t0\n") || !strings.Contains(string(status), "State:\tS") {
+		t.Errorf("%v: %s", err, status)
+	}
+}
+
+// cutEntries ends an executable's DWARF before its last inlined call: the function that has it has no end.
+func cutEntries(t *testing.T, path string) {
+	t.Helper()
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unit, unitOfLast, last dwarf.Offset
+	for r := d.Reader(); ; {
+		e, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e == nil {
+			break
+		}
+		switch e.Tag {
+		case dwarf.TagCompileUnit:
+			unit = e.Offset
+		case dwarf.TagInlinedSubroutine:
+			unitOfLast, last = unit, e.Offset
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := f.Section(".debug_info")
+	begin := unitOfLast - 12 // the header of a unit of DWARF 5
+	if at := section.Offset + uint64(begin); binary.LittleEndian.Uint16(data[at+4:]) != 5 {
+		t.Fatal("the unit is not of DWARF 5")
+	} else {
+		binary.LittleEndian.PutUint32(data[at:], uint32(last-begin-4))
+	}
+	header := binary.LittleEndian.Uint64(data[40:]) + uint64(slices.Index(f.Sections, section))*64
+	binary.LittleEndian.PutUint64(data[header+32:], uint64(last))
+	write(t, path, data)
+}
+
 // emptyCore is a core file of the executable's kind without segments.
 func emptyCore(t *testing.T, executable string) []byte {
 	t.Helper()
@@ -137,10 +220,20 @@ func emptyCore(t *testing.T, executable string) []byte {
 // launchOnly returns what an editor is answered to a launch on standard output.
 func launchOnly(t *testing.T, arguments any, then ...map[string]any) string {
 	t.Helper()
+	out, err := begin(t, "launch", arguments, then...)
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+	return out
+}
+
+// begin is one editor's session: it launches or attaches.
+func begin(t *testing.T, command string, arguments any, then ...map[string]any) (string, error) {
+	t.Helper()
 	var input []io.Reader
 	for i, request := range slices.Concat([]map[string]any{
 		{"command": "initialize", "arguments": map[string]string{"adapterID": "go"}},
-		{"command": "launch", "arguments": arguments},
+		{"command": command, "arguments": arguments},
 	}, then, []map[string]any{{"command": "disconnect"}}) {
 		request["seq"], request["type"] = i+1, "request"
 		body, err := json.Marshal(request)
@@ -157,10 +250,7 @@ func launchOnly(t *testing.T, arguments any, then ...map[string]any) string {
 	cmd := exec.Command(clewPath(), "dap", "--stdio")
 	cmd.Stdin, cmd.WaitDelay = io.MultiReader(input...), 10*time.Second
 	out, err := cmd.Output()
-	if err != nil {
-		t.Errorf("%v", err)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // pausing holds up what is behind it for the time that a program needs to start.

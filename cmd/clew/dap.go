@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clewdbg/clew/cmd/clew/early"
 	"github.com/clewdbg/clew/server/dap/debuggee"
 	"github.com/clewdbg/clew/server/dap/serve"
 	"github.com/clewdbg/clew/server/delve"
@@ -62,7 +61,7 @@ func runDAP(c *cobra.Command, f *dapFlags, args []string) int {
 	cfg := serve.Config{
 		Delve:      delve.DAPConfig{Backend: flag("backend"), CheckGoVersion: on("check-go-version"), DisableASLR: on("disable-aslr")},
 		Strategies: dapStrategies{f.config},
-		Lifeline:   startLifeline,
+		Lifeline:   lifeline.Start,
 	}
 	if config, err := loadConfig(f.config); err == nil { // else opening the strategies says so
 		cfg.DebugFolders = config.DebugFolders
@@ -207,13 +206,4 @@ func (d dapStrategies) Open(s debuggee.StrategyConfig) (*debuggee.Strategies, er
 		return nil, err
 	}
 	return &debuggee.Strategies{Order: opened.order, Health: opened.host.Health, Close: opened.close}, nil
-}
-
-// startLifeline starts the guard of a launched program.
-func startLifeline() (*lifeline.Line, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find clew's own executable: %w", err)
-	}
-	return lifeline.Start(exe, early.LifelineCommand)
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clewdbg/clew/cmd/clew/early"
+	"github.com/clewdbg/clew/server/lifeline"
 )
 
 // TestEarly: a process that only waits is there, and small, before Delve and gRPC are set up.
 func TestEarly(t *testing.T) {
-	for arg, whole := range map[string]bool{early.LifelineCommand: false, "-test.run=^$": true} {
+	for arg, whole := range map[string]bool{lifeline.Command: false, "-test.run=^$": true} {
 		cmd := exec.Command(os.Args[0], arg)
 		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 		out, err := cmd.CombinedOutput()

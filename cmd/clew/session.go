@@ -9,6 +9,7 @@ import (
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/engine"
+	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/names"
 	"github.com/clewdbg/clew/server/stop"
 	sessions "github.com/clewdbg/clew/server/terminal"
@@ -29,7 +30,7 @@ func takeOverSessions(root *cobra.Command) error {
 // commands take all of dlv's flags, and --names: the configuration is the user's
 // own, or the one at a path. One that cannot be read is told of when the first stack is assembled.
 func sessionOptions(style names.Style, configPath string) sessions.Options {
-	o := sessions.Options{Names: style, Lifeline: startLifeline, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
+	o := sessions.Options{Names: style, Lifeline: lifeline.Start, Editors: dap.Options{Strategies: dapStrategies{configPath}}, Stacks: stop.StacksOptions{
 		Strategies: func() ([]engine.Named, func(), error) {
 			s, err := openStrategies(configPath, nil, func(text string) { delvelog.RPC("%s", text) })
 			if err != nil {

@@ -261,7 +261,7 @@ func openTarget(ctx context.Context, f *stackFlags, args, debugFolders []string,
 	if f.connect != "" {
 		return openRemote(ctx, f.connect, debugFolders, notify)
 	}
-	guard := lifeline.NewGuard(startLifeline)
+	guard := lifeline.NewGuard(lifeline.Start, nil)
 	interpose.UseGuard(guard)
 	var s *delve.Session
 	var err error

@@ -13,8 +13,9 @@ import (
 	"github.com/clewdbg/clew/integration/stepping/exclusive"
 	"github.com/clewdbg/clew/integration/stepping/places"
 	"github.com/clewdbg/clew/integration/stepping/scripts"
+	"github.com/clewdbg/clew/server/lifeline"
 )
 
 func main() {
-	suite.Run(map[string]func(){"places": places.Main, places.Lifeline: places.ServeLifeline, "scripts": scripts.Main, "exclusive": exclusive.Main})
+	suite.Run(map[string]func(){"places": places.Main, lifeline.Command: lifeline.Main, "scripts": scripts.Main, "exclusive": exclusive.Main})
 }

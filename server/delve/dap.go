@@ -14,6 +14,7 @@ import (
 	"github.com/clewdbg/clew/server/delve/delvelog"
 	"github.com/clewdbg/clew/server/delve/executable"
 	"github.com/clewdbg/clew/server/delve/internals"
+	"github.com/clewdbg/clew/server/delve/interpose"
 )
 
 // DAPConfig is what `dlv dap` takes from its command line.
@@ -47,7 +48,7 @@ func StartDAP(cfg DAPConfig) (*DAP, error) {
 		return nil, err
 	}
 	listen()
-	executable.LimitMemory("the program")
+	executable.LimitMemory("the program", interpose.SayLast)
 	var watch *launchWatch
 	if cfg.OnLaunch != nil {
 		watch = &launchWatch{tell: cfg.OnLaunch}

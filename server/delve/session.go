@@ -108,7 +108,7 @@ func newDebugger(c *debugger.Config, args []string) (dbg *debugger.Debugger, err
 		}
 	}()
 	listen()
-	executable.LimitMemory(fileOf(c, args))
+	executable.LimitMemory(fileOf(c, args), interpose.SayLast)
 	if c.CoreFile != "" && len(args) > 0 {
 		if err := executable.TryLoad(args[0], c.DebugInfoDirectories); err != nil {
 			return nil, err

@@ -2,26 +2,30 @@ package lifeline
 
 import (
 	"errors"
+	"os"
 	"sync"
 )
 
 // Guard is a life-line that is started when it is first needed: a session that
 // launches nothing and attaches to nothing has none. A nil Guard guards nothing.
 type Guard struct {
-	start func() (*Line, error)
+	start func(client *os.File) (*Line, error)
 
 	mu       sync.Mutex
+	client   *os.File // nil once the guard has it
 	line     *Line
 	err      error
 	launched string // the program, "" if none was
 }
 
-// NewGuard returns a guard that is started by start, which may be nil: it then guards nothing.
-func NewGuard(start func() (*Line, error)) *Guard {
+// NewGuard returns a guard that is started by start ([Start]), which may be nil: it then guards nothing. client, which may be nil, is a
+// duplicate of the session's connection to its client, and the guard's from now on.
+func NewGuard(start func(client *os.File) (*Line, error), client *os.File) *Guard {
 	if start == nil {
+		_ = client.Close()
 		return nil
 	}
-	return &Guard{start: start}
+	return &Guard{start: start, client: client}
 }
 
 // ErrReleased says that the guard has ended, or that there is none.
@@ -34,7 +38,9 @@ func (g *Guard) use(f func(*Line) error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.line == nil && g.err == nil {
-		if g.line, g.err = g.start(); g.err == nil && g.line == nil {
+		g.line, g.err = g.start(g.client)
+		g.forgetClient()
+		if g.err == nil && g.line == nil {
 			g.err = ErrReleased
 		}
 	}
@@ -42,6 +48,11 @@ func (g *Guard) use(f func(*Line) error) error {
 		return g.err
 	}
 	return f(g.line)
+}
+
+func (g *Guard) forgetClient() {
+	_ = g.client.Close() // nil has nothing to close
+	g.client = nil
 }
 
 // Launch announces a program that is about to be started: see [Line.Launch].
@@ -90,6 +101,12 @@ func (g *Guard) Continue(pid int) error {
 	return g.use(func(l *Line) error { return l.Continue(pid) })
 }
 
+// Reads is [Line.Reads].
+func (g *Guard) Reads(path string) error { return g.use(func(l *Line) error { return l.Reads(path) }) }
+
+// Say is [Line.Say].
+func (g *Guard) Say(text string) error { return g.use(func(l *Line) error { return l.Say(text) }) }
+
 // Spare is [Line.Spare].
 func (g *Guard) Spare(pid int) error { return g.use(func(l *Line) error { return l.Spare(pid) }) }
 
@@ -100,6 +117,7 @@ func (g *Guard) Release() {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.forgetClient()
 	if g.line != nil {
 		g.line.Release()
 		g.line, g.err = nil, ErrReleased

@@ -10,34 +10,48 @@ package lifeline
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"strings"
 	"syscall"
 )
 
 // Line is a running guard.
 type Line struct {
-	in  io.WriteCloser
+	in  *os.File
 	cmd *exec.Cmd
 }
 
-// Start runs the guard: exe with args must call [Serve].
-func Start(exe string, args ...string) (*Line, error) {
-	cmd := exec.Command(exe, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not in our terminal's group: Ctrl-C is not for it
-	cmd.Dir = "/"
-	cmd.Env = []string{}
-	cmd.Stderr = os.Stderr // where it says why we have ended
-	in, err := cmd.StdinPipe()
+// Command is the only argument of a guard, but for withClient. Who calls [Start] has to call [Serve] when it is started with it.
+const Command = "lifeline"
+
+// Start runs this program as a guard. client, which may be nil, is the session's connection to its client.
+func Start(client *os.File) (*Line, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find clew's own executable: %w", err)
+	}
+	theirs, ours, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start guard: %w", err)
 	}
+	defer theirs.Close()
+	cmd := exec.Command(exe, Command)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not in our terminal's group: Ctrl-C is not for it
+	cmd.Dir = "/"
+	cmd.Env = []string{}
+	cmd.Stdin = theirs
+	cmd.Stderr = os.Stderr // where it says why we have ended
+	if client != nil {
+		cmd.Args, cmd.ExtraFiles = append(cmd.Args, withClient), []*os.File{client}
+	}
 	if err := cmd.Start(); err != nil {
+		_ = ours.Close()
 		return nil, fmt.Errorf("start guard: %w", err)
 	}
-	return &Line{in: in, cmd: cmd}, nil
+	_ = debug.SetCrashOutput(ours, debug.CrashOptions{}) // without it the guard cannot say more than Go's runtime does
+	return &Line{in: ours, cmd: cmd}, nil
 }
 
 // Patch is memory of a process that the debugger changes: original is what it holds
@@ -83,6 +97,12 @@ func (l *Line) Forget(pid int, addr uint64) error {
 // Continue has the process mended and continued if we die. All its patches were told.
 func (l *Line) Continue(pid int) error { return l.send("%s %d\n", wordContinue, pid) }
 
+// Reads says which file Delve is about to read, unless it is the executable of what [Line.Launch] or [Line.Attach] announces.
+func (l *Line) Reads(path string) error { return l.send("%s %q\n", wordReads, path) }
+
+// Say tells the session's client why the session ends.
+func (l *Line) Say(text string) error { return l.send("%s %q\n", wordSay, text) }
+
 // Spare says that we have left the process, or that it has ended.
 func (l *Line) Spare(pid int) error { return l.send("%s %d\n", wordSpare, pid) }
 
@@ -94,6 +114,7 @@ func (l *Line) send(format string, a ...any) error {
 // Release ends the guard and spares the process.
 func (l *Line) Release() {
 	_ = l.send("%s\n", wordDone)
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 	_ = l.in.Close()
 	// The exit status may have gone to a debugger's wait4(-1).
 	_ = l.cmd.Wait()
@@ -108,5 +129,7 @@ const (
 	wordPatch    = "patch"    // PID ADDRESS ORIGINAL-BYTES WRITTEN-BYTES
 	wordForget   = "forget"   // PID ADDRESS
 	wordSpare    = "spare"    // PID
+	wordReads    = "reads"    // QUOTED-PATH
+	wordSay      = "say"      // QUOTED-TEXT
 	wordDone     = "done"     // do nothing
 )

@@ -3,6 +3,7 @@ package lifeline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -41,7 +42,7 @@ func stop(t *testing.T, cmd *exec.Cmd) {
 
 func TestServeKillsWhenItsInputEnds(t *testing.T) {
 	cmd := sleeper(t)
-	Serve(strings.NewReader(fmt.Sprintf("kill %d\n", cmd.Process.Pid)))
+	Serve(strings.NewReader(fmt.Sprintf("kill %d\n", cmd.Process.Pid)), nil)
 	err := cmd.Wait()
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Errorf("the process was not killed: %v", err)
@@ -50,7 +51,7 @@ func TestServeKillsWhenItsInputEnds(t *testing.T) {
 
 func TestServeSparesAfterDone(t *testing.T) {
 	cmd := sleeper(t)
-	Serve(strings.NewReader(fmt.Sprintf("kill %d\nnonsense\nkill x\ndone\n", cmd.Process.Pid)))
+	Serve(strings.NewReader(fmt.Sprintf("kill %d\nnonsense\nkill x\ndone\n", cmd.Process.Pid)), nil)
 	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
 		t.Errorf("state %q", state)
 	}
@@ -59,7 +60,7 @@ func TestServeSparesAfterDone(t *testing.T) {
 // TestServeSpares: a process that was left is not harmed, as little as one that was never named.
 func TestServeSpares(t *testing.T) {
 	cmd := sleeper(t)
-	Serve(strings.NewReader(fmt.Sprintf("kill %[1]d\nspare %[1]d\n", cmd.Process.Pid)))
+	Serve(strings.NewReader(fmt.Sprintf("kill %[1]d\nspare %[1]d\n", cmd.Process.Pid)), nil)
 	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
 		t.Errorf("state %q", state)
 	}
@@ -68,7 +69,7 @@ func TestServeSpares(t *testing.T) {
 func TestServeContinuesWhatStaysStopped(t *testing.T) {
 	cmd := sleeper(t)
 	stop(t, cmd)
-	Serve(strings.NewReader(fmt.Sprintf("continue %d\n", cmd.Process.Pid)))
+	Serve(strings.NewReader(fmt.Sprintf("continue %d\n", cmd.Process.Pid)), nil)
 	if state, _ := status(cmd.Process.Pid); state == "T" || state == "" {
 		t.Errorf("state %q", state)
 	}
@@ -108,5 +109,32 @@ func TestRestore(t *testing.T) {
 	}}
 	if w.restore(); !bytes.Equal(mine, []byte{9, 2, 3, 4}) {
 		t.Errorf("%v", mine)
+	}
+}
+
+// TestCrash: what a crash in Delve's readers means is told, and nothing in its trace is done.
+func TestCrash(t *testing.T) {
+	cmd := sleeper(t)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	Serve(strings.NewReader(fmt.Sprintf("launch 12 34 \"/a\\x1bb\"\npanic: damaged\n\tkill %d\n\ngoroutine 5 [running]:\n"+
+		"github.com/go-delve/delve/pkg/proc.(*BinaryInfo).loadDebugInfoMaps(0x1)\n", cmd.Process.Pid)), w)
+	told, err := io.ReadAll(r)
+	if text := string(told); err != nil || !strings.Contains(text, `could not read /a\\x1bb`) || !strings.Contains(text, "panic: damaged") || !strings.HasSuffix(text, `"terminated","seq":0,"type":"event"}`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	if state, _ := status(cmd.Process.Pid); state == "" || state == "Z" {
+		t.Errorf("state %q", state)
+	}
+	for _, trace := range []string{"panic: x\n\ngoroutine 1 [running]:\nmain.main()\n", "github.com/go-delve/delve/pkg/proc.(*BinaryInfo).x()\n"} {
+		var l lastWords
+		for line := range strings.Lines(trace) {
+			l.hear(strings.TrimSuffix(line, "\n"))
+		}
+		if l.delves {
+			t.Errorf("it is taken for Delve's: %s", trace)
+		}
 	}
 }

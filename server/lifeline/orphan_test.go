@@ -49,7 +49,7 @@ func TestServeFindsUnnamedBreakpoints(t *testing.T) {
 		if _, err := mem.WriteAt([]byte{0x90}, int64(m.End)-1); err != nil {
 			t.Fatal(err)
 		}
-		Serve(strings.NewReader(fmt.Sprintf("attach %d\n", pid)))
+		Serve(strings.NewReader(fmt.Sprintf("attach %d\n", pid)), nil)
 		now := make([]byte, len(code))
 		if _, err := mem.ReadAt(now, int64(m.Start)); err != nil {
 			t.Fatal(err)

@@ -25,13 +25,29 @@ type guarded struct {
 	attaching bool
 }
 
+// withClient is a guard's second argument where it has inherited the client's connection, as its first file.
+const withClient = "client"
+
+// Main serves with what [Start] has given.
+func Main() {
+	var client *os.File
+	if len(os.Args) > 2 && os.Args[2] == withClient {
+		client = os.NewFile(3, withClient)
+	}
+	Serve(os.Stdin, client)
+}
+
 // Serve is the guard: it reads what to do until "done", after which it does
-// nothing, or the end of the input, after which it does it.
-func Serve(in io.Reader) {
+// nothing, or the end of the input, after which it does it. client, which may be nil, is told why its session has ended.
+func Serve(in io.Reader, client *os.File) {
 	wards := map[int]*guarded{}
 	var starting *launch
+	last := lastWords{client: client}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
+		if last.hear(lines.Text()) {
+			continue
+		}
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 1 && fields[0] == wordDone {
 			return
@@ -39,8 +55,19 @@ func Serve(in io.Reader) {
 		if len(fields) < 2 {
 			continue
 		}
-		if fields[0] == wordLaunch {
-			starting = parseLaunch(lines.Text())
+		switch fields[0] {
+		case wordLaunch:
+			if starting = parseLaunch(lines.Text()); starting != nil {
+				last.reads = starting.path
+			}
+			continue
+		case wordAttach:
+			last.reads = fileOf(fields[1])
+		case wordReads:
+			_, _ = fmt.Sscanf(lines.Text(), wordReads+" %q", &last.reads)
+			continue
+		case wordSay:
+			_, _ = fmt.Sscanf(lines.Text(), wordSay+" %q", &last.text)
 			continue
 		}
 		pid, err := strconv.Atoi(fields[1])
@@ -61,11 +88,21 @@ func Serve(in io.Reader) {
 			starting = nil // this is it
 		}
 	}
+	said := make(chan struct{})
+	go func() { // who reads it may be slow
+		defer close(said)
+		last.say(os.Stderr)
+		_ = client.Close() // its other end waits for that; nil has nothing to close
+	}()
 	if starting != nil {
 		starting.kill()
 	}
 	for _, w := range wards {
 		w.serve()
+	}
+	select {
+	case <-said:
+	case <-time.After(patience):
 	}
 }
 

@@ -76,7 +76,7 @@ type Options struct {
 	// PlainSteps has steps end in the glue between Go and C too.
 	PlainSteps bool
 	// Lifeline starts what sees to the program if this process is killed; nil for nothing.
-	Lifeline func() (*lifeline.Line, error)
+	Lifeline func(client *os.File) (*lifeline.Line, error)
 	// Disassembly is the syntax of native code.
 	Disassembly native.Syntax
 }

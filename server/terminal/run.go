@@ -78,7 +78,7 @@ func (s *session) run() int {
 	if f.headless {
 		signals = delve.EndSignals() // one that comes while the program is started ends it, too
 	}
-	guard := lifeline.NewGuard(s.options.Lifeline)
+	guard := lifeline.NewGuard(s.options.Lifeline, nil)
 	interpose.UseGuard(guard)
 	if err := p.start(); err != nil {
 		guard.Release()

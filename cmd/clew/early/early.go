@@ -12,14 +12,11 @@ import (
 	"github.com/clewdbg/clew/server/lifeline"
 )
 
-// LifelineCommand is internal: the guard of a session.
-const LifelineCommand = "lifeline"
-
 func init() {
 	args := os.Args[1:]
 	switch {
-	case len(args) == 1 && args[0] == LifelineCommand:
-		lifeline.Serve(os.Stdin)
+	case len(args) > 0 && args[0] == lifeline.Command:
+		lifeline.Main()
 		os.Exit(0)
 	case lifeline.BehindFront() == nil && attaches(args):
 		code, err := lifeline.Front()

@@ -33,16 +33,13 @@ type clew struct {
 	last stepping.Decision
 }
 
-// Lifeline is the argument that makes this program guard a debuggee.
-const Lifeline = "lifeline"
-
 // startClew runs the program under clew until main.ready.
 func startClew(r *run) (debugger, error) {
 	out, err := os.Create(r.stdout)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := lifeline.Start("/proc/self/exe", Lifeline)
+	guard, err := lifeline.Start(nil)
 	if err != nil {
 		return nil, err
 	}

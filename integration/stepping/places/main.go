@@ -9,12 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/clewdbg/clew/server/lifeline"
 )
-
-// ServeLifeline is what this program does as Lifeline.
-func ServeLifeline() { lifeline.Serve(os.Stdin) }
 
 // Main runs it as a program: its arguments are those of the process.
 func Main() {

@@ -15,14 +15,15 @@ import (
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/server/delve/held"
 	"github.com/clewdbg/clew/server/delve/interpose"
+	"github.com/clewdbg/clew/server/lifeline"
 	"github.com/clewdbg/clew/server/stepping"
 	"github.com/clewdbg/clew/server/stop"
 	"github.com/clewdbg/clew/unwind"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == Lifeline {
-		ServeLifeline()
+	if len(os.Args) == 2 && os.Args[1] == lifeline.Command {
+		lifeline.Main()
 		return
 	}
 	testkit.Main(m)

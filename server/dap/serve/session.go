@@ -6,7 +6,10 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/clewdbg/clew/server/dap"
 	"github.com/clewdbg/clew/server/dap/debuggee"
@@ -26,7 +29,7 @@ type Config struct {
 	DebugFolders []string
 	// Lifeline starts the guard that sees to the program if this process is
 	// killed.
-	Lifeline   func() (*lifeline.Line, error)
+	Lifeline   func(client *os.File) (*lifeline.Line, error)
 	MaxMessage int
 	// Patience bounds what clew does for one request; see [dap.Options].
 	Patience time.Duration
@@ -53,7 +56,7 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 	}
 	s := &Session{done: make(chan struct{})}
 	if cfg.Lifeline != nil {
-		s.guard = lifeline.NewGuard(cfg.Lifeline)
+		s.guard = lifeline.NewGuard(cfg.Lifeline, duplicate(client))
 		cfg.Delve.OnLaunch = func(path string) {
 			if err := s.guard.Launch(path); err != nil {
 				delvelog.DAP("guard: %v", err)
@@ -85,6 +88,24 @@ func Start(cfg Config, client io.ReadWriteCloser) (*Session, error) {
 		s.proxy.Run()
 	}()
 	return s, nil
+}
+
+// duplicate returns another descriptor of a connection, nil if there is none: the client is told nothing by it then. It leaves the connection as it
+// is; by its File, both would block, and no read of it would end when it is closed.
+func duplicate(client io.ReadWriteCloser) *os.File {
+	conn, ok := client.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	fd := -1
+	if raw.Control(func(own uintptr) { fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 3) }) != nil || err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "client")
 }
 
 // Done is closed when Delve has ended the session, or the client is gone:

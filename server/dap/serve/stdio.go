@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,3 +40,6 @@ type stdio struct{ in, out *os.File }
 func (s *stdio) Read(p []byte) (int, error)  { return s.in.Read(p) }
 func (s *stdio) Write(p []byte) (int, error) { return s.out.Write(p) }
 func (s *stdio) Close() error                { return errors.Join(s.in.Close(), s.out.Close()) }
+
+// SyscallConn implements [syscall.Conn]: it is that of the output.
+func (s *stdio) SyscallConn() (syscall.RawConn, error) { return s.out.SyscallConn() }

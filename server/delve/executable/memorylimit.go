@@ -24,15 +24,17 @@ const (
 // watched is started once: a process has one session.
 var watched sync.Once
 
-// LimitMemory ends this process where it takes too much memory. file is what Delve is about to read.
-func LimitMemory(file string) {
+// LimitMemory ends this process where it takes too much memory. file is what Delve is about to read; say tells the session's client.
+func LimitMemory(file string, say func(string)) {
 	watched.Do(func() {
 		limit := memoryLimit()
 		if limit == 0 {
 			return // the system does not say
 		}
 		go watchMemory(time.Tick(memoryLooks), limit, residentSet, func(taken uint64) {
-			fmt.Fprintf(os.Stderr, "clew: this session has taken %d MiB of memory, and ends: Delve cannot read %s, or a file of debugging information that goes with it\n", taken>>20, printable.Line(file))
+			text := fmt.Sprintf("clew: this session has taken %d MiB of memory, and ends: Delve cannot read %s, or a file of debugging information that goes with it", taken>>20, printable.Line(file))
+			fmt.Fprintln(os.Stderr, text)
+			say(text)
 			os.Exit(1)
 		})
 	})

@@ -61,6 +61,7 @@ func addImage(bi *proc.BinaryInfo, l library) {
 			delvelog.DAPError("Delve cannot read %s: %v", l.path, r)
 		}
 	}()
+	noteGuard(life.Load().Reads(l.path))
 	_ = bi.AddImage(l.path, l.bias)
 }
 

@@ -84,6 +84,9 @@ func (g *guard) willWrite(bp *proc.Breakpoint) {
 	}
 }
 
+// SayLast tells the session's client why the session ends.
+func SayLast(text string) { noteGuard(life.Load().Say(text)) }
+
 func noteGuard(err error) {
 	if err != nil {
 		delvelog.DAPError("guard: %v", err)
