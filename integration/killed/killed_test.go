@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	kills  = flag.Int("kills", 12, "how many sessions are killed")
+	kills  = flag.Int("kills", 10, "how many sessions are killed")
 	seed   = flag.Uint64("seed", 1, "of the moments and of what the sessions do")
 	tracer = flag.Bool("tracer", false, "kill the process that traces the program, not the one that was started")
 	ways   = flag.String("ways", "", "the ways to begin a session, by commas; all of them without it")
