@@ -19,6 +19,12 @@ var shopFiles = map[string]string{
 // int sell(int n);
 import "C"
 
+//export audit
+func audit(n C.int) C.int {
+	println("audit")
+	return n
+}
+
 func main() {
 	println(C.sell(3))
 }
@@ -31,19 +37,20 @@ struct Order {
 	}
 };
 }
+extern "C" int audit(int n);
 extern "C" int sell(int n) {
 	shop::Order o{n};
 	auto taxed = [](int t) {
 		return t + 1;
 	};
-	return taxed(o.total());
+	return audit(taxed(o.total()));
 }
 `,
 }
 
-// TestProxyBreaks: through clew proxy, breakpoints are set in native code that Delve does not name: a function of a namespace, a line of a lambda, a regular expression.
-// Go's are Delve's, and what is nowhere is refused.
-func TestProxyBreaks(t *testing.T) {
+// buildShop builds it.
+func buildShop(t *testing.T) (program string) {
+	t.Helper()
 	need(t)
 	testneed.Platform(t, "linux/amd64")
 	testneed.Tool(t, "g++")
@@ -58,16 +65,33 @@ func TestProxyBreaks(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	script := []string{"break main.main", "continue", "break shop::Order::total", "break shop.cc:12", "break /^sell$/", "break shop::nothere", "continue", "continue", "continue", "clear 2", "continue"}
+	return filepath.Join(dir, "shop")
+}
+
+// TestProxyBreaks: through clew proxy, breakpoints are set in native code that Delve does not name: a function of a namespace, a line of a lambda, a regular expression.
+// Go's are Delve's, and what is nowhere is refused.
+func TestProxyBreaks(t *testing.T) {
+	program := buildShop(t)
+	script := []string{"break main.main", "continue", "break shop::Order::total", "break shop.cc:13", "break /^sell$/", "break shop::nothere", "continue", "continue", "continue", "clear 2", "continue"}
 	for _, s := range []server{proxied, ownServer} {
-		out := s.connect(t, nil, script, filepath.Join(dir, "shop"))
+		out := s.connect(t, nil, script, program)
 		for _, want := range []string{
 			`Breakpoint 1 set at 0x[0-9a-f]+ for main\.main\(\)`, `Breakpoint 2 set at 0x`, `Breakpoint 3 set at 0x`, `Breakpoint 4 set at 0x`,
-			`(?s)> \[Breakpoint 1\] main\.main.*> \[Breakpoint 4\] .*shop\.cc:10 .*> \[Breakpoint 2\] .*shop\.cc:5 .*> \[Breakpoint 3\] .*shop\.cc:12 `,
+			`(?s)> \[Breakpoint 1\] main\.main.*> \[Breakpoint 4\] .*shop\.cc:11 .*> \[Breakpoint 2\] .*shop\.cc:5 .*> \[Breakpoint 3\] .*shop\.cc:13 `,
 		} {
 			if !regexp.MustCompile(want).MatchString(out) {
 				t.Errorf("%s: no %q:\n%s", s.name, want, out)
 			}
+		}
+	}
+}
+
+// TestExported: a Go function that C calls is meant by its name, and not cgo's function of C; a line behind a file's end is refused where the file is known.
+func TestExported(t *testing.T) {
+	out := ownServer.connect(t, nil, []string{"break audit", "break shop.cc:999", "continue"}, buildShop(t))
+	for _, want := range []string{`Breakpoint 1 set at 0x[0-9a-f]+ for .*audit\(\) .*main\.go:\d+`, `could not find statement at .*shop\.cc:999`, `> \[Breakpoint 1\] .*audit\(\) .*main\.go:`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %q:\n%s", want, out)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -201,11 +202,20 @@ func (s *Session) loaded(t *proc.Target) *codemap.Map {
 	return s.breaks.Code(t)
 }
 
+// header says that another library may have more code of a file.
+func header(file string) bool {
+	ext := filepath.Ext(file)
+	return ext == "" || strings.HasPrefix(ext, ".h") || ext == ".inl" || ext == ".inc" || ext == ".tcc"
+}
+
 // mayCome says that code with this location may be loaded later. Files and functions of Go's are Delve's to say.
 func mayCome(where breakpoints.Where, code *native.Code, bi *proc.BinaryInfo) bool {
 	switch {
 	case where.File != "":
-		return !strings.HasSuffix(where.File, ".go") && !slices.Contains(bi.Sources, where.File) && !slices.Contains(code.Sources(), where.File)
+		isIt := func(file string) bool {
+			return file == where.File || !header(file) && strings.HasSuffix(file, "/"+where.File)
+		}
+		return !strings.HasSuffix(where.File, ".go") && !slices.ContainsFunc(bi.Sources, isIt) && !slices.ContainsFunc(code.Sources(), isIt)
 	case where.Function != "":
 		name := where.Function
 		if strings.HasPrefix(name, "if ") || strings.Contains(name, " ") && !strings.ContainsAny(name, "(<") && !strings.Contains(name, "operator") {

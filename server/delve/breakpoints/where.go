@@ -217,6 +217,9 @@ func (w Where) All(m *codemap.Map, t *proc.Target) []native.Place {
 		goes = w.Stripped(m, t)
 	}
 	out, _ := w.Native(m) // what has become ambiguous by a library that came is pending
+	if exported := w.exported(m, t, out); len(exported) > 0 {
+		out, goes = nil, exported
+	}
 	if len(goes) > 0 && w.File != "" {
 		out = w.exactly(out)
 	}
@@ -229,6 +232,23 @@ func (w Where) All(m *codemap.Map, t *proc.Target) []native.Place {
 		out = append(out, p)
 	}
 	return out
+}
+
+// cgoExports is the file that cgo writes for the Go functions that C calls: each has a function of C's with its name there.
+const cgoExports = "_cgo_export.c"
+
+// exported returns the Go function that a name means where C has cgo's function of that name alone.
+func (w Where) exported(m *codemap.Map, t *proc.Target, natives []native.Place) (addrs []uint64) {
+	own := func(p native.Place) bool { return filepath.Base(p.File) != cgoExports }
+	if w.Function == "" || len(natives) == 0 || slices.ContainsFunc(natives, own) {
+		return nil
+	}
+	for i := range t.BinInfo().Functions {
+		if fn := &t.BinInfo().Functions[i]; strings.HasSuffix(fn.Name, "."+w.Function) && !strings.HasPrefix(fn.Name, "C.") {
+			addrs = append(addrs, Where{Function: fn.Name}.Delves(m, t)...)
+		}
+	}
+	return addrs
 }
 
 // exactly leaves the places of the line itself.
