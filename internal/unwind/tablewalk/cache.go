@@ -23,13 +23,14 @@ type Rule struct {
 	// Note is a further remark on the step for the user.
 	Note string
 
-	text string // as equations, see write
+	text  string // as equations, see write
+	whole string // the same with every saved register
 }
 
 // write writes the rule as equations, once for all steps by it.
 func (r *Rule) write() *Rule {
 	if r != nil {
-		r.text = r.String()
+		r.text, r.whole = r.String(), r.Whole()
 	}
 	return r
 }

@@ -114,7 +114,7 @@ func (w *walker) push(found *Rule) {
 	}
 	w.regs, w.frame.Kind = w.caller.Registers, w.caller.Kind
 	if w.Request.AllRegisters {
-		step.Caller, step.Rule = w.regs, found.Whole()
+		step.Caller, step.Rule = w.regs, found.whole
 		return
 	}
 	for _, reg := range [...]unwind.Register{w.Arch.PC(), w.Arch.SP(), w.Arch.FP()} {
