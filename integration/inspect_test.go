@@ -207,8 +207,8 @@ func TestInspectWays(t *testing.T) {
 	if after := inspectSummary(t, library).Formats[0]; fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("with the debug file %+v, before %+v", after, before)
 	}
-	if f := inspectSummary(t, clewPath()).Formats; len(f) == 0 || f[0].CoveredBytes < f[0].ExecutableBytes/2 || f[0].Functions < 1000 {
-		t.Errorf("of clew itself: %+v", f)
+	if f := inspectSummary(t, build(t, variantNamed(t, "linked-O2-omit")).Path).Formats; len(f) == 0 || f[0].CoveredBytes < f[0].ExecutableBytes/2 || f[0].Functions < 1000 {
+		t.Errorf("of a Go program: %+v", f)
 	}
 	object := filepath.Join(t.TempDir(), "x.o")
 	source := filepath.Join(t.TempDir(), "x.c")
