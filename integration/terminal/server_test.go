@@ -4,6 +4,7 @@ package terminal
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestHeadless(t *testing.T) {
 	s := session{tool: "dlv", args: []string{"connect", start("clew")}, script: script}
 	out := s.play(t)
 	compare(t, framesOf(t, out)[0], &want)
-	if pc := strconv.FormatUint(uint64(want.Frames[10].PC), 16); !strings.Contains(out, "0000"+pc+"\n") {
+	if pc := fmt.Sprintf("Rip = 0x%016x", uint64(want.Frames[10].PC)); !strings.Contains(out, pc) {
 		t.Errorf("frame 10 is another:\n%s", out)
 	}
 	s = session{tool: "clew", args: []string{"connect", start("dlv")}, script: script}
