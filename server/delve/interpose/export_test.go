@@ -12,10 +12,6 @@ import (
 
 func (r *Runner) Forget() { r.resumed = false }
 
-func RunAlone(trace func(func()), pid, tid int) error { return runAlone(trace, pid, tid) }
-
-const Alone = alone
-
 // Below is the process that a guard stands before.
 func Below(p proc.ProcessInternal) proc.ProcessInternal {
 	if g, ok := p.(*guard); ok {
