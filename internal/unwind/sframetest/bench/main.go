@@ -23,8 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clewdbg/clew/sframe"
 	"github.com/clewdbg/clew/internal/unwind/sframetest"
+	"github.com/clewdbg/clew/sframe"
 )
 
 // sqlite is the module that has the source of sqlite in one file.
