@@ -60,7 +60,8 @@ type contender struct {
 func (h *harness) compare(t *testing.T, only string, with, and contender) {
 	t.Helper()
 	peer, ours := h.run(t, with, only), h.run(t, and, only)
-	if count(peer, "pass") < 8 || only == "" && count(peer, "pass") < 30 {
+	// Where the kernel runs no eBPF programs, 11 of Delve's own fail.
+	if count(peer, "pass") < 8 || only == "" && count(peer, "pass") < 25 {
 		t.Fatalf("only %d tests ran with %s, %d passed: this is not Delve's test suite", len(peer), with.name, count(peer, "pass"))
 	}
 	for try := 0; try < 2; try++ {
