@@ -45,7 +45,9 @@ func (p *Program) look() (*seen, error) {
 	case <-copied:
 		p.release = func() {
 			close(released)
-			_ = <-done // what fails now is that threads have ended
+			if err := <-done; err != nil {
+				return // threads have ended meanwhile
+			}
 		}
 		return out, nil
 	case err := <-done:
