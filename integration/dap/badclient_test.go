@@ -13,48 +13,6 @@ import (
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
-// TestWrongArguments: numbers out of range and IDs that are not there, before there
-// is a program and at a stop.
-func TestWrongArguments(t *testing.T) {
-	exe, _ := plain(t)
-	play(t, func(c *client) {
-		for _, command := range []string{"threads", "stackTrace", "launch", "disassemble"} {
-			c.request(command, object{}) // before initialize
-		}
-		c.initialize()
-		c.request("launch", object{"mode": "exec", "program": exe, "args": "no list"})
-		c.request("launch", object{"mode": "exec", "program": exe, "env": object{"X": 5}})
-		c.request("launch", object{"mode": "exec", "program": exe, "substitutePath": []object{{"from": "x"}}})
-		c.request("attach", object{"mode": "local", "processId": "x"})
-		c.ok("launch", object{"mode": "exec", "program": exe, "args": []string{"deep", "3"}})
-		c.event("initialized")
-		c.ok("configurationDone", nil)
-		c.event("stopped")
-		for _, r := range []struct {
-			command   string
-			arguments object
-		}{
-			{"threads", object{"x": object{}}},
-			{"stackTrace", object{"threadId": -7}},
-			{"stackTrace", object{"threadId": 1, "startFrame": -1}},
-			{"stackTrace", object{"threadId": 1, "levels": -1}},
-			{"scopes", object{"frameId": -1}},
-			{"scopes", object{}},
-			{"variables", object{"variablesReference": -1}},
-			{"variables", object{"variablesReference": 1000, "start": -1, "count": -1}},
-			{"evaluate", object{"expression": ""}},
-			{"evaluate", object{"expression": "1", "frameId": -5}},
-			{"setVariable", object{"variablesReference": 1001, "name": "nothing", "value": "1"}},
-			{"setBreakpoints", object{"source": object{"path": "/x.go"}, "breakpoints": []object{{"line": -1}}}},
-			{"exceptionInfo", object{"threadId": 1 << 40}},
-			{"disassemble", object{"memoryReference": "0x10", "instructionCount": -1}},
-		} {
-			c.request(r.command, r.arguments)
-		}
-		c.ok("disconnect", object{"terminateDebuggee": true})
-	})
-}
-
 // TestWrongTypes: a request whose arguments have wrong types is answered with an
 // error, or ends the session, as it does with dlv; then the program is killed. Other
 // sessions of the server go on.

@@ -15,86 +15,6 @@ import (
 // The launch and attach forms and their attributes, beside those of
 // compare_test.go.
 
-// TestSurroundings passes to the program a folder, an environment, arguments, its
-// input and files for its output, and has it built with flags, in both spellings.
-func TestSurroundings(t *testing.T) {
-	_, source := plain(t)
-	dir := t.TempDir()
-	in := filepath.Join(dir, "in")
-	if err := os.WriteFile(in, []byte("input"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PLAIN_REMOVED", "is not for the program")
-	out, errors := filepath.Join(dir, "out"), filepath.Join(dir, "errors")
-	want := "built yes, in " + dir + `: "input" <nil> <nil>, PLAIN=given, "" false, ["surroundings" "a b"]` + "\n"
-	for name, flags := range map[string]any{"one": "-ldflags='-X main.built=yes'", "list": []string{"-ldflags", "-X main.built=yes"}} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(c *client) {
-				c.initialize()
-				c.ok("launch", object{"mode": "debug", "program": source, "dlvCwd": source, "cwd": dir, "args": []string{"surroundings", "a b"},
-					"buildFlags": flags, "output": filepath.Join(dir, "program"), "env": object{"PLAIN": "given", "PLAIN_REMOVED": nil},
-					"stdinFrom": in, "stdoutTo": out, "stderrTo": errors, "console": "integratedTerminal"})
-				c.event("initialized")
-				c.ok("configurationDone", nil)
-				c.event("terminated")
-				c.ok("disconnect", nil)
-				text, err := os.ReadFile(out)
-				if err != nil || string(text) != want {
-					t.Errorf("the program wrote %q, %v, want %q", text, err, want)
-				}
-				if text, err := os.ReadFile(errors); err != nil || string(text) != "an error\n" {
-					t.Errorf("the program wrote %q, %v into its standard error", text, err)
-				}
-				if err := os.Remove(out); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// TestRebuild restarts with a program that is built anew.
-func TestRebuild(t *testing.T) {
-	_, source := plain(t)
-	play(t, func(c *client) {
-		c.initialize()
-		launch := object{"request": "launch", "mode": "debug", "program": source, "dlvCwd": source, "args": []string{"work"}, "stopOnEntry": true}
-		c.ok("launch", launch)
-		c.event("initialized")
-		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.sum"}}})
-		c.ok("configurationDone", nil)
-		c.event("stopped")
-		c.ok("continue", object{"threadId": 1})
-		thread := threadOf(t, c.event("stopped"))
-		c.stack(thread, 0, 0)
-		launch["rebuild"] = true
-		c.ok("restart", object{"arguments": launch})
-		c.event("initialized")
-		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.step"}}})
-		c.ok("configurationDone", nil)
-		c.event("stopped")
-		c.ok("continue", object{"threadId": 1})
-		c.inspectStop(threadOf(t, c.event("stopped")))
-		c.ok("disconnect", object{"terminateDebuggee": true})
-	})
-}
-
-// TestNoDebugBuilt builds a program and only runs it.
-func TestNoDebugBuilt(t *testing.T) {
-	_, source := plain(t)
-	for _, mode := range []string{"debug", "test"} {
-		t.Run(mode, func(t *testing.T) {
-			play(t, func(c *client) {
-				c.initialize()
-				c.ok("launch", object{"mode": mode, "program": source, "dlvCwd": source, "noDebug": true, "outputMode": "remote"})
-				c.event("terminated")
-				c.request("restart", object{})
-				c.ok("disconnect", nil)
-			})
-		})
-	}
-}
-
 // TestCoreFile opens a core file of a Go program.
 func TestCoreFile(t *testing.T) {
 	exe, _ := plain(t)
@@ -240,30 +160,4 @@ func TestRemote(t *testing.T) {
 		c.inspectStop(threadOf(c.t, c.event("stopped")))
 		c.ok("disconnect", object{"terminateDebuggee": true})
 	})
-}
-
-// TestFollowExec follows into a program that the program starts.
-func TestFollowExec(t *testing.T) {
-	exe, source := plain(t)
-	at := line(t, source, breakpointText)
-	for name, regex := range map[string]string{"all": "", "matching": "work", "none": "nonesuch"} {
-		t.Run(name, func(t *testing.T) {
-			play(t, func(c *client) {
-				c.initialize()
-				c.ok("launch", object{"mode": "exec", "program": exe, "args": []string{"spawn"}, "followExec": true, "followExecRegex": regex, "outputMode": "remote"})
-				c.event("initialized")
-				c.ok("setBreakpoints", breakpoints(source, at))
-				c.ok("configurationDone", nil)
-				if name != "none" {
-					thread := threadOf(t, c.event("stopped"))
-					c.stack(thread, 0, 0)
-					c.ok("evaluate", object{"expression": "dlv target list", "context": "repl"})
-					c.ok("setBreakpoints", breakpoints(source))
-					c.ok("continue", object{"threadId": thread})
-				}
-				c.event("terminated")
-				c.ok("disconnect", object{"terminateDebuggee": true})
-			})
-		})
-	}
 }

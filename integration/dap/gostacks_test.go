@@ -93,25 +93,6 @@ func (c *client) value(expression string, frame int64) string {
 	return fmt.Sprint(c.ok("evaluate", object{"expression": expression, "frameId": frame, "context": "watch"})["result"])
 }
 
-// TestGoroutines compares the stacks of all goroutines of the program's.
-func TestGoroutines(t *testing.T) {
-	exe, _ := plain(t)
-	play(t, func(c *client) {
-		c.launch(object{"mode": "exec", "program": exe, "args": []string{"goroutines"}, "hideSystemGoroutines": true})
-		n := 0
-		for _, th := range c.ok("threads", nil)["threads"].([]any) {
-			if strings.Contains(th.(object)["name"].(string), "main.") {
-				c.stack(int64(th.(object)["id"].(float64)), 0, 50)
-				n++
-			}
-		}
-		if n != 21 {
-			t.Errorf("%d goroutines", n)
-		}
-		c.ok("disconnect", nil)
-	})
-}
-
 // children lists the command lines of a process's children and of theirs.
 func children(t testing.TB, pid int) (commands []string) {
 	t.Helper()

@@ -2,34 +2,8 @@ package dap
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 )
-
-// TestInjectedCall stops in a function that an expression has called: its callers
-// are the runtime's frames for such calls, and steps lead to them.
-func TestInjectedCall(t *testing.T) {
-	exe, _ := plain(t)
-	play(t, func(c *client) {
-		c.initialize()
-		c.ok("launch", object{"mode": "exec", "program": exe, "args": []string{"work"}, "outputMode": "remote"})
-		c.event("initialized")
-		c.ok("setFunctionBreakpoints", object{"breakpoints": []object{{"name": "main.sum"}}})
-		c.ok("configurationDone", nil)
-		thread := threadOf(t, c.event("stopped"))
-		frame := c.stack(thread, 0, 1).StackFrames[0].ID
-		c.request("evaluate", object{"expression": "call sum(1, 2)", "frameId": frame, "context": "repl"})
-		stopped := c.event("stopped")
-		inner := threadOf(t, stopped)
-		if s := c.stack(inner, 0, 50); len(s.StackFrames) < 4 || s.StackFrames[0].Name != "main.sum" || !strings.HasPrefix(s.StackFrames[1].Name, "debugCall") {
-			t.Errorf("the stack of the call: %+v", s)
-		}
-		c.stack(thread, 0, 50)
-		c.ok("stepOut", object{"threadId": inner})
-		c.stack(threadOf(t, c.event("stopped")), 0, 50)
-		c.ok("disconnect", object{"terminateDebuggee": true})
-	})
-}
 
 // TestSubstitutePathConsole: rules that are made and taken back in the console
 // hold for every frame of a stack, whoever has found it.

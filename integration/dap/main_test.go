@@ -3,12 +3,12 @@ package dap
 import (
 	"os"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/integration/internal/scenario"
 	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -46,45 +46,15 @@ func peers(t testing.TB) (dlv, clew string) {
 	return binary("dlv"), binary("clew")
 }
 
-// plainSource is a copy of the program's sources, as a module of its own.
-var plainSource = sync.OnceValues(func() (string, error) {
-	dir := binary("plain-src")
-	return dir, testkit.Module(dir, filepath.Join("testdata", "plain"))
-})
-
-var buildPlain = sync.OnceValue(func() error {
-	dir, err := plainSource()
-	if err != nil {
-		return err
-	}
-	return buildGo(dir, "plain", "-gcflags=all=-N -l", ".")
-})
-
 // plain is the Go program, built for debugging, and the folder of its sources.
 func plain(t testing.TB) (exe, source string) {
 	t.Helper()
-	if err := buildPlain(); err != nil {
-		t.Fatal(err)
-	}
-	source, err := plainSource()
+	exe, source, err := scenario.Program("plain")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return binary("plain"), source
+	return exe, source
 }
 
 // native is the program with native code, built once for each variant.
-func native(t testing.TB, name string) program.Program {
-	t.Helper()
-	testneed.Platform(t, "linux/amd64")
-	tools := program.Tools{CC: testneed.CC(t), Strip: testneed.Tool(t, "strip")}
-	v, ok := program.Named(name)
-	if !ok {
-		t.Fatalf("no variant %q", name)
-	}
-	p, err := testkit.Once(name, func() (program.Program, error) { return v.Build(binary(""), tools) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+func native(t testing.TB, name string) program.Program { return scenario.Native(t, name) }

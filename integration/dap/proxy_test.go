@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clewdbg/clew/integration/internal/scenario"
 )
 
 const (
@@ -47,7 +49,7 @@ func connect(t testing.TB, addr, commands string) (text string, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
-	return maskText(out.String()), err
+	return scenario.MaskText(out.String()), err
 }
 
 // TestProxyConnect: `dlv connect` sees the same with the proxy between.

@@ -137,3 +137,9 @@ func Run(cmd *exec.Cmd) error {
 	}
 	return nil
 }
+
+// Root is the folder of clew's module.
+func Root() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	return strings.TrimSpace(string(out)), err
+}

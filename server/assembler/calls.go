@@ -132,7 +132,7 @@ func (fn *Function) isGoexit(ra uint64) bool { return fn.Go && fn.Outermost && r
 // calledByDebugger reports whether a return address is where a debugger has
 // called a function, for an expression: right behind the breakpoint instruction
 // in one of the runtime's debugCall functions, where it sets the registers as if
-// the instruction were a call. Test: integration/dap TestInjectedCall.
+// the instruction were a call. Test: integration/scenarios, plain-forms.
 func (s *callSite) calledByDebugger() bool {
 	size, ok := strings.CutPrefix(s.caller.Name, "debugCall")
 	if !ok || !s.caller.Go || strings.Trim(size, "0123456789") != "" {

@@ -1,4 +1,4 @@
-package dap
+package scenario
 
 import (
 	"encoding/json"
@@ -7,7 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/clewdbg/clew/server/dapwire"
 )
@@ -27,7 +28,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\d+(\.\d+)?(ms|µs|s)\b`), "TIME"},
 }
 
-func maskText(s string) string {
+// MaskText replaces it.
+func MaskText(s string) string {
 	for _, v := range volatile {
 		s = v.is.ReplaceAllString(s, v.mask)
 	}
@@ -36,12 +38,9 @@ func maskText(s string) string {
 
 // masked returns a message without what differs from run to run: numbers of
 // messages, processes, handles, addresses. Which fields are there stays.
-func masked(t testing.TB, m *dapwire.Message) object {
-	t.Helper()
+func masked(m *dapwire.Message) object {
 	var o object
-	if err := json.Unmarshal(m.Bytes(), &o); err != nil {
-		t.Fatal(err)
-	}
+	_ = json.Unmarshal(m.Bytes(), &o) // it was parsed when it came
 	delete(o, "seq")
 	if b, ok := o["body"].(object); ok {
 		switch m.Command {
@@ -76,7 +75,7 @@ func programThreads(threads any) []any {
 func mask(v any) any {
 	switch v := v.(type) {
 	case string:
-		return maskText(v)
+		return MaskText(v)
 	case []any:
 		for i := range v {
 			v[i] = mask(v[i])
@@ -113,23 +112,20 @@ type transcript struct {
 	output    map[string]string  // text by category
 }
 
-func transcribe(t testing.TB, c *client, intended func(*dapwire.Message, object)) transcript {
-	t.Helper()
+// transcribe takes out what is meant to differ.
+func transcribe(all []*dapwire.Message, intended func(*dapwire.Message, object)) transcript {
 	tr := transcript{responses: map[float64]string{}, output: map[string]string{}}
-	for _, m := range c.all {
+	for _, m := range all {
+		o := masked(m)
 		if m.Event == "output" {
-			b := body(t, m)
+			b, _ := o["body"].(object)
 			category, _ := b["category"].(string)
 			text, _ := b["output"].(string)
-			tr.output[category] += maskText(text)
+			tr.output[category] += text
 			continue
 		}
-		o := masked(t, m)
 		intended(m, o)
-		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text, _ := json.Marshal(o) // it was JSON
 		if m.Type == dapwire.TypeResponse {
 			n, _ := o["request_seq"].(float64)
 			tr.responses[n] += string(text) + "\n" // Delve answers some twice
@@ -140,26 +136,23 @@ func transcribe(t testing.TB, c *client, intended func(*dapwire.Message, object)
 	return tr
 }
 
-func (tr transcript) compare(t *testing.T, clew transcript) {
-	t.Helper()
-	numbers := slices.Collect(maps.Keys(tr.responses))
-	for n := range clew.responses {
-		if _, ok := tr.responses[n]; !ok {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
+// Compare compares what dlv and clew have sent in two sessions that were played alike, and returns what is not meant to differ.
+func Compare(dlvSent, clewSent []*dapwire.Message) (differences []string) {
+	tr, clew := transcribe(dlvSent, dlvs), transcribe(clewSent, intended)
+	numbers := maps.Clone(tr.responses)
+	maps.Copy(numbers, clew.responses)
+	for _, n := range slices.Sorted(maps.Keys(numbers)) {
 		if tr.responses[n] != clew.responses[n] {
-			t.Errorf("response to request %v:\ndlv  %sclew %s", n, tr.responses[n], clew.responses[n])
+			differences = append(differences, fmt.Sprintf("response to request %v:\ndlv  %sclew %s", n, tr.responses[n], clew.responses[n]))
 		}
 	}
 	if !slices.Equal(tr.events, clew.events) {
-		t.Errorf("events:\ndlv\n  %s\nclew\n  %s", strings.Join(tr.events, "\n  "), strings.Join(clew.events, "\n  "))
+		differences = append(differences, fmt.Sprintf("events:\ndlv\n  %s\nclew\n  %s", strings.Join(tr.events, "\n  "), strings.Join(clew.events, "\n  ")))
 	}
 	if !tr.sameOutput(clew) {
-		t.Errorf("output:\ndlv  %q\nclew %q", tr.output, clew.output)
+		differences = append(differences, fmt.Sprintf("output:\ndlv  %q\nclew %q", tr.output, clew.output))
 	}
+	return differences
 }
 
 // sameOutput reports whether clew has written what dlv has. On a loaded machine dlv ends at
@@ -177,4 +170,10 @@ func (tr transcript) sameOutput(clew transcript) bool {
 		}
 	}
 	return true
+}
+
+func compare(ts *testscript.TestScript, dlv, clew *Session) {
+	if differences := Compare(dlv.all, clew.all); len(differences) > 0 {
+		ts.Fatalf("%s", strings.Join(differences, "\n"))
+	}
 }

@@ -1,8 +1,6 @@
-package dap
+package scenario
 
-import (
-	"github.com/clewdbg/clew/server/dapwire"
-)
+import "github.com/clewdbg/clew/server/dapwire"
 
 // The differences that are meant, in sessions without native code:
 //
@@ -17,7 +15,7 @@ import (
 //   - evaluate: `clew COMMAND` in the console is clew's.
 //   - scopes: there is one more, Unwind.
 //   - stackTrace: totalFrames is exact where dlv guesses (it is compared in
-//     native_test.go). The handler of a signal and the interrupted code are all
+//     integration/dap). The handler of a signal and the interrupted code are all
 //     there, of which dlv leaves out some (TestCoreFile).
 //   - setInstructionBreakpoints, at an address where no code is: the message names
 //     the reason, where dlv has the kernel's error; and where memory is there that
@@ -28,7 +26,7 @@ import (
 //     for any other text.
 //
 // With native code stacks and lists of threads differ as well, which is what
-// clew is for: see native_test.go.
+// clew is for: see integration/dap.
 
 // intended removes the intended differences from a message of clew's.
 func intended(m *dapwire.Message, o object) {

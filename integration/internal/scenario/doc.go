@@ -1,0 +1,39 @@
+// Package scenario runs tests that are files: a program, what is done with it, and what must come of it, in one archive
+// (txtar) of integration/scenarios. A new scenario is a new file; it needs no Go code.
+//
+// The archive begins with a script of package testscript (github.com/rogpeppe/go-internal/testscript), which has exec, stdin,
+// stdout, stderr, cmp and more. clew and dlv are on its PATH. Besides it has
+//
+//	need NAME...           what the machine must have (package testneed): ptrace, linux/amd64, cc, g++, rustc, ...
+//	                       $CC, $CXX and $RUSTC are then the compilers
+//	exits CODE COMMAND...  exec, for a command that ends with this code
+//	refused CODE REGEXP COMMAND...  a command of clew's that says why not in one line, and prints nothing
+//	program NAME...        builds programs of integration/dap/testdata; $NAME is the executable, $source the folder of its sources
+//	native VARIANT         builds a variant of integration/internal/program: $native, $NATIVE_LIBRARY
+//	mark NAME FILE TEXT [N]  sets $NAME to the number of the first line that has a text, or of the Nth line behind it
+//	start COMMAND...       starts a program, which is killed at the end; $pid is its process
+//	contains TEXT...       the output of the last command has these texts; after ! it has none of them
+//	dap FILE               plays an editor's session with `clew dap`
+//	both FILE              plays it with `dlv dap` too: both must answer the same
+//
+// The file of a session has a request a line. $NAME stands for a variable of the script or of the session.
+//
+//	COMMAND {JSON}         a request, which must succeed; ! before it: it must be refused; ? before it: whatever
+//	~ REGEXP               the last answer or event matches; !~: it does not
+//	save NAME PATH         sets $NAME to a part of it, as breakpoints.0.id or variables.name=x.value
+//	launch PROGRAM ARG...  initialize, launch, configurationDone, to the first stop
+//	begin PROGRAM ARG...   the same, before configurationDone; {JSON} as the last argument: more for the launch request
+//	break FILE LINE...     breakpoints at these lines
+//	stopped [REASON]       waits for a stop; $thread is its thread, $frame its first frame, $pc where that is
+//	stack START LEVELS     other frames of the thread
+//	frame NUMBER|FUNCTION  $frame is this one
+//	console LINE           a line for the debug console
+//	scope NAME             $ref is this scope of the frame
+//	event NAME             waits for an event
+//	output REGEXP          waits for the program's output
+//	EXPRESSION => VALUE    the value in $frame; EXPRESSION =~ REGEXP
+//	write EXPRESSION => VALUE   the value is set, and then it is so
+//	inspect                all that an editor asks at a stop
+//	each WORD... : LINE ; LINE   the lines, with each word as $it
+//	end                    disconnect, with the end of program and server
+package scenario
