@@ -6,45 +6,19 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // dump runs the program until it crashes; stem begins the names of its records.
 func dump(t testing.TB, p program.Program, scenario string) (core, stem string) {
 	t.Helper()
 	stem = filepath.Join(t.TempDir(), "record")
-	return crash(t, p.Env(), p.Path, scenario, "core", stem), stem
-}
-
-// crash runs a program until the kernel writes a core file of it.
-func crash(t testing.TB, env []string, command ...string) (core string) {
-	t.Helper()
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsAny(string(pattern), "|/") {
-		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
-	}
-	dir := t.TempDir()
-	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited && exec "$0" "$@"`}, command...)...)
-	cmd.Dir, cmd.Env = dir, env
-	out, _ := cmd.CombinedOutput() // it crashes
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
-		testneed.LeaveOut(t, "no core file is written here (%v): %s", cmd.ProcessState, clip(string(out)))
-	}
-	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
-	if err != nil || len(cores) != 1 {
-		t.Fatalf("core files: %v, %v\n%s", cores, err, out)
-	}
-	return cores[0]
+	return testkit.Core(t, p.Env(), p.Path, scenario, "core", stem), stem
 }
 
 // TestCore compares the stacks in core files with the program's record, with

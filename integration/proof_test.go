@@ -148,7 +148,7 @@ func TestOverflowInCore(t *testing.T) {
 	for _, args := range [][]string{{"overflow"}, {"overflow-thread"}, {"overflow", "fatal"}, {"overflow-thread", "fatal"}} {
 		t.Run(strings.Join(args, "-"), func(t *testing.T) {
 			record := filepath.Join(t.TempDir(), "record")
-			core := crash(t, append(os.Environ(), "GOTRACEBACK=crash"), slices.Concat([]string{exe, args[0], record}, args[1:])...)
+			core := testkit.Core(t, append(os.Environ(), "GOTRACEBACK=crash"), slices.Concat([]string{exe, args[0], record}, args[1:])...)
 			for _, core := range []string{core, withoutCode(t, core)} {
 				proofStack(t, clew(t, "stack", "--core", core, "--format", "json", exe).stacks(t), record, "runtime.goexit")
 			}

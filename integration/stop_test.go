@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/arch/x86/x86asm"
+
 	"github.com/clewdbg/clew/integration/internal/program"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
-	"golang.org/x/arch/x86/x86asm"
 )
 
 var plainGroups = []program.GoNames{program.AndMain("main._Cfunc_outer", "main.second", "main.first")}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 const strippedCoreSource = `package main
@@ -47,7 +49,7 @@ func TestCoreOfStrippedProgram(t *testing.T) {
 			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			core := crash(t, append(os.Environ(), "GOTRACEBACK=crash"), path)
+			core := testkit.Core(t, append(os.Environ(), "GOTRACEBACK=crash"), path)
 			waiting, crashed := 0, false
 			for _, s := range clew(t, "stack", "--core", core, "--format", "json", path).stacks(t) {
 				var names []string

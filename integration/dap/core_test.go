@@ -1,15 +1,12 @@
 package dap
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
-	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
 
@@ -17,31 +14,7 @@ import (
 func dumped(t *testing.T, p program.Program) (core, stem string) {
 	t.Helper()
 	stem = filepath.Join(t.TempDir(), "record")
-	return dump(t, p.Env(), p.Path, "plain", "core", stem), stem
-}
-
-// dump runs a program that crashes, and returns its core file.
-func dump(t *testing.T, env []string, command ...string) (core string) {
-	t.Helper()
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsAny(string(pattern), "|/") {
-		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
-	}
-	dir := t.TempDir()
-	crash := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited && exec "$0" "$@"`}, command...)...)
-	crash.Dir, crash.Env = dir, env
-	out, _ := crash.CombinedOutput() // it crashes
-	if status, ok := crash.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
-		testneed.LeaveOut(t, "no core file is written here (%v): %.500s", crash.ProcessState, out)
-	}
-	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
-	if err != nil || len(cores) != 1 {
-		t.Fatalf("core files: %v, %v", cores, err)
-	}
-	return cores[0]
+	return testkit.Core(t, p.Env(), p.Path, "plain", "core", stem), stem
 }
 
 // TestCoreOfAnotherBuild is refused at launch: its stacks would have names and be

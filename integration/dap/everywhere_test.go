@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema"
 	"github.com/clewdbg/clew/internal/unwind/snapshot/schema/schematest"
@@ -44,7 +45,7 @@ func TestValuesEverywhere(t *testing.T) {
 			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--", exe))
 		},
 		"core file": func(t *testing.T) [][2]string {
-			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--goroutine", "current", "--core", dump(t, os.Environ(), exe), exe))
+			return inStack(t, clew(t, "stack", "--values", "all", "--format", "json", "--goroutine", "current", "--core", testkit.Core(t, os.Environ(), exe), exe))
 		},
 		"snapshot": func(t *testing.T) [][2]string {
 			file := filepath.Join(dir, "snapshot.json")
@@ -101,7 +102,7 @@ func TestSavedRegisters(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	gdb := testneed.Tool(t, "gdb")
 	exe := everywhere(t, "-O2")
-	core := dump(t, os.Environ(), exe)
+	core := testkit.Core(t, os.Environ(), exe)
 	script := []string{"-batch", "-nx"}
 	const frames = 4
 	for i := range frames {

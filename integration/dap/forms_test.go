@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
 
@@ -18,7 +19,7 @@ import (
 // TestCoreFile opens a core file of a Go program.
 func TestCoreFile(t *testing.T) {
 	exe, _ := plain(t)
-	core := dump(t, append(os.Environ(), "GOTRACEBACK=crash"), exe, "goroutines", "3")
+	core := testkit.Core(t, append(os.Environ(), "GOTRACEBACK=crash"), exe, "goroutines", "3")
 	launch := object{"mode": "core", "program": exe, "coreFilePath": core}
 	play(t, func(c *client) {
 		thread := threadOf(t, c.launch(launch))

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/clewdbg/clew/internal/testkit"
-	"github.com/clewdbg/clew/internal/testneed"
 )
 
 // headless starts a server, and returns its address.
@@ -112,26 +111,9 @@ func TestAttach(t *testing.T) {
 // TestCore: a core file, written by the kernel, shows clew's stacks.
 func TestCore(t *testing.T) {
 	need(t)
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsAny(string(pattern), "|/") {
-		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
-	}
 	p := native(t, "linked-O2-omit-stripped")
-	dir := t.TempDir()
-	crash := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, p.Path, "plain", "core", filepath.Join(dir, "record"))
-	crash.Dir, crash.Env = dir, p.Env()
-	_ = crash.Run() // it crashes
-	if status, ok := crash.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.CoreDump() {
-		testneed.LeaveOut(t, "no core file is written here (%v)", crash.ProcessState)
-	}
-	cores, err := filepath.Glob(filepath.Join(dir, "core*"))
-	if err != nil || len(cores) != 1 {
-		t.Fatalf("core files: %v, %v", cores, err)
-	}
-	s := session{tool: "clew", args: []string{"core", p.Path, cores[0]}, script: []string{"stack 100", "frame 3", "stepout"}}
+	core := testkit.Core(t, p.Env(), p.Path, "plain", "core", filepath.Join(t.TempDir(), "record"))
+	s := session{tool: "clew", args: []string{"core", p.Path, core}, script: []string{"stack 100", "frame 3", "stepout"}}
 	out := s.play(t)
 	for _, want := range []string{"in outer\n", "in main._Cfunc_outer\n", "in main.main\n", "Frame 3: "} {
 		if !strings.Contains(out, want) {

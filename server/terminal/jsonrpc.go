@@ -272,7 +272,7 @@ func (s *eventStream) placed(c breakpoints.Change) {
 }
 
 // end tells the stop of a command that was refused before Delve had it: a terminal reads events until there is one.
-// Test: TestRefusedStep.
+// Test: integration/scenarios, functions.
 func (s *eventStream) end() {
 	if !s.stopped.Load() {
 		s.add(&proc.Event{Kind: proc.EventStopped})

@@ -13,6 +13,11 @@
 //	mark NAME FILE TEXT [N]  sets $NAME to the number of the first line that has a text, or of the Nth line behind it
 //	start COMMAND...       starts a program, which is killed at the end; $pid is its process
 //	contains TEXT...       the output of the last command has these texts; after ! it has none of them
+//	shows REGEXP...        the same, for regular expressions
+//	terminal FILE COMMAND...   plays a file to a terminal, as in: terminal script exec program -- arguments; dlv before FILE: to dlv's
+//	serve NAME COMMAND...  starts a headless server or a proxy; $NAME is its address
+//	editor FILE NAME       plays an editor's session with that server
+//	core NAME COMMAND...   $NAME is the core file of a program that crashes
 //	dap FILE               plays an editor's session with `clew dap`
 //	both FILE              plays it with `dlv dap` too: both must answer the same
 //
@@ -33,7 +38,9 @@
 //	output REGEXP          waits for the program's output
 //	EXPRESSION => VALUE    the value in $frame; EXPRESSION =~ REGEXP
 //	write EXPRESSION => VALUE   the value is set, and then it is so
+//	logged TEXT | TEXT     what breakpoints have logged so far, on $line
 //	inspect                all that an editor asks at a stop
+//	stacks REGEXP          the stack of each thread whose name matches
 //	each WORD... : LINE ; LINE   the lines, with each word as $it
 //	end                    disconnect, with the end of program and server
 package scenario

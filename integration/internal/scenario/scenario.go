@@ -25,13 +25,14 @@ func Run(t *testing.T, folder string) {
 		Dir:                folder,
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			vars := []string{"PATH=" + testkit.Path("") + ":" + os.Getenv("PATH"), "WORK=" + env.WorkDir, "TMPDIR=" + filepath.Join(env.WorkDir, ".tmp")}
+			vars := []string{"TERM=dumb", "NO_COLOR=1", "PATH=" + testkit.Path("") + ":" + os.Getenv("PATH"), "WORK=" + env.WorkDir, "TMPDIR=" + filepath.Join(env.WorkDir, ".tmp")}
 			env.Vars = append(os.Environ(), vars...) // with the go command's caches
 			env.Values[testing.TB(nil)] = env.T()
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"need": need, "exits": exits, "refused": refused, "mark": mark, "start": start, "contains": contains,
+			"need": need, "exits": exits, "refused": refused, "mark": mark, "start": start, "contains": contains, "shows": shows,
+			"terminal": terminal, "serve": serve, "editor": editor, "core": core,
 			"program": program, "native": native,
 			"dap": func(ts *testscript.TestScript, _ bool, args []string) { session(ts, args, "clew") },
 			"both": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -105,6 +106,62 @@ func contains(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// shows looks for expressions in what the last command has written.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	said := ts.ReadFile("stdout") + ts.ReadFile("stderr")
+	for _, text := range args {
+		re, err := regexp.Compile("(?m)" + text)
+		ts.Check(err)
+		if re.MatchString(said) == neg {
+			ts.Fatalf("%s is there: %v", text, neg)
+		}
+	}
+}
+
+// terminal plays a file to a terminal of clew's (or of dlv's, where that is the first argument), to its end.
+func terminal(ts *testscript.TestScript, _ bool, args []string) {
+	tool := "clew"
+	if args[0] == "dlv" {
+		tool, args = args[0], args[1:]
+	}
+	file := ts.MkAbs(args[0]) + ".init"
+	ts.Check(os.WriteFile(file, []byte(ts.ReadFile(args[0])+"\nexit\n"), 0o600))
+	ts.Check(ts.Exec(tool, append([]string{args[1], "--allow-non-terminal-interactive", "--init", file}, args[2:]...)...))
+}
+
+// serve starts a server, which must end with its last client.
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	banner := "API server listening at: "
+	if args[2] == "proxy" {
+		banner = "clew proxy listening at: "
+	}
+	cmd := exec.Command(testkit.Path(args[1]), args[2:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environment(ts)
+	server, err := testkit.Serve(banner, cmd)
+	ts.Check(err)
+	ts.Defer(server.Kill)
+	if strings.HasPrefix(server.Addr, "/") {
+		server.Addr = "unix:" + server.Addr
+	}
+	ts.Setenv(args[0], server.Addr)
+}
+
+// editor plays the file of a session with a server that serve has started.
+func editor(ts *testscript.TestScript, _ bool, args []string) {
+	conn, err := testkit.Dial(strings.TrimPrefix(ts.Getenv(args[1]), "unix:"))
+	ts.Check(err)
+	s := newSession(conn, environment(ts), ts.MkAbs)
+	if err := s.play(ts.ReadFile(args[0])); err != nil {
+		ts.Fatalf("%s: %v\nanswers:\n%s", args[0], err, s.transcript())
+	}
+	_ = conn.Close()
+}
+
+// core runs a program until the kernel writes a core file of it.
+func core(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], testkit.Core(ts.Value(testing.TB(nil)).(testing.TB), append(environment(ts), "GOTRACEBACK=crash"), append([]string{ts.MkAbs(args[1])}, args[2:]...)...))
+}
+
 func mark(ts *testscript.TestScript, _ bool, args []string) {
 	before, _, found := strings.Cut(ts.ReadFile(args[1]), args[2])
 	if !found {
@@ -165,8 +222,8 @@ func Native(t testing.TB, name string) variants.Program {
 
 // environment is the script's.
 func environment(ts *testscript.TestScript) []string {
-	ts.Check(ts.Exec("env", "-0"))
-	return strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\x00"), "\x00")
+	ts.Check(ts.Exec("sh", "-c", "env -0 >$TMPDIR/environment")) // not on stdout, which is logged
+	return strings.Split(strings.TrimSuffix(ts.ReadFile(ts.Getenv("TMPDIR")+"/environment"), "\x00"), "\x00")
 }
 
 // start starts a program, and waits until it has written something.
@@ -193,7 +250,7 @@ func session(ts *testscript.TestScript, args []string, debugger string) *Session
 	defer server.Kill()
 	conn, err := testkit.Dial(server.Addr)
 	ts.Check(err)
-	s := newSession(conn, ts.Getenv, ts.MkAbs)
+	s := newSession(conn, environment(ts), ts.MkAbs)
 	if err := s.play(ts.ReadFile(args[0])); err != nil {
 		ts.Fatalf("%s, %s: %v\nanswers:\n%s", args[0], debugger, err, s.transcript())
 	}

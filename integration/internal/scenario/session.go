@@ -19,9 +19,8 @@ import (
 // Session is an editor's session that is played from a file.
 type Session struct {
 	*dapwiretest.Client
-	env    func(string) string // variables of the script
 	abs    func(string) string // paths of the script
-	vars   map[string]string   // of the session
+	vars   map[string]string   // of the script and the session
 	all    []*dapwire.Message  // everything that came
 	last   *dapwire.Message    // the last answer
 	frames []frame             // of the last stack
@@ -34,8 +33,12 @@ type frame struct {
 	PC   string `json:"instructionPointerReference"`
 }
 
-func newSession(conn io.ReadWriteCloser, env, abs func(string) string) *Session {
-	s := &Session{Client: dapwiretest.NewClient(conn), env: env, abs: abs, vars: make(map[string]string)}
+func newSession(conn io.ReadWriteCloser, env []string, abs func(string) string) *Session {
+	s := &Session{Client: dapwiretest.NewClient(conn), abs: abs, vars: make(map[string]string)}
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		s.vars[name] = value
+	}
 	s.Patience = testkit.Patience
 	s.Seen = func(m *dapwire.Message) { s.all = append(s.all, m) }
 	return s
@@ -86,9 +89,6 @@ var variable = regexp.MustCompile(`\$(\w+)`)
 func (s *Session) expand(line string) string {
 	return variable.ReplaceAllStringFunc(line, func(name string) string {
 		if v, ok := s.vars[name[1:]]; ok {
-			return v
-		}
-		if v := s.env(name[1:]); v != "" {
 			return v
 		}
 		return name
@@ -155,6 +155,10 @@ func (s *Session) do(line string) error {
 		return err
 	case "output":
 		return s.output(rest)
+	case "logged":
+		return s.logged(rest)
+	case "stacks":
+		return s.stacks(rest)
 	case "console":
 		return s.request(must, "evaluate", object{"expression": rest, "frameId": s.number("frame"), "context": "repl"})
 	case "inspect":
@@ -329,6 +333,27 @@ func (s *Session) stack(start, levels int) error {
 	return s.frame("0")
 }
 
+// stacks asks for the stack of each thread whose name matches.
+func (s *Session) stacks(name string) error {
+	re, err := regexp.Compile(name)
+	err = errors.Join(err, s.request("", "threads", nil))
+	var body struct {
+		Threads []struct {
+			ID   int64
+			Name string
+		}
+	}
+	if err != nil || s.last.Decode("body", &body) != nil {
+		return err
+	}
+	for _, t := range body.Threads {
+		if re.MatchString(t.Name) {
+			err = errors.Join(err, s.request("", "stackTrace", object{"threadId": t.ID, "levels": 50}))
+		}
+	}
+	return err
+}
+
 func (s *Session) frame(which string) error {
 	n, err := strconv.Atoi(which)
 	if err != nil {
@@ -383,6 +408,30 @@ func (s *Session) output(want string) error {
 			return fmt.Errorf("%w: %q", err, written)
 		}
 	}
+}
+
+var logMessage = regexp.MustCompile(`^> \[Go \d+\]: `)
+
+// logged compares what breakpoints have logged, all on $line where that is set.
+func (s *Session) logged(want string) error {
+	var got []string
+	for _, m := range s.all {
+		var body struct {
+			Output string
+			Line   int
+		}
+		if m.Event != "output" || m.Decode("body", &body) != nil || !logMessage.MatchString(body.Output) {
+			continue
+		}
+		if line := s.vars["line"]; line != "" && line != strconv.Itoa(body.Line) {
+			return fmt.Errorf("not on line %s: %s", line, m.Bytes())
+		}
+		got = append(got, strings.TrimSuffix(logMessage.ReplaceAllString(body.Output, ""), "\n"))
+	}
+	if all := strings.Join(got, " | "); all != want {
+		return fmt.Errorf("it has logged %s", all)
+	}
+	return nil
 }
 
 // end ends the session and the program.

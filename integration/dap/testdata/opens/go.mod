@@ -1,3 +1,0 @@
-module opens
-
-go 1.26

@@ -1,4 +1,0 @@
-int opened(int n) {
-	int m = n + 1;
-	return m;
-}
