@@ -1,20 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/clewdbg/clew/internal/testkit"
-	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
@@ -111,11 +106,9 @@ func stackRequest(t *table, program string, in where, n int, servers []server) e
 
 // editor is a client of a server that stands at a stop of a program.
 type editor struct {
-	cmd    *exec.Cmd
-	conn   net.Conn
-	in     *dapwire.Reader
-	seq    int64
-	thread int64
+	*dapwiretest.Client
+	server *testkit.Server
+	thread int
 }
 
 // edit starts a server and goes to the program's first stop.
@@ -136,27 +129,13 @@ func connect(exe string) (*editor, error) { return connectIn(nil, exe) }
 
 // connectIn is connect with another environment than this process's.
 func connectIn(env []string, exe string) (*editor, error) {
-	e := &editor{cmd: exec.Command(exe, "dap", "--listen=127.0.0.1:0")}
-	e.cmd.Env = env
-	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	e.cmd.Stderr = os.Stderr
-	out, err := e.cmd.StdoutPipe()
-	if err == nil {
-		err = e.cmd.Start()
-	}
+	cmd := exec.Command(exe, "dap", "--listen=127.0.0.1:0")
+	cmd.Env, cmd.Stderr = env, os.Stderr
+	client, server, err := dapwiretest.Start(cmd)
 	if err != nil {
 		return nil, err
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err == nil {
-		_, addr, _ := strings.Cut(strings.TrimSpace(line), "listening at: ")
-		e.conn, err = net.Dial("tcp", addr)
-	}
-	if err != nil {
-		e.close()
-		return nil, err
-	}
-	e.in = dapwire.NewReader(e.conn, 0)
+	e := &editor{client, server, 0}
 	if err := e.request("initialize", map[string]any{"adapterID": "go", "linesStartAt1": true}, nil); err != nil {
 		e.close()
 		return nil, err
@@ -181,64 +160,21 @@ func (e *editor) launch(exe, program string, in where, n int) error {
 }
 
 func (e *editor) close() {
-	if e.conn != nil {
-		_ = e.request("disconnect", map[string]any{"terminateDebuggee": true}, nil)
-		_ = e.conn.Close()
-	}
-	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL)
-	_ = e.cmd.Wait()
-}
-
-// read returns the next message that is asked for.
-func (e *editor) read(is func(*dapwire.Message) bool) (*dapwire.Message, error) {
-	for {
-		content, err := e.in.Read()
-		if err != nil {
-			return nil, err
-		}
-		m, err := dapwire.Parse(content)
-		if err != nil {
-			return nil, err
-		}
-		if m.Event == "stopped" {
-			var body struct{ ThreadID int64 }
-			if err := m.Decode("body", &body); err != nil {
-				return nil, err
-			}
-			e.thread = body.ThreadID
-		}
-		if is(m) {
-			return m, nil
-		}
-	}
+	_ = e.request("disconnect", map[string]any{"terminateDebuggee": true}, nil)
+	_ = e.Close()
+	e.server.Kill()
 }
 
 // request makes a request and decodes its response's body.
 func (e *editor) request(command string, arguments, body any) error {
-	m, err := dapwiretest.Request(command, arguments)
-	if err != nil {
-		return err
-	}
-	e.seq++
-	m.SetSeq(e.seq)
-	if err := dapwire.Write(e.conn, m.Bytes()); err != nil {
-		return err
-	}
-	r, err := e.read(func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == e.seq })
-	if err != nil {
-		return err
-	}
-	if !r.Success {
-		return fmt.Errorf("%s: %.300s", command, r.Bytes())
-	}
-	if body == nil {
-		return nil
-	}
-	return r.Decode("body", body)
+	return e.Ask(command, arguments, body)
 }
 
-func (e *editor) stopped() error {
-	_, err := e.read(func(m *dapwire.Message) bool { return m.Event == "stopped" })
+func (e *editor) stopped() (err error) {
+	thread, reason, err := e.Stopped()
+	if e.thread = thread; err == nil && reason == "terminated" {
+		err = errors.New("the program has ended")
+	}
 	return err
 }
 

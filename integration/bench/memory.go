@@ -30,7 +30,7 @@ func memoryOfServers(t *table, program string) error {
 			return err
 		}
 		defer e.close()
-		before, some, err := held(e.cmd.Process.Pid, program)
+		before, some, err := held(e.server.Cmd.Process.Pid, program)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func memoryOfServers(t *table, program string) error {
 			return err
 		}
 		time.Sleep(time.Second) // a person looks at it longer
-		at, all, err := held(e.cmd.Process.Pid, program)
+		at, all, err := held(e.server.Cmd.Process.Pid, program)
 		if err != nil {
 			return err
 		}

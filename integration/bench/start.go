@@ -145,7 +145,7 @@ func (f *firsts) add(server, program, frame string, env []string) error {
 	}
 	f.whole, f.stack = append(f.whole, time.Since(begin)), append(f.stack, time.Since(stop))
 	time.Sleep(time.Second) // a person looks at it longer
-	pss, _, err := held(e.cmd.Process.Pid, program)
+	pss, _, err := held(e.server.Cmd.Process.Pid, program)
 	if err != nil {
 		return err
 	}

@@ -100,7 +100,7 @@ func editorSends(command string, arguments map[string]any) func(s *started) erro
 		if err != nil {
 			return err
 		}
-		defer e.conn.Close()
+		defer e.client.Close()
 		if err := e.attach(); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func TestVanishRunning(t *testing.T) {
 				last := s.editors[len(s.editors)-1]
 				if by == editors {
 					s.runBy(by)
-					_ = s.editors[0].conn.Close()
+					_ = s.editors[0].client.Close()
 				} else {
 					s.terminals[0].start(api.Continue)
 					s.event(last, "continued")

@@ -21,7 +21,7 @@ func TestBesideEnds(t *testing.T) {
 			_, err := s.editors[0].must("disconnect", map[string]any{"terminateDebuggee": true})
 			return err
 		},
-		"vanish": func(s *started) error { return s.editors[0].conn.Close() },
+		"vanish": func(s *started) error { return s.editors[0].client.Close() },
 		"detach": func(s *started) error {
 			err := s.terminals[0].call("Detach", rpc2.DetachIn{Kill: true}, new(rpc2.DetachOut))
 			s.event(s.editors[0], "terminated")

@@ -24,11 +24,10 @@ type received struct {
 
 // editor is a client of the Debug Adapter Protocol.
 type editor struct {
-	name string
-	conn net.Conn
+	name   string
+	client *dapwiretest.Client
 
 	mu      sync.Mutex
-	seq     int64
 	answers map[int64]chan received
 	events  chan received
 	gone    chan struct{} // closed when the connection has ended
@@ -42,7 +41,7 @@ func newEditor(name, addr string) (*editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &editor{name: name, conn: conn, answers: make(map[int64]chan received), events: make(chan received, 4096), gone: make(chan struct{})}
+	e := &editor{name: name, client: dapwiretest.NewClient(conn), answers: make(map[int64]chan received), events: make(chan received, 4096), gone: make(chan struct{})}
 	go e.read()
 	return e, nil
 }
@@ -50,13 +49,8 @@ func newEditor(name, addr string) (*editor, error) {
 func (e *editor) read() {
 	defer close(e.gone)
 	defer close(e.events)
-	r := dapwire.NewReader(e.conn, 0)
 	for {
-		content, err := r.Read()
-		if err != nil {
-			return
-		}
-		m, err := dapwire.Parse(content)
+		m, err := e.client.Read()
 		if err != nil {
 			return
 		}
@@ -110,20 +104,15 @@ func (e *editor) follow(m *dapwire.Message) {
 
 // send sends a request.
 func (e *editor) send(command string, arguments any) (<-chan received, error) {
-	m, err := dapwiretest.Request(command, arguments)
-	if err != nil {
-		return nil, err
-	}
 	answer := make(chan received, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.seq++
-	e.answers[e.seq] = answer
 	if command == "continue" || command == "next" || command == "stepIn" || command == "stepOut" {
 		e.stopped = false
 	}
-	m.SetSeq(e.seq)
-	return answer, dapwire.Write(e.conn, m.Bytes())
+	seq, err := e.client.Send(command, arguments)
+	e.answers[seq] = answer // read finds it behind the lock
+	return answer, err
 }
 
 // ask sends a request and waits for its answer.

@@ -21,7 +21,7 @@ func startAlone(t *testing.T) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.conn.Close() })
+	t.Cleanup(func() { _ = e.client.Close() })
 	if err := e.launch(built.program); err != nil {
 		t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func (q *sequences) stand() {
 		if i > 0 && s.dlv != nil {
 			_ = s.dlv.client.Close()
 		} else if i > 0 {
-			_ = s.editor.conn.Close()
+			_ = s.editor.client.Close()
 		} else {
 			s.leave()
 		}

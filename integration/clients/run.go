@@ -108,7 +108,7 @@ func (p *party) joinTerminals(addr string) (err error) {
 
 func (p *party) leave() {
 	for _, e := range p.editors {
-		_ = e.conn.Close()
+		_ = e.client.Close()
 		p.results.wrong = append(p.results.wrong, e.wrong...)
 	}
 	for _, t := range p.terminals {

@@ -85,7 +85,7 @@ func (s *seat) take(byDlv bool, state string) (err error) {
 	}
 	switch {
 	case byDlv && s.place.has:
-		_ = s.editor.conn.Close()
+		_ = s.editor.client.Close()
 	case state == notStarted:
 		err = s.editor.begin()
 	default:
@@ -184,7 +184,7 @@ func (s *seat) leave() {
 		_ = s.dlv.client.Close()
 	}
 	if s.editor != nil {
-		_ = s.editor.conn.Close()
+		_ = s.editor.client.Close()
 	}
 	if up := s.server.up; up != nil { // Delve's server may wait for its program for ever
 		pid := s.pid()

@@ -3,13 +3,11 @@
 package killed
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"time"
 
-	"github.com/clewdbg/clew/server/dapwire"
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // edit is an editor before a DAP server: it begins a session, sets a breakpoint that is hit often, and goes on from each stop. It holds its
@@ -20,14 +18,10 @@ func edit(socket, begin string, arguments map[string]any, r *rand.Rand, release 
 		return
 	}
 	defer conn.Close()
+	client := dapwiretest.NewClient(conn)
 	events := make(chan event, 1024)
-	go hear(conn, events)
-	seq := 0
-	send := func(command string, arguments map[string]any) {
-		seq++
-		text, _ := json.Marshal(map[string]any{"seq": seq, "type": "request", "command": command, "arguments": arguments})
-		_, _ = fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(text), text)
-	}
+	go hear(client, events)
+	send := func(command string, arguments map[string]any) { _, _ = client.Send(command, arguments) }
 	send("initialize", map[string]any{"adapterID": "go"})
 	send(begin, arguments)
 	for stopped := false; ; {
@@ -62,14 +56,14 @@ type event struct {
 }
 
 // hear reads until the connection ends.
-func hear(conn net.Conn, events chan<- event) {
-	for in := dapwire.NewReader(conn, dapwire.DefaultMaxContent); ; {
-		text, err := in.Read()
+func hear(client *dapwiretest.Client, events chan<- event) {
+	for {
+		m, err := client.Read()
 		if err != nil {
 			return
 		}
-		var e event
-		if json.Unmarshal(text, &e) == nil && e.Event != "" {
+		if e := (event{Event: m.Event}); e.Event != "" {
+			_ = m.Decode("body", &e.Body) // some have none
 			events <- e
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/integration/internal/scenario"
 	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/testneed"
 )
@@ -45,13 +45,10 @@ func need(t *testing.T) {
 }
 
 // plain is the Go program of the editors' tests.
-var plain = sync.OnceValues(func() (string, error) {
-	dir := binary("plain-src")
-	if err := testkit.Module(dir, filepath.Join("..", "dap", "testdata", "plain")); err != nil {
-		return "", err
-	}
-	return binary("plain"), run(dir, "go", "build", "-gcflags=all=-N -l", "-o", binary("plain"), ".")
-})
+func plain() (string, error) {
+	exe, _, err := scenario.Program("plain")
+	return exe, err
+}
 
 // through is a program whose debugged C code is called by a stripped library.
 func through(t *testing.T) string {
@@ -76,19 +73,7 @@ func through(t *testing.T) string {
 }
 
 // native is the program with native code, built once for each variant.
-func native(t *testing.T, name string) program.Program {
-	t.Helper()
-	tools := program.Tools{CC: testneed.CC(t), Strip: testneed.Tool(t, "strip")}
-	v, ok := program.Named(name)
-	if !ok {
-		t.Fatalf("no variant %q", name)
-	}
-	p, err := testkit.Once(name, func() (program.Program, error) { return v.Build(binary(""), tools) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+func native(t *testing.T, name string) program.Program { return scenario.Native(t, name) }
 
 // session plays a script to a debugger's terminal, and returns what it wrote.
 type session struct {

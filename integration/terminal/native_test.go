@@ -10,35 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/clewdbg/clew/integration/internal/program"
+	"github.com/clewdbg/clew/internal/testkit"
 	"github.com/clewdbg/clew/internal/unwind/stackjson"
 )
-
-// sameAddresses has what this thread executes from now on loaded at the same
-// addresses each time.
-func sameAddresses(t *testing.T) {
-	t.Helper()
-	runtime.LockOSThread()
-	const addrNoRandomize = 0x0040000
-	before, _, errno := syscall.RawSyscall(syscall.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	if errno == 0 {
-		_, _, errno = syscall.RawSyscall(syscall.SYS_PERSONALITY, before|addrNoRandomize, 0, 0)
-	}
-	if errno != 0 {
-		t.Fatalf("personality: %v", errno)
-	}
-	t.Cleanup(func() {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_PERSONALITY, before, 0, 0)
-		runtime.UnlockOSThread()
-	})
-}
 
 // frame is a line of a terminal's stack.
 type frame struct {
@@ -120,7 +100,7 @@ func TestNative(t *testing.T) {
 		p := native(t, variant)
 		for _, scenario := range []string{"plain", "nested", "thread"} {
 			t.Run(variant+"/"+scenario, func(t *testing.T) {
-				sameAddresses(t)
+				testkit.SameAddresses(t)
 				args := []string{scenario, "int3", filepath.Join(t.TempDir(), "record")}
 				want := assembled(t, p, args...)
 				s := session{tool: "clew", args: []string{"exec"}, target: append([]string{p.Path}, args...), env: p.Env(), script: frameScript(len(want.Frames))}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // server is where `dlv connect` finds a program.
@@ -65,7 +67,7 @@ func TestConnectNative(t *testing.T) {
 		p := native(t, variant)
 		for _, scenario := range scenarios {
 			t.Run(variant+"/"+scenario, func(t *testing.T) {
-				sameAddresses(t)
+				testkit.SameAddresses(t)
 				args := []string{scenario, "int3", filepath.Join(t.TempDir(), "record")}
 				want := assembled(t, p, args...)
 				script := append(frameScript(len(want.Frames)), "stack 300 -offsets", "stack 300 -defer", "threads", "goroutine", "goroutines")

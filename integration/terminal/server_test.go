@@ -51,7 +51,7 @@ func serving(t *testing.T, banner, tool string, env []string, args ...string) (a
 func TestHeadless(t *testing.T) {
 	need(t)
 	p := native(t, "linked-O2-omit-stripped")
-	sameAddresses(t)
+	testkit.SameAddresses(t)
 	args := []string{"callback", "int3", filepath.Join(t.TempDir(), "record")}
 	want := assembled(t, p, args...)
 	start := func(tool string) string {

@@ -1,20 +1,15 @@
 package editors
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
 
 // adapters are those whose capabilities are compared, in the order of the table.
@@ -71,33 +66,16 @@ func capabilities(w *work) (string, error) {
 
 // offers returns what an adapter offers.
 func (w *work) offers(name string) (out []string, err error) {
-	var conn io.ReadWriter
-	var end func()
-	if path := w.adapters[name]; path != "" {
-		conn, end, err = dial(path)
-	} else {
-		conn, end, err = pipe(name)
-	}
+	client, end, err := connect(name, w.adapters[name])
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	initialize := &dap.InitializeRequest{
-		Request:   dap.Request{ProtocolMessage: dap.ProtocolMessage{Seq: 1, Type: "request"}, Command: "initialize"},
-		Arguments: dap.InitializeRequestArguments{ClientID: "vscode", AdapterID: "go", PathFormat: "path", LinesStartAt1: true, ColumnsStartAt1: true, SupportsMemoryReferences: true},
-	}
-	if err := dap.WriteProtocolMessage(conn, initialize); err != nil {
+	var answer map[string]any
+	if err := client.Ask("initialize", dap.InitializeRequestArguments{ClientID: "vscode", AdapterID: "go", PathFormat: "path", LinesStartAt1: true, ColumnsStartAt1: true, SupportsMemoryReferences: true}, &answer); err != nil {
 		return nil, err
 	}
-	content, err := dap.ReadBaseMessage(bufio.NewReader(conn))
-	if err != nil {
-		return nil, err
-	}
-	var answer struct{ Body map[string]any }
-	if err := json.Unmarshal(content, &answer); err != nil {
-		return nil, err
-	}
-	for key, value := range answer.Body {
+	for key, value := range answer {
 		if offer, ok := strings.CutPrefix(key, "supports"); ok && value == true {
 			out = append(out, offer)
 		}
@@ -105,53 +83,23 @@ func (w *work) offers(name string) (out []string, err error) {
 	return out, nil
 }
 
-var banner = regexp.MustCompile(`listening at: (\S+)`)
-
-// dial starts an adapter that listens.
-func dial(path string) (io.ReadWriter, func(), error) {
-	cmd := exec.Command(path, "dap", "--listen", "127.0.0.1:0")
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+// connect starts an adapter: the one at a path listens, others speak on standard input and output: Debian's newest.
+func connect(name, path string) (*dapwiretest.Client, func(), error) {
+	if path != "" {
+		client, server, err := dapwiretest.Start(exec.Command(path, "dap", "--listen", "127.0.0.1:0"))
+		if err != nil {
+			return nil, nil, err
+		}
+		return client, server.Kill, nil
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	end := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
-	line, err := bufio.NewReader(out).ReadString('\n')
-	m := banner.FindStringSubmatch(line)
-	if m == nil {
-		end()
-		return nil, nil, fmt.Errorf("%s announces no address: %q: %w", path, line, cmp.Or(err, io.EOF))
-	}
-	conn, err := net.DialTimeout("tcp", m[1], 10*time.Second)
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	return conn, func() { _ = conn.Close(); end() }, nil
-}
-
-// pipe starts an adapter that speaks on standard input and output: Debian's newest.
-func pipe(name string) (io.ReadWriter, func(), error) {
 	for version := 25; version > 13; version-- {
 		path, err := exec.LookPath(fmt.Sprintf("%s-%d", name, version))
 		if err != nil {
 			continue
 		}
 		cmd := exec.Command(path)
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			return nil, nil, err
-		}
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		return struct {
-			io.Reader
-			io.Writer
-		}{out, in}, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, err
+		client, err := dapwiretest.StartPipe(cmd)
+		return client, func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }, err
 	}
 	return nil, nil, fmt.Errorf("no %s-VERSION in PATH (Debian: lldb-19)", name)
 }

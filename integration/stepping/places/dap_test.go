@@ -4,13 +4,10 @@ package places
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/clewdbg/clew/integration/internal/inprocess"
-	"github.com/clewdbg/clew/server/dapwire"
 	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 	"github.com/clewdbg/clew/server/delve"
 	"github.com/clewdbg/clew/server/engine"
@@ -22,10 +19,9 @@ import (
 
 // protocol is a client of Delve's own DAP session in this process.
 type protocol struct {
-	t        *testing.T
-	dap      *delve.DAP
-	messages chan *dapwire.Message
-	seq      int64
+	*dapwiretest.Client
+	t   *testing.T
+	dap *delve.DAP
 }
 
 func dial(t *testing.T) *protocol {
@@ -34,75 +30,39 @@ func dial(t *testing.T) *protocol {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &protocol{t: t, dap: d, messages: make(chan *dapwire.Message, 1024)}
+	c := &protocol{dapwiretest.NewClient(d.Conn()), t, d}
+	c.Patience = patience
 	t.Cleanup(func() {
 		d.Close()
-		_ = d.Conn().Close()
+		_ = c.Close()
 	})
-	go func() {
-		defer close(c.messages)
-		r := dapwire.NewReader(d.Conn(), 0)
-		for {
-			content, err := r.Read()
-			if err != nil {
-				return
-			}
-			if m, err := dapwire.Parse(content); err == nil {
-				c.messages <- m
-			}
-		}
-	}()
 	return c
 }
 
-// send sends a request and does not wait for its answer.
+// send sends a request, which must succeed.
 func (c *protocol) send(command string, arguments any) {
 	c.t.Helper()
-	m, err := dapwiretest.Request(command, arguments)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.seq++
-	m.SetSeq(c.seq)
-	if err := dapwire.Write(c.dap.Conn(), m.Bytes()); err != nil {
+	if err := c.Ask(command, arguments, nil); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 // wait waits for an event.
-func (c *protocol) wait(event string) *dapwire.Message {
+func (c *protocol) wait(event string) {
 	c.t.Helper()
-	timeout := time.After(patience)
-	for {
-		select {
-		case m, ok := <-c.messages:
-			switch {
-			case !ok:
-				c.t.Fatalf("Delve has gone; %s was to come", event)
-			case m.Type == dapwire.TypeEvent && m.Event == event:
-				return m
-			case m.Type == dapwire.TypeResponse && !m.Success:
-				c.t.Fatalf("Delve refuses: %s", m.Bytes())
-			}
-		case <-timeout:
-			c.t.Fatalf("no %s", event)
-		}
+	if _, err := c.Event(event); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
 // stopped waits for a stop and returns its reason.
 func (c *protocol) stopped() string {
 	c.t.Helper()
-	var body struct{ Reason string }
-	if err := json.Unmarshal(mustGet(c.wait("stopped"), "body"), &body); err != nil {
+	_, reason, err := c.Stopped()
+	if err != nil {
 		c.t.Fatal(err)
 	}
-	return body.Reason
-}
-
-func mustGet(m *dapwire.Message, field string) json.RawMessage {
-	raw, _ := m.Get(field)
-	return raw
+	return reason
 }
 
 // TestDAP has an editor's requests for steps done by Delve's own DAP session: a

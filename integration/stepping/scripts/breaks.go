@@ -70,12 +70,10 @@ const maxStops = 8
 // breakAt runs a breakpoint, and returns the lines where the program stops.
 func (d *debugger) breakAt(p *program, sc *breakScript) (string, error) {
 	s, err := d.start()
-	if s != nil {
-		defer s.end()
-	}
 	if err != nil {
 		return "", err
 	}
+	defer s.end()
 	late := false
 	timer := time.AfterFunc(patience, func() { late = true; s.end() })
 	defer timer.Stop()

@@ -130,12 +130,10 @@ func (s *session) step(thread int, step string) error {
 // run runs a script, and returns where it ends: a line's name, or what happened.
 func (d *debugger) run(p *program, sc *script) (string, error) {
 	s, err := d.start()
-	if s != nil {
-		defer s.end()
-	}
 	if err != nil {
 		return "", err
 	}
+	defer s.end()
 	late := false
 	timer := time.AfterFunc(patience, func() { late = true; s.end() })
 	defer timer.Stop()
@@ -190,12 +188,12 @@ func (s *session) launch(p *program, arg string, set func() error) error {
 	// lldb-dap answers it only when the configuration is done.
 	// Go's runtime sends itself SIGURG, which Delve passes on by itself.
 	quiet := []string{"process handle SIGURG --stop false --pass true --notify false"}
-	if err := s.send("launch", map[string]any{
+	if _, err := s.Send("launch", map[string]any{
 		"mode": "exec", "program": p.path, "args": []string{arg}, "cwd": p.folder, "preRunCommands": quiet, "postRunCommands": quiet,
 	}); err != nil {
 		return err
 	}
-	if _, err := s.event("initialized"); err != nil {
+	if _, err := s.Event("initialized"); err != nil {
 		return err
 	}
 	if err := set(); err != nil {

@@ -3,91 +3,15 @@
 package live
 
 import (
-	"bufio"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-dap"
+
+	"github.com/clewdbg/clew/server/dapwire/dapwiretest"
 )
-
-// editor is an editor's connection to clew dap.
-type editor struct {
-	t    *testing.T
-	conn net.Conn
-	in   *bufio.Reader
-	seq  int
-}
-
-const banner = "DAP server listening at: "
-
-func newEditor(t *testing.T) *editor {
-	t.Helper()
-	cmd := exec.Command(binary("clew"), "dap", "--listen=127.0.0.1:0")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with the program that it launches
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait() // killed is what we want
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, banner) {
-		t.Fatalf("clew dap says %q, %v", line, err)
-	}
-	conn, err := net.Dial("tcp", strings.TrimSpace(strings.TrimPrefix(line, banner)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	return &editor{t: t, conn: conn, in: bufio.NewReader(conn)}
-}
-
-// send sends a request of a type that has arguments.
-func (e *editor) send(command string, m dap.RequestMessage) {
-	e.t.Helper()
-	e.seq++
-	r := m.GetRequest()
-	r.Seq, r.Type, r.Command = e.seq, "request", command
-	if err := dap.WriteProtocolMessage(e.conn, m); err != nil {
-		e.t.Fatal(err)
-	}
-}
-
-// wait returns the next message of a type. A refusal fails the test.
-func wait[M dap.Message](e *editor) M {
-	e.t.Helper()
-	for {
-		m, err := dap.ReadProtocolMessage(e.in)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		if found, ok := m.(M); ok {
-			return found
-		}
-		if refused, ok := m.(*dap.ErrorResponse); ok {
-			e.t.Fatalf("%s: %+v", refused.Command, refused.Body.Error)
-		}
-	}
-}
-
-// launchRequest is [dap.LaunchRequest] with arguments of ours.
-type launchRequest struct {
-	dap.Request
-	Arguments map[string]any `json:"arguments"`
-}
 
 // inEditor is a row for editors, to which a path that is not absolute is of no use: Delve
 // writes it, clew does not.
@@ -101,9 +25,12 @@ func inEditor(r row) row {
 // fromEditor are the rows of stackTrace, without labels.
 func fromEditor(t *testing.T, at *target, style string) (rows []row) {
 	t.Helper()
-	e := newEditor(t)
-	e.send("initialize", &dap.InitializeRequest{Arguments: dap.InitializeRequestArguments{AdapterID: "clew", PathFormat: "path", LinesStartAt1: true, ColumnsStartAt1: true}})
-	wait[*dap.InitializeResponse](e)
+	e, server, err := dapwiretest.Start(exec.Command(binary("clew"), "dap", "--listen=127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Kill()
+	e.Patience = patience
 	own := map[string]any{"annotate": "off"}
 	if style != "" {
 		own["names"] = style
@@ -112,15 +39,25 @@ func fromEditor(t *testing.T, at *target, style string) (rows []row) {
 	if at.core != "" {
 		args = map[string]any{"mode": "core", "program": at.exe, "coreFilePath": at.core, "clew": own}
 	}
-	e.send("launch", &launchRequest{Arguments: args})
-	wait[*dap.InitializedEvent](e)
-	e.send("configurationDone", &dap.ConfigurationDoneRequest{})
-	thread := wait[*dap.StoppedEvent](e).Body.ThreadId
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(e.Ask("initialize", map[string]any{"adapterID": "clew", "pathFormat": "path", "linesStartAt1": true, "columnsStartAt1": true}, nil))
+	must(e.Ask("launch", args, nil))
+	_, err = e.Event("initialized")
+	must(err)
+	must(e.Ask("configurationDone", nil, nil))
+	thread, _, err := e.Stopped()
+	must(err)
 	if at.goroutine != 0 {
 		thread = int(at.goroutine)
 	}
-	e.send("stackTrace", &dap.StackTraceRequest{Arguments: dap.StackTraceArguments{ThreadId: thread, Levels: 300}})
-	for _, f := range wait[*dap.StackTraceResponse](e).Body.StackFrames {
+	var body dap.StackTraceResponseBody
+	must(e.Ask("stackTrace", map[string]any{"threadId": thread, "levels": 300}, &body))
+	for _, f := range body.StackFrames {
 		r := row{pc: number(t, strings.TrimPrefix(f.InstructionPointerReference, "0x"), 16), name: f.Name}
 		if f.Source != nil {
 			r.place = place{f.Source.Path, f.Line}

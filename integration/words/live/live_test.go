@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clewdbg/clew/internal/testkit"
 )
 
 // place is a line of a source file, which is named without its folder.
@@ -37,7 +39,7 @@ type target struct {
 // those of the functions that are inlined there, called or stopped in.
 func TestSameWords(t *testing.T) {
 	exe, marks := mixed(t)
-	sameAddresses(t)
+	testkit.SameAddresses(t)
 	native := []string{"touch trap", "operator() lambda", "apply apply", "work work", "run run", "main main"}
 	goback := []string{"reached reached", "leaf leaf", "touch touch", "operator() lambda", "apply apply", "work work", "run run", "main main and back"}
 	for _, c := range []struct {
@@ -54,7 +56,7 @@ func TestSameWords(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			at := c.target
 			if at.core != "" {
-				at.core = crash(t, exe, at.core)
+				at.core = testkit.Core(t, nil, exe, at.core)
 			}
 			whole := fromJSON(t, &at)
 			wantMarks(t, whole, marks, c.want)

@@ -5,11 +5,8 @@ package live
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,43 +56,4 @@ func mixed(t *testing.T) (exe string, marks map[string]place) {
 		}
 	}
 	return binary("mixed"), marks
-}
-
-// sameAddresses has what this thread executes from now on loaded at the same addresses
-// each time.
-func sameAddresses(t *testing.T) {
-	t.Helper()
-	runtime.LockOSThread()
-	const addrNoRandomize = 0x0040000
-	before, _, errno := syscall.RawSyscall(syscall.SYS_PERSONALITY, 0xffffffff, 0, 0)
-	if errno == 0 {
-		_, _, errno = syscall.RawSyscall(syscall.SYS_PERSONALITY, before|addrNoRandomize, 0, 0)
-	}
-	if errno != 0 {
-		t.Fatalf("personality: %v", errno)
-	}
-	t.Cleanup(func() {
-		_, _, _ = syscall.RawSyscall(syscall.SYS_PERSONALITY, before, 0, 0)
-		runtime.UnlockOSThread()
-	})
-}
-
-// crash runs the program until the kernel writes a core file of it.
-func crash(t *testing.T, exe, stop string) (core string) {
-	t.Helper()
-	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.ContainsAny(string(pattern), "|/") {
-		testneed.LeaveOut(t, "core files go to %s; set kernel.core_pattern to core", strings.TrimSpace(string(pattern)))
-	}
-	cmd := exec.Command("sh", "-c", `ulimit -c unlimited && exec "$0" "$@"`, exe, stop)
-	cmd.Dir = t.TempDir()
-	out, _ := cmd.CombinedOutput() // it crashes
-	cores, err := filepath.Glob(filepath.Join(cmd.Dir, "core*"))
-	if err != nil || len(cores) == 0 {
-		testneed.LeaveOut(t, "no core file is written here (%v): %.500s", cmd.ProcessState, out)
-	}
-	return cores[0]
 }
