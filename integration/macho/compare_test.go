@@ -118,7 +118,7 @@ func (tr *tracer) judge(where string, result *unwind.WalkResult) {
 		return
 	}
 	// All that is left is the loader, which has no tables.
-	if len(result.Steps) != len(tr.shadow) || result.Stop != unwind.StopNoRule {
+	if len(result.Steps) != len(tr.Stack) || result.Stop != unwind.StopNoRule {
 		y.truncated++
 		at := where
 		if n := len(result.Steps); n > 0 {
@@ -137,34 +137,34 @@ func (tr *tracer) judge(where string, result *unwind.WalkResult) {
 		}
 	}
 	if where == tr.bottom {
-		tr.atBottom = len(tr.shadow)
+		tr.atBottom = len(tr.Stack)
 	}
 }
 
 // check compares one frame with the truth. missing says that the knowledge of it
 // is right.
 func (tr *tracer) check(i int, s *unwind.Step) (problem string, missing bool) {
-	if i >= len(tr.shadow) {
+	if i >= len(tr.Stack) {
 		return "too many frames", false
 	}
-	truth := &tr.shadow[len(tr.shadow)-1-i]
+	truth := &tr.Stack[len(tr.Stack)-1-i]
 	pc, _ := s.Caller.PC(tr.arch)
 	sp, _ := s.Caller.SP(tr.arch)
-	if pc != truth.ra {
-		return fmt.Sprintf("return address %s, truth %s", tr.where(pc), tr.where(truth.ra)), false
+	if pc != truth.RA {
+		return fmt.Sprintf("return address %s, truth %s", tr.where(pc), tr.where(truth.RA)), false
 	}
-	if sp != truth.cfa || s.CFA != truth.cfa {
-		return fmt.Sprintf("stack pointer off by %d", int64(sp-truth.cfa)), false
+	if sp != truth.CFA || s.CFA != truth.CFA {
+		return fmt.Sprintf("stack pointer off by %d", int64(sp-truth.CFA)), false
 	}
-	for k, r := range tr.arch.CalleeSaved() {
-		if truth.piece {
+	for _, r := range tr.arch.CalleeSaved() {
+		if tr.piece(truth) {
 			break
 		}
 		switch v, ok := s.Caller.Get(r); {
 		case !ok:
 			problem, missing = "register "+tr.arch.RegisterName(r)+" is not known", true
-		case v != truth.saved[k]:
-			return fmt.Sprintf("register %s %#x, truth %#x", tr.arch.RegisterName(r), v, truth.saved[k]), false
+		case v != truth.Saved[r]:
+			return fmt.Sprintf("register %s %#x, truth %#x", tr.arch.RegisterName(r), v, truth.Saved[r]), false
 		}
 	}
 	return problem, missing

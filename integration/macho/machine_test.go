@@ -10,7 +10,6 @@ import (
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
-	"golang.org/x/arch/x86/x86asm"
 )
 
 // launch starts a program and lets it run until its libraries are mapped. stack
@@ -62,39 +61,4 @@ func symbol(t testing.TB, path, name string) uint64 {
 	}
 	t.Fatalf("%s has no symbol %s", path, name)
 	return 0
-}
-
-// kind is the effect of an instruction on the shadow stack.
-type kind int
-
-const (
-	otherKind kind = iota
-	callKind
-	returnKind
-)
-
-// kindX86 and kindARM64 decode on their own, independently of the tested code.
-func kindX86(code []byte) kind {
-	in, err := x86asm.Decode(code[:min(len(code), 15)], 64)
-	switch {
-	case err != nil:
-	case in.Op == x86asm.CALL:
-		return callKind
-	case in.Op == x86asm.RET:
-		return returnKind
-	}
-	return otherKind
-}
-
-func kindARM64(code []byte) kind {
-	if len(code) < 4 {
-		return otherKind
-	}
-	switch w := binary.LittleEndian.Uint32(code); {
-	case w>>26 == 0x25, w&0xfffffc1f == 0xd63f0000, w&0xfefff800 == 0xd63f0800: // bl, blr, blraa and its like
-		return callKind
-	case w&0xfffffc1f == 0xd65f0000, w == 0xd65f0bff, w == 0xd65f0fff: // ret, retaa, retab
-		return returnKind
-	}
-	return otherKind
 }

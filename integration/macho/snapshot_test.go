@@ -124,10 +124,10 @@ func (s *snapshots) judge(stack *unwind.Stack) {
 		f := &stack.Frames[i]
 		scanned = scanned || f.Trust == unwind.TrustScan
 		want := s.pc()
-		if i > 0 && i <= len(s.shadow) {
-			want = s.shadow[len(s.shadow)-i].ra
+		if i > 0 && i <= len(s.Stack) {
+			want = s.Stack[len(s.Stack)-i].RA
 		}
-		if i >= len(s.shadow) || f.PC.Raw() != want || f.CFA != s.shadow[len(s.shadow)-1-i].cfa && f.CFA != 0 {
+		if i >= len(s.Stack) || f.PC.Raw() != want || f.CFA != s.Stack[len(s.Stack)-1-i].CFA && f.CFA != 0 {
 			if f.Trust != unwind.TrustScan {
 				s.wrong++
 				s.t.Errorf("at %s: frame %d is %s with CFA %#x, by %s with trust %s (%s)", s.where(s.pc()), i, s.where(f.PC.Raw()), f.CFA, f.Strategy, f.Trust, f.Rule)
@@ -138,12 +138,12 @@ func (s *snapshots) judge(stack *unwind.Stack) {
 	if scanned {
 		s.scanned++
 	}
-	if len(stack.Frames) == len(s.shadow) {
+	if len(stack.Frames) == len(s.Stack) {
 		s.whole++
 		return
 	}
 	s.cut++
-	s.t.Logf("at %s: %d of %d frames: %s", s.where(s.pc()), len(stack.Frames), len(s.shadow), stack.Reason)
+	s.t.Logf("at %s: %d of %d frames: %s", s.where(s.pc()), len(stack.Frames), len(s.Stack), stack.Reason)
 }
 
 // segments returns a library as a loader has it in memory.

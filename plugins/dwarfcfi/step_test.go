@@ -25,7 +25,7 @@ func stepAll(t *testing.T, machine steptest.Machine, enough int, builds []string
 		t.Run(strings.ReplaceAll(build, " ", ""), func(t *testing.T) {
 			exe := filepath.Join(t.TempDir(), "step")
 			cfitest.BuildC(t, exe, append(args, options...)...)
-			tr := steptest.Tracer{T: t, Machine: machine, Unwinder: New(), Status: 42}
+			tr := steptest.Tracer{Shadow: steptest.Shadow{T: t, Machine: machine, Status: 42}, Unwinder: New()}
 			start(t, &tr, exe)
 			got := tr.Run()
 			t.Log(got)

@@ -177,7 +177,7 @@ func stepRun(t *testing.T, b stepBuild, toolchains string, errata1 bool) (got st
 
 // run steps through a program for an architecture.
 func (p *stepProgram) run(t *testing.T, arch string, wrong func(pc uint64, problem string)) steptest.Tally {
-	tr := steptest.Tracer{T: t, Unwinder: New(), Status: 42}
+	tr := steptest.Tracer{Shadow: steptest.Shadow{T: t, Status: 42}, Unwinder: New()}
 	switch arch {
 	case "amd64":
 		tr.Machine = steptest.AMD64()

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/clewdbg/clew/internal/singlestep"
-	"golang.org/x/arch/x86/x86asm"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 )
 
 var stepBuilds = []string{
@@ -19,26 +19,6 @@ var stepBuilds = []string{
 func TestStep(t *testing.T) {
 	needTool(t, "gcc")
 	stepAll(t, &testArch{
-		rule: AMD64, text: amd64Text, fp: RBP, sp: RSP, saved: []Reg{RBX, R12, 13, 14, R15},
-		call: func(code []byte) (bool, int) {
-			in, err := x86asm.Decode(code, 64)
-			return err == nil && in.Op == x86asm.CALL, in.Len
-		},
-		ret: func(code []byte) bool {
-			in, err := x86asm.Decode(code, 64)
-			return err == nil && in.Op == x86asm.RET
-		},
-		entered: func(s *stepper, r *registers) (uint64, uint64) { return r.r[RSP] + 8, s.word(r.r[RSP]) },
-	}, stepBuilds, startPtrace)
-}
-
-// ptraced is a process under ptrace.
-type ptraced struct{ *singlestep.Process }
-
-func startPtrace(t *testing.T, exe string) machine { return ptraced{singlestep.Start(t, exe)} }
-
-func (p ptraced) registers(out *registers) error {
-	all, err := p.Registers()
-	out.set(&all, 16)
-	return err
+		Machine: steptest.AMD64(), rule: AMD64, text: amd64Text, fp: RBP, saved: []Reg{RBX, R12, 13, 14, R15},
+	}, stepBuilds, func(t *testing.T, exe string) singlestep.Program { return singlestep.Start(t, exe) })
 }

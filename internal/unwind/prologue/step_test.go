@@ -12,6 +12,7 @@ import (
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/internal/testneed"
+	"github.com/clewdbg/clew/internal/unwind/tablewalk/steptest"
 )
 
 // The truth test: programs are single-stepped from their first instruction, with a shadow stack that notes the CFA,
@@ -24,36 +25,19 @@ type registers struct {
 	pc uint64
 }
 
-// set takes over the registers of a program, whose program counter has the number pc.
-func (out *registers) set(all *singlestep.Registers, pc int) {
-	out.pc = all[pc]
-	all[pc] = 0
-	out.r = *all
-}
-
-// machine runs a program one instruction at a time.
-type machine interface {
-	Step() (singlestep.Result, error)
-	Read(addr uint64, p []byte) int
-	registers(*registers) error
-}
-
 // testArch is what the test itself knows of an architecture, independently of the package.
 type testArch struct {
-	rule    func(code []byte, start, pc uint64) (Rule, Verdict)
-	text    func(Rule) string
-	fp, sp  Reg
-	saved   []Reg
-	call    func(code []byte) (bool, int) // is a call, its length
-	ret     func(code []byte) bool
-	entered func(s *stepper, r *registers) (cfa, ra uint64)
-	atRet   uint64 // the stack pointer after a return is CFA - atRet
+	steptest.Machine
+	rule  func(code []byte, start, pc uint64) (Rule, Verdict)
+	text  func(Rule) string
+	fp    Reg
+	saved []Reg
 }
 
 // needTool leaves the test out where a tool is missing.
 func needTool(t *testing.T, tool string) { testneed.Tool(t, tool) }
 
-func stepAll(t *testing.T, a *testArch, builds []string, run func(t *testing.T, exe string) machine) {
+func stepAll(t *testing.T, a *testArch, builds []string, run func(t *testing.T, exe string) singlestep.Program) {
 	var all tally
 	for _, b := range builds {
 		t.Run(strings.ReplaceAll(b, " ", ""), func(t *testing.T) {
@@ -63,8 +47,8 @@ func stepAll(t *testing.T, a *testArch, builds []string, run func(t *testing.T, 
 			if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			s := &stepper{t: t, a: a, funcs: loadFunctions(t, exe), rules: map[uint64]*stepRule{}, m: run(t, exe)}
-			s.run()
+			s := &stepper{t: t, a: a, funcs: loadFunctions(t, exe), rules: map[uint64]*stepRule{}}
+			s.run(run(t, exe))
 			got := &s.got
 			t.Log(got)
 			if got.wrong != 0 {
@@ -135,72 +119,39 @@ func loadFunctions(t testing.TB, path string) []function {
 	return out
 }
 
-// shadow is one activation: what was true when its function was entered.
-type shadow struct {
-	cfa, ra uint64
-	regs    registers
-}
-
 type stepper struct {
-	t     *testing.T
-	a     *testArch
-	m     machine
+	t *testing.T
+	a *testArch
+	steptest.Shadow
 	funcs []function
 	rules map[uint64]*stepRule
-	stack []shadow
 	got   tally
 	shown int
 }
 
 type stepRule struct {
-	fn     *function
-	rule   Rule
-	v      Verdict
-	isCall bool
-	isRet  bool
-	entry  bool // first instruction of a function
-	next   uint64
+	fn   *function
+	rule Rule
+	v    Verdict
 }
 
 // run steps the program to its end, which it reports by status 42.
-func (s *stepper) run() {
-	var last *stepRule
-	for {
-		var regs registers
-		if err := s.m.registers(&regs); err != nil {
-			s.t.Fatal(err)
-		}
-		r := s.lookup(regs.pc)
-		switch {
-		case last == nil:
-		case last.isCall && (regs.pc != last.next || r.entry):
-			cfa, ra := s.a.entered(s, &regs)
-			s.stack = append(s.stack, shadow{cfa, ra, regs})
-		case last.isRet:
-			if len(s.stack) == 0 || s.stack[len(s.stack)-1].cfa != regs.r[s.a.sp]+s.a.atRet {
-				s.t.Fatalf("shadow stack lost at %#x", regs.pc)
-			}
-			s.stack = s.stack[:len(s.stack)-1]
-		}
-		last = r
-		if len(s.stack) > 0 {
+func (s *stepper) run(program singlestep.Program) {
+	s.Shadow = steptest.Shadow{T: s.t, Machine: s.a.Machine, Program: program, Status: 42,
+		Entry: func(pc uint64) bool {
+			i := sort.Search(len(s.funcs), func(i int) bool { return s.funcs[i].start >= pc })
+			return i < len(s.funcs) && s.funcs[i].start == pc
+		},
+		Visit: func(pc uint64, all *singlestep.Registers) {
+			r := s.lookup(pc)
 			if r.fn == nil {
 				s.got.outside++
-			} else {
-				s.compare(regs.pc, r, &regs)
+				return
 			}
-		}
-		result, err := s.m.Step()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if result.Ended || result.Signal {
-			if result.Status != 42 {
-				s.t.Fatalf("program failed: %+v", result)
-			}
-			break
-		}
+			s.compare(pc, r, s.a.registers(*all))
+		},
 	}
+	s.Run()
 	for _, r := range s.rules {
 		if r.fn != nil {
 			s.got.pcs++
@@ -211,9 +162,18 @@ func (s *stepper) run() {
 	}
 }
 
+// registers are a program's, with the program counter apart.
+func (a *testArch) registers(all singlestep.Registers) *registers {
+	out := new(registers)
+	out.pc = all[a.Arch.PC()]
+	all[a.Arch.PC()] = 0
+	out.r = all
+	return out
+}
+
 func (s *stepper) word(addr uint64) uint64 {
 	var b [8]byte
-	if s.m.Read(addr, b[:]) != 8 {
+	if s.Program.Read(addr, b[:]) != 8 {
 		return 0xbad0bad0bad0bad0
 	}
 	return binary.LittleEndian.Uint64(b[:])
@@ -227,22 +187,9 @@ func (s *stepper) lookup(pc uint64) *stepRule {
 	s.rules[pc] = r
 	i := sort.Search(len(s.funcs), func(i int) bool { return s.funcs[i].end > pc })
 	if i == len(s.funcs) || pc < s.funcs[i].start {
-		// Only _start, which has no symbol of type function and calls twice.
-		var b [16]byte
-		for k := range 2 {
-			w := s.word(pc + uint64(8*k))
-			for j := range 8 {
-				b[8*k+j] = byte(w >> (8 * j))
-			}
-		}
-		call, n := s.a.call(b[:])
-		r.isCall, r.next = call, pc+uint64(n)
-		return r
+		return r // only _start, which has no symbol of type function and calls twice
 	}
 	f := &s.funcs[i]
-	code := f.code[pc-f.start:]
-	call, n := s.a.call(code)
-	r.isCall, r.next, r.isRet, r.entry = call, pc+uint64(n), s.a.ret(code), pc == f.start
 	if !strings.Contains(f.name, ".cold") { // a cold part is not entered by a call: the contract excludes it
 		r.fn = f
 		r.rule, r.v = s.a.rule(f.code, f.start, pc)
@@ -251,7 +198,7 @@ func (s *stepper) lookup(pc uint64) *stepRule {
 }
 
 func (s *stepper) compare(pc uint64, r *stepRule, regs *registers) {
-	truth := &s.stack[len(s.stack)-1]
+	truth := &s.Stack[len(s.Stack)-1]
 	if r.v.Kind == Unknown {
 		s.got.unknown++
 		if s.got.unknown == 1 || r.v.Reason != "" && s.shown < 5 {
@@ -276,13 +223,13 @@ func (s *stepper) compare(pc uint64, r *stepRule, regs *registers) {
 }
 
 // check evaluates a rule with live registers and memory.
-func (s *stepper) check(r *Rule, regs *registers, truth *shadow) string {
+func (s *stepper) check(r *Rule, regs *registers, truth *steptest.Activation) string {
 	cfa := regs.r[r.CFA.Base] + uint64(r.CFA.Off)
 	if r.CFA.Deref {
 		cfa = s.word(cfa) + uint64(r.CFA.Add)
 	}
-	if cfa != truth.cfa {
-		return fmt.Sprintf("CFA %#x, truth %#x", cfa, truth.cfa)
+	if cfa != truth.CFA {
+		return fmt.Sprintf("CFA %#x, truth %#x", cfa, truth.CFA)
 	}
 	value := func(self Reg, l Loc) uint64 {
 		switch l.Kind {
@@ -301,11 +248,11 @@ func (s *stepper) check(r *Rule, regs *registers, truth *shadow) string {
 	if r.Signed {
 		ra &= 1<<48 - 1 // the program's addresses are below
 	}
-	if ra != truth.ra {
-		return fmt.Sprintf("return address %#x, truth %#x", ra, truth.ra)
+	if ra != truth.RA {
+		return fmt.Sprintf("return address %#x, truth %#x", ra, truth.RA)
 	}
-	if fp := value(s.a.fp, r.FP); fp != truth.regs.r[s.a.fp] {
-		return fmt.Sprintf("caller's frame pointer %#x, truth %#x", fp, truth.regs.r[s.a.fp])
+	if fp := value(s.a.fp, r.FP); fp != truth.Saved[s.a.fp] {
+		return fmt.Sprintf("caller's frame pointer %#x, truth %#x", fp, truth.Saved[s.a.fp])
 	}
 	var moved [80]bool
 	for _, x := range r.Saved[:r.N] {
@@ -313,13 +260,13 @@ func (s *stepper) check(r *Rule, regs *registers, truth *shadow) string {
 		if x.Loc.Kind == Lost {
 			return fmt.Sprintf("register %d lost", x.Reg)
 		}
-		if v := value(x.Reg, x.Loc); v != truth.regs.r[x.Reg] {
-			return fmt.Sprintf("caller's register %d = %#x, truth %#x", x.Reg, v, truth.regs.r[x.Reg])
+		if v := value(x.Reg, x.Loc); v != truth.Saved[x.Reg] {
+			return fmt.Sprintf("caller's register %d = %#x, truth %#x", x.Reg, v, truth.Saved[x.Reg])
 		}
 		s.got.saved++
 	}
 	for _, x := range s.a.saved {
-		if !moved[x] && regs.r[x] != truth.regs.r[x] {
+		if !moved[x] && regs.r[x] != truth.Saved[x] {
 			return fmt.Sprintf("register %d said to be unchanged", x)
 		}
 	}

@@ -66,9 +66,9 @@ func ARM64(order binary.ByteOrder) Machine {
 		Arch: unwind.ARM64, Order: order,
 		Kind: func(code []byte) Kind {
 			switch w := binary.LittleEndian.Uint32(code); {
-			case w>>26 == 0x25, w&0xffff_fc1f == 0xd63f_0000: // bl, blr
+			case w>>26 == 0x25, w&0xffff_fc1f == 0xd63f_0000, w&0xfeff_f800 == 0xd63f_0800: // bl, blr, blraa and its like
 				return Call
-			case w == 0xd65f_03c0, w == 0xd65f_0bff, w == 0xd65f_0fff: // ret, retaa, retab
+			case w&0xffff_fc1f == 0xd65f_0000, w == 0xd65f_0bff, w == 0xd65f_0fff: // ret, retaa, retab
 				return Return
 			}
 			return Other

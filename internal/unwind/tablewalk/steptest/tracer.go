@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"testing"
-	"time"
 
 	"github.com/clewdbg/clew/internal/singlestep"
 	"github.com/clewdbg/clew/unwind"
@@ -39,24 +37,9 @@ func (s Tally) String() string {
 		s.Right, s.Wrong, s.Doubtful, s.Refused, s.Uncovered, s.Expressions, s.Signals, s.Saved, s.Walks, s.Frames, s.Cut)
 }
 
-// activation is the state when a function was entered, or when a signal came.
-type activation struct {
-	cfa, ra uint64
-	saved   singlestep.Registers
-	signal  bool
-}
-
-// mark is where the program returned to, and how many activations there were then.
-type mark struct {
-	sp    uint64
-	depth int
-}
-
-// Tracer steps through one program.
+// Tracer compares the steps of a strategy with the truth.
 type Tracer struct {
-	T        testing.TB
-	Machine  Machine
-	Program  singlestep.Program
+	Shadow
 	Unwinder unwind.Unwinder
 	// Images returns the images that are new since the last call, and all
 	// executable mappings.
@@ -66,8 +49,6 @@ type Tracer struct {
 	// Function returns the function around an instruction, for strategies that want
 	// its code; nil if none does.
 	Function func(pc uint64) *unwind.FunctionCode
-	// Status is the program's exit status.
-	Status int
 	// Wrong is called for wrong steps; nil fails the test.
 	Wrong func(pc uint64, problem string)
 
@@ -76,104 +57,22 @@ type Tracer struct {
 
 	maps   unwind.RangeSet // executable mappings
 	cover  unwind.RangeSet
-	stack  []activation
-	marks  map[uint64]mark // by the address
 	got    Tally
 	count  int
-	last   Kind
 	window [4096]byte
 }
 
 // Run steps through the program to its end.
 func (tr *Tracer) Run() Tally {
 	tr.T.Helper()
-	deadline := time.Now().Add(5 * time.Minute)
-	for result := (singlestep.Result{}); ; {
-		if time.Now().After(deadline) {
-			tr.T.Fatal("the program does not end")
-		}
-		tr.look(result.Signal)
-		var err error
-		if result, err = tr.Program.Step(); err != nil {
-			tr.T.Fatal(err)
-		}
-		if result.Ended {
-			if result.Status != tr.Status {
-				tr.T.Fatalf("the program failed: status %d", result.Status)
-			}
-			return tr.got
+	tr.Visit = func(pc uint64, regs *singlestep.Registers) {
+		tr.update(pc)
+		if tr.Counts == nil || tr.Counts(pc) {
+			tr.compare(pc, regs)
 		}
 	}
-}
-
-func (tr *Tracer) word(addr uint64) uint64 {
-	var b [8]byte
-	if tr.Program.Read(addr, b[:]) != 8 {
-		tr.T.Fatalf("no memory at %#x", addr)
-	}
-	return tr.Machine.Order.Uint64(b[:])
-}
-
-// look examines the state before the next instruction, or before a signal is
-// delivered.
-func (tr *Tracer) look(signal bool) {
-	regs, err := tr.Program.Registers()
-	if err != nil {
-		tr.T.Fatal(err)
-	}
-	m := &tr.Machine
-	pc, sp := regs[m.Arch.PC()], regs[m.Arch.SP()]
-	n := len(tr.stack)
-	switch {
-	case tr.last == Call:
-		cfa, ra := m.Entered(tr.word, &regs)
-		tr.stack = append(tr.stack, activation{cfa: cfa, ra: ra, saved: regs})
-	case n > 0 && (tr.last == Return || tr.last == MaybeReturn && pc == tr.stack[n-1].ra):
-		if tr.stack[n-1].cfa != sp+m.Above {
-			tr.T.Fatalf("shadow stack lost at %#x: SP %#x, not %#x", pc, sp, tr.stack[n-1].cfa-m.Above)
-		}
-		tr.returned(pc, sp, n-1)
-	case tr.landed(pc, sp):
-		tr.stack = tr.stack[:tr.marks[pc].depth] // longjmp
-	case n > 0 && tr.stack[n-1].signal && pc == tr.stack[n-1].ra && sp == tr.stack[n-1].cfa:
-		tr.stack = tr.stack[:n-1] // back from the handler
-	default: // out of functions at once: longjmp
-		for ; n > 0 && !tr.stack[n-1].signal && sp+m.Above+m.Pushed > tr.stack[n-1].cfa; n-- {
-			tr.stack = tr.stack[:n-1]
-		}
-	}
-	if signal {
-		// The handler is entered as if the trampoline had called it.
-		tr.stack = append(tr.stack, activation{cfa: sp, ra: pc, saved: regs, signal: true})
-		tr.last = Call
-		return
-	}
-	var b [16]byte
-	tr.last = m.Kind(b[:tr.Program.Read(pc, b[:])])
-	if len(tr.stack) == 0 {
-		return
-	}
-	tr.update(pc)
-	if tr.Counts == nil || tr.Counts(pc) {
-		tr.compare(pc, &regs)
-	}
-}
-
-// returned records that the activation at a depth has returned.
-func (tr *Tracer) returned(pc, sp uint64, depth int) {
-	if tr.marks == nil {
-		tr.marks = map[uint64]mark{}
-	}
-	tr.marks[pc] = mark{sp, depth}
-	tr.stack = tr.stack[:depth]
-}
-
-// landed says that a longjmp came here: to where setjmp returned before, with more
-// activations and the same stack pointer. Where calls push the return address the
-// stack pointer alone tells.
-func (tr *Tracer) landed(pc, sp uint64) bool {
-	m, ok := tr.marks[pc]
-	return ok && tr.Machine.Pushed == 0 && m.sp == sp && m.depth < len(tr.stack)
+	tr.Shadow.Run()
+	return tr.got
 }
 
 func (tr *Tracer) request(regs *singlestep.Registers, maxFrames int) unwind.WalkResult {
@@ -220,7 +119,7 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 	tr.count++
 	maxFrames := 1
 	if tr.count%wholeEvery == 0 {
-		maxFrames = len(tr.stack)
+		maxFrames = len(tr.Stack)
 	}
 	result := tr.request(regs, maxFrames)
 	if len(result.Steps) < maxFrames && result.Stop == unwind.StopEnd {
@@ -232,7 +131,7 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 		tr.show(tr.got.Refused, "%#x: %v %q need %#x", pc, result.Stop, result.Reason, result.Need)
 		return
 	}
-	top := len(tr.stack) - 1
+	top := len(tr.Stack) - 1
 	if maxFrames > 1 {
 		tr.got.Walks++
 		if len(result.Steps) < maxFrames {
@@ -241,7 +140,7 @@ func (tr *Tracer) compare(pc uint64, regs *singlestep.Registers) {
 		}
 	}
 	for i := range result.Steps {
-		problem := tr.check(&result.Steps[i], &tr.stack[top-i])
+		problem := tr.check(&result.Steps[i], &tr.Stack[top-i])
 		switch {
 		case problem != "" && i == 0 && result.Steps[i].Trust == unwind.TrustScan && result.Steps[i].Note != "":
 			tr.got.Doubtful++
@@ -274,21 +173,21 @@ func (tr *Tracer) show(n int, format string, args ...any) {
 	}
 }
 
-func (tr *Tracer) check(step *unwind.Step, truth *activation) string {
+func (tr *Tracer) check(step *unwind.Step, truth *Activation) string {
 	m := &tr.Machine
 	ra, _ := step.Caller.PC(m.Arch)
 	sp, _ := step.Caller.SP(m.Arch)
 	switch {
-	case step.CFA != truth.cfa:
-		return fmt.Sprintf("CFA %#x, truth %#x", step.CFA, truth.cfa)
-	case sp != truth.cfa-m.Above:
-		return fmt.Sprintf("SP %#x, truth %#x", sp, truth.cfa-m.Above)
-	case ra != truth.ra:
-		return fmt.Sprintf("return address %#x, truth %#x", ra, truth.ra)
-	case (step.CallerKind == unwind.KindInstruction) != truth.signal:
+	case step.CFA != truth.CFA:
+		return fmt.Sprintf("CFA %#x, truth %#x", step.CFA, truth.CFA)
+	case sp != truth.CFA-m.Above:
+		return fmt.Sprintf("SP %#x, truth %#x", sp, truth.CFA-m.Above)
+	case ra != truth.RA:
+		return fmt.Sprintf("return address %#x, truth %#x", ra, truth.RA)
+	case (step.CallerKind == unwind.KindInstruction) != truth.Signal:
 		return fmt.Sprintf("the caller's PC is %v", step.CallerKind)
 	}
-	if truth.signal {
+	if truth.Signal {
 		tr.got.Signals++
 	}
 	if strings.Contains(step.Rule, "expr:") {
@@ -296,8 +195,8 @@ func (tr *Tracer) check(step *unwind.Step, truth *activation) string {
 	}
 	for _, reg := range m.Saved {
 		v, ok := step.Caller.Get(reg)
-		if !ok || v != truth.saved[reg] {
-			return fmt.Sprintf("%s %#x (%v), truth %#x", m.Arch.RegisterName(reg), v, ok, truth.saved[reg])
+		if !ok || v != truth.Saved[reg] {
+			return fmt.Sprintf("%s %#x (%v), truth %#x", m.Arch.RegisterName(reg), v, ok, truth.Saved[reg])
 		}
 		tr.got.Saved++
 	}
