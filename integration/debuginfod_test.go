@@ -35,7 +35,7 @@ func TestDebuginfodHangs(t *testing.T) {
 	silent, cache := hangingAt(t)
 	start := time.Now()
 	o := l.stack(t, l.bare, "--format", "json")
-	const most = 30 * time.Second // Delve alone would take 270 s for each library
+	most := testneed.Patience(30 * time.Second) // Delve alone would take 270 s for each library
 	if took := time.Since(start); took > most {
 		t.Errorf("it took %v", took)
 	}
@@ -81,7 +81,7 @@ func TestDebuginfodInterrupted(t *testing.T) {
 			err := cmd.Wait()
 			// Between clew's end and the guard's signal the program may say that its breakpoint has ended it.
 			said, _, _ := strings.Cut(stderr.String(), "SIGTRAP")
-			if cmd.ProcessState.ExitCode() != failed || time.Since(start) > 5*time.Second || !strings.HasSuffix(said, "clew: interrupted\n") {
+			if cmd.ProcessState.ExitCode() != failed || time.Since(start) > testneed.Patience(5*time.Second) || !strings.HasSuffix(said, "clew: interrupted\n") {
 				t.Errorf("%v after %v: %s", err, time.Since(start), stderr.String())
 			}
 			silent.left(t, cache)

@@ -108,7 +108,7 @@ func TestFind(t *testing.T) {
 		return code, text.String(), time.Since(start)
 	}
 	id := hex.EncodeToString(b.id)
-	if code, out, took := find(hang, "debuginfo", id); code == 0 || out != "" || took < patience || took > patience+2*time.Second {
+	if code, out, took := find(hang, "debuginfo", id); code == 0 || out != "" || took < patience || took > patience+testneed.Patience(2*time.Second) {
 		t.Errorf("a silent server: exit code %d, %q after %v", code, out, took)
 	}
 	if code, out, _ := find(sends(other), "debuginfo", id); code == 0 || out != "" {
@@ -234,7 +234,7 @@ func TestProgramBounded(t *testing.T) {
 	start := time.Now()
 	_, err := New(c).Get(t.Context(), r, nil)
 	var size *SizeError
-	if !errors.As(err, &size) || time.Since(start) > 30*time.Second {
+	if !errors.As(err, &size) || time.Since(start) > testneed.Patience(30*time.Second) {
 		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*")); len(left) > 0 {
@@ -253,7 +253,7 @@ func TestCancel(t *testing.T) {
 		enough := errors.New("enough")
 		time.AfterFunc(200*time.Millisecond, func() { cancel(enough) })
 		start := time.Now()
-		if _, err := New(c).Get(ctx, r, nil); !errors.Is(err, enough) || time.Since(start) > 10*time.Second {
+		if _, err := New(c).Get(ctx, r, nil); !errors.Is(err, enough) || time.Since(start) > testneed.Patience(10*time.Second) {
 			t.Errorf("by %q: after %v: %v", by, time.Since(start), err)
 		}
 		c.MaxTime = time.Second

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/plugin"
 )
@@ -108,7 +109,7 @@ func TestHostKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = host.Wait()
-	const limit = time.Second
+	limit := testneed.Patience(time.Second)
 	for _, p := range pids {
 		waitGone(t, p, limit-time.Since(begin))
 	}
@@ -154,7 +155,7 @@ func TestClose(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > testneed.Patience(2*time.Second) {
 		t.Errorf("closing took %v", took)
 	}
 	if err := <-walked; !errors.Is(err, ErrClosed) {

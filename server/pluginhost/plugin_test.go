@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clewdbg/clew/internal/testneed"
 	"github.com/clewdbg/clew/unwind"
 	"github.com/clewdbg/clew/unwind/wire"
 )
@@ -198,7 +199,7 @@ func TestStall(t *testing.T) {
 		if !errors.As(err, &late) || late.Method != "Walk" {
 			t.Fatalf("stall %d: got %v", i, err)
 		}
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > testneed.Patience(5*time.Second) {
 			t.Errorf("stall %d was noticed after %v", i, took)
 		}
 		waitGone(t, before, 5*time.Second)
