@@ -9,6 +9,8 @@ import (
 
 // A third party's plugin may use processor time between calls, for garbage collection or to prepare tables. It and the processes
 // that it has started may use rest.allowed at a time, which fills up again by idleShare of the time that passes.
+// Who meets it: the user of a plugin with a thread that never ends. Without the bound it shows as nothing but a hot machine, for as long
+// as the session lasts.
 const idleShare = 0.1
 
 // rest says how a host looks after plugins that are to rest.

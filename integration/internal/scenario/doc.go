@@ -7,6 +7,7 @@
 //	need NAME...           what the machine must have (package testneed): ptrace, linux/amd64, cc, g++, rustc, ...
 //	                       $CC, $CXX and $RUSTC are then the compilers
 //	exits CODE COMMAND...  exec, for a command that ends with this code
+//	costs TIME MIB COMMAND...  exec, for a command that takes no more than this, on this machine
 //	refused CODE REGEXP COMMAND...  a command of clew's that says why not in one line, and prints nothing
 //	program NAME...        builds programs of integration/dap/testdata; $NAME is the executable, $source the folder of its sources
 //	native VARIANT         builds a variant of integration/internal/program: $native, $NATIVE_LIBRARY
@@ -40,7 +41,7 @@
 //	write EXPRESSION => VALUE   the value is set, and then it is so
 //	logged TEXT | TEXT     what breakpoints have logged so far, on $line
 //	inspect                all that an editor asks at a stop
-//	stacks REGEXP          the stack of each thread whose name matches
+//	stacks REGEXP [; N ; REGEXP]   the stack of each thread whose name matches; in N of them the functions, in a row, match
 //	each WORD... : LINE ; LINE   the lines, with each word as $it
 //	end                    disconnect, with the end of program and server
 package scenario

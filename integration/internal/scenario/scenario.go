@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -32,7 +34,7 @@ func Run(t *testing.T, folder string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"need": need, "exits": exits, "refused": refused, "mark": mark, "start": start, "contains": contains, "shows": shows,
-			"terminal": terminal, "serve": serve, "editor": editor, "core": core,
+			"terminal": terminal, "serve": serve, "editor": editor, "core": core, "costs": costs,
 			"program": program, "native": native,
 			"dap": func(ts *testscript.TestScript, _ bool, args []string) { session(ts, args, "clew") },
 			"both": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -155,6 +157,21 @@ func editor(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s: %v\nanswers:\n%s", args[0], err, s.transcript())
 	}
 	_ = conn.Close()
+}
+
+// costs is exec, for a command that may take no more than so much time, as this machine needs it, and MiB of memory.
+func costs(ts *testscript.TestScript, _ bool, args []string) {
+	most, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	memory, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	began := time.Now()
+	ts.Check(ts.Exec(args[2], args[3:]...))
+	var use syscall.Rusage
+	ts.Check(syscall.Getrusage(syscall.RUSAGE_CHILDREN, &use))
+	if took, have := time.Since(began), use.Maxrss>>10; took > testneed.Patience(most) || have > memory {
+		ts.Fatalf("it took %v; a process has had %d MiB", took, have)
+	}
 }
 
 // core runs a program until the kernel writes a core file of it.

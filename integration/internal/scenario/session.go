@@ -333,25 +333,46 @@ func (s *Session) stack(start, levels int) error {
 	return s.frame("0")
 }
 
-// stacks asks for the stack of each thread whose name matches.
+// stacks asks for the stack of each thread whose name matches; of so many of them the functions must match, if that is said.
 func (s *Session) stacks(name string) error {
+	name, more, counted := strings.Cut(name, " ; ")
+	number, functions, _ := strings.Cut(more, " ; ")
 	re, err := regexp.Compile(name)
-	err = errors.Join(err, s.request("", "threads", nil))
+	through, err2 := regexp.Compile(functions)
+	if err = errors.Join(err, err2, s.request("", "threads", nil)); err != nil {
+		return err
+	}
 	var body struct {
 		Threads []struct {
 			ID   int64
 			Name string
 		}
 	}
-	if err != nil || s.last.Decode("body", &body) != nil {
+	if err := s.last.Decode("body", &body); err != nil {
 		return err
 	}
+	matching := 0
 	for _, t := range body.Threads {
-		if re.MatchString(t.Name) {
-			err = errors.Join(err, s.request("", "stackTrace", object{"threadId": t.ID, "levels": 50}))
+		if !re.MatchString(t.Name) {
+			continue
+		}
+		var stack struct{ StackFrames []frame }
+		err := s.request("", "stackTrace", object{"threadId": t.ID, "levels": 50})
+		if err = errors.Join(err, s.last.Decode("body", &stack)); err != nil {
+			return err
+		}
+		var names []string
+		for i := range stack.StackFrames {
+			names = append(names, stack.StackFrames[i].Name)
+		}
+		if through.MatchString(strings.Join(names, " ")) {
+			matching++
 		}
 	}
-	return err
+	if counted && strconv.Itoa(matching) != number {
+		return fmt.Errorf("%d stacks match", matching)
+	}
+	return nil
 }
 
 func (s *Session) frame(which string) error {

@@ -10,7 +10,8 @@ import (
 )
 
 // Delve believes how many goroutines the runtime says that there are, and goes over all of them: to list them, or to find one by
-// its number. Example: a damaged core file that claims 2^60 of them. goroutineList stands before a target's memory, and
+// its number. Example: a damaged core file that claims 2^60 of them. Who meets it: whoever opens a core file of a program that
+// has overwritten its own memory, which is why there is a core file. goroutineList stands before a target's memory, and
 // has Delve read a number that the list has room for. Tests: TestGoroutineList, integration/scenarios after-end.
 type goroutineList struct {
 	process   proc.Process

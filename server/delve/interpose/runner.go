@@ -206,7 +206,7 @@ func (r *Runner) Detach(pid int, kill bool) error {
 
 // endAnyway kills a process that Delve has refused to kill, if this process traces it. Delve asks the kernel whether a thread
 // has stopped, and searches the answer for the name that the process had at its start (pkg/proc/native/proc_linux.go, status): a
-// process that has changed its name seems to run. The kernel reaps it when clew, its parent, ends. Test: integration TestRenamed.
+// process that has changed its name seems to run. The kernel reaps it when clew, its parent, ends. Test: integration/scenarios, renamed.
 func endAnyway(pid int) bool {
 	status, err := procfs.ReadStatus(pid)
 	if errors.Is(err, syscall.EMFILE) { // Delve could not ask for the same reason: it has found the process before
