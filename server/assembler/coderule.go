@@ -82,7 +82,12 @@ func (w *walker) stepByModel() outcome {
 	w.turn.modelAsked = true
 	f := w.last()
 	model := w.code.shows(f).model
-	if model == nil || !model.Sure || marksEnd(model) {
+	if model == nil || !model.Sure {
+		ahead := w.code.ahead(f)
+		if model = ahead.row; model == nil || !ahead.proven && !w.ledBy(model) {
+			return nothing
+		}
+	} else if marksEnd(model) {
 		return nothing
 	}
 	var step unwind.Step
@@ -94,4 +99,15 @@ func (w *walker) stepByModel() outcome {
 		step.Rule = model.Rule.Whole()
 	}
 	return w.take(candidate{step: &step, strategy: unwind.StrategyCode})
+}
+
+// ledBy reports whether the call before the return address that a rule finds is known to lead to the last frame.
+func (w *walker) ledBy(row *simulate.Row) bool {
+	f := w.last()
+	var step unwind.Step
+	if w.code.stepBy(&row.Rule, &f.Registers, f.PC.Kind(), &step) != nil {
+		return false
+	}
+	witness := codeWitness{program: w.code, frame: f, step: &step}
+	return witness.led()
 }

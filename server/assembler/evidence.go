@@ -239,11 +239,16 @@ type codeWitness struct {
 
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	d := w.shows(w.frame)
-	if d.rule == nil || least > isLikely && !d.rule.Sure || least == isProven && !d.proven {
+	row, proven := d.rule, d.proven
+	if row == nil && (least < isProven || w.frame.PC.Kind() == unwind.KindInstruction) && !w.ofGo(w.frame) {
+		ahead := w.ahead(w.frame)
+		row, proven = ahead.row, ahead.proven
+	}
+	if row == nil || least > isLikely && !row.Sure || least == isProven && !proven {
 		return e, false
 	}
 	var c rule.Caller
-	_ = w.apply(&d.rule.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
+	_ = w.apply(&row.Rule, &w.frame.Registers, w.frame.PC.Kind(), &c) // the caller holds what was found
 	e.ra, e.haveRA = c.Registers.PC(w.target.Arch)
 	e.cfa = c.CFA
 	if least == isProven {
@@ -294,6 +299,12 @@ func (w *codeWitness) agrees() agreement {
 		a := w.compare(d.rule)
 		a.proven = a.ok && d.proven
 		return a
+	}
+	if ahead := w.ahead(w.frame); ahead.proven && !w.ofGo(w.frame) {
+		if a := w.compare(ahead.row); a.ok {
+			a.proven = true
+			return a
+		}
 	}
 	_, calls := w.returns()
 	for _, call := range calls {

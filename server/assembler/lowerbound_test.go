@@ -67,7 +67,7 @@ func TestR12CodeTellsStackPointer(t *testing.T) {
 	arch := unwind.ARM64
 	l := &library{code: synthetic, addr: start, pieces: []uint64{start}, bytes: []byte{
 		0xfd, 0x7b, 0xbd, 0xa9, 0xfd, 0x03, 0x00, 0x91, // stp x29, x30, [sp, #-48]!; mov x29, sp
-		0x1f, 0x20, 0x03, 0xd5, 0xfd, 0x7b, 0xc3, 0xa8, 0xc0, 0x03, 0x5f, 0xd6, // nop; ldp x29, x30, [sp], #48; ret
+		0x1f, 0x20, 0x03, 0xd5, 0xfd, 0x7b, 0xc3, 0xa8, 0x00, 0x00, 0x1f, 0xd6, // nop; ldp x29, x30, [sp], #48; br x0
 	}}
 	l.model = codemodel.New(arch, l)
 	m, err := stackasm.New(arch, 0x7fff_0000).Mark("sp").Ref("mid").Word(midPC).Pad(32).Mark("caller").Pad(32).Mark("mid").Pad(64).Assemble()

@@ -64,11 +64,12 @@ type plain struct{ CodeMap }
 
 func (plain) Model(unwind.LookupAddr) (*codemodel.Image, uint64) { return nil, 0 }
 
-// TestModelLeavesFrames: where no strategy knows a caller, the model of the code does.
+// TestModelLeavesFrames: where no strategy knows a caller, the model of the code does. Its end is a jump to somewhere,
+// which shows nothing by itself.
 func TestModelLeavesFrames(t *testing.T) {
 	const start = 0x40b000
 	l := &library{code: synthetic, addr: start, pieces: []uint64{start},
-		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3}} // push %rbx; sub $16,%rsp; nop; ...
+		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xff, 0xe0}} // push %rbx; sub $16,%rsp; nop; ...
 	l.model = codemodel.New(unwind.AMD64, l)
 	m, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(7).Word(midPC).Pad(64).Assemble()
 	if err != nil {
@@ -97,7 +98,7 @@ func TestModelLeavesFrames(t *testing.T) {
 func TestLyingTables(t *testing.T) {
 	const start, skipped = 0x40b000, sp0 + 48
 	l := &library{code: synthetic, addr: start, pieces: []uint64{start},
-		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xc3}} // push %rbx; sub $16,%rsp; nop; ...
+		bytes: []byte{0x53, 0x48, 0x83, 0xec, 0x10, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5b, 0xff, 0xe0}} // push %rbx; sub $16,%rsp; nop; ...
 	l.model = codemodel.New(unwind.AMD64, l)
 	m, err := stackasm.New(unwind.AMD64, sp0).Pad(24).Word(midPC).Pad(8).Word(outerPC).Pad(64).Assemble()
 	if err != nil {

@@ -24,6 +24,9 @@ type program struct {
 	piece  int                      // size of the next read for a rule, in bytes
 	frame  rule.Frame               // that a rule is applied to
 	source codeSource
+	// followed is the last frame whose code was followed forwards, aheadLeft what may still be.
+	followed  aheadRow
+	aheadLeft int
 }
 
 // place is a code address's function. The zero Function stands for no known one.
@@ -36,7 +39,7 @@ type place struct {
 const traceBudget = 2_000_000
 
 func newProgram(t *Target) *program {
-	p := &program{target: t, source: codeSource{target: t}, functions: make(map[unwind.LookupAddr]*described), piece: firstPiece}
+	p := &program{target: t, source: codeSource{target: t}, functions: make(map[unwind.LookupAddr]*described), piece: firstPiece, aheadLeft: aheadBudget}
 	p.tracer = callsite.Tracer{Arch: t.Arch, Source: &p.source, Budget: traceBudget}
 	p.seen = p.pieces[:1]
 	return p

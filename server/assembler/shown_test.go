@@ -38,7 +38,7 @@ func (u unnamed) Layout() *codemodel.Layout {
 const unnamedPage = 0x40a000
 
 func (u unnamed) Bytes(addr uint64, n int) []byte {
-	out := u.calling.Bytes(addr, n)
+	out := openEnded{u.calling}.Bytes(addr, n)
 	for i := range out {
 		at := addr + uint64(i) - unnamedPage
 		switch {
@@ -51,7 +51,7 @@ func (u unnamed) Bytes(addr uint64, n int) []byte {
 	return out
 }
 
-// returns is where the page of such code begins to have returns.
+// returns is where the page of such code begins to have jumps out of it.
 const returns = 0xff0
 
 // TestShownByPrologue: the caller of code in no known function, called through a

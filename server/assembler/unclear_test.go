@@ -12,8 +12,8 @@ import (
 // Code that only a jump table reaches shows a rule that is likely: a frame pointer
 // that says otherwise is refused, and what a scan or Delve found is not.
 func TestLikelyCodeContradictsAFramePointer(t *testing.T) {
-	// sub $24,%rsp; jmp *%rax; call *%rax; add $24,%rsp; ret
-	mid := []byte{0x48, 0x83, 0xec, 0x18, 0xff, 0xe0, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xc3}
+	// sub $24,%rsp; jmp *%rax; call *%rax; add $24,%rsp; jmp *%rax
+	mid := []byte{0x48, 0x83, 0xec, 0x18, 0xff, 0xe0, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xff, 0xe0}
 	m, err := stackasm.New(unwind.AMD64, sp0).Word(0x402008).Pad(24).Word(outerPC).Pad(64).Assemble()
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestFramePointerOutOfUnclearCode(t *testing.T) {
 		}
 		tg := target(memories(m))
 		if c.body != nil {
-			body = append(body, 0x5d, 0xc3) // pop %rbp; ret
+			body = append(body, 0x5d, 0xff, 0xe0) // pop %rbp; jmp *%rax
 		}
 		tg.Code = newFound(unclear, 0x402000, body)
 		f := &fake{name: "f", steps: map[uint64][]unwind.Step{

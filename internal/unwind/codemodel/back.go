@@ -26,6 +26,13 @@ func (m *surroundings) Comes(target uint64, pointer bool) prologue.Back {
 	return s.back(target, 0)
 }
 
+// Comes tells whether a call comes back, of the code at target or through the pointer there.
+func (m *Image) Comes(target uint64, pointer bool) prologue.Back {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return (*surroundings)(m).Comes(target, pointer)
+}
+
 // Pads implements [prologue.Surroundings].
 func (m *surroundings) Pads(start uint64) []prologue.Pad { return m.pads[start] }
 

@@ -298,7 +298,11 @@ func (e *effectsAMD64) mask(p *program) bool {
 	switch {
 	case e.r[0] == spAMD64 && e.w[0] == 64:
 		e.out.flags |= flagBuild
-		p.emit(op{kind: opBase})
+		by := int64(0)
+		if e.isImm {
+			by = e.imm
+		}
+		p.emit(op{kind: opBase, imm: by})
 	case e.isImm && e.w[0] >= 32:
 		p.emit(op{kind: opMask, d: e.r[0], imm: e.imm})
 	default:

@@ -43,6 +43,11 @@
 //     It is known by its two instructions, and entered with that word on the stack. TestPLTFirst.
 //   - On arm64 the first entry pushes a pair and jumps to the loader's _dl_runtime_resolve, which pops it. That is
 //     known by its last instructions, and that it pushes no return address itself. TestResolver.
+//   - Code of which nothing tells where it begins is followed the other way, from a frame's place on to its return, with
+//     the values that its registers and its stack hold (Ahead). Ways that meet keep what they have in common. Returns at
+//     two places, or ways that meet with two stack pointers, show nothing. A call that may not come back ends a way, as
+//     long as others lead to a return; a jump that leads anywhere is one out of the function if the stack pointer is
+//     that of the return. TestAhead, TestAheadIsBounded.
 //   - A call into the middle of the same code starts a local subroutine with a separate frame; a call to the next
 //     instruction is a push. TestCallNext.
 //

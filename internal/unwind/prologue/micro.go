@@ -18,7 +18,7 @@ const (
 	opSubReg                  // d = s - t
 	opConst                   // d = imm
 	opKeep                    // d = d with the 16 bits at shift t replaced by imm (arm64 movk)
-	opBase                    // SP becomes a new dynamic base
+	opBase                    // SP becomes a new dynamic base; imm is the mask, if it is one
 	opStore                   // [s+imm] = t, size 8
 	opWipe                    // [s+imm], t bytes, become unknown
 	opLoad                    // d = [s+imm]

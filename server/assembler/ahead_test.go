@@ -1,0 +1,62 @@
+package assembler
+
+import (
+	"context"
+	"testing"
+
+	"github.com/clewdbg/clew/unwind"
+	"github.com/clewdbg/clew/unwind/stackasm"
+)
+
+// TestAhead: code of which nothing tells where it begins is followed to its return. Behind a call that may not come back
+// the call before the return address has to lead there. What a frame pointer says otherwise is refused.
+func TestAhead(t *testing.T) {
+	const start = 0x40b000
+	sized := []byte{0x90, 0x4c, 0x8b, 0x5c, 0x24, 0x10, 0x4c, 0x01, 0xdc, 0xc3} // nop; mov 16(%rsp),%r11; add %r11,%rsp; ret
+	calls := []byte{0x90, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x40, 0xc3}             // nop; call *%rax; add $64,%rsp; ret
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(16).Word(64).Pad(40).Word(midPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		code    []byte
+		called  uint64 // by the call before the return address, 0: what a register says
+		chain   []unwind.Step
+		want    []uint64
+		by      string
+		refused int
+	}{
+		"a size in the frame":            {sized, 0, nil, []uint64{start, midPC}, unwind.StrategyCode, 0},
+		"a frame pointer that skips":     {sized, 0, []unwind.Step{step(sp0+96, outerPC, 0)}, []uint64{start, midPC}, unwind.StrategyCode, 1},
+		"a frame pointer that agrees":    {sized, 0, []unwind.Step{step(sp0+72, midPC, 0)}, []uint64{start, midPC}, "f", 0},
+		"a call that may not come back":  {calls, 0, nil, []uint64{start}, "", 0},
+		"the same, and a call led there": {calls, start, nil, []uint64{start, midPC}, unwind.StrategyCode, 0},
+		"no return":                      {[]byte{0x90, 0xff, 0xe0}, 0, nil, []uint64{start}, "", 0},
+	} {
+		f := &fake{name: "f", steps: map[uint64][]unwind.Step{start: c.chain}}
+		tg := target(memories(m))
+		tg.Code = written{calling{synthetic, map[uint64]uint64{midPC: c.called, outerPC: 0}}, start, c.code}
+		s := with(f).Stack(context.Background(), tg, thread(start, sp0, sp0+80, cStack), Options{MaxFrames: 2})
+		equal(t, name, pcs(s), c.want)
+		if len(s.Frames) > 1 && (s.Frames[1].Strategy != c.by || s.Frames[1].Trust <= unwind.TrustScan || len(s.Frames[0].Rejected) != c.refused) {
+			t.Errorf("%s: by %s, %v, %v", name, s.Frames[1].Strategy, s.Frames[1].Trust, s.Frames[0].Rejected)
+		}
+	}
+}
+
+// written is calling code with own bytes at a place.
+type written struct {
+	calling
+	start uint64
+	bytes []byte
+}
+
+func (w written) Bytes(addr uint64, n int) []byte {
+	out := w.calling.Bytes(addr, n)
+	for i := range out {
+		if at := addr + uint64(i) - w.start; at < uint64(len(w.bytes)) {
+			out[i] = w.bytes[at]
+		}
+	}
+	return out
+}
