@@ -57,12 +57,11 @@ func (b *builder) note(strategy, why string) {
 // last is the frame to leave.
 func (b *builder) last() *unwind.Frame { return &b.stack.Frames[len(b.stack.Frames)-1] }
 
-func (b *builder) end(stop unwind.StopKind, reason string) outcome {
-	b.stack.Stop, b.stack.Reason = stop, reason
+// truncate stops the walk. That the stack has ended is for [walker.conclude] alone to say.
+func (b *builder) truncate(reason string) outcome {
+	b.stack.Stop, b.stack.Reason = unwind.Truncated, reason
 	return reachedEnd
 }
-
-func (b *builder) truncate(reason string) outcome { return b.end(unwind.Truncated, reason) }
 
 // full reports whether the walk has reached its limit of frames, and marks the
 // stack.

@@ -98,8 +98,13 @@ func (w *walker) ended() bool {
 	case !fn.known || !fn.Outermost || f.PC.Kind() != unwind.KindReturn || notOutermost[fn.Name]:
 		return false
 	}
+	return w.endOutermost(why) == reachedEnd
+}
+
+// endOutermost ends the stack at a known outermost function.
+func (w *walker) endOutermost(why string) outcome {
 	result, _, _ := w.conclude(&ending{reason: why, outermost: true, guessed: w.carried.guessed()})
-	return result == reachedEnd
+	return result
 }
 
 // claim is a strategy's claim that the stack ends at the last frame.
@@ -121,7 +126,7 @@ func (w *walker) claim(s *Strategy, r *unwind.WalkResult) *ending {
 // State"), and compiled ones save it.
 func marksEnd(row *simulate.Row) bool { return row != nil && row.FP.From == rule.Lost }
 
-// conclude ends the stack as claimed, unless a check objects.
+// conclude ends the stack as claimed, unless a check objects. Every end of every stack is decided here (R16).
 func (w *walker) conclude(e *ending) (result outcome, why string, by ruled) {
 	switch answer, why, by := e.judge(); answer {
 	case noEnd:
@@ -132,5 +137,6 @@ func (w *walker) conclude(e *ending) (result outcome, why string, by ruled) {
 		}
 		return w.truncate(e.reason + ", but " + why), "", by
 	}
-	return w.end(unwind.End, e.reason), "", ruled{}
+	w.stack.Stop, w.stack.Reason = unwind.End, e.reason
+	return reachedEnd, "", ruled{}
 }

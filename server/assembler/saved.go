@@ -22,7 +22,7 @@ func (g *goFrame) resume() goWay {
 	case !g.leftKnown:
 		return truncated("%s leaves the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	case g.scheduled || saved != nil && saved.G == 0:
-		return goWay{stop: unwind.End, reason: name + ": the scheduler's stack begins here, the goroutine that called it was left"}
+		return goWay{ends: name + ": the scheduler's stack begins here, the goroutine that called it was left"}
 	case saved == nil:
 		return truncated("%s has left the goroutine's stack, and the goroutine's state is in runtime.g: %s", name, noLayout)
 	}

@@ -70,9 +70,9 @@ type goFrame struct {
 // of the stack; or neither, and the next way's turn.
 type goWay struct {
 	candidate
-	err    error // why there is no step that could be judged; step has what is known
-	stop   unwind.StopKind
-	reason string // of the stop
+	err error // why there is no step that could be judged; step has what is known
+	// Why the stack ends, or is truncated, at the frame.
+	ends, truncated string
 	// last is the reason for truncating the stack if the step is refused.
 	last string
 }
@@ -84,7 +84,7 @@ var goWays = []func(*goFrame) goWay{
 }
 
 func truncated(format string, args ...any) goWay {
-	return goWay{stop: unwind.Truncated, reason: fmt.Sprintf(format, args...)}
+	return goWay{truncated: fmt.Sprintf(format, args...)}
 }
 
 // leaveGo leaves the last frame if it is Go's.
@@ -116,8 +116,10 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 func (w *walker) follow(way goWay) outcome {
 	way.strategy, way.trust = unwind.StrategyGopclntab, unwind.TrustCFI
 	switch {
-	case way.reason != "":
-		return w.end(way.stop, way.reason)
+	case way.ends != "":
+		return w.endOutermost(way.ends)
+	case way.truncated != "":
+		return w.truncate(way.truncated)
 	case way.err != nil:
 		w.refuse(bySwitch, way.strategy, way.err.Error(), 0, way.step.CFA)
 	case way.step == nil:

@@ -16,7 +16,7 @@ import (
 func Main() {
 	var o options
 	var r report
-	names := flag.String("libraries", "", "only these workloads, with commas between")
+	names := flag.String("libraries", "", "only these workloads, with commas between; of variants those with one of these in their compiler and options")
 	flag.IntVar(&o.most, "n", 1000, "samples of a workload, at most")
 	flag.IntVar(&o.every, "every", 200, "of how many instructions of C one is taken, on average")
 	flag.IntVar(&o.live, "live", 10, "of how many samples one is assembled in the live process too")
@@ -167,7 +167,7 @@ func (r *report) variants(b builder, p program, names []string) {
 	for i, v := range variants {
 		for _, strip := range []bool{false, true} {
 			name := v.compiler + " " + v.flags
-			if names != nil && !slices.Contains(names, v.compiler) {
+			if names != nil && !slices.ContainsFunc(names, func(part string) bool { return strings.Contains(name, part) }) {
 				continue
 			}
 			if strip {
