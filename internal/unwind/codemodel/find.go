@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/clewdbg/clew/internal/unwind/callsite"
 	"github.com/clewdbg/clew/internal/unwind/prologue"
 	"github.com/clewdbg/clew/unwind"
 )
@@ -217,11 +218,14 @@ func (f *finder) path(v visit) {
 		for b := at; b < min(next, uint64(len(f.text))); b++ {
 			f.covered.set(b)
 		}
-		if in.Refers != 0 && len(f.pointers) < maxPointers {
+		if in.Refers != 0 && len(f.pointers) < maxPointers && !f.marksCall(at, in.Refers) {
 			f.pointers = append(f.pointers, in.Refers)
 		}
 		if in.Flow == prologue.FlowJump && in.Target%functionAlign == 0 && prologue.TakesDown(f.image.arch, f.text[before:at]) {
 			f.indirect[v.owner] = true // it may be a tail call: the state tells
+		}
+		if computesFar(f.image.arch, f.text[at:min(next, uint64(len(f.text)))]) {
+			f.indirect[v.owner] = true // calls may go through registers, to places that the code computes
 		}
 		if !f.passes(&in, at, next, v.owner) {
 			return
@@ -235,6 +239,27 @@ func (f *finder) path(v visit) {
 		}
 		before, at = at, next
 	}
+}
+
+// marksCall reports whether an instruction has its own address, or that behind a call next to it: clang's hardening
+// compares return addresses with these.
+func (f *finder) marksCall(at, refers uint64) bool {
+	const near = 32
+	to, ok := f.at(refers)
+	if !ok || to+near < at || to > at+near {
+		return false
+	}
+	if to == at {
+		return true
+	}
+	calls, _ := callsite.Before(f.image.arch, f.text[to-min(to, callsite.Longest):to], refers)
+	return len(calls) > 0
+}
+
+// computesFar reports whether an instruction loads a number of 64 bits, as code of the large model has distances: movabs.
+func computesFar(arch unwind.Arch, code []byte) bool {
+	const movabs = 10
+	return arch == unwind.AMD64 && len(code) == movabs && code[0]&^1 == 0x48 && code[1]&^7 == 0xb8
 }
 
 // falls notes that what lies behind a call may be another function: it does if the call does
@@ -412,6 +437,9 @@ func (f *finder) survey(owner uint64) {
 			f.work = append(f.work, visit{owner + off, owner})
 		}
 	})
+	for _, to := range t.Calls {
+		f.add(Start{Addr: to, Source: Call, Grade: start.Grade})
+	}
 	for _, to := range t.Tails {
 		if at, ok := f.at(to); ok && to%functionAlign == 0 && f.apart(at) {
 			f.add(Start{Addr: to, Source: TailCall, Grade: min(prologue.Some, start.Grade)})

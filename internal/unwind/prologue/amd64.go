@@ -150,6 +150,9 @@ func decodeAMD64(p *program, off int32) inst {
 			p.emit(op{kind: opAdd, d: 7, s: 7, imm: -8}, op{kind: opWipe, s: 7, t: 8})
 			return out
 		}
+		if r, ok := in.Args[0].(x86asm.Reg); ok {
+			out.cmpA, _ = gpr(r)
+		}
 		p.emit(op{kind: opCall})
 		return out
 	case x86asm.RET:

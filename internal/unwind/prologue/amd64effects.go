@@ -65,6 +65,7 @@ var operationsAMD64 = [firstVEX]operationAMD64{
 	x86asm.ADD:         addAMD64,
 	x86asm.SUB:         addAMD64,
 	x86asm.AND:         {effects: (*effectsAMD64).mask},
+	x86asm.OR:          {effects: (*effectsAMD64).or},
 	x86asm.XCHG:        {effects: (*effectsAMD64).exchange},
 }
 
@@ -280,6 +281,11 @@ func (e *effectsAMD64) add(p *program) bool {
 	if e.in.Op == x86asm.SUB {
 		by, k = -by, opSubReg
 	}
+	if e.in.Op == x86asm.ADD && e.w[0] == 64 && e.isMem[1] && e.m[1].Index != 0 && // an entry of 8 bytes of a jump table
+		loadAMD64(p, &e.in, regTmp, 64, e.m[1], true, 0) {
+		p.emit(op{kind: opAddReg, d: e.r[0], s: e.r[0], t: regTmp})
+		return true
+	}
 	if e.w[0] != 64 || !e.isImm && e.w[1] != 64 {
 		return false
 	}
@@ -307,6 +313,18 @@ func (e *effectsAMD64) mask(p *program) bool {
 		p.emit(op{kind: opMask, d: e.r[0], imm: e.imm})
 	default:
 		return false
+	}
+	return true
+}
+
+// or: clang's hardening against speculation (-mspeculative-load-hardening) puts a number into the stack pointer, and into
+// targets of jumps, that is 0 on every path that is really taken. Nothing else does that to a stack pointer.
+func (e *effectsAMD64) or(p *program) bool {
+	if e.w[0] != 64 || e.w[1] != 64 {
+		return false
+	}
+	if e.r[0] != spAMD64 {
+		p.emit(op{kind: opHarden, d: e.r[0], s: e.r[1]})
 	}
 	return true
 }

@@ -28,6 +28,10 @@
 //     only). TestForms in codemodel.
 //   - A call over a loop that only a wrong prediction enters is a push (retpolines and
 //     return thunks; trapsSpeculation). TestThunks in codemodel.
+//   - clang's hardening against speculation puts a number into the stack pointer, and into targets of jump tables, that
+//     is 0 on every path that is really taken (opHarden). Entries of 8 bytes may be relative to their table, and calls go
+//     to what the code has computed from its own address (-mcmodel=large; Table.Calls). TestForms and TestComputedCalls
+//     in codemodel.
 //   - Targets of other indirect jumps are unknown. Code that no direct path reaches is tried with the
 //     states at the function's indirect jumps and calls (the latter for exception landing pads): a state that
 //     contradicts code that is reached, or a return, is refuted; if the rest lead to one and the same rule, its

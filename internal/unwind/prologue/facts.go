@@ -161,6 +161,15 @@ func (s *state) applyTable(p *program, o *op, id int32) {
 		s.set(a, o.d, s.loaded(p, o, id))
 	case opAddEntry:
 		s.set(a, o.d, switches{p}.aimed(s.get(o.s), s.get(o.t).extended(uint8(o.mask), o.mask&signExtends != 0), uint8(o.imm)))
+	case opHarden:
+		v := s.get(o.d)
+		if v.kind != aim {
+			v = s.get(o.s)
+		}
+		if v.kind != aim {
+			v = val{}
+		}
+		s.set(a, o.d, v)
 	case opCompare:
 		if o.imm >= 0 && o.imm <= maxEntries {
 			s.facts.compared = bound{max: int32(o.imm), reg: o.s, bits: o.t}

@@ -30,6 +30,7 @@ const (
 	opScale                   // d = s * imm
 	opLoadAt                  // d = [s + t*scale + imm]; the scale and the like are in mask
 	opAddEntry                // d = s + (t, of which mask says what bits count and how) << imm
+	opHarden                  // d = d | s, where one is 0 if the code is really reached: a target of a jump table stays
 	opCompare                 // s, t bits, is compared with imm
 	opCompareAt               // [s + t*scale + imm] is compared with a number in mask
 )
@@ -81,7 +82,7 @@ type inst struct {
 	nops   uint8
 	len    uint8
 	flow   flowKind
-	cmpA   uint8 // operands of a compare, regNone otherwise
+	cmpA   uint8 // operands of a compare, regNone otherwise; cmpA is what a call goes through, too
 	cmpB   uint8
 	flags  uint8
 	base   uint8 // base register of a memory operand that is read or written, regNone otherwise
@@ -240,6 +241,11 @@ func (s *state) addReg(p *program, o *op, id int32) {
 			x, y = y, x
 		}
 		v = switches{p}.aimed(x, y, 0)
+	case o.kind == opAddReg && (x.kind == aim || y.kind == aim) && p.around != nil:
+		if x.kind == aim {
+			x, y = y, x
+		}
+		v = switches{p}.aimedFar(x, y)
 	case o.kind == opAddReg && y.kind == konst:
 		v = x.plus(int64(y.off))
 	case o.kind == opAddReg && x.kind == konst:

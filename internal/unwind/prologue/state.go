@@ -107,7 +107,8 @@ func (s *state) store(addr val, size int64, v val) {
 		}
 		i++
 	}
-	if v.kind != entry && !v.rel() || size != 8 || s.n == maxSlots {
+	computed := v.kind == place && s.n < maxSlots/2 // an address that later calls and jumps go by
+	if v.kind != entry && !v.rel() && !computed || size != 8 || s.n == maxSlots {
 		return
 	}
 	i := s.n

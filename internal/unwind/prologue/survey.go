@@ -51,6 +51,8 @@ type Table struct {
 	// Tails are where jumps inside the code lead with all as at the entry, once a frame was
 	// taken down: another function may begin there.
 	Tails []uint64
+	// Calls are where calls through registers lead, as the code itself has computed it (-mcmodel=large).
+	Calls []uint64
 	bits  bitset // where instructions begin
 	ends  bitset // where calls end
 	// Whole: all of the code that is reached was decoded, and no jump leads to places
@@ -261,6 +263,9 @@ func (p survey) rows() (t *Table, alien bool) {
 		t.bits.set(in.off)
 		if in.flow == flowCall {
 			t.ends.set(in.off + int32(in.len))
+			if to, ok := (switches{p.program}).address(s.get(in.cmpA)); ok {
+				t.Calls = append(t.Calls, to)
+			}
 		}
 		if in.st >= 0 {
 			by, fresh, framed = p.proof(in.st), true, !p.a.isEntry(s)

@@ -139,6 +139,17 @@ func (p switches) aimed(from, entry val, shift uint8) val {
 	return val{kind: aim, off: p.table(t)}
 }
 
+// aimedFar is the sum of a table's base and an entry of 8 bytes (-mcmodel=large), which would be an address by itself.
+func (p switches) aimedFar(from, entry val) val {
+	base, ok := p.address(from)
+	t := p.tables[entry.off]
+	if !ok || t.size != 8 || t.base != 0 {
+		return val{}
+	}
+	t.base = base
+	return val{kind: aim, off: p.table(t)}
+}
+
 // targets returns where an indirect jump leads, as offsets of decoded instructions; ok
 // is false if that is not known in full.
 func (p switches) targets(s *state) (to []int32, ok bool) {
