@@ -37,9 +37,9 @@ type alias struct {
 	start uint64
 }
 
-// onePerAddress keeps the best function at each address.
-func onePerAddress(all []function) (out functions) {
-	slices.SortStableFunc(all, byAddress)
+// onePerAddress keeps the best function at each address, and of equal ones the first.
+func onePerAddress(found []function) (out functions) {
+	all := sorted(found)
 	for i := range all {
 		if i > 0 && all[i].start == all[i-1].start && all[i].name != "" && all[i].name != all[i-1].name {
 			out.aliases = append(out.aliases, alias{all[i].name, all[i].start})
@@ -129,6 +129,29 @@ func dropLabels(all []function) []function {
 		}
 		return fn.start < end
 	})
+}
+
+// sorted returns functions by address. Large libraries have a hundred thousand: what is sorted is where each is.
+func sorted(found []function) []function {
+	type place struct {
+		start uint64
+		index int
+	}
+	places := make([]place, len(found))
+	for i := range found {
+		places[i] = place{found[i].start, i}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if c := cmp.Compare(a.start, b.start); c != 0 {
+			return c
+		}
+		return cmp.Or(byAddress(found[a.index], found[b.index]), cmp.Compare(a.index, b.index))
+	})
+	all := make([]function, len(found))
+	for i := range places {
+		all[i] = found[places[i].index]
+	}
+	return all
 }
 
 // byAddress orders functions by address, and of several names for one the best first.
