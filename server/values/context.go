@@ -51,7 +51,11 @@ func (f *Frame) FrameBase() (uint64, error) {
 	}
 	f.inBase = true
 	defer func() { f.inBase = false }()
-	return location.Value(f, at, code)
+	v, err := location.Value(f, at, code)
+	if err == nil && (len(code) == 1 && code[0] >= opReg0 || len(code) == 2 && code[0] >= opBreg0 && code[1] == 0) && code[0] < opBreg0+32 {
+		err = f.madeFrame(uint64(code[0]-opReg0) % 32)
+	}
+	return v, err
 }
 
 // ReadMemory implements [location.Context].

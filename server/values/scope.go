@@ -246,7 +246,12 @@ func (f *Frame) place(v *Value, e *dwarfline.Entry) {
 		v.err = err
 	case len(code) == 0:
 		v.err = location.ErrOptimized
+	case f.notStored(at, code):
+		v.err = errNotStored
 	default:
+		if v.err = f.inFrame(code); v.err != nil {
+			return
+		}
 		if v.place, v.err = location.Evaluate(f, at, code); v.err == nil && !v.mayPoint() {
 			v.err = errSpilled
 		}
