@@ -1,22 +1,15 @@
 package values
 
 import (
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
-	"github.com/clewdbg/clew/server/internal/codemap"
-	"github.com/clewdbg/clew/server/symbols/dwarfline"
 	"github.com/clewdbg/clew/server/values/expr"
+	"github.com/clewdbg/clew/server/values/show"
 	"github.com/clewdbg/clew/server/values/types"
 )
-
-func isVariable(name string) func(*dwarfline.Entry) bool {
-	return func(e *dwarfline.Entry) bool {
-		return named(e, name) && (e.Has(dwarf.AttrLocation) || e.Has(dwarf.AttrConstValue))
-	}
-}
 
 // operand is a value in arithmetic.
 type operand struct {
@@ -36,6 +29,13 @@ func operandOf(v *Value) (o operand, failed *Value, err error) {
 	}
 	o.of = u
 	switch {
+	case u.Kind == types.Function:
+		addr, ok := v.Address()
+		if !ok {
+			return o, nil, errors.New("the function has no address")
+		}
+		o.integer, o.pointer = addr, u
+		return o, nil, nil
 	case u.Kind == types.Array:
 		addr, ok := v.Address()
 		if !ok {
@@ -80,9 +80,13 @@ func operandOf(v *Value) (o operand, failed *Value, err error) {
 
 // number types that results have.
 var (
-	boolType   = types.Number("bool", 1, types.EncodingBoolean)
-	wordType   = types.Number("unsigned long", 8, types.EncodingUnsigned)
-	doubleType = types.Number("double", 8, types.EncodingFloat)
+	boolType     = types.Number("bool", 1, types.EncodingBoolean)
+	wordType     = types.Number("unsigned long", 8, types.EncodingUnsigned)
+	doubleType   = types.Number("double", 8, types.EncodingFloat)
+	intType      = types.Number("int", 4, types.EncodingSigned)
+	unsignedType = types.Number("unsigned int", 4, types.EncodingUnsigned)
+	charType     = types.Number("char", 1, types.EncodingSignedChar)
+	floatType    = types.Number("float", 4, types.EncodingFloat)
 )
 
 // common is the type of an operation on two integers: at least int, as large as the larger, without sign where the
@@ -107,9 +111,9 @@ func common(a, b *types.Type) *types.Type {
 	case size > 4:
 		return indexType
 	case unsigned:
-		return types.Number("unsigned int", 4, types.EncodingUnsigned)
+		return unsignedType
 	}
-	return types.Number("int", 4, types.EncodingSigned)
+	return intType
 }
 
 func (f *Frame) ofInteger(n uint64, t *types.Type) *Value {
@@ -123,7 +127,23 @@ func (f *Frame) truth(b bool) *Value {
 	return f.valueOf([]byte{0}, boolType)
 }
 
-func (f *Frame) ofFloat(x float64) *Value { return f.valueOf(wordOf(math.Float64bits(x)), doubleType) }
+// ofFloat is a number of floating point, as large as the larger of those that it is computed from.
+func (f *Frame) ofFloat(x float64, size int64) *Value {
+	if size == 4 {
+		return f.valueOf(wordOf(uint64(math.Float32bits(float32(x))))[:4], floatType)
+	}
+	return f.valueOf(wordOf(math.Float64bits(x)), doubleType)
+}
+
+// floatSize is the size of what is computed from two numbers, of which one at least is of floating point.
+func floatSize(a, b operand) int64 {
+	for _, o := range []operand{a, b} {
+		if o.isFloat && o.of.Size != 4 {
+			return 8
+		}
+	}
+	return 4
+}
 
 func (e *evaluator) unary(n expr.Unary) (*Value, error) {
 	v, err := e.eval(n.Of)
@@ -138,11 +158,20 @@ func (e *evaluator) unary(n expr.Unary) (*Value, error) {
 		if err != nil {
 			return v, nil
 		}
-		if u.Kind == types.Array {
+		switch u.Kind {
+		case types.Array:
 			return v.element(u, 0), nil
+		case types.Function:
+			return v, nil
 		}
 		if to := v.pointee(); to != nil {
 			return to, nil
+		}
+		if c := v.container(); c != nil && c.by.Kind == show.Optional {
+			if c.one == nil {
+				return nil, errNone
+			}
+			return c.one, nil
 		}
 		if u.Kind != types.Pointer {
 			return nil, fmt.Errorf("%s is no pointer", v.Type())
@@ -167,9 +196,9 @@ func (e *evaluator) unary(n expr.Unary) (*Value, error) {
 	case n.Op == "!":
 		return f.truth(!o.isTrue()), nil
 	case o.isFloat && n.Op == "-":
-		return f.ofFloat(-o.float), nil
+		return f.ofFloat(-o.float, o.of.Size), nil
 	case o.isFloat && n.Op == "+":
-		return f.ofFloat(o.float), nil
+		return f.ofFloat(o.float, o.of.Size), nil
 	case o.isFloat || o.pointer != nil:
 		return nil, fmt.Errorf("%s of %s", n.Op, v.Type())
 	}
@@ -218,6 +247,9 @@ func (e *evaluator) binary(n expr.Binary) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isText := func(n expr.Node) bool { _, ok := n.(expr.Text); return ok }; isText(n.A) || isText(n.B) {
+		return e.texts(n, va)
+	}
 	a, failed, err := operandOf(va)
 	if failed != nil || err != nil {
 		return failed, err
@@ -240,23 +272,23 @@ func (e *evaluator) binary(n expr.Binary) (*Value, error) {
 	case a.pointer != nil || b.pointer != nil:
 		return f.pointers(n.Op, a, b)
 	case a.isFloat || b.isFloat:
-		return f.floats(n.Op, a.asFloat(), b.asFloat())
+		return f.floats(n.Op, a.asFloat(), b.asFloat(), floatSize(a, b))
 	}
 	return f.integers(n.Op, a, b)
 }
 
 var errZero = errors.New("a division by 0")
 
-func (f *Frame) floats(op string, a, b float64) (*Value, error) {
+func (f *Frame) floats(op string, a, b float64, size int64) (*Value, error) {
 	switch op {
 	case "+":
-		return f.ofFloat(a + b), nil
+		return f.ofFloat(a+b, size), nil
 	case "-":
-		return f.ofFloat(a - b), nil
+		return f.ofFloat(a-b, size), nil
 	case "*":
-		return f.ofFloat(a * b), nil
+		return f.ofFloat(a*b, size), nil
 	case "/":
-		return f.ofFloat(a / b), nil
+		return f.ofFloat(a/b, size), nil
 	}
 	if a != a || b != b {
 		return f.truth(op == "!="), nil
@@ -379,48 +411,10 @@ func (f *Frame) pointers(op string, a, b operand) (*Value, error) {
 	return nil, fmt.Errorf("%s of a pointer", op)
 }
 
-func (e *evaluator) cast(n expr.Cast) (*Value, error) {
-	to, err := e.typeNamed(n.To)
-	if err != nil {
-		return nil, err
-	}
-	v, err := e.eval(n.Of)
-	if err != nil {
-		return nil, err
-	}
-	u, err := to.Under()
-	if err != nil {
-		return nil, err
-	}
-	o, failed, err := operandOf(v)
-	if failed != nil || err != nil {
-		return failed, err
-	}
-	size, err := u.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case u.Kind == types.Base && u.Encoding == types.EncodingFloat && size == 8:
-		return e.frame.valueOf(wordOf(math.Float64bits(o.asFloat())), to), nil
-	case u.Kind == types.Base && u.Encoding == types.EncodingFloat && size == 4:
-		return e.frame.valueOf(wordOf(uint64(math.Float32bits(float32(o.asFloat()))))[:4], to), nil
-	case size > 8 || size == 0 || !u.IsInteger() && u.Kind != types.Enum && u.Kind != types.Pointer:
-		return nil, fmt.Errorf("no cast to %s", to)
-	case o.isFloat && o.float != o.float:
-		return nil, errors.New("nan is no integer")
-	case o.isFloat:
-		o.integer = uint64(int64(o.float))
-	case u.Kind == types.Base && u.Encoding == types.EncodingBoolean:
-		return e.frame.truth(o.isTrue()), nil
-	}
-	return e.frame.valueOf(wordOf(o.integer)[:size], to), nil
-}
-
 // builtin are types that need no DWARF.
 var builtin = map[string]*types.Type{
-	"char": types.Number("char", 1, types.EncodingSignedChar), "bool": boolType, "_Bool": boolType, "void": types.VoidType,
-	"double": doubleType, "float": types.Number("float", 4, types.EncodingFloat),
+	"char": charType, "bool": boolType, "_Bool": boolType, "void": types.VoidType,
+	"double": doubleType, "f64": doubleType, "float": floatType, "f32": floatType,
 }
 
 func init() {
@@ -461,10 +455,9 @@ func (e *evaluator) isType(name string) bool {
 		return false
 	}
 	t, err := e.find(name)
-	return err == nil && t != nil
+	_, several := errors.AsType[*AmbiguousError](err)
+	return err == nil && t != nil || several
 }
-
-var typeTags = []dwarf.Tag{dwarf.TagBaseType, dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagTypedef}
 
 // find finds a type by its name: C's own, of this file, of others.
 func (e *evaluator) find(name string) (*types.Type, error) {
@@ -475,17 +468,20 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 		return t, nil
 	}
 	f := e.frame
-	in := ""
+	w := f.wants(name)
+	if e.exact { // as a symbol has it
+		w.full, w.parts = []string{name}, nil
+	}
+	in := strings.Join(w.full, " ")
 	if f.function != nil {
 		if unit, err := f.function.Unit(); err == nil {
-			in = unit.String()
+			in = unit.String() + " " + in
 		}
 	}
-	in += " " + name
 	t, ok := f.stack.named[in]
 	if !ok {
 		var err error
-		if t, err = f.typeNamed(name); err != nil {
+		if t, err = f.typeNamed(w); err != nil {
 			return nil, err
 		}
 		if f.stack.named == nil {
@@ -496,33 +492,6 @@ func (e *evaluator) find(name string) (*types.Type, error) {
 	return t, nil
 }
 
-// typeNamed searches DWARF for a type: of this file, of others. nil: there is none.
-func (f *Frame) typeNamed(name string) (*types.Type, error) {
-	s := search{budget: maxSearched, tags: typeTags, match: func(entry *dwarfline.Entry) bool {
-		return !entry.Flag(dwarf.AttrDeclaration) && named(entry, name)
-	}}
-	var found *dwarfline.Entry
-	var err error
-	if f.function != nil {
-		unit, failed := f.function.Unit()
-		if failed != nil {
-			return nil, failed
-		}
-		found, err = s.in(unit, maxNamespace)
-	}
-	set := f.types
-	if err == nil && found == nil {
-		var at codemap.Described
-		if found, at, err = f.inOthers(&s); err == nil && found != nil {
-			set = typesOf(at.Table)
-		}
-	}
-	if err != nil || found == nil {
-		return nil, err
-	}
-	return set.At(found)
-}
-
 func (e *evaluator) typeNamed(n expr.Type) (*types.Type, error) {
 	t, err := e.find(n.Name)
 	if err != nil {
@@ -530,6 +499,9 @@ func (e *evaluator) typeNamed(n expr.Type) (*types.Type, error) {
 	}
 	if t == nil {
 		return nil, fmt.Errorf("there is no type %s", n.Name)
+	}
+	if t.Incomplete {
+		t = e.frame.complete(t)
 	}
 	for range n.Pointers {
 		t = types.PointerTo(t, int64(e.frame.stack.Arch.PointerSize()))

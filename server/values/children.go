@@ -104,7 +104,7 @@ func (v *Value) pointsTo() *Value {
 	if err != nil {
 		return nil
 	}
-	if t, err := to.Under(); err != nil || t.Kind == types.Void || t.Kind == types.Function || t.Incomplete {
+	if t, err := to.Under(); err != nil || t.Kind == types.Void || t.Kind == types.Function || t.Incomplete && v.frame.complete(t).Incomplete {
 		return nil
 	}
 	out := v.Follow()
@@ -254,18 +254,24 @@ func (v *Value) variant(part *types.VariantPart) (*types.Variant, error) {
 		return nil, errNoVariant
 	}
 	d := v.member(part.Discriminant)
-	n, err := d.word()
+	size, err := part.Discriminant.Type.Bytes()
 	if err != nil {
 		return nil, err
 	}
-	size, err := part.Discriminant.Type.Bytes()
-	if err != nil {
+	n, wide := uint64(0), false
+	if size == 16 { // of 128 bits: variants have values of 64
+		data, err := d.read(size)
+		if err != nil {
+			return nil, err
+		}
+		n, wide = d.frame.Order().Uint64(data), d.frame.Order().Uint64(data[8:]) != 0
+	} else if n, err = d.word(); err != nil {
 		return nil, err
 	}
 	var fallback *types.Variant
 	for i := range part.Variants {
 		one := &part.Variants[i]
-		if one.Has(n, size) {
+		if !wide && one.Has(n, size) {
 			return one, nil
 		}
 		if one.Default {
@@ -301,7 +307,7 @@ func (v *Value) member(m *types.Member) *Value {
 		off = n
 	}
 	out := v.at(name, off, m.Type)
-	out.bits, out.shift, out.base = m.Bits, m.BitOffset, m.Base
+	out.bits, out.shift, out.base, out.virtual = m.Bits, m.BitOffset, m.Base, m.Virtual
 	switch {
 	case v.Path == "":
 	case m.Base || name == "":

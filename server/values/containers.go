@@ -82,6 +82,9 @@ func (s *Stack) formatters(t, u *types.Type) []*show.Formatter {
 			break // a part of a container
 		}
 		for k := range all {
+			if u.Kind == types.Pointer && !all[k].OfPointer() {
+				continue // a pointer to a container is none
+			}
 			if slices.ContainsFunc(names, all[k].Matches) {
 				found = append(found, &all[k])
 			}
@@ -394,7 +397,7 @@ func (c *container) optional(u *types.Type) error {
 		if symbol, behind, ok := c.value.frame.nameAt(at); ok && behind == 0 {
 			name = f.TypeIn(symbol)
 		}
-		e := evaluator{frame: c.value.frame, known: c.known}
+		e := evaluator{frame: c.value.frame, known: c.known, exact: true}
 		if c.of, err = e.find(name); err != nil || c.of == nil {
 			return errors.Join(err, errGarbage)
 		}

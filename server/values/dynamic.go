@@ -37,7 +37,7 @@ func (v *Value) dynamic() *Value {
 	if err != nil || int64(top) > 0 || int64(top) < -maxRead {
 		return v
 	}
-	e := evaluator{frame: v.frame}
+	e := evaluator{frame: v.frame, exact: true}
 	whole, err := e.find(name)
 	if err != nil || whole == nil || !derives(whole, u, maxDerived) {
 		return v

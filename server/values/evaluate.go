@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/clewdbg/clew/server/symbols/dwarfline"
@@ -75,6 +74,7 @@ func (f *Frame) Names(of string) (out []string, err error) {
 type evaluator struct {
 	frame *Frame
 	known map[string]*types.Type // types with names of their own, as a formatter's
+	exact bool                   // no scopes are left out of types' names
 	// object is what names are members of, alone, nil where they are variables: a formatter's expressions have such, and numbers of
 	// their own in vars.
 	object *Value
@@ -99,6 +99,8 @@ func (e *evaluator) eval(n expr.Node) (*Value, error) {
 		return e.binary(n)
 	case expr.Conditional:
 		return e.conditional(n)
+	case expr.Text:
+		return e.frame.valueOf(append([]byte(n.Text), 0), types.ArrayOf(charType, int64(len(n.Text))+1)), nil
 	case expr.Cast:
 		return e.cast(n)
 	case expr.Sizeof:
@@ -136,9 +138,6 @@ func (e *evaluator) name(n expr.Name) (*Value, error) {
 		return nil, err
 	}
 	if v != nil {
-		return v, nil
-	}
-	if v := e.enumerator(n.Name); v != nil {
 		return v, nil
 	}
 	return nil, &UnknownNameError{n.Name, e.frame.lack}
@@ -198,21 +197,21 @@ func (e *evaluator) ofFile(n expr.Name) (*Value, error) {
 			if file := u.Text(dwarf.AttrName); file != n.File && filepath.Base(file) != n.File && !strings.HasSuffix(file, "/"+n.File) {
 				continue
 			}
-			s := search{budget: maxSearched, tags: variableTags, match: isVariable(n.Name)}
-			found, err := s.in(u, maxNamespace)
-			if err != nil {
+			l := lookup{wanted: f.wants("::" + n.Name), budget: maxSearched, near: true, at: d, sorted: func(e *dwarfline.Entry) sort {
+				if isDefined(e) {
+					return ofVariable
+				}
+				return ofNothing
+			}}
+			l.parts = parts(n.Name)
+			if err := l.in(u, maxNamespace); err != nil {
 				return nil, err
 			}
-			if found != nil {
-				in := *f
-				in.at, in.types = d, typesOf(d.Table)
-				v := &Value{Name: n.Name, frame: &in}
-				if v.typ, v.err = in.typeOf(found); v.err != nil {
-					v.typ = types.VoidType
-				} else {
-					in.place(v, found)
-				}
-				return v, nil
+			if l.best.other != "" && l.best.isLoose() {
+				return nil, &AmbiguousError{n.Name, l.best.full, l.best.other}
+			}
+			if l.best.entry != nil {
+				return f.foundValue(n.Name, &l.best)
 			}
 		}
 	}
@@ -244,16 +243,24 @@ func (e *evaluator) register(name string) (*Value, error) {
 func (e *evaluator) number(n expr.Number) *Value {
 	f := e.frame
 	switch {
+	case n.IsFloat && n.Type == "float":
+		return f.ofFloat(n.Float, 4)
 	case n.IsFloat:
-		return f.valueOf(wordOf(math.Float64bits(n.Float)), types.Number("double", 8, types.EncodingFloat))
-	case n.Type == "char":
-		return f.valueOf(wordOf(n.Integer)[:1], types.Number("char", 1, types.EncodingSignedChar))
+		return f.ofFloat(n.Float, 8)
+	case n.Type == "char" && (n.Integer < 0x80 || n.Unsigned):
+		return f.valueOf(wordOf(n.Integer)[:1], charType)
+	case n.Type == "char": // a character of Rust, or of C's wider types
+		return f.valueOf(wordOf(n.Integer)[:4], types.Number("char32_t", 4, types.EncodingUTF))
 	case n.Type == "bool":
 		return f.valueOf(wordOf(n.Integer)[:1], types.Number("bool", 1, types.EncodingBoolean))
 	case n.Type == "nullptr":
 		return f.valueOf(wordOf(0), types.PointerTo(types.VoidType, 8))
-	case n.Integer <= math.MaxInt32 && !n.Unsigned:
-		return f.valueOf(wordOf(n.Integer)[:4], types.Number("int", 4, types.EncodingSigned))
+	case n.Type != "" && builtin[n.Type] != nil:
+		return f.valueOf(wordOf(n.Integer)[:builtin[n.Type].Size], builtin[n.Type])
+	case n.Integer <= math.MaxInt32 && !n.Unsigned && !n.Long:
+		return f.valueOf(wordOf(n.Integer)[:4], intType)
+	case n.Integer <= math.MaxUint32 && (n.Unsigned || n.Hex) && !n.Long:
+		return f.valueOf(wordOf(n.Integer)[:4], unsignedType)
 	case n.Integer <= math.MaxInt64 && !n.Unsigned:
 		return f.valueOf(wordOf(n.Integer), indexType)
 	}
@@ -295,6 +302,13 @@ func memberOf(of *Value, name string) (*Value, error) {
 	if of.err != nil {
 		return of, nil
 	}
+	if i := strings.LastIndex(name, "::"); i > 0 { // as a base has it
+		base, err := of.baseNamed(name[:i])
+		if err != nil {
+			return nil, err
+		}
+		of, name = base, name[i+2:]
+	}
 	v := of.Find(name)
 	if v == nil && name >= "0" && name <= "9999" {
 		v = of.Find("__" + name) // as Rust names the members of tuples
@@ -309,6 +323,29 @@ func memberOf(of *Value, name string) (*Value, error) {
 		return nil, fmt.Errorf("%s has no member %s", of.Type(), name)
 	}
 	return v, nil
+}
+
+// baseNamed returns the base with a name, with or without the scopes that it stands in; the value itself where its class has that name.
+func (v *Value) baseNamed(name string) (*Value, error) {
+	level := []*Value{v}
+	for searched := 0; len(level) > 0 && searched < maxFound; searched++ {
+		in := level[0]
+		level = level[1:]
+		u, err := in.under()
+		if err != nil {
+			return in, nil
+		}
+		w := wanted{full: []string{name}, parts: parts(name)}
+		if u.Own == w.parts[len(w.parts)-1] && w.rank(u.String()) >= 0 {
+			return in, nil
+		}
+		for _, m := range in.fields(u) {
+			if m.base {
+				level = append(level, m)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s has no base %s", v.Type(), name)
 }
 
 // pointee is what a container that holds a pointer points to, or the one value that it stands for; nil for other values.
@@ -373,131 +410,6 @@ func (v *Value) Find(name string) *Value {
 	return nil
 }
 
-func (e *evaluator) integer(n expr.Node) (int64, *Value, error) {
-	v, err := e.eval(n)
-	if err != nil {
-		return 0, nil, err
-	}
-	v = plain(v)
-	if v.err != nil {
-		return 0, v, nil
-	}
-	u, err := v.under()
-	if err != nil {
-		return 0, v, nil
-	}
-	if !u.IsInteger() && u.Kind != types.Enum {
-		return 0, nil, fmt.Errorf("an index of type %s", v.Type())
-	}
-	word, err := v.word()
-	if err != nil {
-		v.err = err
-		return 0, v, nil
-	}
-	return int64(word), nil, nil
-}
-
-func (e *evaluator) index(n expr.Index) (*Value, error) {
-	of, err := e.eval(n.Of)
-	if err != nil {
-		return nil, err
-	}
-	of = plain(of)
-	i, failed, err := e.integer(n.At)
-	if failed != nil || err != nil {
-		return failed, err
-	}
-	if u, err := of.under(); err == nil && u.Kind == types.Pointer && rust[u.Language] && e.object == nil {
-		of = plain(of.Follow()) // Rust's references stand for what they refer to
-	}
-	if n.Upto != nil {
-		return e.slice(of, i, n.Upto)
-	}
-	if c := of.container(); c != nil {
-		if count := c.counts().Indexed; count > 0 {
-			if i < 0 || i >= int64(count) {
-				return nil, fmt.Errorf("index %d of %d elements", i, count)
-			}
-			return c.indexed(int(i), 1)[0], nil
-		}
-	}
-	u, err := of.under()
-	if err != nil {
-		return of, nil
-	}
-	switch u.Kind {
-	case types.Array:
-		count, err := of.length(u)
-		low := u.Dimension().Lower
-		if err == nil && (u.Dimension().Count != types.Unknown || u.Dimension().Bound != nil) && (i < low || i-low >= count) {
-			return nil, fmt.Errorf("index %d of %d elements", i, count)
-		}
-		return of.element(u, i-low), nil
-	case types.Pointer:
-		return of.pointed(u, i)
-	}
-	return nil, fmt.Errorf("%s has no elements", of.Type())
-}
-
-// pointed returns what lies i values behind what a pointer points to.
-func (v *Value) pointed(u *types.Type, i int64) (*Value, error) {
-	to, err := u.Target()
-	if err != nil {
-		return nil, err
-	}
-	size, err := to.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	addr, err := v.word()
-	if err != nil {
-		return v.frame.unknown("", err), nil
-	}
-	out := v.frame.inMemory("", addr+uint64(i*size), to)
-	if v.Path != "" {
-		out.Path = fmt.Sprintf("%s[%d]", wrap(v.Path), i)
-	}
-	return out, nil
-}
-
-// slice returns elements as an array.
-func (e *evaluator) slice(of *Value, from int64, upto expr.Node) (*Value, error) {
-	to, failed, err := e.integer(upto)
-	if failed != nil || err != nil {
-		return failed, err
-	}
-	if to < from || to-from > 1<<20 {
-		return nil, fmt.Errorf("elements from %d up to %d", from, to)
-	}
-	u, err := of.under()
-	if err != nil {
-		return of, nil
-	}
-	var first *Value
-	var element *types.Type
-	switch u.Kind {
-	case types.Pointer:
-		if first, err = of.pointed(u, from); err == nil {
-			element, err = u.Target()
-		}
-	case types.Array:
-		if element, err = u.Element(); err == nil {
-			count, failed := of.length(u)
-			if failed == nil && u.Dimension().Count != types.Unknown && (from < 0 || to > count) {
-				return nil, fmt.Errorf("elements from %d up to %d, of %d", from, to, count)
-			}
-			first = of.element(u, from)
-		}
-	default:
-		return nil, fmt.Errorf("%s has no elements", of.Type())
-	}
-	if err != nil {
-		return nil, err
-	}
-	first.typ, first.Path = types.ArrayOf(element, to-from), ""
-	return first, nil
-}
-
 func (e *evaluator) sizeof(n expr.Sizeof) (*Value, error) {
 	of := (*types.Type)(nil)
 	if n.Of == nil {
@@ -522,62 +434,53 @@ func (e *evaluator) sizeof(n expr.Sizeof) (*Value, error) {
 
 // call answers what a container knows of itself; nothing is run.
 func (e *evaluator) call(n expr.Call) (*Value, error) {
-	if _, isName := n.Of.(expr.Name); !isName || n.Name == "size" || n.Name == "len" || n.Name == "length" || n.Name == "get" || n.Name == "c_str" || n.Name == "data" {
+	if name, isName := n.Of.(expr.Name); !isName || name.Name != n.Name {
 		of, err := e.eval(n.Of)
 		if err == nil {
 			of = plain(of)
 			if u, err := of.under(); err == nil && u.Kind == types.Pointer {
 				of = plain(of.Follow())
 			}
-			if v := of.method(n.Name); v != nil {
-				return v, nil
+			if of.err != nil {
+				return of, nil
+			}
+			if v, err := of.method(n.Name); v != nil || err != nil {
+				return v, err
 			}
 		}
 	}
 	return nil, fmt.Errorf("%s is not called: a call would run code of the program", n.Name)
 }
 
-// method is what a container says of itself, nil for other names.
-func (v *Value) method(name string) *Value {
-	c := v.container()
-	if c == nil {
-		return nil
+// method is what a value says of itself, nil for other names.
+func (v *Value) method(name string) (*Value, error) {
+	if c := v.container(); c != nil {
+		return c.method(name)
 	}
-	return c.method(name)
-}
-
-// enumerator finds a name of an enumeration's value in the frame's file.
-func (e *evaluator) enumerator(name string) *Value {
-	if e.frame.function == nil {
-		return nil
-	}
-	unit, err := e.frame.function.Unit()
+	u, err := v.under()
 	if err != nil {
-		return nil
+		return v, nil
 	}
-	var found *Value
-	s := search{budget: maxSearched, tags: []dwarf.Tag{dwarf.TagEnumerationType}, match: func(entry *dwarfline.Entry) bool {
-		t, err := e.frame.types.At(entry)
+	switch name {
+	case "len", "size":
+		if u.Kind == types.Array {
+			n, err := v.length(u)
+			if err != nil {
+				return v.frame.unknown(name, err), nil
+			}
+			return v.frame.valueOf(wordOf(uint64(n)), wordType), nil
+		}
+	case "is_some", "is_none", "is_ok", "is_err": // Rust's enumerations
+		variant := map[string]string{"is_some": "Some", "is_none": "None", "is_ok": "Ok", "is_err": "Err"}[name]
+		parts, err := u.Variants()
+		if err != nil || len(parts) != 1 || !rust[u.Language] {
+			return nil, err
+		}
+		chosen, err := v.variant(&parts[0])
 		if err != nil {
-			return false
+			return v.frame.unknown(name, err), nil
 		}
-		list, err := t.Enumerators()
-		if err != nil {
-			return false
-		}
-		i := slices.IndexFunc(list, func(one types.Enumerator) bool {
-			return one.Name == name || t.Own+"::"+one.Name == name || t.String()+"::"+one.Name == name
-		})
-		if i < 0 {
-			return false
-		}
-		size, err := t.Bytes()
-		if err != nil || size > 8 {
-			return false
-		}
-		found = e.frame.valueOf(wordOf(list[i].Value)[:size], t)
-		return true
-	}}
-	_, _ = s.in(unit, maxNamespace)
-	return found
+		return v.frame.truth(len(chosen.Members) == 1 && chosen.Members[0].Name == variant), nil
+	}
+	return nil, nil
 }

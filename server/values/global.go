@@ -92,8 +92,9 @@ func (f *Frame) elsewhere(v *Value, e *dwarfline.Entry) {
 
 // definition searches this file's variables, and then those that others export.
 func (f *Frame) definition(of *dwarfline.Entry, name string) (found *dwarfline.Entry, at codemap.Described, err error) {
-	linkage := ""
+	linkage, full := "", ""
 	if of != nil {
+		full = fullName(of)
 		if l, err := withAttr(of, dwarf.AttrLinkageName); err == nil && l != nil {
 			linkage = l.Text(dwarf.AttrLinkageName)
 		}
@@ -109,6 +110,9 @@ func (f *Frame) definition(of *dwarfline.Entry, name string) (found *dwarfline.E
 			l, err := withAttr(e, dwarf.AttrLinkageName)
 			return err == nil && l != nil && l.Text(dwarf.AttrLinkageName) == linkage
 		}
+		if of != nil {
+			return fullName(e) == full
+		}
 		return named(e, name)
 	}
 	s := search{budget: maxSearched, match: isIt, tags: variableTags}
@@ -123,10 +127,6 @@ func (f *Frame) definition(of *dwarfline.Entry, name string) (found *dwarfline.E
 	}
 	s.match = func(e *dwarfline.Entry) bool { return isIt(e) && isExternal(e) }
 	return f.inOthers(&s)
-}
-
-func isExternal(e *dwarfline.Entry) bool {
-	return slices.ContainsFunc(origins(e), func(o *dwarfline.Entry) bool { return o.Flag(dwarf.AttrExternal) })
 }
 
 // inOthers searches the units of this image, and then of others.
@@ -166,23 +166,6 @@ func named(e *dwarfline.Entry, name string) bool {
 		}
 	}
 	return false
-}
-
-// Global returns a variable outside of functions by its name: of this file first, then one that another file exports.
-func (f *Frame) Global(name string) (*Value, error) {
-	e, at, err := f.definition(nil, name)
-	if err != nil || e == nil {
-		return nil, err
-	}
-	in := *f
-	in.at, in.types = at, typesOf(at.Table)
-	v := &Value{Name: name, Path: name, frame: &in}
-	if v.typ, v.err = in.typeOf(e); v.err != nil {
-		v.typ = types.VoidType
-		return v, nil
-	}
-	in.place(v, e)
-	return v, nil
 }
 
 // Statics are the variables of the frame's file, at most a few thousand.

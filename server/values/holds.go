@@ -1,6 +1,7 @@
 package values
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf16"
 
@@ -182,18 +183,68 @@ func (c *container) shape() Shape {
 	return Other
 }
 
-// method is what the container says of itself, by the name that programs call it by.
-func (c *container) method(name string) *Value {
+// method is what the container says of itself, by the name that programs call it by; nil for other names.
+func (c *container) method(name string) (*Value, error) {
 	f := c.value.frame
-	switch {
-	case (name == "size" || name == "len" || name == "length") && (c.holdsElements() || c.by.Kind == show.Text):
-		return f.valueOf(wordOf(uint64(c.count)), wordType)
-	case name == "get" && c.by.Kind == show.Pointer:
-		return c.one
-	case (name == "c_str" || name == "data") && c.by.Kind == show.Text:
-		if addr, ok := c.one.Address(); ok {
-			return f.valueOf(wordOf(addr), types.PointerTo(c.of, 8))
+	many := c.holdsElements() || c.by.Kind == show.Text
+	at := func(i int64) (*Value, error) {
+		if c.count == 0 {
+			return nil, errors.New("it has no elements")
+		}
+		if out := c.indexed(int(i), 1); len(out) == 1 {
+			return out[0], nil
+		}
+		return nil, fmt.Errorf("there is no element %d", i)
+	}
+	switch name {
+	case "size", "len", "length":
+		if many {
+			return f.valueOf(wordOf(uint64(c.count)), wordType), nil
+		}
+	case "empty", "is_empty":
+		if many {
+			return f.truth(c.count == 0), nil
+		}
+	case "front":
+		if c.holdsElements() {
+			return at(0)
+		}
+	case "back":
+		if c.holdsElements() {
+			return at(c.count - 1)
+		}
+	case "get":
+		if c.by.Kind == show.Pointer {
+			return c.one, nil
+		}
+	case "has_value":
+		if c.by.Kind == show.Optional {
+			return f.truth(c.one != nil), nil
+		}
+	case "value":
+		if c.by.Kind == show.Optional && c.one == nil {
+			return nil, errNone
+		}
+		if c.by.Kind == show.Optional {
+			return c.one, nil
+		}
+	case "c_str", "data":
+		if addr, ok := c.one.address(); ok && many {
+			return f.valueOf(wordOf(addr), types.PointerTo(c.of, int64(f.stack.Arch.PointerSize()))), nil
 		}
 	}
-	return nil
+	if c.by.Kind == show.Same {
+		return c.one.method(name)
+	}
+	return nil, nil
+}
+
+var errNone = errors.New("it holds no value")
+
+// address is where the value lies, if there is one that lies in memory.
+func (v *Value) address() (uint64, bool) {
+	if v == nil {
+		return 0, false
+	}
+	return v.Address()
 }

@@ -256,6 +256,9 @@ func quote(data []byte, cut bool) string {
 func (v *Value) simple(u *types.Type) (string, error) {
 	switch u.Kind {
 	case types.Void:
+		if strings.Contains(u.Own, "nullptr") { // of std::nullptr_t there is one value alone
+			return "nullptr", nil
+		}
 		return "void", nil
 	case types.Base:
 		return v.number(u)
@@ -281,6 +284,8 @@ func (v *Value) number(u *types.Type) (string, error) {
 		size = 8
 	}
 	switch {
+	case size == 0 && u.Own == "()": // Rust's unit
+		return "()", nil
 	case u.Encoding == types.EncodingFloat:
 		data, err := v.read(u.Size)
 		if err != nil {

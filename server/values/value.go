@@ -30,6 +30,7 @@ type Value struct {
 	keyed       bool  // an element whose name is its key
 	looked      bool
 	base        bool          // of a class
+	virtual     bool          // a base whose place is in the object's table
 	static      *types.Member // a member that lies outside of the object, and was not looked for yet
 	holds       *container    // once it was looked for
 }
@@ -61,7 +62,11 @@ func (v *Value) under() (*types.Type, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	return v.typ.Under()
+	u, err := v.typ.Under()
+	if err == nil && u.Incomplete {
+		u = v.frame.complete(u)
+	}
+	return u, err
 }
 
 // read reads n bytes of the value.

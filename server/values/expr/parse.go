@@ -21,7 +21,9 @@ type (
 		Float    float64
 		IsFloat  bool
 		Unsigned bool
-		Type     string // "", or the type that it is of: "char", "bool"
+		Long     bool   // it has the suffix of a long
+		Hex      bool   // it is hexadecimal, octal or binary, and may be unsigned without a suffix
+		Type     string // "", or the type that it is of: "char", "bool", "float", Rust's "u8"
 	}
 	// Member is a member of a value, or with Arrow of what a pointer points to.
 	Member struct {
@@ -43,10 +45,13 @@ type (
 	}
 	// Conditional is If ? A : B.
 	Conditional struct{ If, A, B Node }
-	// Cast converts a value to a type.
+	// Text is a text in quotation marks.
+	Text struct{ Text string }
+	// Cast converts a value to a type. How is "", or the word with which C++ says it: "reinterpret_cast".
 	Cast struct {
-		To Type
-		Of Node
+		To  Type
+		Of  Node
+		How string
 	}
 	// Sizeof is the size of a value or, where Of is nil, of a type.
 	Sizeof struct {
@@ -68,14 +73,16 @@ func (Index) node()       {}
 func (Unary) node()       {}
 func (Binary) node()      {}
 func (Conditional) node() {}
+func (Text) node()        {}
 func (Cast) node()        {}
 func (Sizeof) node()      {}
 func (Call) node()        {}
 
-// Type is a type's name, and how many pointers lead to it.
+// Type is a type's name, and how many pointers lead to it. Reference says that a reference to that is meant.
 type Type struct {
-	Name     string
-	Pointers int
+	Name      string
+	Pointers  int
+	Reference bool
 }
 
 // Parse reads an expression. isType says whether a name is a type's: (name)-x is a cast then.
@@ -143,7 +150,16 @@ func (p *parser) binary(level, deeper int) (Node, error) {
 		return nil, p.fail("too many expressions within each other")
 	}
 	if level == len(levels) {
-		return p.unary(deeper + 1)
+		n, err := p.unary(deeper + 1)
+		for err == nil && p.now().kind == name && p.now().text == "as" { // Rust's cast
+			p.next()
+			to, ok := p.typeName()
+			if !ok {
+				return nil, p.fail("a type is missing")
+			}
+			n = Cast{To: to, Of: n, How: "as"}
+		}
+		return n, err
 	}
 	a, err := p.binary(level+1, deeper)
 	for err == nil {
@@ -188,7 +204,7 @@ func (p *parser) unary(deeper int) (Node, error) {
 	}
 	if to, ok := p.inBrackets(); ok {
 		of, err := p.unary(deeper + 1)
-		return Cast{to, of}, err
+		return Cast{To: to, Of: of}, err
 	}
 	return p.postfix(deeper + 1)
 }
@@ -216,6 +232,9 @@ var skipped = map[string]bool{"const": true, "volatile": true, "struct": true, "
 func (p *parser) typeName() (t Type, ok bool) {
 	pointers := 0
 	for p.take("*") || p.take("&") { // Rust writes them first
+		for p.now().kind == name && skipped[p.now().text] {
+			p.next()
+		}
 		pointers++
 	}
 	var parts []string
@@ -240,7 +259,34 @@ func (p *parser) typeName() (t Type, ok bool) {
 			p.next()
 		}
 	}
-	return Type{strings.Join(parts, " "), pointers}, true
+	reference := p.take("&") || p.take("&&")
+	return Type{strings.Join(parts, " "), pointers, reference}, true
+}
+
+// casts are the words with which C++ says how a value is converted.
+var casts = map[string]bool{"static_cast": true, "const_cast": true, "reinterpret_cast": true, "dynamic_cast": true}
+
+// cast reads the rest of static_cast<T>(x).
+func (p *parser) cast(deeper int) (Node, error) {
+	how := p.next().text
+	if !p.take("<") {
+		return nil, p.fail("< is missing")
+	}
+	to, ok := p.typeName()
+	if !ok || !p.take(">") {
+		return nil, p.fail("the type that it is converted to is missing")
+	}
+	if !p.take("(") {
+		return nil, p.fail("( is missing")
+	}
+	of, err := p.whole(deeper + 1)
+	if err != nil {
+		return nil, err
+	}
+	if !p.take(")") {
+		return nil, p.fail(") is missing")
+	}
+	return Cast{to, of, how}, nil
 }
 
 // scoped reads a name with its scopes and, for types, what stands between < and >.
@@ -314,7 +360,14 @@ func (p *parser) postfix(deeper int) (Node, error) {
 func (p *parser) member(of Node, arrow bool) (Node, error) {
 	switch t := p.next(); t.kind {
 	case name:
-		return Member{of, t.text, arrow}, nil
+		full := t.text
+		for p.take("::") { // of a base
+			if p.now().kind != name {
+				return nil, p.fail("a member's name is missing")
+			}
+			full += "::" + p.next().text
+		}
+		return Member{of, full, arrow}, nil
 	case number: // Rust's tuples: x.0.1
 		for _, c := range t.text {
 			if c != '.' && (c < '0' || c > '9') {
@@ -360,6 +413,14 @@ func (p *parser) primary(deeper int) (Node, error) {
 	case register:
 		p.next()
 		return Register{t.text}, nil
+	case text:
+		p.next()
+		s, err := strconv.Unquote(t.text)
+		if err != nil {
+			p.at--
+			return nil, p.fail("this is no text")
+		}
+		return Text{s}, nil
 	case character:
 		p.next()
 		if p.take("::") { // 'file.c'::name
@@ -374,7 +435,7 @@ func (p *parser) primary(deeper int) (Node, error) {
 			p.at--
 			return nil, p.fail("this is no character")
 		}
-		return Number{Integer: uint64(r), Type: "char"}, nil
+		return Number{Integer: uint64(r), Type: "char", Unsigned: r < 0x100 && strings.HasPrefix(t.text, `'\`)}, nil // '\xff' is a byte
 	case name:
 		switch t.text {
 		case "true", "false":
@@ -388,18 +449,21 @@ func (p *parser) primary(deeper int) (Node, error) {
 			p.next()
 			return Number{Type: "nullptr"}, nil
 		}
+		if casts[t.text] {
+			return p.cast(deeper)
+		}
 		full, ok := p.scoped()
 		if !ok {
 			return nil, p.fail("a name is missing")
 		}
 		return Name{Name: full}, nil
 	}
-	if p.take("::") {
+	if p.take("::") { // what stands in no scope
 		full, ok := p.scoped()
 		if !ok {
 			return nil, p.fail("a name is missing")
 		}
-		return Name{Name: full}, nil
+		return Name{Name: "::" + full}, nil
 	}
 	if p.take("(") {
 		n, err := p.whole(deeper + 1)
@@ -417,28 +481,38 @@ func (p *parser) primary(deeper int) (Node, error) {
 	return nil, p.fail("this is no value")
 }
 
+// suffixes are Rust's, of numbers.
+var suffixes = []string{"u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64"}
+
 // literal reads a number.
 func literal(s string) (n Number, err error) {
 	digits := strings.ReplaceAll(s, "_", "")
 	hex := strings.HasPrefix(strings.ToLower(digits), "0x")
-	if !hex && strings.ContainsAny(digits, ".eE") {
-		f, err := strconv.ParseFloat(strings.TrimRight(digits, "fFlL"), 64)
-		if err != nil {
-			return n, fmt.Errorf("this is no number")
-		}
-		return Number{Float: f, IsFloat: true}, nil
-	}
-	for i := range digits { // Rust's suffixes: 5u8, 5i64
-		if i > 0 && !hex && (digits[i] == 'u' || digits[i] == 'i') && i+1 < len(digits) && digits[i+1] >= '0' && digits[i+1] <= '9' {
-			n.Unsigned = digits[i] == 'u'
-			digits = digits[:i]
+	for _, suffix := range suffixes {
+		if rest, ok := strings.CutSuffix(digits, suffix); ok && rest != "" && !(hex && suffix[0] == 'f') {
+			digits, n.Type = rest, suffix
 			break
 		}
 	}
-	for len(digits) > 1 && strings.ContainsRune("uUlL", rune(digits[len(digits)-1])) {
-		n.Unsigned = n.Unsigned || digits[len(digits)-1]|0x20 == 'u'
+	isFloat := strings.HasPrefix(n.Type, "f")
+	if !hex && (isFloat || strings.ContainsAny(digits, ".eE")) {
+		number := strings.TrimRight(digits, "fFlL")
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return n, fmt.Errorf("this is no number")
+		}
+		out := Number{Float: f, IsFloat: true}
+		if n.Type == "f32" || strings.ContainsAny(digits[len(number):], "fF") {
+			out.Type = "float"
+		}
+		return out, nil
+	}
+	for len(digits) > 1 && n.Type == "" && strings.ContainsRune("uUlL", rune(digits[len(digits)-1])) {
+		last := digits[len(digits)-1] | 0x20
+		n.Unsigned, n.Long = n.Unsigned || last == 'u', n.Long || last == 'l'
 		digits = digits[:len(digits)-1]
 	}
+	n.Hex = digits[0] == '0'
 	if n.Integer, err = strconv.ParseUint(digits, 0, 64); err != nil {
 		return n, fmt.Errorf("this is no number")
 	}

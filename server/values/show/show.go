@@ -103,6 +103,11 @@ func (f *Formatter) Matches(name string) bool {
 	return f.match.MatchString(name) && (f.not == nil || !f.not.MatchString(name))
 }
 
+// OfPointer says whether the formatter is for pointers: its pattern ends with a star.
+func (f *Formatter) OfPointer() bool {
+	return strings.HasSuffix(f.Type, `\*$`) || strings.HasSuffix(f.Type, `\*`)
+}
+
 // TypeIn is the type that a symbol names, "" if it names none.
 func (f *Formatter) TypeIn(symbol string) string {
 	if m := f.named.FindStringSubmatch(symbol); m != nil {

@@ -2,6 +2,7 @@ package types
 
 import (
 	"debug/dwarf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -249,9 +250,13 @@ func (t *Type) variant(e *dwarfline.Entry) (v Variant, err error) {
 		v.Values = []Range{{n, n}}
 	case listed:
 		return v, fmt.Errorf("a variant with a list of %d bytes of discriminants", len(block))
-	case e.Has(dwarf.AttrDiscrValue):
-		// Rust writes a discriminant of 128 bits as a block.
-		return v, fmt.Errorf("a discriminant of an unknown form")
+	case e.Has(dwarf.AttrDiscrValue): // Rust writes one of 128 bits as a block
+		wide, ok, err := e.Block(dwarf.AttrDiscrValue)
+		if err != nil || !ok || len(wide) != 16 || binary.LittleEndian.Uint64(wide[8:]) != 0 {
+			return v, errors.Join(err, errors.New("a discriminant of an unknown form"))
+		}
+		n := binary.LittleEndian.Uint64(wide)
+		v.Values = []Range{{n, n}}
 	default:
 		v.Default = true
 	}

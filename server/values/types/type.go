@@ -183,7 +183,7 @@ const (
 var kinds = map[dwarf.Tag]Kind{
 	dwarf.TagBaseType: Base, dwarf.TagPointerType: Pointer, dwarf.TagReferenceType: Reference, dwarf.TagRvalueReferenceType: Reference,
 	dwarf.TagArrayType: Array, dwarf.TagStringType: Other, dwarf.TagStructType: Struct, dwarf.TagClassType: Struct, dwarf.TagInterfaceType: Struct,
-	dwarf.TagUnionType: Union, dwarf.TagEnumerationType: Enum, dwarf.TagSubroutineType: Function, dwarf.TagPtrToMemberType: MemberPointer,
+	dwarf.TagUnionType: Union, dwarf.TagEnumerationType: Enum, dwarf.TagSubroutineType: Function, dwarf.TagSubprogram: Function, dwarf.TagPtrToMemberType: MemberPointer,
 	dwarf.TagTypedef: Alias, dwarf.TagConstType: Alias, dwarf.TagVolatileType: Alias, dwarf.TagRestrictType: Alias, tagAtomicType: Alias,
 	tagImmutableType: Alias, dwarf.TagPackedType: Alias, dwarf.TagSharedType: Alias, dwarf.TagTemplateAlias: Alias, dwarf.TagUnspecifiedType: Void,
 }
