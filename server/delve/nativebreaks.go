@@ -279,14 +279,14 @@ func (s *Session) ShowBreaks(all ...*api.Breakpoint) {
 	s.breaks.Show(all...)
 }
 
-// PendingBreaks says of breakpoints, by their numbers, what they wait for.
-func (s *Session) PendingBreaks(ids ...int) map[int]string {
+// PendingBreaks returns which breakpoints are not placed, by their numbers, and why, where their code is loaded.
+func (s *Session) PendingBreaks(ids ...int) map[int]error {
 	_, unlock := s.Door.Aside().Stopped()
 	defer unlock()
-	out := make(map[int]string)
+	out := make(map[int]error)
 	for _, id := range ids {
-		if text := s.breaks.Pending(id); text != "" {
-			out[id] = text
+		if lack, ok := s.breaks.Pending(id); ok {
+			out[id] = lack
 		}
 	}
 	return out

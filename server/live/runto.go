@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,21 @@ func (e *ExitError) what() string {
 	return fmt.Sprintf("the program exited with status %d without stopping; set a breakpoint with --break LOC", e.Status)
 }
 
-// UnknownLocationError says that no image has the location.
+// UnknownLocationError says that no image has the location, or that it cannot be placed there.
 type UnknownLocationError struct {
 	Location string
 	Stopped  held.StopReason // why the program stopped before a library came that has it; "" if none can come
+	Err      error           // why it is not placed although its code is loaded
 }
+
+// Unwrap returns why it is not placed although its code is loaded.
+func (e *UnknownLocationError) Unwrap() error { return e.Err }
 
 // Error says what to do.
 func (e *UnknownLocationError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("no breakpoint could be placed: %v", e.Err)
+	}
 	s := fmt.Sprintf("there is no location %q", e.Location)
 	if e.Stopped != "" {
 		s += fmt.Sprintf(" in what was loaded when the program stopped (%s)", e.Stopped)
@@ -97,8 +105,8 @@ func (r *runner) stopped(stop held.Stop) (done bool, err error) {
 	case stop.Reason == held.StopLibrary:
 		return false, nil // Delve's own stop in a program of C's, for breakpoints in Go
 	}
-	if missing := r.unplaced(); len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != held.StopManual {
-		return false, &UnknownLocationError{Location: missing[0], Stopped: stop.Reason}
+	if missing, lack := r.unplaced(); len(missing) > 0 && len(missing) == len(r.targets) && stop.Reason != held.StopManual {
+		return false, &UnknownLocationError{Location: missing[0], Stopped: stop.Reason, Err: lack}
 	}
 	r.elsewhere(stop)
 	return true, nil
@@ -139,19 +147,19 @@ func (r *runner) locations() (out []string) {
 	return out
 }
 
-// unplaced lists the locations that are not known yet.
-func (r *runner) unplaced() (out []string) {
+// unplaced lists the locations that are not placed yet, and why one is not whose code is loaded.
+func (r *runner) unplaced() (out []string, lack error) {
 	var ids []int
 	for _, t := range r.targets {
 		ids = append(ids, t.id)
 	}
 	pending := r.session.PendingBreaks(ids...)
 	for _, t := range r.targets {
-		if pending[t.id] != "" {
-			out = append(out, t.location)
+		if why, ok := pending[t.id]; ok {
+			out, lack = append(out, t.location), cmp.Or(lack, why)
 		}
 	}
-	return out
+	return out, lack
 }
 
 // reached says whether a stop is at one of the locations.

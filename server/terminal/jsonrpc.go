@@ -243,6 +243,9 @@ type eventStream struct {
 	own     chan *proc.Event
 	foreign chan *proc.Event
 	stopped atomic.Bool // the command that was begun last has told its stop
+
+	mu    sync.Mutex
+	named map[int]bool // breakpoints that this command has placed: one whose library comes and goes is told once
 }
 
 // eventBuffer is the number of events that are kept, as in Delve.
@@ -265,10 +268,24 @@ func (s *eventStream) add(e *proc.Event) {
 
 // placed takes that a breakpoint was placed that was pending.
 func (s *eventStream) placed(c breakpoints.Change) {
-	if c.Verified && !c.Logged {
+	if c.Verified && !c.Logged && s.first(c.ID) {
 		l := &proc.LogicalBreakpoint{LogicalID: c.ID, Name: c.Name, File: c.File, Line: c.Line, FunctionName: c.Function}
 		s.add(&proc.Event{Kind: proc.EventBreakpointMaterialized, BreakpointMaterializedEventDetails: &proc.BreakpointMaterializedEventDetails{Breakpoint: l}})
 	}
+}
+
+// first says that a breakpoint was not placed before by the command that was begun last.
+func (s *eventStream) first(id int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named[id] {
+		return false
+	}
+	if s.named == nil {
+		s.named = make(map[int]bool)
+	}
+	s.named[id] = true
+	return true
 }
 
 // end tells the stop of a command that was refused before Delve had it: a terminal reads events until there is one.
@@ -281,6 +298,9 @@ func (s *eventStream) end() {
 
 // begin forgets what others have done.
 func (s *eventStream) begin() {
+	s.mu.Lock()
+	s.named = nil
+	s.mu.Unlock()
 	for {
 		select {
 		case <-s.foreign:

@@ -40,7 +40,7 @@ func (f *Frame) FrameBase() (uint64, error) {
 	case at == nil:
 		return 0, errNoBase
 	}
-	code, _, err := at.Location(dwarf.AttrFrameBase, f.addr)
+	code, _, err := at.Location(dwarf.AttrFrameBase, f.addr, &f.locations)
 	switch {
 	case err != nil:
 		return 0, err

@@ -16,6 +16,7 @@ const (
 	maxBlocks    = 256     // within each other
 	maxHops      = 16      // from an entry to the one that has an attribute
 	maxVariables = 1 << 12 // that are listed of a frame
+	maxLocations = 1 << 20 // entries of location lists that are read for a frame
 )
 
 const tagParameterPack = dwarf.Tag(0x4108) // DW_TAG_GNU_formal_parameter_pack
@@ -240,7 +241,7 @@ func (f *Frame) place(v *Value, e *dwarfline.Entry) {
 		}
 		return
 	}
-	code, _, err := at.Location(dwarf.AttrLocation, f.addr)
+	code, _, err := at.Location(dwarf.AttrLocation, f.addr, &f.locations)
 	switch {
 	case err != nil:
 		v.err = err

@@ -68,6 +68,7 @@ type Frame struct {
 	inBase          bool    // its frame base is being evaluated
 	object          *uint64 // for expressions of members' places
 	lack            error   // why the frame has no variables
+	locations       int     // entries of location lists that may still be read
 }
 
 // Frame returns a frame by its row in the stack. One without variables, which [Frame.Lack] says, can evaluate what names none.
@@ -78,7 +79,7 @@ func (s *Stack) Frame(row int) (*Frame, error) {
 	if s.Arch.ByteOrder() != binary.LittleEndian {
 		return nil, errBigEndian
 	}
-	f := &Frame{stack: s, index: row, in: s.physical(row), types: types.NewSet()}
+	f := &Frame{stack: s, index: row, in: s.physical(row), types: types.NewSet(), locations: maxLocations}
 	switch {
 	case s.frames[row].TailCall:
 		f.lack = ErrTailCall

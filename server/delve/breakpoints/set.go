@@ -56,6 +56,7 @@ type breakpoint struct {
 	logical *proc.LogicalBreakpoint
 	where   Where
 	last    []native.Place // where it was placed last; none while it is pending
+	lack    error          // why it is pending although its code is loaded
 	// placed is what was told of it.
 	placed bool
 	// message is logged in place of a stop, nil for none.
@@ -161,7 +162,7 @@ func (s *Set) Adopt(t *proc.Target, logical *proc.LogicalBreakpoint, where Where
 	s.all[logical.LogicalID] = b
 	if m := s.Code(t); m != nil {
 		s.watch(t, m)
-		b.last = b.where.All(m, t)
+		b.last, b.lack = b.where.All(m, t)
 		b.placed = len(b.last) > 0
 		b.place(t, nil)
 		s.host(t)
@@ -224,19 +225,20 @@ func (s *Set) State(id int) *Change {
 	return &c
 }
 
-// Pending says what a logical breakpoint waits for, "" for one that does not.
-func (s *Set) Pending(id int) string {
+// Pending says that a logical breakpoint is not placed, and why, where its code is loaded.
+func (s *Set) Pending(id int) (lack error, pending bool) {
 	if b := s.all[id]; b != nil && len(b.last) == 0 {
-		return b.where.waits()
+		return b.lack, true
 	}
-	return ""
+	return nil, false
 }
 
 // resolve finds out where a breakpoint is now, and tells of a change. It returns where it was.
 func (s *Set) resolve(t *proc.Target, m *codemap.Map, b *breakpoint) (before []native.Place) {
 	before = b.last
-	b.last = b.where.All(m, t)
-	if now := len(b.last) > 0; now != b.placed {
+	lack := b.lack
+	b.last, b.lack = b.where.All(m, t)
+	if now := len(b.last) > 0; now != b.placed || !now && lack == nil && b.lack != nil {
 		b.placed = now
 		b.name()
 		s.told(b)
@@ -250,7 +252,7 @@ func (s *Set) change(b *breakpoint) Change {
 	l := b.logical
 	c := Change{ID: l.LogicalID, Name: l.Name, File: l.File, Line: l.Line, Function: l.FunctionName, Verified: len(b.last) > 0}
 	if !c.Verified {
-		c.Message = b.where.waits()
+		c.Message = b.where.waits(b.lack)
 	}
 	return c
 }

@@ -71,8 +71,11 @@ func (w Where) String() string {
 	return w.Function
 }
 
-// waits says that its code is not loaded.
-func (w Where) waits() string {
+// waits says that its code is not loaded, or what else keeps it from being placed.
+func (w Where) waits(lack error) string {
+	if lack != nil {
+		return fmt.Sprintf("pending: not placed in what is loaded: %v", lack)
+	}
 	return fmt.Sprintf("pending: no code that is loaded has %v; it is placed when a library comes that has it", w)
 }
 
@@ -210,13 +213,14 @@ func (w Where) Stripped(m *codemap.Map, t *proc.Target) (out []uint64) {
 	return out
 }
 
-// All returns all places. Native ones are only those of the very line where the line has Go code.
-func (w Where) All(m *codemap.Map, t *proc.Target) []native.Place {
+// All returns all places. Native ones are only those of the very line where the line has Go code. The error says why there are none in native
+// code, where a library that came has made the location ambiguous: the breakpoint is pending then.
+func (w Where) All(m *codemap.Map, t *proc.Target) (out []native.Place, lack error) {
 	goes := w.Delves(m, t)
 	if len(goes) == 0 && w.File != "" {
 		goes = w.Stripped(m, t)
 	}
-	out, _ := w.Native(m) // what has become ambiguous by a library that came is pending
+	out, lack = w.Native(m)
 	if exported := w.exported(m, t, out); len(exported) > 0 {
 		out, goes = nil, exported
 	}
@@ -231,7 +235,7 @@ func (w Where) All(m *codemap.Map, t *proc.Target) []native.Place {
 		}
 		out = append(out, p)
 	}
-	return out
+	return out, lack
 }
 
 // cgoExports is the file that cgo writes for the Go functions that C calls: each has a function of C's with its name there.
@@ -264,5 +268,5 @@ func (w Where) ByClew(m *codemap.Map, t *proc.Target) (places []native.Place, er
 	if len(w.Delves(m, t)) > 0 && len(w.exactly(places)) == 0 {
 		return nil, nil
 	}
-	return w.All(m, t), nil
+	return w.All(m, t)
 }

@@ -16,13 +16,17 @@ const (
 // maxLocations bounds the entries of a location list that are read.
 const maxLocations = 1 << 16
 
-// ErrManyLocations says that a location list is not read to its end.
-var ErrManyLocations = errors.New("its list of locations has too many entries")
+var (
+	// ErrManyLocations says that a location list is not read to its end.
+	ErrManyLocations = errors.New("its list of locations has too many entries")
+	// ErrLocationsSpent says that a location list is not read, since what lists may cost is spent.
+	ErrLocationsSpent = errors.New("the lists of locations before it have too many entries together")
+)
 
 // Location returns the expression that an attribute has for an address: its own, or that of its
 // list. There is none where has is false, and for this address none where expression is nil. It must
-// not be changed.
-func (e *Entry) Location(a dwarf.Attr, addr uint64) (expression []byte, has bool, err error) {
+// not be changed. Of left, which bounds what lists cost that are asked for together, each entry of a list takes one.
+func (e *Entry) Location(a dwarf.Attr, addr uint64, left *int) (expression []byte, has bool, err error) {
 	if data, ok, err := e.Block(a); ok || err != nil {
 		return data, true, err
 	}
@@ -51,7 +55,7 @@ func (e *Entry) Location(a dwarf.Attr, addr uint64) (expression []byte, has bool
 		return nil, false, nil
 	}
 	l.c = cursorAt(s, e.u.t.order, off, s.size())
-	expression, err = l.find()
+	expression, err = l.find(left)
 	return expression, true, err
 }
 
@@ -62,7 +66,7 @@ type locationList struct {
 }
 
 // find returns the expression for the address.
-func (l *locationList) find() (found []byte, err error) {
+func (l *locationList) find(left *int) (found []byte, err error) {
 	next := l.next5
 	switch {
 	case l.u.version < 5 && l.u.isSplit():
@@ -71,6 +75,10 @@ func (l *locationList) find() (found []byte, err error) {
 		next = l.next4
 	}
 	for range maxLocations {
+		if *left <= 0 {
+			return nil, ErrLocationsSpent
+		}
+		*left--
 		at, expression, more := next()
 		switch {
 		case l.c.err != nil:
