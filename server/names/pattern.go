@@ -12,6 +12,7 @@ type Pattern struct {
 	parts  []string
 	args   bool // some of templates are in it
 	params bool
+	inner  bool // the parameters are those of lambdas that the function lies in, none are its own
 }
 
 // NewPattern returns the pattern for a name.
@@ -20,14 +21,27 @@ func NewPattern(name string) Pattern {
 	p := Pattern{text: squeeze(name)}
 	plain := Short(p.text)
 	p.args = shorten(p.text, shortener{keepArgs: true}) != plain
-	p.params = shorten(p.text, shortener{keepParams: true}) != plain
+	full := shorten(p.text, shortener{keepParams: true})
+	p.params = full != plain
+	p.inner = p.params && last(parts(full)) == last(parts(plain))
 	p.parts = p.split(p.text)
 	return p
 }
 
 // split returns the parts of a name, with what the pattern has of them.
 func (p *Pattern) split(name string) []string {
-	return parts(shorten(name, shortener{keepArgs: p.args, keepParams: p.params}))
+	all := parts(shorten(name, shortener{keepArgs: p.args, keepParams: p.params}))
+	if p.inner && len(all) > 0 {
+		all[len(all)-1] = last(parts(shorten(name, shortener{keepArgs: p.args})))
+	}
+	return all
+}
+
+func last(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return parts[len(parts)-1]
 }
 
 // Own is the function's own name, without scopes, arguments and parameters, as DWARF has it; "" if that cannot
@@ -37,13 +51,13 @@ func (p *Pattern) Own() string {
 	if len(all) == 0 {
 		return ""
 	}
-	switch last := all[len(all)-1]; {
-	case isLambda(last):
+	switch own := all[len(all)-1]; {
+	case isLambda(own):
 		return operatorWord + "()"
-	case strings.HasPrefix(last, "<"), strings.HasPrefix(last, "{{"):
+	case strings.HasPrefix(own, "<"), strings.HasPrefix(own, "{{"):
 		return ""
 	default:
-		return last
+		return own
 	}
 }
 
