@@ -1,6 +1,10 @@
 package unwind
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // Range is [Start, End) in the target's address space.
 type Range struct{ Start, End uint64 }
@@ -20,7 +24,7 @@ func NewRangeSet(ranges ...Range) RangeSet {
 			set = append(set, r)
 		}
 	}
-	sort.Slice(set, func(i, j int) bool { return set[i].Start < set[j].Start })
+	slices.SortFunc(set, func(a, b Range) int { return cmp.Compare(a.Start, b.Start) })
 	out := set[:0]
 	for _, r := range set {
 		if n := len(out); n > 0 && r.Start <= out[n-1].End {
