@@ -33,6 +33,10 @@
 //	stopped [REASON]       waits for a stop; $thread is its thread, $frame its first frame, $pc where that is
 //	stack START LEVELS     other frames of the thread
 //	frame NUMBER|FUNCTION  $frame is this one
+//	thread FUNCTION        $thread is the one that stands in this function, $frame where it does
+//	own                    $frame is clew's own: Delve does not have it
+//	vars NAME=VALUE...     variables in the frame's scopes; $ref is the last scope
+//	children NAME NAME=VALUE...  the same below a variable, whose reference is $ref then
 //	console LINE           a line for the debug console
 //	scope NAME             $ref is this scope of the frame
 //	event NAME             waits for an event

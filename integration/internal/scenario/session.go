@@ -155,6 +155,15 @@ func (s *Session) do(line string) error {
 		return err
 	case "output":
 		return s.output(rest)
+	case "vars", "children":
+		return s.variables(verb, words)
+	case "own":
+		if s.number("frame") < clews {
+			return errors.New("the frame is Delve's")
+		}
+		return nil
+	case "thread":
+		return s.standsIn(rest)
 	case "logged":
 		return s.logged(rest)
 	case "stacks":
@@ -333,6 +342,84 @@ func (s *Session) stack(start, levels int) error {
 	return s.frame("0")
 }
 
+// variables compares variables of the frame's scopes, as NAME=VALUE, or those below one of them, whose name comes first.
+func (s *Session) variables(verb string, want []string) error {
+	have := make(map[string]string)
+	read := func(reference int64) (below map[string]int64, err error) {
+		var body struct {
+			Variables []struct {
+				Name, Value        string
+				VariablesReference int64
+			}
+		}
+		err = s.request("", "variables", object{"variablesReference": reference})
+		if err = errors.Join(err, s.last.Decode("body", &body)); err != nil {
+			return nil, err
+		}
+		below = make(map[string]int64)
+		for _, v := range body.Variables {
+			have[v.Name], below[v.Name] = v.Value, v.VariablesReference
+			if v.VariablesReference != 0 && (v.VariablesReference >= clews) != (reference >= clews) {
+				return nil, fmt.Errorf("%s has the reference %d, within %d", v.Name, v.VariablesReference, reference)
+			}
+		}
+		return below, nil
+	}
+	var body struct {
+		Scopes []struct {
+			Name               string
+			VariablesReference int64
+		}
+	}
+	err := s.request("", "scopes", object{"frameId": s.number("frame")})
+	if err = errors.Join(err, s.last.Decode("body", &body)); err != nil {
+		return err
+	}
+	for _, scope := range body.Scopes {
+		if !strings.HasPrefix(scope.Name, "Locals") && scope.Name != "Arguments" {
+			continue
+		}
+		below, err := read(scope.VariablesReference)
+		if err != nil {
+			return err
+		}
+		s.vars["ref"] = fmt.Sprint(scope.VariablesReference)
+		if reference, ok := below[want[0]]; ok && verb == "children" {
+			if _, err := read(reference); err != nil {
+				return err
+			}
+			s.vars["ref"], want = fmt.Sprint(reference), want[1:]
+			break
+		}
+	}
+	for _, w := range want {
+		name, value, _ := strings.Cut(w, "=")
+		if have[name] != value {
+			s.wrong = append(s.wrong, fmt.Errorf("%s is %q in %v, want %s", name, have[name], have, value))
+		}
+	}
+	return nil
+}
+
+// standsIn selects the thread that stands in a function, and its frame.
+func (s *Session) standsIn(function string) error {
+	var body struct{ Threads []struct{ ID int64 } }
+	err := s.request("", "threads", nil)
+	if err = errors.Join(err, s.last.Decode("body", &body)); err != nil {
+		return err
+	}
+	for _, t := range body.Threads {
+		s.vars["thread"] = fmt.Sprint(t.ID)
+		if err := s.stack(0, 50); err != nil {
+			return err
+		}
+		if s.frame(function) == nil {
+			return nil
+		}
+	}
+	return errors.New("no thread does")
+}
+
 // stacks asks for the stack of each thread whose name matches; of so many of them the functions must match, if that is said.
 func (s *Session) stacks(name string) error {
 	name, more, counted := strings.Cut(name, " ; ")
@@ -425,7 +512,7 @@ func (s *Session) output(want string) error {
 		if re.MatchString(written) {
 			return nil
 		}
-		if _, err := s.Event("output"); err != nil {
+		if _, err := s.Find(func(m *dapwire.Message) bool { return m.Event == "output" }); err != nil {
 			return fmt.Errorf("%w: %q", err, written)
 		}
 	}

@@ -119,9 +119,8 @@ func (c *Client) Event(names ...string) (*dapwire.Message, error) {
 	return m, nil
 }
 
-// Response waits for the response to a request. What comes before it can still be waited for.
-func (c *Client) Response(seq int64) (*dapwire.Message, error) {
-	is := func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == seq }
+// Find waits for a message. What comes before it can still be waited for.
+func (c *Client) Find(is func(*dapwire.Message) bool) (*dapwire.Message, error) {
 	if i := slices.IndexFunc(c.unread, is); i >= 0 {
 		m := c.unread[i]
 		c.unread = slices.Delete(c.unread, i, i+1)
@@ -134,6 +133,11 @@ func (c *Client) Response(seq int64) (*dapwire.Message, error) {
 		}
 		c.unread = append(c.unread, m)
 	}
+}
+
+// Response is Find, for the response to a request.
+func (c *Client) Response(seq int64) (*dapwire.Message, error) {
+	return c.Find(func(m *dapwire.Message) bool { return m.Type == dapwire.TypeResponse && m.RequestSeq == seq })
 }
 
 // Request sends a request and waits for its response, which may be a refusal.
