@@ -1,10 +1,8 @@
 package dap
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -315,40 +313,6 @@ func TestPlugins(t *testing.T) {
 	c.disconnect()
 }
 
-// TestOwnRequestsRefused: requests that cannot be answered are refused with the reason, and
-// the session goes on.
-func TestOwnRequestsRefused(t *testing.T) {
-	testneed.Ptrace(t)
-	exe, _ := plain(t)
-	c := start(t, binary("clew")).dial()
-	refused := func(command string, arguments object, words ...string) {
-		t.Helper()
-		m := c.request(command, arguments)
-		for _, w := range words {
-			if m.Success || !strings.Contains(string(m.Bytes()), w) {
-				t.Errorf("%s %v: %s, want a refusal with %q", command, arguments, m.Bytes(), w)
-			}
-		}
-	}
-	thread := threadOf(t, c.launch(object{"mode": "exec", "program": exe, "args": []string{"deep", "3"}}))
-	refused("clew/export", object{"threadId": thread}, "unknown format", "snapshot")
-	refused("clew/export", object{"threadId": thread, "format": "pdf"}, "pdf", "snapshot")
-	refused("clew/export", object{"format": "json"}, "threadId is missing")
-	refused("clew/export", object{"format": "json", "all": true, "threadId": 1}, "not both")
-	refused("clew/export", object{"format": "json", "all": "frames"}, "goroutines")
-	refused("clew/export", object{"format": 5, "threadId": thread}, "format")
-	refused("clew/export", object{"format": "json", "threadId": 123456}, "no goroutine 123456")
-	refused("clew/export", object{"format": "json", "threadId": thread, "depth": -1}, "negative")
-	refused("clew/nosuch", object{}, "not supported")
-	c.stack(thread, 0, 10)
-	c.ok("continue", object{"threadId": thread})
-	c.event("terminated")
-	refused("clew/export", object{"format": "json", "all": true}, "Unable to process")
-	refused("clew/images", object{}, "Unable to process")
-	refused("clew/reunwind", object{"strategies": []string{"fpwalk"}}, "Unable to process")
-	c.disconnect()
-}
-
 // many launches a program with so many goroutines, for a client that wants to
 // hear of progress.
 func (c *client) many(exe string, goroutines int) {
@@ -412,77 +376,6 @@ func TestExportProgress(t *testing.T) {
 	c.event("progressStart")
 	c.ok("disconnect", object{"terminateDebuggee": true})
 	c.end()
-}
-
-// TestSessionPlugin: a launch request can bring a third party's plugin, which is
-// used in this session; an error names the key.
-func TestSessionPlugin(t *testing.T) {
-	testneed.Ptrace(t)
-	exe, _ := plain(t)
-	if err := buildGo(".", "framechain", "github.com/clewdbg/clew/unwind/plugin/example"); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(binary("framechain"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(data))
-	plugin := func(changes object) object {
-		p := object{"name": "framechain", "path": binary("framechain"), "sha256": sum}
-		for key, value := range changes {
-			p[key] = value
-		}
-		return p
-	}
-	launch := object{"mode": "exec", "program": exe, "args": []string{"deep", "3"}}
-	c := start(t, binary("clew")).dial()
-	c.initialize()
-	for key, clew := range map[string]object{
-		`clew: unknown field \"strategy\"`:    {"strategy": []string{"fpwalk"}},
-		"clew.strategies: ":                   {"strategies": "fpwalk"},
-		`unknown strategy \"nosuch\"`:         {"strategies": []string{"nosuch"}},
-		"clew.annotate is":                    {"annotate": "loud"},
-		"clew.plugins[0].sha256":              {"plugins": []object{plugin(object{"sha256": "00"})}},
-		"clew.plugins[0].path":                {"plugins": []object{plugin(object{"path": "framechain"})}},
-		"clew.plugins[0].name":                {"plugins": []object{plugin(object{"name": "fpwalk"})}},
-		"clew.plugins[1].name":                {"plugins": []object{plugin(nil), plugin(nil)}},
-		`unknown field \"sha\"`:               {"plugins": []object{plugin(object{"sha": "00"})}},
-		"clew.plugins.rank: string where int": {"plugins": []object{plugin(object{"rank": "first"})}},
-	} {
-		launch["clew"] = clew
-		if m := c.request("launch", launch); m.Success || !strings.Contains(string(m.Bytes()), key) {
-			t.Errorf("%v: %s, want a refusal with %s", clew, m.Bytes(), key)
-		}
-	}
-	// The session is still there.
-	launch["clew"] = object{"plugins": []object{plugin(nil)}}
-	c.ok("launch", launch)
-	c.event("initialized")
-	c.ok("configurationDone", nil)
-	thread := threadOf(t, c.event("stopped"))
-	var health struct {
-		Plugins []struct{ Name, State, Path, LastError string }
-	}
-	decode(t, c.request("clew/plugins", nil), &health)
-	if first := health.Plugins[0]; first.Name != "framechain" || first.State != "running" || first.Path != binary("framechain") {
-		t.Errorf("%+v", health)
-	}
-	var stack stackjson.Stack
-	decode(t, c.request("clew/reunwind", object{"strategies": []string{"framechain"}, "threadId": thread}), &stack)
-	if stack.Stop != stackjson.StopEnd {
-		t.Errorf("%+v", stack)
-	}
-	c.disconnect()
-
-	// One with another checksum is not run, and the session goes on without.
-	c = start(t, binary("clew")).dial()
-	launch["clew"] = object{"plugins": []object{plugin(object{"sha256": strings.Repeat("0", 64)})}}
-	c.launch(launch)
-	decode(t, c.request("clew/plugins", nil), &health)
-	if first := health.Plugins[0]; first.State != "disabled" || !strings.Contains(first.LastError, "sha256") && !strings.Contains(first.LastError, "checksum") {
-		t.Errorf("%+v", first)
-	}
-	c.disconnect()
 }
 
 // TestLongMessages: answers of any length come; a request that Delve cannot take is

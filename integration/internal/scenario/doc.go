@@ -2,7 +2,7 @@
 // (txtar) of integration/scenarios. A new scenario is a new file; it needs no Go code.
 //
 // The archive begins with a script of package testscript (github.com/rogpeppe/go-internal/testscript), which has exec, stdin,
-// stdout, stderr, cmp and more. clew and dlv are on its PATH. Besides it has
+// stdout, stderr, cmp and more. clew is on its PATH, and $ROOT is the folder of its module. Besides it has
 //
 //	need NAME...           what the machine must have (package testneed): ptrace, linux/amd64, cc, g++, rustc, ...
 //	                       $CC, $CXX and $RUSTC are then the compilers
@@ -12,6 +12,7 @@
 //	program NAME...        builds programs of integration/dap/testdata; $NAME is the executable, $source the folder of its sources
 //	native VARIANT         builds a variant of integration/internal/program: $native, $NATIVE_LIBRARY
 //	mark NAME FILE TEXT [N]  sets $NAME to the number of the first line that has a text, or of the Nth line behind it
+//	setfrom NAME REGEXP    sets $NAME to what the expression's group matches in the last command's output
 //	start COMMAND...       starts a program, which is killed at the end; $pid is its process
 //	contains TEXT...       the output of the last command has these texts; after ! it has none of them
 //	shows REGEXP...        the same, for regular expressions
@@ -27,12 +28,14 @@
 //	COMMAND {JSON}         a request, which must succeed; ! before it: it must be refused; ? before it: whatever
 //	~ REGEXP               the last answer or event matches; !~: it does not
 //	save NAME PATH         sets $NAME to a part of it, as breakpoints.0.id or variables.name=x.value
+//	capture NAME REGEXP    sets $NAME to what the expression's group has matched in it
 //	launch PROGRAM ARG...  initialize, launch, configurationDone, to the first stop
 //	begin PROGRAM ARG...   the same, before configurationDone; {JSON} as the last argument: more for the launch request
 //	break FILE LINE...     breakpoints at these lines
 //	stopped [REASON]       waits for a stop; $thread is its thread, $frame its first frame, $pc where that is
 //	stack START LEVELS     other frames of the thread
 //	frame NUMBER|FUNCTION  $frame is this one
+//	functions REGEXP       those of the last stack, in a row
 //	thread FUNCTION        $thread is the one that stands in this function, $frame where it does
 //	own                    $frame is clew's own: Delve does not have it
 //	vars NAME=VALUE...     variables in the frame's scopes; $ref is the last scope

@@ -27,14 +27,18 @@ func Run(t *testing.T, folder string) {
 		Dir:                folder,
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			vars := []string{"TERM=dumb", "NO_COLOR=1", "PATH=" + testkit.Path("") + ":" + os.Getenv("PATH"), "WORK=" + env.WorkDir, "TMPDIR=" + filepath.Join(env.WorkDir, ".tmp")}
+			root, err := testkit.Root()
+			if err != nil {
+				return err
+			}
+			vars := []string{"TERM=dumb", "NO_COLOR=1", "PATH=" + testkit.Path("") + ":" + os.Getenv("PATH"), "ROOT=" + root, "WORK=" + env.WorkDir, "TMPDIR=" + filepath.Join(env.WorkDir, ".tmp")}
 			env.Vars = append(os.Environ(), vars...) // with the go command's caches
 			env.Values[testing.TB(nil)] = env.T()
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"need": need, "exits": exits, "refused": refused, "mark": mark, "start": start, "contains": contains, "shows": shows,
-			"terminal": terminal, "serve": serve, "editor": editor, "core": core, "costs": costs,
+			"terminal": terminal, "serve": serve, "editor": editor, "core": core, "costs": costs, "setfrom": setFrom,
 			"program": program, "native": native,
 			"dap": func(ts *testscript.TestScript, _ bool, args []string) { session(ts, args, "clew") },
 			"both": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -157,6 +161,17 @@ func editor(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s: %v\nanswers:\n%s", args[0], err, s.transcript())
 	}
 	_ = conn.Close()
+}
+
+// setFrom sets a variable to what an expression's group matches in what the last command has written.
+func setFrom(ts *testscript.TestScript, _ bool, args []string) {
+	re, err := regexp.Compile(args[1])
+	ts.Check(err)
+	m := re.FindStringSubmatch(ts.ReadFile("stdout"))
+	if m == nil {
+		ts.Fatalf("nothing matches %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
 }
 
 // costs is exec, for a command that may take no more than so much time, as this machine needs it, and MiB of memory.

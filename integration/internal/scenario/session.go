@@ -155,6 +155,26 @@ func (s *Session) do(line string) error {
 		return err
 	case "output":
 		return s.output(rest)
+	case "capture":
+		re, err := regexp.Compile(strings.TrimSpace(strings.TrimPrefix(rest, words[0])))
+		if err != nil {
+			return err
+		}
+		m := re.FindSubmatch(s.last.Bytes())
+		if m == nil {
+			return fmt.Errorf("it is %.3000s", s.last.Bytes())
+		}
+		s.vars[words[0]] = string(m[1])
+		return nil
+	case "functions":
+		var names []string
+		for i := range s.frames {
+			names = append(names, s.frames[i].Name)
+		}
+		if re, err := regexp.Compile(rest); err != nil || !re.MatchString(strings.Join(names, " ")) {
+			return errors.Join(err, fmt.Errorf("they are %s", strings.Join(names, " ")))
+		}
+		return nil
 	case "vars", "children":
 		return s.variables(verb, words)
 	case "own":
@@ -178,7 +198,9 @@ func (s *Session) do(line string) error {
 	var arguments any
 	switch {
 	case rest != "":
-		if err := json.Unmarshal([]byte(rest), &arguments); err != nil {
+		d := json.NewDecoder(strings.NewReader(rest))
+		d.UseNumber() // some are larger than a float64 holds
+		if err := d.Decode(&arguments); err != nil {
 			return err
 		}
 	case verb == "initialize":
@@ -498,7 +520,7 @@ func (s *Session) scope(name string) error {
 
 // output waits until all that the program has written so far matches.
 func (s *Session) output(want string) error {
-	re, err := regexp.Compile(want)
+	re, err := regexp.Compile("(?m)" + want)
 	if err != nil {
 		return err
 	}

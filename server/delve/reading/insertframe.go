@@ -22,7 +22,7 @@ import (
 // recovered registers; clew replaces its CFA by the one that it found. The frame has
 // no other registers: a variable in one of them cannot be read, and no register can
 // be set.
-// Tests: integration/dap TestLocals, integration/terminal TestOwnFrames.
+// Tests: integration/scenarios locals, integration/terminal TestOwnFrames.
 
 // RecoveredFrame is a frame that clew recovered and Delve does not have.
 type RecoveredFrame struct {
