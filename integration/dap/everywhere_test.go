@@ -134,6 +134,7 @@ func TestSavedRegisters(t *testing.T) {
 		for _, v := range f.Values {
 			kept := slices.Contains([]string{"rbx", "rbp", "rsp", "rip", "r12", "r13", "r14", "r15"}, v.Name)
 			switch {
+			case i == 1 && !kept && v.Unknown == "": // the function in which the program stopped has left it alone
 			case i > 0 && kept == (v.Unknown != ""):
 				t.Errorf("frame %d: %s is %q (%s)", i, v.Name, v.Value, v.Unknown)
 			case v.Unknown == "" && v.Value != gdbs[i].is[v.Name]:

@@ -1,15 +1,16 @@
 package dap
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,91 +23,137 @@ var (
 	valuesKept    = flag.String("values.keep", "", "`folder` for the programs")
 )
 
-// valueCount counts answers about leaves. Told are those that are not what the program has, and that GDB shows alike: the compiler
-// has described them so.
-type valueCount struct{ leaves, right, unknown, told, wrong int }
+// valueCount counts answers about leaves. Told are those that are not what the program has, and that GDB or LLDB show wrong too:
+// the compiler has described them so.
+type valueCount struct{ leaves, right, optimized, unknown, told, wrong int }
 
 func (c *valueCount) String() string {
-	return fmt.Sprintf("%d leaves: %d right, %d unknown, %d as the compiler has described them wrongly, %d wrong", c.leaves, c.right, c.unknown, c.told, c.wrong)
+	return fmt.Sprintf("%d leaves: %d right, %d optimized out, %d unknown, %d as the compiler has described them wrongly, %d wrong", c.leaves, c.right, c.optimized, c.unknown, c.told, c.wrong)
 }
 
 // truthLine is a line in which a program writes what a leaf holds.
 var truthLine = regexp.MustCompile(`(?m)^leaf (f\d+) (\S+) (\S+)$`)
 
+// modes are those in which programs are compiled, the first of them in short runs.
+var modes = []string{
+	"-O0", "-O2", "-Og", "-O1", "-O3", "-O2 -gdwarf-4", "-O0 -gdwarf-4", "-O2 -flto", "-O2 -gsplit-dwarf", "-O0 -gsplit-dwarf", "-Os", "-O2 -fno-omit-frame-pointer",
+	"-O1 -gdwarf-4", "-O3 -march=native", "-Og -gsplit-dwarf", "-O3 -flto",
+}
+
 // TestValues: no leaf of generated programs, which write down themselves what they hold, is shown wrong, but for those few that
-// the compiler has described wrongly; without optimization all are right. GDB is asked the same, beside.
+// the compiler has described wrongly; without optimization all are right. GDB is asked the same, beside, and LLDB where it is there.
 func TestValues(t *testing.T) {
 	testneed.Platform(t, "linux/amd64")
 	testneed.Ptrace(t)
 	gcc := testneed.CC(t)
-	gdb := testneed.Tool(t, "gdb")
-	compilers := [][]string{{gcc, "-xc"}, {gcc, "-xc++"}}
-	if clang, err := exec.LookPath("clang"); err == nil {
-		compilers = append(compilers, []string{clang, "-xc"}, []string{clang, "-xc++"})
+	p := otherDebuggers{gdb: testneed.Tool(t, "gdb")}
+	for _, name := range []string{"lldb", "lldb-19", "lldb-14"} {
+		if path, err := exec.LookPath(name); err == nil && p.lldb == "" {
+			p.lldb = path
+		}
 	}
-	modes := []string{"-O0", "-O2", "-Og", "-O1", "-O3", "-O2 -gdwarf-4", "-O0 -gdwarf-4"}
-	clew, peer := map[string]*valueCount{}, map[string]*valueCount{}
+	compilers := [][]string{{gcc, "-xc"}, {gcc, "-xc++"}}
+	for _, name := range []string{"clang", "clang-19"} {
+		if clang, err := exec.LookPath(name); err == nil {
+			compilers = append(compilers, []string{clang, "-xc"}, []string{clang, "-xc++"})
+		}
+	}
+	c := comparison{counts: make(map[string]*[3]valueCount), lacks: make(map[string]int)}
 	for i := *valuesFrom; i < *valuesFrom+*valuePrograms; i++ {
 		compiler, mode := compilers[i%len(compilers)], modes[i/len(compilers)%len(modes)]
-		optimized := strings.Fields(mode)[0]
-		for _, all := range []map[string]*valueCount{clew, peer} {
-			if all[optimized] == nil {
-				all[optimized] = &valueCount{}
-			}
+		if strings.Contains(compiler[0], "clang") { // Debian's has no linker for it
+			mode = strings.Replace(mode, "-flto", "-fno-inline", 1)
 		}
-		compareValues(t, uint64(i), compiler, mode, gdb, clew[optimized], peer[optimized])
+		g := generator{Rand: rand.New(rand.NewPCG(uint64(i), 31)), cxx: compiler[1] == "-xc++"}
+		dir := t.TempDir()
+		if *valuesKept != "" {
+			dir = *valuesKept
+		}
+		source, exe := filepath.Join(dir, "g.c"), filepath.Join(dir, "g")
+		if err := os.WriteFile(source, []byte(g.program(6).source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"-g", "-w"}, append(strings.Fields(mode), compiler[1], source, "-o", exe, "-lstdc++")...)
+		if out, err := exec.Command(compiler[0], args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		c.program(t, p, exe, fmt.Sprintf("%s %s %s, seed %d", filepath.Base(compiler[0]), compiler[1], mode, i), strings.Fields(mode)[0])
 	}
-	for mode, c := range clew {
-		t.Logf("%s: clew %s; gdb %s", mode, c, peer[mode])
-		if c.wrong > 0 || c.leaves == 0 || c.told > c.leaves/100 || mode == "-O0" && c.right < c.leaves {
-			t.Errorf("%s: %s", mode, c)
+	c.report(t)
+}
+
+// comparison compares debuggers' answers with what programs write.
+type comparison struct {
+	counts map[string]*[3]valueCount // clew's, GDB's, LLDB's by the optimization
+	lacks  map[string]int            // what a peer has and clew has not, by clew's reason
+}
+
+// program compares one program.
+func (c *comparison) program(t *testing.T, p otherDebuggers, exe, name, mode string) {
+	truth := leavesOf(t, p.gdb, exe)
+	if len(truth) == 0 {
+		t.Fatalf("%s wrote nothing", exe)
+	}
+	if c.counts[mode] == nil {
+		c.counts[mode] = new([3]valueCount)
+	}
+	n := c.counts[mode]
+	got := clewValues(t, exe, truth)
+	others := [2][]string{gdbValues(t, p.gdb, exe, truth), lldbValues(t, p.lldb, exe, truth)}
+	for i, leaf := range truth {
+		name := fmt.Sprintf("%s: %s of %s", name, leaf[2], leaf[1])
+		if mode == "-O0" && isUnknown(got[i]) {
+			t.Logf("%s is %s, want %s (gdb: %q, lldb: %q)", name, got[i], leaf[3], others[0][i], others[1][i])
+		}
+		count(&n[0], leaf[3], got[i], func() {
+			for _, other := range others { // by place, another process has other values there
+				if other[i] != notAsked && !isUnknown(other[i]) && !sameValue(leaf[3], other[i]) {
+					t.Logf("%s: the compiler has described it as %s, and it is %s", name, got[i], leaf[3])
+					n[0].wrong--
+					n[0].told++
+					return
+				}
+			}
+			t.Errorf("%s is %q, want %s (gdb: %q, lldb: %q)", name, got[i], leaf[3], others[0][i], others[1][i])
+		})
+		for k, other := range others {
+			if other[i] == notAsked {
+				continue
+			}
+			count(&n[k+1], leaf[3], other[i], func() {})
+			if isUnknown(got[i]) && sameValue(leaf[3], other[i]) {
+				debugger := [2]string{"gdb", "lldb"}[k]
+				c.lacks[debugger+": "+reason.ReplaceAllString(got[i], "N")]++
+				t.Logf("%s is %s, and %s has it: %s", name, got[i], debugger, leaf[3])
+			}
 		}
 	}
 }
 
-// compareValues compares what one program writes with what is shown of it.
-func compareValues(t *testing.T, seed uint64, compiler []string, mode, gdb string, clew, peer *valueCount) {
-	g := generator{Rand: rand.New(rand.NewPCG(seed, 31)), cxx: compiler[1] == "-xc++"}
-	p := g.program(4)
-	dir := t.TempDir()
-	if *valuesKept != "" {
-		dir = *valuesKept
+// reason finds what differs from case to case in a reason.
+var reason = regexp.MustCompile(`\b0x[0-9a-f]+|\b\d+|\b(r[a-ds][xip]|r\d+|e[a-d]x|xmm\d+)\b`)
+
+func (c *comparison) report(t *testing.T) {
+	for _, why := range slices.Sorted(maps.Keys(c.lacks)) {
+		t.Logf("%d leaves are %s", c.lacks[why], why)
 	}
-	source, exe := filepath.Join(dir, "g.c"), filepath.Join(dir, "g")
-	if err := os.WriteFile(source, []byte(p.source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	args := append([]string{"-g", "-w"}, append(strings.Fields(mode), compiler[1], source, "-o", exe)...)
-	if out, err := exec.Command(compiler[0], args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	truth := leavesOf(t, gdb, exe)
-	if len(truth) == 0 {
-		t.Fatalf("%s wrote nothing", exe)
-	}
-	got := clewValues(t, exe, truth)
-	other := gdbValues(t, gdb, exe, truth)
-	for i, leaf := range truth {
-		name := fmt.Sprintf("%s %s, seed %d: %s of %s", compiler, mode, seed, leaf[2], leaf[1])
-		count(clew, leaf[3], got[i], func() {
-			if !isUnknown(other[i]) && sameValue(other[i], got[i]) {
-				t.Logf("%s: the compiler has described it as %s, and it is %s", name, got[i], leaf[3])
-				clew.wrong--
-				clew.told++
-				return
+	for _, mode := range slices.Sorted(maps.Keys(c.counts)) {
+		n := c.counts[mode]
+		t.Logf("%s: clew %s; gdb %s; lldb %s", mode, &n[0], &n[1], &n[2])
+		if n[0].wrong > 0 || n[0].leaves == 0 || n[0].told > n[0].leaves/100 || mode == "-O0" && n[0].right+n[0].told+n[0].optimized < n[0].leaves {
+			t.Errorf("%s: %s", mode, &n[0])
+		}
+		for k, peer := range []string{"gdb", "lldb"} {
+			if n[k+1].right > n[0].right {
+				t.Errorf("%s: %s has %d right, clew %d", mode, peer, n[k+1].right, n[0].right)
 			}
-			t.Errorf("%s is %q, want %s (gdb: %q)", name, got[i], leaf[3], other[i])
-		})
-		count(peer, leaf[3], other[i], func() {})
-		if isUnknown(got[i]) && sameValue(leaf[3], other[i]) {
-			t.Logf("%s is %s, and gdb has it: %s", name, got[i], leaf[3])
 		}
 	}
 }
 
 func isUnknown(text string) bool {
 	for _, s := range []string{"<", "no such frame", "optimized out", "No symbol", "Cannot access", "value has been", "There is no"} {
-		if strings.HasPrefix(text, s) || strings.Contains(text, "<optimized out>") {
+		if strings.HasPrefix(text, s) || strings.Contains(text, "<optimized out>") || strings.Contains(text, "there is no variable") {
 			return true
 		}
 	}
@@ -116,6 +163,8 @@ func isUnknown(text string) bool {
 func count(c *valueCount, want, got string, wrong func()) {
 	c.leaves++
 	switch {
+	case strings.Contains(got, "<optimized out>"):
+		c.optimized++
 	case isUnknown(got):
 		c.unknown++
 	case sameValue(want, got):
@@ -130,12 +179,22 @@ var enumerators = map[string]string{"E0_a": "0", "E0_b": "3", "E0_c": "70000", "
 
 // sameValue compares a number that C wrote with one that a debugger shows.
 func sameValue(want, got string) bool {
-	got, _, _ = strings.Cut(got, " ") // characters follow their number
+	if _, behind, ok := strings.Cut(got, ": "); ok && strings.Contains(got, "@0x") { // a reference
+		got = behind
+	}
+	if !strings.HasPrefix(got, "byte ") {
+		got, _, _ = strings.Cut(got, " ") // characters follow their number
+	}
 	if n, ok := enumerators[got]; ok {
 		got = n
 	}
 	if want == got {
 		return true
+	}
+	var x, y int
+	if _, err := fmt.Sscanf(got, "byte %d", &y); err == nil {
+		_, err := fmt.Sscan(want, &x)
+		return err == nil && int8(x) == int8(y)
 	}
 	a, _, err := big.ParseFloat(want, 10, 200, big.ToNearestEven)
 	if err != nil {
@@ -163,32 +222,8 @@ func leavesOf(t *testing.T, gdb, exe string) [][]string {
 	return truthLine.FindAllStringSubmatch(string(out), -1)
 }
 
-// gdbValues asks GDB for each leaf.
-func gdbValues(t *testing.T, gdb, exe string, truth [][]string) []string {
-	var script bytes.Buffer
-	script.WriteString("set debuginfod enabled off\nset pagination off\nset confirm off\nset width 0\nset print elements 0\nrun\n")
-	frame := ""
-	for i, leaf := range truth {
-		if leaf[1] != frame {
-			frame = leaf[1]
-			fmt.Fprintf(&script, "python\ntry:\n  gdb.execute('frame function %s')\n  there = True\nexcept gdb.error:\n  there = False\nend\n", frame)
-		}
-		fmt.Fprintf(&script, "python\ntry:\n  if there: print('value %d', gdb.execute('output %s', to_string=True))\nexcept gdb.error as e:\n  print('value %d <' + str(e))\nend\n", i, leaf[2], i)
-	}
-	path := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(path, script.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := exec.Command(gdb, "-nx", "-batch", "-x", path, exe).CombinedOutput()
-	out := make([]string, len(truth))
-	for _, m := range regexp.MustCompile(`(?m)^value (\d+) (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		var i int
-		if _, err := fmt.Sscan(m[1], &i); err == nil && i < len(out) {
-			out[i] = m[2]
-		}
-	}
-	return out
-}
+// functionName finds the generated function's in a debugger's.
+var functionName = regexp.MustCompile(`\bf\d+\b`)
 
 // clewValues asks for each leaf in an editor's session.
 func clewValues(t *testing.T, exe string, truth [][]string) []string {
@@ -200,10 +235,10 @@ func clewValues(t *testing.T, exe string, truth [][]string) []string {
 	thread := threadOf(t, c.event("stopped"))
 	frames := map[string]int64{}
 	for _, f := range c.stack(thread, 0, 50).StackFrames {
-		name, _, _ := strings.Cut(f.Name, "(")
-		name, _, _ = strings.Cut(name, " ")
-		name, _, _ = strings.Cut(name, ".")
-		frames[name] = f.ID
+		name := functionName.FindString(f.Name)
+		if _, known := frames[name]; !known && name != "" {
+			frames[name] = f.ID
+		}
 	}
 	out := make([]string, len(truth))
 	for i, leaf := range truth {

@@ -137,14 +137,43 @@ func (f *Frame) madeFrame(reg uint64) error {
 // Situation: LLVM's lists of places go on into a function's last instructions, which have taken the frame down. Example: clang -O2, a double that is
 // spilled, between add $n, %rsp and ret. Test: TestPrologueValues (integration/dap).
 func (f *Frame) inFrame(code []byte) error {
-	if code[0] < opBreg0 || code[0] >= opBreg0+32 || !f.OnStack(uint64(code[0]-opBreg0)) || !f.isLLVM() {
+	if code[0] < opBreg0 || code[0] >= opBreg0+32 || !f.OnStack(uint64(code[0]-opBreg0)) || !f.ByLLVM() {
 		return nil
+	}
+	if isMisplaced(code[1:]) {
+		return errMisplaced
 	}
 	return f.madeFrame(uint64(code[0] - opBreg0))
 }
 
-// isLLVM says whether LLVM has made the frame's code and its description.
-func (f *Frame) isLLVM() bool {
+var errMisplaced = errors.New("DWARF adds to a place on the stack what belongs to the pointer that is there: a fault of the compiler's")
+
+// isMisplaced says whether an expression goes on from a register's offset with another, and then reads there.
+//
+// Situation: LLVM keeps a pointer to a variable on the stack, with an offset, and has the two the wrong way round. Example: clang 14 -O1, a long double that was
+// passed in memory: DW_OP_breg7 136, DW_OP_plus_uconst 304, DW_OP_deref. Test: TestMisplaced.
+func isMisplaced(rest []byte) bool {
+	const plusUconst, deref = 0x23, 0x06
+	skip := func() {
+		for len(rest) > 0 && rest[0]&0x80 != 0 {
+			rest = rest[1:]
+		}
+		rest = rest[min(1, len(rest)):]
+	}
+	skip()
+	if len(rest) == 0 || rest[0] != plusUconst {
+		return false
+	}
+	rest = rest[1:]
+	skip()
+	return len(rest) > 0 && rest[0] == deref
+}
+
+// ByLLVM implements [location.Context].
+func (f *Frame) ByLLVM() bool {
+	if f.function == nil {
+		return false
+	}
 	unit, err := f.function.Unit()
 	if err != nil {
 		return false

@@ -210,8 +210,10 @@ func (f *Frame) variable(d *declared) *Value {
 			f.constant(v, e)
 			return v
 		}
-		v.err = location.ErrOptimized
-		return v
+		if !isDefined(d.entry) { // as a function's static is, which all of its instances share
+			v.err = location.ErrOptimized
+			return v
+		}
 	}
 	f.place(v, d.entry)
 	return v

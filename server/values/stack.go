@@ -36,12 +36,13 @@ type Stack struct {
 	uses    *[]use            // where what is read is noted, nil for nowhere
 	sites   map[int]foundSite // by the callee's row
 	// work counts steps of formatters' expressions, while working says that one value's are counted.
-	work    int
-	working bool
-	forType map[*types.Type][]*show.Formatter
-	parsed  map[string]expr.Node   // expressions of formatters
-	named   map[string]*types.Type // types by name, nil for those that are not there
-	tables  map[uint64]*types.Type // of traits' functions, by their address
+	work     int
+	working  bool
+	straight *written // by the innermost function, once it was looked at
+	forType  map[*types.Type][]*show.Formatter
+	parsed   map[string]expr.Node   // expressions of formatters
+	named    map[string]*types.Type // types by name, nil for those that are not there
+	tables   map[uint64]*types.Type // of traits' functions, by their address
 }
 
 // New returns a stack. The frames must have all registers that could be recovered.
@@ -178,6 +179,9 @@ func (s *Stack) register(row int, reg uint64) ([]byte, error) {
 	case innermost:
 		return nil, fmt.Errorf("%s is not known", name)
 	case !slices.Contains(s.Arch.CalleeSaved(), unwind.Register(min(reg, 0xffff))):
+		if s.kept(row, reg) {
+			return s.register(s.callee(row), reg)
+		}
 		return nil, fmt.Errorf("%s is not known in frame %d: functions that it called need not keep it", name, row)
 	}
 	return nil, fmt.Errorf("%s is not known in frame %d: a frame before it may have changed it, and where it was saved is not known", name, row)

@@ -222,7 +222,9 @@ func (w *writer) reference(v *Value, u *types.Type, deeper int) {
 		return
 	}
 	if deeper > 0 {
-		w.WriteString(": ")
+		if err == nil {
+			w.WriteString(": ")
+		}
 		to := v.Follow()
 		whole := to.dynamic()
 		if whole != to {

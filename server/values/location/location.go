@@ -29,6 +29,8 @@ type Context interface {
 	// Bias is what addresses in the file are lower.
 	Bias() uint64
 	Order() binary.ByteOrder
+	// ByLLVM says that LLVM has made the description: some of its faults are known.
+	ByLLVM() bool
 	// Types are those of the file.
 	Types() *types.Set
 }

@@ -38,6 +38,7 @@ func (machine) Object() (uint64, bool)  { return 0x5000, true }
 func (machine) Bias() uint64            { return 0x100000 }
 func (machine) Order() binary.ByteOrder { return binary.LittleEndian }
 func (machine) Types() *types.Set       { return types.NewSet() }
+func (machine) ByLLVM() bool            { return false }
 func (machine) OnStack(reg uint64) bool { return reg == 7 }
 
 // unit is one of 64 bits without other entries.

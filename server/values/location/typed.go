@@ -1,6 +1,7 @@
 package location
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/clewdbg/clew/server/values/types"
@@ -93,7 +94,7 @@ func isFloat(t *types.Type) bool { return t != nil && t.Encoding == types.Encodi
 // convert converts a number.
 func (x *machine) convert(v value, to *types.Type) (value, error) {
 	if v.wide != nil || to != nil && to.Size > 8 {
-		return v, x.fail("a number of more than 8 bytes is converted") // LLVM describes them wrongly: as without sign, and places as values
+		return x.convertWide(v, to)
 	}
 	switch {
 	case isFloat(v.of) && isFloat(to):
@@ -119,6 +120,33 @@ func (x *machine) convert(v value, to *types.Type) (value, error) {
 	out := value{bits: n, of: to}
 	out.bits = x.unsigned(out)
 	return out, nil
+}
+
+// convertWide converts integers of 16 bytes. LLVM describes them wrongly, as without sign, and places as values: of its, those count that are the same
+// with a sign and without.
+func (x *machine) convertWide(v value, to *types.Type) (value, error) {
+	isWide := func(t *types.Type) bool { return t != nil && t.IsInteger() && t.Size == 16 }
+	from := v.of != nil && v.of.IsInteger() && v.of.Size <= 8 || v.of == nil && v.wide == nil
+	unsure := x.context.ByLLVM() && (!isWide(to) || v.stack || v.bent || x.signed(v) < 0 && !(x.isSigned(v) && to.IsSigned()))
+	switch {
+	case unsure || x.context.Order() != binary.LittleEndian:
+	case isWide(to) && isWide(v.of) && len(v.wide) == 16:
+		return value{of: to, wide: v.wide}, nil
+	case isWide(to) && from:
+		out := make([]byte, 16)
+		n := x.unsigned(v)
+		if x.isSigned(v) && x.signed(v) < 0 {
+			n = uint64(x.signed(v))
+			binary.LittleEndian.PutUint64(out[8:], ^uint64(0))
+		}
+		binary.LittleEndian.PutUint64(out, n)
+		return value{of: to, wide: out}, nil
+	case isWide(v.of) && len(v.wide) == 16 && (to == nil || to.IsInteger() && to.Size <= 8):
+		out := value{bits: binary.LittleEndian.Uint64(v.wide), of: to}
+		out.bits = x.unsigned(out)
+		return out, nil
+	}
+	return v, x.fail("a number of more than 8 bytes is converted")
 }
 
 // size is how many bits a value has.
