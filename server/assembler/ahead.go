@@ -14,9 +14,10 @@ const aheadBudget = 400_000
 type aheadRow struct {
 	pc, sp uint64
 	row    *simulate.Row // nil for none
-	// proven: over branches and calls alone that come back; else a call has to speak for it.
-	proven bool
-	why    string // there is none
+	// proven: over branches and calls alone that come back; else a call has to speak for it. guessed: the code leads to
+	// jumps only, which may leave the function.
+	proven, guessed bool
+	why             string // there is none
 }
 
 // ahead is the rule of a frame by the code in front of it, up to the return: where nothing tells where its function
@@ -30,6 +31,13 @@ func (p *program) ahead(f *unwind.Frame) *aheadRow {
 	if !known || p.aheadLeft <= 0 || p.wild(f) {
 		return &p.followed
 	}
+	if p.atEntry(f) {
+		r := rule.Entry(p.target.Arch)
+		if p.followed.why = "no call ends at the return address of a function's entry"; p.returnsToCall(&r, f) {
+			p.followed.why, p.followed.row, p.followed.proven = "entry", &simulate.Row{Rule: r, Sure: true}, true
+			return &p.followed
+		}
+	}
 	stopped := prologue.Stopped{Arch: p.target.Arch, Registers: &f.Registers, PC: f.PC.Raw(), Waits: f.PC.Kind() == unwind.KindReturn,
 		Code: p.code, Word: p.word, Comes: p.comes, Budget: &p.aheadLeft}
 	r, proof, why := prologue.Ahead(&stopped)
@@ -40,8 +48,15 @@ func (p *program) ahead(f *unwind.Frame) *aheadRow {
 		return &p.followed
 	}
 	p.followed.why = "followed"
+	p.followed.guessed = proof == prologue.Guessed
 	p.followed.row, p.followed.proven = &simulate.Row{Rule: r, Sure: proof == prologue.Proven}, proof == prologue.Proven
 	return &p.followed
+}
+
+// atEntry reports whether a frame stands at a function's first instruction: nothing of it has run.
+func (p *program) atEntry(f *unwind.Frame) bool {
+	fn := p.functionOf(f)
+	return f.PC.Kind() == unwind.KindInstruction && fn.known && fn.Exact && fn.Start == f.PC.Raw() && fn.Whole == 0
 }
 
 // returnsToCall reports whether a call ends at the return address that a rule finds, or may, for all that is known (R17).

@@ -60,3 +60,72 @@ func (w written) Bytes(addr uint64, n int) []byte {
 	}
 	return out
 }
+
+// TestAheadAgainstTables: a table's step is refused where the code in front proves another caller: at a return, at a
+// function's entry, in what takes the frame down. What is behind a call that may not come back proves nothing, and a
+// call has to speak for the code if one speaks for the table.
+func TestAheadAgainstTables(t *testing.T) {
+	const start = 0x401000
+	m, err := stackasm.New(unwind.AMD64, sp0).Word(midPC).Pad(24).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		at   uint64
+		code []byte // from there on
+		want uint64
+	}{
+		"a return":                       {start + 32, []byte{0xc3}, midPC},
+		"an entry":                       {start, []byte{0xff, 0xe0}, midPC},
+		"inside of the function":         {start + 32, []byte{0xff, 0xe0}, outerPC},
+		"an epilogue":                    {start + 32, []byte{0x48, 0x83, 0xc4, 0x20, 0xc3}, outerPC}, // add $32,%rsp; ret
+		"a call that may not come back":  {start + 32, []byte{0xff, 0xd0, 0xc3}, outerPC},
+		"behind one, another's epilogue": {start + 32, []byte{0x74, 1, 0xc3, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x20, 0xc3}, midPC},
+	} {
+		table := &fake{name: "table", steps: map[uint64][]unwind.Step{c.at: {trusted(step(sp0+40, outerPC, 0), unwind.TrustCFI)}}}
+		a := with(table)
+		a.Strategies[0].Description.Trust = unwind.TrustCFI
+		tg := target(memories(m))
+		tg.Code = written{calling{synthetic, map[uint64]uint64{midPC: 0, outerPC: 0}}, c.at, c.code}
+		s := a.Stack(context.Background(), tg, thread(c.at, sp0, 0, cStack), Options{MaxFrames: 2})
+		if len(s.Frames) != 2 || s.Frames[1].PC.Raw() != c.want || (len(s.Frames[0].Rejected) > 0) != (c.want == midPC) {
+			t.Errorf("%s: %#x, %v", name, pcs(s), s.Frames[0].Rejected)
+		}
+	}
+}
+
+// TestNearerCaller: where no code confirms a table's step, and a nearer word is a return address behind a call that leads
+// here for certain, the step has the trust of a scan, and the stack no end.
+func TestNearerCaller(t *testing.T) {
+	const exit = "runtime.goexit"
+	m, err := stackasm.New(unwind.AMD64, sp0).Pad(8).Word(midPC).Pad(16).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		nearer, farther uint64 // what the calls before the two call
+		code            []byte
+		doubted         bool
+	}{
+		"a nearer caller":        {0x401000, 0, []byte{0xff, 0xe0}, true},
+		"both calls lead here":   {0x401000, 0x401000, []byte{0xff, 0xe0}, true},
+		"an indirect call":       {0, 0, []byte{0xff, 0xe0}, false},
+		"the call of another":    {0x402000, 0, []byte{0xff, 0xe0}, false},
+		"the code confirms it":   {0x401000, 0, []byte{0x48, 0x83, 0xc4, 0x20, 0xc3}, false}, // add $32,%rsp; ret
+		"the code says another":  {0, 0, []byte{0xff, 0xd0, 0x58, 0xc3}, true},               // call *%rax; pop; ret
+		"the same, and one call": {0, 0x401000, []byte{0xff, 0xd0, 0x58, 0xc3}, false},
+	} {
+		table := &fake{name: "table", steps: map[uint64][]unwind.Step{
+			leafPC: {trusted(step(sp0+40, outerPC, 0), unwind.TrustCFI)}, outerPC: {trusted(step(sp0+64, exitPC, 0), unwind.TrustCFI)},
+		}}
+		a := with(table)
+		a.Strategies[0].Description.Trust = unwind.TrustCFI
+		tg := target(memories(m))
+		tg.Code = written{calling{synthetic, map[uint64]uint64{midPC: c.nearer, outerPC: c.farther, exitPC: 0x403000}}, leafPC, c.code}
+		s := a.Stack(context.Background(), tg, thread(leafPC, sp0, 0, cStack), Options{})
+		equal(t, name, pcs(s), []uint64{leafPC, outerPC, exitPC})
+		if doubted := s.Frames[1].Trust == unwind.TrustScan; doubted != c.doubted || (s.Stop == unwind.End && s.Reason == exit) == c.doubted {
+			t.Errorf("%s: %v, %s: %s", name, trusts(s), s.Stop, s.Reason)
+		}
+	}
+}

@@ -33,6 +33,7 @@ var checks = []check{
 	{ruled{"order", "R3, R10"}, every, goesUp},
 	{ruled{"unchecked frame pointer", "R5"}, chains, keepsFramePointer},
 	{ruled{"uncertain call", "R16"}, sure, isCalledFromThere},
+	{ruled{"nearer caller", "R16"}, sure, skipsNone},
 	{ruled{"after a refusal", "R2"}, sure, followsNoRefusal},
 	{ruled{"guess", "R16"}, finds, isNoGuess},
 	{ruled{"rests on a guess", "R1"}, sure, restsOnNoGuess},
@@ -292,6 +293,17 @@ func keepsFramePointer(ev *evidence) verdict {
 // isCalledFromThere doubts a step whose return address need not be one.
 func isCalledFromThere(ev *evidence) verdict {
 	return orAccept(doubtful(ev.call.doubt))
+}
+
+// skipsNone doubts a step where another caller fits better, and no code confirms the step: a table may be wrong. The stack has
+// no known end then.
+func skipsNone(ev *evidence) verdict {
+	if ev.step.CallerKind != unwind.KindReturn || ev.switches || ev.entered || !ev.witness.nearer() {
+		return verdict{}
+	}
+	v := doubtful("a nearer caller fits, and the code does not confirm this one: callers may be missing")
+	v.guess = true
+	return v
 }
 
 // followsNoRefusal doubts a step that comes after a better strategy's was refused

@@ -15,6 +15,7 @@ type stubWitness struct {
 	silent bool // there is code, and it shows no rule
 	called bool
 	own    agreement
+	other  bool // fits better
 }
 
 func (s stubWitness) expects(least certainty) (expected, bool) {
@@ -23,6 +24,7 @@ func (s stubWitness) expects(least certainty) (expected, bool) {
 func (s stubWitness) unclear() bool     { return s.silent }
 func (s stubWitness) led() bool         { return s.called }
 func (s stubWitness) agrees() agreement { return s.own }
+func (s stubWitness) nearer() bool      { return s.other }
 
 // plainEvidence is of a step that every check accepts.
 func plainEvidence() *evidence {
@@ -123,6 +125,11 @@ func TestChecks(t *testing.T) {
 			}, accept, ""},
 		},
 		"uncertain call": {{"a call", nil, accept, ""}, {"a landing pad", func(ev *evidence) { ev.call.doubt = "perhaps" }, doubt, "perhaps"}},
+		"nearer caller": {{"none", nil, accept, ""},
+			{"one", func(ev *evidence) { ev.witness = stubWitness{other: true} }, doubt, "a nearer caller fits"},
+			{"the way to interrupted code", func(ev *evidence) {
+				ev.witness, ev.step.CallerKind = stubWitness{other: true}, unwind.KindInstruction
+			}, accept, ""}},
 		"after a refusal": {{"the first", nil, accept, ""},
 			{"the second", func(ev *evidence) { ev.better = "tables" }, doubt, "tables's step was refused"}},
 		"guess": {{"a chain", nil, accept, ""}},

@@ -84,7 +84,7 @@ func (w *walker) stepByModel() outcome {
 	model := w.code.shows(f).model
 	if model == nil || !model.Sure {
 		ahead := w.code.ahead(f)
-		if model = ahead.row; model == nil || !ahead.proven && !w.ledBy(model) {
+		if model = ahead.row; model == nil || ahead.guessed || !ahead.proven && !w.ledBy(model) {
 			return nothing
 		}
 	} else if marksEnd(model) {

@@ -79,6 +79,8 @@ type witness interface {
 	// agrees: the function's code, or that of the called function, confirms the
 	// step.
 	agrees() agreement
+	// nearer: the code does not confirm the step, and another caller fits better.
+	nearer() bool
 }
 
 // certainty is what a rule of code must be to count.
@@ -240,9 +242,12 @@ type codeWitness struct {
 func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 	d := w.shows(w.frame)
 	row, proven := d.rule, d.proven
-	if row == nil && (least < isProven || w.frame.PC.Kind() == unwind.KindInstruction) && !w.ofGo(w.frame) {
-		ahead := w.ahead(w.frame)
-		row, proven = ahead.row, ahead.proven
+	// Of tables only steps are asked about for which no call speaks, or that start where all of the code is in front.
+	asks := least < isProven || w.frame.PC.Kind() == unwind.KindInstruction || !w.led()
+	if (row == nil || least == isProven && !proven) && asks && !w.ofGo(w.frame) {
+		if ahead := w.ahead(w.frame); ahead.row != nil && !ahead.guessed && (ahead.proven || row == nil) {
+			row, proven = ahead.row, ahead.proven
+		}
 	}
 	if row == nil || least > isLikely && !row.Sure || least == isProven && !proven {
 		return e, false
@@ -261,11 +266,20 @@ func (w *codeWitness) expects(least certainty) (e expected, ok bool) {
 }
 
 // mayBeCalled reports whether a call ends before a return address that may lead to the frame:
-// a direct one, if such a call speaks for the step itself.
+// one that does for certain, if such a call speaks for the step itself.
 func (w *codeWitness) mayBeCalled(ra uint64) bool {
 	calls, known := w.callsBefore(ra)
-	indirect := func(c callsite.Call) bool { return !c.Direct }
-	return slices.ContainsFunc(calls, w.leads) || (!known || slices.ContainsFunc(calls, indirect)) && !w.led()
+	return slices.ContainsFunc(calls, w.leads) || (!known || slices.ContainsFunc(calls, w.open)) && !w.led()
+}
+
+// open reports whether a call could lead to the frame, for all that is known: it goes through a register or pointer, or
+// to code that does (asmcgocall_landingpad).
+func (w *codeWitness) open(c callsite.Call) bool {
+	if !c.Direct {
+		return true
+	}
+	answer, _, err := w.tracer.Leads(c, w.frame.PC)
+	return err != nil || answer == callsite.Unknown
 }
 
 func (w *codeWitness) leads(c callsite.Call) bool {
@@ -351,6 +365,40 @@ func (w *codeWitness) compare(row *simulate.Row) agreement {
 	got, has := w.step.Caller.FP(arch)
 	fp, known := c.Registers.FP(arch)
 	return agreement{ok: true, frame: !has || err == nil && known && got == fp}
+}
+
+// maxNearer bounds the words that are looked through for a nearer caller.
+const maxNearer = 1 << 10
+
+// nearer reports whether the code does not confirm a step, and another caller fits better: the code in front of the frame
+// leads to it, as far as calls come back, and no call leads here for certain; or it is nearer, and a call ends before a word of the frame that leads to it for certain.
+func (w *codeWitness) nearer() bool {
+	f, arch := w.frame, w.target.Arch
+	d := w.shows(f)
+	sp, known := f.Registers.SP(arch)
+	if !known || w.ofGo(f) || d.rule != nil && d.rule.Sure && w.compare(d.rule).ok {
+		return false
+	}
+	word := uint64(arch.PointerSize())
+	slot := w.step.CFA - word // of the return address, as a rule
+	if ahead := w.ahead(f); ahead.row != nil {
+		if ok := w.compare(ahead.row).ok; ok || !w.led() {
+			return !ok
+		}
+	}
+	for at := sp; at < slot && at < sp+maxNearer*word; at += word {
+		ra, ok := w.word(at)
+		if !ok {
+			return false
+		}
+		if !w.target.Executable.Contains(ra - 1) {
+			continue
+		}
+		if calls, _ := w.callsBefore(ra); slices.ContainsFunc(calls, w.leads) {
+			return true
+		}
+	}
+	return false
 }
 
 // popped reports whether the frame's code has taken its return address off the stack, as

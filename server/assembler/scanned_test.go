@@ -66,14 +66,14 @@ func (c calling) Bytes(addr uint64, n int) []byte {
 	return page[addr-base:][:min(n, int(base+0x1000-addr))]
 }
 
-// openEnded is code of which nothing shows where it returns: jmp *%rax in place of each page's end.
+// openEnded is code of which nothing shows where it returns: ud2 in place of each page's end.
 type openEnded struct{ CodeMap }
 
 func (o openEnded) Bytes(addr uint64, n int) []byte {
 	out := o.CodeMap.Bytes(addr, n)
 	for i := range out {
 		if at := addr + uint64(i); at%0x1000 >= 0xff0 {
-			out[i] = "\xff\xe0"[at%2]
+			out[i] = "\x0f\x0b"[at%2]
 		}
 	}
 	return out

@@ -6,7 +6,7 @@
 //
 //	go run ./integration/truth sampled [-libraries z,xml2] [-n 500] [-stripped | -variants | -musl] [-least 99.9] [-o DIR]
 //	go run ./integration/truth sampled [-libraries z,xml2] {-arm64 | -built} -o DIR
-//	go run ./integration/truth sampled [-show 5] [-cost 9] [-root DIR] FILE...
+//	go run ./integration/truth sampled [-show 5] [-cost 9 | -lies 512] [-root DIR] FILE...
 //
 // Truth is a shadow stack: every call instruction that is executed pushes its return
 // address and stack pointer, every return pops them, in C and in Go. No other
@@ -18,6 +18,10 @@
 // there, as `clew unwind` does it; a part is judged in the live process too, and both must
 // agree. With FILEs, the samples of an earlier run are judged again; -root says where the
 // images of another machine are.
+//
+// With -lies N, FILEs are judged again and again: for each frame of C in turn, and each place up to N bytes above its stack
+// pointer, the table of call-frame information says that the CFA lies there. That is done with the models of the code, and
+// without them.
 //
 // With -cost, the time of stacks with the model's check of tables (rule R16) and without it is measured instead.
 //

@@ -31,6 +31,7 @@ var libraries = []library{
 	{name: "gsl", file: "libgsl.so.27", debian: "libgsl27", further: []string{"libgslcblas.so.0"}},
 	{name: "crypto", file: "libcrypto.so.3", debian: "libssl3"},
 	{name: "sodium", file: "libsodium.so.23", debian: "libsodium23"},
+	{name: "dav1d", file: "libdav1d.so.6", debian: "libdav1d6"},
 	{name: "lua", file: "liblua5.4.so.0", debian: "liblua5.4-0", jumps: true},
 	{name: "tcl", file: "libtcl8.6.so", debian: "libtcl8.6", jumps: true},
 	{name: "readline", file: "libreadline.so.8", debian: "libreadline8"},

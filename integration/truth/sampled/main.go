@@ -27,6 +27,7 @@ func Main() {
 	variants := flag.Bool("variants", false, "variants of one C file instead of libraries")
 	show := flag.Int("show", 3, "reasons of each kind to print")
 	keep := flag.String("o", "", "folder that keeps the samples")
+	most := flag.Uint64("lies", 0, "FILEs are judged with a wrong table for each frame of C, whose CFA is at each place up to so many bytes above the stack pointer")
 	rounds := flag.Int("cost", 0, "rounds in which FILEs are assembled with the model's check of tables and without it, for the time that takes")
 	flag.BoolVar(&r.arm64, "arm64", false, "build for linux/arm64 into the folder of -o, and measure nothing")
 	flag.BoolVar(&r.built, "built", false, "measure what -arm64 has built in the folder of -o")
@@ -50,7 +51,9 @@ func Main() {
 	var err error
 	fmt.Println("| workload | stacks | exact | truncated | false at scan | wrong above scan | false end |")
 	fmt.Println("|-|-|-|-|-|-|-|")
-	if flag.NArg() > 0 {
+	if *most > 0 {
+		err = r.lies(flag.Args(), *most)
+	} else if flag.NArg() > 0 {
 		err = r.files(flag.Args())
 	} else {
 		err = r.record(*keep, list(*names), *variants)
@@ -99,6 +102,24 @@ func (r *report) files(files []string) error {
 			return err
 		}
 		r.row(strings.TrimSuffix(filepath.Base(file), ".jsonl"), t)
+	}
+	return nil
+}
+
+// lies judges the samples of an earlier run with wrong tables, with the models of code and without.
+func (r *report) lies(files []string, most uint64) error {
+	for _, file := range files {
+		for _, model := range []bool{true, false} {
+			t, err := lies(file, r.root, most, r.most, model)
+			if err != nil {
+				return err
+			}
+			name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+			if !model {
+				name += ", no model"
+			}
+			r.row(name, t)
+		}
 	}
 	return nil
 }

@@ -67,6 +67,41 @@ func TestSampled(t *testing.T) {
 	}
 }
 
+// TestLies: a table that has the CFA at a wrong place makes no frame wrong and no end false, at whatever place, for whatever
+// frame of a stack, with the model of the code and without.
+func TestLies(t *testing.T) {
+	testneed.Platform(t, "linux/amd64")
+	testneed.Ptrace(t)
+	testneed.Tool(t, "gcc")
+	b := builder{dir: t.TempDir()}
+	p, err := b.program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver, err := b.variant(variant{"gcc", "-O2 -fasynchronous-unwind-tables"}, "lies", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if _, err = sample(p, driver, "", options{every: 500, most: 6, seed: 1, live: 100, often: 20}, &out); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(b.dir, "lies.jsonl")
+	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, model := range []bool{true, false} {
+		y, err := lies(file, "", 320, 6, model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y.n < 500 || !y.right() || model && y.of[falseScan] > y.n/100 || y.of[exact]*100 < y.n*80 {
+			t.Errorf("with a model %v: %d stacks: %v", model, y.n, y.of)
+			y.printReasons(5)
+		}
+	}
+}
+
 func named(t *testing.T, name string) *library {
 	t.Helper()
 	for i := range libraries {

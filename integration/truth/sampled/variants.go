@@ -23,6 +23,7 @@ var variants = []variant{
 	{"gcc", "-O2 -fno-plt -fno-jump-tables"},
 	{"gcc", "-O2 -fno-omit-frame-pointer"},
 	{"gcc", "-O2 -mcmodel=large"},
+	{"gcc", "-O2 -fasynchronous-unwind-tables"}, // after all
 	{"clang-14", "-O0"}, {"clang-14", "-O2"}, {"clang-14", "-Os"},
 	{"clang-14", "-O2 -mretpoline"},
 	{"clang-19", "-O1"}, {"clang-19", "-O2"}, {"clang-19", "-O3"}, {"clang-19", "-Oz"},
@@ -33,6 +34,7 @@ var variants = []variant{
 	{"clang-19", "-O2 -mavx2"},
 	{"clang-19", "-O2 -fno-omit-frame-pointer"},
 	{"clang-19", "-O2 -mcmodel=large"},
+	{"clang-19", "-O2 -fasynchronous-unwind-tables"},
 	{"clang-14", "-O2 -mspeculative-load-hardening"},
 	{"clang-19", "-O2 -mspeculative-load-hardening"},
 }

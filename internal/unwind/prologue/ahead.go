@@ -46,7 +46,8 @@ const (
 
 // Ahead follows code from a frame's place on to its return, and returns the rule by which this very frame is left; the
 // grade is [Proven] if all ways lead to one return, over branches and calls that come back. It is [Some] if there are
-// calls on the way that may not come back, or ways that nothing shows the end of.
+// calls on the way that may not come back, or ways that nothing shows the end of. It is [Guessed] if there is no return, but
+// jumps to somewhere, all with the stack pointer at one place: they may leave the function.
 func Ahead(f *Stopped) (r rule.Rule, proof Proof, reason string) {
 	a := archOf(f.Arch)
 	if a == nil {
@@ -72,6 +73,9 @@ func Ahead(f *Stopped) (r rule.Rule, proof Proof, reason string) {
 		}
 		w.proof = Some
 	}
+	if w.exit == nil && reason == "" && w.jumped != nil && len(slices.Compact(w.jumps)) == 1 {
+		w.exit, w.exitSP, w.proof = w.jumped, w.jumps[0], Guessed
+	}
 	switch {
 	case w.exit == nil && reason == "":
 		return r, Unproven, reasonNoReturn
@@ -80,7 +84,7 @@ func Ahead(f *Stopped) (r rule.Rule, proof Proof, reason string) {
 	}
 	for _, sp := range w.jumps { // out of the code: a tail call, or within it
 		if sp != w.exitSP {
-			w.proof = Some
+			w.proof = min(w.proof, Some)
 		}
 	}
 	r, ok := w.rule()
@@ -132,6 +136,7 @@ type aheadWalk struct {
 	places     map[uint64]*values // where jumps lead
 	hard, soft []visitAhead       // to be followed; soft: behind calls that may not come back
 	jumps      []uint64           // stack pointers at jumps whose targets are not known
+	jumped     *values            // what these have in common
 	exit       *values            // at the returns
 	exitSP     uint64
 	proof      Proof
@@ -216,6 +221,11 @@ func (w *aheadWalk) follow(from visitAhead) string {
 			return w.returns(v)
 		case flowIndirect:
 			w.jumps = append(w.jumps, sp.v)
+			if w.jumped == nil {
+				w.jumped = v
+			} else {
+				w.jumped.join(v)
+			}
 			return ""
 		case flowStop:
 			return ""
