@@ -66,6 +66,9 @@ func (p *program) returnsToCall(r *rule.Rule, f *unwind.Frame) bool {
 		return false
 	}
 	ra, _ := c.Registers.PC(p.target.Arch)
+	if p.target.Executable != nil && !p.target.Executable.Contains(ra-1) {
+		return false
+	}
 	calls, known := p.callsBefore(ra)
 	return len(calls) > 0 || !known || p.signalReturn(ra) || p.startsContext(ra)
 }

@@ -2,6 +2,7 @@ package assembler
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/clewdbg/clew/unwind"
@@ -70,12 +71,17 @@ func TestAheadAgainstTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	words, err := stackasm.New(unwind.AMD64, sp0).Word(0x600000).Pad(24).Word(outerPC).Pad(64).Assemble()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		at   uint64
 		code []byte // from there on
 		want uint64
 	}{
 		"a return":                       {start + 32, []byte{0xc3}, midPC},
+		"an entry that no call leads to": {start, []byte{0x90, 0xff, 0xe0}, outerPC}, // the dynamic linker's, behind two words
 		"an entry":                       {start, []byte{0xff, 0xe0}, midPC},
 		"inside of the function":         {start + 32, []byte{0xff, 0xe0}, outerPC},
 		"an epilogue":                    {start + 32, []byte{0x48, 0x83, 0xc4, 0x20, 0xc3}, outerPC}, // add $32,%rsp; ret
@@ -86,6 +92,9 @@ func TestAheadAgainstTables(t *testing.T) {
 		a := with(table)
 		a.Strategies[0].Description.Trust = unwind.TrustCFI
 		tg := target(memories(m))
+		if strings.Contains(name, "no call") {
+			tg.Memory = memories(words)
+		}
 		tg.Code = written{calling{synthetic, map[uint64]uint64{midPC: 0, outerPC: 0}}, c.at, c.code}
 		s := a.Stack(context.Background(), tg, thread(c.at, sp0, 0, cStack), Options{MaxFrames: 2})
 		if len(s.Frames) != 2 || s.Frames[1].PC.Raw() != c.want || (len(s.Frames[0].Rejected) > 0) != (c.want == midPC) {
