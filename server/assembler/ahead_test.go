@@ -45,15 +45,15 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// written is calling code with own bytes at a place.
+// written is code with own bytes at a place.
 type written struct {
-	calling
+	CodeMap
 	start uint64
 	bytes []byte
 }
 
 func (w written) Bytes(addr uint64, n int) []byte {
-	out := w.calling.Bytes(addr, n)
+	out := w.CodeMap.Bytes(addr, n)
 	for i := range out {
 		if at := addr + uint64(i) - w.start; at < uint64(len(w.bytes)) {
 			out[i] = w.bytes[at]

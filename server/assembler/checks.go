@@ -269,7 +269,7 @@ func staysOnItsStack(ev *evidence) verdict {
 func goesUp(ev *evidence) verdict {
 	leaf := ev.soFar.fresh && ev.callerSP == ev.floor && ev.pc != ev.frame.PC.Raw() &&
 		(ev.switches || ev.arch.LR() != unwind.NoRegister || ev.popped())
-	if ev.callerSP <= ev.floor && ev.floor != 0 && !leaf {
+	if max(ev.callerSP, ev.framed) <= ev.floor && ev.floor != 0 && !leaf {
 		return refusal("the caller's stack pointer %#x is not above %#x, which the stack has reached already", ev.callerSP, ev.floor)
 	}
 	return verdict{}

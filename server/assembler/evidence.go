@@ -45,6 +45,7 @@ type evidence struct {
 	witness         witness
 	from, to        int             // the two stacks, -1 if unknown
 	found           *unwind.Segment // the caller's, where none of the known ones is
+	framed          uint64          // the interrupted caller's frame pointer, where its stack pointer lies on no stack; else 0
 	segments        []unwind.Segment
 	floor           uint64     // the caller's SP must be above it
 	mappings        bool       // the executable ones are known
@@ -195,6 +196,11 @@ func (w *walker) gather(c candidate) *evidence {
 		ev.gatherCaller(w)
 	}
 	ev.gatherStacks(&w.stacks, t)
+	if ev.to < 0 && len(ev.segments) > 0 && ev.found == nil && ev.switches && c.step.CallerKind == unwind.KindInstruction {
+		if fp, at := w.framed(&unwind.Frame{PC: unwind.Code(ev.pc, c.step.CallerKind), Registers: c.step.Caller}); at >= 0 {
+			ev.framed, ev.to, ev.floor = fp, at, w.stacks.floor(at)
+		}
+	}
 	return ev
 }
 

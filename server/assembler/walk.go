@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/unwind"
 )
@@ -43,6 +44,8 @@ type walker struct {
 	// lower is a lower bound of the last frame's stack pointer, where that is not known
 	// (R12).
 	lower uint64
+	// outside is the number of the frame, from 1, whose stack pointer lies on no stack, and its frame pointer does; 0 for none.
+	outside int
 	// down names the strategies that failed (not: refused a frame) in this walk.
 	down   map[string]bool
 	window int // size of the stack window to send; it grows with the stack
@@ -83,10 +86,22 @@ func (w *walker) start() bool {
 	if trap := w.target.trapAt(pc); trap != "" && w.thread.FirstPC == unwind.KindInstruction {
 		w.last().Notes = append(w.last().Notes, trap)
 	}
-	if !located {
+	if located = located || w.locateByFrame(); !located {
 		w.truncate(fmt.Sprintf("the stack pointer %#x lies outside the thread's stacks", sp))
 	}
 	return located
+}
+
+// locateByFrame finds the stack of an innermost frame whose stack pointer lies on none.
+func (w *walker) locateByFrame() bool {
+	f := w.last()
+	fp, at := w.framed(f)
+	if at < 0 {
+		return false
+	}
+	f.Segment, f.Notes = at, append(f.Notes, noteOutside)
+	w.stacks.floors[at], w.lower, w.outside = fp, fp, 1
+	return true
 }
 
 // ways to leave a frame, in this order.
@@ -327,7 +342,7 @@ func (w *walker) takeClaim(_ context.Context) outcome {
 
 // position is where the last frame lies: its stack pointer, or a lower bound of it.
 func (w *walker) position() uint64 {
-	if sp, known := w.last().Registers.SP(w.target.Arch); known {
+	if sp, known := w.last().Registers.SP(w.target.Arch); known && w.outside != w.depth() {
 		return sp
 	}
 	return w.lower
@@ -352,7 +367,12 @@ func (w *walker) take(c candidate) outcome {
 		return nothing
 	}
 	shown := ev.shown()
-	segment := w.stacks.reach(ev.callerSP, ev.found)
+	reached := ev.callerSP
+	if ev.framed != 0 {
+		reached, w.lower, w.outside = ev.framed, ev.framed, w.depth()+1
+		c.step.Note = strings.Trim(c.step.Note+"; "+noteOutside, "; ")
+	}
+	segment := w.stacks.reach(reached, ev.found)
 	w.carried.accepted(ev, v.guess)
 	ev.frame.CFA, ev.frame.Rule = c.step.CFA, c.step.Rule
 	if !ev.haveSP {
