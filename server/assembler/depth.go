@@ -3,6 +3,7 @@ package assembler
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clewdbg/clew/internal/unwind/gocode"
 	"github.com/clewdbg/clew/unwind"
@@ -130,4 +131,28 @@ func (g *goFrame) otherRuntime(slots *gocode.WayBack) *unwind.Segment {
 		return nil
 	}
 	return &unwind.Segment{Low: low, High: high, Kind: unwind.SegmentGoroutine}
+}
+
+const notePast = "C's frames between are lost: a panic has passed them, and C that was called since has used their stack"
+
+// stepPast leaves a frame of cgocallback whose caller on the system stack is lost, as C was called again there by what a
+// panic has deferred. Above the frame on the goroutine's stack is where asmcgocall has left it: cgocallback has
+// pushed the saved program counter there (runtime/asm_amd64.s), and above it is asmcgocall's record.
+func (g *goFrame) stepPast() goWay {
+	arch, was := g.target.Arch, g.frame.PC.Kind() == unwind.KindReturn
+	if arch != unwind.AMD64 || strings.TrimSuffix(g.fn.Name, ".abi0") != "runtime.cgocallback" || !was || !g.fn.HasSPDelta || g.left || !g.leftKnown {
+		return goWay{}
+	}
+	record := g.sp + uint64(g.fn.SPDelta) + 8 // of asmcgocall
+	fp, ok := g.word(record)
+	ra, readable := g.word(record + 8)
+	if callee := g.directCallee(ra); !ok || !readable || !callee.known || callee.switchKind() != savesDepth {
+		return goWay{}
+	}
+	*g.step = unwind.Step{CFA: record + 16, CallerKind: unwind.KindReturn, Trust: unwind.TrustScan, Note: notePast,
+		Rule: fmt.Sprintf("cfa=rsp+%d; ra=[cfa-8]; fp=[cfa-16]", g.fn.SPDelta+24)}
+	g.step.Caller.Set(arch.PC(), ra)
+	g.step.Caller.Set(arch.SP(), record+16)
+	g.step.Caller.Set(arch.FP(), fp)
+	return goWay{candidate: candidate{step: g.step, entered: true}, past: true}
 }

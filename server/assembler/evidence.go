@@ -23,7 +23,7 @@ type candidate struct {
 	stack *unwind.Segment
 	// unframed: the caller has no frame yet, although it has called.
 	unframed bool
-	// entered: the call before the return address, and what it was passed, are what the
+	// entered: the call before the return address, and what it was passed or has left, are what the
 	// step rests on.
 	entered bool
 }

@@ -75,12 +75,14 @@ type goWay struct {
 	ends, truncated string
 	// last is the reason for truncating the stack if the step is refused.
 	last string
+	// past: frames between are lost.
+	past bool
 }
 
 // goWays are the ways, in this order: at a stack switch by the state that the
 // runtime keeps of the other stack, elsewhere by Go's tables.
 var goWays = []func(*goFrame) goWay{
-	(*goFrame).resume, (*goFrame).enter, (*goFrame).stepDepth, (*goFrame).stepBack, (*goFrame).stepOwnStack, (*goFrame).stepTables,
+	(*goFrame).resume, (*goFrame).enter, (*goFrame).stepDepth, (*goFrame).stepBack, (*goFrame).stepOwnStack, (*goFrame).stepTables, (*goFrame).stepPast,
 }
 
 func truncated(format string, args ...any) goWay {
@@ -114,7 +116,9 @@ func (w *walker) leaveGo(_ context.Context) outcome {
 
 // follow goes one way.
 func (w *walker) follow(way goWay) outcome {
-	way.strategy, way.trust = unwind.StrategyGopclntab, unwind.TrustCFI
+	if way.strategy, way.trust = unwind.StrategyGopclntab, unwind.TrustCFI; way.past {
+		way.trust = unwind.TrustScan
+	}
 	switch {
 	case way.ends != "":
 		return w.endOutermost(way.ends)

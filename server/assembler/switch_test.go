@@ -337,3 +337,33 @@ func TestPassedLR(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicThroughC: a panic has passed C's frames, and what it has deferred has called C again, which runs where they
+// were. The goroutine's outer frames are still there, and the stack has no known end.
+func TestPanicThroughC(t *testing.T) {
+	system, err := stackasm.New(unwind.AMD64, 0x6100_0000).Mark("record").Pad(64).Assemble() // nothing is left
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, called := range map[string]uint64{"asmcgocall": 0x502000, "another function": 0x504000} {
+		goroutine := stackasm.New(unwind.AMD64, 0x6000_0000)
+		goroutine.Pad(64).Mark("callback").Pad(32).Word(asmPC).Mark("asm").Ref("call").Word(goCallPC).Pad(16).Mark("call").Word(0).Word(exitPC).Pad(64)
+		um, err := goroutine.Assemble()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tg := target(memories(system, um))
+		tg.Code = calling{synthetic, map[uint64]uint64{goCallPC: called, exitPC: 0x501000}}
+		th := thread(cbPC, um.Addr("callback"), system.Addr("record"), system.Segment(unwind.SegmentG0), um.Segment(unwind.SegmentGoroutine))
+		th.FirstPC, th.Saved = unwind.KindReturn, &unwind.Saved{G: switchG}
+		s := with().Stack(context.Background(), tg, th, Options{})
+		if called != 0x502000 {
+			equal(t, name, pcs(s), []uint64{cbPC})
+			continue
+		}
+		equal(t, name, pcs(s), []uint64{cbPC, goCallPC, exitPC})
+		if s.Frames[1].Trust != unwind.TrustScan || s.Frames[2].Trust != unwind.TrustCFI || s.Stop != unwind.Truncated || !strings.Contains(s.Reason, "guessed") {
+			t.Errorf("%v, %s: %s", trusts(s), s.Stop, s.Reason)
+		}
+	}
+}
